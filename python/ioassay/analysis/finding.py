@@ -1,8 +1,9 @@
 """A finding: what an analysis comes down to, its evidence, and what it rests on.
 
 The same for whatever is analysed: a finding refers to measurements of a run, to lines of a file, and to what other
-analyses add to `Reference`. Not: which findings there are (`ioassay.analysis.findings` has those of runs), words
-(`ioassay.reports.run.findings`).
+analyses add to `Reference`. Not: which findings there are (`ioassay.analysis.findings` has those of runs,
+`ioassay.analysis.profile.findings` those of profiles), words (`ioassay.reports.run.findings`,
+`ioassay.reports.profile.findings`).
 """
 
 from __future__ import annotations
@@ -25,9 +26,28 @@ class FileLine(NamedTuple):
     line: int
 
 
-Reference = Measurement | FileLine
+class FileRow(NamedTuple):
+    """A file of a profile, by its number there."""
+
+    file: int
+
+
+class ProcessRow(NamedTuple):
+    """A process of a profile, by its number there."""
+
+    process: int
+
+
+class StepRow(NamedTuple):
+    """A step of a profile's time line, and an operation in it."""
+
+    start_s: float
+    operation: str
+
+
+Reference = Measurement | FileLine | FileRow | ProcessRow | StepRow
 """What a finding can rest on. Another kind is a type with named fields, and a function in
-`ioassay.reports.run.findings` that says how a document shows it.
+`ioassay.reports.run.findings` or `ioassay.reports.profile.findings` that says how a document shows it.
 """
 
 

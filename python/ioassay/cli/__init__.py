@@ -40,6 +40,7 @@ from ioassay.cli.lab import app as lab
 from ioassay.cli.list import list_
 from ioassay.cli.mpi import app as mpi
 from ioassay.cli.net import net
+from ioassay.cli.profile import profile
 from ioassay.cli.publish import publish
 from ioassay.cli.record import record
 from ioassay.cli.report import report
@@ -68,6 +69,7 @@ for command in (
     trend,
     import_,
     record,
+    profile,
     net,
     doctor,
     clean,

@@ -23,10 +23,11 @@ WIDTH, HEIGHT = 236, 220
 LABELS = {"p50_ns": "median", "p90_ns": "90 %", "p99_ns": "99 %", "p99_9_ns": "99.9 %", "max_ns": "slowest"}
 """How each percentile is called, from the lowest to the highest."""
 
-_TICKS = (
+TICKS = (
     "datum.value >= 1e9 ? datum.value / 1e9 + ' s' : datum.value >= 1e6 ? datum.value / 1e6 + ' ms' : "
     "datum.value >= 1e3 ? datum.value / 1e3 + ' µs' : datum.value + ' ns'"
 )
+"""How an axis of nanoseconds labels its ticks."""
 
 
 def data(percentiles: pl.DataFrame, axis: Axis = "clients") -> pl.DataFrame:
@@ -78,15 +79,15 @@ def chart(
     shape = alt.Shape(
         "percentile:N", scale=alt.Scale(domain=names, range=theme.SERIES_SHAPES[: len(names)]), legend=legend
     )
-    decades = _decades(data["latency_ns"])
-    scale = alt.Scale(type="log", domain=[decades[0], decades[-1]], nice=False)
+    powers = decades(data["latency_ns"])
+    scale = alt.Scale(type="log", domain=[powers[0], powers[-1]], nice=False)
     panels: list[theme.Chart] = []
     for label in panels_of:
         rows = data.filter(pl.col("series") == label)
         if rows.is_empty():
             continue
         x = theme.sweep_axis(axis_of, places, show)
-        axis = alt.Axis(labelExpr=_TICKS, values=decades)
+        axis = alt.Axis(labelExpr=TICKS, values=powers)
         y = alt.Y("latency_ns:Q", title=None if len(panels) % 2 else "Latency", scale=scale, axis=axis)
         base = alt.Chart(rows).encode(x, y, colour)
         panels.append(
@@ -97,7 +98,7 @@ def chart(
     return alt.concat(*panels, columns=2, spacing=24)
 
 
-def _decades(latencies_ns: pl.Series) -> list[int]:
+def decades(latencies_ns: pl.Series) -> list[int]:
     """The powers of ten from at or below the lowest to at or above the highest."""
     ascending = latencies_ns.sort()
     lowest, highest = max(1, ascending[0]), max(1, ascending[-1])

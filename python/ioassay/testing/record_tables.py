@@ -60,7 +60,7 @@ class TableBuilder:
         self._blocks: list[bytes] = []
         self._size = record_layout.HEADER.itemsize
         self._seconds: list[np.ndarray[Any, Any]] = []
-        self.begin_ns, self.tick_ns, self._first_ticks = begin_ns, tick_ns, 10**9
+        self.pid, self.begin_ns, self.tick_ns, self._first_ticks = pid, begin_ns, tick_ns, 10**9
         self._header = np.zeros(1, record_layout.HEADER)
         values = {
             "magic": np.frombuffer(MAGIC, np.uint8),
@@ -84,6 +84,10 @@ class TableBuilder:
         self.text(TextKind.NODE, node)
         if job:
             self.text(TextKind.JOB, "".join(f"{name}={value}\0" for name, value in job.items()))
+
+    def set_state(self, state: State) -> None:
+        """What became of it is something else."""
+        self._header["state"] = state
 
     def ticks(self, unix_ns: int) -> int:
         """The moment on its clock."""

@@ -6,6 +6,7 @@ read and added up.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
@@ -67,7 +68,7 @@ class _Reading:
         is_running = any(record.is_running for record in self._records)
         processes = self._processes.frame(is_running, self._file_rows.spent(self._count))
         named = [record.document.command for record in self._records if record.document]
-        commands = [" ".join(command) for command in named] or processes["command"].to_list()[:1]
+        commands = [shlex.join(command) for command in named] or processes["command"].to_list()[:1]
         origin_ns = self._timelines.origin_s * 10**9
         return Profile(
             source="record",

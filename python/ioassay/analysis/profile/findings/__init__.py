@@ -1,0 +1,60 @@
+"""Findings of a profile: what slows an application's I/O down, each with evidence, and the files, processes or moments
+that it rests on.
+
+Adding one is a file with a function that finds it and the type of its evidence, a line in `FINDERS`, and its sentence
+and remedy in `ioassay.reports.profile.findings`. A limit of a rule is a field of `Thresholds`.
+
+Not: words and units (`ioassay.reports.profile.findings`), the estimates themselves (the other files of
+`ioassay.analysis.profile`), what is missing of a profile (`coverage`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from ioassay.analysis.finding import SEVERITIES, Finding
+from ioassay.analysis.profile.findings.imbalance import size_imbalance, time_imbalance
+from ioassay.analysis.profile.findings.metadata import metadata_time
+from ioassay.analysis.profile.findings.misaligned import misaligned
+from ioassay.analysis.profile.findings.no_collectives import no_collectives
+from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts
+from ioassay.analysis.profile.findings.random_access import random_access
+from ioassay.analysis.profile.findings.repeated_lookups import reopened_files, stat_storm
+from ioassay.analysis.profile.findings.repeated_reads import redundant_reads, same_data
+from ioassay.analysis.profile.findings.search_paths import failed_lookups
+from ioassay.analysis.profile.findings.small_requests import small_requests
+from ioassay.analysis.profile.findings.stalls import stalls
+from ioassay.analysis.profile.findings.streams import streams
+from ioassay.analysis.profile.findings.sync_storm import sync_storm
+
+__all__ = ["FINDERS", "ProfileEvidence", "ProfileFacts", "findings"]
+
+FINDERS: tuple[Callable[[ProfileFacts], Iterable[Finding]], ...] = (
+    stalls,
+    sync_storm,
+    metadata_time,
+    small_requests,
+    random_access,
+    redundant_reads,
+    same_data,
+    time_imbalance,
+    no_collectives,
+    reopened_files,
+    stat_storm,
+    failed_lookups,
+    misaligned,
+    size_imbalance,
+    streams,
+)
+"""Every kind of finding, in the order in which those that cost alike are reported."""
+
+
+def findings(facts: ProfileFacts) -> list[Finding]:
+    """The findings of a profile: warnings first, then those that took most time."""
+    found = [one for find in FINDERS for one in find(facts)]
+    return sorted(found, key=lambda one: (SEVERITIES.index(one.severity), -_spent_ns(one)))
+
+
+def _spent_ns(finding: Finding) -> int:
+    assert isinstance(finding.evidence, ProfileEvidence)
+    return finding.evidence.spent_ns or 0

@@ -1,0 +1,36 @@
+"""Many independent operations of MPI-IO and no collective one. Drishti's rules M02 and M03."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import polars as pl
+
+from ioassay.analysis.finding import Finding
+from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts, files
+
+_KINDS = {"read": ("MPI read", "MPI collective read"), "write": ("MPI write", "MPI collective write")}
+
+
+@dataclass(frozen=True)
+class NoCollectiveEvidence(ProfileEvidence):
+    """Independent operations of MPI-IO in one direction."""
+
+    kind: ClassVar[str] = "no-collectives"
+    direction: str
+    independent: int
+    files: int
+
+
+def no_collectives(facts: ProfileFacts) -> Iterator[Finding]:
+    """One for each direction."""
+    least = facts.thresholds.independent_calls
+    for direction, (independent, collective) in _KINDS.items():
+        rows = facts.stored.filter(pl.col("operation") == independent).sort("calls", "file", descending=[True, False])
+        count = int(rows["calls"].sum())
+        if count > least.value and collective not in facts.stored["operation"]:
+            spent = int(rows["duration_ns"].sum())
+            evidence = NoCollectiveEvidence((least,), spent, direction=direction, independent=count, files=rows.height)
+            yield Finding("warning", evidence, files(rows["file"]))

@@ -1,0 +1,73 @@
+"""What findings of a profile look at: the profile, the limits, and what several of them need."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+import polars as pl
+
+from ioassay.analysis.finding import Evidence, FileRow
+from ioassay.analysis.profile import totals
+from ioassay.analysis.profile.peers import Imbalance, imbalances
+from ioassay.analysis.profile.thresholds import Threshold, Thresholds
+from ioassay.analysis.profile.totals import Totals
+from ioassay.results.profile_model import Profile
+
+REQUESTS = {"read": ("read", "submit read"), "write": ("write", "submit write")}
+"""The operations that ask the file system for bytes as the program asked. Streams gather theirs first."""
+
+MOST_FILES = 100
+"""Files that a finding rests on at most, the weightiest first."""
+
+
+@dataclass(frozen=True)
+class ProfileEvidence(Evidence):
+    """What the evidence of all findings of a profile has."""
+
+    thresholds: tuple[Threshold, ...]
+    """Those that were exceeded."""
+    spent_ns: int | None
+    """Time in the calls that it is about, added over processes; `None`: unknown."""
+
+
+@dataclass(frozen=True)
+class ProfileFacts:
+    """A profile and the limits of its rules."""
+
+    profile: Profile
+    thresholds: Thresholds
+
+    @cached_property
+    def totals(self) -> Totals:
+        """The sums."""
+        return totals.totals(self.profile)
+
+    @cached_property
+    def stored(self) -> pl.DataFrame:
+        """Operations on files on storage: `totals.on_storage`."""
+        return totals.on_storage(self.profile)
+
+    @cached_property
+    def sizes(self) -> pl.DataFrame:
+        """`FILE_SIZES` of files on storage, without transfers that moved nothing: they found the end of the file."""
+        users = self.profile.files.select("file", "processes")
+        moved = self.profile.file_sizes.filter(pl.col("end_bytes").is_null() | (pl.col("end_bytes") > 1))
+        return moved.join(self.stored.select("file").unique(), on="file", how="semi").join(users, on="file")
+
+    @cached_property
+    def imbalances(self) -> list[Imbalance]:
+        """How unequal processes are that do the same work."""
+        return imbalances(self.profile)
+
+    def spent_ns(self, operation: str, calls: int | None = None) -> int:
+        """Time in all calls of an operation, on whatever they were; of some of them, what so many take on average."""
+        rows = self.profile.process_operations.filter(pl.col("operation") == operation)
+        every, spent = int(rows["calls"].sum()), int(rows["duration_ns"].sum())
+        return spent if calls is None else round(spent * min(1, calls / max(1, every)))
+
+
+def files(numbers: Iterable[int]) -> tuple[FileRow, ...]:
+    """The files that a finding rests on."""
+    return tuple(FileRow(number) for number in list(numbers)[:MOST_FILES])

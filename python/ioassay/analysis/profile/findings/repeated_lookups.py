@@ -1,0 +1,73 @@
+"""The same files opened, or looked at, again and again: the metadata server answers what the program knew already."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import polars as pl
+
+from ioassay.analysis.finding import Finding
+from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts, files
+from ioassay.analysis.profile.thresholds import Threshold
+
+
+@dataclass(frozen=True)
+class ReopenEvidence(ProfileEvidence):
+    """Opens of files that each process opens many times."""
+
+    kind: ClassVar[str] = "reopened-files"
+    calls: int
+    files: int
+    most_of_a_process: float
+    """Of the worst file, on average over its processes."""
+
+
+@dataclass(frozen=True)
+class RestatEvidence(ProfileEvidence):
+    """Stats of files that each process looks at many times."""
+
+    kind: ClassVar[str] = "stat-storm"
+    calls: int
+    files: int
+    most_of_a_process: float
+
+
+def reopened_files(facts: ProfileFacts) -> Iterator[Finding]:
+    """At most one."""
+    limits = (facts.thresholds.opens, facts.thresholds.opens_of_a_process)
+    rows = _repeated(facts, "open", *limits)
+    if not rows.is_empty():
+        counts = _counts(rows)
+        spent = facts.spent_ns("open", counts[0]) + facts.spent_ns("close", counts[0])
+        evidence = ReopenEvidence(limits, spent, *counts)
+        yield Finding("warning", evidence, files(rows["file"]))
+
+
+def stat_storm(facts: ProfileFacts) -> Iterator[Finding]:
+    """At most one."""
+    limits = (facts.thresholds.stats, facts.thresholds.stats_of_a_process)
+    rows = _repeated(facts, "stat", *limits)
+    if not rows.is_empty():
+        counts = _counts(rows)
+        evidence = RestatEvidence(limits, facts.spent_ns("stat", counts[0]), *counts)
+        yield Finding("warning", evidence, files(rows["file"]))
+
+
+def _repeated(facts: ProfileFacts, operation: str, least: Threshold, of_a_process: Threshold) -> pl.DataFrame:
+    """The files on which each process makes many such calls; none where these are few altogether. A file that is not
+    there is looked for, which is another finding.
+    """
+    each = pl.col("calls") / pl.col("processes").fill_null(1).clip(1)
+    rows = (
+        facts.stored.filter(pl.col("operation") == operation, 2 * pl.col("failed").fill_null(0) < pl.col("calls"))
+        .with_columns(each=each)
+        .filter(pl.col("each") >= of_a_process.value)
+        .sort("calls", "file", descending=[True, False])
+    )
+    return rows if rows["calls"].sum() > least.value else rows.clear()
+
+
+def _counts(rows: pl.DataFrame) -> tuple[int, int, float]:
+    return int(rows["calls"].sum()), rows.height, float(rows["each"].max())  # type: ignore[arg-type]

@@ -1,0 +1,71 @@
+"""Calls that took very much longer than most of their kind: the storage, the network or a lock held them up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import polars as pl
+
+from ioassay.analysis.finding import Finding, StepRow
+from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts
+from ioassay.analysis.profile.totals import operations
+from ioassay.results.profile_model import DIRECTION
+
+_WAITS = ("lock",)
+"""Operations that are meant to wait."""
+
+MOST_STEPS = 20
+"""Steps of the time line that a finding rests on, those with the slowest calls first."""
+
+
+@dataclass(frozen=True)
+class StallEvidence(ProfileEvidence):
+    """Slow calls of an operation."""
+
+    kind: ClassVar[str] = "stalled-calls"
+    operation: str
+    slowest_ns: int
+    median_ns: int
+    steps: int
+    """Of the time line, with calls as slow as the limit."""
+    calls: int
+    """Of the operation, in all."""
+
+
+def stalls(facts: ProfileFacts) -> Iterator[Finding]:
+    """One for each operation, of those that reach the file system."""
+    least, times = facts.thresholds.stall_s, facts.thresholds.stall_medians
+    known = operations(facts.profile).drop_nulls(["p50_ns", "slowest_ns"])
+    for row in known.iter_rows(named=True):
+        name, median, slowest = row["operation"], row["p50_ns"], row["slowest_ns"]
+        if name not in DIRECTION or name in _WAITS or _is_elsewhere(facts, name):
+            continue
+        limit_ns = max(least.value * 1e9, times.value * median)
+        if slowest < limit_ns:
+            continue
+        slow = facts.profile.timeline.filter(pl.col("operation") == name, pl.col("slowest_ns") >= limit_ns)
+        steps = slow.sort("slowest_ns", "start_s", descending=[True, False])["start_s"]
+        yield Finding(
+            "warning",
+            StallEvidence(
+                thresholds=(least, times),
+                spent_ns=int(slow["slowest_ns"].sum()),
+                operation=name,
+                slowest_ns=slowest,
+                median_ns=median,
+                steps=slow.height,
+                calls=row["calls"],
+            ),
+            tuple(StepRow(start, name) for start in steps.head(MOST_STEPS)),
+        )
+
+
+def _is_elsewhere(facts: ProfileFacts, operation: str) -> bool:
+    """True if the slow calls of an operation may be on pipes or sockets, where a reader waits for a writer."""
+    files = facts.profile.file_operations.filter(pl.col("operation") == operation).drop_nulls("slowest_ns")
+    if files.is_empty():
+        return False
+    slowest = files.sort("slowest_ns")["file"][-1]
+    return slowest not in facts.stored["file"]

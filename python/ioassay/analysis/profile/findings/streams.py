@@ -1,0 +1,35 @@
+"""Much data through the C library's streams, which copy it through a small buffer. Drishti's rule S01."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import polars as pl
+
+from ioassay.analysis.finding import Finding
+from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts, files
+
+
+@dataclass(frozen=True)
+class StreamEvidence(ProfileEvidence):
+    """Bytes through streams."""
+
+    kind: ClassVar[str] = "streams"
+    stream_bytes: int
+    moved_bytes: int
+    files: int
+
+
+def streams(facts: ProfileFacts) -> Iterator[Finding]:
+    """At most one."""
+    share, least = facts.thresholds.stdio_share, facts.thresholds.moved_bytes
+    moved = facts.stored.filter(pl.col("direction").is_in(["read", "write"]))
+    rows = moved.filter(pl.col("operation").str.starts_with("stream")).sort("bytes", "file", descending=[True, False])
+    streamed, every = int(rows["bytes"].sum()), int(moved["bytes"].sum())
+    if streamed > share.value * every and streamed > least.value:
+        found = rows["file"].unique(maintain_order=True)
+        spent = int(rows["duration_ns"].sum())
+        evidence = StreamEvidence((share, least), spent, stream_bytes=streamed, moved_bytes=every, files=len(found))
+        yield Finding("notice", evidence, files(found))

@@ -1,0 +1,108 @@
+"""Phases of I/O: bursts on the time line, separated by quiet; those of bytes and those of metadata by themselves.
+
+A step is busy where more than `LEAST` of the busiest step's bytes are moved, or of its metadata operations made. Busy
+steps with less quiet between them than `QUIET_STEPS` steps, or than `QUIET_SHARE` of the whole time, are one phase.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from statistics import median
+
+import polars as pl
+
+from ioassay.results.profile_model import DIRECTION, Direction, Profile
+
+LEAST = 0.02
+QUIET_STEPS = 2
+QUIET_SHARE = 0.01
+
+REGULAR = 0.2
+"""Phases recur regularly where the times from one to the next differ from their median by less than this share."""
+
+FEWEST = 3
+"""Phases of which it can be said."""
+
+
+@dataclass(frozen=True)
+class Phase:
+    """A burst of I/O, with all that happened meanwhile."""
+
+    direction: Direction
+    """What it mostly does."""
+    start_s: float
+    end_s: float
+    read_bytes: float
+    written_bytes: float
+    metadata_calls: float
+
+    @property
+    def duration_s(self) -> float:
+        """How long it took, to a step of the time line."""
+        return self.end_s - self.start_s
+
+
+_Burst = tuple[float, float, float, float, float]
+"""The fields of `Phase` but its direction."""
+
+
+def by_direction(profile: Profile) -> pl.DataFrame:
+    """The time line by direction: start_s, direction, calls, bytes, duration_ns; steps without calls have no row."""
+    direction = pl.col("operation").replace_strict(DIRECTION, default=None, return_dtype=pl.String)
+    return (
+        profile.timeline.with_columns(direction=direction)
+        .drop_nulls("direction")
+        .group_by("start_s", "direction")
+        .agg(pl.col("calls", "bytes", "duration_ns").sum())
+        .sort("start_s", "direction")
+    )
+
+
+def phases(profile: Profile) -> list[Phase]:
+    """The phases, in the order in which they begin."""
+    steps = by_direction(profile)
+    wide = (
+        steps.group_by("start_s")
+        .agg(
+            read_bytes=pl.col("bytes").filter(pl.col("direction") == "read").sum(),
+            written_bytes=pl.col("bytes").filter(pl.col("direction") == "write").sum(),
+            metadata_calls=pl.col("calls").filter(pl.col("direction") == "metadata").sum(),
+        )
+        .sort("start_s")
+    )
+    moved = _bursts(profile, wide, pl.col("read_bytes") + pl.col("written_bytes"))
+    metadata = _bursts(profile, wide, pl.col("metadata_calls"))
+    found = [Phase("read" if row[2] > row[3] else "write", *row) for row in moved]
+    found += [Phase("metadata", *row) for row in metadata]
+    return sorted(found, key=lambda one: (one.start_s, one.direction))
+
+
+def _bursts(profile: Profile, wide: pl.DataFrame, amount: pl.Expr) -> list[_Burst]:
+    """start_s, end_s, read_bytes, written_bytes, metadata_calls of each burst of an amount."""
+    used = wide.filter((amount > 0) & (amount >= LEAST * amount.max()))
+    quiet_s = max(QUIET_STEPS * profile.timeline_step_s, QUIET_SHARE * profile.duration_s)
+    begins = pl.col("start_s").diff().fill_null(math.inf) > profile.timeline_step_s + quiet_s
+    return (
+        used.with_columns(burst=begins.cum_sum())
+        .group_by("burst", maintain_order=True)
+        .agg(
+            pl.col("start_s").min(),
+            (pl.col("start_s").max() + profile.timeline_step_s).alias("end_s"),
+            *(pl.col(name).sum() for name in ("read_bytes", "written_bytes", "metadata_calls")),
+        )
+        .drop("burst")
+        .rows()
+    )
+
+
+def period_s(found: Sequence[Phase], direction: Direction) -> float | None:
+    """The time from one phase of a direction to the next, where they recur regularly."""
+    begins = [one.start_s for one in found if one.direction == direction]
+    if len(begins) < FEWEST:
+        return None
+    gaps = [after - before for before, after in pairwise(begins)]
+    usual = median(gaps)
+    return usual if all(abs(gap - usual) <= REGULAR * usual for gap in gaps) else None

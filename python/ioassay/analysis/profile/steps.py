@@ -1,0 +1,100 @@
+"""The time line and the heat in as many steps and rows as a figure can show."""
+
+from __future__ import annotations
+
+import math
+
+import polars as pl
+
+from ioassay.analysis.profile.phases import by_direction
+from ioassay.results.profile_model import DIRECTION, HEAT, Profile
+
+MOST_STEPS = 400
+"""Of a line over time."""
+
+MOST_COLUMNS, MOST_ROWS = 100, 50
+"""Of a heat map."""
+
+MOST_OPERATIONS = 5
+"""Operations over time, those with most calls."""
+
+OTHER = "other"
+"""All further ones."""
+
+
+def rates(profile: Profile) -> tuple[pl.DataFrame, float]:
+    """Bytes per second: start_s, line (read or write), rate; with a row for each step, also idle ones. And how long a
+    step is.
+    """
+    moved = by_direction(profile).filter(pl.col("direction") != "metadata")
+    return _lines(profile, moved.rename({"direction": "line", "bytes": "amount"}))
+
+
+def operation_rates(profile: Profile) -> tuple[pl.DataFrame, float]:
+    """Operations per second that move no bytes: start_s, line (the operation), rate; else as `rates`."""
+    metadata = [name for name, direction in DIRECTION.items() if direction == "metadata"]
+    rows = profile.timeline.filter(pl.col("operation").is_in(metadata))
+    calls = rows.group_by("operation").agg(pl.col("calls").sum()).sort("calls", "operation", descending=True)
+    named = calls["operation"].head(MOST_OPERATIONS)
+    line = pl.when(pl.col("operation").is_in(named.implode())).then("operation").otherwise(pl.lit(OTHER))
+    return _lines(profile, rows.select("start_s", line.alias("line"), pl.col("calls").alias("amount")))
+
+
+def _lines(profile: Profile, rows: pl.DataFrame) -> tuple[pl.DataFrame, float]:
+    """start_s, line, rate of rows with start_s, line and amount."""
+    many = math.ceil((profile.end_unix_ns - profile.origin_unix_ns) / 1e9 / profile.timeline_step_s / MOST_STEPS)
+    step_s = profile.timeline_step_s * max(1, many)
+    summed = (
+        rows.with_columns(step=(pl.col("start_s") / step_s).floor().cast(pl.Int64))
+        .group_by("step", "line")
+        .agg(pl.col("amount").sum())
+    )
+    last = math.ceil((profile.end_unix_ns - profile.origin_unix_ns) / 1e9 / step_s)
+    every = pl.DataFrame({"step": range(max(1, last))}, schema={"step": pl.Int64})
+    whole = every.join(summed.select("line").unique(), how="cross").join(summed, on=["step", "line"], how="left")
+    return (
+        whole.select(start_s=pl.col("step") * step_s, line="line", rate=pl.col("amount").fill_null(0) / step_s).sort(
+            "line", "start_s"
+        ),
+        step_s,
+    )
+
+
+def heat(profile: Profile) -> tuple[pl.DataFrame, float]:
+    """The heat of processes over time: row, start_s, bytes_per_s, busy (time in calls per second and process); cells
+    without calls are left out. And how long a column is. A row has one process or, of many, several neighbours in the
+    order of `row_of`.
+    """
+    many = math.ceil((profile.end_unix_ns - profile.origin_unix_ns) / 1e9 / profile.heat_step_s / MOST_COLUMNS)
+    step_s = profile.heat_step_s * max(1, many)
+    if profile.heat.is_empty():
+        return pl.DataFrame(
+            schema={"row": pl.Int64, "start_s": pl.Float64, "bytes_per_s": pl.Float64, "busy": pl.Float64}
+        ), step_s
+    rows = row_of(profile)
+    of_row = rows.group_by("row").agg(processes=pl.len())
+    spent = pl.sum_horizontal("read_ns", "write_ns", "metadata_ns")
+    return (
+        profile.heat.cast(dict(HEAT.items()))
+        .join(rows, on="process")
+        .with_columns(start_s=(pl.col("start_s") / step_s).floor() * step_s)
+        .group_by("row", "start_s")
+        .agg(moved=pl.sum_horizontal("read_bytes", "written_bytes").sum(), spent=spent.sum())
+        .join(of_row, on="row")
+        .select(
+            "row",
+            "start_s",
+            bytes_per_s=pl.col("moved") / step_s,
+            busy=pl.col("spent") / 1e9 / step_s / pl.col("processes"),
+        )
+        .sort("row", "start_s"),
+        step_s,
+    )
+
+
+def row_of(profile: Profile) -> pl.DataFrame:
+    """process, row: the row of each process that did any I/O, by rank, then in the order in which they began."""
+    active = profile.processes.join(profile.heat.select("process").unique(), on="process", how="semi")
+    ordered = active.sort("rank", "process", nulls_last=True).select("process")
+    of_a_row = max(1, math.ceil(ordered.height / MOST_ROWS))
+    return ordered.with_row_index("row").with_columns(row=(pl.col("row") // of_a_row).cast(pl.Int64))

@@ -1,0 +1,166 @@
+"""Phases, peers, coverage and sums of a profile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from ioassay.analysis.profile import coverage, peers, phases, steps, totals
+from ioassay.protocol.record_layout import FileKind, State
+from ioassay.results.profile_model import Profile
+from ioassay.results.records.profile import load_profile
+from ioassay.testing.faulty_application import CHECKPOINT_S, MIB, PERIOD_S, RANKS, S, calm
+from ioassay.testing.record_tables import BEGIN_NS, TableBuilder, store_record
+
+Load = Callable[..., Profile]
+
+
+@pytest.fixture
+def load(tmp_path: Path) -> Load:
+    return lambda *tables: load_profile([store_record(tmp_path / "record", *tables)])
+
+
+def test_phases_are_bursts_of_bytes_separated_by_quiet_that_may_recur(load: Load) -> None:
+    found = phases.phases(load(*calm()))
+    assert [(one.direction, one.start_s, one.duration_s) for one in found] == [
+        ("write", 60.0 + at * PERIOD_S, CHECKPOINT_S) for at in range(6)
+    ]
+    assert {one.written_bytes for one in found} == {RANKS * CHECKPOINT_S * 64 * MIB}
+    assert phases.period_s(found, "write") == PERIOD_S
+
+
+def test_a_pause_shorter_than_two_steps_does_not_end_a_phase(load: Load) -> None:
+    table = TableBuilder(end_ns=BEGIN_NS + 60 * S)
+    for second in (1, 2, 4, 7, 20, 21):
+        table.second("read", second, 1, moved=MIB)
+    found = phases.phases(load(table))
+    assert [(one.start_s, one.end_s) for one in found] == [(1, 8), (20, 22)]
+    assert phases.period_s(found, "read") is None
+
+
+def test_what_is_hardly_anything_beside_the_busiest_step_makes_no_phase(load: Load) -> None:
+    table = TableBuilder(end_ns=BEGIN_NS + 60 * S)
+    table.second("write", 10, 100, moved=1000 * MIB)
+    table.second("write", 40, 1, moved=MIB)
+    assert [one.start_s for one in phases.phases(load(table))] == [10]
+
+
+def test_metadata_has_phases_of_its_own(load: Load) -> None:
+    table = TableBuilder(end_ns=BEGIN_NS + 60 * S)
+    table.second("write", 5, 1, moved=MIB)
+    for second in range(3, 9):
+        table.second("stat", second, 100)
+    found = phases.phases(load(table))
+    assert [(one.direction, one.start_s, one.metadata_calls) for one in found] == [
+        ("metadata", 3, 600),
+        ("write", 5, 100),
+    ]
+
+
+def test_irregular_phases_do_not_recur(load: Load) -> None:
+    table = TableBuilder(end_ns=BEGIN_NS + 100 * S)
+    for second in (1, 10, 60, 70):
+        table.second("read", second, 1, moved=MIB)
+    assert phases.period_s(phases.phases(load(table)), "read") is None
+
+
+def writer(pid: int, moved: int, **about: object) -> TableBuilder:
+    table = TableBuilder(pid, **about)  # type: ignore[arg-type]
+    table.transfers(table.file(f"/out/{pid}", inode=pid), "write", {moved: 1}, ns=moved)
+    return table
+
+
+def test_all_processes_of_a_rank_count_together(load: Load) -> None:
+    tables = [
+        writer(1, 10, job={"PMI_RANK": "0"}, command=["sh"]),
+        writer(2, 100, job={"PMI_RANK": "0"}),
+        writer(3, 50, job={"PMI_RANK": "1"}),
+        writer(4, 9999),
+    ]
+    written = [one for one in peers.imbalances(load(*tables)) if one.measure == "written_bytes"]
+    assert [(one.peers, one.count, one.least, one.most, one.most_name) for one in written] == [
+        ("rank", 2, 50, 110, "rank 0")
+    ]
+    assert written[0].share == pytest.approx(60 / 110)
+
+
+def test_workers_have_one_parent_and_one_command_and_run_at_the_same_time(load: Load) -> None:
+    together = [writer(pid, pid, command=["worker"], parent=7) for pid in (10, 11, 12)]
+    one_by_one = [
+        writer(20 + at, 5, command=["cc"], parent=7, begin_ns=BEGIN_NS + at * S, end_ns=BEGIN_NS + (at + 1) * S)
+        for at in range(3)
+    ]
+    elsewhere = writer(30, 1, command=["worker"], parent=8)
+    found = peers.peers(load(*together, *one_by_one, elsewhere))
+    assert found["name"].to_list() == ["process 10", "process 11", "process 12"]
+
+
+def test_what_the_kernel_counted_beyond_the_record_is_a_shortfall(load: Load) -> None:
+    complete, short, little = TableBuilder(1), TableBuilder(2), TableBuilder(3)
+    for table, kernel in ((complete, 10 * MIB), (short, 10 * MIB), (little, MIB)):
+        table.thread(table.pid, kernel=(kernel, 0, 1, 0))
+    complete.second("read", 0, 1, moved=6 * MIB)
+    complete.second("copy from", 0, 1, moved=4 * MIB)
+    short.second("read", 0, 1, moved=7 * MIB)
+    short.second("submit read", 0, 1, moved=3 * MIB)
+    killed = TableBuilder(4, state=State.RUNNING)
+    found = coverage.coverage(load(complete, short, little, killed))
+    assert [(one.process, one.direction, one.recorded_bytes) for one in found.shortfalls] == [(1, "read", 7 * MIB)]
+    assert found.shortfalls[0].share == pytest.approx(0.3)
+    assert (found.compared, found.unknown) == (3, 1)
+
+
+def test_totals_are_of_storage_and_say_what_was_elsewhere(load: Load) -> None:
+    table = TableBuilder()
+    file = table.file("/data/in", {"open": 2}, inode=1, ns=30)
+    pipe = table.file("pipe", kind=FileKind.PIPE)
+    table.transfers(file, "read", {100: 5}, ns=70)
+    table.transfers(pipe, "read", {1000: 5}, ns=900)
+    found = totals.totals(load(table))
+    read = found.of("read")
+    assert (read.calls, read.bytes, read.spent_ns) == (5, 500, 70)
+    assert (found.io_ns, found.elsewhere_ns, found.metadata_share) == (100, 900, 0.3)
+
+
+def test_operations_have_percentiles_that_no_slowest_call_exceeds(load: Load) -> None:
+    table = TableBuilder()
+    table.second("read", 0, 1000, moved=10, ns=10_000, slowest_ns=5000)
+    table.latencies("read", {100: 990, 5000: 10})
+    (row,) = totals.operations(load(table)).to_dicts()
+    assert (row["p50_ns"], row["max_ns"], row["slowest_ns"]) == (112, 5000, 5000)
+
+
+def test_files_and_directories_are_ordered_by_time(load: Load) -> None:
+    table = TableBuilder()
+    for name, ns in (("/a/one", 10), ("/a/two", 20), ("/b/three", 25)):
+        table.transfers(table.file(name, {"stat": 1}, ns=1), "write", {100: 1}, ns=ns)
+    profile = load(table)
+    assert totals.by_file(profile)["path"].to_list() == ["/b/three", "/a/two", "/a/one"]
+    directories = totals.by_directory(profile)
+    assert directories.select("directory", "files", "written_bytes", "spent_ns").rows() == [
+        ("/a", 2, 200, 32),
+        ("/b", 1, 100, 26),
+    ]
+
+
+def test_a_line_over_time_has_idle_steps_too_and_few_enough_of_a_long_run(load: Load) -> None:
+    table = TableBuilder(end_ns=BEGIN_NS + 3600 * S)
+    table.second("write", 0, 1, moved=900)
+    table.second("write", 3599, 1, moved=90)
+    data, step_s = steps.rates(load(table))
+    assert step_s == 9
+    assert data.height == 400
+    assert data.filter(pl.col("rate") > 0).select("start_s", "rate").rows() == [(0, 100), (3591, 10)]
+
+
+def test_of_many_processes_several_share_a_row_of_the_heat(load: Load) -> None:
+    tables = [TableBuilder(1 + at) for at in range(120)]
+    for table in tables:
+        table.second("write", 3, 1, moved=300, ns=10**8)
+    data, _ = steps.heat(load(*tables))
+    assert data["row"].to_list() == list(range(40))
+    assert set(data["bytes_per_s"]) == {900.0}
+    assert data["busy"].to_list() == pytest.approx([0.1] * 40)

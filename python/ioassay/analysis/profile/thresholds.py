@@ -1,0 +1,65 @@
+"""Limits of rules, and where each comes from: a published rule, the file system's own parameters, or a measured run.
+
+Drishti's are those of `drishti/includes/config.py` at https://github.com/hpc-io/drishti-io (Bez, Ather and Byna,
+*Drishti: Guiding End-Users in the I/O Optimization Journey*, PDSW 2022). The others are ours: conventions, each large
+enough that what it finds costs time on any storage.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+Origin = Literal["rule", "file system", "measured"]
+
+MIB = 1 << 20
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """A limit. Its unit stands in its name."""
+
+    name: str
+    value: float
+    origin: Origin
+    source: str
+    """Whose rule it is, which file system, which run."""
+
+
+def _drishti(name: str, value: float) -> Threshold:
+    return Threshold(name, value, "rule", "Drishti")
+
+
+def _own(name: str, value: float) -> Threshold:
+    return Threshold(name, value, "rule", "ioassay")
+
+
+class Thresholds(NamedTuple):
+    """All limits. Those that depend on the storage can be replaced by what a run measured on it."""
+
+    small_request_bytes: Threshold = _drishti("small_request_bytes", MIB)
+    small_requests_share: Threshold = _drishti("small_requests_share", 0.1)
+    small_requests: Threshold = _drishti("small_requests", 1000)
+    misaligned_share: Threshold = _drishti("misaligned_share", 0.1)
+    random_share: Threshold = _drishti("random_share", 0.2)
+    random_requests: Threshold = _drishti("random_requests", 1000)
+    size_imbalance_share: Threshold = _drishti("size_imbalance_share", 0.3)
+    time_imbalance_share: Threshold = _drishti("time_imbalance_share", 0.15)
+    metadata_s: Threshold = _drishti("metadata_s", 30)
+    stdio_share: Threshold = _drishti("stdio_share", 0.1)
+    independent_calls: Threshold = _drishti("independent_calls", 1000)
+    metadata_share: Threshold = _own("metadata_share", 0.3)
+    io_share: Threshold = _own("io_share", 0.05)
+    redundant_share: Threshold = _own("redundant_share", 0.1)
+    moved_bytes: Threshold = _own("moved_bytes", MIB)
+    syncs: Threshold = _own("syncs", 100)
+    bytes_of_a_sync: Threshold = _own("bytes_of_a_sync", MIB)
+    opens: Threshold = _own("opens", 1000)
+    opens_of_a_process: Threshold = _own("opens_of_a_process", 10)
+    stats: Threshold = _own("stats", 1000)
+    stats_of_a_process: Threshold = _own("stats_of_a_process", 10)
+    failed_calls: Threshold = _own("failed_calls", 100)
+    failed_share: Threshold = _own("failed_share", 0.1)
+    readers: Threshold = _own("readers", 4)
+    stall_s: Threshold = _own("stall_s", 1)
+    stall_medians: Threshold = _own("stall_medians", 1000)

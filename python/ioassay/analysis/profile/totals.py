@@ -1,0 +1,178 @@
+"""Sums of a profile: by direction, by operation, by directory; time in I/O against run time.
+
+On storage only, where the files tell: what went through pipes, sockets and terminals is said apart.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from ioassay.analysis import latency
+from ioassay.protocol.record_layout import OPERATIONS
+from ioassay.results.profile_model import DIRECTION, DIRECTIONS, ON_STORAGE, Direction, Profile
+
+MOVED = {"read": "read_bytes", "write": "written_bytes"}
+"""The column of `PROCESSES` with the bytes of each direction that has any."""
+
+SPENT = {"read": "read_ns", "write": "write_ns", "metadata": "metadata_ns"}
+"""The column of `PROCESSES` with the time of each direction."""
+
+
+@dataclass(frozen=True)
+class DirectionTotal:
+    """What went in a direction, on storage. `None`: the source does not say."""
+
+    direction: Direction
+    calls: int
+    bytes: int | None
+    spent_ns: int | None
+
+
+@dataclass(frozen=True)
+class Totals:
+    """What all processes did together. Times are added over processes."""
+
+    directions: tuple[DirectionTotal, ...]
+    elsewhere_ns: int | None
+    """In calls on what is no storage, such as pipes."""
+    run_ns: int
+    """From the beginning to the end of each process."""
+    recorder_ns: int | None
+
+    def of(self, direction: Direction) -> DirectionTotal:
+        """The total of a direction."""
+        return next(one for one in self.directions if one.direction == direction)
+
+    @property
+    def io_ns(self) -> int | None:
+        """In calls on storage."""
+        known = [one.spent_ns for one in self.directions if one.spent_ns is not None]
+        return sum(known) if known else None
+
+    @property
+    def io_share(self) -> float | None:
+        """Of the run time. A process with several threads can spend more than its run time."""
+        return None if self.io_ns is None or not self.run_ns else self.io_ns / self.run_ns
+
+    @property
+    def metadata_share(self) -> float | None:
+        """Of the time in calls on storage."""
+        spent = self.of("metadata").spent_ns
+        return None if spent is None or not self.io_ns else spent / self.io_ns
+
+
+def on_storage(profile: Profile) -> pl.DataFrame:
+    """`FILE_OPERATIONS` of what is on storage, with path, kind, block and the direction of each operation."""
+    files = profile.files.filter(pl.col("kind").is_in(ON_STORAGE)).select(
+        "file", "path", "node", "kind", "block_bytes", pl.col("processes").alias("users")
+    )
+    direction = pl.col("operation").replace_strict(DIRECTION, default=None, return_dtype=pl.String)
+    return profile.file_operations.join(files, on="file", maintain_order="left").with_columns(direction=direction)
+
+
+def totals(profile: Profile) -> Totals:
+    """The sums of a profile."""
+    stored = on_storage(profile)
+    processes = profile.processes
+    return Totals(
+        directions=tuple(
+            DirectionTotal(
+                direction,
+                int(stored.filter(pl.col("direction") == direction)["calls"].sum()),
+                _known(processes, MOVED[direction]) if direction in MOVED else None,
+                _known(processes, SPENT[direction]),
+            )
+            for direction in DIRECTIONS
+        ),
+        elsewhere_ns=_known(processes, "elsewhere_ns"),
+        run_ns=int((processes["end_unix_ns"] - processes["begin_unix_ns"]).sum()),
+        recorder_ns=_known(processes, "recorder_ns"),
+    )
+
+
+def operations(profile: Profile) -> pl.DataFrame:
+    """Every operation, of whatever it was, with calls, failed (null: unknown), bytes, duration_ns, slowest_ns, and
+    percentiles of its latency as `analysis.latency` has them (null where there is no histogram).
+
+    In the order of the recorder's classes.
+    """
+    sums = profile.process_operations.group_by("operation").agg(
+        pl.col("calls", "bytes", "duration_ns").sum(), pl.col("slowest_ns").max(), processes=pl.len()
+    )
+    failed = profile.file_operations.group_by("operation").agg(pl.col("failed").sum())
+    order = pl.col("operation").cast(pl.Enum(OPERATIONS))
+    return (
+        sums.join(failed, on="operation", how="left")
+        .join(_percentiles(profile), on="operation", how="left")
+        # A percentile is the end of its bucket, which may lie above the slowest call.
+        .with_columns(pl.min_horizontal(name, "slowest_ns").alias(name) for name in latency.PERCENTILES)
+        .sort(order)
+    )
+
+
+def _percentiles(profile: Profile) -> pl.DataFrame:
+    ends = pl.coalesce("end_ns", "begin_ns").ceil().cast(pl.Int64)
+    histogram = profile.latencies.select("operation", ends.alias("highest_ns"), pl.col("calls").alias("count"))
+    return latency.percentiles(histogram, ["operation"]).drop("operations")
+
+
+def by_directory(profile: Profile) -> pl.DataFrame:
+    """Directories of files on storage, with files, calls, bytes by direction and time, those with most time first."""
+    files = profile.files.filter(pl.col("kind").is_in(ON_STORAGE))
+    stored = (
+        on_storage(profile)
+        .group_by("file")
+        .agg(
+            pl.col("calls").sum(),
+            pl.col("duration_ns").sum(),
+            *(
+                pl.col("bytes").filter(pl.col("direction") == direction).sum().alias(column)
+                for direction, column in MOVED.items()
+            ),
+        )
+    )
+    directory = pl.col("path").map_elements(posixpath.dirname, return_dtype=pl.String).replace("", "(no directory)")
+    return (
+        files.select("file", "metadata_ns", directory=directory)
+        .join(stored, on="file")
+        .group_by("directory")
+        .agg(
+            pl.len().alias("files"),
+            pl.col("calls", *MOVED.values()).sum(),
+            spent_ns=pl.col("duration_ns").sum() + pl.col("metadata_ns").fill_null(0).sum(),
+        )
+        .sort("spent_ns", "directory", descending=[True, False])
+    )
+
+
+def by_file(profile: Profile) -> pl.DataFrame:
+    """Files on storage, with calls, bytes by direction and time, those with most time first."""
+    stored = (
+        on_storage(profile)
+        .group_by("file")
+        .agg(
+            pl.col("calls").sum(),
+            pl.col("failed").sum(),
+            pl.col("duration_ns").sum(),
+            *(
+                pl.col("bytes").filter(pl.col("direction") == direction).sum().alias(column)
+                for direction, column in MOVED.items()
+            ),
+        )
+    )
+    return (
+        profile.files.join(stored, on="file")
+        .filter(pl.col("kind").is_in(ON_STORAGE))
+        .with_columns(spent_ns=pl.col("duration_ns") + pl.col("metadata_ns").fill_null(0))
+        .sort("spent_ns", "path", descending=[True, False])
+    )
+
+
+def _known(frame: pl.DataFrame, column: str) -> int | None:
+    """The sum of a column; `None` where the source does not say."""
+    values: Any = frame[column].drop_nulls()
+    return int(values.sum()) if len(values) else None

@@ -1,0 +1,54 @@
+"""Processes over time: how much each moved, and how much of its time it spent in I/O. Dark is much."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import altair as alt
+import polars as pl
+
+from ioassay.analysis.rate_units import Unit
+from ioassay.figures import theme
+
+WIDTH, ROW_HEIGHT, LEAST_HEIGHT, MOST_HEIGHT = 560, 12, 60, 260
+
+
+def chart(data: pl.DataFrame, step_s: float, unit: Unit, rows: int, title: str) -> theme.Chart:
+    """The figure. `data` has a row per cell, not none: row, start_s, bytes_per_s, busy; `title` says what a row is."""
+    cells = data.with_columns(
+        end_s=pl.col("start_s") + step_s, until=pl.col("row") + 1, rate=pl.col("bytes_per_s") / unit.divisor
+    )
+    end = cells["end_s"].max()
+    height = min(MOST_HEIGHT, max(LEAST_HEIGHT, rows * ROW_HEIGHT))
+
+    def panel(column: str, legend: str, colours: Sequence[str]) -> theme.Chart:
+        own = cells.filter(pl.col(column) > 0)
+        drawn: theme.Chart = (
+            alt.Chart(own, title=legend)
+            .mark_rect()
+            .encode(
+                alt.X("start_s:Q", title="Time (s)", scale={"domain": [0, end], "nice": False}, axis={"grid": False}),
+                alt.X2("end_s:Q"),
+                alt.Y(
+                    "row:Q",
+                    title=title,
+                    scale={"domain": [rows, 0], "nice": False},
+                    axis={"grid": False, "labels": False, "ticks": False},
+                ),
+                alt.Y2("until:Q"),
+                alt.Color(
+                    f"{column}:Q",
+                    scale=alt.Scale(range=list(colours), domainMin=0),
+                    legend=alt.Legend(title=None, gradientLength=height * 0.8, tickCount=4),
+                ),
+            )
+            .properties(width=WIDTH, height=height)
+        )
+        return drawn
+
+    both: theme.Chart = alt.vconcat(
+        panel("rate", f"Bytes moved ({unit.name})", ("#deebf7", theme.BLUE)),
+        panel("busy", "Time in calls, per second of time and process (s/s)", ("#fee6ce", theme.VERMILION)),
+        spacing=18,
+    ).resolve_scale(color="independent")
+    return both

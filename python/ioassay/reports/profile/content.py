@@ -1,0 +1,96 @@
+"""What the report of a profile says, before any format. Not: how it looks (`document`), sentences (`wording`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import polars as pl
+
+from ioassay.analysis.finding import FileRow, Finding
+from ioassay.analysis.profile import coverage, peers, phases, totals
+from ioassay.analysis.profile.coverage import Coverage
+from ioassay.analysis.profile.findings import ProfileEvidence, ProfileFacts, findings
+from ioassay.analysis.profile.peers import Imbalance
+from ioassay.analysis.profile.phases import Phase
+from ioassay.analysis.profile.thresholds import Threshold, Thresholds
+from ioassay.analysis.profile.totals import Totals
+from ioassay.reports.document import Span
+from ioassay.reports.profile.findings import Message, message, reference
+from ioassay.results.profile_model import DIRECTIONS, Direction, Profile
+
+MOST_FILES = 25
+"""Files and directories that are shown, those with most time first; beyond these, what findings rest on first."""
+
+MOST_REFERENCES = 10
+"""That are shown of a finding."""
+
+
+@dataclass(frozen=True)
+class FindingLine:
+    """A finding in words, with what it rests on."""
+
+    finding: Finding
+    message: Message
+    references: tuple[Span, ...]
+
+    @property
+    def thresholds(self) -> tuple[Threshold, ...]:
+        """The limits that it exceeds."""
+        assert isinstance(self.finding.evidence, ProfileEvidence)
+        return self.finding.evidence.thresholds
+
+
+@dataclass(frozen=True)
+class Content:
+    """Everything that the report says."""
+
+    profile: Profile
+    totals: Totals
+    findings: tuple[FindingLine, ...]
+    coverage: Coverage
+    phases: tuple[Phase, ...]
+    periods_s: Mapping[Direction, float]
+    """From one phase to the next, of the directions in which they recur regularly."""
+    imbalances: tuple[Imbalance, ...]
+    operations: pl.DataFrame
+    files: pl.DataFrame
+    """Those that are shown: `totals.by_file`."""
+    directories: pl.DataFrame
+
+
+def assemble(profile: Profile) -> Content:
+    """The content of a profile's report."""
+    facts = ProfileFacts(profile, Thresholds())
+    found = findings(facts)
+    every = totals.by_file(profile)
+    first = {one.file for finding in found for one in finding.rests_on[:1] if isinstance(one, FileRow)}
+    shown = set(every["file"].head(MOST_FILES)) | first
+    paths = dict(profile.files.select("file", "path").iter_rows())
+    processes = {process: f"process {pid} on {node}" for process, pid, node in _names(profile)}
+    bursts = phases.phases(profile)
+    return Content(
+        profile=profile,
+        totals=facts.totals,
+        findings=tuple(
+            FindingLine(
+                one,
+                message(one.evidence),
+                tuple(reference(it, paths, processes, shown) for it in one.rests_on[:MOST_REFERENCES]),
+            )
+            for one in found
+        ),
+        coverage=coverage.coverage(profile),
+        phases=tuple(bursts),
+        periods_s={
+            direction: period for direction in DIRECTIONS if (period := phases.period_s(bursts, direction)) is not None
+        },
+        imbalances=tuple(peers.imbalances(profile)),
+        operations=totals.operations(profile),
+        files=every.filter(pl.col("file").is_in(list(shown))),
+        directories=totals.by_directory(profile).head(MOST_FILES),
+    )
+
+
+def _names(profile: Profile) -> list[tuple[int, int, str]]:
+    return profile.processes.select("process", "pid", "node").rows()

@@ -1,0 +1,68 @@
+"""A profile for other programs, as a JSON document and a table: base units, unrounded, units in the names."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import polars as pl
+
+from ioassay.analysis.profile import phases
+from ioassay.analysis.profile.totals import by_file, on_storage
+from ioassay.reports.profile.content import Content, FindingLine
+
+PROFILE_VERSION = 1
+
+MOST_ROWS = 10_000
+"""Of files, those with most time first, and of processes: more make a document that few programs read."""
+
+
+def data(content: Content) -> dict[str, Any]:
+    """`version`, what was profiled, totals, findings, coverage, phases, and rows of processes, files and operations."""
+    profile, totals = content.profile, content.totals
+    return {
+        "version": PROFILE_VERSION,
+        "source": profile.source,
+        "names": profile.names,
+        "commands": profile.commands,
+        "is_running": profile.is_running,
+        "begin_unix_ns": profile.begin_unix_ns,
+        "end_unix_ns": profile.end_unix_ns,
+        "origin_unix_ns": profile.origin_unix_ns,
+        "totals": {
+            **{one.direction: asdict(one) for one in totals.directions},
+            "elsewhere_ns": totals.elsewhere_ns,
+            "run_ns": totals.run_ns,
+            "recorder_ns": totals.recorder_ns,
+        },
+        "findings": [_finding(line) for line in content.findings],
+        "coverage": asdict(content.coverage),
+        "losses": [asdict(one) for one in profile.losses],
+        "phases": [asdict(one) for one in content.phases],
+        "periods_s": content.periods_s,
+        "imbalances": [asdict(one) for one in content.imbalances],
+        "operations": content.operations.to_dicts(),
+        "errors": profile.errors.to_dicts(),
+        "in_flight": profile.in_flight.to_dicts(),
+        "timeline_step_s": profile.timeline_step_s,
+        "timeline": phases.by_direction(profile).to_dicts(),
+        "processes": profile.processes.head(MOST_ROWS).to_dicts(),
+        "files": by_file(profile).head(MOST_ROWS).to_dicts(),
+    }
+
+
+def table(content: Content) -> pl.DataFrame:
+    """A row for each file on storage and operation."""
+    return on_storage(content.profile).drop("users").sort("path", "node", "operation")
+
+
+def _finding(line: FindingLine) -> dict[str, Any]:
+    finding = line.finding
+    return {
+        "kind": finding.kind,
+        "severity": finding.severity,
+        "sentence": line.message.text,
+        "remedy": line.message.remedy,
+        "evidence": asdict(finding.evidence),
+        "rests_on": [reference._asdict() for reference in finding.rests_on],
+    }

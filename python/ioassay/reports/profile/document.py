@@ -1,0 +1,301 @@
+"""The report of a profile as a document, and what the terminal shows of it. Not: sentences (`wording`, `findings`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from ioassay.analysis import latency
+from ioassay.reports import format
+from ioassay.reports.document import (
+    Anchor,
+    Block,
+    Bullets,
+    Column,
+    Contents,
+    Document,
+    Figure,
+    Notes,
+    Paragraph,
+    References,
+    Section,
+    Span,
+    Table,
+    Text,
+    facts,
+    numbers,
+)
+from ioassay.reports.profile import wording
+from ioassay.reports.profile.content import Content, FindingLine
+from ioassay.units import format_count
+from ioassay.version import __version__
+
+if TYPE_CHECKING:
+    from ioassay.figures.picture import Picture
+
+MOST_PHASES = 20
+MOST_PROCESSES = 15
+MOST_SIZES = 10
+MOST_ERRORS = 15
+
+_MOST_CHARACTERS = 40
+"""Of a command in a table."""
+
+MOST_FINDINGS = 5
+"""That the terminal shows."""
+
+Pictures = Mapping[str, "Picture"]
+"""By what they show: `rates`, `operations`, `heat`, `latencies`, `sizes`."""
+
+
+def document(content: Content, drawn: Pictures | None = None) -> Document:
+    """The document, with the figures where `pictures` has made them."""
+    pictures = drawn or {}
+    sections = [
+        Section("Findings", _findings(content), "findings"),
+        Section("Completeness", [Bullets(list(wording.trust(content)))], "completeness"),
+        Section("Calls in flight", _in_flight(content), "in-flight"),
+        Section("Over time", _over_time(content, pictures), "over-time"),
+        Section("Processes", _processes(content, pictures), "processes"),
+        Section("Files", _files(content), "files"),
+        Section("Operations", _operations(content, pictures), "operations"),
+        Section("Rules", _rules(content), "rules"),
+    ]
+    title = wording.title(content)
+    return Document(
+        f"I/O profile: {title}",
+        [facts(wording.opening(content)), Contents(sections), *sections],
+        question="What does this application do to storage, and what holds it back?",
+        window=f"{title}: I/O profile",
+        footer=f"Written by ioassay {__version__}.",
+    )
+
+
+def summary(content: Content) -> list[Block]:
+    """What the terminal shows: the essentials."""
+    shown = content.findings[:MOST_FINDINGS]
+    more = len(content.findings) - len(shown)
+    return [
+        facts(wording.opening(content)),
+        Section("", [Paragraph(_finding(line)) for line in shown] or [Paragraph("No rule found anything to improve.")]),
+        *([Paragraph(Span(f"{format_count(more, 'more finding')} in the report.", "faint"))] if more else ()),
+        Section("Calls in flight:", _in_flight(content)),
+        _operations_table(content),
+        _files_table(content.files.head(MOST_SIZES), anchors=False),
+        Notes(list(wording.trust(content))),
+    ]
+
+
+def _finding(line: FindingLine) -> Text:
+    warning = (Span("Warning:", "warning"), " ") if line.finding.severity == "warning" else ()
+    return (*warning, line.message.text, " ", Span("Remedy:", "strong"), " ", line.message.remedy)
+
+
+def _findings(content: Content) -> list[Block]:
+    if not content.findings:
+        return [Paragraph("No rule found anything to improve.")]
+    items: list[Text] = []
+    for line in content.findings:
+        text = _finding(line)
+        assert isinstance(text, tuple)
+        rests_on = (" ", References(line.references, wording.rests_on(line.finding))) if line.references else ()
+        items.append((*text, *rests_on))
+    about = "Warnings first, then those that took most time. Rules and their limits stand at the end."
+    return [Paragraph(about, note=True), Bullets(items)]
+
+
+def _in_flight(content: Content) -> list[Block]:
+    frame = content.profile.in_flight.head(MOST_PROCESSES)
+    pids = dict(content.profile.processes.select("process", "pid").iter_rows())
+    rows: list[list[Text]] = [
+        [
+            f"{pids[row['process']]} ({row['state']})",
+            str(row["thread"]),
+            row["operation"],
+            Span(row["path"] or "unknown", "code"),
+            wording.moment_of_day(row["since_unix_ns"]),
+        ]
+        for row in frame.iter_rows(named=True)
+    ]
+    more = content.profile.in_flight.height - frame.height
+    columns = [Column("Process"), Column("Thread"), Column("Operation"), Column("File"), Column("Since (UTC)")]
+    return [
+        Table(columns, rows, "Calls that had begun and not ended"),
+        Notes([f"{format_count(more, 'more call')}."] if more else []),
+    ]
+
+
+def _over_time(content: Content, pictures: Pictures) -> list[Block]:
+    shown = content.phases[:MOST_PHASES]
+    rows = [wording.phase(number, one) for number, one in enumerate(shown, start=1)]
+    columns = [
+        Column("Phase"),
+        *numbers("Begins", "Lasts"),
+        Column("Mostly"),
+        *numbers("Read", "Written", "Rate", "Metadata calls"),
+    ]
+    more = len(content.phases) - len(shown)
+    return [
+        Figure(pictures.get("rates")),
+        Figure(pictures.get("operations")),
+        Table(columns, rows, "Phases of I/O"),
+        Notes([*wording.periods(content), *([f"{more} more phases."] if more else []), wording.TIME_NOTE]),
+    ]
+
+
+def _processes(content: Content, pictures: Pictures) -> list[Block]:
+    spent = pl.sum_horizontal("read_ns", "write_ns", "metadata_ns")
+    frame = content.profile.processes.with_columns(io_ns=spent).sort("io_ns", "process", descending=[True, False])
+    rows: list[list[Text]] = []
+    for row in frame.head(MOST_PROCESSES).iter_rows(named=True):
+        run_ns = row["end_unix_ns"] - row["begin_unix_ns"]
+        rows.append(
+            [
+                str(row["pid"]),
+                format.ABSENT if row["rank"] is None else str(row["rank"]),
+                row["node"],
+                Span(wording.short(row["command"], _MOST_CHARACTERS), "code"),
+                format.size(row["read_bytes"]),
+                format.size(row["written_bytes"]),
+                format.duration(row["io_ns"]),
+                format.share(row["io_ns"] / run_ns) if run_ns else format.ABSENT,
+            ]
+        )
+    columns = [
+        Column("Process"),
+        *numbers("Rank"),
+        Column("Node"),
+        Column("Command"),
+        *numbers("Read", "Written", "Time in I/O", "Of run time"),
+    ]
+    more = frame.height - len(rows)
+    return [
+        Figure(pictures.get("heat")),
+        Table(columns, rows, "Processes with most time in I/O", density="dense"),
+        Notes([f"{more:,} more processes."] if more else []),
+        _imbalance(content),
+    ]
+
+
+def _imbalance(content: Content) -> Table:
+    columns = [Column("Peers"), Column("Of each"), *numbers("Least", "Median", "Most"), Column("Which")]
+    names = {"read_bytes": "read", "written_bytes": "written", "io_ns": "time in I/O"}
+    rows: list[list[Text]] = []
+    for one in content.imbalances[:MOST_PROCESSES]:
+        show = format.duration if one.measure == "io_ns" else format.size
+        peers = (
+            f"{one.count:,} ranks"
+            if one.peers == "rank"
+            else f"{one.count:,} workers, {wording.short(one.peers, _MOST_CHARACTERS)}"
+        )
+        rows.append([peers, names[one.measure], show(one.least), show(one.median), show(one.most), one.most_name])
+    return Table(columns, rows, "Processes that do the same work")
+
+
+def _files(content: Content) -> list[Block]:
+    columns = [Column("Directory"), *numbers("Files", "Calls", "Read", "Written", "Time")]
+    rows: list[list[Text]] = [
+        [
+            Span(row["directory"], "code"),
+            f"{row['files']:,}",
+            f"{row['calls']:,}",
+            format.size(row["read_bytes"]),
+            format.size(row["written_bytes"]),
+            format.duration(row["spent_ns"]),
+        ]
+        for row in content.directories.iter_rows(named=True)
+    ]
+    return [
+        _files_table(content.files, anchors=True),
+        Table(columns, rows, "Directories with most time in I/O"),
+    ]
+
+
+def _files_table(files: pl.DataFrame, *, anchors: bool) -> Table:
+    columns = [Column("File"), *numbers("Processes", "Calls", "Failed", "Read", "Written", "Time")]
+    rows: list[list[Text]] = []
+    for row in files.iter_rows(named=True):
+        path = Span(row["path"] if row["node"] is None else f"{row['node']}:{row['path']}", "code")
+        rows.append(
+            [
+                (Anchor(f"file-{row['file']}"), path) if anchors else path,
+                format.ABSENT if row["processes"] is None else f"{row['processes']:,}",
+                f"{row['calls']:,}",
+                f"{row['failed']:,}",
+                format.size(row["read_bytes"]),
+                format.size(row["written_bytes"]),
+                format.duration(row["spent_ns"]),
+            ]
+        )
+    return Table(columns, rows, "Files with most time in I/O", density="dense")
+
+
+def _operations(content: Content, pictures: Pictures) -> list[Block]:
+    return [
+        _operations_table(content),
+        Figure(pictures.get("latencies")),
+        Figure(pictures.get("sizes")),
+        _sizes_table(content),
+        _errors_table(content),
+    ]
+
+
+def _operations_table(content: Content) -> Table:
+    columns = [
+        Column("Operation"),
+        *numbers("Calls", "Failed", "Bytes", "Time", "Mean", "Median", "99 %", "Slowest"),
+    ]
+    rows: list[list[Text]] = []
+    for row in content.operations.iter_rows(named=True):
+        resolved = {
+            name: row[name] if latency.is_resolved(row["calls"], name) else None for name in latency.PERCENTILES
+        }
+        spent = row["duration_ns"]
+        rows.append(
+            [
+                row["operation"],
+                f"{row['calls']:,}",
+                format.ABSENT if row["failed"] is None else f"{row['failed']:,}",
+                format.size(row["bytes"]) if row["bytes"] else format.ABSENT,
+                format.duration(spent),
+                format.duration(spent / row["calls"]) if spent is not None and row["calls"] else format.ABSENT,
+                format.duration(resolved["p50_ns"]),
+                format.duration(resolved["p99_ns"]),
+                format.duration(row["slowest_ns"]),
+            ]
+        )
+    return Table(columns, rows, "Operations, on whatever they were", density="dense")
+
+
+def _sizes_table(content: Content) -> Table:
+    sizes = (
+        content.profile.common_sizes.filter(pl.col("bytes") > 0)
+        .group_by("operation", "bytes")
+        .agg(pl.col("calls").sum())
+    )
+    top = sizes.sort("calls", "bytes", "operation", descending=True).head(MOST_SIZES)
+    rows: list[list[Text]] = [
+        [row["operation"], format.size(row["bytes"]), f"{row['calls']:,}"] for row in top.iter_rows(named=True)
+    ]
+    return Table([Column("Operation"), *numbers("Size", "Calls")], rows, "Sizes that came up most")
+
+
+def _errors_table(content: Content) -> Table:
+    top = content.profile.errors.sort("calls", "operation", "errno", descending=True).head(MOST_ERRORS)
+    rows: list[list[Text]] = [
+        [row["operation"], wording.errno_name(row["errno"]), f"{row['calls']:,}"] for row in top.iter_rows(named=True)
+    ]
+    return Table([Column("Operation"), Column("Error"), *numbers("Calls")], rows, "Calls that failed")
+
+
+def _rules(content: Content) -> list[Block]:
+    used: dict[str, Any] = {}
+    for line in content.findings:
+        for one in line.thresholds:
+            used.setdefault(wording.threshold(one), None)
+    if not used:
+        return []
+    about = "Limits that the findings exceed, and where each comes from."
+    return [Paragraph(about, note=True), Bullets(list(used))]

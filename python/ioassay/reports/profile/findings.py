@@ -1,0 +1,268 @@
+"""What each finding of a profile says: what was found, its numbers, and what to do. Numbers come with the evidence;
+here they get their units.
+
+A kind of finding has one function here, registered for the type of its evidence. Its first sentence stands alone where
+there is no room for more.
+"""
+
+from __future__ import annotations
+
+from functools import singledispatch
+from typing import NamedTuple
+
+from ioassay.analysis.finding import Evidence, FileRow, ProcessRow, Reference, StepRow
+from ioassay.analysis.profile.findings.imbalance import SizeImbalanceEvidence, TimeImbalanceEvidence
+from ioassay.analysis.profile.findings.metadata import MetadataEvidence
+from ioassay.analysis.profile.findings.misaligned import MisalignedEvidence
+from ioassay.analysis.profile.findings.no_collectives import NoCollectiveEvidence
+from ioassay.analysis.profile.findings.random_access import RandomEvidence
+from ioassay.analysis.profile.findings.repeated_lookups import ReopenEvidence, RestatEvidence
+from ioassay.analysis.profile.findings.repeated_reads import RedundantReadEvidence, SameDataEvidence
+from ioassay.analysis.profile.findings.search_paths import SearchEvidence
+from ioassay.analysis.profile.findings.small_requests import SmallRequestEvidence
+from ioassay.analysis.profile.findings.stalls import StallEvidence
+from ioassay.analysis.profile.findings.streams import StreamEvidence
+from ioassay.analysis.profile.findings.sync_storm import SyncEvidence
+from ioassay.analysis.profile.peers import Imbalance
+from ioassay.reports import format
+from ioassay.reports.document import Span
+from ioassay.units import format_count
+
+
+class Message(NamedTuple):
+    """What a finding says."""
+
+    headline: str
+    details: str
+    remedy: str
+
+    @property
+    def text(self) -> str:
+        """What was found."""
+        return " ".join(filter(None, (self.headline, self.details)))
+
+
+@singledispatch
+def message(evidence: Evidence) -> Message:
+    """The message of a finding."""
+    raise TypeError(f"no sentence for {type(evidence).__name__}")
+
+
+@message.register
+def _(evidence: SmallRequestEvidence) -> Message:
+    of = " of shared files" if evidence.shared_only else ""
+    limit = format.size(evidence.thresholds[0].value)
+    usual = "" if evidence.common_bytes is None else f", most often {format.size(evidence.common_bytes)}"
+    details = []
+    if evidence.consecutive_share is not None:
+        details.append(f"{format.share(evidence.consecutive_share)} of them begin where the last one ended.")
+    if evidence.small_files:
+        details.append(f"{_of(evidence.small_files, evidence.files, 'file')} smaller than {limit} themselves.")
+    mostly_small_files = 2 * evidence.small_files > evidence.files
+    if mostly_small_files:
+        remedy = "Pack small files into few large ones (HDF5, tar, a database), or stage them on a node-local disk."
+    elif evidence.shared_only:
+        remedy = "Use collective MPI-IO, or gather requests in the application, so that each covers whole stripes."
+    else:
+        remedy = f"Gather requests in a buffer of {limit} or more."
+    return Message(
+        f"{format.share(evidence.share)} of the {evidence.direction} requests{of} are smaller than {limit} "
+        f"({_number(evidence.small)} of {_number(evidence.requests)}{usual}).",
+        " ".join(details),
+        remedy,
+    )
+
+
+@message.register
+def _(evidence: MisalignedEvidence) -> Message:
+    block = format.size(evidence.block_bytes)
+    return Message(
+        f"{_share(evidence.misaligned, evidence.requests)} of the {evidence.direction} requests do not begin at a "
+        f"multiple of the file system's block, {block} ({_number(evidence.misaligned)} of "
+        f"{_number(evidence.requests)}).",
+        "",
+        f"Align records and headers to {block}; with HDF5, use H5Pset_alignment.",
+    )
+
+
+@message.register
+def _(evidence: RandomEvidence) -> Message:
+    return Message(
+        f"{_share(evidence.random, evidence.requests)} of the {evidence.direction} requests go back in their file "
+        f"({_number(evidence.random)} of {_number(evidence.requests)}, {format_count(evidence.files, 'file')}).",
+        "",
+        "Sort requests by offset, or keep such files on flash; turn read-ahead off for them (POSIX_FADV_RANDOM)."
+        if evidence.direction == "read"
+        else "Sort requests by offset, or write to a node-local disk first.",
+    )
+
+
+@message.register
+def _(evidence: RedundantReadEvidence) -> Message:
+    return Message(
+        f"{format.size(evidence.redundant_bytes)} of {format.size(evidence.read_bytes)} were read again by the process "
+        "that had read them.",
+        f"The worst of {format_count(evidence.files, 'file')} was read "
+        f"{format.significant(evidence.worst_times)} times.",
+        "Keep the data in memory, or read larger blocks so that their parts are used together.",
+    )
+
+
+@message.register
+def _(evidence: SameDataEvidence) -> Message:
+    files = "the same file" if evidence.files == 1 else f"the same {evidence.files} files"
+    return Message(
+        f"{_count(evidence.readers, 'process', 'processes')} read {files} whole: "
+        f"{format.size(evidence.read_bytes)} for {format.size(evidence.distinct_bytes)} of data.",
+        "",
+        "Read once and broadcast (MPI_Bcast), or stage the data on each node.",
+    )
+
+
+@message.register
+def _(evidence: SizeImbalanceEvidence) -> Message:
+    one = evidence.imbalance
+    did = "read" if one.measure == "read_bytes" else "wrote"
+    return Message(
+        f"{_peers(one)} do not {'read' if did == 'read' else 'write'} equally much: {one.most_name} {did} "
+        f"{format.size(one.most)}, the median is {format.size(one.median)}, the least {format.size(one.least)}.",
+        "",
+        "Distribute the data evenly, or use more writers (MPI-IO hint cb_nodes) if a few are meant to write for all.",
+    )
+
+
+@message.register
+def _(evidence: TimeImbalanceEvidence) -> Message:
+    one = evidence.imbalance
+    return Message(
+        f"{_peers(one)} do not spend equally long in I/O: {one.most_name} spent {format.duration(one.most)}, "
+        f"{format.share(evidence.most_share)} of its run time; the median is {format.duration(one.median)}.",
+        "",
+        f"Check what {one.most_name} reads and writes alone, and its node.",
+    )
+
+
+@message.register
+def _(evidence: MetadataEvidence) -> Message:
+    most = f", most in {evidence.operation}" if evidence.operation else ""
+    beyond = ""
+    if evidence.processes:
+        limit = format.duration(evidence.thresholds[0].value * 1e9)
+        processes = _count(evidence.processes, "process", "processes")
+        beyond = f"{processes} spent more than {limit} so; the most is {format.duration(evidence.most_ns)}."
+    return Message(
+        f"Metadata operations take {format.share(evidence.share)} of the time in I/O: "
+        f"{format.duration(evidence.spent_ns)} in {_number(evidence.calls)} calls{most}.",
+        beyond,
+        "Use fewer and larger files, keep them open, and list directories instead of looking each file up.",
+    )
+
+
+@message.register
+def _(evidence: StreamEvidence) -> Message:
+    return Message(
+        f"{format.share(evidence.stream_bytes / evidence.moved_bytes)} of the bytes pass through streams (fread, "
+        f"fwrite): {format.size(evidence.stream_bytes)}.",
+        "",
+        "Enlarge their buffer (setvbuf), or use read and write with large blocks.",
+    )
+
+
+@message.register
+def _(evidence: NoCollectiveEvidence) -> Message:
+    return Message(
+        f"All {_number(evidence.independent)} {evidence.direction}s of MPI-IO are independent, none is collective.",
+        "",
+        f"Use MPI_File_{evidence.direction}_all and its like where all ranks take part.",
+    )
+
+
+@message.register
+def _(evidence: SyncEvidence) -> Message:
+    return Message(
+        f"{_number(evidence.syncs)} calls of fsync and its like, on average after "
+        f"{format.size(evidence.written_bytes / evidence.syncs)} of writes "
+        f"({format_count(evidence.files, 'file')}, {format.duration(evidence.spent_ns)} in these calls).",
+        "",
+        "Sync once after many writes; check whether each result has to survive a crash by itself.",
+    )
+
+
+@message.register
+def _(evidence: ReopenEvidence) -> Message:
+    return Message(
+        f"{_count(evidence.files, 'file is', 'files are')} opened again and again: {_number(evidence.calls)} opens, "
+        f"up to {format.significant(evidence.most_of_a_process)} of one file by each process.",
+        "",
+        "Keep files open between uses.",
+    )
+
+
+@message.register
+def _(evidence: RestatEvidence) -> Message:
+    return Message(
+        f"{_count(evidence.files, 'file is', 'files are')} looked up again and again: {_number(evidence.calls)} "
+        f"stats, up to {format.significant(evidence.most_of_a_process)} of one file by each process.",
+        "",
+        "Keep what stat said, or wait for files with inotify or a message instead of asking for them.",
+    )
+
+
+@message.register
+def _(evidence: SearchEvidence) -> Message:
+    where = ", ".join(f"{directory} ({_number(count)})" for directory, count in evidence.directories)
+    searched = ""
+    if evidence.searched:
+        searched = f"{_of(evidence.searched, evidence.names, 'name')} looked for in several directories."
+    return Message(
+        f"{format.share(evidence.failed / evidence.lookups)} of the lookups fail: {_number(evidence.failed)} of "
+        f"{_number(evidence.lookups)} opens, stats and listings, most in {where}.",
+        searched,
+        "Shorten search paths (PATH, LD_LIBRARY_PATH, PYTHONPATH), or put the directories that answer first.",
+    )
+
+
+@message.register
+def _(evidence: StallEvidence) -> Message:
+    steps = _count(evidence.steps, "moment", "moments")
+    return Message(
+        f"I/O stalled: a {evidence.operation} took {format.duration(evidence.slowest_ns)}, where the median is "
+        f"{format.duration(evidence.median_ns)}.",
+        f"{steps} with such calls, of {_number(evidence.calls)} calls in all.",
+        "Check what the storage, the network and other jobs did at that time.",
+    )
+
+
+def reference(rests_on: Reference, paths: dict[int, str], processes: dict[int, str], shown: set[int]) -> Span:
+    """How what a finding rests on is shown: files with a link to their row, where they have one."""
+    match rests_on:
+        case FileRow(file):
+            return Span(paths[file], "code", anchor=f"file-{file}" if file in shown else "")
+        case ProcessRow(process):
+            return Span(processes[process])
+        case StepRow(start_s, operation):
+            return Span(f"{operation} at {format.duration(start_s * 1e9)}")
+    raise TypeError(f"nothing shows {type(rests_on).__name__}")
+
+
+def _peers(one: Imbalance) -> str:
+    return f"{_number(one.count)} ranks" if one.peers == "rank" else f"{_number(one.count)} workers of one command"
+
+
+def _share(part: int, every: int) -> str:
+    return format.share(part / every)
+
+
+def _number(number: int) -> str:
+    return f"{number:,}"
+
+
+def _count(number: int, one: str, several: str) -> str:
+    return f"{_number(number)} {one if number == 1 else several}"
+
+
+def _of(part: int, every: int, noun: str) -> str:
+    """`3 of 7 files are`, `The file is`, `All 7 files are`."""
+    if part == every:
+        return f"The {noun} is" if every == 1 else f"All {_number(every)} {noun}s are"
+    return f"{_number(part)} of {_number(every)} {noun}s {'is' if part == 1 else 'are'}"

@@ -1,0 +1,136 @@
+"""The report of a profile in every format."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from ioassay import reports
+from ioassay.reports.document.terminal import rendered
+from ioassay.reports.profile import ProfileReport
+from ioassay.reports.profile.content import Content, assemble
+from ioassay.reports.profile.document import document, summary
+from ioassay.results.records.profile import load_profile
+from ioassay.testing.faulty_application import RANKS, calm, faulty
+from ioassay.testing.record_tables import TableBuilder, store_record
+
+
+def content_of(path: Path, *tables: TableBuilder, **about: object) -> Content:
+    return assemble(load_profile([store_record(path, *tables, **about)]))
+
+
+@pytest.fixture(scope="module")
+def content(tmp_path_factory: pytest.TempPathFactory) -> Content:
+    return content_of(tmp_path_factory.mktemp("faulty") / "record", *faulty())
+
+
+def markdown(content: Content) -> str:
+    return reports.build(ProfileReport(content), "md").decode()
+
+
+def test_findings_have_numbers_with_units_a_remedy_and_what_they_rest_on(content: Content) -> None:
+    text = markdown(content)
+    for part in (
+        "**Warning:** 100 % of the write requests of shared files are smaller than 1 MiB (20,000 of 20,000, most often "
+        "1000 B).",
+        "**Remedy:** Use collective MPI-IO",
+        "Rests on: /scratch/climate/diagnostics.bin.",
+        "I/O stalled: a write took 12.0 s, where the median is 8.39 ms.",
+        "8 processes read the same 2 files whole: 4000 MiB for 320 MiB of data.",
+        "8 ranks do not spend equally long in I/O: rank 3 spent 145 s, 24 % of its run time; the median is 113 s.",
+        "1 file is looked up again and again: 64,000 stats, up to 8000 of one file by each process.",
+        "most in /home/user/lib (4,000), /opt/a (4,000), /opt/b (4,000), /scratch/climate (800). 2 of 3 names are "
+        "looked for in several directories.",
+    ):
+        assert part in text, part
+
+
+def test_rules_are_named_with_their_limits_and_sources(content: Content) -> None:
+    text = markdown(content)
+    assert "- small_request_bytes: 1 MiB (rule, Drishti)" in text
+    assert "- block_bytes: 4 KiB (file system, st_blksize)" in text
+    assert "- stall_s: 1.00 s (rule, ioassay)" in text
+
+
+def test_the_phases_and_their_period_are_told(content: Content) -> None:
+    text = markdown(content)
+    assert "| 2 | 60.0 s | 12.0 s | write | 0 B | 6 GiB | 537 MB/s | 0 |" in text
+    assert "Phases of write recur every 100 s." in text
+
+
+def test_a_call_in_flight_names_its_process_file_and_time(content: Content) -> None:
+    assert "| 1007 (killed) | 2000 | write | `/scratch/climate/diagnostics.bin` | 16:09:00 |" in markdown(content)
+
+
+def test_the_terminal_shows_the_essentials_and_how_much_more_there_is(content: Content) -> None:
+    from rich.console import Console  # noqa: PLC0415
+
+    console = Console(file=io.StringIO(), width=120, record=True)
+    console.print(rendered(summary(content)))
+    text = console.export_text()
+    assert "8 processes, 8 ranks (1 killed)" in text
+    assert "11 more findings in the report." in text
+
+
+def test_an_application_without_faults_is_told_so(tmp_path: Path) -> None:
+    text = markdown(content_of(tmp_path / "calm", *calm()))
+    assert "No rule found anything to improve." in text
+    assert "## Rules" not in text
+    assert "## Completeness" not in text
+
+
+def test_what_is_missing_of_a_profile_is_said(tmp_path: Path) -> None:
+    table = TableBuilder(folded_calls=3, lost_calls=1)
+    table.thread(table.pid, kernel=(10 << 20, 0, 1, 0))
+    escaped = [{"pid": 9, "path": "/opt/go", "reason": "static"}]
+    text = markdown(content_of(tmp_path / "r", table, escaped=escaped, lost_tables=2))
+    for part in (
+        "Doubt coverage: the kernel counted more I/O than was recorded in 1 process of 1 (process 100: 10 MiB read, "
+        "100 % of it not recorded).",
+        "1 process not recorded: /opt/go: static (process 9).",
+        "The tables of 2 processes could not be kept",
+        "3 calls on files that share a row",
+        "1 call missing, because the table was full",
+    ):
+        assert part in text, part
+
+
+def test_a_page_has_the_figures_and_links_from_findings_to_files(content: Content) -> None:
+    page = reports.build(ProfileReport(content), "html").decode()
+    for identifier in ("rates", "operations", "heat", "latencies", "sizes"):
+        assert f'id="profile-{identifier}' in page, identifier
+    assert page.count('href="#file-') > 1
+    targets = {part.split('"')[0] for part in page.split('href="#file-')[1:]}
+    assert all(f'id="file-{target}"' in page for target in targets)
+
+
+def test_json_has_base_units_and_the_evidence(content: Content) -> None:
+    data = json.loads(reports.build(ProfileReport(content), "json"))
+    small = next(one for one in data["findings"] if one["kind"] == "small-requests")
+    assert small["evidence"]["thresholds"][0] == {
+        "name": "small_request_bytes",
+        "value": 1048576,
+        "origin": "rule",
+        "source": "Drishti",
+    }
+    assert data["version"] == 1
+    assert data["totals"]["read"]["bytes"] == RANKS * 500 << 20
+    assert data["periods_s"] == {"write": 100}
+    assert len(data["processes"]) == RANKS
+
+
+def test_the_table_has_a_row_for_each_file_and_operation(content: Content) -> None:
+    rows = list(csv.DictReader(io.StringIO(reports.build(ProfileReport(content), "csv").decode())))
+    shared = [row for row in rows if row["path"] == "/scratch/climate/diagnostics.bin"]
+    assert [row["operation"] for row in shared] == ["MPI write", "close", "open", "sync", "write"]
+    assert shared[-1]["bytes"] == "20000000"
+
+
+def test_the_same_record_gives_the_same_report(content: Content, tmp_path: Path) -> None:
+    again = content_of(tmp_path / "record", *faulty())
+    one, other = (document(part).blocks[2:] for part in (content, again))
+    assert repr(one) == repr(other)

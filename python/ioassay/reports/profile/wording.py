@@ -1,0 +1,225 @@
+"""The words of a profile's report: rows of its tables, sentences. Nothing is computed here."""
+
+from __future__ import annotations
+
+import errno as errors
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from itertools import groupby
+
+from ioassay.analysis.finding import FileRow, Finding, ProcessRow
+from ioassay.analysis.profile.coverage import Shortfall
+from ioassay.analysis.profile.findings.profile_facts import MOST_FILES
+from ioassay.analysis.profile.phases import Phase
+from ioassay.analysis.profile.thresholds import Threshold
+from ioassay.reports import format
+from ioassay.reports.profile.content import Content
+from ioassay.results.profile_model import Loss, LossKind, Profile
+from ioassay.units import format_count
+
+_MOST_NAMED = 3
+"""Of commands, of what is lost, and of where."""
+
+_MOST_CHARACTERS = 300
+"""Of a command."""
+
+TIME_NOTE = (
+    "Time in calls is added over threads and processes. Time lines and latencies include calls on pipes, sockets and "
+    "terminals; totals, files and findings are of storage alone."
+)
+
+
+def title(content: Content) -> str:
+    """The command, or how many."""
+    commands = content.profile.commands
+    if len(commands) != 1:
+        return f"{len(commands)} commands" if commands else "unknown command"
+    return short(commands[0], 60)
+
+
+def short(command: str, most: int) -> str:
+    """The beginning of a command, on one line."""
+    line = " ".join(command.split())
+    return line if len(line) <= most else f"{line[: most - 1]}…"
+
+
+def opening(content: Content) -> list[tuple[str, str]]:
+    """Who, when, where, and how much: a table of two columns."""
+    profile = content.profile
+    processes, nodes = profile.processes, profile.processes["node"].n_unique()
+    ranks = processes["rank"].n_unique() - (processes["rank"].null_count() > 0)
+    of_ranks = f", {format_count(ranks, 'rank')}" if ranks else ""
+    names = sorted(set(processes["node"]))
+    where = (
+        names[0] if nodes == 1 else f"{nodes} nodes: {', '.join(names[:_MOST_NAMED])}{', …' * (nodes > _MOST_NAMED)}"
+    )
+    states = processes.group_by("state").len().sort("state").rows()
+    ended = ", ".join(f"{count} {state}" for state, count in states if state != "ended")
+    return [
+        ("Command", _named([short(command, _MOST_CHARACTERS) for command in profile.commands]) or "unknown"),
+        ("Started", f"{_moment(profile.begin_unix_ns)} UTC"),
+        ("Duration", f"{format.duration(profile.duration_s * 1e9)}{', still running' * profile.is_running}"),
+        ("Where", where),
+        ("Processes", f"{_processes(processes.height)}{of_ranks}{f' ({ended})' if ended else ''}"),
+        ("Read", _moved(content, "read")),
+        ("Written", _moved(content, "write")),
+        ("Metadata", _metadata(content)),
+        ("Time in I/O", time_in_io(content)),
+        (
+            "Source",
+            f"{profile.source}: {', '.join(profile.names[:_MOST_NAMED])}{', …' * (len(profile.names) > _MOST_NAMED)}",
+        ),
+    ]
+
+
+def _moved(content: Content, direction: str) -> str:
+    one = next(total for total in content.totals.directions if total.direction == direction)
+    requests = f"{one.calls:,} calls"
+    spent = "" if one.spent_ns is None else f", {format.duration(one.spent_ns)}"
+    return f"{format.size(one.bytes)} in {requests}{spent}"
+
+
+def _metadata(content: Content) -> str:
+    one = content.totals.of("metadata")
+    spent = "" if one.spent_ns is None else f", {format.duration(one.spent_ns)}"
+    share = content.totals.metadata_share
+    part = "" if share is None else f" ({format.share(share)} of the time in I/O)"
+    return f"{one.calls:,} calls{spent}{part}"
+
+
+def time_in_io(content: Content) -> str:
+    """Time in calls on storage, against the run time of all processes."""
+    totals = content.totals
+    if totals.io_ns is None:
+        return "unknown"
+    part = f" of {format.duration(totals.run_ns)} of run time" if totals.run_ns else ""
+    share = "" if totals.io_share is None else f", {format.share(totals.io_share)}"
+    elsewhere = ""
+    if totals.elsewhere_ns:
+        elsewhere = f"; {format.duration(totals.elsewhere_ns)} more on pipes, sockets and terminals"
+    return f"{format.duration(totals.io_ns)}{part}{share}{elsewhere}"
+
+
+def trust(content: Content) -> Iterator[str]:
+    """What the profile may lack: the doubt `coverage`, and losses."""
+    cover = content.coverage
+    if cover.shortfalls:
+        short = _processes(len({one.process for one in cover.shortfalls}))
+        named = _named([_shortfall(content.profile, one) for one in cover.shortfalls])
+        yield (
+            f"Doubt coverage: the kernel counted more I/O than was recorded in {short} of {cover.compared} ({named}). "
+            "The rest passed by the recorder: calls inside the C library, direct system calls, or io_uring."
+        )
+    if cover.unknown and content.profile.source == "record":
+        were = "was" if cover.unknown == 1 else "were"
+        yield (
+            f"Coverage is unknown for {_processes(cover.unknown)} that {were} killed, still run, or could not read the "
+            "kernel's counters."
+        )
+    for kind, losses in groupby(sorted(content.profile.losses, key=lambda loss: loss.kind), key=lambda loss: loss.kind):
+        yield loss(kind, list(losses))
+
+
+def _shortfall(profile: Profile, one: Shortfall) -> str:
+    pid = profile.processes.row(one.process, named=True)["pid"]
+    did = "read" if one.direction == "read" else "written"
+    return f"process {pid}: {format.size(one.kernel_bytes)} {did}, {format.share(one.share)} of it not recorded"
+
+
+_LOSSES: Mapping[LossKind, str] = {
+    "damaged-bytes": "{size} of damaged tables could not be read ({where}).",
+    "foreign-tables": "{tables} of another version left out: {reasons} ({where}).",
+    "rows-outside": "{rows} of the time line outside the time of their process left out ({where}).",
+    "folded-calls": "{calls} on files that share a row, because the table was full ({where}).",
+    "lost-calls": "{calls} missing, because the table was full ({where}).",
+    "handler-calls": "{calls} of signal handlers missing ({where}).",
+    "lost-tables": "The tables of {processes} could not be kept ({where}).",
+    "escaped": "{processes} not recorded: {reasons} ({where}).",
+    "still-running": "{processes} went on when the recording ended ({where}).",
+    "partial": "The source says that it is incomplete: {reasons} ({where}).",
+}
+
+
+def loss(kind: LossKind, losses: list[Loss]) -> str:
+    """Everything of a kind that is missing."""
+    amount = sum(one.amount for one in losses)
+    return _LOSSES[kind].format(
+        size=format.size(amount),
+        processes=_processes(amount),
+        **{f"{noun}s": format_count(amount, noun) for noun in ("table", "row", "call")},
+        where=_named(list(dict.fromkeys(one.where for one in losses))),
+        reasons=_named(list(dict.fromkeys(one.reason for one in losses if one.reason))) or "unknown reason",
+    )
+
+
+def phase(number: int, one: Phase) -> list[str]:
+    """The row of a phase of I/O."""
+    seconds = max(one.duration_s, 1e-9)
+    return [
+        str(number),
+        format.duration(one.start_s * 1e9),
+        format.duration(one.duration_s * 1e9),
+        one.direction,
+        format.size(one.read_bytes),
+        format.size(one.written_bytes),
+        format.rate((one.read_bytes + one.written_bytes) / seconds),
+        f"{one.metadata_calls:,.0f}",
+    ]
+
+
+def periods(content: Content) -> list[str]:
+    """Which phases recur."""
+    return [
+        f"Phases of {direction} recur every {format.duration(period * 1e9)}."
+        for direction, period in content.periods_s.items()
+    ]
+
+
+def errno_name(errno: int) -> str:
+    """`ENOENT`, with its number where there is no name."""
+    return errors.errorcode.get(errno, f"errno {errno}")
+
+
+def rests_on(finding: Finding) -> str:
+    """What the references of a finding are, of which the first are shown: `10 files`."""
+    match finding.rests_on[0]:
+        case FileRow():
+            one, several = "file", "files"
+        case ProcessRow():
+            one, several = "process", "processes"
+        case _:
+            one, several = "moment", "moments"
+    count = len(finding.rests_on)
+    return f"{count} {one if count == 1 else several}" if count < MOST_FILES else f"{MOST_FILES} or more {several}"
+
+
+def threshold(one: Threshold) -> str:
+    """A limit and where it comes from: `small_request_bytes: 1 MiB (rule, Drishti)`."""
+    match one.name.rsplit("_", 1)[-1]:
+        case "bytes" | "sync":
+            value = format.size(one.value)
+        case "share":
+            value = format.share(one.value)
+        case "s":
+            value = format.duration(one.value * 1e9)
+        case _:
+            value = f"{one.value:,.0f}"
+    return f"{one.name}: {value} ({one.origin}, {one.source})"
+
+
+def _moment(unix_ns: int) -> str:
+    return format.moment(datetime.fromtimestamp(unix_ns // 10**9, UTC).isoformat())
+
+
+def moment_of_day(unix_ns: int) -> str:
+    """The time of day, UTC: `02:40:00`."""
+    return _moment(unix_ns)[11:]
+
+
+def _processes(count: int) -> str:
+    return f"{count:,} {'process' if count == 1 else 'processes'}"
+
+
+def _named(names: list[str]) -> str:
+    shown = "; ".join(names[:_MOST_NAMED])
+    return f"{shown}; and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else shown
