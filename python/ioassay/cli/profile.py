@@ -24,7 +24,7 @@ def profile(
     form: Form = None,
     as_json: AsJson = False,
 ) -> int:
-    """Show what a recorded application does to storage, and what to improve.
+    """Show what a recorded application does to storage.
 
     Several records, such as those of the nodes of a job, are one profile.
     """
