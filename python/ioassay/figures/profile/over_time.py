@@ -11,7 +11,7 @@ from ioassay.figures import theme
 
 WIDTH, HEIGHT = 640, 190
 
-COLOURS: Mapping[str, str] = {"read": theme.BLUE, "write": theme.VERMILION}
+COLOURS: Mapping[str, str] = {"read": theme.BLUE, "write": theme.VERMILION, "other": theme.CEILING}
 """Of lines that have the same colour in every figure."""
 
 
