@@ -14,10 +14,12 @@ use std::time::{Duration, Instant};
 use ioassay_engine::failure::because_of;
 use ioassay_protocol::events::Failure;
 use nix::errno::Errno;
-use nix::sys::prctl::set_child_subreaper;
-use nix::sys::signal::{SigSet, SigmaskHow, Signal, kill, sigprocmask};
+use nix::sys::prctl::{set_child_subreaper, set_pdeathsig};
+use nix::sys::signal::{SigSet, SigmaskHow, Signal, sigprocmask};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
+
+use crate::request::Request;
 
 /// How long processes that the command left behind are waited for.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -25,6 +27,24 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const PRELOAD: &str = "LD_PRELOAD";
 /// The recorder's variable: where its tables are.
 const DIRECTORY: &str = "IOASSAY_RECORD";
+
+/// Signals that are not passed on: faults, and those of job control.
+const OWN_SIGNALS: [Signal; 14] = [
+    Signal::SIGSEGV,
+    Signal::SIGBUS,
+    Signal::SIGFPE,
+    Signal::SIGILL,
+    Signal::SIGTRAP,
+    Signal::SIGABRT,
+    Signal::SIGSYS,
+    Signal::SIGPIPE,
+    Signal::SIGTSTP,
+    Signal::SIGTTIN,
+    Signal::SIGTTOU,
+    Signal::SIGCONT,
+    Signal::SIGURG,
+    Signal::SIGWINCH,
+];
 
 /// How the command ended.
 #[derive(Debug)]
@@ -46,7 +66,8 @@ impl Ended {
 ///
 /// # Errors
 /// If it cannot be started.
-pub fn run(command: &[OsString], tables: &Path, library: &Path) -> Result<Ended, Failure> {
+pub fn run(request: &Request, tables: &Path, library: &Path) -> Result<Ended, Failure> {
+    let command = &request.command;
     let cannot = |error: &io::Error| {
         let program = command.first().map(|program| program.to_string_lossy().into_owned()).unwrap_or_default();
         because_of(
@@ -56,13 +77,18 @@ pub fn run(command: &[OsString], tables: &Path, library: &Path) -> Result<Ended,
             "check its name, and that it can be executed",
         )
     };
-    let mut signals = SigSet::empty();
-    for signal in [Signal::SIGCHLD, Signal::SIGINT, Signal::SIGQUIT, Signal::SIGTERM, Signal::SIGHUP] {
-        signals.add(signal);
+    // All that another process may want to say to the command; the others are what happens to this one.
+    let mut signals = SigSet::all();
+    for own in OWN_SIGNALS {
+        signals.remove(own);
     }
     let before = signals.thread_swap_mask(SigmaskHow::SIG_BLOCK).map_err(|errno| cannot(&errno.into()))?;
     // Without it, processes whose parent has ended go uncounted here, and nothing else is lost.
     let _ = set_child_subreaper(true);
+    if request.stop_with_parent {
+        // It comes to us as from any process, and is passed on.
+        let _ = set_pdeathsig(Signal::SIGTERM);
+    }
     let (program, arguments) = command.split_first().ok_or_else(|| cannot(&io::ErrorKind::InvalidInput.into()))?;
     let mut command = Command::new(program);
     command.args(arguments).env(DIRECTORY, tables).env(PRELOAD, preload(library));
@@ -97,8 +123,9 @@ fn wait_for(child: Pid, signals: &SigSet) -> i32 {
         }
         let (signal, by_process) = next_signal(signals, None);
         // What comes from the terminal has reached the command as well.
-        if by_process && signal != Some(Signal::SIGCHLD) {
-            let _ = kill(child, signal);
+        if by_process && signal != libc::SIGCHLD {
+            // SAFETY: it takes numbers. Those of real-time signals have no name in nix.
+            unsafe { libc::kill(child.as_raw(), signal) };
         }
     }
 }
@@ -111,9 +138,7 @@ fn wait_for_others(signals: &SigSet) -> Vec<i32> {
             Err(Errno::ECHILD) => return Vec::new(),
             Ok(WaitStatus::StillAlive) => {
                 let left = until.saturating_duration_since(Instant::now());
-                if left.is_zero()
-                    || matches!(next_signal(signals, Some(left)).0, Some(signal) if signal != Signal::SIGCHLD)
-                {
+                if left.is_zero() || ![-1, libc::SIGCHLD].contains(&next_signal(signals, Some(left)).0) {
                     return children();
                 }
             }
@@ -122,8 +147,8 @@ fn wait_for_others(signals: &SigSet) -> Vec<i32> {
     }
 }
 
-/// The next of the signals, and whether a process sent it to us; none where none comes within `limit`.
-fn next_signal(signals: &SigSet, limit: Option<Duration>) -> (Option<Signal>, bool) {
+/// The number of the next of the signals, and whether a process sent it to us; -1 where none comes within `limit`.
+fn next_signal(signals: &SigSet, limit: Option<Duration>) -> (i32, bool) {
     let limit = limit.map(|limit| libc::timespec {
         tv_sec: limit.as_secs() as libc::time_t,
         tv_nsec: libc::c_long::from(limit.subsec_nanos()),
@@ -134,7 +159,7 @@ fn next_signal(signals: &SigSet, limit: Option<Duration>) -> (Option<Signal>, bo
         let limit = limit.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
         (libc::sigtimedwait(signals.as_ref(), &raw mut about, limit), about)
     };
-    (Signal::try_from(number).ok(), about.si_code <= 0)
+    (number, number > 0 && about.si_code <= 0)
 }
 
 /// The processes that are ours now.

@@ -52,7 +52,7 @@ fn try_record(request: &Request) -> Result<u8, Failure> {
     let tables = Tables::make(request.tables.as_deref(), &directory, request.trace)?;
     let mut document = Document::begin(request, &directory, tables.path());
     document.write(&directory)?;
-    let ended = command::run(&request.command, tables.path(), tables.library());
+    let ended = command::run(request, tables.path(), tables.library());
     let state = match &ended {
         Ok(ended) => {
             document.exit_status = Some(ended.status);

@@ -19,6 +19,8 @@ pub struct Request {
     pub out: Option<PathBuf>,
     /// Where tables lie while processes run; by default in the system's temporary directory.
     pub tables: Option<PathBuf>,
+    /// End the command when the process that started this one ends.
+    pub stop_with_parent: bool,
     /// Keep every call too.
     pub trace: bool,
 }

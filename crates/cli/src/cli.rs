@@ -125,6 +125,9 @@ pub enum Command {
         /// Where tables lie while processes run [default: the temporary directory].
         #[arg(long, value_name = "DIR")]
         tables: Option<PathBuf>,
+        /// End the command when the process that started this one ends.
+        #[arg(long)]
+        stop_with_parent: bool,
         /// Record every call, in a few bytes each (`ioassay-engine calls` prints them).
         #[arg(long)]
         trace: bool,
@@ -260,8 +263,8 @@ impl Command {
                 command::survey(&request, ranks_per_node, &events, stop_with_parent, ranks)
             }
             Self::Launch { command } => command::launch(&command),
-            Self::Record { out, tables, trace, command } => {
-                ioassay_capture::record(&Request { command, out, tables, trace })
+            Self::Record { out, tables, stop_with_parent, trace, command } => {
+                ioassay_capture::record(&Request { command, out, tables, stop_with_parent, trace })
             }
             Self::Library { directory } => ioassay_capture::write_library(&directory),
             Self::Calls { record } => ioassay_capture::print_calls(&record),

@@ -27,7 +27,7 @@ def record(
         bool, typer.Option("--trace", help="Record every call (`ioassay-engine calls RECORD` prints them).")
     ] = False,
 ) -> int:
-    """Run a command and record its I/O, with all processes that it starts.
+    """Run a command and record the I/O of all its processes.
 
     Ends with the command's own exit code, 128 and the number of the signal that ended it, or 3 if it cannot be
     started. `ioassay profile` shows what was recorded. Below mpirun or srun, start `ioassay-engine record` itself.

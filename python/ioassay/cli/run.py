@@ -79,6 +79,10 @@ def run(
         Path | None,
         typer.Option(metavar="RUN", help="Resume this run: run the cases that are not complete."),
     ] = None,
+    record: Annotated[
+        bool,
+        typer.Option("--record", help="Record what the engine does, as `ioassay record` does for applications."),
+    ] = False,
     script_only: Annotated[
         bool, typer.Option("--script-only", help="With --launcher sbatch: write the script but do not submit it.")
     ] = False,
@@ -96,7 +100,7 @@ def run(
 
     if resume is not None:
         asked = [study, target, destroy_data, scale, settings, clients, ceilings, out]
-        if any(asked) or any([launcher, hosts, launcher_options, time_limit, script_only]):
+        if any(asked) or any([launcher, hosts, launcher_options, time_limit, record, script_only]):
             raise UsageError(
                 "--resume keeps the settings of the run; they cannot be changed.",
                 f"Write only: ioassay run --resume {resume}",
@@ -119,6 +123,7 @@ def run(
         time_limit_ns=parse_duration_ns(time_limit) if time_limit else None,
         ceilings=ceilings,
         out=out,
+        recorded=record,
         command=["ioassay", *sys.argv[1:]],
     )
     runs = [(prepared.create(), prepared.need) for prepared in prepare(request)]

@@ -61,8 +61,10 @@ class Start:
         """The command line of one engine on the first node, with these arguments of its own."""
         return self._command(Placement(1, 1, self.nodes, options=self.options, forwarded=[*self.secrets]), arguments)
 
-    def together(self, arguments: Sequence[str], clients: int, ranks_per_client: int) -> list[str]:
-        """The command line of an engine for so many ranks."""
+    def together(
+        self, arguments: Sequence[str], clients: int, ranks_per_client: int, record: Path | None = None
+    ) -> list[str]:
+        """The command line of an engine for so many ranks, recorded into `record`."""
         placement = Placement(
             clients,
             ranks_per_client,
@@ -70,6 +72,7 @@ class Start:
             library=self.library,
             mpi_in_ranks=self.mpi_in_ranks,
             options=self.options,
+            record=record,
             forwarded=[*self.secrets],
         )
         return self._command(placement, arguments)

@@ -112,7 +112,8 @@ def _run_case(
             watcher.notice(f"{interruption.name}: stopping and removing files; a second signal exits at once.")
 
     arguments = engine.run_arguments(files.events, files.progress, files.plan)
-    command = start.together(arguments, case.clients, case.ranks_per_client)
+    record = files.record.absolute() if run.document.recorded else None
+    command = start.together(arguments, case.clients, case.ranks_per_client, record)
     with EngineProcess(
         command, files.stderr, [run.lock.descriptor], start.environment(), through=start.stands_between
     ) as process:

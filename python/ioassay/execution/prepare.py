@@ -57,6 +57,8 @@ class Request:
     """What `ioassay net` left."""
     out: Path | None
     """The run directory, or of several runs the one that holds theirs; by default new ones below `runs/`."""
+    recorded: bool
+    """The engines are recorded, as applications are."""
     command: Sequence[str]
     """The command line, for the record."""
 
@@ -118,6 +120,7 @@ def _prepare(request: Request, place: Place) -> Prepared:
         hosts=list(request.hosts),
         launcher_options=list(request.launcher_options),
         mpi_in_ranks=mpi_in_ranks,
+        recorded=request.recorded,
         command=list(request.command),
         ioassay_version=__version__,
         started=now(),

@@ -41,6 +41,7 @@ def _request(tmp_path: Path, *sizes: str) -> Request:
         time_limit_ns=None,
         ceilings=None,
         out=tmp_path / "run",
+        recorded=False,
         command=[],
     )
 

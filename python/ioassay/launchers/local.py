@@ -20,4 +20,4 @@ class Local:
     def tokens(self, engine: Path, placement: Placement) -> list[str]:
         """The engine, and the hosts that it is to enter."""
         processes = [node.process for node in placement.used if node.process is not None]
-        return [str(engine), *(token for process in processes for token in ("--host", fspath(process)))]
+        return [*placement.engine(engine), *(token for process in processes for token in ("--host", fspath(process)))]

@@ -32,6 +32,8 @@ class Placement:
     """The storage API uses MPI too."""
     options: Sequence[str] = ()
     """More for the launcher, as typed."""
+    record: Path | None = None
+    """Where each engine's record is to be; `None`: it is not recorded."""
     forwarded: Sequence[str] = ()
     """Names of environment variables that the engines need on their nodes."""
 
@@ -54,8 +56,9 @@ class Placement:
 
     def engine(self, engine: Path) -> list[str]:
         """The engine as each process of a launcher starts it, up to its own command."""
+        recorder = ["record", "--stop-with-parent", "--out", str(self.record), "--", str(engine)] if self.record else []
         meeting = ["--mpi", str(self.library)] if self.library else []
-        return [str(engine), *meeting, *(["--mpi-in-ranks"] if self.mpi_in_ranks else [])]
+        return [str(engine), *recorder, *meeting, *(["--mpi-in-ranks"] if self.mpi_in_ranks else [])]
 
     def launch(self, engine: Path) -> list[str]:
         """What starts a launcher: the engine sees that it ends with whoever asked for it, and enters a lab's host."""

@@ -19,7 +19,7 @@ from ioassay.results.schema import Measurement
 from ioassay.results.stored_types import Amount, Component, Count, Moment, Node, Setting, StoredModel
 from ioassay.units import RateUnit
 
-RUN_VERSION = 3
+RUN_VERSION = 4
 
 RunState = Literal["running", "complete", "failed", "interrupted"]
 CaseState = Literal["pending", "running", "complete", "failed", "interrupted", "not needed"]
@@ -277,6 +277,7 @@ class RunDocument(StoredModel):
         default=False, description="The ranks' own processes spoke MPI, because their storage API does."
     )
     launcher_options: list[str] = Field(default_factory=list, description="More that the launcher was given.")
+    recorded: bool = Field(default=False, description="Each engine was recorded, into the logs of its case.")
     command: list[str] = Field(description="The command line that started the run.")
     ioassay_version: str
     engine_version: str | None = None

@@ -85,7 +85,7 @@ RUN = Kind(
     model=RunDocument,
     head=RunHead,
     version=RUN_VERSION,
-    upgrades={2: upgrades.run_from_2},
+    upgrades={2: upgrades.run_from_2, 3: upgrades.run_from_3},
     most_bytes=256 << 20,  # 10,000 cases take 16 MiB
     remedy="Use the ioassay that made the run, or a newer one.",
 )

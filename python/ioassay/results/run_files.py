@@ -44,6 +44,11 @@ class CaseFiles:
         return self.directory / "progress.jsonl"
 
     @property
+    def record(self) -> Path:
+        """The record of its engine, where engines are recorded."""
+        return self.directory / "record"
+
+    @property
     def stderr(self) -> Path:
         """What the engine and its launcher printed."""
         return self.directory / "stderr.txt"

@@ -27,7 +27,7 @@ from ioassay.testing.stored import store
 OLD = Path(__file__).parent / "testdata"
 """Directories that ioassay wrote in older versions: `KIND-VERSION`, of runs with their origin."""
 
-OLD_RUNS = ("run-2-study", "run-2-front-end", "run-2-import")
+OLD_RUNS = ("run-2-study", "run-2-front-end", "run-2-import", "run-3-study")
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def test_what_is_written_says_its_kind_and_its_version(tmp_path: Path) -> None:
 
 
 def test_old_runs_are_read_with_their_origin(old: Callable[[str], Path]) -> None:
-    study, front_end, imported = (load(old(name)) for name in OLD_RUNS)
+    study, front_end, imported, unrecorded = (load(old(name)) for name in OLD_RUNS)
     assert isinstance(study.document.origin, StudyOrigin)
     assert (study.document.storage, study.document.clients) == ("lab:tiny/nfs", "lab:tiny")
     assert study.document.lab is not None
@@ -67,7 +67,8 @@ def test_old_runs_are_read_with_their_origin(old: Callable[[str], Path]) -> None
     assert front_end.document.origin == FrontEndOrigin(tool="ior")
     assert isinstance(imported.document.origin, ImportOrigin)
     assert [file.path for file in imported.document.origin.files] == ["ior/4.0.0.json"]
-    assert [run.measurements.height for run in (study, front_end, imported)] == [4, 2, 4]
+    assert [run.measurements.height for run in (study, front_end, imported, unrecorded)] == [4, 2, 4, 4]
+    assert not unrecorded.document.recorded
 
 
 @pytest.mark.parametrize("name", OLD_RUNS)

@@ -37,6 +37,11 @@ def run_from_2(document: dict[str, Any]) -> dict[str, Any]:
     return upgraded
 
 
+def run_from_3(document: dict[str, Any]) -> dict[str, Any]:
+    """`run.json` of version 3 did not say whether engines were recorded: none was."""
+    return document | {"version": 4}
+
+
 def _with_point(case: dict[str, Any]) -> dict[str, Any]:
     """0 clients or ranks, and groups that were null, were not told or not swept. What is `skipped` was `spared`."""
     axes = ("clients", "ranks_per_client", "groups")
