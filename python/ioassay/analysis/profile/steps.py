@@ -1,4 +1,4 @@
-"""The time line and the heat in as many steps and rows as a figure can show."""
+"""The time line, the heat and the sizes of requests in as many steps and rows as a figure can show."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ import math
 import polars as pl
 
 from ioassay.analysis.profile.phases import by_direction
-from ioassay.results.profile_model import DIRECTION, HEAT, Profile
+from ioassay.analysis.profile.totals import REQUESTS
+from ioassay.protocol.record_layout import SIZE_BEGINS_BYTES
+from ioassay.results.profile_model import DIRECTION, HEAT, ON_STORAGE, Profile
 
 MOST_STEPS = 400
 """Of a line over time."""
@@ -98,3 +100,30 @@ def row_of(profile: Profile) -> pl.DataFrame:
     ordered = active.sort("rank", "process", nulls_last=True).select("process")
     of_a_row = max(1, math.ceil(ordered.height / MOST_ROWS))
     return ordered.with_row_index("row").with_columns(row=(pl.col("row") // of_a_row).cast(pl.Int64))
+
+
+def sizes(profile: Profile) -> pl.DataFrame:
+    """Sizes of requests on storage: direction, begin_bytes, end_bytes, calls; with a row for each size between the
+    smallest and the largest of any direction.
+    """
+    files = profile.files.filter(pl.col("kind").is_in(ON_STORAGE)).select("file")
+    direction = {operation: direction for direction, operations in REQUESTS.items() for operation in operations}
+    stored = profile.file_sizes.join(files, on="file", how="semi").with_columns(
+        direction=pl.col("operation").replace_strict(direction, default=None, return_dtype=pl.String)
+    )
+    found = stored.drop_nulls("direction").group_by("direction", "begin_bytes", "end_bytes").agg(pl.col("calls").sum())
+    between = pl.col("begin_bytes").is_between(found["begin_bytes"].min(), found["begin_bytes"].max())
+    every = pl.DataFrame({"begin_bytes": SIZE_BEGINS_BYTES, "end_bytes": [*SIZE_BEGINS_BYTES[1:], None]})
+    # Other sources have other bounds than the recorder; theirs are not filled up.
+    known = (
+        every if found.join(every, on=["begin_bytes", "end_bytes"], how="anti", nulls_equal=True).is_empty() else found
+    )
+    bounds = known.select("begin_bytes", "end_bytes").unique().filter(between)
+    return (
+        found.select("direction")
+        .unique()
+        .join(bounds, how="cross")
+        .join(found, on=["direction", "begin_bytes", "end_bytes"], how="left", nulls_equal=True)
+        .with_columns(pl.col("calls").fill_null(0))
+        .sort("direction", "begin_bytes")
+    )

@@ -9,6 +9,8 @@ import polars as pl
 import pytest
 
 from ioassay.analysis.profile import coverage, peers, phases, steps, totals
+from ioassay.figures import render
+from ioassay.figures.profile import over_time
 from ioassay.protocol.record_layout import FileKind, State
 from ioassay.results.profile_model import Profile
 from ioassay.results.records.profile import load_profile
@@ -164,3 +166,28 @@ def test_of_many_processes_several_share_a_row_of_the_heat(load: Load) -> None:
     assert data["row"].to_list() == list(range(40))
     assert set(data["bytes_per_s"]) == {900.0}
     assert data["busy"].to_list() == pytest.approx([0.1] * 40)
+
+
+def test_operations_beyond_the_most_frequent_are_one_line(load: Load) -> None:
+    table = TableBuilder()
+    for calls, operation in enumerate(("open", "close", "stat", "seek", "list", "create", "remove"), start=1):
+        table.second(operation, 0, calls)
+    data, _ = steps.operation_rates(load(table))
+    first = data.filter(pl.col("start_s") == 0).sort("rate")
+    assert first.select("line", "rate").rows() == [
+        ("other", 3), ("stat", 3), ("seek", 4), ("list", 5), ("create", 6), ("remove", 7)
+    ]  # fmt: skip
+    assert "</svg>" in render.svg(over_time.chart(data, 1, "Operations"), "f")
+
+
+def test_sizes_between_the_smallest_and_the_largest_have_a_row_without_streams(load: Load) -> None:
+    table = TableBuilder()
+    file = table.file("/data/in", inode=1)
+    table.transfers(file, "read", {4096: 5})
+    table.transfers(file, "write", {16384: 7})
+    table.transfers(file, "stream write", {10: 100})
+    data = steps.sizes(load(table))
+    assert data.select("direction", "begin_bytes", "calls").rows() == [
+        ("read", 4096, 5), ("read", 8192, 0), ("read", 16384, 0),
+        ("write", 4096, 0), ("write", 8192, 0), ("write", 16384, 7),
+    ]  # fmt: skip

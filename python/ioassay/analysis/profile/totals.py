@@ -15,6 +15,9 @@ from ioassay.analysis import latency
 from ioassay.protocol.record_layout import OPERATIONS
 from ioassay.results.profile_model import DIRECTION, DIRECTIONS, ON_STORAGE, Direction, Profile
 
+REQUESTS = {"read": ("read", "submit read"), "write": ("write", "submit write")}
+"""The operations that ask the file system for bytes as the program asked. Streams gather theirs first."""
+
 MOVED = {"read": "read_bytes", "write": "written_bytes"}
 """The column of `PROCESSES` with the bytes of each direction that has any."""
 

@@ -13,12 +13,14 @@ from ioassay.figures import theme
 WIDTH, ROW_HEIGHT, LEAST_HEIGHT, MOST_HEIGHT = 560, 12, 60, 260
 
 
-def chart(data: pl.DataFrame, step_s: float, unit: Unit, rows: int, title: str) -> theme.Chart:
-    """The figure. `data` has a row per cell, not none: row, start_s, bytes_per_s, busy; `title` says what a row is."""
+def chart(data: pl.DataFrame, step_s: float, end_s: float, unit: Unit, *, rows: int, title: str) -> theme.Chart:
+    """The figure, to `end_s`. `data` has a row per cell, not none: row, start_s, bytes_per_s, busy; `title` says what
+    a row is.
+    """
     cells = data.with_columns(
         end_s=pl.col("start_s") + step_s, until=pl.col("row") + 1, rate=pl.col("bytes_per_s") / unit.divisor
     )
-    end = cells["end_s"].max()
+    end = max(end_s, cells["end_s"].max())  # type: ignore[type-var]
     height = min(MOST_HEIGHT, max(LEAST_HEIGHT, rows * ROW_HEIGHT))
 
     def panel(column: str, legend: str, colours: Sequence[str]) -> theme.Chart:

@@ -18,8 +18,9 @@ COLOURS: Mapping[str, str] = {"read": theme.BLUE, "write": theme.VERMILION, "oth
 def chart(data: pl.DataFrame, step_s: float, title: str) -> theme.Chart:
     """The figure. `data` has a row per step and line, not none: start_s, line, rate in the unit of `title`."""
     names = list(data.group_by("line").agg(pl.col("rate").sum()).sort("rate", "line", descending=True)["line"])
-    free = [colour for colour in theme.SERIES_COLOURS if colour not in COLOURS.values()]
-    colours = [COLOURS[name] if name in COLOURS else free.pop(0) for name in names]
+    taken = {COLOURS[name] for name in names if name in COLOURS}
+    free = iter([colour for colour in theme.SERIES_COLOURS if colour not in taken])
+    colours = [COLOURS[name] if name in COLOURS else next(free) for name in names]
     end = data["start_s"].max() + step_s  # type: ignore[operator]
     # Steps have an end too.
     last = data.filter(pl.col("start_s") == pl.col("start_s").max()).with_columns(start_s=pl.lit(end))

@@ -1,4 +1,4 @@
-"""Sizes of transfers: how many were of which size, reads beside writes."""
+"""Sizes of requests: how many were of which size, reads beside writes."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ WIDTH, HEIGHT = 300, 150
 
 
 def chart(data: pl.DataFrame) -> theme.Chart:
-    """The figure. `data` has a row per direction and size, not none: direction, size (its label), order, calls."""
-    labels = list(data.select("size", "order").unique().sort("order")["size"])
-    x = alt.X("size:N", title="Size of a transfer", sort=labels, axis=alt.Axis(labelAngle=-45, grid=False))
+    """The figure. `data` has a row per direction and size, not none: direction, begin_bytes, size (its label),
+    calls.
+    """
+    labels = list(data.select("size", "begin_bytes").unique().sort("begin_bytes")["size"])
+    x = alt.X("size:N", title="Size of a request", sort=labels, axis=alt.Axis(labelAngle=-45, grid=False))
     panels = [
         alt.Chart(data.filter(pl.col("direction") == direction), title=direction.capitalize())
         .mark_bar(color=COLOURS[direction])

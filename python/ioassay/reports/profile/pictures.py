@@ -12,7 +12,6 @@ from ioassay.figures.picture import Picture, draw
 from ioassay.figures.profile import heat, latencies, over_time, sizes
 from ioassay.reports import format
 from ioassay.reports.profile.content import Content
-from ioassay.results.profile_model import DIRECTION, ON_STORAGE
 
 
 def pictures(content: Content) -> dict[str, Picture]:
@@ -61,7 +60,7 @@ def _heat(content: Content) -> Iterator[Picture]:
     what = "Processes" if of_a_row == 1 else f"Processes, {of_a_row} a row"
     unit = suited("rate_bytes_per_s", "read", data["bytes_per_s"])
     yield draw(
-        heat.chart(data, step_s, unit, count, what),
+        heat.chart(data, step_s, _end_s(content), unit, rows=count, title=what),
         "profile-heat",
         title="Processes over time",
         data=data,
@@ -85,33 +84,22 @@ def _latencies(content: Content) -> Iterator[Picture]:
 
 
 def _sizes(content: Content) -> Iterator[Picture]:
-    files = content.profile.files.filter(pl.col("kind").is_in(ON_STORAGE)).select("file")
-    direction = pl.col("operation").replace_strict(DIRECTION, default=None, return_dtype=pl.String)
-    data = (
-        content.profile.file_sizes.join(files, on="file", how="semi")
-        .with_columns(direction=direction)
-        .drop_nulls("direction")
-        .group_by("direction", "begin_bytes", "end_bytes")
-        .agg(pl.col("calls").sum())
-        .sort("direction", "begin_bytes")
-    )
+    data = steps.sizes(content.profile)
     if data.is_empty():
         return
     labels = {begin: format.size(begin) for begin in data["begin_bytes"]}
-    labelled = data.select(
-        "direction",
-        "calls",
-        size=pl.col("begin_bytes").replace_strict(labels, return_dtype=pl.String),
-        order="begin_bytes",
-    )
     yield draw(
-        sizes.chart(labelled),
+        sizes.chart(data.with_columns(size=pl.col("begin_bytes").replace_strict(labels, return_dtype=pl.String))),
         "profile-sizes",
-        title="Sizes of transfers",
+        title="Sizes of requests",
         data=data,
-        caption="A bar has the transfers from its size up to the next.",
+        caption="A bar has the requests from its size up to the next. Streams and maps are left out.",
         description="How many reads and writes there were of which size.",
     )
+
+
+def _end_s(content: Content) -> float:
+    return (content.profile.end_unix_ns - content.profile.origin_unix_ns) / 1e9
 
 
 def _steps(step_s: float) -> str:

@@ -133,6 +133,7 @@ _LOSSES: Mapping[LossKind, str] = {
     "folded-calls": "{calls} on files that share a row, because the table was full ({where}).",
     "lost-calls": "{calls} missing, because the table was full ({where}).",
     "handler-calls": "{calls} of signal handlers missing ({where}).",
+    "untraced-calls": "{calls} missing from the trace ({where}).",
     "lost-tables": "The tables of {processes} could not be kept ({where}).",
     "escaped": "{processes} not recorded: {reasons} ({where}).",
     "still-running": "{processes} went on when the recording ended ({where}).",

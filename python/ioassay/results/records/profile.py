@@ -138,6 +138,7 @@ class _Reading:
             ("folded-calls", int(header["folded_calls"])),
             ("lost-calls", int(header["lost_calls"])),
             ("handler-calls", int(header["handler_calls"])),
+            ("untraced-calls", int(header["untraced_calls"])),
         ):
             if amount:
                 self._losses.append(Loss(kind, amount, where))  # type: ignore[arg-type]

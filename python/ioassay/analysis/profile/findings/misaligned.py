@@ -14,8 +14,9 @@ from typing import ClassVar
 import polars as pl
 
 from ioassay.analysis.finding import Finding
-from ioassay.analysis.profile.findings.profile_facts import REQUESTS, ProfileEvidence, ProfileFacts, files
+from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts, files
 from ioassay.analysis.profile.thresholds import Threshold
+from ioassay.analysis.profile.totals import REQUESTS
 
 
 @dataclass(frozen=True)

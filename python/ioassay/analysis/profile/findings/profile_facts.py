@@ -15,9 +15,6 @@ from ioassay.analysis.profile.thresholds import Threshold, Thresholds
 from ioassay.analysis.profile.totals import Totals
 from ioassay.results.profile_model import Profile
 
-REQUESTS = {"read": ("read", "submit read"), "write": ("write", "submit write")}
-"""The operations that ask the file system for bytes as the program asked. Streams gather theirs first."""
-
 MOST_FILES = 100
 """Files that a finding rests on at most, the weightiest first."""
 

@@ -12,7 +12,8 @@ from typing import ClassVar
 import polars as pl
 
 from ioassay.analysis.finding import Finding
-from ioassay.analysis.profile.findings.profile_facts import REQUESTS, ProfileEvidence, ProfileFacts, files
+from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts, files
+from ioassay.analysis.profile.totals import REQUESTS
 
 
 @dataclass(frozen=True)
