@@ -12,6 +12,7 @@ import pytest
 from ioassay.results.document import RunDocument
 from ioassay.results.loaded import LoadedRun
 from ioassay.testing.builder import RunBuilder
+from ioassay.testing.record_tables import TableBuilder, store_record
 from ioassay.testing.stored import store
 
 from .support import ioassay
@@ -92,6 +93,17 @@ def test_no_command_prints_a_control_character(run: Path, tmp_path: Path, comman
     assert "Traceback" not in err
     assert out + err
     assert CONTROL.search(out + err) is None
+
+
+def test_no_profile_has_a_control_character(tmp_path: Path) -> None:
+    table = TableBuilder(command=["app", HOSTILE], node=HOSTILE)
+    table.transfers(table.file(f"/data/{HOSTILE}", inode=1), "read", {10: 5000})
+    record = store_record(tmp_path / "record", table, command=["app", HOSTILE])
+    for options in ([], *(["--format", form] for form in ("md", "csv", "json"))):
+        code, out, err = ioassay("profile", record, *options, directory=tmp_path)
+        assert (code, err) == (0, "")
+        assert "\ufffd" in out
+        assert CONTROL.search(out) is None
 
 
 def test_the_text_around_a_control_character_is_still_shown(run: Path) -> None:

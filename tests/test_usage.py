@@ -35,6 +35,9 @@ from .support import Command, ioassay, study, workload
         (["run", "--resume", "absent", "--time-limit", "1min"], "ioassay run --resume absent"),
         (["clean", "absent"], "absent is not a run directory"),
         (["report", "absent"], "absent is not a run directory"),
+        (["profile", "absent"], "There is no absent."),
+        (["profile", "."], "it has neither record.json nor tables"),
+        (["profile", ".", "--format", "html"], "--format html is written to a file."),
     ],
 )
 def test_a_wrong_command_line_is_refused(arguments: list[str], said: str, tmp_path: Path) -> None:

@@ -256,6 +256,7 @@ def uses(run: Path, whole: Path, *, with_figures: bool) -> dict[str, Callable[[]
     from ioassay.cli.check import check  # noqa: PLC0415
     from ioassay.cli.compare import compare  # noqa: PLC0415
     from ioassay.cli.list import list_  # noqa: PLC0415
+    from ioassay.cli.profile import profile  # noqa: PLC0415
     from ioassay.cli.publish import publish  # noqa: PLC0415
     from ioassay.cli.report import report  # noqa: PLC0415
     from ioassay.cli.trend import trend  # noqa: PLC0415
@@ -269,6 +270,15 @@ def uses(run: Path, whole: Path, *, with_figures: bool) -> dict[str, Callable[[]
             "net": lambda: read_net(run),
             "ceilings": lambda: report([whole], output=out, form="md", ceilings=run),
             "list": lambda: list_(run),
+        }
+    if (run / "record.json").exists() or (run / "record.json").is_symlink():
+        return {
+            "md": lambda: profile([run], output=out, form="md"),
+            "json": lambda: profile([run], output=out, form="json"),
+            "csv": lambda: profile([run], output=out, form="csv"),
+            "terminal": lambda: profile([run]),
+            "list": lambda: list_(run),
+            **({"html": lambda: profile([run], output=out, form="html")} if with_figures else {}),
         }
     found: dict[str, Callable[[], object]] = {
         "md": lambda: report([run], output=out, form="md"),
@@ -351,15 +361,17 @@ def tried(sources: Sequence[Path], whole: Path, seed: int, numbers: Sequence[int
 
 def stored_directories(place: Path) -> list[Path]:
     """One of each kind, made below `place`: a run of a study, the same when its control plane was killed, those that a
-    front end left, ended and not, results of other tools, a run with every finding, what `ioassay net` leaves, a run of
-    an older version.
+    front end left, ended and not, results of other tools, a run with every finding, what `ioassay net` leaves, a
+    record, a run of an older version.
     """
     from ioassay.cli.import_ import import_  # noqa: PLC0415
     from ioassay.engine import find_engine  # noqa: PLC0415
     from ioassay.results.net_directory import NetDirectory  # noqa: PLC0415
     from ioassay.testing import (  # noqa: PLC0415
+        faulty_application,
         faulty_run,
         net_measurement,
+        record_tables,
         stored,
     )
 
@@ -393,7 +405,8 @@ def stored_directories(place: Path) -> list[Path]:
     measured = net_measurement.net(2, (1, 2, "to-servers", 9.4), (2, 2, "to-clients", 18.0, "processor-bound"))
     NetDirectory(place / "net", measured)
     old = shutil.copytree(Path(__file__).parents[1] / "results/testdata/run-2-study", place / "old")
-    return [run, killed, left, cut, place / "ior", place / "troubled", place / "net", old]
+    record = record_tables.store_record(place / "record", *faulty_application.faulty())
+    return [run, killed, left, cut, place / "ior", place / "troubled", place / "net", record, old]
 
 
 def _let_be_killed(run: Path) -> None:

@@ -1,0 +1,121 @@
+"""`ioassay record` and `ioassay profile`: from a command to what it does to storage."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ioassay.engine import find_engine
+from ioassay.testing.record_tables import TableBuilder, store_record
+
+from .support import ioassay, until
+
+PROGRAM = """\
+import os, sys
+data = os.open("data", os.O_CREAT | os.O_RDWR)
+for at in range(2000):
+    os.write(data, b"x" * 1000)
+for at in range(150):
+    os.pwrite(data, b"y", at)
+    os.fsync(data)
+os.lseek(data, 0, os.SEEK_SET)
+while os.read(data, 65536):
+    pass
+for at in range(200):
+    try:
+        os.open(f"absent/{at}", os.O_RDONLY)
+    except OSError:
+        pass
+"""
+
+
+@pytest.fixture
+def record(tmp_path: Path) -> Path:
+    """A record of a shell that runs `PROGRAM`."""
+    (tmp_path / "program.py").write_text(PROGRAM)
+    command = ["sh", "-c", f"{sys.executable} program.py; true"]
+    out = tmp_path / "record"
+    subprocess.run(
+        [find_engine(), "record", "--out", out, "--", *command], cwd=tmp_path, check=True, capture_output=True
+    )
+    return out
+
+
+def profiled(*arguments: str | Path) -> dict[str, Any]:
+    code, out, err = ioassay("profile", *arguments, "--json")
+    assert (code, err) == (0, "")
+    found: dict[str, Any] = json.loads(out)
+    return found
+
+
+def test_a_recorded_program_has_its_operations_and_bytes_and_is_told_what_to_improve(record: Path) -> None:
+    found = profiled(record)
+    (data,) = (file for file in found["files"] if file["path"] == str(record.parent / "data"))
+    assert (data["read_bytes"], data["written_bytes"], data["processes"]) == (2_000_000, 2_000_150, 1)
+    operations = {row["operation"]: row for row in found["operations"]}
+    assert operations["sync"]["calls"] == 150
+    assert operations["write"]["calls"] >= 2150
+    assert {"operation": "open", "errno": 2} in [
+        {"operation": row["operation"], "errno": row["errno"]} for row in found["errors"]
+    ]
+    assert {"small-requests", "sync-storm", "failed-lookups"} <= {one["kind"] for one in found["findings"]}
+    python = next(row for row in found["processes"] if "program.py" in row["command"] and row["write_ns"])
+    assert (python["state"], python["written_bytes"]) == ("ended", 2_000_150)
+
+
+def test_a_profile_is_written_in_every_format(record: Path, tmp_path: Path) -> None:
+    code, out, _ = ioassay("profile", record, directory=tmp_path)
+    assert code == 0
+    assert "150 calls of fsync" in out
+    code, table, _ = ioassay("profile", record, "--format", "csv")
+    assert any(row["path"].endswith("/data") for row in csv.DictReader(io.StringIO(table)))
+    code, out, err = ioassay("profile", record, "--format", "html", "-o", "profile.html", directory=tmp_path)
+    assert (code, out, err) == (0, "", "profile.html\n")
+    assert "</svg>" in (tmp_path / "profile.html").read_text()
+
+
+def test_the_records_below_a_folder_are_one_profile(tmp_path: Path) -> None:
+    for rank in range(3):
+        table = TableBuilder(100 + rank, job={"SLURM_PROCID": str(rank)})
+        store_record(tmp_path / "job" / str(rank), table)
+    found = profiled(tmp_path / "job")
+    assert [row["rank"] for row in found["processes"]] == [0, 1, 2]
+
+
+def test_a_process_that_hangs_is_profiled_while_it_runs(tmp_path: Path) -> None:
+    fifo = tmp_path / "fifo"
+    subprocess.run(["mkfifo", fifo], check=True)
+    out = tmp_path / "record"
+    recording = subprocess.Popen(
+        [find_engine(), "record", "--out", out, "--", "cat", fifo], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    try:
+        until((out / "record.json").exists, "the record")
+
+        def in_flight() -> list[dict[str, Any]]:
+            code, text, _ = ioassay("profile", out, "--json")
+            return json.loads(text)["in_flight"] if code == 0 else []
+
+        until(in_flight, "the call in flight")
+        (call,) = in_flight()
+        assert (call["operation"], call["path"], call["state"]) == ("open", str(fifo), "running")
+        assert call["since_unix_ns"] <= time.time_ns()
+    finally:
+        recording.terminate()
+        recording.wait()
+
+
+def test_a_damaged_record_is_refused_with_what_is_wrong(record: Path) -> None:
+    (tables,) = record.glob("*.tables")
+    tables.write_bytes(b"\xff" * 5000)
+    code, out, err = ioassay("profile", record)
+    assert (code, out) == (2, "")
+    assert "are damaged: none can be read." in err
