@@ -1,0 +1,154 @@
+"""Where trace and record differ."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from .processes import Caller, Count, Image
+from .tables import Escaped, Recorded
+
+COMPARED = (
+    "open close seek sync stat create remove rename truncate attribute lock advise read write".split()
+    + ["copy from", "copy to", "map"]
+)
+"""Classes of which each call is a system call. Lists and streams are not: most of their calls reach no kernel."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Something that was counted otherwise than it was called."""
+
+    process: int
+    program: str
+    file: str
+    operation: str
+    traced: Count
+    recorded: Count
+
+    def __str__(self) -> str:
+        return (
+            f"process {self.process} ({self.program}), {self.operation} of {self.file}: "
+            f"strace has {_words(self.traced)}, the record {_words(self.recorded)}"
+        )
+
+
+def _words(count: Count) -> str:
+    return f"{count.calls} calls ({count.failed} failed) and {count.bytes} bytes"
+
+
+@dataclass
+class Comparison:
+    """What came of comparing a record with a trace."""
+
+    checked: int = 0
+    """Calls that both have."""
+    passed_by: int = 0
+    """System calls of the C library for itself."""
+    in_vfork_children: int = 0
+    unnamed: int = 0
+    """Calls that are not counted by design: on descriptors that are not open or were not used but closed."""
+    missed: Counter[str] = field(default_factory=Counter)
+    escaped: list[str] = field(default_factory=list)
+    differences: list[Difference] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    """All else that is wrong, as sentences."""
+
+    @property
+    def called(self) -> int:
+        """System calls of files that processes made, other than those of the recorder."""
+        return self.checked + self.passed_by + self.in_vfork_children + self.unnamed + self.missed.total()
+
+
+def compare(images: Sequence[Image], tables: Sequence[Recorded], escaped: Sequence[Escaped]) -> Comparison:
+    """Compares a trace with the record of the same run."""
+    result = Comparison()
+    escaped_paths = {one.process: one.path for one in escaped}
+    tables_of = _tables_of(images, tables)
+    for image in images:
+        of_image = tables_of.get(id(image), [])
+        if not of_image and _escaped(image, escaped_paths):
+            result.escaped.append(image.program)
+            continue
+        result.passed_by += image.callers[Caller.C_LIBRARY]
+        result.in_vfork_children += image.callers[Caller.VFORK_CHILD]
+        result.unnamed += image.unnamed
+        result.missed.update(image.missed)
+        if len(of_image) > 1:
+            result.problems.append(f"process {image.process} ({image.program}) has {len(of_image)} tables")
+        recorded = of_image[0] if of_image else None
+        result.differences += _differences(image, recorded)
+        result.checked += sum(count.calls for count in image.counts.values()) + image.several.total()
+        if recorded is not None and recorded.not_counted:
+            result.problems.append(f"{recorded.not_counted} calls of process {image.process} were not counted")
+    result.problems += _coverage(images, tables_of)
+    named = set(result.escaped)
+    result.problems += [f"{one.path} (process {one.process}) did not escape" for one in escaped if one.path not in named]
+    return result
+
+
+def _escaped(image: Image | None, paths: dict[int, str]) -> bool:
+    """True if the program, or the one that it was forked from, is among those that the record says escaped."""
+    return image is not None and (paths.get(image.process) == image.program or _escaped(image.parent, paths))
+
+
+def _tables_of(images: Sequence[Image], tables: Sequence[Recorded]) -> dict[int, list[Recorded]]:
+    """The tables of each image: of its process, and begun before the next image."""
+    of_process: dict[int, list[Image]] = {}
+    for image in images:
+        of_process.setdefault(image.process, []).append(image)
+    found: dict[int, list[Recorded]] = {}
+    for table in tables:
+        before = [image for image in of_process.get(table.process, ()) if image.began <= table.began + 1e-4]
+        if before:
+            found.setdefault(id(before[-1]), []).append(table)
+    return found
+
+
+def _differences(image: Image, recorded: Recorded | None) -> Iterator[Difference]:
+    have = recorded.counts if recorded else {}
+    uncertain = Counter(image.several)
+    unused = Counter(image.closed_unused)
+    for file, operation in sorted(image.counts.keys() | have.keys()):
+        if operation not in COMPARED:
+            continue
+        traced = image.counts.get((file, operation), Count())
+        counted = have.get((file, operation), Count())
+        more = counted.calls - traced.calls
+        if 0 < more <= uncertain[operation] and (counted.bytes == traced.bytes or operation == "write"):
+            uncertain[operation] -= more
+        elif operation == "close" and 0 < more <= unused[file] and counted.failed == traced.failed:
+            unused[file] -= more
+        elif traced != counted and not any(
+            (operation, file) == (lost[0], lost[1]) and _without(traced, lost[2]) == counted for lost in image.killed
+        ):
+            yield Difference(image.process, image.program, file, operation, traced, counted)
+
+
+def _without(count: Count, lost: Count) -> Count:
+    return Count(count.calls - lost.calls, count.failed - lost.failed, count.bytes - lost.bytes)
+
+
+def _coverage(images: Sequence[Image], tables_of: dict[int, list[Recorded]]) -> Iterator[str]:
+    """What the kernel counted of a process must be what strace saw: by it the recorder knows what passed it by."""
+    seen: dict[int, list[Image]] = {}
+    for image in images:
+        before = seen.setdefault(image.process, [])
+        before.append(image)
+        for table in tables_of.get(id(image), ()):
+            if not any(table.kernel.values()):
+                continue
+            for kind, calls, moved in (("reads", "syscr", "rchar"), ("writes", "syscw", "wchar")):
+                sums = [(caller, one) for image in before for caller, one in getattr(image, kind).items()]
+                # The recorder reads the kernel's counters before it is done.
+                not_own = [one for caller, one in sums if caller != Caller.RECORDER]
+                for what, most_more in ((calls, 8), (moved, 16 << 10)):
+                    field = "calls" if what == calls else "bytes"
+                    least = sum(getattr(one, field) for one in not_own)
+                    most = sum(getattr(one, field) for _, one in sums) + most_more * len(before)
+                    if not least <= table.kernel[what] <= most:
+                        yield (
+                            f"process {image.process} ({image.program}): strace saw {least} {field} of {kind}, "
+                            f"at most {most} with the recorder's own, but the record's {what} is {table.kernel[what]}"
+                        )

@@ -1,0 +1,372 @@
+"""The processes of a trace: the programs that they ran one after another, and what each should have been recorded as.
+
+A file has the name that the recorder gives it: the path with which the process opened it, made absolute; of a
+descriptor that nobody saw being opened in this program, the name that the kernel has for it. So it is known here, too,
+which descriptor is which.
+"""
+
+from __future__ import annotations
+
+import os.path
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from enum import Enum
+
+from . import trace
+from .system_calls import (
+    COPIES,
+    DUPLICATIONS,
+    FUNCTIONS,
+    KERNEL_READS,
+    KERNEL_WRITES,
+    LOCKS,
+    OWN_FILES,
+    SEVERAL,
+    SYSTEM_CALLS,
+    Of,
+    plain_name,
+)
+from .trace import Ended, Frame, SystemCall
+
+RECORDER = "libioassay-recorder.so"
+_C_LIBRARIES = ("libc.so", "libc-", "libpthread", "libdl", "librt")
+_LOADERS = ("ld-linux", "ld-2")
+OTHERS = "(others)"
+"""What is of no file in particular, and all files for which a table has no place."""
+
+
+class Caller(Enum):
+    """Who made a system call."""
+
+    RECORDER = "the recorder itself"
+    PROGRAM = "the program, through the recorder"
+    C_LIBRARY = "the C library or the dynamic linker itself"
+    VFORK_CHILD = "the program, in a child of vfork"
+    MISSED = "the program, past the recorder"
+
+
+@dataclass
+class Count:
+    """Calls of a class on a file."""
+
+    calls: int = 0
+    failed: int = 0
+    bytes: int = 0
+
+    def add(self, other: Count) -> None:
+        """Adds another one."""
+        self.calls += other.calls
+        self.failed += other.failed
+        self.bytes += other.bytes
+
+
+Counts = dict[tuple[str, str], Count]
+"""By file and operation."""
+
+PASSED_BY = "passed by"
+"""In place of an operation: the function makes this system call for itself."""
+
+_Found = tuple[str, str | None, Count]
+"""An operation; the name of the file, `None` where the recorder can know none; what to count."""
+
+
+@dataclass
+class Transferred:
+    """What the kernel counts of reads or writes."""
+
+    calls: int = 0
+    bytes: int = 0
+
+
+@dataclass
+class Image:
+    """A program that a process ran, from `fork` or `exec` to the next or the end."""
+
+    process: int
+    began: float
+    program: str
+    parent: Image | None = None
+    """What forked it."""
+    is_vfork_child: bool = False
+    """It shares its parent's memory, so nothing is recorded of it."""
+    counts: Counts = field(default_factory=lambda: defaultdict(Count))
+    """What the program called through the recorder."""
+    several: Counter[str] = field(default_factory=Counter)
+    """System calls by operation, of functions that are one call for several."""
+    closed_unused: Counter[str] = field(default_factory=Counter)
+    """Descriptors by file that were closed and that no system call was made on: a stream's functions may have been called."""
+    callers: Counter[Caller] = field(default_factory=Counter)
+    """System calls that are counted at all, by who made them."""
+    missed: Counter[str] = field(default_factory=Counter)
+    """By `function of the C library ← who called it`."""
+    unnamed: int = 0
+    """Calls on descriptors that are not open, or that nothing but `close` was called on: not counted by design."""
+    last: dict[int, _Found] = field(default_factory=dict)
+    """What each of its threads did last."""
+    killed: list[_Found] = field(default_factory=list)
+    """What threads did last that were killed: the call may not have come to its end."""
+    reads: dict[Caller, Transferred] = field(default_factory=lambda: defaultdict(Transferred))
+    writes: dict[Caller, Transferred] = field(default_factory=lambda: defaultdict(Transferred))
+
+
+@dataclass
+class _Process:
+    """A process as it is now."""
+
+    image: Image
+    directory: str
+    names: dict[int, str] = field(default_factory=dict)
+    """Of descriptors that the recorder knows."""
+
+
+def images(events: Iterable[SystemCall | Ended]) -> list[Image]:
+    """All programs that ran."""
+    following = _Following()
+    for event in events:
+        following.follow(event)
+    return following.images
+
+
+def who_called(stack: tuple[Frame, ...]) -> tuple[Caller, str, str]:
+    """Who made a system call, through which function of the C library, and what called that."""
+    frames = iter(stack)
+    first = next(frames, None)
+    if first is None:
+        return Caller.MISSED, "?", "?"
+    if first.library == RECORDER:
+        return Caller.RECORDER, "", ""
+    if first.library.startswith(_LOADERS):
+        return Caller.C_LIBRARY, first.function, ""
+    if not first.library.startswith(_C_LIBRARIES):
+        return Caller.MISSED, "a system call of its own", f"{first.library}({first.function})"
+    entry = first.function
+    for frame in frames:
+        if frame.library.startswith(_C_LIBRARIES):
+            entry = frame.function
+        elif frame.library == RECORDER:
+            # What the compiler put into a function of its own is not what the program called.
+            return Caller.PROGRAM, entry if "::" in frame.function else frame.function, ""
+        elif entry == "__libc_start_main" or frame.library.startswith(_LOADERS) or plain_name(entry) in OWN_FILES:
+            return Caller.C_LIBRARY, entry, ""
+        else:
+            return Caller.MISSED, entry, f"{frame.library}({frame.function})"
+    # A thread, or the end of the process: nobody called the C library.
+    return Caller.C_LIBRARY, entry, ""
+
+
+class _Following:
+    """Follows processes through a trace."""
+
+    def __init__(self) -> None:
+        self.images: list[Image] = []
+        self._processes: dict[int, _Process] = {}
+        """By thread."""
+
+    def follow(self, event: SystemCall | Ended) -> None:
+        """Adds what happened next."""
+        process = self._processes.get(event.thread)
+        if process is None:
+            process = self._begin(event.thread, event.began, "", "/")
+        if isinstance(event, Ended):
+            if event.how.startswith("killed") and event.thread in process.image.last:
+                process.image.killed.append(process.image.last[event.thread])
+            return
+        match event.name:
+            case "execve" | "execveat" if not event.error:
+                self._exec(process, event)
+            case "clone" | "clone3" | "fork" | "vfork" if event.result:
+                self._fork(process, event)
+            case "chdir" if not event.error:
+                process.directory = os.path.join(process.directory, trace.path(event.arguments[0]) or "")
+            case "getcwd" if not event.error:
+                process.directory = trace.path(event.arguments[0]) or process.directory
+            case "fchdir" if not event.error:
+                process.directory = trace.descriptor(event.arguments[0])[1]
+            case _:
+                self._call(process, event)
+
+    def _begin(self, thread: int, began: float, program: str, directory: str) -> _Process:
+        process = _Process(Image(thread, began, program), directory)
+        self.images.append(process.image)
+        self._processes[thread] = process
+        return process
+
+    def _exec(self, process: _Process, call: SystemCall) -> None:
+        program = next((path for argument in call.arguments if (path := trace.path(argument)) is not None), "")
+        self._begin(call.thread, call.began, program, process.directory)
+
+    def _fork(self, process: _Process, call: SystemCall) -> None:
+        number, flags = call.result or -1, " ".join(call.arguments)
+        if number <= 0:
+            return
+        if "CLONE_THREAD" in flags:
+            self._processes[number] = process
+            return
+        child = self._begin(number, call.began, process.image.program, process.directory)
+        child.image.parent = process.image
+        child.image.is_vfork_child = call.name == "vfork" or "CLONE_VM" in flags
+
+    def _call(self, process: _Process, call: SystemCall) -> None:
+        caller, function, by = who_called(call.stack)
+        if process.image.is_vfork_child and caller in (Caller.PROGRAM, Caller.MISSED):
+            caller = Caller.VFORK_CHILD
+        self._count_as_kernel(process.image, caller, call)
+        for argument in call.arguments:
+            if argument.startswith("AT_FDCWD<"):
+                process.directory = trace.descriptor(argument)[1]
+        if call.name in ("dup", "dup2", "dup3", "fcntl"):
+            self._duplicate(process, caller, call)
+        if caller == Caller.RECORDER:
+            return
+        found = list(_counted(process, function, call, learns=caller == Caller.PROGRAM))
+        if not found:
+            return
+        if caller == Caller.MISSED and found[0][1] is None and found[0][0] != PASSED_BY:
+            # A hook that counts nothing leaves no trace on the stack: it jumps to the function that it replaces.
+            caller = Caller.PROGRAM
+        process.image.callers[caller] += 1
+        if caller == Caller.MISSED:
+            process.image.missed[f"{function} ({call.name}) ← {by}"] += 1
+        if caller == Caller.PROGRAM:
+            self._count(process.image, function, call, found)
+        self._open_or_close(process, caller, call, found)
+
+    def _count(self, image: Image, function: str, call: SystemCall, found: list[_Found]) -> None:
+        several = SEVERAL.get(plain_name(function))
+        for operation, name, count in found:
+            if several is not None:
+                image.several[several] += 1
+            elif operation == PASSED_BY:
+                image.callers[Caller.PROGRAM] -= 1
+                image.callers[Caller.C_LIBRARY] += 1
+            elif name is None:
+                image.unnamed += 1
+                if operation == "close":
+                    image.closed_unused[_name_of_open(trace.descriptor(call.arguments[0])[1])] += 1
+            else:
+                image.counts[name, operation].add(count)
+                image.last[call.thread] = operation, name, count
+
+    def _open_or_close(self, process: _Process, caller: Caller, call: SystemCall, found: list[_Found]) -> None:
+        names = process.names
+        if SYSTEM_CALLS[call.name].opens and call.result is not None and call.result >= 0:
+            names.pop(call.result, None)
+            _, name, _ = found[0]
+            if caller == Caller.PROGRAM and name is not None:
+                names[call.result] = name
+        elif call.name == "close":
+            number, _ = trace.descriptor(call.arguments[0])
+            names.pop(number if number is not None else -1, None)
+        elif call.name == "close_range":
+            first, last = (int(argument, 0) if argument[:1].isdigit() else 1 << 32 for argument in call.arguments[:2])
+            for number in [number for number in names if first <= number <= last]:
+                del names[number]
+
+    def _duplicate(self, process: _Process, caller: Caller, call: SystemCall) -> None:
+        if call.result is None or call.result < 0:
+            return
+        if call.name == "fcntl" and call.arguments[1] not in DUPLICATIONS:
+            return
+        number, kernel_name = trace.descriptor(call.arguments[0])
+        if number is None or number == call.result:
+            return
+        process.names.pop(call.result, None)
+        if caller == Caller.PROGRAM:
+            name = process.names.setdefault(number, _name_of_open(kernel_name))
+            process.names[call.result] = name
+
+    def _count_as_kernel(self, image: Image, caller: Caller, call: SystemCall) -> None:
+        if call.result is None or call.error == "EBADF" or (call.name in COPIES and call.result <= 0):
+            return
+        for calls, sums in ((KERNEL_READS, image.reads), (KERNEL_WRITES, image.writes)):
+            if call.name in calls:
+                sums[caller].calls += 1
+                sums[caller].bytes += max(call.result, 0)
+
+
+def _counted(process: _Process, function: str, call: SystemCall, *, learns: bool) -> Iterator[_Found]:
+    """What a system call is counted as, if at all. `learns`: the recorder then knows the descriptors."""
+    of = SYSTEM_CALLS.get(call.name)
+    if of is None or (call.name == "fcntl" and call.arguments[1] not in LOCKS):
+        return
+    if call.name == "mmap" and ("MAP_ANONYMOUS" in call.arguments[3] or call.arguments[4] == "-1"):
+        return
+    count = Count(1, int(bool(call.error)), _moved(call))
+    own = FUNCTIONS.get(plain_name(function))
+    if own is not None and call.name not in own:
+        yield PASSED_BY, None, count
+        return
+    if call.name in COPIES:
+        source, target = COPIES[call.name]
+        yield "copy from", _of_descriptor(process, call.arguments[source], learns), count
+        if not call.error:
+            yield "copy to", _of_descriptor(process, call.arguments[target], learns), count
+        return
+    operation = of.operation if own is None else own[call.name]
+    yield operation, _name(process, call, of, learns), count
+
+
+def _moved(call: SystemCall) -> int:
+    if call.error or call.result is None:
+        return 0
+    if call.name == "mmap":
+        return int(call.arguments[1])
+    is_transfer = call.name in KERNEL_READS or call.name in KERNEL_WRITES or call.name in COPIES
+    return call.result if is_transfer else 0
+
+
+def _name(process: _Process, call: SystemCall, of: Of, learns: bool) -> str | None:
+    """The file that a system call is about."""
+    descriptor, place = of.descriptor, of.path
+    if place is None:
+        if descriptor is not None:
+            if call.name == "close":  # the recorder asks the kernel of no descriptor that is closed
+                number, _ = trace.descriptor(call.arguments[descriptor])
+                return process.names.get(number if number is not None else -1)
+            return _of_descriptor(process, call.arguments[descriptor], learns)
+        return _name_of_open(call.opened) if call.opened else OTHERS
+    if "O_TMPFILE" in "".join(call.arguments) and call.opened:
+        return _name_of_open(call.opened)
+    path = trace.path(call.arguments[place])
+    base = process.directory
+    if descriptor is not None:
+        number, _ = trace.descriptor(call.arguments[descriptor])
+        if path is None or not path.startswith("/") and number is not None:
+            beneath = _of_descriptor(process, call.arguments[descriptor], learns) if number is not None else OTHERS
+            if path is None or beneath is None:
+                return beneath
+            base = beneath
+    elif path is None:
+        return OTHERS
+    return normal(os.path.join(base, path) if path else base)
+
+
+def normal(name: str) -> str:
+    """A name of a file without what leads nowhere."""
+    return os.path.normpath(name).replace("//", "/") if name.startswith("/") else name
+
+
+def _of_descriptor(process: _Process, argument: str, learns: bool) -> str | None:
+    """The file that is open there; `None` where none is."""
+    number, kernel_name = trace.descriptor(argument)
+    if number is None:
+        return process.directory
+    if number in process.names:
+        return process.names[number]
+    if not kernel_name:
+        return None
+    name = _name_of_open(kernel_name)
+    if learns:
+        process.names[number] = name
+    return name
+
+
+def _name_of_open(kernel_name: str) -> str:
+    """What the recorder calls what the kernel calls so."""
+    for kind in ("pipe", "socket"):
+        if kernel_name.startswith((f"{kind}:", f"{kind.upper()}:")):
+            return kind
+    if kernel_name.startswith("anon_inode:"):
+        return "anonymous"
+    return normal(kernel_name)

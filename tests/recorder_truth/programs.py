@@ -1,0 +1,229 @@
+"""The programs that are recorded and traced: small inputs, every way to do I/O."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+_SOURCES = Path(__file__).parent / "sources"
+
+
+@dataclass(frozen=True)
+class Program:
+    """A command, and what it works on."""
+
+    name: str
+    command: Sequence[str]
+    """Run in a directory of its own."""
+    prepare: Callable[[Path], None]
+    """Fills that directory."""
+    needs: Sequence[str] = ()
+    """Programs that must be installed."""
+    escapes: Sequence[str] = ()
+    """Programs that cannot be recorded by a preloaded library, and must be named."""
+    variables: dict[str, str] = field(default_factory=dict)
+
+    def missing(self) -> list[str]:
+        """What it needs and is not installed."""
+        return [name for name in ("strace", *self.needs) if shutil.which(name) is None]
+
+    def environment(self) -> dict[str, str]:
+        """Of the command: nothing of the user's settings."""
+        kept = {name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR", "IOASSAY_ENGINE") if name in os.environ}
+        return {**kept, "LC_ALL": "C.UTF-8", **self.variables}
+
+
+def _nothing(directory: Path) -> None:
+    """It needs no files."""
+
+
+def _tree(directory: Path) -> None:
+    """A few files and directories, links among them."""
+    source = directory / "source"
+    for place in ("a", "b/c", "b/d"):
+        (source / place).mkdir(parents=True)
+        for number in range(3):
+            (source / place / f"file {number}").write_bytes(bytes([number]) * (number * 40_000 + 17))
+    (source / "link").symlink_to("a/file 1")
+    os.link(source / "a/file 2", source / "b/hard link")
+    with (source / "sparse").open("wb") as file:
+        file.truncate(1 << 20)
+        file.seek(1 << 19)
+        file.write(b"x" * 5000)
+
+
+def _files(directory: Path) -> None:
+    """Files that are read in pieces."""
+    for number in range(8):
+        (directory / f"data-{number}").write_bytes(os.urandom(100_000))
+
+
+def _lines(directory: Path) -> None:
+    """A file of lines in no order."""
+    lines = [f"{number * 7919 % 100_003:06d} some text\n" for number in range(60_000)]
+    (directory / "lines").write_text("".join(lines))
+
+
+def _copy(*names: str) -> Callable[[Path], None]:
+    def copy(directory: Path) -> None:
+        for name in names:
+            shutil.copy(_SOURCES / name, directory)
+
+    return copy
+
+
+def _c_project(directory: Path) -> None:
+    """A make file, and C files that include each other."""
+    (directory / "common.h").write_text("#include <stdio.h>\nint f0(int); int f1(int); int f2(int); int f3(int);\n")
+    for number in range(4):
+        (directory / f"f{number}.c").write_text(
+            f'#include "common.h"\nint f{number}(int x) {{ printf("%d\\n", x); return x + {number}; }}\n'
+        )
+    (directory / "main.c").write_text('#include "common.h"\nint main(void) { return f0(f1(f2(f3(0)))) == 7; }\n')
+    (directory / "Makefile").write_text(
+        "OBJECTS := main.o f0.o f1.o f2.o f3.o\n"
+        "program: $(OBJECTS)\n\tgcc -o $@ $^\n"
+        "%.o: %.c common.h\n\tgcc -O1 -c -o $@ $<\n"
+    )
+
+
+def _static(directory: Path) -> None:
+    _copy("calls.c")(directory)
+    subprocess.run(["gcc", "-w", "-static", "-o", "calls", "calls.c"], cwd=directory, check=True)
+
+
+def _dynamic(directory: Path) -> None:
+    _copy("calls.c")(directory)
+    subprocess.run(["gcc", "-w", "-O2", "-D_FORTIFY_SOURCE=2", "-o", "calls", "calls.c"], cwd=directory, check=True)
+
+
+def _go(directory: Path) -> None:
+    _copy("calls.go")(directory)
+    environment = {**os.environ, "CGO_ENABLED": "0", "GOFLAGS": "-mod=mod", "GOTOOLCHAIN": "local"}
+    subprocess.run(["go", "build", "-o", "calls", "calls.go"], cwd=directory, env=environment, check=True)
+
+
+def _mpi(directory: Path) -> None:
+    _copy("mpi_io.c")(directory)
+    subprocess.run(["mpicc", "-o", "mpi_io", "mpi_io.c"], cwd=directory, check=True)
+
+
+def _python(name: str, *arguments: str, prepare: Callable[[Path], None] = _files) -> Program:
+    script = str(_SOURCES / f"{name}.py")
+    title = " ".join(("python", name.removeprefix("python_"), *arguments))
+    return Program(title, [sys.executable, "-I", "-S", script, *arguments], prepare)
+
+
+def _shell(name: str, script: str, prepare: Callable[[Path], None], *needs: str, shell: str = "sh") -> Program:
+    return Program(name, [shell, "-ec", script], prepare, (shell, *needs))
+
+
+_SQL = """
+create table t (a integer primary key, b text);
+begin; {inserts} commit;
+create index i on t (b);
+update t set b = b || 'x' where a % 3 = 0;
+select count(*) from t where b like '%x';
+begin; delete from t; rollback;
+vacuum;
+"""
+_INSERTS = " ".join(f"insert into t values ({number}, 'text {number * 37 % 101}');" for number in range(300))
+
+_GIT = """
+export GIT_CONFIG_NOSYSTEM=1 GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b
+export HOME=$PWD
+git init -q repository; cd repository; cp -r ../source .; git add .; git commit -qm first
+echo more >> "source/a/file 0"; git commit -qam second; git status --short; git gc -q; cd ..
+git clone -q --no-local repository cloned; cd cloned; git log --stat | cat; git status
+"""
+
+_BASH = """
+read -r first < lines; echo "$first" > out; while read -r a b; do echo "$b $a"; done < <(head -50 lines) | sort > sorted
+exec 5>> log; echo one >&5; exec 5>&-; cat lines | head -5 | tee copy | wc -l; mapfile -t all < sorted
+cat <<< "${all[1]}" > here; (cd /tmp; echo x > /dev/null); [ -e nothing ] || [ -s lines ]; rm -f copy; : > empty
+exec 3<> both; echo text >&3; exec 3<&-; for file in *; do [ -f "$file" ]; done; wait
+"""
+
+_PERL = """
+open(F, "<", "lines"); my $n = 0; while (<F>) { $n++ if /7/ } close F;
+open(O, ">", "out"); printf O "%d\\n", $n for 1..2000; close O; sysopen(S, "lines", 0); sysread(S, my $b, 5000);
+sysseek(S, 100, 0); close S; rename "out", "moved"; mkdir "d"; rmdir "d"; my @s = stat "moved"; chmod 0600, "moved";
+utime 1, 2, "moved"; symlink "moved", "link"; readlink "link"; unlink "link", "moved"; opendir(D, "."); readdir D;
+truncate "lines", 1000; flock(STDOUT, 8); my @found = glob "*"; -e "nothing"; print `cat lines | wc -l`;
+"""
+
+_DD = """
+dd if=/dev/zero of=direct bs=64k count=16 oflag=direct conv=fsync status=none
+dd if=direct of=copy bs=10000 iflag=direct,fullblock conv=fdatasync status=none || dd if=direct of=copy bs=10000 status=none
+dd if=copy of=sparse bs=4k seek=10 skip=2 conv=sparse,notrunc status=none; sync copy; truncate -s 100 copy
+"""
+
+_FIO = """
+[global]
+directory=.
+size=256k
+bs=16k
+thread
+[psync]
+ioengine=psync
+rw=randrw
+fsync=4
+[sync]
+ioengine=sync
+rw=write
+[vectors]
+ioengine=pvsync2
+rw=randread
+[mapped]
+ioengine=mmap
+rw=read
+"""
+
+_RSYNC = """
+rsync -a source/ copied; echo more >> "source/a/file 0"; rsync -a --checksum --delete source/ copied
+rsync -a --inplace --no-whole-file --fsync source/ copied
+"""
+
+
+def _fio(directory: Path) -> None:
+    (directory / "job.fio").write_text(_FIO)
+
+
+_MPIRUN = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_btl": "self,vader"}
+
+PROGRAMS: tuple[Program, ...] = (
+    Program("calls of C", ["./calls"], _dynamic, ("gcc",)),
+    Program("cp", ["cp", "-a", "source", "copied"], _tree),
+    Program("cp --reflink=never", ["cp", "-r", "--reflink=never", "--sparse=never", "source", "copied"], _tree),
+    _shell("tar", "tar cf a.tar source; mkdir out; tar xf a.tar -C out; tar czf a.tgz source; tar tf a.tgz", _tree, "tar"),
+    Program("make -j4, gcc", ["make", "-s", "-j4"], _c_project, ("make", "gcc")),
+    _python("python_threads"),
+    _python("python_workers", "fork"),
+    _python("python_workers", "spawn"),
+    _python("python_terminated"),
+    Program("sqlite3", ["sqlite3", "x.db", _SQL.format(inserts=_INSERTS)], _nothing, ("sqlite3",)),
+    Program(
+        "sqlite3, WAL",
+        ["sqlite3", "x.db", "pragma journal_mode=wal;" + _SQL.format(inserts=_INSERTS) + "pragma wal_checkpoint;"],
+        _nothing,
+        ("sqlite3",),
+    ),
+    _shell("git", _GIT, _tree, "git"),
+    _shell("rsync", _RSYNC, _tree, "rsync"),
+    _shell("bash", _BASH, _lines, shell="bash"),
+    _shell("find, xargs, grep", "find source -type f -print0 | xargs -0 -n 4 grep -c x || :", _tree, "find", "xargs"),
+    Program("sort", ["sort", "-S", "256k", "-T", ".", "-o", "sorted", "lines"], _lines),
+    _shell("dd", _DD, _nothing),
+    Program("perl", ["perl", "-e", _PERL], _lines, ("perl",)),
+    Program("fio", ["fio", "--output=out", "job.fio"], _fio, ("fio",)),
+    Program(
+        "MPI-IO", ["mpirun", "--oversubscribe", "-n", "2", "./mpi_io"], _mpi, ("mpirun", "mpicc"), variables=_MPIRUN
+    ),
+    Program("static", ["./calls"], _static, ("gcc",), escapes=("./calls",)),
+    Program("Go", ["./calls"], _go, ("go",), escapes=("./calls",)),
+)

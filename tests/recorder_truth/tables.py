@@ -1,0 +1,117 @@
+"""What the recorder counted, by program that ran: from the tables of a record."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ioassay.protocol.record_layout import (
+    FIRST_TRANSFER,
+    KERNEL_COUNTERS,
+    OPERATIONS,
+    BlockKind,
+    FileKind,
+    State,
+    TextKind,
+)
+from ioassay.results.records.tables import Found, Table, find, read
+
+from .processes import OTHERS, Count, Counts, normal
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A table."""
+
+    process: int
+    began: float
+    """Seconds since 1970."""
+    state: State
+    executable: str
+    counts: Counts
+    kernel: dict[str, int]
+    """What the kernel counted of all threads; all 0 where nobody asked."""
+    not_counted: int
+    """Calls that are nowhere, or on no file."""
+
+
+@dataclass(frozen=True)
+class Escaped:
+    """A process that was not recorded."""
+
+    process: int
+    path: str
+    reason: str
+
+
+def read_record(directory: Path) -> tuple[list[Recorded], list[Escaped]]:
+    """All tables of programs, in the order in which they began, and the processes that escaped."""
+    document = json.loads((directory / "record.json").read_text())
+    escaped = [Escaped(one["pid"], one["path"], one["reason"]) for one in document["escaped"]]
+    latest: dict[tuple[int, int], Recorded] = {}
+    for path in sorted(directory.glob("*.tables")):
+        with path.open("rb") as file:
+            for found in find(file):
+                assert isinstance(found, Found), f"{path} is damaged at {found.offset}"
+                table = read(file, found)
+                assert table is not None
+                if len(table.rows(BlockKind.THREAD)[0]):  # otherwise it says only what replaces a process
+                    header = table.header
+                    latest[int(header["process"]), int(header["begin_ns"])] = _recorded(table)
+    return sorted(latest.values(), key=lambda one: one.began), escaped
+
+
+def _recorded(table: Table) -> Recorded:
+    header = table.header
+    _, threads = table.rows(BlockKind.THREAD)
+    kernel = header["kernel_of_ended"] + threads["kernel"].sum(axis=0)
+    return Recorded(
+        int(header["process"]),
+        int(header["begin_ns"]) / 1e9,
+        State(int(header["state"])),
+        _text(table, TextKind.EXECUTABLE),
+        _counts(table),
+        dict(zip(KERNEL_COUNTERS, map(int, kernel), strict=True)),
+        int(header["folded_calls"]) + int(header["lost_calls"]) + int(header["handler_calls"]),
+    )
+
+
+def _text(table: Table, kind: TextKind) -> str:
+    places, texts = table.rows(BlockKind.TEXT)
+    for place, text in zip(places, texts, strict=True):
+        if text["kind"] == kind:
+            return os.fsdecode(table.after(BlockKind.TEXT, int(place), int(text["text_bytes"])))
+    return ""
+
+
+def _counts(table: Table) -> Counts:
+    counts: Counts = defaultdict(Count)
+    places, files = table.rows(BlockKind.FILE)
+    names: dict[int, str] = {}
+    for place, file in zip(places, files, strict=True):
+        names[int(place)] = name = _name(table, int(place), file)
+        for operation in np.flatnonzero(file["calls"]):
+            counts[name, OPERATIONS[operation]].add(
+                Count(int(file["calls"][operation]), int(file["failed"][operation]))
+            )
+    for row in table.rows(BlockKind.TRANSFERS)[1]:
+        assert row["operation"] >= FIRST_TRANSFER
+        counts[names[int(row["file"])], OPERATIONS[row["operation"]]].add(
+            Count(int(row["calls"]), int(row["failed"]), int(row["bytes"]))
+        )
+    return counts
+
+
+def _name(table: Table, place: int, file: Any) -> str:
+    if file["kind"] == FileKind.OTHERS:
+        return OTHERS
+    name = os.fsdecode(table.after(BlockKind.FILE, place, int(file["name_bytes"])))
+    return normal(name)
+
+
