@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use ioassay_engine::failure::because_of;
 use ioassay_protocol::events::Failure;
 use nix::errno::Errno;
-use nix::sys::prctl::{set_child_subreaper, set_pdeathsig};
+use nix::sys::prctl::set_child_subreaper;
 use nix::sys::signal::{SigSet, SigmaskHow, Signal, sigprocmask};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
@@ -77,18 +77,10 @@ pub fn run(request: &Request, tables: &Path, library: &Path) -> Result<Ended, Fa
             "check its name, and that it can be executed",
         )
     };
-    // All that another process may want to say to the command; the others are what happens to this one.
-    let mut signals = SigSet::all();
-    for own in OWN_SIGNALS {
-        signals.remove(own);
-    }
+    let signals = signals();
     let before = signals.thread_swap_mask(SigmaskHow::SIG_BLOCK).map_err(|errno| cannot(&errno.into()))?;
     // Without it, processes whose parent has ended go uncounted here, and nothing else is lost.
     let _ = set_child_subreaper(true);
-    if request.stop_with_parent {
-        // It comes to us as from any process, and is passed on.
-        let _ = set_pdeathsig(Signal::SIGTERM);
-    }
     let (program, arguments) = command.split_first().ok_or_else(|| cannot(&io::ErrorKind::InvalidInput.into()))?;
     let mut command = Command::new(program);
     command.args(arguments).env(DIRECTORY, tables).env(PRELOAD, preload(library));
@@ -98,6 +90,15 @@ pub fn run(request: &Request, tables: &Path, library: &Path) -> Result<Ended, Fa
     let child = Pid::from_raw(child.id() as i32);
     let status = wait_for(child, &signals);
     Ok(Ended { status, left: wait_for_others(&signals) })
+}
+
+/// Those that are waited for: what is sent to this program is meant for the command.
+pub(crate) fn signals() -> SigSet {
+    let mut signals = SigSet::all();
+    for own in OWN_SIGNALS {
+        signals.remove(own);
+    }
+    signals
 }
 
 /// What the library is added to: other libraries that are preloaded come after it.
@@ -111,7 +112,7 @@ fn preload(library: &Path) -> OsString {
 }
 
 /// Waits for the command, passing on to it what was sent to us alone.
-fn wait_for(child: Pid, signals: &SigSet) -> i32 {
+pub(crate) fn wait_for(child: Pid, signals: &SigSet) -> i32 {
     loop {
         while let Ok(status) = waitpid(None, Some(WaitPidFlag::WNOHANG)) {
             match status {
@@ -124,14 +125,21 @@ fn wait_for(child: Pid, signals: &SigSet) -> i32 {
         let (signal, by_process) = next_signal(signals, None);
         // What comes from the terminal has reached the command as well.
         if by_process && signal != libc::SIGCHLD {
-            // SAFETY: it takes numbers. Those of real-time signals have no name in nix.
-            unsafe { libc::kill(child.as_raw(), signal) };
+            pass_on(Some(child), signal);
         }
     }
 }
 
+/// Passes a signal on to the command, if it runs.
+pub(crate) fn pass_on(command: Option<Pid>, signal: i32) {
+    if let Some(command) = command {
+        // SAFETY: it takes numbers. Those of real-time signals have no name in nix.
+        unsafe { libc::kill(command.as_raw(), signal) };
+    }
+}
+
 /// Waits a moment for what the command has left behind. What is still there then.
-fn wait_for_others(signals: &SigSet) -> Vec<i32> {
+pub(crate) fn wait_for_others(signals: &SigSet) -> Vec<i32> {
     let until = Instant::now() + PATIENCE;
     loop {
         match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
@@ -148,7 +156,7 @@ fn wait_for_others(signals: &SigSet) -> Vec<i32> {
 }
 
 /// The number of the next of the signals, and whether a process sent it to us; -1 where none comes within `limit`.
-fn next_signal(signals: &SigSet, limit: Option<Duration>) -> (i32, bool) {
+pub(crate) fn next_signal(signals: &SigSet, limit: Option<Duration>) -> (i32, bool) {
     let limit = limit.map(|limit| libc::timespec {
         tv_sec: limit.as_secs() as libc::time_t,
         tv_nsec: libc::c_long::from(limit.subsec_nanos()),

@@ -3,6 +3,7 @@
 //! * [`request`]: what was asked, and where the record is to be.
 //! * [`library`]: the recorder's library, which this program carries with it.
 //! * [`command`]: the command, its processes, and signals.
+//! * [`ptrace`]: the other way to see the calls of a command, for programs that load no library.
 //! * [`tables`]: the directory in which processes have their tables while they run, and what becomes of it.
 //! * [`traces`]: every call, where that was asked for.
 //! * [`escaped`]: processes that the library never reached.
@@ -14,6 +15,7 @@ pub mod command;
 pub mod document;
 pub mod escaped;
 pub mod library;
+pub mod ptrace;
 pub mod request;
 pub mod tables;
 pub mod traces;
@@ -21,11 +23,14 @@ pub mod traces;
 use std::path::Path;
 
 use ioassay_engine::exit::Ended;
+use ioassay_engine::failure::plain;
 use ioassay_engine::stdio::{print, say};
 use ioassay_protocol::events::Failure;
+use nix::sys::prctl::set_pdeathsig;
+use nix::sys::signal::Signal;
 
 use crate::document::{Document, State};
-pub use crate::request::Request;
+pub use crate::request::{Request, Via};
 use crate::tables::Tables;
 
 /// Runs the command and records it. Ends with the command's own exit code, or with 128 and the signal that ended it.
@@ -48,11 +53,22 @@ pub fn print_calls(record: &Path) -> Ended {
 }
 
 fn try_record(request: &Request) -> Result<u8, Failure> {
+    if request.trace && request.via != Via::Preload {
+        let what = "calls that are seen by ptrace are not traced one by one".to_owned();
+        return Err(plain("start", what, "leave out --trace or --via"));
+    }
+    if request.stop_with_parent {
+        // It comes to us as from any process, and is passed on to the command.
+        let _ = set_pdeathsig(Signal::SIGTERM);
+    }
     let directory = request.make_directory()?;
-    let tables = Tables::make(request.tables.as_deref(), &directory, request.trace)?;
+    let tables = Tables::make(request, &directory)?;
     let mut document = Document::begin(request, &directory, tables.path());
     document.write(&directory)?;
-    let ended = command::run(request, tables.path(), tables.library());
+    let ended = match tables.library() {
+        Some(library) => command::run(request, tables.path(), library),
+        None => ptrace::run(&request.command, tables.path(), request.via),
+    };
     let state = match &ended {
         Ok(ended) => {
             document.exit_status = Some(ended.status);
@@ -86,6 +102,9 @@ fn say_what_was_missed(document: &Document, directory: &Path) {
             document.escaped.len() - 3,
             directory.display()
         );
+    }
+    if !document.escaped.is_empty() {
+        say!("ioassay-engine: to record such programs too, at a higher cost: ioassay record --via ptrace -- COMMAND");
     }
     for process in &document.still_running {
         say!("ioassay-engine: process {process} goes on; what it does from now on is not recorded");

@@ -10,6 +10,18 @@ use ioassay_engine::launched::launcher;
 use ioassay_protocol::events::Failure;
 use jiff::{Timestamp, tz::TimeZone};
 
+/// How calls are seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Via {
+    /// By a library that is loaded into each process (`LD_PRELOAD`).
+    #[default]
+    Preload,
+    /// By `ptrace`; a seccomp filter has only calls that are counted stop.
+    Ptrace,
+    /// By `ptrace` without a filter: all system calls stop, and the command goes on if its tracer is killed.
+    PtraceUnfiltered,
+}
+
 /// What was asked.
 #[derive(Debug)]
 pub struct Request {
@@ -23,6 +35,8 @@ pub struct Request {
     pub stop_with_parent: bool,
     /// Keep every call too.
     pub trace: bool,
+    /// How calls are seen.
+    pub via: Via,
 }
 
 impl Request {

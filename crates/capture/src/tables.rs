@@ -14,6 +14,7 @@ use ioassay_record::read::copy;
 use ioassay_record::table::{Header, LARGEST, MAGIC};
 use nix::sys::statfs::{FsType, TMPFS_MAGIC, statfs};
 
+use crate::request::{Request, Via};
 use crate::{library, traces};
 
 /// The type of file system `ramfs`: `linux/magic.h`.
@@ -31,7 +32,7 @@ const TRACE: &str = "trace";
 #[derive(Debug)]
 pub struct Tables {
     path: PathBuf,
-    library: PathBuf,
+    library: Option<PathBuf>,
 }
 
 /// What came of keeping the tables.
@@ -44,19 +45,20 @@ pub struct Kept {
 }
 
 impl Tables {
-    /// Makes a new directory in `within`, and the library in it.
+    /// Makes a new directory in `within`, and the library in it if that is wanted.
     ///
     /// # Errors
     /// If it cannot be made, or nothing can be loaded from it.
-    pub fn make(within: Option<&Path>, record: &Path, trace: bool) -> Result<Self, Failure> {
-        let within = within.map_or_else(|| scratch(record), Path::to_owned);
+    pub fn make(request: &Request, record: &Path) -> Result<Self, Failure> {
+        let within = request.tables.as_deref().map_or_else(|| scratch(record), Path::to_owned);
         let made = tempfile::Builder::new().prefix("ioassay-record-").tempdir_in(&within);
         let path = made.map_err(|error| on_path("create a directory in", &within, &error))?.keep();
         let path = fs::canonicalize(&path).map_err(|error| on_path("find", &path, &error))?;
-        let library = library::write(&[&path, record]).inspect_err(|_| {
+        let with_library = request.via == Via::Preload;
+        let library = with_library.then(|| library::write(&[&path, record])).transpose().inspect_err(|_| {
             let _ = fs::remove_dir(&path);
         })?;
-        if trace {
+        if request.trace {
             let wish = path.join(traces::WISH);
             fs::write(&wish, "").map_err(|error| on_path("create", &wish, &error))?;
         }
@@ -68,9 +70,9 @@ impl Tables {
         &self.path
     }
 
-    /// The library in it.
-    pub fn library(&self) -> &Path {
-        &self.library
+    /// The library in it, if that was wanted.
+    pub fn library(&self) -> Option<&Path> {
+        self.library.as_deref()
     }
 
     /// Adds all tables to one file of the record and removes the directory. A process that still runs goes on with a table that
@@ -104,7 +106,7 @@ impl Tables {
         let is_trace = |path: &&PathBuf| path.extension().is_some_and(|found| found == TRACE);
         let traces: Vec<_> = names.iter().filter(is_trace).cloned().collect();
         traces::keep(&traces, record)?;
-        for path in traces.iter().chain([&self.library, &self.path.join(traces::WISH)]) {
+        for path in traces.iter().chain(&self.library).chain([&self.path.join(traces::WISH)]) {
             let _ = fs::remove_file(path);
         }
         let _ = fs::remove_dir(&self.path);

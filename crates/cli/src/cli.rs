@@ -131,6 +131,12 @@ pub enum Command {
         /// Record every call, in a few bytes each (`ioassay-engine calls` prints them).
         #[arg(long)]
         trace: bool,
+        /// How to see I/O calls.
+        ///
+        /// preload: by a library in each process. ptrace: also of static, Go and setuid programs, at a higher cost; the
+        /// command is killed if its tracer is. ptrace-unfiltered: at a still higher cost; the command goes on then.
+        #[arg(long, value_enum, default_value = "preload")]
+        via: Via,
         /// The command and its arguments, after `--`.
         #[arg(required = true, last = true)]
         command: Vec<OsString>,
@@ -160,6 +166,24 @@ pub enum Command {
     ObdfilterSurvey(FrontEnd),
     /// Run the IO500 from its .ini file (`ioassay-engine io500 -h`).
     Io500(FrontEnd),
+}
+
+/// How calls are seen.
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+pub enum Via {
+    Preload,
+    Ptrace,
+    PtraceUnfiltered,
+}
+
+impl From<Via> for ioassay_capture::Via {
+    fn from(via: Via) -> Self {
+        match via {
+            Via::Preload => Self::Preload,
+            Via::Ptrace => Self::Ptrace,
+            Via::PtraceUnfiltered => Self::PtraceUnfiltered,
+        }
+    }
 }
 
 /// Commands for MPI connectors.
@@ -263,8 +287,8 @@ impl Command {
                 command::survey(&request, ranks_per_node, &events, stop_with_parent, ranks)
             }
             Self::Launch { command } => command::launch(&command),
-            Self::Record { out, tables, stop_with_parent, trace, command } => {
-                ioassay_capture::record(&Request { command, out, tables, stop_with_parent, trace })
+            Self::Record { out, tables, stop_with_parent, trace, via, command } => {
+                ioassay_capture::record(&Request { command, out, tables, stop_with_parent, trace, via: via.into() })
             }
             Self::Library { directory } => ioassay_capture::write_library(&directory),
             Self::Calls { record } => ioassay_capture::print_calls(&record),

@@ -1,0 +1,791 @@
+//! A table that is filled from outside of the process: ordinary structures, written in the recorder's format.
+//!
+//! What the recorder folds, this folds: files beyond the greatest length of a table are one row, seconds get wider.
+
+use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
+use std::sync::atomic::{AtomicU32, AtomicU64};
+
+use ioassay_record::buckets::{self, LATENCIES, SIZES};
+use ioassay_record::layout::Layout;
+use ioassay_record::operation::{FIRST_TRANSFER, OPERATIONS, Operation};
+use ioassay_record::read::copy;
+use ioassay_record::table::{
+    ALIGNMENT, BlockKind, BlockLayout, COMMON_SIZES, Clock, ERRORS, Errors, File, FileKind, Header, LARGEST, Latencies,
+    MAGIC, Opened, Second, Seconds, State, TOTALS, Text, TextKind, Thread, Transfers, VERSION, block_word,
+};
+
+/// A name, shared by all tables that have it.
+pub type Name = Rc<[u8]>;
+
+/// Of a table, what seconds may take before they get wider, and what of the rest files leave to threads.
+const SECONDS_BYTES: usize = 2 << 20;
+const THREADS_BYTES: usize = 1 << 20;
+/// Longer names are cut.
+const LONGEST_NAME: usize = 4096;
+/// Seconds over which a call is spread at most.
+const MOST_SPREAD: u64 = 3600;
+const NS_PER_SECOND: u64 = 1_000_000_000;
+
+/// A moment on both clocks, in nanoseconds.
+#[derive(Debug, Clone, Copy)]
+pub struct Moment {
+    /// `CLOCK_MONOTONIC`: ticks of the table.
+    pub ticks: u64,
+    /// Since 1970.
+    pub ns: u64,
+}
+
+impl Moment {
+    /// The moment with those ticks, by the difference of the clocks at this one.
+    pub fn at(self, ticks: u64) -> Self {
+        Self { ticks, ns: self.ns.wrapping_add(ticks).wrapping_sub(self.ticks) }
+    }
+}
+
+/// Who a process is.
+#[derive(Debug, Clone, Default)]
+pub struct Identity {
+    /// Its number.
+    pub process: u32,
+    /// That of its parent.
+    pub parent: u32,
+    /// Its effective user.
+    pub user: u32,
+    /// What the texts of the table say.
+    pub texts: Vec<(u32, Vec<u8>)>,
+}
+
+impl Identity {
+    /// Adds a text.
+    pub fn say(&mut self, kind: TextKind, text: Vec<u8>) {
+        self.texts.push((kind as u32, text));
+    }
+}
+
+/// What the kernel knows of an open file.
+#[derive(Debug, Clone, Copy)]
+pub struct About {
+    /// What it is.
+    pub kind: FileKind,
+    /// Of the file system.
+    pub device: u64,
+    /// Within it.
+    pub inode: u64,
+    /// How long it is.
+    pub size_bytes: u64,
+    /// What the file system wants transfers to be a multiple of.
+    pub block_bytes: u32,
+}
+
+/// How a call ended.
+#[derive(Debug, Clone, Copy)]
+pub enum Outcome {
+    /// It moved bytes, from an offset of the file.
+    Moved {
+        /// That were moved.
+        bytes: u64,
+        /// Where they begin.
+        offset: u64,
+        /// Of the file system; offsets that are no multiple of it are misaligned.
+        block_bytes: u32,
+    },
+    /// It did what it should.
+    Done,
+    /// It failed, with this `errno`.
+    Failed(i32),
+}
+
+/// A call that has ended.
+#[derive(Debug, Clone, Copy)]
+pub struct Ended {
+    /// Place of the thread.
+    pub thread: usize,
+    /// Its class.
+    pub operation: Operation,
+    /// Place of the file.
+    pub file: usize,
+    /// When it began, in ticks.
+    pub began: u64,
+    /// When it ended.
+    pub ended: Moment,
+    /// How it ended.
+    pub outcome: Outcome,
+}
+
+#[derive(Default)]
+struct FileRow {
+    name: Name,
+    kind: u16,
+    ticks: u64,
+    calls: [u32; FIRST_TRANSFER],
+    failed: [u32; FIRST_TRANSFER],
+    error: u32,
+    opened: Option<OpenedRow>,
+}
+
+struct OpenedRow {
+    about: About,
+    flags: u32,
+    first_open_ticks: u64,
+    last_close_ticks: u64,
+}
+
+struct ThreadRow {
+    /// 0 where it ended and nobody took its place.
+    number: u32,
+    in_flight: Option<(Operation, usize, u64)>,
+    latencies: [Option<Box<[u64; LATENCIES]>>; OPERATIONS],
+}
+
+#[derive(Default)]
+struct TransferRow {
+    calls: u64,
+    failed: u64,
+    bytes: u64,
+    ticks: u64,
+    slowest_ticks: u64,
+    consecutive: u64,
+    forward: u64,
+    strided: u64,
+    misaligned: u64,
+    begin: u64,
+    end: u64,
+    last: Option<(u64, u64)>,
+    last_stride: u64,
+    sizes: [u64; SIZES],
+    common: [(u64, u64); COMMON_SIZES],
+}
+
+/// The table of an image of a process.
+pub struct Table {
+    identity: Identity,
+    begin: Moment,
+    latest: Moment,
+    files: Vec<FileRow>,
+    by_name: HashMap<Name, usize>,
+    threads: Vec<ThreadRow>,
+    transfers: BTreeMap<(usize, usize, u8), TransferRow>,
+    seconds: BTreeMap<(u32, u8), [u64; TOTALS.len()]>,
+    width: u32,
+    errors: BTreeMap<(u8, u16), u32>,
+    /// Bytes of all that is not a second, as it will be written.
+    used: usize,
+    calls: u64,
+    folded_calls: u64,
+    lost_calls: u64,
+    /// What the tracer took outside of the calls that it measures.
+    pub own_ticks: u64,
+    /// What the kernel counted of all threads.
+    pub kernel: [u64; 4],
+    /// Something was added since it was written last.
+    pub changed: bool,
+}
+
+/// The row of all files for which there is no place.
+pub const OTHERS: usize = 0;
+
+const fn block_bytes<T>(follow: usize) -> usize {
+    (size_of::<T>() + follow).next_multiple_of(ALIGNMENT)
+}
+
+impl Table {
+    /// An empty one.
+    pub fn new(identity: Identity, begin: Moment) -> Self {
+        let texts: usize = identity.texts.iter().map(|(_, text)| block_bytes::<Text>(text.len())).sum();
+        Self {
+            identity,
+            begin,
+            latest: begin.at(begin.ticks + 1),
+            files: vec![FileRow { kind: FileKind::Others as u16, ..FileRow::default() }],
+            by_name: HashMap::new(),
+            threads: Vec::new(),
+            transfers: BTreeMap::new(),
+            seconds: BTreeMap::new(),
+            width: 0,
+            errors: BTreeMap::new(),
+            used: size_of::<Header>() + texts + block_bytes::<File>(0),
+            calls: 0,
+            folded_calls: 0,
+            lost_calls: 0,
+            own_ticks: 0,
+            kernel: [0; 4],
+            changed: true,
+        }
+    }
+
+    /// Who the process is.
+    pub fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    /// When it began.
+    pub fn begin_ticks(&self) -> u64 {
+        self.begin.ticks
+    }
+
+    /// Whether no call has been counted.
+    pub fn is_empty(&self) -> bool {
+        self.calls == 0
+    }
+
+    /// Takes room for a block, but not from what is left for others.
+    fn take(&mut self, bytes: usize, left_for_others: usize) -> bool {
+        let fits = self.used + bytes + SECONDS_BYTES + left_for_others <= LARGEST;
+        if fits {
+            self.used += bytes;
+        }
+        fits
+    }
+
+    /// The place of a file, for one call on it.
+    pub fn file(&mut self, name: &Name) -> usize {
+        if let Some(&place) = self.by_name.get(name) {
+            return place;
+        }
+        if !self.take(block_bytes::<File>(name.len().min(LONGEST_NAME)), THREADS_BYTES) {
+            self.folded_calls += 1;
+            return OTHERS;
+        }
+        self.files.push(FileRow { name: name.clone(), ..FileRow::default() });
+        self.by_name.insert(name.clone(), self.files.len() - 1);
+        self.files.len() - 1
+    }
+
+    /// A file was opened, or is found to be open.
+    pub fn opened(&mut self, file: usize, about: Option<About>, flags: i32, ticks: u64) {
+        if let Some(about) = about
+            && file != OTHERS
+            && self.files[file].opened.is_none()
+            && self.take(block_bytes::<Opened>(0), THREADS_BYTES)
+        {
+            let row = &mut self.files[file];
+            row.kind = about.kind as u16;
+            row.opened = Some(OpenedRow { about, flags: 0, first_open_ticks: ticks, last_close_ticks: 0 });
+        }
+        if let Some(opened) = &mut self.files[file].opened {
+            opened.flags |= flags as u32;
+        }
+    }
+
+    /// A descriptor of a file was closed.
+    pub fn closed(&mut self, file: usize, ticks: u64) {
+        if let Some(opened) = &mut self.files[file].opened {
+            opened.last_close_ticks = ticks;
+        }
+    }
+
+    /// A place for a thread; that of one that ended if there is one.
+    pub fn thread(&mut self, number: u32) -> Option<usize> {
+        if let Some(left) = self.threads.iter().position(|thread| thread.number == 0) {
+            self.threads[left].number = number;
+            return Some(left);
+        }
+        if !self.take(block_bytes::<Thread>(0), 0) {
+            return None;
+        }
+        self.threads.push(ThreadRow { number, in_flight: None, latencies: [const { None }; OPERATIONS] });
+        Some(self.threads.len() - 1)
+    }
+
+    /// A thread has ended.
+    pub fn thread_ended(&mut self, thread: usize) {
+        self.threads[thread].number = 0;
+        self.threads[thread].in_flight = None;
+    }
+
+    /// A call begins.
+    pub fn begins(&mut self, thread: usize, operation: Operation, file: usize, ticks: u64) {
+        self.threads[thread].in_flight = Some((operation, file, ticks));
+        self.changed = true;
+    }
+
+    /// A call on a thread for which there is no place.
+    pub fn lose_call(&mut self) {
+        self.calls += 1;
+        self.lost_calls += 1;
+    }
+
+    /// A call has ended.
+    pub fn ends(&mut self, call: &Ended) {
+        let Ended { thread, operation, file, began, ended, outcome } = *call;
+        let took = ended.ticks.saturating_sub(began);
+        let mut moved = 0;
+        self.changed = true;
+        self.calls += 1;
+        self.latest = ended;
+        self.threads[thread].in_flight = None;
+        if let Outcome::Failed(errno) = outcome {
+            let calls = self.error(operation, errno);
+            *calls = calls.saturating_add(1);
+        }
+        if operation as usize >= FIRST_TRANSFER {
+            let mut key = (file, thread, operation as u8);
+            if !self.transfers.contains_key(&key) && !self.take(block_bytes::<Transfers>(0), THREADS_BYTES) {
+                self.folded_calls += u64::from(file != OTHERS);
+                key.0 = OTHERS;
+                // There are few of these.
+                if !self.transfers.contains_key(&key) {
+                    self.used += block_bytes::<Transfers>(0);
+                }
+            }
+            moved = self.transfers.entry(key).or_default().add(took, outcome);
+        } else {
+            self.files[file].add(operation, took, outcome);
+        }
+        self.add_latency(thread, operation, took);
+        self.spread(operation, took, ended.ns, moved);
+    }
+
+    fn error(&mut self, operation: Operation, errno: i32) -> &mut u32 {
+        let mut key = (operation as u8, errno as u16);
+        if !self.errors.contains_key(&key) && self.errors.len() >= ERRORS {
+            key = self.errors.last_key_value().map_or(key, |(last, _)| *last);
+        }
+        if self.errors.is_empty() {
+            self.used += block_bytes::<Errors>(0);
+        }
+        self.errors.entry(key).or_default()
+    }
+
+    fn add_latency(&mut self, thread: usize, operation: Operation, took: u64) {
+        let operation = operation as usize;
+        if self.threads[thread].latencies[operation].is_none() {
+            if !self.take(block_bytes::<Latencies>(0), 0) {
+                return;
+            }
+            self.threads[thread].latencies[operation] = Some(Box::new([0; LATENCIES]));
+        }
+        if let Some(calls) = &mut self.threads[thread].latencies[operation] {
+            calls[buckets::of_latency(took)] += 1;
+        }
+    }
+
+    /// Adds a call to the seconds that it took: bytes and time evenly, the call itself and its slowness where it ended.
+    fn spread(&mut self, operation: Operation, took: u64, end: u64, bytes: u64) {
+        let mut at = end.saturating_sub(took.min(MOST_SPREAD * NS_PER_SECOND));
+        if took <= NS_PER_SECOND {
+            at = end;
+        }
+        let whole = u128::from(end - at).max(1);
+        let (mut left_bytes, mut left_ticks) = (bytes, took);
+        loop {
+            let second = at / NS_PER_SECOND;
+            let until = ((second + 1) * NS_PER_SECOND).min(end);
+            let last = until >= end;
+            let part = |all: u64, left: u64| {
+                if last { left } else { ((u128::from(all) * u128::from(until - at) / whole) as u64).min(left) }
+            };
+            let (part_bytes, part_ticks) = (part(bytes, left_bytes), part(took, left_ticks));
+            let (calls, slowest) = if last { (1, took) } else { (0, 0) };
+            self.add_to_second(second as u32, operation, [calls, part_bytes, part_ticks, slowest]);
+            if last {
+                return;
+            }
+            (left_bytes, left_ticks, at) = (left_bytes - part_bytes, left_ticks - part_ticks, until);
+        }
+    }
+
+    fn add_to_second(&mut self, second: u32, operation: Operation, values: [u64; TOTALS.len()]) {
+        while self.seconds.len() * size_of::<Second>() > SECONDS_BYTES - 1024 {
+            self.width += 1;
+            for ((second, operation), values) in std::mem::take(&mut self.seconds) {
+                add_totals(self.seconds.entry((second >> self.width << self.width, operation)).or_default(), values);
+            }
+        }
+        let second = second >> self.width << self.width;
+        add_totals(self.seconds.entry((second, operation as u8)).or_default(), values);
+    }
+
+    /// The table as the recorder would have written it.
+    pub fn write(&mut self, state: State, now: Moment, replacement: Option<&[u8]>) -> Vec<u8> {
+        self.changed = false;
+        self.latest = now.at(now.ticks.max(self.begin.ticks + 1));
+        let mut bytes = Vec::with_capacity(self.used + self.seconds.len() * size_of::<Second>() + 1024);
+        bytes.resize(size_of::<Header>(), 0);
+        let replacement = replacement.map(|path| (TextKind::Replacement as u32, path.to_vec()));
+        for (kind, text) in self.identity.texts.iter().chain(&replacement) {
+            let block: Text = Text { kind: *kind, text_bytes: text.len() as u32, ..empty() };
+            push(&mut bytes, block, text);
+        }
+        // Blocks name each other by their places, so these are found out first.
+        let mut at = bytes.len();
+        let mut place = |bytes: usize| {
+            let place = at as u32;
+            at += bytes;
+            place
+        };
+        let threads: Vec<u32> = self.threads.iter().map(|_| place(block_bytes::<Thread>(0))).collect();
+        let files: Vec<u32> = self.files.iter().map(|file| place(block_bytes::<File>(file.cut_name().len()))).collect();
+        let opened: Vec<u32> =
+            self.files.iter().map(|file| file.opened.as_ref().map_or(0, |_| place(block_bytes::<Opened>(0)))).collect();
+        let (mut first, mut next) = (vec![0; self.files.len()], HashMap::new());
+        for key in self.transfers.keys() {
+            let of = place(block_bytes::<Transfers>(0));
+            next.insert(*key, std::mem::replace(&mut first[key.0], of));
+        }
+        let latencies: Vec<[u32; OPERATIONS]> = self
+            .threads
+            .iter()
+            .map(|thread| {
+                thread.latencies.each_ref().map(|of| of.as_ref().map_or(0, |_| place(block_bytes::<Latencies>(0))))
+            })
+            .collect();
+
+        for (index, thread) in self.threads.iter().enumerate() {
+            let mut block: Thread = empty();
+            block.thread = AtomicU32::new(thread.number);
+            if let Some((operation, file, since)) = thread.in_flight {
+                block.in_flight = AtomicU64::new((operation as u64 + 1) << 32 | u64::from(files[file]));
+                block.in_flight_since_ticks = AtomicU64::new(since);
+            }
+            block.latencies = latencies[index].map(AtomicU32::new);
+            push(&mut bytes, block, &[]);
+        }
+        for (index, file) in self.files.iter().enumerate() {
+            push(&mut bytes, file.block(opened[index], first[index]), file.cut_name());
+        }
+        for opened in self.files.iter().filter_map(|file| file.opened.as_ref()) {
+            push(&mut bytes, opened.block(), &[]);
+        }
+        for (key, row) in &self.transfers {
+            let mut block = row.block();
+            (block.file, block.thread, block.operation, block.next) =
+                (files[key.0], threads[key.1], key.2.into(), next[key]);
+            push(&mut bytes, block, &[]);
+        }
+        for (index, thread) in self.threads.iter().enumerate() {
+            for (operation, calls) in thread.latencies.iter().enumerate() {
+                if let Some(calls) = calls {
+                    let mut block: Latencies = empty();
+                    (block.operation, block.thread) = (operation as u32, threads[index]);
+                    block.calls = calls.map(AtomicU64::new);
+                    push(&mut bytes, block, &[]);
+                }
+            }
+        }
+        self.push_seconds(&mut bytes);
+        self.push_errors(&mut bytes);
+        let header = self.header(state, bytes.len());
+        bytes[..size_of::<Header>()].copy_from_slice(as_bytes(&header));
+        bytes
+    }
+
+    fn push_seconds(&self, bytes: &mut Vec<u8>) {
+        if self.seconds.is_empty() {
+            return;
+        }
+        let mut rows = Vec::with_capacity(self.seconds.len() * size_of::<Second>());
+        for ((second, operation), [calls, moved, ticks, slowest]) in &self.seconds {
+            let mut row: Second = empty();
+            row.second = AtomicU32::new(*second);
+            *row.operation.get_mut() = (*operation).into();
+            *row.width.get_mut() = self.width as u16;
+            row.calls = AtomicU64::new(*calls);
+            row.bytes = AtomicU64::new(*moved);
+            row.ticks = AtomicU64::new(*ticks);
+            row.slowest_ticks = AtomicU64::new(*slowest);
+            rows.extend_from_slice(as_bytes(&row));
+        }
+        let block: Seconds = Seconds { rows: AtomicU32::new(self.seconds.len() as u32), ..empty() };
+        push(bytes, block, &rows);
+    }
+
+    fn push_errors(&self, bytes: &mut Vec<u8>) {
+        if self.errors.is_empty() {
+            return;
+        }
+        let mut block: Errors = empty();
+        for (slot, ((operation, errno), calls)) in self.errors.iter().enumerate() {
+            *block.kinds[slot].get_mut() = (u32::from(*operation) + 1) << 16 | u32::from(*errno);
+            *block.calls[slot].get_mut() = *calls;
+        }
+        push(bytes, block, &[]);
+    }
+
+    fn header(&self, state: State, used: usize) -> Header {
+        let mut header: Header = empty();
+        header.magic = MAGIC;
+        header.version = VERSION;
+        header.header_bytes = size_of::<Header>() as u32;
+        header.used_bytes = AtomicU64::new(used as u64);
+        header.state = AtomicU32::new(state as u32);
+        header.clock = Clock::Nanoseconds as u32;
+        header.process = self.identity.process;
+        header.parent = self.identity.parent;
+        header.user = self.identity.user;
+        header.width = AtomicU32::new(self.width);
+        (header.begin_ticks, header.begin_ns) = (self.begin.ticks, self.begin.ns);
+        header.latest_ticks = AtomicU64::new(self.latest.ticks);
+        header.latest_ns = AtomicU64::new(self.latest.ns);
+        header.folded_calls = AtomicU64::new(self.folded_calls);
+        header.lost_calls = AtomicU64::new(self.lost_calls);
+        header.own_ticks = AtomicU64::new(self.own_ticks);
+        header.kernel_of_ended = self.kernel.map(AtomicU64::new);
+        header
+    }
+}
+
+impl FileRow {
+    fn cut_name(&self) -> &[u8] {
+        &self.name[..self.name.len().min(LONGEST_NAME)]
+    }
+
+    fn add(&mut self, operation: Operation, took: u64, outcome: Outcome) {
+        let operation = operation as usize;
+        self.calls[operation] = self.calls[operation].saturating_add(1);
+        self.ticks += took;
+        if let Outcome::Failed(errno) = outcome {
+            self.failed[operation] = self.failed[operation].saturating_add(1);
+            self.error = errno as u32;
+        }
+    }
+
+    fn block(&self, opened: u32, transfers: u32) -> File {
+        let mut block: File = empty();
+        block.hash = hash(self.cut_name());
+        block.opened = AtomicU32::new(opened);
+        block.transfers = AtomicU32::new(transfers);
+        block.name_bytes = self.cut_name().len() as u16;
+        *block.kind.get_mut() = self.kind;
+        block.ticks = AtomicU64::new(self.ticks);
+        block.calls = self.calls.map(AtomicU32::new);
+        block.failed = self.failed.map(AtomicU32::new);
+        block.error = AtomicU32::new(self.error);
+        block
+    }
+}
+
+impl OpenedRow {
+    fn block(&self) -> Opened {
+        let mut block: Opened = empty();
+        block.device = self.about.device;
+        block.inode = self.about.inode;
+        block.size_bytes = self.about.size_bytes;
+        block.block_bytes = self.about.block_bytes;
+        block.open_flags = AtomicU32::new(self.flags);
+        block.first_open_ticks = self.first_open_ticks;
+        block.last_close_ticks = AtomicU64::new(self.last_close_ticks);
+        block
+    }
+}
+
+impl TransferRow {
+    /// Counts a call. The bytes that it moved.
+    fn add(&mut self, took: u64, outcome: Outcome) -> u64 {
+        self.calls += 1;
+        self.ticks += took;
+        self.slowest_ticks = self.slowest_ticks.max(took);
+        let Outcome::Moved { bytes, offset, block_bytes } = outcome else {
+            self.failed += u64::from(matches!(outcome, Outcome::Failed(_)));
+            return 0;
+        };
+        self.bytes += bytes;
+        self.sizes[buckets::of_size(bytes)] += 1;
+        self.add_common(bytes);
+        self.place_in_order(offset, bytes, block_bytes);
+        bytes
+    }
+
+    /// Counts an exact size, if it is one of the first that came up; a size that came once gives way to another.
+    fn add_common(&mut self, bytes: u64) {
+        match self.common.iter_mut().find(|(size, calls)| *calls == 0 || *size == bytes) {
+            Some(found) => *found = (bytes, found.1 + 1),
+            None => {
+                if let Some(last @ &mut (_, 1)) = self.common.last_mut() {
+                    *last = (bytes, 1);
+                }
+            }
+        }
+    }
+
+    /// Says how a transfer lies to the one before.
+    fn place_in_order(&mut self, offset: u64, bytes: u64, block_bytes: u32) {
+        let end = offset.wrapping_add(bytes);
+        match self.last {
+            None => self.begin = offset,
+            Some((last_begin, last_end)) => {
+                let stride = offset.wrapping_sub(last_begin);
+                if offset == last_end {
+                    self.consecutive += 1;
+                } else if offset > last_end {
+                    self.forward += 1;
+                    self.strided += u64::from(stride == self.last_stride);
+                }
+                self.last_stride = stride;
+                self.begin = self.begin.min(offset);
+            }
+        }
+        self.last = Some((offset, end));
+        self.end = self.end.max(end);
+        if block_bytes.is_power_of_two() && !offset.is_multiple_of(u64::from(block_bytes)) {
+            self.misaligned += 1;
+        }
+    }
+
+    fn block(&self) -> Transfers {
+        let mut block: Transfers = empty();
+        block.calls = AtomicU64::new(self.calls);
+        block.failed = AtomicU64::new(self.failed);
+        block.bytes = AtomicU64::new(self.bytes);
+        block.ticks = AtomicU64::new(self.ticks);
+        block.slowest_ticks = AtomicU64::new(self.slowest_ticks);
+        block.consecutive = AtomicU64::new(self.consecutive);
+        block.forward = AtomicU64::new(self.forward);
+        block.strided = AtomicU64::new(self.strided);
+        block.misaligned = AtomicU64::new(self.misaligned);
+        block.begin = AtomicU64::new(self.begin);
+        block.end = AtomicU64::new(self.end);
+        let (last_begin, last_end) = self.last.unwrap_or_default();
+        block.last_begin = AtomicU64::new(last_begin);
+        block.last_end = AtomicU64::new(last_end);
+        block.last_stride = AtomicU64::new(self.last_stride);
+        block.sizes = self.sizes.map(AtomicU64::new);
+        block.common_bytes = self.common.map(|(bytes, _)| AtomicU64::new(bytes));
+        block.common_calls = self.common.map(|(_, calls)| AtomicU64::new(calls));
+        block
+    }
+}
+
+fn add_totals(to: &mut [u64; TOTALS.len()], [calls, bytes, ticks, slowest]: [u64; TOTALS.len()]) {
+    to[0] += calls;
+    to[1] += bytes;
+    to[2] += ticks;
+    to[3] = to[3].max(slowest);
+}
+
+/// Of a name, as the recorder has it.
+fn hash(name: &[u8]) -> u64 {
+    const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
+    let mut hash = 0_u64;
+    let chunks = name.chunks_exact(8);
+    let rest = chunks.remainder();
+    let words = chunks.map(|chunk| u64::from_le_bytes(chunk.try_into().unwrap_or_default()));
+    for word in words.chain(rest.iter().map(|&byte| byte.into())) {
+        hash = (hash.rotate_left(5) ^ word).wrapping_mul(FACTOR);
+    }
+    hash ^ hash >> 32
+}
+
+/// A structure with all zero.
+fn empty<T: Layout>() -> T {
+    let zeros = vec![0; size_of::<T>()];
+    copy(&zeros).expect("there are enough bytes")
+}
+
+/// The bytes of a structure.
+fn as_bytes<T: Layout>(of: &T) -> &[u8] {
+    // SAFETY: it is of integers without padding (`Layout`).
+    unsafe { std::slice::from_raw_parts((&raw const *of).cast(), size_of::<T>()) }
+}
+
+/// Adds a block, and what follows it.
+fn push<T: BlockLayout>(bytes: &mut Vec<u8>, block: T, follow: &[u8]) {
+    let begin = bytes.len();
+    let length = block_bytes::<T>(follow.len());
+    bytes.extend_from_slice(as_bytes(&block));
+    bytes.extend_from_slice(follow);
+    bytes.resize(begin + length, 0);
+    let kind: BlockKind = T::KIND;
+    bytes[begin..begin + 8].copy_from_slice(&block_word(kind, length).to_le_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ioassay_record::read::{self, BlockBytes};
+    use std::sync::atomic::Ordering::Relaxed;
+
+    const BEGIN: Moment = Moment { ticks: 1000, ns: 7 * NS_PER_SECOND + 500 };
+
+    fn name(text: &str) -> Name {
+        text.as_bytes().into()
+    }
+
+    fn moved(table: &mut Table, operation: Operation, file: usize, offset: u64, bytes: u64) {
+        let outcome = Outcome::Moved { bytes, offset, block_bytes: 4096 };
+        table.ends(&Ended { thread: 0, operation, file, began: 2000, ended: BEGIN.at(2100), outcome });
+    }
+
+    fn blocks<T: BlockLayout>(bytes: &[u8]) -> Vec<(usize, T)> {
+        let of = |block: BlockBytes| Some((block.place, block.get::<T>()?.0));
+        read::Table::first(bytes).unwrap().blocks().filter_map(of).collect()
+    }
+
+    #[test]
+    fn a_table_can_be_read_with_what_was_counted() {
+        let mut identity = Identity { process: 17, parent: 4, user: 1000, texts: Vec::new() };
+        identity.say(TextKind::Node, b"here".to_vec());
+        let mut table = Table::new(identity, BEGIN);
+        let thread = table.thread(17).unwrap();
+        let file = table.file(&name("/data/a"));
+        assert_eq!(table.file(&name("/data/a")), file);
+        for offset in [0, 100, 300, 500] {
+            moved(&mut table, Operation::Read, file, offset, 100);
+        }
+        let outcome = Outcome::Failed(libc::ENOENT);
+        table.ends(&Ended { thread, operation: Operation::Stat, file, began: 0, ended: BEGIN.at(3000), outcome });
+        table.begins(thread, Operation::Sync, file, 4000);
+        let bytes = table.write(State::Ended, BEGIN.at(5000), Some(b"/bin/other"));
+
+        let read = read::Table::first(&bytes).unwrap();
+        assert_eq!((read.bytes().len(), read.header().process), (bytes.len(), 17));
+        let (place, row) = &blocks::<Transfers>(&bytes)[0];
+        let (of, _) = blocks::<File>(&bytes).into_iter().find(|(_, file)| file.name_bytes == 7).unwrap();
+        assert_eq!(row.file as usize, of);
+        let [calls, bytes_moved, consecutive, forward, strided, misaligned] =
+            [&row.calls, &row.bytes, &row.consecutive, &row.forward, &row.strided, &row.misaligned]
+                .map(|number| number.load(Relaxed));
+        assert_eq!((calls, bytes_moved, consecutive, forward, strided, misaligned), (4, 400, 1, 2, 1, 3));
+        let files = blocks::<File>(&bytes);
+        let (_, file) = files.iter().find(|(at, _)| *at == of).unwrap();
+        assert_eq!(file.transfers.load(Relaxed) as usize, *place);
+        assert_eq!(file.failed[Operation::Stat as usize].load(Relaxed), 1);
+        let (_, thread) = &blocks::<Thread>(&bytes)[0];
+        assert_eq!(thread.in_flight.load(Relaxed), (Operation::Sync as u64 + 1) << 32 | of as u64);
+        assert_eq!(blocks::<Latencies>(&bytes).len(), 2);
+        assert_eq!(blocks::<Errors>(&bytes).len(), 1);
+        let (_, seconds) = &blocks::<Seconds>(&bytes)[0];
+        assert_eq!(seconds.rows.load(Relaxed), 2);
+    }
+
+    #[test]
+    fn files_beyond_the_greatest_table_are_counted_together() {
+        let mut table = Table::new(Identity::default(), BEGIN);
+        table.thread(1);
+        for number in 0..40_000 {
+            let file = table.file(&name(&format!("/a/directory/with/a/long/name/{number}")));
+            moved(&mut table, Operation::Write, file, 0, 10);
+        }
+        let bytes = table.write(State::Ended, BEGIN.at(5000), None);
+        assert!(bytes.len() <= LARGEST);
+        let header = read::Table::first(&bytes).unwrap().header();
+        let rows = blocks::<Transfers>(&bytes);
+        assert!(header.folded_calls.load(Relaxed) > 0 && rows.len() > 1000);
+        assert_eq!(rows.iter().map(|(_, row)| row.calls.load(Relaxed)).sum::<u64>(), 40_000);
+    }
+
+    #[test]
+    fn a_long_call_is_spread_over_its_seconds() {
+        let mut table = Table::new(Identity::default(), BEGIN);
+        let thread = table.thread(1).unwrap();
+        let outcome = Outcome::Moved { bytes: 400, offset: 0, block_bytes: 0 };
+        let ended = BEGIN.at(BEGIN.ticks + 4 * NS_PER_SECOND);
+        table.ends(&Ended { thread, operation: Operation::Read, file: 0, began: BEGIN.ticks, ended, outcome });
+        let totals: Vec<_> = table.seconds.values().copied().collect();
+        assert_eq!(totals.len(), 5);
+        assert_eq!(totals.iter().map(|of| of[1]).sum::<u64>(), 400);
+        assert_eq!(totals[1][1..3], [100, NS_PER_SECOND]);
+        assert_eq!(totals.iter().map(|of| of[0]).collect::<Vec<_>>(), [0, 0, 0, 0, 1]);
+    }
+
+    #[test]
+    fn seconds_get_wider_before_they_fill_the_table() {
+        let mut table = Table::new(Identity::default(), BEGIN);
+        for second in 0..200_000 {
+            table.add_to_second(second, Operation::Read, [1, 2, 3, 4]);
+        }
+        assert!(table.width > 0 && table.seconds.len() * size_of::<Second>() <= SECONDS_BYTES);
+        assert_eq!(table.seconds.values().map(|of| of[0]).sum::<u64>(), 200_000);
+    }
+}

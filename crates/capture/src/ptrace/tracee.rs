@@ -1,0 +1,372 @@
+//! What is known of a traced thread and its process: open descriptors, the working directory, memory.
+//!
+//! What the tracer has not seen being opened (inherited, received, made by calls that do not stop) is looked up in `/proc`
+//! when it is first used.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::rc::Rc;
+
+use ioassay_record::operation::Operation;
+use ioassay_record::table::{FileKind, TextKind};
+
+use super::calls::Call;
+use super::table::{About, Identity, Name, Table};
+
+/// Arguments of a process that are kept, in bytes.
+const COMMAND_BYTES: usize = 1023;
+/// Paths are no longer.
+const PATH_BYTES: usize = 4096;
+const PAGE_BYTES: u64 = 4096;
+/// Variables that say which job and which rank a process is: the recorder's.
+const OF_JOB: [&str; 12] = [
+    "SLURM_JOB_ID",
+    "SLURM_JOB_NAME",
+    "SLURM_STEP_ID",
+    "SLURM_PROCID",
+    "SLURM_NODEID",
+    "PBS_JOBID",
+    "LSB_JOBID",
+    "PMI_RANK",
+    "PMIX_RANK",
+    "OMPI_COMM_WORLD_RANK",
+    "MV2_COMM_WORLD_RANK",
+    "FLUX_TASK_RANK",
+];
+
+/// An open file description: descriptors that `dup` and `fork` make share one.
+#[derive(Debug)]
+pub struct Description {
+    /// Of the file.
+    pub name: Name,
+    /// What the kernel knows of it, where it says that.
+    pub about: Option<About>,
+    /// Where the next `read` or `write` begins, as far as is known.
+    pub position: Cell<u64>,
+}
+
+impl Description {
+    /// Of the file system; 0 where that is not known.
+    pub fn block_bytes(&self) -> u32 {
+        self.about.map_or(0, |about| about.block_bytes)
+    }
+
+    /// Moves on by so many bytes. Where it was.
+    pub fn advance(&self, bytes: u64) -> u64 {
+        self.position.replace(self.position.get().wrapping_add(bytes))
+    }
+}
+
+/// The descriptors of a process: which description each leads to, of those that are known.
+#[derive(Debug, Default, Clone)]
+pub struct Descriptors {
+    known: HashMap<i32, Rc<Description>>,
+}
+
+impl Descriptors {
+    /// What a descriptor leads to, which is looked up where it is not known; nothing where it is not open.
+    pub fn get(&mut self, thread: i32, descriptor: i32) -> Option<Rc<Description>> {
+        if let Some(known) = self.known.get(&descriptor) {
+            return Some(known.clone());
+        }
+        let found = Rc::new(look_up(thread, descriptor)?);
+        self.known.insert(descriptor, found.clone());
+        Some(found)
+    }
+
+    /// What a descriptor leads to, if it is known.
+    pub fn known(&self, descriptor: i32) -> Option<Rc<Description>> {
+        self.known.get(&descriptor).cloned()
+    }
+
+    /// A descriptor leads to that from now on.
+    pub fn set(&mut self, descriptor: i32, to: Rc<Description>) {
+        self.known.insert(descriptor, to);
+    }
+
+    /// A descriptor is closed, or about to be.
+    pub fn forget(&mut self, descriptor: i32) {
+        self.known.remove(&descriptor);
+    }
+
+    /// All from the first to the last are closed.
+    pub fn forget_range(&mut self, first: u32, last: u32) {
+        self.known.retain(|descriptor, _| !(first..=last).contains(&(*descriptor as u32)));
+    }
+
+    /// The program was replaced: descriptors that are not open any more are forgotten.
+    pub fn keep_open(&mut self, thread: i32) {
+        if self.known.is_empty() {
+            return;
+        }
+        let listed = fs::read_dir(format!("/proc/{thread}/fd")).into_iter().flatten();
+        let open: Vec<i32> = listed.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect();
+        self.known.retain(|descriptor, _| open.contains(descriptor));
+    }
+}
+
+/// What the kernel knows of an open file of a thread.
+pub fn about(thread: i32, descriptor: i32) -> Option<About> {
+    let found = fs::metadata(format!("/proc/{thread}/fd/{descriptor}")).ok()?;
+    let kind = match found.mode() & libc::S_IFMT {
+        libc::S_IFREG => FileKind::Regular,
+        libc::S_IFDIR => FileKind::Directory,
+        libc::S_IFBLK => FileKind::BlockDevice,
+        libc::S_IFCHR => FileKind::CharacterDevice,
+        libc::S_IFIFO => FileKind::Pipe,
+        libc::S_IFSOCK => FileKind::Socket,
+        _ => FileKind::Anonymous,
+    };
+    Some(About {
+        kind,
+        device: found.dev(),
+        inode: found.ino(),
+        size_bytes: found.size(),
+        block_bytes: found.blksize() as u32,
+    })
+}
+
+fn look_up(thread: i32, descriptor: i32) -> Option<Description> {
+    if descriptor < 0 {
+        return None;
+    }
+    let about = about(thread, descriptor)?;
+    let name: Name = match about.kind {
+        FileKind::Pipe => (*b"pipe").into(),
+        FileKind::Socket => (*b"socket").into(),
+        FileKind::Anonymous => (*b"anonymous").into(),
+        _ => fs::read_link(format!("/proc/{thread}/fd/{descriptor}")).ok()?.as_os_str().as_bytes().into(),
+    };
+    let said = fs::read_to_string(format!("/proc/{thread}/fdinfo/{descriptor}")).unwrap_or_default();
+    let position = said.strip_prefix("pos:").and_then(|rest| rest.split_whitespace().next()?.parse().ok());
+    Some(Description { name, about: Some(about), position: Cell::new(position.unwrap_or(0)) })
+}
+
+/// The working directory of processes that share one, once somebody has asked.
+pub type Directory = Rc<RefCell<Option<Vec<u8>>>>;
+
+/// A call that is under way.
+#[derive(Debug, Clone)]
+pub struct Pending {
+    /// What it is.
+    pub call: Call,
+    /// Its number.
+    pub number: u64,
+    /// Its arguments.
+    pub arguments: [u64; 6],
+    /// Where the thread's stack was: a call that is restarted has the same.
+    pub stack: u64,
+    /// Its class, where it is counted.
+    pub operation: Option<Operation>,
+    /// The file that it is on, by name.
+    pub name: Option<Name>,
+    /// The open file that it is on.
+    pub description: Option<Rc<Description>>,
+    /// Place of the file in the table.
+    pub file: usize,
+    /// When it began, in ticks.
+    pub began: u64,
+}
+
+/// What is known of a system call that a signal has interrupted.
+#[derive(Debug)]
+pub struct Interrupted {
+    /// The call.
+    pub pending: Pending,
+    /// Calls that stopped since.
+    pub since: u32,
+    /// The thread is in `rt_sigreturn`: what that seems to return is what the call returns.
+    pub returning: bool,
+}
+
+/// A traced thread.
+#[derive(Debug)]
+pub struct Tracee {
+    /// The process that it is of.
+    pub process: i32,
+    /// Its descriptors.
+    pub descriptors: Rc<RefCell<Descriptors>>,
+    /// Its working directory.
+    pub directory: Directory,
+    /// The call that it is in.
+    pub pending: Option<Pending>,
+    /// A call that may be restarted.
+    pub interrupted: Option<Interrupted>,
+    /// Its place in the table of its process, once there is one.
+    pub place: Option<usize>,
+}
+
+/// A traced process.
+pub struct Process {
+    /// Who it is.
+    pub identity: Identity,
+    /// What it counted; nothing before its first call.
+    pub table: Option<Table>,
+    /// It executes this program since `exec`, so that there is a table of it even if it makes no call.
+    pub executed: bool,
+}
+
+impl Process {
+    /// One that has just begun.
+    pub fn new(identity: Identity) -> Self {
+        Self { identity, table: None, executed: false }
+    }
+}
+
+/// Text in a process's memory, up to its zero byte. Nothing where it cannot be read.
+pub fn text_at(thread: i32, address: u64) -> Option<Vec<u8>> {
+    let mut bytes = vec![0; PATH_BYTES];
+    // Up to the end of the page, and what follows: that need not be there.
+    let first = (PAGE_BYTES - address % PAGE_BYTES) as usize;
+    let read = read_memory(thread, address, first, &mut bytes)?;
+    bytes.truncate(read);
+    let end = bytes.iter().position(|&byte| byte == 0)?;
+    bytes.truncate(end);
+    Some(bytes)
+}
+
+/// A number in a process's memory.
+pub fn number_at(thread: i32, address: u64) -> Option<u64> {
+    let mut bytes = [0; 8];
+    let read = read_memory(thread, address, bytes.len(), &mut bytes)?;
+    (read == bytes.len()).then(|| u64::from_le_bytes(bytes))
+}
+
+/// Reads memory in two parts, the first of at most so many bytes. How many could be read.
+fn read_memory(thread: i32, address: u64, first: usize, bytes: &mut [u8]) -> Option<usize> {
+    let first = first.min(bytes.len());
+    let own = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() };
+    let at = |address: u64, length| libc::iovec { iov_base: address as *mut libc::c_void, iov_len: length };
+    let other = [at(address, first), at(address.wrapping_add(first as u64), bytes.len() - first)];
+    // SAFETY: the kernel fills `bytes`, and checks the other process's addresses.
+    let read = unsafe { libc::process_vm_readv(thread, &raw const own, 1, other.as_ptr(), 2, 0) };
+    usize::try_from(read).ok()
+}
+
+/// The working directory of a thread, without a slash at its end.
+pub fn directory_of(thread: i32) -> Option<Vec<u8>> {
+    let mut path = fs::read_link(format!("/proc/{thread}/cwd")).ok()?.into_os_string().into_vec();
+    if path == b"/" {
+        path.clear();
+    }
+    Some(path)
+}
+
+/// The absolute name of a path that is relative to a directory.
+pub fn beneath(directory: &[u8], path: &[u8]) -> Name {
+    let path = path.strip_prefix(b"./").unwrap_or(path);
+    let directory = directory.strip_suffix(b"/").unwrap_or(directory);
+    if path.is_empty() || path == b"." {
+        return if directory.is_empty() { (*b"/").into() } else { directory.into() };
+    }
+    [directory, b"/", path].concat().into()
+}
+
+/// Who a process is that has just been replaced by `exec`.
+pub fn identity_of(process: i32, node: &[u8]) -> Identity {
+    let mut identity = Identity { process: process as u32, ..Identity::default() };
+    let read = |name: &str| fs::read(format!("/proc/{process}/{name}")).unwrap_or_default();
+    let link =
+        |name: &str| fs::read_link(format!("/proc/{process}/{name}")).map(|path| path.into_os_string().into_vec());
+    let status = read("status");
+    for line in String::from_utf8_lossy(&status).lines() {
+        let mut words = line.split_whitespace();
+        match words.next() {
+            Some("PPid:") => identity.parent = words.next().and_then(|word| word.parse().ok()).unwrap_or(0),
+            // Real, effective, …
+            Some("Uid:") => identity.user = words.nth(1).and_then(|word| word.parse().ok()).unwrap_or(0),
+            _ => {}
+        }
+    }
+    identity.say(TextKind::Node, node.to_vec());
+    let mut command = read("cmdline");
+    command.truncate(COMMAND_BYTES);
+    identity.say(TextKind::Command, command);
+    if let Ok(executable) = link("exe") {
+        identity.say(TextKind::Executable, executable);
+    }
+    if let Ok(directory) = link("cwd") {
+        identity.say(TextKind::Directory, directory);
+    }
+    let environment = read("environ");
+    let of_job = environment.split_inclusive(|&byte| byte == 0).filter(|variable| {
+        let name = variable.split(|&byte| byte == b'=').next().unwrap_or_default();
+        OF_JOB.iter().any(|known| known.as_bytes() == name)
+    });
+    let job: Vec<u8> = of_job.flatten().copied().collect();
+    if !job.is_empty() {
+        identity.say(TextKind::Job, job);
+    }
+    identity
+}
+
+/// What the kernel counted of a process's reads and writes.
+pub fn kernel_counters(process: i32) -> Option<[u64; 4]> {
+    let text = fs::read_to_string(format!("/proc/{process}/io")).ok()?;
+    let mut counters = [0; 4];
+    for (counter, line) in counters.iter_mut().zip(text.lines()) {
+        *counter = line.split_whitespace().nth(1)?.parse().ok()?;
+    }
+    Some(counters)
+}
+
+/// The program of a process has privileges of its own, which it did not get: the user and the program.
+pub fn lacks_privileges(process: i32, user: u32) -> Option<String> {
+    let found = fs::metadata(format!("/proc/{process}/exe")).ok()?;
+    let wanted = found.mode() & libc::S_ISUID != 0 && found.uid() != user;
+    let program = fs::read_link(format!("/proc/{process}/exe")).ok()?;
+    wanted.then(|| program.display().to_string())
+}
+
+/// The process that a thread is of, and its parent.
+pub fn process_of(thread: i32) -> Option<(i32, i32)> {
+    let text = fs::read_to_string(format!("/proc/{thread}/status")).ok()?;
+    let field = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse::<i32>().ok());
+    Some((field("Tgid:")?, field("PPid:")?))
+}
+
+/// The node's name, as the recorder has it in names of files.
+pub fn node_name() -> Vec<u8> {
+    let name = fs::read("/proc/sys/kernel/hostname").unwrap_or_default();
+    let end = name.iter().position(|byte| b"\n/\0".contains(byte)).unwrap_or(name.len());
+    name[..end].to_vec()
+}
+
+/// The file of tables that ended, in a directory.
+pub fn finished_in(directory: &Path, node: &[u8]) -> std::path::PathBuf {
+    let mut name = OsStr::from_bytes(node).to_owned();
+    name.push(".tables");
+    directory.join(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_relative_path_is_beneath_its_directory() {
+        for (directory, path, name) in [
+            ("/a", "b", "/a/b"),
+            ("/a", "./b", "/a/b"),
+            ("/a", ".", "/a"),
+            ("", "b", "/b"),
+            ("", ".", "/"),
+            ("/", "b", "/b"),
+        ] {
+            assert_eq!(&*beneath(directory.as_bytes(), path.as_bytes()), name.as_bytes());
+        }
+    }
+
+    #[test]
+    fn text_is_read_up_to_its_end_from_any_place() {
+        let own = std::process::id() as i32;
+        let text = c"/some/path";
+        assert_eq!(text_at(own, text.as_ptr() as u64).unwrap(), text.to_bytes());
+        assert_eq!(text_at(own, 8), None);
+    }
+}
