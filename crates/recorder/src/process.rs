@@ -159,6 +159,7 @@ fn begin() -> bool {
     }
     // Beyond its limit a file kills whom it grows for.
     let limit = sys::limit(libc::RLIMIT_FSIZE);
+    threads::forget_own();
     if table::create(TABLE.as_c_str(), limit).is_err() {
         return false;
     }

@@ -8,7 +8,7 @@ use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::AcqRel, O
 
 use ioassay_record::table::{ALIGNMENT, Block, BlockKind, BlockLayout, Header, LARGEST, block_word};
 
-use crate::sys;
+use crate::{sys, threads};
 
 /// Where the table begins; 0 where there is none.
 static BASE: AtomicUsize = AtomicUsize::new(0);
@@ -92,6 +92,7 @@ pub fn write_zeros(file: isize, begin: usize, bytes: usize) -> bool {
     (begin..begin + bytes).step_by(vector.len() * ZEROS.len()).all(|at| {
         let left = (begin + bytes - at).min(vector.len() * ZEROS.len());
         let arguments = [file as usize, vector.as_ptr() as usize, left / ZEROS.len(), at, 0, 0];
+        threads::wrote(left, 1);
         // SAFETY: the kernel only reads the zeros.
         unsafe { sys::call(libc::SYS_pwritev, arguments) == left as isize }
     })

@@ -1,6 +1,6 @@
 //! Each thread has a part of the table that it alone writes to.
 
-use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering::AcqRel, Ordering::Relaxed};
+use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::AcqRel, Ordering::Relaxed};
 
 use ioassay_record::operation::Operation;
 use ioassay_record::table::{KERNEL_COUNTERS, Latencies, Thread};
@@ -18,6 +18,20 @@ static PLACES: [AtomicU32; MOST] = [const { AtomicU32::new(0) }; MOST];
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 /// Key of the C library's thread-specific data, plus 1: its destructor says that a thread ends.
 static KEY: AtomicU32 = AtomicU32::new(0);
+
+/// What the kernel counts of the recorder itself: taken off what it counted of threads, so that only the program's is left.
+static OWN: [AtomicU64; KERNEL_COUNTERS.len()] = [const { AtomicU64::new(0) }; KERNEL_COUNTERS.len()];
+
+/// The recorder has written into files, with so many calls.
+pub fn wrote(bytes: usize, calls: usize) {
+    OWN[1].fetch_add(bytes as u64, Relaxed);
+    OWN[3].fetch_add(calls as u64, Relaxed);
+}
+
+/// Forgets what the parent's recorder wrote.
+pub fn forget_own() {
+    OWN.iter().for_each(|own| own.store(0, Relaxed));
+}
 
 /// Forgets the table of the parent.
 pub fn begin() {
@@ -102,8 +116,10 @@ extern "C" fn ended(_: *mut u8) {
     let thread = unsafe { &*(address as *const Thread) };
     seconds::fold(thread);
     let ended = &table::header().kernel_of_ended;
-    for (sum, counter) in ended.iter().zip(kernel_counters(None)) {
-        sum.fetch_add(counter, Relaxed);
+    for ((sum, counted), own) in ended.iter().zip(kernel_counters(None)).zip(&OWN) {
+        let taken_off = own.load(Relaxed).min(counted);
+        own.fetch_sub(taken_off, Relaxed);
+        sum.fetch_add(counted - taken_off, Relaxed);
     }
     thread.in_flight.store(0, Relaxed);
     thread.thread.store(0, Relaxed);
@@ -111,6 +127,7 @@ extern "C" fn ended(_: *mut u8) {
 
 /// Writes down what the kernel counted of each thread that lives.
 pub fn count_by_kernel() {
+    let mut own = [0, 1, 2, 3].map(|counter| OWN[counter].load(Relaxed));
     for place in &PLACES[..COUNT.load(Relaxed).min(MOST)] {
         let place = place.load(Relaxed);
         if place == 0 {
@@ -120,8 +137,10 @@ pub fn count_by_kernel() {
         let thread: &Thread = unsafe { table::at(place) };
         let number = thread.thread.load(Relaxed);
         if number != 0 {
-            for (kept, counter) in thread.kernel.iter().zip(kernel_counters(Some(number))) {
-                kept.store(counter, Relaxed);
+            for ((kept, counted), own) in thread.kernel.iter().zip(kernel_counters(Some(number))).zip(&mut own) {
+                let taken_off = counted.min(*own);
+                *own -= taken_off;
+                kept.store(counted - taken_off, Relaxed);
             }
         }
     }
