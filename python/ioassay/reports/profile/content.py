@@ -22,6 +22,9 @@ from ioassay.results.profile_model import DIRECTIONS, Direction, Profile
 MOST_FILES = 25
 """Files and directories that are shown, those with most time first; beyond these, what findings rest on first."""
 
+MOST_SHARED = 10
+"""Files of several processes that are shown."""
+
 MOST_REFERENCES = 10
 """That are shown of a finding."""
 
@@ -56,6 +59,8 @@ class Content:
     operations: pl.DataFrame
     files: pl.DataFrame
     """Those that are shown: `totals.by_file`."""
+    shared: pl.DataFrame
+    """Files that several processes read or write, those with most time first."""
     directories: pl.DataFrame
 
 
@@ -88,6 +93,9 @@ def assemble(profile: Profile) -> Content:
         imbalances=tuple(peers.imbalances(profile)),
         operations=totals.operations(profile),
         files=every.filter(pl.col("file").is_in(list(shown))),
+        shared=every.filter(pl.col("processes") > 1, pl.col("read_bytes") + pl.col("written_bytes") > 0).head(
+            MOST_SHARED
+        ),
         directories=totals.by_directory(profile).head(MOST_FILES),
     )
 

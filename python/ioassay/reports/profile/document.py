@@ -209,6 +209,7 @@ def _files(content: Content) -> list[Block]:
     ]
     return [
         _files_table(content.files, anchors=True),
+        _shared_table(content),
         Table(columns, rows, "Directories with most time in I/O"),
     ]
 
@@ -230,6 +231,25 @@ def _files_table(files: pl.DataFrame, *, anchors: bool) -> Table:
             ]
         )
     return Table(columns, rows, "Files with most time in I/O", density="dense")
+
+
+def _shared_table(content: Content) -> Table:
+    columns = [Column("File"), *numbers("Processes", "Read", "Written", "Least", "Most", "Fastest", "Slowest")]
+    rows: list[list[Text]] = [
+        [
+            Span(row["path"], "code"),
+            f"{row['processes']:,}",
+            format.size(row["read_bytes"]),
+            format.size(row["written_bytes"]),
+            format.size(row["least_process_bytes"]),
+            format.size(row["most_process_bytes"]),
+            format.duration(row["fastest_process_ns"]),
+            format.duration(row["slowest_process_ns"]),
+        ]
+        for row in content.shared.iter_rows(named=True)
+    ]
+    caption = "Files that several processes read or write: bytes and time of each process"
+    return Table(columns, rows, caption, density="dense")
 
 
 def _operations(content: Content, pictures: Pictures) -> list[Block]:

@@ -11,10 +11,12 @@ from functools import singledispatch
 from typing import NamedTuple
 
 from ioassay.analysis.finding import Evidence, FileRow, ProcessRow, Reference, StepRow
+from ioassay.analysis.profile.findings.cached_reads import CachedReadEvidence
 from ioassay.analysis.profile.findings.imbalance import SizeImbalanceEvidence, TimeImbalanceEvidence
 from ioassay.analysis.profile.findings.metadata import MetadataEvidence
 from ioassay.analysis.profile.findings.misaligned import MisalignedEvidence
 from ioassay.analysis.profile.findings.no_collectives import NoCollectiveEvidence
+from ioassay.analysis.profile.findings.phase_tails import TailEvidence
 from ioassay.analysis.profile.findings.random_access import RandomEvidence
 from ioassay.analysis.profile.findings.repeated_lookups import ReopenEvidence, RestatEvidence
 from ioassay.analysis.profile.findings.repeated_reads import RedundantReadEvidence, SameDataEvidence
@@ -116,6 +118,28 @@ def _(evidence: SameDataEvidence) -> Message:
         f"{format.size(evidence.read_bytes)} for {format.size(evidence.distinct_bytes)} of data.",
         "",
         "Read once and broadcast (MPI_Bcast), or stage the data on each node.",
+    )
+
+
+@message.register
+def _(evidence: CachedReadEvidence) -> Message:
+    return Message(
+        f"At least {_share(evidence.cached_bytes, evidence.read_bytes)} of the bytes read were in the page cache: a "
+        f"read took {format.duration(evidence.mean_ns)} on average ({format_count(evidence.files, 'file')}).",
+        "",
+        "Drop the page cache before recording, if the reads of a first run are what matters.",
+    )
+
+
+@message.register
+def _(evidence: TailEvidence) -> Message:
+    worst = format.duration(evidence.longest_tail_s * 1e9)
+    return Message(
+        f"In {_of_phases(evidence)} few processes are left at the end: for {format.duration(evidence.tail_s * 1e9)} of "
+        f"{format.duration(evidence.phases_s * 1e9)}.",
+        f"The longest tail is {worst}, of the phase that begins at {format.duration(evidence.longest_start_s * 1e9)} "
+        f"with {_count(evidence.participants, 'process', 'processes')}.",
+        "Check what these processes write last, and their nodes; distribute the data evenly.",
     )
 
 
@@ -243,6 +267,10 @@ def reference(rests_on: Reference, paths: dict[int, str], processes: dict[int, s
         case StepRow(start_s, operation):
             return Span(f"{operation} at {format.duration(start_s * 1e9)}")
     raise TypeError(f"nothing shows {type(rests_on).__name__}")
+
+
+def _of_phases(evidence: TailEvidence) -> str:
+    return "the phase of I/O" if evidence.phases == 1 else f"{evidence.tails} of {evidence.phases} phases of I/O"
 
 
 def _peers(one: Imbalance) -> str:

@@ -196,13 +196,18 @@ def rests_on(finding: Finding) -> str:
 
 def threshold(one: Threshold) -> str:
     """A limit and where it comes from: `small_request_bytes: 1 MiB (rule, Drishti)`."""
-    match one.name.rsplit("_", 1)[-1]:
-        case "bytes" | "sync":
+    *_, before, unit = one.name.split("_")
+    match unit:
+        case "s" if before == "per":
+            value = format.rate(one.value)
+        case "s":
+            value = format.duration(one.value * 1e9)
+        case "ns":
+            value = format.duration(one.value)
+        case "bytes":
             value = format.size(one.value)
         case "share":
             value = format.share(one.value)
-        case "s":
-            value = format.duration(one.value * 1e9)
         case _:
             value = f"{one.value:,.0f}"
     return f"{one.name}: {value} ({one.origin}, {one.source})"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 
@@ -23,6 +24,9 @@ from ioassay.results.records.grouped import GroupedRows, whole
 from ioassay.results.records.processes import Image, Processes, current, measure_ticks, number
 from ioassay.results.records.tables import Lost, Table, find, read
 from ioassay.results.records.timelines import Timelines
+
+_MOST_GROWTH_NS = 120 * 10**9
+"""What processes that run may go on while all tables are read."""
 
 _RATE_DIGITS = 3
 """Clocks whose ticks agree so far share buckets of latencies."""
@@ -48,9 +52,10 @@ class _Reading:
             measure_ticks(list(own))
         self._count = number(self._images)
         self._begin_ns = min(image.begin_ns for image in self._images)
-        self._end_ns = max(image.end_ns for image in self._images)
+        end_ns = max(image.end_ns for image in self._images)
         self._processes = Processes()
-        self._timelines = Timelines(self._begin_ns, self._end_ns, self._count)
+        growing_ns = _MOST_GROWTH_NS if any(image.state == State.RUNNING for image in self._images) else 0
+        self._timelines = Timelines(self._begin_ns, end_ns + growing_ns, self._count)
         self._file_rows = Files()
         self._latencies: dict[float, np.ndarray[tuple[int, int], np.dtype[np.float64]]] = {}
         key = {"operation": pl.Int64, "errno": pl.Int64}
@@ -64,6 +69,7 @@ class _Reading:
                 for image in images:
                     table = None if file is None else read(file, image.found)
                     if table is not None:
+                        image.found = replace(image.found, header=table.header)
                         self._add(image, table)
         is_running = any(record.is_running for record in self._records)
         processes = self._processes.frame(is_running, self._file_rows.spent(self._count))
@@ -76,7 +82,7 @@ class _Reading:
             commands=tuple(dict.fromkeys(commands)),
             is_running=is_running,
             begin_unix_ns=self._begin_ns,
-            end_unix_ns=self._end_ns,
+            end_unix_ns=max(image.end_ns for image in self._images),
             origin_unix_ns=origin_ns,
             timeline_step_s=float(self._timelines.step_s),
             heat_step_s=float(self._timelines.heat_step_s),

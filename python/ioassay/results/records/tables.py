@@ -87,10 +87,12 @@ def find(file: BinaryIO) -> Iterator[Found | Lost]:
 
 
 def read(file: BinaryIO, found: Found) -> Table | None:
-    """The table; `None` where it is there no more."""
+    """The table; `None` where it is there no more. Its header may be later than that which was found."""
     content = _read_at(file, found.offset, found.length)
     again = _header(content)
-    return Table(content, again) if len(content) == found.length and again is not None else None
+    if len(content) < found.length or again is None or not _is_possible(again):
+        return None
+    return Table(content, again) if again["begin_ns"] == found.header["begin_ns"] else None
 
 
 class Table:

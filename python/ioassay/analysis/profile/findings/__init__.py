@@ -13,10 +13,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from ioassay.analysis.finding import SEVERITIES, Finding
+from ioassay.analysis.profile.findings.cached_reads import cached_reads
 from ioassay.analysis.profile.findings.imbalance import size_imbalance, time_imbalance
 from ioassay.analysis.profile.findings.metadata import metadata_time
 from ioassay.analysis.profile.findings.misaligned import misaligned
 from ioassay.analysis.profile.findings.no_collectives import no_collectives
+from ioassay.analysis.profile.findings.phase_tails import phase_tails
 from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts
 from ioassay.analysis.profile.findings.random_access import random_access
 from ioassay.analysis.profile.findings.repeated_lookups import reopened_files, stat_storm
@@ -38,6 +40,7 @@ FINDERS: tuple[Callable[[ProfileFacts], Iterable[Finding]], ...] = (
     redundant_reads,
     same_data,
     time_imbalance,
+    phase_tails,
     no_collectives,
     reopened_files,
     stat_storm,
@@ -45,6 +48,7 @@ FINDERS: tuple[Callable[[ProfileFacts], Iterable[Finding]], ...] = (
     misaligned,
     size_imbalance,
     streams,
+    cached_reads,
 )
 """Every kind of finding, in the order in which those that cost alike are reported."""
 

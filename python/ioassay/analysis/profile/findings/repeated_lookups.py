@@ -36,7 +36,7 @@ class RestatEvidence(ProfileEvidence):
 
 def reopened_files(facts: ProfileFacts) -> Iterator[Finding]:
     """At most one."""
-    limits = (facts.thresholds.opens, facts.thresholds.opens_of_a_process)
+    limits = (facts.thresholds.open_calls, facts.thresholds.open_calls_by_process)
     rows = _repeated(facts, "open", *limits)
     if not rows.is_empty():
         counts = _counts(rows)
@@ -47,7 +47,7 @@ def reopened_files(facts: ProfileFacts) -> Iterator[Finding]:
 
 def stat_storm(facts: ProfileFacts) -> Iterator[Finding]:
     """At most one."""
-    limits = (facts.thresholds.stats, facts.thresholds.stats_of_a_process)
+    limits = (facts.thresholds.stat_calls, facts.thresholds.stat_calls_by_process)
     rows = _repeated(facts, "stat", *limits)
     if not rows.is_empty():
         counts = _counts(rows)

@@ -82,7 +82,7 @@ def redundant_reads(facts: ProfileFacts) -> Iterator[Finding]:
 
 def same_data(facts: ProfileFacts) -> Iterator[Finding]:
     """At most one."""
-    readers, least = facts.thresholds.readers, facts.thresholds.moved_bytes
+    readers, least = facts.thresholds.reading_processes, facts.thresholds.moved_bytes
     is_same = pl.col("bytes") >= _WHOLE * pl.col("extent") * pl.col("readers")
     saved = pl.col("bytes") - pl.col("extent")
     rows = (

@@ -25,7 +25,7 @@ class SyncEvidence(ProfileEvidence):
 
 def sync_storm(facts: ProfileFacts) -> Iterator[Finding]:
     """At most one."""
-    least, most = facts.thresholds.syncs, facts.thresholds.bytes_of_a_sync
+    least, most = facts.thresholds.sync_calls, facts.thresholds.sync_bytes
     syncs = pl.col("calls").filter(pl.col("operation") == "sync").sum()
     written = pl.col("bytes").filter(pl.col("direction") == "write").sum()
     rows = (

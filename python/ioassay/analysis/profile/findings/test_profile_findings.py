@@ -12,10 +12,12 @@ import pytest
 
 from ioassay.analysis.finding import FileRow, Finding, ProcessRow, StepRow
 from ioassay.analysis.profile.findings import FINDERS, ProfileFacts, findings
+from ioassay.analysis.profile.findings.cached_reads import CachedReadEvidence
 from ioassay.analysis.profile.findings.imbalance import SizeImbalanceEvidence, TimeImbalanceEvidence
 from ioassay.analysis.profile.findings.metadata import MetadataEvidence
 from ioassay.analysis.profile.findings.misaligned import MisalignedEvidence
 from ioassay.analysis.profile.findings.no_collectives import NoCollectiveEvidence
+from ioassay.analysis.profile.findings.phase_tails import TailEvidence
 from ioassay.analysis.profile.findings.random_access import RandomEvidence
 from ioassay.analysis.profile.findings.repeated_lookups import ReopenEvidence, RestatEvidence
 from ioassay.analysis.profile.findings.repeated_reads import RedundantReadEvidence, SameDataEvidence
@@ -28,7 +30,7 @@ from ioassay.analysis.profile.thresholds import Threshold, Thresholds
 from ioassay.protocol.record_layout import FileKind
 from ioassay.results.profile_model import FRAMES, Profile
 from ioassay.results.records.profile import load_profile
-from ioassay.testing.faulty_application import MIB, MS, RANKS, S, calm, faulty
+from ioassay.testing.faulty_application import KIB, MIB, MS, RANKS, S, calm, faulty
 from ioassay.testing.record_tables import BEGIN_NS, TableBuilder, store_record
 
 
@@ -65,7 +67,7 @@ def paths(profile: Profile, finding: Finding) -> list[str]:
 def test_every_kind_of_finding_is_found_in_an_application_that_does_it_all(profile: Profile) -> None:
     facts = ProfileFacts(profile, Thresholds())
     silent = [find.__name__ for find in FINDERS if not list(find(facts))]
-    assert silent == ["metadata_time", "size_imbalance"]
+    assert silent == ["metadata_time", "phase_tails", "size_imbalance", "cached_reads"]  # they have tests of their own
 
 
 def test_nothing_is_found_in_one_that_writes_large_blocks(load: Callable[..., Profile]) -> None:
@@ -252,6 +254,53 @@ def test_a_reader_that_waits_at_a_pipe_is_no_stall(load: Callable[..., Profile])
         file = table.file(name, kind=kind)
         table.transfers(file, "read", {10: 500}, slowest_ns=slowest, consecutive=499)
     assert found_in(load(table)) == []
+
+
+def writers(*busy_s: int) -> list[TableBuilder]:
+    """Ranks that write from second 10 on, each for so long."""
+    tables = []
+    for rank, length_s in enumerate(busy_s):
+        table = TableBuilder(10 + rank, end_ns=BEGIN_NS + 200 * S, job={"PMI_RANK": str(rank)})
+        for second in range(length_s):
+            table.second("write", 10 + second, 10, moved=40 * MIB, ns=100 * MS)
+        file = table.file(f"/out/{rank}", inode=1 + rank)
+        table.transfers(file, "write", {4 * MIB: 10 * length_s}, consecutive=10 * length_s - 1)
+        tables.append(table)
+    return tables
+
+
+def test_a_phase_that_one_of_many_ranks_prolongs(load: Callable[..., Profile]) -> None:
+    found = of_kind(load(*writers(20, 20, 20, 60)), TailEvidence)
+    assert isinstance(found.evidence, TailEvidence)
+    assert (found.evidence.tail_s, found.evidence.phases_s, found.evidence.participants) == (40, 60, 4)
+    assert found.rests_on == (ProcessRow(3),)
+
+
+@pytest.mark.parametrize("busy_s", [(20, 20, 20, 21), (20, 60), (60, 60, 60, 60)])
+def test_ranks_that_end_together_and_few_ranks_have_no_tail(load: Callable[..., Profile], busy_s: list[int]) -> None:
+    assert not [one for one in found_in(load(*writers(*busy_s))) if isinstance(one.evidence, TailEvidence)]
+
+
+def test_few_cached_bytes_beside_many_of_the_storage_are_no_finding(load: Callable[..., Profile]) -> None:
+    table = TableBuilder()
+    for name, size, calls, call_ns in (("hot", 4 * KIB, 900, 5000), ("cold", MIB, 100, 500_000)):
+        file = table.file(f"/data/{name}", inode=len(name))
+        table.transfers(file, "read", {size: calls}, ns=calls * call_ns, consecutive=calls - 1)
+    assert found_in(load(table)) == []
+
+
+def test_reads_from_the_page_cache(load: Callable[..., Profile]) -> None:
+    table = TableBuilder()
+    for name, size, calls, call_ns in (
+        ("hot", 16 * KIB, 900, 5000),
+        ("quick", MIB, 40, 90_000),
+        ("cold", MIB, 9, 10**6),
+    ):
+        file = table.file(f"/data/{name}", inode=len(name))
+        table.transfers(file, "read", {size: calls}, ns=calls * call_ns, consecutive=calls - 1)
+    found = of_kind(load(table), CachedReadEvidence)
+    assert isinstance(found.evidence, CachedReadEvidence)
+    assert (found.evidence.cached_bytes, found.evidence.files) == (900 * 16 * KIB + 40 * MIB, 2)
 
 
 def test_sources_that_know_neither_order_nor_sizes_are_judged_by_what_they_know(profile: Profile) -> None:

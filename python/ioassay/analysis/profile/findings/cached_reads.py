@@ -1,0 +1,56 @@
+"""Reads that the page cache answered: what they cost says nothing about the storage.
+
+A read of a thread is cached where it took less than any storage needs: less than a few microseconds, and what copying
+its bytes in memory takes. Files are judged as wholes, by their means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import polars as pl
+
+from ioassay.analysis.finding import Finding
+from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts, files
+from ioassay.analysis.profile.totals import REQUESTS
+
+
+@dataclass(frozen=True)
+class CachedReadEvidence(ProfileEvidence):
+    """Reads of files that were in memory."""
+
+    kind: ClassVar[str] = "cached-reads"
+    cached_bytes: int
+    read_bytes: int
+    mean_ns: float
+    """Of a read of these files."""
+    files: int
+
+
+def cached_reads(facts: ProfileFacts) -> Iterator[Finding]:
+    """At most one."""
+    share, least = facts.thresholds.cached_share, facts.thresholds.moved_bytes
+    latency, copying = facts.thresholds.cached_read_ns, facts.thresholds.cached_bytes_per_s
+    reads = facts.stored.filter(
+        pl.col("operation").is_in(REQUESTS["read"][:1]), pl.col("bytes") > 0, pl.col("duration_ns") > 0
+    )
+    limit_ns = pl.col("calls") * latency.value + pl.col("bytes") * 1e9 / copying.value
+    cached = reads.filter(pl.col("duration_ns") < limit_ns).sort("bytes", "file", descending=[True, False])
+    moved, every = int(cached["bytes"].sum()), int(reads["bytes"].sum())
+    if moved <= share.value * every or moved <= least.value:
+        return
+    spent = int(cached["duration_ns"].sum())
+    yield Finding(
+        "notice",
+        CachedReadEvidence(
+            thresholds=(latency, copying, share, least),
+            spent_ns=spent,
+            cached_bytes=moved,
+            read_bytes=every,
+            mean_ns=spent / int(cached["calls"].sum()),
+            files=cached.height,
+        ),
+        files(cached["file"]),
+    )

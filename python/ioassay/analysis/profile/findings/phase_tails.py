@@ -1,0 +1,106 @@
+"""Phases of I/O that end with few processes still at work, for which the others may wait.
+
+Among processes that do the same work (`peers`): the tail of a phase are its last steps in which at most a tenth of
+those that took part move anything. The steps are those of the heat, so tails shorter than these are not seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import polars as pl
+
+from ioassay.analysis.finding import Finding, ProcessRow
+from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts
+from ioassay.analysis.profile.peers import peers
+from ioassay.analysis.profile.phases import Phase, phases
+
+FEWEST = 4
+"""Processes that take part in a phase."""
+
+FEW = 0.1
+"""The share of them that is in a tail at most; one always may be."""
+
+_MOST_PROCESSES = 20
+"""That a finding rests on."""
+
+
+@dataclass(frozen=True)
+class TailEvidence(ProfileEvidence):
+    """Tails of phases."""
+
+    kind: ClassVar[str] = "phase-tails"
+    tail_s: float
+    """Of all phases together."""
+    phases_s: float
+    """How long the phases with a tail took together, with it."""
+    tails: int
+    phases: int
+    participants: int
+    """Of the phase with the longest tail."""
+    longest_start_s: float
+    """When that phase began."""
+    longest_tail_s: float
+
+
+@dataclass(frozen=True)
+class _Tail:
+    phase: Phase
+    length_s: float
+    participants: int
+    processes: tuple[int, ...]
+
+
+def phase_tails(facts: ProfileFacts) -> Iterator[Finding]:
+    """At most one."""
+    profile, share = facts.profile, facts.thresholds.tail_share
+    group = peers(profile).group_by("group").agg("process", pl.len().alias("count")).sort("count", "group")
+    if group.is_empty():
+        return
+    same = group["process"][-1]
+    active = profile.heat.filter(
+        pl.col("process").is_in(same.implode()), pl.col("read_bytes") + pl.col("written_bytes") > 0
+    )
+    bursts = [one for one in phases(profile) if one.direction != "metadata"]
+    tails = [tail for one in bursts if (tail := _tail(active, one, profile.heat_step_s)) is not None]
+    total = sum(tail.length_s for tail in tails)
+    length = sum(tail.phase.duration_s for tail in tails)
+    if not tails or total <= share.value * length:
+        return
+    worst = max(tails, key=lambda tail: tail.length_s)
+    yield Finding(
+        "warning",
+        TailEvidence(
+            thresholds=(share,),
+            spent_ns=round(sum(tail.length_s * tail.participants for tail in tails) * 1e9),
+            tail_s=total,
+            phases_s=length,
+            tails=len(tails),
+            phases=len(bursts),
+            participants=worst.participants,
+            longest_start_s=worst.phase.start_s,
+            longest_tail_s=worst.length_s,
+        ),
+        tuple(ProcessRow(process) for process in worst.processes[:_MOST_PROCESSES]),
+    )
+
+
+def _tail(active: pl.DataFrame, phase: Phase, step_s: float) -> _Tail | None:
+    """The tail of a phase; `None` where it has none of a whole step."""
+    own = active.filter(pl.col("start_s") + step_s > phase.start_s, pl.col("start_s") < phase.end_s)
+    participants = own["process"].n_unique()
+    if participants < FEWEST:
+        return None
+    by_step = own.group_by("start_s").agg("process").sort("start_s", descending=True)
+    late: set[int] = set()
+    steps = 0
+    for processes in by_step["process"]:
+        if len(processes) > max(1, FEW * participants):
+            break
+        late |= set(processes)
+        steps += 1
+    if not steps or steps == by_step.height:
+        return None
+    return _Tail(phase, steps * step_s, participants, tuple(sorted(late)))
