@@ -33,7 +33,7 @@ from ioassay.results.profile_model import (
     ON_STORAGE,
 )
 from ioassay.results.records.grouped import GroupedRows, whole
-from ioassay.results.records.processes import Image, read_texts
+from ioassay.results.records.processes import Image
 from ioassay.results.records.tables import Rows, Table
 
 OTHERS = "(other files)"
@@ -51,7 +51,10 @@ _KINDS: dict[int, profile_model.FileKind] = {
     FileKind.OTHERS: "others",
 }
 
-_STORED = [kind for kind, word in _KINDS.items() if word in ON_STORAGE]
+_STORED = np.array([_KINDS[kind] in ON_STORAGE for kind in range(len(_KINDS))])
+"""Of each kind."""
+
+_WITH_PATH = frozenset(kind for kind, word in _KINDS.items() if word in (*ON_STORAGE, "character device"))
 _METADATA = DIRECTIONS.index("metadata")
 _DIRECTIONS = np.array([DIRECTIONS.index(DIRECTION[name]) if name in DIRECTION else -1 for name in OPERATIONS])
 """Of each operation; -1 where it has none."""
@@ -70,7 +73,8 @@ class Files:
 
     def __init__(self) -> None:
         self._entries: dict[tuple[str, str], int] = {}
-        self._raw: dict[tuple[str, str, bytes, bool], int] = {}
+        self._names_seen: dict[tuple[str, str], dict[tuple[bytes, int], int]] = {}
+        """By node and working directory: the entry of each name and kind, as tables have them."""
         key = {"entry": pl.Int64}
         self._names = GroupedRows(
             key | {"kind": pl.UInt16, "errno": pl.UInt32, "moved": pl.UInt8, "metadata_ns": pl.Float64},
@@ -109,12 +113,9 @@ class Files:
         order of these.
         """
         places, files = table.rows(BlockKind.FILE)
-        texts = read_texts(table)
-        node, directory = texts.get(TextKind.NODE, "") or node, texts.get(TextKind.DIRECTORY, "/")
-        entries = np.array(
-            [self._entry(node, directory, table, int(place), file) for place, file in zip(places, files, strict=True)],
-            dtype=np.int64,
-        )
+        node = table.texts.get(TextKind.NODE, "") or node
+        directory = table.texts.get(TextKind.DIRECTORY, "/")
+        entries = self._find_entries(node, directory, table, files)
         if len(entries):
             self._add_names(image, table, entries, files)
             self._add_calls(image, entries, files)
@@ -125,16 +126,16 @@ class Files:
         """The path of each entry."""
         return [path for _, path in self._entries]
 
-    def _entry(self, node: str, directory: str, table: Table, place: int, file: Any) -> int:
-        raw = table.after(BlockKind.FILE, place, int(file["name_bytes"]))
-        has_path = _KINDS.get(int(file["kind"]), "unknown") in (*ON_STORAGE, "character device")
-        key = (node, directory, raw, has_path)
-        known = self._raw.get(key)
-        if known is None:
-            path = OTHERS if file["kind"] == FileKind.OTHERS else raw.decode(errors="replace")
-            path = _normal(directory, path) if has_path and path != OTHERS else path
-            known = self._raw[key] = self._entries.setdefault((node, path), len(self._entries))
-        return known
+    def _find_entries(self, node: str, directory: str, table: Table, files: Rows) -> NDArray[np.int64]:
+        names = self._names_seen.setdefault((node, directory), {})
+        found = []
+        for raw, kind in zip(table.after(BlockKind.FILE, files["name_bytes"]), files["kind"].tolist(), strict=True):
+            entry = names.get((raw, kind))
+            if entry is None:
+                key = (node, _path(directory, raw, kind))
+                entry = names[raw, kind] = self._entries.setdefault(key, len(self._entries))
+            found.append(entry)
+        return np.array(found, dtype=np.int64)
 
     def _add_names(self, image: Image, table: Table, entries: NDArray[np.int64], files: Rows) -> None:
         moved = files["calls"][:, _MOVED].sum(axis=1) > 0
@@ -172,7 +173,12 @@ class Files:
     ) -> None:
         """Adds to what a process spent, of calls that reach the file system."""
         counts = directions >= 0
-        columns = {"is_on_storage": np.isin(kinds, _STORED), "direction": directions, "bytes": moved, "ns": ns}
+        columns = {
+            "is_on_storage": _STORED[np.minimum(kinds, len(_STORED) - 1)],
+            "direction": directions,
+            "bytes": moved,
+            "ns": ns,
+        }
         self._spent.add(
             {"process": np.full(counts.sum(), image.process)} | {name: rows[counts] for name, rows in columns.items()}
         )
@@ -253,9 +259,14 @@ class Files:
         }
 
 
-def _normal(directory: str, path: str) -> str:
-    """Absolute, without `.`, `..` and repeated slashes. Links are not looked at."""
-    normal = posixpath.normpath(posixpath.join(directory, path))
+def _path(directory: str, raw: bytes, kind: int) -> str:
+    """The path of a name: absolute, without `.`, `..` and repeated slashes. Links are not looked at."""
+    if kind == FileKind.OTHERS:
+        return OTHERS
+    name = raw.decode(errors="replace")
+    if kind not in _WITH_PATH:
+        return name
+    normal = posixpath.normpath(posixpath.join(directory, name))
     return normal[1:] if normal.startswith("//") else normal
 
 

@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 _MOST_PENDING = 1 << 18
-"""Rows that are kept before they are added up."""
+"""Rows that are kept before they are added up, at least."""
 
 
 class GroupedRows:
@@ -35,7 +35,8 @@ class GroupedRows:
         """Adds rows: an array of each column."""
         self._pending.append(columns)
         self._rows += len(columns[self._keys[0]])
-        if self._rows > _MOST_PENDING:
+        # As many as there are groups already: what does not become fewer is not added up again and again.
+        if self._rows > max(_MOST_PENDING, self._merged.height):
             self._add_up()
 
     def frame(self) -> pl.DataFrame:

@@ -22,7 +22,7 @@ _SURE_NS = 10_000_000
 _POSSIBLE_TICKS = (0.01, 1e4)
 """Nanoseconds of a tick: clocks of 100 kHz to 100 GHz."""
 
-_RANKS = ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID")
+_RANKS = ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "MV2_COMM_WORLD_RANK", "FLUX_TASK_RANK", "SLURM_PROCID")
 """Where launchers say which rank a process is, as in `crates/engine/src/launched/launcher.rs`."""
 
 _SLACK_NS = 1_000_000_000
@@ -175,7 +175,7 @@ class Processes:
 
     def add(self, image: Image, table: Table, node: str) -> None:
         """Adds what a table says of its process. `node` is where it does not say it."""
-        texts = read_texts(table)
+        texts = table.texts
         one = self._known.setdefault(image.process, _Known(image, image))
         if image.begin_ns < one.first.begin_ns:
             one.first = image
@@ -222,15 +222,6 @@ class Processes:
             for _, one in sorted(self._known.items())
             if one.last.state == State.REPLACED
         ]
-
-
-def read_texts(table: Table) -> dict[int, str]:
-    """The texts of a table by `TextKind`; of several of a kind the last."""
-    places, texts = table.rows(BlockKind.TEXT)
-    return {
-        int(text["kind"]): table.after(BlockKind.TEXT, int(place), int(text["text_bytes"])).decode(errors="replace")
-        for place, text in zip(places, texts, strict=True)
-    }
 
 
 def _state(last: Image, is_running: bool) -> ProcessState:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -105,6 +106,7 @@ class Table:
         self.unread_bytes = 0
         """Behind a block that cannot be. Of a table that is being written they may be a block that just begins."""
         self._places = self._blocks()
+        self._rows: dict[BlockKind, tuple[NDArray[np.int64], Rows]] = {}
 
     def _blocks(self) -> dict[int, list[int]]:
         """The places of all blocks by kind."""
@@ -121,34 +123,49 @@ class Table:
         self.unread_bytes = end - place
         return places
 
-    def length(self, place: int) -> int:
-        """Of the block at a place."""
-        return int(self._words[place // ALIGNMENT]) & 0xFFFF_FFFF
-
     def rows(self, kind: BlockKind) -> tuple[NDArray[np.int64], Rows]:
         """The structures of all blocks of a kind, with their places. Blocks that are too short are left out."""
-        structure = _STRUCTURES[kind]
-        found = np.array(self._places.get(kind, ()), dtype=np.int64)
-        lengths = self._words[found // ALIGNMENT] & 0xFFFF_FFFF
-        found = found[lengths >= structure.itemsize]
-        within = np.arange(structure.itemsize // ALIGNMENT)
-        return found, self._words[found[:, None] // ALIGNMENT + within].view(structure)[:, 0]
+        if kind not in self._rows:
+            structure = _STRUCTURES[kind]
+            found = np.array(self._places.get(kind, ()), dtype=np.int64)
+            found = found[self._lengths(found) >= structure.itemsize]
+            within = np.arange(structure.itemsize // ALIGNMENT)
+            self._rows[kind] = found, self._words[found[:, None] // ALIGNMENT + within].view(structure)[:, 0]
+        return self._rows[kind]
 
-    def after(self, kind: BlockKind, place: int, length: int) -> bytes:
-        """So many of the bytes that follow the structure of a block; fewer where the block ends before."""
-        begin = place + _STRUCTURES[kind].itemsize
-        return self._content[begin : min(begin + length, place + self.length(place))]
+    def _lengths(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Of the blocks at these places."""
+        return (self._words[places // ALIGNMENT] & 0xFFFF_FFFF).astype(np.int64)
+
+    def after(self, kind: BlockKind, lengths: NDArray[Any]) -> list[bytes]:
+        """So many of the bytes that follow the structure of each block of `rows`; fewer where the block ends before."""
+        places, _ = self.rows(kind)
+        begins = places + _STRUCTURES[kind].itemsize
+        ends = np.minimum(begins + lengths, places + self._lengths(places))
+        content = self._content
+        return [content[begin:end] for begin, end in zip(begins.tolist(), ends.tolist(), strict=True)]
+
+    @cached_property
+    def texts(self) -> dict[int, str]:
+        """The texts of a table by `TextKind`; of several of a kind the last."""
+        _, texts = self.rows(BlockKind.TEXT)
+        contents = self.after(BlockKind.TEXT, texts["text_bytes"].astype(np.int64))
+        return {
+            kind: content.decode(errors="replace")
+            for kind, content in zip(texts["kind"].tolist(), contents, strict=True)
+        }
 
     def seconds(self) -> Rows:
         """All rows of seconds that are in use."""
         places, blocks = self.rows(BlockKind.SECONDS)
-        parts = [self._seconds(int(place), int(rows)) for place, rows in zip(places, blocks["rows"], strict=True)]
+        ends = places + self._lengths(places)
+        of_each = zip(places.tolist(), ends.tolist(), blocks["rows"].tolist(), strict=True)
+        parts = [self._seconds(place, end, rows) for place, end, rows in of_each]
         return np.concatenate(parts) if parts else np.empty(0, SECOND)
 
-    def _seconds(self, place: int, rows: int) -> Rows:
+    def _seconds(self, place: int, end: int, rows: int) -> Rows:
         begin = place + _STRUCTURES[BlockKind.SECONDS].itemsize
-        room = (place + self.length(place) - begin) // SECOND.itemsize
-        return np.frombuffer(self._content, SECOND, count=min(rows, room), offset=begin)
+        return np.frombuffer(self._content, SECOND, count=min(rows, (end - begin) // SECOND.itemsize), offset=begin)
 
 
 def _table_at(file: BinaryIO, offset: int, size: int) -> Found | int | None:
@@ -168,7 +185,8 @@ def _table_at(file: BinaryIO, offset: int, size: int) -> Found | int | None:
 def _header(content: bytes) -> Any | None:
     if len(content) < HEADER.itemsize or not content.startswith(MAGIC):
         return None
-    return np.frombuffer(content, HEADER, count=1)[0]
+    # Of bytes of its own: it would keep the whole table in memory.
+    return np.frombuffer(content[: HEADER.itemsize], HEADER)[0]
 
 
 def _is_possible(header: Any) -> bool:
