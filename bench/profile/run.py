@@ -53,8 +53,8 @@ def process(rank: int, seconds: int, rows: np.ndarray[tuple[int], np.dtype[np.vo
     end_ns = BEGIN_NS + seconds * 10**9 - rank * 1000
     table = TableBuilder(1000 + rank, end_ns=end_ns, job={"SLURM_PROCID": str(rank)}, command=["solver", "in.nml"])
     table.seconds(rows)
-    moved = int(rows["bytes"].sum())
-    table.thread(1000 + rank, kernel=(moved, moved, int(rows["calls"].sum()), int(rows["calls"].sum())))
+    of_each = [rows[rows["operation"] == OPERATIONS.index(name)] for name in ("read", "write")]
+    table.thread(1000 + rank, kernel=[int(own[name].sum()) for name in ("bytes", "calls") for own in of_each])
     for at in range(OWN_FILES + SHARED_FILES):
         is_own = at < OWN_FILES
         name = f"/scratch/job/out.{rank:05}.{at}" if is_own else f"/scratch/job/input.{at}"

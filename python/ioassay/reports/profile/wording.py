@@ -48,7 +48,7 @@ def opening(content: Content) -> list[tuple[str, str]]:
     profile = content.profile
     processes, nodes = profile.processes, profile.processes["node"].n_unique()
     ranks = processes["rank"].n_unique() - (processes["rank"].null_count() > 0)
-    of_ranks = f", {format_count(ranks, 'rank')}" if ranks else ""
+    of_ranks = f", {ranks:,} {'rank' if ranks == 1 else 'ranks'}" if ranks else ""
     names = sorted(set(processes["node"]))
     where = (
         names[0] if nodes == 1 else f"{nodes} nodes: {', '.join(names[:_MOST_NAMED])}{', …' * (nodes > _MOST_NAMED)}"
@@ -107,7 +107,8 @@ def trust(content: Content) -> Iterator[str]:
         short = _processes(len({one.process for one in cover.shortfalls}))
         named = _named([_shortfall(content.profile, one) for one in cover.shortfalls])
         yield (
-            f"Doubt coverage: the kernel counted more I/O than was recorded in {short} of {cover.compared} ({named}). "
+            f"Doubt coverage: the kernel counted more I/O than was recorded in {short} of {cover.compared:,} "
+            f"({named}). "
             "The rest passed by the recorder: calls inside the C library, direct system calls, or io_uring."
         )
     if cover.unknown and content.profile.source == "record":
