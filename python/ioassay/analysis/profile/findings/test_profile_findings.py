@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from ioassay.analysis.finding import FileRow, Finding, ProcessRow, StepRow
-from ioassay.analysis.profile.findings import FINDERS, ProfileFacts, findings
+from ioassay.analysis.profile.findings import FINDERS, ProfileEvidence, ProfileFacts, findings
 from ioassay.analysis.profile.findings.cached_reads import CachedReadEvidence
 from ioassay.analysis.profile.findings.imbalance import SizeImbalanceEvidence, TimeImbalanceEvidence
 from ioassay.analysis.profile.findings.metadata import MetadataEvidence
@@ -62,6 +62,11 @@ def of_kind(profile: Profile, kind: type[Any], **fields: object) -> Finding:
 def paths(profile: Profile, finding: Finding) -> list[str]:
     names = dict(profile.files.select("file", "path").iter_rows())
     return [names[one.file] for one in finding.rests_on if isinstance(one, FileRow)]
+
+
+def test_every_finder_has_an_evidence_of_its_own_kind() -> None:
+    kinds = [kind.kind for kind in ProfileEvidence.__subclasses__()]
+    assert len(set(kinds)) == len(kinds) == len(FINDERS)
 
 
 def test_every_kind_of_finding_is_found_in_an_application_that_does_it_all(profile: Profile) -> None:
