@@ -46,7 +46,9 @@ class RecordDocument(StoredModel):
     host: str = Field(description="The node's name.")
     environment: Node = Field(description="The node, as in the events of a run.")
     tables: str | None = Field(
-        default=None, description="The directory with the tables of processes that run; `null`: there is none any more."
+        default=None,
+        pattern="^/",
+        description="The directory with the tables of processes that run; `null`: there is none any more.",
     )
     ioassay_version: str
     ended: Moment | None = None
