@@ -15,16 +15,33 @@ use crate::{files, shared, sys, ticks};
 /// An open file description. It has a cache line of its own: threads with a file each must not meet.
 #[repr(C, align(64))]
 pub struct Slot {
-    /// Descriptors that lead here.
-    references: AtomicU32,
+    /// Descriptors that lead here, in the lower half; in the upper that of the tables which `file` is a place of.
+    references: AtomicU64,
     /// Place of the file's row.
     pub file: AtomicU32,
     /// Where the next `read` or `write` begins, as far as is known.
     pub position: AtomicU64,
     /// Of the file system: offsets that are no multiple of it are misaligned. A power of two; 0 where that makes no sense.
     pub block_bytes: AtomicU32,
-    /// The table that `file` is a place of.
-    generation: AtomicU32,
+}
+
+impl Slot {
+    const fn new() -> Self {
+        Self {
+            references: AtomicU64::new(0),
+            file: AtomicU32::new(0),
+            position: AtomicU64::new(0),
+            block_bytes: AtomicU32::new(0),
+        }
+    }
+
+    /// Takes it, if no descriptor of this table leads here.
+    fn take(&self) -> bool {
+        let generation = u64::from(GENERATION.load(Relaxed)) << 32;
+        let found = self.references.load(Relaxed);
+        let free = found as u32 == 0 || found >> 32 != generation >> 32;
+        free && shared::replace_if_long(&self.references, found, generation | 1)
+    }
 }
 
 impl Slot {
@@ -44,18 +61,7 @@ struct Part {
     of: [AtomicU32; PART],
 }
 
-static FIRST: Part = Part {
-    slots: [const {
-        Slot {
-            references: AtomicU32::new(0),
-            file: AtomicU32::new(0),
-            position: AtomicU64::new(0),
-            block_bytes: AtomicU32::new(0),
-            generation: AtomicU32::new(0),
-        }
-    }; PART],
-    of: [const { AtomicU32::new(0) }; PART],
-};
+static FIRST: Part = Part { slots: [const { Slot::new() }; PART], of: [const { AtomicU32::new(0) }; PART] };
 /// Of further descriptors, as many as the kernel lets a process have by default.
 static MORE: [AtomicPtr<Part>; 1023] = [const { AtomicPtr::new(core::ptr::null_mut()) }; 1023];
 /// Tables that this process had, counting those before fork.
@@ -155,6 +161,14 @@ fn learn(descriptor: i32) -> Option<&'static Slot> {
     open(descriptor, file, position)
 }
 
+/// What stands for a descriptor of which nothing can be known: it is not open, or the kernel must not be asked.
+#[cold]
+pub fn unknown() -> &'static Slot {
+    static UNKNOWN: Slot = Slot::new();
+    UNKNOWN.file.store(files::others(), Relaxed);
+    &UNKNOWN
+}
+
 /// The row of the file that a descriptor is of.
 pub fn file(descriptor: i32) -> u32 {
     slot(descriptor).map_or_else(files::others, |slot| slot.file.load(Relaxed))
@@ -164,16 +178,10 @@ pub fn file(descriptor: i32) -> u32 {
 pub fn open(descriptor: i32, file: u32, position: u64) -> Option<&'static Slot> {
     forget(descriptor);
     let (part, index) = needed_part(descriptor)?;
-    let generation = GENERATION.load(Relaxed);
-    // As many slots as descriptors, and each open description has one: there is always one that is free, most often this.
-    let (slot, found) = (0..PART).map(|step| (index + step) % PART).find_map(|index| {
-        let slot = &part.slots[index];
-        if slot.generation.load(Relaxed) != generation {
-            slot.references.store(0, Relaxed);
-            slot.generation.store(generation, Relaxed);
-        }
-        shared::replace_if(&slot.references, 0, 1).then_some((slot, index))
-    })?;
+    // As many slots as descriptors: most often this one is free. All are taken only where descriptors of other parts are
+    // duplicates of this one's.
+    let found = (0..PART).map(|step| (index + step) % PART).find(|&index| part.slots[index].take())?;
+    let slot = &part.slots[found];
     let row = files::row(file);
     let has_blocks = [FileKind::Regular as u16, FileKind::BlockDevice as u16].contains(&row.kind.load(Relaxed));
     let block = files::known(row).filter(|_| has_blocks).map_or(0, |opened| opened.block_bytes);
@@ -196,7 +204,7 @@ pub fn duplicate(from: i32, to: i32) {
     };
     forget(to);
     if let (Some(slot), Some((part, index))) = (slot_of(number), needed_part(to)) {
-        shared::add_short(&slot.references, 1);
+        shared::add(&slot.references, 1);
         part.of[index].store(number, Release);
     }
 }
@@ -207,7 +215,7 @@ pub fn forget(descriptor: i32) -> Option<u32> {
     let number = if part.of[index].load(Relaxed) == 0 { 0 } else { shared::replace(&part.of[index], 0) };
     let slot = if number == 0 { None } else { slot_of(number) }?;
     let file = slot.file.load(Relaxed);
-    shared::add_short(&slot.references, u32::MAX);
+    shared::add(&slot.references, u64::MAX);
     Some(file)
 }
 
