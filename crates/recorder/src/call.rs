@@ -3,7 +3,8 @@
 //! Before: is there a table, is this thread known, which file is it; the call is written into the thread's slot of the call
 //! in flight. After: number, bytes and time are added. While something is added, the thread is busy, and a signal handler
 //! that calls a hook then goes uncounted (`handler_calls`). During the call itself it is not: what a handler does then is
-//! counted, and one that never comes back (`longjmp`) leaves nothing behind.
+//! counted. One that never comes back (`longjmp`) leaves a thread busy, or a call in flight: both have the place of the stack
+//! with them, by which the next call sees that.
 
 use core::ffi::c_char;
 use core::sync::atomic::{Ordering::Relaxed, Ordering::SeqCst, compiler_fence};
@@ -15,7 +16,7 @@ use ioassay_record::trace::Traced;
 
 use crate::descriptors::{self, Slot};
 use crate::files::{self, Base};
-use crate::thread_words::{ThreadWords, words};
+use crate::thread_words::{ThreadWords, beneath, stack, words};
 use crate::transfers::{self, Transfer, add};
 use crate::{errors, process, seconds, table, threads, ticks, trace};
 
@@ -23,12 +24,24 @@ use crate::{errors, process, seconds, table, threads, ticks, trace};
 #[derive(Clone, Copy)]
 pub struct Call {
     thread: &'static Thread,
+    /// That it is counted in: a child that is forked meanwhile has another one.
+    table: u32,
     operation: Operation,
     /// Place of the file's row.
     pub file: u32,
     began: u64,
     /// What the slot had before: the call that a signal handler interrupted.
     outer: [u64; 2],
+    /// Where the stack was when that one began.
+    outer_stack: usize,
+}
+
+/// The calling thread, which is busy.
+#[derive(Clone, Copy)]
+struct Caller {
+    words: &'static ThreadWords,
+    thread: &'static Thread,
+    table: u32,
 }
 
 /// How a call ended.
@@ -52,15 +65,9 @@ pub enum Outcome {
 /// A call on a descriptor, and the descriptor's slot.
 #[inline(always)]
 pub fn on_descriptor(operation: Operation, descriptor: i32) -> Option<(Call, &'static Slot)> {
-    let (words, thread) = enter()?;
-    let slot = match descriptors::slot(descriptor) {
-        Some(slot) => slot,
-        None => {
-            leave(words);
-            return None;
-        }
-    };
-    Some((begin(words, thread, operation, slot.file.load(Relaxed)), slot))
+    let caller = enter()?;
+    let slot = descriptors::slot(descriptor).unwrap_or_else(descriptors::unknown);
+    Some((begin(caller, operation, slot.file.load(Relaxed)), slot))
 }
 
 /// A call on a path.
@@ -69,23 +76,22 @@ pub fn on_descriptor(operation: Operation, descriptor: i32) -> Option<(Call, &'s
 /// The path is null or ends with a zero byte.
 #[inline(always)]
 pub unsafe fn on_path(operation: Operation, base: Base, path: *const c_char) -> Option<Call> {
-    let (words, thread) = enter()?;
+    let caller = enter()?;
     // SAFETY: the caller's.
     let file = unsafe { files::of_path(base, path) };
-    Some(begin(words, thread, operation, file))
+    Some(begin(caller, operation, file))
 }
 
 /// A call on a file whose row is known, or on none in particular.
 #[inline(always)]
 pub fn on_file(operation: Operation, file: u32) -> Option<Call> {
-    let (words, thread) = enter()?;
-    Some(begin(words, thread, operation, file))
+    Some(begin(enter()?, operation, file))
 }
 
 /// Counts a transfer on a descriptor that is not worth the clock: its bytes were in a buffer, or the call that made it is
 /// counted already. Without an offset it is from where the descriptor is, which moves on.
 pub fn at_once(operation: Operation, descriptor: i32, bytes: u64, offset: Option<u64>) {
-    let Some((words, thread)) = enter() else { return };
+    let Some(Caller { words, thread, .. }) = enter() else { return };
     if let Some(slot) = descriptors::slot(descriptor) {
         let offset = Some(offset.unwrap_or_else(|| slot.advance(bytes)));
         let block_bytes = slot.block_bytes.load(Relaxed);
@@ -96,7 +102,7 @@ pub fn at_once(operation: Operation, descriptor: i32, bytes: u64, offset: Option
 
 /// The same, on a file whose row is known, or on none in particular.
 pub fn at_once_on_file(operation: Operation, file: u32, bytes: u64) {
-    let Some((words, thread)) = enter() else { return };
+    let Some(Caller { words, thread, .. }) = enter() else { return };
     add_at_once(words, thread, operation, file, bytes, None, 0);
     leave(words);
 }
@@ -132,7 +138,7 @@ const AT_ONCE: u64 = 64;
 
 /// The class of the call that the calling thread is in, one of a hook further out.
 pub fn outer() -> Option<Operation> {
-    let (words, thread) = enter()?;
+    let Caller { words, thread, .. } = enter()?;
     let in_flight = thread.in_flight.load(Relaxed);
     leave(words);
     Operation::ALL.get(((in_flight >> 32) as usize).checked_sub(1)?).copied()
@@ -141,11 +147,11 @@ pub fn outer() -> Option<Operation> {
 /// A call on a file whose row `find` finds, if it does.
 #[inline(always)]
 pub fn on_found(operation: Operation, find: impl FnOnce() -> Option<u32>) -> Option<Call> {
-    let (words, thread) = enter()?;
+    let caller = enter()?;
     match find() {
-        Some(file) => Some(begin(words, thread, operation, file)),
+        Some(file) => Some(begin(caller, operation, file)),
         None => {
-            leave(words);
+            leave(caller.words);
             None
         }
     }
@@ -154,34 +160,39 @@ pub fn on_found(operation: Operation, find: impl FnOnce() -> Option<u32>) -> Opt
 /// Changes what is known of descriptors, where this process counts at all.
 #[inline(always)]
 pub fn update<R>(change: impl FnOnce() -> R) -> Option<R> {
-    let (words, _) = enter()?;
+    let caller = enter()?;
     let result = change();
-    leave(words);
+    leave(caller.words);
     Some(result)
 }
 
 /// The calling thread, from now on busy. Nothing where it must not count.
 #[inline(always)]
-fn enter() -> Option<(&'static ThreadWords, &'static Thread)> {
+fn enter() -> Option<Caller> {
     let words = words();
-    if words.busy.load(Relaxed) != 0 {
-        return interrupted();
-    }
-    if !process::attached() && !attach(words) {
+    let stack = stack();
+    let busy = words.busy.load(Relaxed);
+    if busy != 0 && interrupted(stack, busy) {
         return None;
     }
-    if words.vforked.load(Relaxed) != 0 && process::in_vfork_child() {
-        return None;
-    }
-    words.busy.store(1, Relaxed);
+    // Before anything is asked: a signal handler that forks from now on sees that a child must not go on with the table.
+    words.busy.store(stack, Relaxed);
     compiler_fence(SeqCst);
+    let mut table = process::table();
+    if !process::is_attached(table) {
+        table = attach(words);
+    }
+    if !process::is_attached(table) || words.vforked.load(Relaxed) != 0 && process::in_vfork_child() {
+        leave(words);
+        return None;
+    }
     let address = words.thread.load(Relaxed);
     if address != 0 {
         // SAFETY: a part of the table that this thread has.
-        return Some((words, unsafe { &*(address as *const Thread) }));
+        return Some(Caller { words, thread: unsafe { &*(address as *const Thread) }, table });
     }
     match threads::join() {
-        Some(thread) => Some((words, thread)),
+        Some(thread) => Some(Caller { words, thread, table }),
         None => {
             table::header().lost_calls.fetch_add(1, Relaxed);
             leave(words);
@@ -192,20 +203,25 @@ fn enter() -> Option<(&'static ThreadWords, &'static Thread)> {
 
 /// A child of `vfork` has its parent's memory, and so its parent's table.
 #[cold]
-fn attach(words: &ThreadWords) -> bool {
-    words.busy.store(1, Relaxed);
-    compiler_fence(SeqCst);
-    let attached = (words.vforked.load(Relaxed) == 0 || !process::in_vfork_child()) && process::attach();
-    leave(words);
-    attached
+fn attach(words: &ThreadWords) -> u32 {
+    if words.vforked.load(Relaxed) == 0 || !process::in_vfork_child() {
+        process::attach();
+    }
+    process::table()
 }
 
+/// Whether this is a signal handler that interrupted the thread while it was busy, and not what the thread did next after a
+/// handler has left that by `longjmp`.
 #[cold]
-fn interrupted<T>() -> Option<T> {
+fn interrupted(stack: usize, busy: usize) -> bool {
+    let is_handler = beneath(stack, busy) || process::on_signal_stack();
     if process::attached() {
-        table::header().handler_calls.fetch_add(1, Relaxed);
+        let header = table::header();
+        // A call that was left is counted in part at most.
+        let calls = if is_handler { &header.handler_calls } else { &header.lost_calls };
+        calls.fetch_add(1, Relaxed);
     }
-    None
+    is_handler
 }
 
 #[inline(always)]
@@ -215,13 +231,20 @@ fn leave(words: &ThreadWords) {
 }
 
 #[inline(always)]
-fn begin(words: &ThreadWords, thread: &'static Thread, operation: Operation, file: u32) -> Call {
-    let outer = [thread.in_flight.load(Relaxed), thread.in_flight_since_ticks.load(Relaxed)];
+fn begin(caller: Caller, operation: Operation, file: u32) -> Call {
+    let Caller { words, thread, table } = caller;
+    let (stack, outer_stack) = (stack(), words.in_flight.load(Relaxed));
+    let mut outer = [thread.in_flight.load(Relaxed), thread.in_flight_since_ticks.load(Relaxed)];
+    if outer[0] != 0 && !beneath(stack, outer_stack) {
+        // A signal handler has left that one by `longjmp`.
+        outer[0] = 0;
+    }
     thread.in_flight.store((operation as u64 + 1) << 32 | u64::from(file), Relaxed);
+    words.in_flight.store(stack, Relaxed);
     leave(words);
     let began = ticks::now();
     thread.in_flight_since_ticks.store(began, Relaxed);
-    Call { thread, operation, file, began, outer }
+    Call { thread, table, operation, file, began, outer, outer_stack }
 }
 
 /// The call has ended.
@@ -234,15 +257,16 @@ pub fn end(call: Call, outcome: Outcome) {
 #[inline(always)]
 pub fn end_and(call: Call, outcome: Outcome, change: impl FnOnce(u64)) {
     let ended = ticks::now();
-    // Not in a child that was forked meanwhile, by a signal handler: the table is its parent's.
-    if !process::attached() {
+    let words = words();
+    words.busy.store(stack(), Relaxed);
+    compiler_fence(SeqCst);
+    // Not in a child that a signal handler has forked meanwhile: the call was its parent's, and so were all places.
+    if process::table() != call.table {
+        leave(words);
         return;
     }
-    let words = words();
-    words.busy.store(1, Relaxed);
-    compiler_fence(SeqCst);
     let (thread, operation) = (call.thread, call.operation);
-    let took = ended.wrapping_sub(call.began);
+    let took = ended.saturating_sub(call.began);
     let mut bytes = 0;
     match outcome {
         Outcome::Moved { bytes: moved, offset, block_bytes } => {
@@ -260,7 +284,7 @@ pub fn end_and(call: Call, outcome: Outcome, change: impl FnOnce(u64)) {
         seconds::turn(thread);
     }
     if took > ticks::per_second() {
-        seconds::spread(operation, call.began, ended, bytes);
+        seconds::spread(thread, operation, call.began, took, bytes);
     } else {
         let [calls, moved, ticks, slowest] = &thread.totals[operation as usize];
         add(calls, 1);
@@ -278,6 +302,7 @@ pub fn end_and(call: Call, outcome: Outcome, change: impl FnOnce(u64)) {
     thread.in_flight.store(in_flight, Relaxed);
     if in_flight != 0 {
         thread.in_flight_since_ticks.store(since, Relaxed);
+        words.in_flight.store(call.outer_stack, Relaxed);
     }
     leave(words);
 }

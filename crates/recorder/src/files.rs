@@ -14,7 +14,7 @@ use ioassay_record::table::{File, FileKind, Opened};
 
 use crate::process::system_calls_allowed;
 use crate::text::Buffer;
-use crate::{descriptors, shared, sys, table, ticks};
+use crate::{descriptors, process, shared, sys, table, ticks};
 
 /// Lists of files, by the end of the hash of their names.
 const LISTS: usize = 8192;
@@ -70,7 +70,7 @@ impl Base {
 /// The path is null or ends with a zero byte.
 #[inline]
 pub unsafe fn of_path(base: Base, path: *const c_char) -> u32 {
-    if (path as usize) < 4096 {
+    if !can_be_text(path) {
         return others();
     }
     // SAFETY: the caller's.
@@ -90,12 +90,18 @@ pub unsafe fn of_path(base: Base, path: *const c_char) -> u32 {
     }
 }
 
+/// Whether an address can be that of a text: the kernel refuses others, which programs may be out for.
+pub fn can_be_text(address: *const c_char) -> bool {
+    const END: usize = if cfg!(target_arch = "x86_64") { 1 << 47 } else { 1 << 48 };
+    (4096..END).contains(&(address as usize))
+}
+
 /// The row of the name of shared memory: the C library keeps it as a file.
 ///
 /// # Safety
 /// The name ends with a zero byte.
 pub unsafe fn of_shared_memory(name: *const c_char) -> u32 {
-    if (name as usize) < 4096 {
+    if !can_be_text(name) {
         return others();
     }
     // SAFETY: the caller's.
@@ -201,9 +207,10 @@ pub fn of_descriptor(descriptor: i32) -> (u32, Option<libc::stat>) {
             let link = Buffer::<32>::new();
             link.set(&[b"/proc/self/fd/", crate::text::decimal(descriptor as u64, &mut [0; 20])]);
             let length = |scratch: &mut [u8]| usize::try_from(sys::read_link(link.as_c_str(), scratch)).ok();
-            with_scratch(|scratch| length(scratch).map(|length| find(&[&scratch[..length]])))
-                .flatten()
-                .unwrap_or_else(others)
+            process::without_signals(|| {
+                with_scratch(|scratch| length(scratch).map(|length| find(&[&scratch[..length]]))).flatten()
+            })
+            .unwrap_or_else(others)
         }
     };
     (place, Some(about))
@@ -295,9 +302,22 @@ pub fn count(place: u32, operation: Operation, took: u64, error: Option<i32>) {
 /// Runs `look` on the working directory, which ends with no slash.
 pub fn with_directory<R>(look: impl FnOnce(&[u8]) -> R) -> Option<R> {
     if DIRECTORY.is_empty() {
-        if !system_calls_allowed() || DIRECTORY_LOCK.swap(true, Acquire) {
+        if !system_calls_allowed() {
             return None;
         }
+        process::without_signals(find_directory);
+        if DIRECTORY.is_empty() {
+            return None;
+        }
+    }
+    Some(look(DIRECTORY.get()))
+}
+
+fn find_directory() {
+    if !lock(&DIRECTORY_LOCK) {
+        return;
+    }
+    if DIRECTORY.is_empty() {
         with_scratch(|scratch| {
             // SAFETY: the kernel fills it, with a zero byte at the end.
             let length =
@@ -307,12 +327,22 @@ pub fn with_directory<R>(look: impl FnOnce(&[u8]) -> R) -> Option<R> {
                 DIRECTORY.set(&[if directory == b"/" { b"/." } else { directory }]);
             }
         });
-        DIRECTORY_LOCK.store(false, Release);
-        if DIRECTORY.is_empty() {
-            return None;
-        }
     }
-    Some(look(DIRECTORY.get()))
+    DIRECTORY_LOCK.store(false, Release);
+}
+
+/// Takes a lock, which is held for some microseconds.
+fn lock(lock: &AtomicBool) -> bool {
+    for _ in 0..process::MOST_WAITS {
+        if !lock.swap(true, Acquire) {
+            return true;
+        }
+        if !system_calls_allowed() {
+            return false;
+        }
+        sys::give_way();
+    }
+    false
 }
 
 /// The working directory has changed.
@@ -320,9 +350,9 @@ pub fn forget_directory() {
     DIRECTORY.set(&[]);
 }
 
-/// Runs `use_it` on memory for a long text, if nobody else is using it.
+/// Runs `use_it` on memory for a long text, unless another thread does not come to an end with it.
 pub fn with_scratch<R>(use_it: impl FnOnce(&mut [u8; LONGEST]) -> R) -> Option<R> {
-    if SCRATCH_LOCK.swap(true, Acquire) {
+    if !lock(&SCRATCH_LOCK) {
         return None;
     }
     // SAFETY: this thread has the lock.

@@ -14,14 +14,19 @@ use ioassay_record::table::{BlockKind, Clock, Header, MAGIC, State, Text, TextKi
 use crate::text::{Buffer, Variables};
 use crate::thread_words::words;
 use crate::ticks::Moment;
-use crate::{descriptors, errors, files, seconds, sys, table, threads, ticks, trace};
+use crate::{descriptors, errors, files, real, seconds, sys, table, threads, ticks, trace};
 
 /// It has to be found out whether there is to be a table: the beginning, and what a forked child finds.
 const UNKNOWN: u32 = 0;
-const ATTACHED: u32 = 1;
-/// No table: not asked for, not to be had, or given back.
-const OFF: u32 = 2;
-const ATTACHING: u32 = 3;
+/// No table: not asked for, or not to be had.
+const OFF: u32 = 1;
+const ATTACHING: u32 = 2;
+/// The table was given back. A call all the same, by a destructor that runs after ours, takes it again.
+const ENDED: u32 = 3;
+/// The number of the first table: from here on there is one.
+const FIRST: u32 = 16;
+/// Tables that this process and its parents had, counted from the first one's number on.
+static TABLES: AtomicU32 = AtomicU32::new(FIRST);
 
 /// What the page begins with.
 #[repr(C)]
@@ -66,10 +71,28 @@ static NUMBER: AtomicU32 = AtomicU32::new(0);
 /// The process lets only some system calls through, so none is made any more.
 static SEALED: AtomicBool = AtomicBool::new(false);
 
-/// Whether this process has a table. It is read before and after each call.
+/// Whether this process has a table.
 #[inline(always)]
 pub fn attached() -> bool {
-    phase().load(Relaxed) == ATTACHED
+    is_attached(table())
+}
+
+/// The number of the table of this process, or that it has none. It is read before and after each call.
+#[inline(always)]
+pub fn table() -> u32 {
+    phase().load(Relaxed)
+}
+
+/// Whether that is the number of a table.
+#[inline(always)]
+pub fn is_attached(table: u32) -> bool {
+    table >= FIRST
+}
+
+/// Whether the table is this process's own. A child of `vfork` or `clone` that shares its parent's memory has it before its
+/// eyes as well.
+fn has_own_table() -> bool {
+    attached() && system_calls_allowed() && sys::process() == number()
 }
 
 #[inline(always)]
@@ -87,20 +110,93 @@ fn wiped() -> &'static Wiped {
 #[cold]
 pub fn attach() -> bool {
     match phase().load(Acquire) {
-        ATTACHED => true,
         UNKNOWN => {
             if !wiped_page() {
                 return false;
             }
             let phase = phase();
             if phase.compare_exchange(UNKNOWN, ATTACHING, AcqRel, Relaxed).is_err() {
-                return false;
+                return wait_for_table();
             }
-            let begun = begin();
-            phase.store(if begun { ATTACHED } else { OFF }, Release);
+            let begun = without_signals(begin);
+            let number = TABLES.fetch_add(1, Relaxed) + 1;
+            phase.store(if begun { number } else { OFF }, Release);
             begun
         }
-        _ => false,
+        ENDED => {
+            let phase = phase();
+            let resumed = system_calls_allowed()
+                && sys::process() == number()
+                && phase.compare_exchange(ENDED, ATTACHING, AcqRel, Relaxed).is_ok();
+            if resumed {
+                // Without a file it counts all the same, in vain unless `_exit` comes.
+                let _ = without_signals(|| table::restore(TABLE.as_c_str()));
+                phase.store(TABLES.load(Relaxed), Release);
+            }
+            resumed
+        }
+        ATTACHING => wait_for_table(),
+        phase => is_attached(phase),
+    }
+}
+
+/// Waits for another thread that makes the table: threads of a forked child may all begin at once. Whether there is one.
+fn wait_for_table() -> bool {
+    for _ in 0..MOST_WAITS {
+        match phase().load(Acquire) {
+            ATTACHING if system_calls_allowed() => sys::give_way(),
+            phase => return is_attached(phase),
+        }
+    }
+    false
+}
+
+/// How often to look whether another thread has come to an end with what this one waits for. It is done in microseconds, but
+/// its thread may be stopped, and nothing waits for ever.
+pub const MOST_WAITS: u32 = 100_000;
+
+/// Runs what no signal handler should interrupt, because one that leaves it by `longjmp` or forks would leave it half done.
+/// Only what calls the kernel anyway.
+pub fn without_signals<R>(run: impl FnOnce() -> R) -> R {
+    let set = |to: &u64, before: &mut u64| {
+        let how = libc::SIG_SETMASK as usize;
+        let (to, before) = (&raw const *to as usize, &raw mut *before as usize);
+        // SAFETY: both are as large as the kernel's sets of signals.
+        unsafe { sys::call(libc::SYS_rt_sigprocmask, [how, to, before, size_of::<u64>(), 0, 0]) };
+    };
+    if !system_calls_allowed() {
+        return run();
+    }
+    let mut before = 0;
+    set(&u64::MAX, &mut before);
+    let result = run();
+    set(&before, &mut 0);
+    result
+}
+
+/// Whether the calling function runs on the stack that the thread gave its signal handlers.
+pub fn on_signal_stack() -> bool {
+    if !system_calls_allowed() {
+        return false;
+    }
+    // SAFETY: a structure of integers and a pointer, which the kernel fills.
+    unsafe {
+        let mut about: libc::stack_t = core::mem::zeroed();
+        sys::call(libc::SYS_sigaltstack, [0, &raw mut about as usize, 0, 0, 0, 0]);
+        about.ss_flags & libc::SS_ONSTACK != 0
+    }
+}
+
+/// The calling thread has just been forked.
+///
+/// The parent's table is forgotten at the first call. A thread that was forked by a signal handler, while it was busy, goes on
+/// with what it was doing before that: in a copy.
+pub fn forked() {
+    let words = words();
+    words.vforked.store(0, Relaxed);
+    if words.busy.load(Relaxed) != 0 {
+        table::detach();
+        trace::detach(words);
     }
 }
 
@@ -157,10 +253,9 @@ fn begin() -> bool {
     if !TABLE.set(&name) || !FINISHED.set(&[DIRECTORY.get(), b"/", node, b".tables"]) {
         return false;
     }
-    // Beyond its limit a file kills whom it grows for.
-    let limit = sys::limit(libc::RLIMIT_FSIZE);
     threads::forget_own();
-    if table::create(TABLE.as_c_str(), limit).is_err() {
+    if table::create(TABLE.as_c_str()).is_err() {
+        count_loss();
         return false;
     }
     // SAFETY: it is the beginning of the new table, which nobody else knows of yet.
@@ -177,6 +272,31 @@ fn begin() -> bool {
     write_texts(node);
     table::header().own_ticks.fetch_add(ticks::now() - now.ticks, Relaxed);
     true
+}
+
+/// Counts a process for which there is no place, in a file that has one: a number, in the directory of the tables.
+fn count_loss() {
+    let name = Buffer::<600>::new();
+    if !name.set(&[DIRECTORY.get(), b"/lost"]) {
+        return;
+    }
+    let file = sys::open(name.as_c_str(), libc::O_RDWR | libc::O_NOFOLLOW, 0);
+    if file < 0 {
+        return;
+    }
+    // Beyond its end the memory must not be touched.
+    if sys::stat(file as i32).is_some_and(|about| about.st_size >= size_of::<AtomicU64>() as i64) {
+        // SAFETY: new memory, of a file that begins with a number.
+        unsafe {
+            let protection = libc::PROT_READ | libc::PROT_WRITE;
+            let number = sys::map(0, size_of::<AtomicU64>(), protection, libc::MAP_SHARED, file, 0);
+            if number > 0 {
+                (*(number as *const AtomicU64)).fetch_add(1, Relaxed);
+                sys::call(libc::SYS_munmap, [number as usize, size_of::<AtomicU64>(), 0, 0, 0, 0]);
+            }
+        }
+    }
+    sys::close(file);
 }
 
 /// # Safety
@@ -262,6 +382,7 @@ fn node_name(name: &mut [u8; 65]) -> &[u8] {
 /// These are `argc` and `argv`.
 pub unsafe fn starts(count: i32, arguments: *const *const c_char) {
     let mut rest = 1024 - 1;
+    let count = if real::is_gnu() { count } else { 0 };
     for index in 0..count.max(0) as usize {
         // SAFETY: the caller's.
         let argument = unsafe { CStr::from_ptr(*arguments.add(index)) }.to_bytes_with_nul();
@@ -283,38 +404,46 @@ pub unsafe fn starts(count: i32, arguments: *const *const c_char) {
 ///
 /// A table that was not added stays where it is, and nothing is lost.
 pub fn finish(state: State, replacement: Option<&CStr>) {
-    if !attached() || !system_calls_allowed() {
+    if !has_own_table() {
         return;
     }
-    let started = ticks::now();
-    let header = table::header();
-    threads::count_by_kernel();
-    if let Some(path) = replacement {
-        write_text(TextKind::Replacement, &[path.to_bytes()]);
-    }
-    let now = ticks::moment();
-    header.latest_ticks.store(now.ticks, Relaxed);
-    header.latest_ns.store(now.ns, Relaxed);
-    header.state.store(state as u32, Relaxed);
-    header.own_ticks.fetch_add(ticks::now() - started, Relaxed);
-    if add_to_finished(table::used()) {
-        sys::unlink(TABLE.as_c_str());
-    }
+    without_signals(|| {
+        let started = ticks::now();
+        let header = table::header();
+        threads::count_by_kernel();
+        if let Some(path) = replacement {
+            write_text(TextKind::Replacement, &[path.to_bytes()]);
+        }
+        let now = ticks::moment();
+        header.latest_ticks.store(now.ticks, Relaxed);
+        header.latest_ns.store(now.ns, Relaxed);
+        header.state.store(state as u32, Relaxed);
+        header.own_ticks.fetch_add(ticks::now() - started, Relaxed);
+        if add_to_finished(table::used()) {
+            sys::unlink(TABLE.as_c_str());
+        }
+    });
 }
 
-/// The process has ended: nothing that comes after is counted.
+/// The process has ended. What comes after that all the same makes a table that replaces this one.
 pub fn end() {
-    finish(State::Ended, None);
-    if attached() {
-        phase().store(OFF, Release);
+    if has_own_table() {
+        finish(State::Ended, None);
+        phase().store(ENDED, Release);
     }
 }
 
-/// `exec` failed: the process goes on. What it counts from now on comes at its end, in a table that replaces the first.
+/// `exec` failed: the process goes on, with a file for its table again. At its end, this table replaces the first.
 pub fn goes_on() {
     if attached() {
         table::header().state.store(State::Running as u32, Relaxed);
+        let _ = without_signals(|| table::restore(TABLE.as_c_str()));
     }
+}
+
+/// Whether the process has a table that it must give back before it is replaced.
+pub fn is_counted() -> bool {
+    has_own_table()
 }
 
 /// Adds a table to those of finished processes. Whether all of it is there.
@@ -324,10 +453,9 @@ fn add_to_finished(bytes: &[u8]) -> bool {
     if file < 0 {
         return false;
     }
-    let limit = sys::limit(libc::RLIMIT_FSIZE);
-    let fits = limit == u64::MAX
-        || sys::stat(file as i32).is_some_and(|about| about.st_size as u64 + (bytes.len() as u64) < limit);
-    let added = fits && sys::write(file, bytes) == bytes.len() as isize;
+    // Where files are limited, one that others make grow at the same time could kill this process: its table stays.
+    let unlimited = sys::limit(libc::RLIMIT_FSIZE) == u64::MAX;
+    let added = unlimited && sys::write(file, bytes) == bytes.len() as isize;
     sys::close(file);
     added
 }
@@ -373,10 +501,11 @@ pub fn with_table_file<R>(use_file: impl FnOnce(isize) -> R) -> Option<R> {
     if file < 0 {
         return None;
     }
-    let result = use_file(file);
+    // After `chroot` the name may be that of another file.
+    let result = table::is_its_file(file).then(|| use_file(file));
     sys::close(file);
     table::header().own_ticks.fetch_add(ticks::now() - started, Relaxed);
-    Some(result)
+    result
 }
 
 /// Whether there is a place for tables, so that what this process starts is to be recorded too.

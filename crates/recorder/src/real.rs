@@ -5,7 +5,9 @@
 //! library that was loaded for one plug-in alone, such as the MPI of a Python module. So the tables of the loaded libraries
 //! are searched here, once for each function that the program calls.
 
+use core::arch::{asm, global_asm};
 use core::ffi::{CStr, c_char};
+use core::ptr::null;
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// A function of the C library, or of another one behind us.
@@ -85,7 +87,7 @@ fn library(address: usize) -> usize {
     let mut begin = 0;
     // SAFETY: as in `next`.
     unsafe {
-        let mut library = LOADED.map;
+        let mut library = first();
         while !library.is_null() {
             let base = (*library).base;
             if base <= address && base > begin {
@@ -132,10 +134,53 @@ struct Debug {
     map: *const LinkMap,
 }
 
+// All of these may be missing. A program of another C library finds the library in its environment as well, and must not fail
+// to start for a name that its dynamic linker does not have. Rust has no weak names.
+global_asm!(".weak _r_debug", ".weak _dl_debug_addr", ".weak gnu_get_libc_version");
+
+/// The address that a name has, 0 where it is missing.
+macro_rules! address_of {
+    ($name:literal) => {{
+        let address: usize;
+        // SAFETY: it reads an entry of the global offset table.
+        unsafe {
+            #[cfg(target_arch = "x86_64")]
+            asm!(
+                concat!("mov {address}, qword ptr [rip + ", $name, "@GOTPCREL]"),
+                address = out(reg) address,
+                options(nostack, pure, readonly, preserves_flags),
+            );
+            #[cfg(target_arch = "aarch64")]
+            asm!(
+                concat!("adrp {address}, :got:", $name),
+                concat!("ldr {address}, [{address}, :got_lo12:", $name, "]"),
+                address = out(reg) address,
+                options(nostack, pure, readonly, preserves_flags),
+            );
+        }
+        address
+    }};
+}
+
+/// Whether the C library is GNU's, which gives constructors the arguments of `main`.
+pub fn is_gnu() -> bool {
+    address_of!("gnu_get_libc_version") != 0
+}
+
+/// The first of the loaded libraries, which is the program: the dynamic linker keeps the list for debuggers.
+fn first() -> *const LinkMap {
+    let (gnu, musl) = (address_of!("_r_debug"), address_of!("_dl_debug_addr"));
+    if gnu == 0 && musl == 0 {
+        return null();
+    }
+    // SAFETY: either is what the dynamic linker of that C library calls it.
+    unsafe {
+        let debug = if gnu != 0 { gnu as *const Debug } else { *(musl as *const *const Debug) };
+        (*debug).map
+    }
+}
+
 unsafe extern "C" {
-    /// The dynamic linker's, for debuggers.
-    #[link_name = "_r_debug"]
-    static LOADED: Debug;
     /// Our own dynamic section.
     #[link_name = "_DYNAMIC"]
     static OURS: Dynamic;
@@ -153,7 +198,7 @@ const FUNCTION: u8 = 2;
 pub fn own_path() -> &'static CStr {
     // SAFETY: the dynamic linker keeps the list and its names.
     unsafe {
-        let mut library = LOADED.map;
+        let mut library = first();
         while !library.is_null() {
             if (*library).dynamic == &raw const OURS {
                 return CStr::from_ptr((*library).name);
@@ -169,7 +214,7 @@ fn next(name: &CStr) -> usize {
     let hash = name.to_bytes().iter().fold(5381_u32, |hash, &byte| hash.wrapping_mul(33).wrapping_add(byte.into()));
     // SAFETY: the dynamic linker keeps the list, to whose end it adds; libraries of the program's start are never removed.
     unsafe {
-        let mut library = LOADED.map;
+        let mut library = first();
         while !library.is_null() && (*library).dynamic != &raw const OURS {
             library = (*library).next;
         }

@@ -32,7 +32,7 @@ pub fn begin() {
 pub fn turn(thread: &Thread) {
     let now = ticks::moment();
     let header = table::header();
-    ticks::learn(ticks::Moment { ticks: header.begin_ticks, ns: header.begin_ns }, now);
+    ticks::learn();
     header.latest_ticks.store(now.ticks, Relaxed);
     header.latest_ns.store(now.ns, Relaxed);
     let second = (now.ns / 1_000_000_000) as u32;
@@ -50,7 +50,7 @@ pub fn turn(thread: &Thread) {
 pub fn fold(thread: &Thread) {
     let second = thread.second.load(Relaxed);
     for (number, totals) in thread.totals.iter().enumerate() {
-        if totals[0].load(Relaxed) == 0 {
+        if totals[0].load(Relaxed) == 0 && totals[2].load(Relaxed) == 0 {
             continue;
         }
         let values = [0, 1, 2, 3].map(|total| totals[total].load(Relaxed));
@@ -63,21 +63,21 @@ pub fn fold(thread: &Thread) {
 /// Spreads a call that took longer than a second over the seconds that it took: bytes and time evenly, the call itself and
 /// its slowness where it ended.
 #[cold]
-pub fn spread(operation: Operation, began: u64, ended: u64, bytes: u64) {
+pub fn spread(thread: &Thread, operation: Operation, began: u64, took: u64, bytes: u64) {
     let now = ticks::moment();
-    let (took, per_second) = (ended - began, ticks::per_second());
+    let per_second = ticks::per_second();
     let ns = |ticks: u64| {
         let ago = u128::from(now.ticks.saturating_sub(ticks)) * 1_000_000_000 / u128::from(per_second);
         now.ns.saturating_sub(ago as u64)
     };
-    let (begin, end) = (ns(began), ns(ended));
+    let (begin, end) = (ns(began), ns(began + took));
     let mut at = begin;
     let (mut left_bytes, mut left_ticks) = (bytes, took);
     // A call of many hours is spread over its last ones.
-    if end - begin > MOST_SPREAD * 1_000_000_000 {
+    if end.saturating_sub(begin) > MOST_SPREAD * 1_000_000_000 {
         at = end - MOST_SPREAD * 1_000_000_000;
     }
-    let whole = u128::from(end - at).max(1);
+    let whole = u128::from(end.saturating_sub(at)).max(1);
     loop {
         let second = at / 1_000_000_000;
         let until = ((second + 1) * 1_000_000_000).min(end);
@@ -87,7 +87,15 @@ pub fn spread(operation: Operation, began: u64, ended: u64, bytes: u64) {
         };
         let (part_bytes, part_ticks) = (part(bytes, left_bytes), part(took, left_ticks));
         let (calls, slowest) = if last { (1, took) } else { (0, 0) };
-        add(second as u32, operation, [calls, part_bytes, part_ticks, slowest]);
+        let values = [calls, part_bytes, part_ticks, slowest];
+        if !add(second as u32, operation, values) {
+            // It counts as of the thread's current second.
+            let [of_calls, of_bytes, of_ticks, of_slowest] = &thread.totals[operation as usize];
+            for (total, value) in [of_calls, of_bytes, of_ticks].into_iter().zip(values) {
+                total.store(total.load(Relaxed).wrapping_add(value), Relaxed);
+            }
+            of_slowest.store(of_slowest.load(Relaxed).max(slowest), Relaxed);
+        }
         if last {
             return;
         }

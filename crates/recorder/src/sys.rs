@@ -141,6 +141,12 @@ pub fn thread() -> u32 {
     unsafe { call(libc::SYS_gettid, [0; 6]) as u32 }
 }
 
+/// Lets other threads run.
+pub fn give_way() {
+    // SAFETY: it takes nothing.
+    unsafe { call(libc::SYS_sched_yield, [0; 6]) };
+}
+
 /// Ends the process as `abort` does, without its handlers.
 pub fn abort() -> ! {
     loop {

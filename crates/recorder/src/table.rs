@@ -4,25 +4,34 @@
 //! `fallocate` would do that too, but a file whose blocks were never written to costs ext4 70 us to remove. It grows by steps when a block is wanted that does not fit; counting a call wants none.
 
 use core::ffi::CStr;
-use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::AcqRel, Ordering::Relaxed, Ordering::Release};
+use core::sync::atomic::{
+    AtomicBool, AtomicU64, AtomicUsize, Ordering::AcqRel, Ordering::Acquire, Ordering::Relaxed, Ordering::Release,
+};
 
 use ioassay_record::table::{ALIGNMENT, Block, BlockKind, BlockLayout, Header, LARGEST, block_word};
 
-use crate::{sys, threads};
+use crate::{process, sys, threads, ticks};
 
 /// Where the table begins; 0 where there is none.
 static BASE: AtomicUsize = AtomicUsize::new(0);
 /// So much of it is mapped.
 static MAPPED: AtomicUsize = AtomicUsize::new(0);
-/// It grows no further than this.
-static LIMIT: AtomicUsize = AtomicUsize::new(0);
 /// Somebody is making it grow.
 static GROWING: AtomicBool = AtomicBool::new(false);
+/// When, in ticks, it may be tried again after it could not grow.
+static NEXT_TRY: AtomicU64 = AtomicU64::new(0);
+/// Of its file: device and inode.
+static FILE: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
+/// Memory that is reserved for it: the same in all processes that are forked from one.
+static RESERVED: AtomicUsize = AtomicUsize::new(0);
 
 /// What it begins with, and the steps in which it grows.
 const STEP: usize = 64 << 10;
-/// What blocks of files cannot have: it is for threads, seconds and what all others are folded into.
+/// What blocks of files cannot have at least: it is for threads, seconds and what all others are folded into. It is an eighth of
+/// a table that is larger than the first steps.
 const RESERVE: usize = 16 << 10;
+/// A process whose memory is limited gives the table no more than this part of it.
+const PART_OF_MEMORY: u64 = 64;
 
 /// No memory, no space, or a limit reached.
 #[derive(Debug, PartialEq, Eq)]
@@ -30,42 +39,116 @@ pub struct Full;
 
 /// Maps a new table.
 ///
-/// `limit` is what its file may have. The memory is all zero but for what the caller writes into it.
+/// The memory is all zero but for what the caller writes into it.
 ///
 /// # Errors
 /// Where it cannot be had; nothing is left then.
-pub fn create(path: &CStr, limit: u64) -> Result<(), Full> {
-    let limit = (limit as usize).min(LARGEST);
+pub fn create(path: &CStr) -> Result<(), Full> {
+    if RESERVED.load(Relaxed) == 0 {
+        let memory = sys::limit(libc::RLIMIT_AS);
+        let part = if memory == u64::MAX { LARGEST } else { (memory / PART_OF_MEMORY) as usize };
+        RESERVED.store((part / STEP * STEP).clamp(STEP, LARGEST), Relaxed);
+    }
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
     let before = BASE.load(Relaxed);
     // The parent's table is given up at once, so that nothing can be written into it any more.
     let fixed = if before == 0 { 0 } else { libc::MAP_FIXED };
     // SAFETY: it replaces nothing but this module's own memory.
-    let reserved = unsafe { sys::map(before, LARGEST, libc::PROT_NONE, flags | fixed, -1, 0) };
+    let reserved = unsafe { sys::map(before, RESERVED.load(Relaxed), libc::PROT_NONE, flags | fixed, -1, 0) };
     if reserved < 0 {
         return Err(Full);
     }
     BASE.store(reserved as usize, Relaxed);
     MAPPED.store(0, Relaxed);
-    LIMIT.store(limit, Relaxed);
+    NEXT_TRY.store(0, Relaxed);
     GROWING.store(false, Relaxed);
+    in_new_file(path, |file| extend(file, STEP))
+}
+
+/// Makes the file of the table, and removes it if it cannot be filled.
+fn in_new_file(path: &CStr, fill: impl FnOnce(isize) -> Result<(), Full>) -> Result<(), Full> {
     let flags = libc::O_RDWR | libc::O_CREAT | libc::O_EXCL | libc::O_NOFOLLOW;
     let file = sys::open(path, flags, 0o600);
     if file < 0 {
         return Err(Full);
     }
-    let mapped = extend(file, STEP);
+    let filled = fill(file);
+    if let (Ok(()), Some(about)) = (&filled, sys::stat(file as i32)) {
+        FILE[0].store(about.st_dev, Relaxed);
+        FILE[1].store(about.st_ino, Relaxed);
+    }
     sys::close(file);
-    if mapped.is_err() {
+    if filled.is_err() {
         sys::unlink(path);
     }
-    mapped
+    filled
+}
+
+/// Whether that is the table's file.
+pub fn is_its_file(file: isize) -> bool {
+    sys::stat(file as i32)
+        .is_some_and(|about| [about.st_dev, about.st_ino] == [FILE[0].load(Relaxed), FILE[1].load(Relaxed)])
+}
+
+/// Gives the table a file again, after that which it had was removed.
+///
+/// What other threads count meanwhile may be lost.
+///
+/// # Errors
+/// Where it cannot be had, or the old one is still there.
+pub fn restore(path: &CStr) -> Result<(), Full> {
+    let mapped = MAPPED.load(Relaxed);
+    if mapped as u64 > sys::limit(libc::RLIMIT_FSIZE) {
+        return Err(Full);
+    }
+    in_new_file(path, |file| {
+        let base = BASE.load(Relaxed);
+        // SAFETY: so much is mapped.
+        let bytes = unsafe { core::slice::from_raw_parts(base as *const u8, mapped) };
+        threads::wrote(mapped, 1);
+        if sys::write(file, bytes) != mapped as isize {
+            return Err(Full);
+        }
+        // SAFETY: it replaces the table by its copy.
+        let address = unsafe {
+            let protection = libc::PROT_READ | libc::PROT_WRITE;
+            sys::map(base, mapped, protection, libc::MAP_SHARED | libc::MAP_FIXED, file, 0)
+        };
+        if address < 0 { Err(Full) } else { Ok(()) }
+    })
+}
+
+/// Replaces the table by a copy in memory: in a child, what is written from now on must not reach its parent's.
+pub fn detach() {
+    // SAFETY: so much is mapped.
+    unsafe { replace_by_copy(BASE.load(Relaxed), MAPPED.load(Relaxed)) };
+}
+
+/// Replaces memory that is shared by a copy that is not.
+///
+/// # Safety
+/// So much is mapped there, or nothing is to be replaced.
+pub unsafe fn replace_by_copy(address: usize, bytes: usize) {
+    if bytes == 0 {
+        return;
+    }
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+    // SAFETY: new memory of the same size, which is moved to where the other is.
+    unsafe {
+        let copy = sys::map(0, bytes, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0);
+        if copy > 0 {
+            core::ptr::copy_nonoverlapping(address as *const u8, copy as *mut u8, bytes);
+            let how = (libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED) as usize;
+            sys::call(libc::SYS_mremap, [copy as usize, bytes, bytes, how, address, 0]);
+        }
+    }
 }
 
 /// Fills and maps the file up to `bytes`.
 fn extend(file: isize, bytes: usize) -> Result<(), Full> {
     let mapped = MAPPED.load(Relaxed);
-    if bytes > LIMIT.load(Relaxed) {
+    // Beyond its limit, which the program may have changed, a file kills whom it grows for.
+    if bytes as u64 > sys::limit(libc::RLIMIT_FSIZE) {
         return Err(Full);
     }
     if !write_zeros(file, mapped, bytes - mapped) {
@@ -98,19 +181,31 @@ pub fn write_zeros(file: isize, begin: usize, bytes: usize) -> bool {
     })
 }
 
-/// Makes the table larger. Where somebody else is at it, or it cannot be had, it stays as it is.
+/// Makes the table larger than `before`, or waits for another thread that does. Where it cannot be had, it stays as it is.
 #[cold]
-fn grow() {
-    if MAPPED.load(Relaxed) >= LIMIT.load(Relaxed) || GROWING.swap(true, AcqRel) {
+fn grow(before: usize) {
+    if before >= RESERVED.load(Relaxed) || ticks::now() < NEXT_TRY.load(Relaxed) || !process::system_calls_allowed() {
         return;
     }
-    let mapped = MAPPED.load(Relaxed);
-    let step = if mapped < 8 * STEP { STEP } else { 8 * STEP };
-    let grown = crate::process::with_table_file(|file| extend(file, (mapped + step).min(LARGEST)));
-    if grown != Some(Ok(())) || mapped + step > LARGEST {
-        LIMIT.store(MAPPED.load(Relaxed), Relaxed);
-    }
-    GROWING.store(false, Release);
+    process::without_signals(|| {
+        if GROWING.swap(true, AcqRel) {
+            for _ in 0..process::MOST_WAITS {
+                if !GROWING.load(Acquire) {
+                    return;
+                }
+                sys::give_way();
+            }
+            return;
+        }
+        if MAPPED.load(Relaxed) == before {
+            let step = if before < 8 * STEP { STEP } else { 8 * STEP };
+            let bytes = (before + step).min(RESERVED.load(Relaxed));
+            if process::with_table_file(|file| extend(file, bytes)) != Some(Ok(())) {
+                NEXT_TRY.store(ticks::now() + ticks::per_second(), Relaxed);
+            }
+        }
+        GROWING.store(false, Release);
+    });
 }
 
 /// The header.
@@ -146,9 +241,8 @@ pub fn place<T: BlockLayout>(of: &T) -> u32 {
 ///
 /// `fill` gets the structure and the bytes that follow it, all zero.
 pub fn allocate<T: BlockLayout>(follow: usize, fill: impl FnOnce(&mut T, &mut [u8])) -> Option<u32> {
-    let reserve =
-        if matches!(T::KIND, BlockKind::File | BlockKind::Opened | BlockKind::Transfers) { RESERVE } else { 0 };
-    allocate_but(reserve, follow, fill)
+    let of_files = matches!(T::KIND, BlockKind::File | BlockKind::Opened | BlockKind::Transfers);
+    allocate_but(if of_files { RESERVE.max(MAPPED.load(Relaxed) / 8) } else { 0 }, follow, fill)
 }
 
 /// The same, for what all others are folded into: it may use what is kept for that.
@@ -164,10 +258,11 @@ fn allocate_but<T: BlockLayout>(reserve: usize, follow: usize, fill: impl FnOnce
     loop {
         if begin as usize + bytes + reserve > MAPPED.load(Relaxed) {
             let before = MAPPED.load(Relaxed);
-            grow();
+            grow(before);
             if MAPPED.load(Relaxed) == before {
                 return None;
             }
+            begin = used.load(Relaxed);
         } else {
             match used.compare_exchange_weak(begin, begin + bytes as u64, AcqRel, Relaxed) {
                 Ok(_) => break,

@@ -13,23 +13,26 @@ pub struct ThreadWords {
     pub thread: AtomicUsize,
     /// Address of the chunk of its trace; 0 where there is none.
     pub chunk: AtomicUsize,
-    /// It is counting a call right now: a signal handler that is called meanwhile must not.
-    pub busy: AtomicU32,
+    /// Where its stack is while it counts a call, else 0: a signal handler that is called meanwhile must not count.
+    pub busy: AtomicUsize,
+    /// Where its stack was when the call in flight began.
+    pub in_flight: AtomicUsize,
     /// The process that called `vfork`, if it or its child may be running here.
     pub vforked: AtomicU32,
+    reserved: u32,
 }
 
-const _: () = assert!(size_of::<ThreadWords>() <= 32);
+const _: () = assert!(size_of::<ThreadWords>() <= 48);
 
 global_asm!(
     ".pushsection .tbss,\"awT\",%nobits",
     ".globl ioassay_thread_words",
     ".hidden ioassay_thread_words",
     ".type ioassay_thread_words, %object",
-    ".size ioassay_thread_words, 32",
+    ".size ioassay_thread_words, 48",
     ".p2align 4",
     "ioassay_thread_words:",
-    ".zero 32",
+    ".zero 48",
     ".popsection",
 );
 
@@ -58,4 +61,29 @@ pub fn words() -> &'static ThreadWords {
         );
         &*address
     }
+}
+
+/// Where the stack is, which grows downwards.
+#[inline(always)]
+pub fn stack() -> usize {
+    let address: usize;
+    // SAFETY: it reads a register.
+    unsafe {
+        #[cfg(target_arch = "x86_64")]
+        asm!("mov {}, rsp", out(reg) address, options(nomem, nostack, preserves_flags));
+        #[cfg(target_arch = "aarch64")]
+        asm!("mov {}, sp", out(reg) address, options(nomem, nostack, preserves_flags));
+    }
+    address
+}
+
+/// What the kernel puts onto the stack for a signal handler, at least. Functions that a thread calls one after another have
+/// their stacks closer to each other than this.
+const OF_HANDLER: usize = 1024;
+
+/// Whether a function that runs at `now` can be a signal handler, or be called by one, that interrupted one at `before`. If not,
+/// that one was left by `longjmp`.
+#[inline(always)]
+pub fn beneath(now: usize, before: usize) -> bool {
+    now.wrapping_add(OF_HANDLER) <= before
 }

@@ -1,6 +1,9 @@
 //! Each thread has a part of the table that it alone writes to.
 
-use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::AcqRel, Ordering::Relaxed};
+use core::sync::atomic::{
+    AtomicU32, AtomicU64, AtomicUsize, Ordering::AcqRel, Ordering::Relaxed, Ordering::Release, Ordering::SeqCst,
+    compiler_fence,
+};
 
 use ioassay_record::operation::Operation;
 use ioassay_record::table::{KERNEL_COUNTERS, Latencies, Thread};
@@ -8,7 +11,7 @@ use ioassay_record::table::{KERNEL_COUNTERS, Latencies, Thread};
 use crate::process::{self, system_calls_allowed};
 use crate::real::Real;
 use crate::text::{Buffer, decimal};
-use crate::thread_words::words;
+use crate::thread_words::{stack, words};
 use crate::{seconds, shared, sys, table, trace};
 
 /// Threads that have a part at the same time, at most.
@@ -16,6 +19,8 @@ const MOST: usize = 1024;
 /// Places of all parts, also of threads that ended.
 static PLACES: [AtomicU32; MOST] = [const { AtomicU32::new(0) }; MOST];
 static COUNT: AtomicUsize = AtomicUsize::new(0);
+/// Parts that ended threads have left: there is nothing to search for where there is none.
+static LEFT: AtomicUsize = AtomicUsize::new(0);
 /// Key of the C library's thread-specific data, plus 1: its destructor says that a thread ends.
 static KEY: AtomicU32 = AtomicU32::new(0);
 
@@ -35,23 +40,34 @@ pub fn forget_own() {
 
 /// Forgets the table of the parent.
 pub fn begin() {
-    COUNT.store(0, Relaxed);
+    // A place of the parent's table must not be taken for one of this.
+    for place in &PLACES[..COUNT.swap(0, Relaxed).min(MOST)] {
+        place.store(0, Relaxed);
+    }
+    LEFT.store(0, Relaxed);
     words().thread.store(0, Relaxed);
 }
 
 /// The part of the calling thread, which has none yet. Nothing where there is no place.
 #[cold]
 pub fn join() -> Option<&'static Thread> {
-    let number = if system_calls_allowed() { sys::thread() } else { u32::MAX };
     let known = COUNT.load(Relaxed).min(MOST);
-    let left = PLACES[..known].iter().find_map(|place| {
+    let search = LEFT.load(Relaxed) > 0;
+    if known == MOST && !search {
+        return None;
+    }
+    let number = if system_calls_allowed() { sys::thread() } else { u32::MAX };
+    let left = PLACES[..if search { known } else { 0 }].iter().find_map(|place| {
         let place = place.load(Relaxed);
         // SAFETY: what is in the list was allocated as that.
         let thread: &Thread = unsafe { (place != 0).then(|| table::at(place))? };
         thread.thread.compare_exchange(0, number, AcqRel, Relaxed).is_ok().then_some(thread)
     });
     let thread = match left {
-        Some(thread) => thread,
+        Some(thread) => {
+            LEFT.fetch_sub(1, Relaxed);
+            thread
+        }
         None => {
             let index = COUNT.fetch_add(1, Relaxed);
             if index >= MOST {
@@ -107,11 +123,19 @@ const FIRST_KEYS: u32 = 32;
 /// The calling thread ends: its part is free for another.
 extern "C" fn ended(_: *mut u8) {
     let words = words();
+    words.busy.store(stack(), Relaxed);
+    compiler_fence(SeqCst);
     trace::give_up(words);
     let address = words.thread.swap(0, Relaxed);
-    if address == 0 || !process::attached() {
-        return;
+    if address != 0 && process::attached() {
+        give_back(address);
     }
+    compiler_fence(SeqCst);
+    words.busy.store(0, Relaxed);
+}
+
+/// Leaves the part at that address to another thread.
+fn give_back(address: usize) {
     // SAFETY: it is a part of the table that this thread had.
     let thread = unsafe { &*(address as *const Thread) };
     seconds::fold(thread);
@@ -122,7 +146,8 @@ extern "C" fn ended(_: *mut u8) {
         sum.fetch_add(counted - taken_off, Relaxed);
     }
     thread.in_flight.store(0, Relaxed);
-    thread.thread.store(0, Relaxed);
+    thread.thread.store(0, Release);
+    LEFT.fetch_add(1, Relaxed);
 }
 
 /// Writes down what the kernel counted of each thread that lives.

@@ -13,6 +13,9 @@ static CHOSEN: AtomicBool = AtomicBool::new(false);
 /// Ticks of a second, as far as is known.
 static PER_SECOND: AtomicU64 = AtomicU64::new(NANOSECONDS);
 const NANOSECONDS: u64 = 1_000_000_000;
+/// The moment at which the clock was chosen, by it and by `CLOCK_MONOTONIC`: its rate is learnt from there on. The time of day
+/// may be set meanwhile.
+static CHOSEN_AT: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
 /// What no processor's counter exceeds: a first guess that lets the first second end too late rather than too early.
 const GUESS: u64 = 6 * NANOSECONDS;
 
@@ -110,13 +113,18 @@ fn choose_now() {
     let trusted = true;
     COUNTER.store(trusted, Relaxed);
     PER_SECOND.store(if trusted { counter_per_second() } else { NANOSECONDS }, Relaxed);
+    CHOSEN_AT[0].store(now(), Relaxed);
+    CHOSEN_AT[1].store(nanoseconds(libc::CLOCK_MONOTONIC), Relaxed);
 }
 
-/// How many ticks a second has, from two moments: learnt from the first 10 ms on.
-pub fn learn(begin: Moment, later: Moment) {
-    let (ticks, ns) = (later.ticks.saturating_sub(begin.ticks), later.ns.saturating_sub(begin.ns));
+/// Learns how many ticks a second has, from the first 10 ms on.
+pub fn learn() {
+    let later = [now(), nanoseconds(libc::CLOCK_MONOTONIC)];
+    let [ticks, ns] = [0, 1].map(|clock: usize| later[clock].saturating_sub(CHOSEN_AT[clock].load(Relaxed)));
     if COUNTER.load(Relaxed) && ns > 10_000_000 {
-        PER_SECOND.store((u128::from(ticks) * u128::from(NANOSECONDS) / u128::from(ns)) as u64, Relaxed);
+        let per_second = (u128::from(ticks) * u128::from(NANOSECONDS) / u128::from(ns)) as u64;
+        // Whoever has this divides by it.
+        PER_SECOND.store(per_second.max(1), Relaxed);
     }
 }
 

@@ -43,7 +43,7 @@ pub fn add(words: &ThreadWords, thread: &Thread, traced: &Traced, block_bytes: u
     }
     give_up(words);
     let bytes = if chunk == 0 { FIRST_BYTES } else { BYTES };
-    match new_chunk(thread, bytes, traced.begin) {
+    match process::without_signals(|| new_chunk(thread, bytes, traced.begin)) {
         Some(chunk) if add_to(chunk, traced, block_bytes) => words.chunk.store(chunk, Relaxed),
         _ => {
             table::header().untraced_calls.fetch_add(1, Relaxed);
@@ -69,6 +69,15 @@ pub fn give_up(words: &ThreadWords) {
             let capacity = (*(chunk as *const Chunk)).capacity_bytes as usize;
             sys::call(libc::SYS_munmap, [chunk, capacity, 0, 0, 0, 0]);
         }
+    }
+}
+
+/// In a child of the thread that was forked while it was busy: what is written from now on must not reach its parent's trace.
+pub fn detach(words: &ThreadWords) {
+    let chunk = words.chunk.load(Relaxed);
+    if chunk != 0 {
+        // SAFETY: it was mapped here, as long as it says.
+        unsafe { table::replace_by_copy(chunk, (*(chunk as *const Chunk)).capacity_bytes as usize) };
     }
 }
 
