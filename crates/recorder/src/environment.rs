@@ -5,6 +5,7 @@
 use core::ffi::c_char;
 use core::ptr::null;
 
+use crate::files::can_be_text;
 use crate::text::{Buffer, Variables};
 use crate::{process, real};
 
@@ -12,6 +13,8 @@ const PRELOAD: &[u8] = b"LD_PRELOAD=";
 
 /// Variables that an environment may have. One that has more is passed on as it is: there is no memory for it.
 const MOST: usize = 1000;
+/// Those of most environments that a program makes up: threads with a small stack have room for so many.
+const FEW: usize = 60;
 
 unsafe extern "C" {
     #[link_name = "environ"]
@@ -30,31 +33,54 @@ pub fn of_process() -> *const *const c_char {
 /// # Safety
 /// A list of texts up to a null pointer, or null.
 pub unsafe fn with_recorder<R>(environment: *const *const c_char, start: impl FnOnce(*const *const c_char) -> R) -> R {
+    if !environment.is_null() && !can_be_text(environment.cast()) {
+        return start(environment);
+    }
     // SAFETY: the caller's.
     let variables = || unsafe { Variables::of(environment) };
     let library = real::own_path().to_bytes();
     let preloaded = variables().find(&PRELOAD[..PRELOAD.len() - 1]).unwrap_or_default();
     let has_library = preloaded.split(|&byte| byte == b':' || byte == b' ').any(|path| path == library);
     let has_directory = variables().find(process::VARIABLE.to_bytes()) == Some(process::directory());
-    if (has_library && has_directory) || variables().count() > MOST {
+    if has_library && has_directory {
         return start(environment);
     }
-    let (preload, directory) = (Buffer::<1024>::new(), Buffer::<600>::new());
-    let separator: &[u8] = if preloaded.is_empty() || has_library { b"" } else { b":" };
     let library = if has_library { b"" } else { library };
+    // SAFETY: the caller's.
+    unsafe {
+        match variables().count() {
+            count if count > MOST => start(environment),
+            count if count > FEW => with_changed::<{ MOST + 3 }, R>(environment, library, preloaded, start),
+            _ => with_changed::<{ FEW + 3 }, R>(environment, library, preloaded, start),
+        }
+    }
+}
+
+/// # Safety
+/// As for [`with_recorder`], and there are less than `N - 2` variables.
+#[inline(never)]
+unsafe fn with_changed<const N: usize, R>(
+    environment: *const *const c_char,
+    library: &[u8],
+    preloaded: &[u8],
+    start: impl FnOnce(*const *const c_char) -> R,
+) -> R {
+    let (preload, directory) = (Buffer::<1024>::new(), Buffer::<600>::new());
+    let separator: &[u8] = if preloaded.is_empty() || library.is_empty() { b"" } else { b":" };
     let fit = preload.set(&[PRELOAD, library, separator, preloaded])
         && directory.set(&[process::VARIABLE.to_bytes(), b"=", process::directory()]);
     if !fit {
         return start(environment);
     }
-    let mut list = [null(); MOST + 3];
+    let mut list = [null(); N];
     list[0] = preload.as_c_str().as_ptr();
     list[1] = directory.as_c_str().as_ptr();
-    let others = variables().filter(|variable| {
+    // SAFETY: the caller's.
+    let others = unsafe { Variables::of(environment) }.filter(|variable| {
         let is = |name: &[u8]| variable.strip_prefix(name).is_some_and(|rest| rest.starts_with(b"="));
         !is(&PRELOAD[..PRELOAD.len() - 1]) && !is(process::VARIABLE.to_bytes())
     });
-    for (entry, variable) in list[2..].iter_mut().zip(others) {
+    for (entry, variable) in list[2..N - 1].iter_mut().zip(others) {
         *entry = variable.as_ptr().cast();
     }
     start(list.as_ptr())

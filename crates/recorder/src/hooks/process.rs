@@ -1,11 +1,14 @@
 //! Processes: that they end, fork, and are replaced.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
+use core::ptr::null;
 
 use ioassay_record::table::State;
 
 use super::hook;
+use crate::files::can_be_text;
 use crate::real::Real;
+use crate::text::{Buffer, decimal};
 use crate::{environment, process, sys, ticks};
 
 /// `_exit` of the C library.
@@ -14,8 +17,13 @@ use crate::{environment, process, sys, ticks};
 /// As for that.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _exit(code: c_int) -> ! {
-    if !process::in_vfork_child() {
-        process::end();
+    static REAL: Real = Real::new(c"_exit");
+    process::end();
+    // Other libraries that are preloaded may wait for it too.
+    let real = REAL.address();
+    if real != 0 {
+        // SAFETY: it is the function of that name.
+        unsafe { core::mem::transmute::<usize, extern "C" fn(c_int) -> !>(real)(code) }
     }
     loop {
         // SAFETY: it ends the process.
@@ -75,7 +83,7 @@ unsafe fn replacing(
     environment: *const *const c_char,
     real: impl FnOnce(*const *const c_char) -> c_int,
 ) -> c_int {
-    if !process::recording() || path.is_null() {
+    if !process::recording() || !can_be_text(path) {
         return real(environment);
     }
     // SAFETY: the caller's.
@@ -84,7 +92,7 @@ unsafe fn replacing(
     if name.to_bytes().contains(&b'/') && !sys::can_execute(name) {
         return real(environment);
     }
-    let has_table = !process::in_vfork_child() && process::attached();
+    let has_table = process::is_counted();
     if has_table {
         process::finish(State::Replaced, Some(name));
     } else {
@@ -110,7 +118,7 @@ unsafe fn spawning(
     environment: *const *const c_char,
     real: impl FnOnce(*mut libc::pid_t, *const *const c_char) -> c_int,
 ) -> c_int {
-    if !process::recording() || path.is_null() {
+    if !process::recording() || !can_be_text(path) {
         return real(number, environment);
     }
     let mut own = 0;
@@ -127,7 +135,33 @@ unsafe fn spawning(
 
 type Texts = *const *const c_char;
 
+/// The file that a descriptor is of, as far as the name fits.
+fn name_of(descriptor: c_int, name: &Buffer<512>) {
+    let link = Buffer::<32>::new();
+    link.set(&[b"/proc/self/fd/", decimal(descriptor as u32 as u64, &mut [0; 20])]);
+    let mut bytes = [0; 511];
+    let length = sys::read_link(link.as_c_str(), &mut bytes);
+    name.set(&[&bytes[..length.clamp(0, 511) as usize]]);
+}
+
 hook! {
+    fn fork() -> libc::pid_t |real| { forked(real()) }
+    fn _Fork() -> libc::pid_t |real| { forked(real()) }
+    fn clone(
+        start: *const c_void,
+        stack: *mut c_void,
+        flags: c_int,
+        argument: *mut c_void,
+        parent: *mut libc::pid_t,
+        thread: *mut c_void,
+        child: *mut libc::pid_t,
+    ) -> c_int |real| {
+        // A child that shares all memory and is no thread: as of `vfork`.
+        if flags & libc::CLONE_VM != 0 && flags & libc::CLONE_THREAD == 0 {
+            process::vforks();
+        }
+        real()
+    }
     fn execve(path: *const c_char, arguments: Texts, environment: Texts) -> c_int |_real| {
         // SAFETY: the caller's.
         unsafe { replacing(path, environment, |environment| replaced(path, arguments, environment)) }
@@ -138,7 +172,11 @@ hook! {
     }
     fn fexecve(file: c_int, arguments: Texts, environment: Texts) -> c_int |_real| {
         // SAFETY: the caller's.
-        unsafe { replacing(c"(a descriptor)".as_ptr(), environment, |environment| replaced(file, arguments, environment)) }
+        unsafe {
+            let name = Buffer::<512>::new();
+            name_of(file, &name);
+            replacing(name.as_c_str().as_ptr(), environment, |environment| replaced(file, arguments, environment))
+        }
     }
     fn execveat(base: c_int, path: *const c_char, arguments: Texts, environment: Texts, flags: c_int) -> c_int |_real| {
         // SAFETY: the caller's.
@@ -195,3 +233,123 @@ pub unsafe extern "C" fn execvp(path: *const c_char, arguments: Texts) -> c_int 
     // SAFETY: the same, with this process's environment.
     unsafe { execvpe(path, arguments, environment::of_process()) }
 }
+
+/// What `fork` returned.
+#[inline(always)]
+fn forked(process: libc::pid_t) -> libc::pid_t {
+    if process == 0 {
+        process::forked();
+    }
+    process
+}
+
+/// Functions of the C library whose arguments are a list.
+#[repr(u32)]
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Listed {
+    Path = 0,
+    Search = 1,
+    WithEnvironment = 2,
+}
+
+/// Arguments that come in registers.
+const IN_REGISTERS: usize = if cfg!(target_arch = "x86_64") { 6 } else { 8 };
+/// Arguments for which there is room on the stack; for more, memory is mapped.
+const FEW: usize = 100;
+
+/// Calls that of our hooks which takes the arguments as an array.
+///
+/// # Safety
+/// Where the arguments are: those of a function that is [`Listed`].
+unsafe extern "C" fn listed(registers: *const usize, stack: *const usize, function: Listed) -> c_int {
+    let argument = |index: usize| -> *const c_char {
+        // SAFETY: the caller has all up to the null pointer, and with an environment that.
+        let word =
+            unsafe { if index < IN_REGISTERS { *registers.add(index) } else { *stack.add(index - IN_REGISTERS) } };
+        word as *const c_char
+    };
+    let path = argument(0);
+    let count = (1..).take_while(|&index| !argument(index).is_null()).count();
+    let run = |list: &mut [*const c_char]| {
+        for (index, entry) in list[..count].iter_mut().enumerate() {
+            *entry = argument(index + 1);
+        }
+        let list = list.as_ptr();
+        // SAFETY: the caller's, in a list that ends with a null pointer.
+        unsafe {
+            match function {
+                Listed::Path => execv(path, list),
+                Listed::Search => execvp(path, list),
+                Listed::WithEnvironment => execve(path, list, argument(count + 2).cast()),
+            }
+        }
+    };
+    if count <= FEW {
+        return run(&mut [null(); FEW + 1]);
+    }
+    let bytes = (count + 1) * size_of::<usize>();
+    // SAFETY: new memory, all zero, and its own.
+    unsafe {
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+        let memory = sys::map(0, bytes, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0);
+        if memory < 0 {
+            *super::__errno_location() = libc::ENOMEM;
+            return -1;
+        }
+        let result = run(core::slice::from_raw_parts_mut(memory as *mut *const c_char, count + 1));
+        sys::call(libc::SYS_munmap, [memory as usize, bytes, 0, 0, 0, 0]);
+        result
+    }
+}
+
+/// Declares a function that takes a variable number of arguments, which Rust cannot define: it writes those of the registers
+/// down and passes on where all are.
+macro_rules! listed {
+    ($($name:ident => $function:expr),+) => {$(
+        #[doc = concat!("`", stringify!($name), "` of the C library.")]
+        ///
+        /// # Safety
+        /// As for that.
+        #[unsafe(no_mangle)]
+        #[unsafe(naked)]
+        pub unsafe extern "C" fn $name() -> c_int {
+            #[cfg(target_arch = "x86_64")]
+            core::arch::naked_asm!(
+                "sub rsp, 56",
+                "mov [rsp], rdi",
+                "mov [rsp + 8], rsi",
+                "mov [rsp + 16], rdx",
+                "mov [rsp + 24], rcx",
+                "mov [rsp + 32], r8",
+                "mov [rsp + 40], r9",
+                "mov rdi, rsp",
+                "lea rsi, [rsp + 64]",
+                "mov edx, {function}",
+                "call {listed}",
+                "add rsp, 56",
+                "ret",
+                function = const $function as u32,
+                listed = sym listed,
+            );
+            #[cfg(target_arch = "aarch64")]
+            core::arch::naked_asm!(
+                "sub sp, sp, #80",
+                "stp x0, x1, [sp]",
+                "stp x2, x3, [sp, #16]",
+                "stp x4, x5, [sp, #32]",
+                "stp x6, x7, [sp, #48]",
+                "stp x29, x30, [sp, #64]",
+                "mov x0, sp",
+                "add x1, sp, #80",
+                "mov w2, #{function}",
+                "bl {listed}",
+                "ldp x29, x30, [sp, #64]",
+                "add sp, sp, #80",
+                "ret",
+                function = const $function as u32,
+                listed = sym listed,
+            );
+        }
+    )+};
+}
+listed! { execl => Listed::Path, execlp => Listed::Search, execle => Listed::WithEnvironment }
