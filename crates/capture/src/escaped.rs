@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::{self, BufReader, Read, Seek};
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
 
 use ioassay_record::read::Table;
@@ -66,7 +66,7 @@ pub fn among(file: &Path) -> Vec<Escaped> {
         .into_iter()
         .filter_map(|(pid, last): (u32, Last)| {
             let path = last.replacement?;
-            let reason = reason(Path::new(&path));
+            let reason = reason(&searched(Path::new(&path)));
             Some(Escaped { pid, path, reason })
         })
         .collect();
@@ -105,6 +105,15 @@ fn of_text(table: &Table) -> Option<String> {
         let bytes = bytes.get(..text.text_bytes as usize)?;
         replacement.then(|| String::from_utf8_lossy(bytes).into_owned())
     })
+}
+
+/// The program that is meant by a name: one without a directory is searched for, as `execvp` does.
+fn searched(name: &Path) -> PathBuf {
+    let found = || {
+        let path = std::env::var_os("PATH")?;
+        std::env::split_paths(&path).map(|directory| directory.join(name)).find(|path| path.is_file())
+    };
+    if name.components().count() > 1 { name.to_owned() } else { found().unwrap_or_else(|| name.to_owned()) }
 }
 
 /// Why a program was not reached.

@@ -5,7 +5,7 @@ use std::io;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
-use ioassay_engine::failure::{because_of, on_path};
+use ioassay_engine::failure::because_of;
 use ioassay_protocol::events::Failure;
 use nix::sys::mman::{MapFlags, ProtFlags, mmap, munmap};
 
@@ -22,8 +22,12 @@ pub fn write(directories: &[&Path]) -> Result<PathBuf, Failure> {
     let mut refused = None;
     for directory in directories {
         let path = directory.join(NAME);
-        fs::write(&path, LIBRARY).map_err(|error| on_path("write", &path, &error))?;
-        match can_execute(&path) {
+        // The dynamic linker takes these for the end of a name, or for the beginning of a variable.
+        if path.as_os_str().as_encoded_bytes().iter().any(|byte| b" :$\n\t".contains(byte)) {
+            refused = Some(io::Error::other("its name has a space, a colon or a dollar sign"));
+            continue;
+        }
+        match fs::write(&path, LIBRARY).and_then(|()| can_execute(&path)) {
             Ok(()) => return Ok(path),
             Err(error) => {
                 let _ = fs::remove_file(&path);
@@ -33,7 +37,12 @@ pub fn write(directories: &[&Path]) -> Result<PathBuf, Failure> {
     }
     let error = refused.unwrap_or_else(|| io::ErrorKind::NotFound.into());
     let what = "no program can be loaded from the directories of the tables and of the record";
-    Err(because_of(&error, "load", what, "give --tables a directory on a file system that is not mounted noexec"))
+    Err(because_of(
+        &error,
+        "load",
+        what,
+        "give --tables a directory without spaces and colons, on a file system that is not mounted noexec",
+    ))
 }
 
 /// Whether the dynamic linker could load the file: not from a file system that is mounted `noexec`.
