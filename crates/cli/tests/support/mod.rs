@@ -7,6 +7,7 @@ pub mod lab;
 pub mod mpi;
 pub mod plug_ins;
 pub mod process;
+pub mod record;
 pub mod skipped;
 
 use std::collections::BTreeMap;

@@ -1,0 +1,551 @@
+//! Programs in C that are run by `ioassay-engine record`, and what is in the tables afterwards.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicU32, AtomicU64};
+
+use ioassay_record::operation::{FIRST_TRANSFER, OPERATIONS, Operation};
+use ioassay_record::read::{Table, copy};
+use ioassay_record::table::{
+    Errors, File, FileKind, Header, Latencies, Second, Seconds, State, Text, TextKind, Thread, Transfers,
+};
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
+use serde_json::Value;
+
+use super::process::{children, wait_until};
+
+/// Where the programs are.
+const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/recorded");
+
+/// Compiles `recorded/NAME.c` with these options of the compiler, unless that has been done before. `None` where it cannot.
+pub fn try_compile(compiler: &str, name: &str, options: &[&str]) -> Option<PathBuf> {
+    let source = Path::new(SOURCES).join(format!("{name}.c"));
+    let texts = [fs::read(&source).unwrap(), fs::read(Path::new(SOURCES).join("recorded.h")).unwrap()];
+    let mut hash = DefaultHasher::new();
+    (compiler, options, texts).hash(&mut hash);
+    let kept = Path::new(env!("CARGO_TARGET_TMPDIR")).join("recorded");
+    fs::create_dir_all(&kept).unwrap();
+    let program = kept.join(format!("{name}-{:016x}", hash.finish()));
+    if !program.exists() {
+        let new = tempfile::Builder::new().tempfile_in(&kept).unwrap().into_temp_path();
+        let mut command = Command::new(compiler);
+        command
+            .args([
+                "-O1",
+                "-Wall",
+                "-Werror",
+                "-Wno-nonnull",
+                "-Wno-stringop-overread",
+                "-Wno-unused-result",
+                "-pthread",
+                "-o",
+            ])
+            .arg(&new)
+            .arg(&source)
+            .args(options);
+        let made = command.output().ok()?;
+        if !made.status.success() {
+            eprintln!("{}", String::from_utf8_lossy(&made.stderr));
+            return None;
+        }
+        fs::rename(&new, &program).unwrap();
+    }
+    Some(program)
+}
+
+/// The program of that name.
+pub fn compiled(name: &str) -> PathBuf {
+    try_compile("cc", name, &[]).unwrap_or_else(|| panic!("{name}.c does not compile"))
+}
+
+/// The library of that name, to preload or to load.
+pub fn library(name: &str) -> PathBuf {
+    try_compile("cc", name, &["-shared", "-fPIC"]).unwrap_or_else(|| panic!("{name}.c does not compile"))
+}
+
+/// A place to run a command in, with and without the recorder.
+pub struct Place {
+    /// The working directory, and all that belongs to it.
+    pub root: tempfile::TempDir,
+    /// Options of `record`, as `--tables`.
+    pub options: Vec<OsString>,
+    /// What the command finds in its environment.
+    pub environment: Vec<(&'static str, OsString)>,
+    records: AtomicU32,
+}
+
+impl Place {
+    pub fn new() -> Self {
+        let root = tempfile::tempdir().unwrap();
+        fs::create_dir(root.path().join("work")).unwrap();
+        Self { root, options: Vec::new(), environment: Vec::new(), records: AtomicU32::new(0) }
+    }
+
+    /// A file that the command knows by that name.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.root.path().join("work").join(name)
+    }
+
+    /// `record` on a command, ready to be started, and where the record will be.
+    pub fn recorder(&self, command: &[&str]) -> (Command, PathBuf) {
+        let record = self.root.path().join(format!("record-{}", self.records.fetch_add(1, Relaxed)));
+        let mut recorder = Command::new(env!("CARGO_BIN_EXE_ioassay-engine"));
+        recorder.arg("record").arg("--out").arg(&record).args(&self.options).arg("--").args(command);
+        recorder.current_dir(self.path("")).stdin(Stdio::null());
+        recorder.envs(self.environment.iter().map(|(name, value)| (name, value)));
+        (recorder, record)
+    }
+
+    /// Records a command to its end.
+    pub fn record(&self, command: &[&str]) -> Ran {
+        let (mut recorder, record) = self.recorder(command);
+        recorder.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+        Ran::of(recorder.output().unwrap(), &record)
+    }
+
+    /// Records a program of ours, which must find everything as it should be.
+    pub fn run(&self, program: &str, arguments: &[&str]) -> Record {
+        let program = compiled(program);
+        let ran = self.record(&[&[program.to_str().unwrap()], arguments].concat());
+        assert!(ran.status.success(), "{:?}: {}{}", ran.status, ran.output, ran.said);
+        ran.record()
+    }
+}
+
+/// Records a program of ours in a place of its own.
+pub fn run(program: &str, arguments: &[&str]) -> Record {
+    Place::new().run(program, arguments)
+}
+
+/// `record` under way. All that belongs to it ends with the test.
+pub struct Started(pub Child);
+
+impl Started {
+    /// In a process group of its own.
+    pub fn new(recorder: &mut Command) -> Self {
+        Self(recorder.process_group(0).spawn().unwrap())
+    }
+
+    pub fn pid(&self) -> Pid {
+        Pid::from_raw(self.0.id() as i32)
+    }
+
+    /// The process of the command.
+    pub fn command(&self) -> Pid {
+        let mut found = Vec::new();
+        wait_until("the command has been started", || {
+            found = children(self.0.id());
+            !found.is_empty()
+        });
+        Pid::from_raw(found[0] as i32)
+    }
+
+    /// Waits for `record` to end.
+    pub fn end(&mut self) -> ExitStatus {
+        let mut status = None;
+        wait_until("record has ended", || {
+            status = self.0.try_wait().unwrap();
+            status.is_some()
+        });
+        status.unwrap()
+    }
+}
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        let _ = killpg(self.pid(), Signal::SIGKILL);
+        let _ = self.0.wait();
+    }
+}
+
+/// What a recorded command did.
+pub struct Ran {
+    pub status: ExitStatus,
+    /// On its standard output.
+    pub output: String,
+    /// On standard error, by it and by `record`.
+    pub said: String,
+    record: Option<Record>,
+}
+
+impl Ran {
+    pub fn of(ended: Output, record: &Path) -> Self {
+        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+        Self {
+            status: ended.status,
+            output: text(ended.stdout),
+            said: text(ended.stderr),
+            record: record.join("record.json").exists().then(|| Record::read(record)),
+        }
+    }
+
+    /// What is in its record.
+    pub fn record(self) -> Record {
+        let record = self.record.unwrap_or_else(|| panic!("there is no record: {}", self.said));
+        Record { output: self.output, said: self.said, ..record }
+    }
+}
+
+/// What was recorded.
+#[derive(Debug)]
+pub struct Record {
+    /// A table for each image of a process, in the order of their beginning.
+    pub images: Vec<Image>,
+    /// What `record.json` says.
+    pub document: Value,
+    /// Of the command, on standard output.
+    pub output: String,
+    /// On standard error.
+    pub said: String,
+}
+
+impl Record {
+    /// The record in that directory.
+    pub fn read(directory: &Path) -> Self {
+        let document = serde_json::from_slice(&fs::read(directory.join("record.json")).unwrap()).unwrap();
+        let mut images = Vec::new();
+        for file in fs::read_dir(directory).unwrap().flatten().filter(|file| is_tables(&file.path())) {
+            images.extend(images_of(&fs::read(file.path()).unwrap()));
+        }
+        Self { images: superseded(images), document, output: String::new(), said: String::new() }
+    }
+
+    /// What is in the directory in which processes have their tables while they run.
+    pub fn of_tables(directory: &Path) -> Vec<Image> {
+        let mut images = Vec::new();
+        for extension in ["tables", "table"] {
+            for file in fs::read_dir(directory).unwrap().flatten() {
+                if file.path().extension().is_some_and(|found| found == extension) {
+                    let bytes = fs::read(file.path()).unwrap_or_default();
+                    match extension {
+                        "tables" => images.extend(images_of(&bytes)),
+                        // What follows is not in use yet.
+                        _ => images.extend(Table::first(&bytes).ok().map(|table| Image::of(&table))),
+                    }
+                }
+            }
+        }
+        superseded(images)
+    }
+
+    /// The image that the command itself began as.
+    pub fn first(&self) -> &Image {
+        self.images.first().expect("something was recorded")
+    }
+
+    /// The only one.
+    pub fn only(&self) -> &Image {
+        assert_eq!(self.images.len(), 1, "{:#?}", self.images);
+        self.first()
+    }
+
+    /// The images of a process.
+    pub fn process(&self, pid: u32) -> Vec<&Image> {
+        self.images.iter().filter(|image| image.pid == pid).collect()
+    }
+
+    /// The image whose command has this word.
+    pub fn image(&self, word: &str) -> &Image {
+        let mut found = self.images.iter().filter(|image| image.command.iter().any(|known| known == word));
+        let image = found.next().unwrap_or_else(|| panic!("no image has {word}: {:#?}", self.images));
+        assert!(found.next().is_none(), "several images have {word}");
+        image
+    }
+
+    /// A number that the program printed: `NAME NUMBER` on a line of its own.
+    pub fn printed(&self, name: &str) -> u64 {
+        let line = self.output.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        line.unwrap_or_else(|| panic!("{name} is not in {:?}", self.output)).trim().parse().unwrap()
+    }
+
+    /// Calls and bytes of an operation on a file, by all images.
+    pub fn sum(&self, file: &str, operation: Operation) -> (u64, u64) {
+        let each = self.images.iter().map(|image| image.file(file).of(operation));
+        each.fold((0, 0), |sum, moved| (sum.0 + moved.calls, sum.1 + moved.bytes))
+    }
+}
+
+fn is_tables(path: &Path) -> bool {
+    path.extension().is_some_and(|found| found == "tables")
+}
+
+fn images_of(mut bytes: &[u8]) -> Vec<Image> {
+    let mut images = Vec::new();
+    while !bytes.is_empty() {
+        let table = Table::first(bytes).unwrap_or_else(|damage| panic!("{damage:?} after {} tables", images.len()));
+        images.push(Image::of(&table));
+        bytes = &bytes[table.bytes().len()..];
+    }
+    images
+}
+
+/// Of tables with the same process and beginning the last one counts; what only announces an `exec` is none.
+fn superseded(all: Vec<Image>) -> Vec<Image> {
+    let mut last = BTreeMap::new();
+    for image in all.into_iter().filter(|image| image.node.is_some()) {
+        last.insert((image.begin_ns, image.pid, image.begin_ticks), image);
+    }
+    last.into_values().inspect(Image::check).collect()
+}
+
+/// What was done by one image of a process.
+#[derive(Debug, Default)]
+pub struct Image {
+    pub pid: u32,
+    pub parent: u32,
+    pub state: u32,
+    pub begin_ticks: u64,
+    pub begin_ns: u64,
+    pub folded_calls: u64,
+    pub lost_calls: u64,
+    pub handler_calls: u64,
+    /// Of its table.
+    pub bytes: usize,
+    pub node: Option<String>,
+    pub command: Vec<String>,
+    pub replacement: Option<String>,
+    /// By name; several rows of a name are one.
+    pub files: BTreeMap<String, FileCounts>,
+    /// Of all for which the table had no place.
+    pub others: FileCounts,
+    /// Calls that failed, by operation and errno.
+    pub errors: BTreeMap<(u32, i32), u64>,
+    /// Calls and bytes by second and operation.
+    pub seconds: BTreeMap<u32, [Moved; OPERATIONS]>,
+    /// Threads that live, and those that ended without saying so.
+    pub threads: u32,
+    /// Parts of threads.
+    pub parts: u32,
+    /// Calls that are under way: operation and name of the file.
+    pub in_flight: Vec<(u32, String)>,
+    latencies: [u64; OPERATIONS],
+}
+
+/// What was moved.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct Moved {
+    pub calls: u64,
+    pub bytes: u64,
+}
+
+/// Of one operation on a file, which moves bytes.
+#[derive(Debug, Default, Clone)]
+pub struct Transferred {
+    pub calls: u64,
+    pub failed: u64,
+    pub bytes: u64,
+    pub consecutive: u64,
+    pub forward: u64,
+    pub strided: u64,
+    pub begin: u64,
+    pub end: u64,
+    /// Calls that succeeded and are in no bucket of sizes.
+    pub without_size: u64,
+    /// Calls by exact size, of those that came up early.
+    pub sizes: BTreeMap<u64, u64>,
+}
+
+/// Of a file.
+#[derive(Debug, Default, Clone)]
+pub struct FileCounts {
+    pub kind: u16,
+    /// Calls that move nothing, by operation.
+    pub calls: [u32; FIRST_TRANSFER],
+    /// Those that failed.
+    pub failed: [u32; FIRST_TRANSFER],
+    /// `errno` of the last that failed.
+    pub error: u32,
+    moved: BTreeMap<u32, Transferred>,
+}
+
+impl FileCounts {
+    /// Of an operation that moves bytes.
+    pub fn of(&self, operation: Operation) -> Transferred {
+        self.moved.get(&(operation as u32)).cloned().unwrap_or_default()
+    }
+
+    pub fn reads(&self) -> Transferred {
+        self.of(Operation::Read)
+    }
+
+    pub fn writes(&self) -> Transferred {
+        self.of(Operation::Write)
+    }
+
+    /// Calls of an operation that moves none.
+    pub fn count(&self, operation: Operation) -> u32 {
+        self.calls[operation as usize]
+    }
+
+    fn add(&mut self, file: &File) {
+        self.kind = self.kind.max(file.kind.load(Relaxed));
+        let add = |to: &mut [u32; FIRST_TRANSFER], from: &[AtomicU32; FIRST_TRANSFER]| {
+            to.iter_mut().zip(from).for_each(|(to, from)| *to += from.load(Relaxed));
+        };
+        add(&mut self.calls, &file.calls);
+        add(&mut self.failed, &file.failed);
+        self.error = self.error.max(file.error.load(Relaxed));
+    }
+}
+
+impl Transferred {
+    fn add(&mut self, row: &Transfers) {
+        let of = |number: &AtomicU64| number.load(Relaxed);
+        self.begin = if self.calls == 0 { of(&row.begin) } else { self.begin.min(of(&row.begin)) };
+        self.end = self.end.max(of(&row.end));
+        self.calls += of(&row.calls);
+        self.failed += of(&row.failed);
+        self.bytes += of(&row.bytes);
+        self.consecutive += of(&row.consecutive);
+        self.forward += of(&row.forward);
+        self.strided += of(&row.strided);
+        for (size, calls) in row.common_bytes.iter().zip(&row.common_calls) {
+            if of(calls) > 0 {
+                *self.sizes.entry(of(size)).or_default() += of(calls);
+            }
+        }
+        let by_size: u64 = row.sizes.iter().map(of).sum();
+        self.without_size += (of(&row.calls) - of(&row.failed)).abs_diff(by_size);
+    }
+}
+
+impl Image {
+    fn of(table: &Table) -> Self {
+        let header: Header = table.header();
+        let mut image = Self {
+            pid: header.process,
+            parent: header.parent,
+            state: header.state.load(Relaxed),
+            begin_ticks: header.begin_ticks,
+            begin_ns: header.begin_ns,
+            folded_calls: header.folded_calls.load(Relaxed),
+            lost_calls: header.lost_calls.load(Relaxed),
+            handler_calls: header.handler_calls.load(Relaxed),
+            bytes: table.bytes().len(),
+            ..Self::default()
+        };
+        let (mut names, mut in_flight) = (BTreeMap::new(), Vec::new());
+        for block in table.blocks() {
+            if let Some((text, bytes)) = block.get::<Text>() {
+                image.add_text(text.kind, &bytes[..text.text_bytes as usize]);
+            } else if let Some((file, bytes)) = block.get::<File>() {
+                let name = String::from_utf8_lossy(&bytes[..file.name_bytes.into()]).into_owned();
+                let others = file.kind.load(Relaxed) == FileKind::Others as u16;
+                let counts = if others { &mut image.others } else { image.files.entry(name.clone()).or_default() };
+                counts.add(&file);
+                names.insert(block.place as u32, (name, others));
+            } else if let Some((thread, _)) = block.get::<Thread>() {
+                image.parts += 1;
+                image.threads += u32::from(thread.thread.load(Relaxed) != 0);
+                for (operation, totals) in thread.totals.iter().enumerate() {
+                    image.add_second(thread.second.load(Relaxed), operation, &totals[0], &totals[1]);
+                }
+                let word = thread.in_flight.load(Relaxed);
+                if word != 0 {
+                    in_flight.push(((word >> 32) as u32 - 1, word as u32));
+                }
+            } else if let Some((latencies, _)) = block.get::<Latencies>() {
+                let sum: u64 = latencies.calls.iter().map(|calls| calls.load(Relaxed)).sum();
+                image.latencies[latencies.operation as usize] += sum;
+            } else if let Some((_, rows)) = block.get::<Seconds>() {
+                for row in rows.chunks_exact(size_of::<Second>()).filter_map(copy::<Second>) {
+                    let operation = row.operation.load(Relaxed).into();
+                    image.add_second(row.second.load(Relaxed), operation, &row.calls, &row.bytes);
+                }
+            } else if let Some((errors, _)) = block.get::<Errors>() {
+                for (kind, calls) in errors.kinds.iter().zip(&errors.calls).filter(|(kind, _)| kind.load(Relaxed) != 0)
+                {
+                    let kind = kind.load(Relaxed);
+                    *image.errors.entry(((kind >> 16) - 1, (kind & 0xffff) as i32)).or_default() +=
+                        u64::from(calls.load(Relaxed));
+                }
+            } else if let Some((row, _)) = block.get::<Transfers>() {
+                let (name, others) = &names[&row.file];
+                let file = if *others { &mut image.others } else { image.files.get_mut(name).unwrap() };
+                file.moved.entry(row.operation).or_default().add(&row);
+            }
+        }
+        image.in_flight = in_flight.into_iter().map(|(operation, file)| (operation, names[&file].0.clone())).collect();
+        image
+    }
+
+    fn add_text(&mut self, kind: u32, text: &[u8]) {
+        let text = String::from_utf8_lossy(text).into_owned();
+        match kind {
+            kind if kind == TextKind::Command as u32 => {
+                self.command = text.trim_end_matches('\0').split('\0').map(str::to_owned).collect();
+            }
+            kind if kind == TextKind::Node as u32 => self.node = Some(text),
+            kind if kind == TextKind::Replacement as u32 => self.replacement = Some(text),
+            _ => {}
+        }
+    }
+
+    fn add_second(&mut self, second: u32, operation: usize, calls: &AtomicU64, bytes: &AtomicU64) {
+        let (calls, bytes) = (calls.load(Relaxed), bytes.load(Relaxed));
+        if calls > 0 || bytes > 0 {
+            let moved = &mut self.seconds.entry(second).or_default()[operation];
+            (moved.calls, moved.bytes) = (moved.calls + calls, moved.bytes + bytes);
+        }
+    }
+
+    /// The file whose name is that, or ends with it; one without any call where there is none.
+    pub fn file(&self, name: &str) -> FileCounts {
+        let end = format!("/{name}");
+        let mut found = self.files.iter().filter(|(known, _)| *known == name || known.ends_with(&end));
+        let counts = found.next().map(|(_, counts)| counts.clone()).unwrap_or_default();
+        assert!(found.next().is_none(), "{name} is several of {:?}", self.files.keys());
+        counts
+    }
+
+    /// Calls and bytes of an operation, by seconds.
+    pub fn by_seconds(&self, operation: Operation) -> Moved {
+        let each = self.seconds.values().map(|operations| operations[operation as usize]);
+        each.fold(Moved::default(), |sum, one| Moved { calls: sum.calls + one.calls, bytes: sum.bytes + one.bytes })
+    }
+
+    /// The same by files.
+    pub fn by_files(&self, operation: Operation) -> Moved {
+        let files = self.files.values().chain([&self.others]);
+        if (operation as usize) < FIRST_TRANSFER {
+            return Moved { calls: files.map(|file| u64::from(file.calls[operation as usize])).sum(), bytes: 0 };
+        }
+        files
+            .map(|file| file.of(operation))
+            .fold(Moved::default(), |sum, one| Moved { calls: sum.calls + one.calls, bytes: sum.bytes + one.bytes })
+    }
+
+    /// Calls that failed of an operation with that errno.
+    pub fn errors(&self, operation: Operation, errno: i32) -> u64 {
+        self.errors.get(&(operation as u32, errno)).copied().unwrap_or(0)
+    }
+
+    /// It ended by itself.
+    pub fn ended(&self) -> bool {
+        self.state == State::Ended as u32
+    }
+
+    /// Seconds, files and latencies say the same; of a process that was killed one call may be here and not there.
+    fn check(&self) {
+        let killed = self.state == State::Running as u32;
+        for &operation in Operation::ALL {
+            let (seconds, files) = (self.by_seconds(operation), self.by_files(operation));
+            let latencies = self.latencies[operation as usize];
+            let most = if killed { u64::from(self.parts) } else { self.lost_calls };
+            let latencies = if self.folded_calls > 0 { files.calls } else { latencies };
+            let without_size: u64 =
+                self.files.values().chain([&self.others]).map(|file| file.of(operation).without_size).sum();
+            let by_others = seconds.calls.abs_diff(files.calls).max(latencies.abs_diff(files.calls));
+            let unlike = without_size.max(by_others);
+            assert!(unlike <= most, "{}: {seconds:?} {files:?} {latencies} {self:#?}", operation.word());
+            assert!(killed || self.lost_calls > 0 || seconds.bytes == files.bytes, "{seconds:?} {files:?}");
+        }
+    }
+}
