@@ -142,7 +142,8 @@ pub fn run(command: &[OsString], tables: &Path, via: Via) -> Result<Ended, Failu
 /// Waits for what the tracer reports, and passes signals on to the command.
 fn watch(command: &[OsString], tracer: Pid, mut from_tracer: File, signals: &SigSet) -> Result<Ended, Failure> {
     let mut number = [0; 4];
-    let running = from_tracer.read_exact(&mut number).is_ok().then(|| Pid::from_raw(i32::from_le_bytes(number)));
+    let number = from_tracer.read_exact(&mut number).map_or(0, |()| i32::from_le_bytes(number));
+    let running = (number > 0).then(|| Pid::from_raw(number));
     let mut status = None;
     while !readable(&from_tracer) {
         let (signal, by_process) = command::next_signal(signals, None);
@@ -158,7 +159,9 @@ fn watch(command: &[OsString], tracer: Pid, mut from_tracer: File, signals: &Sig
         // The command is ours now, and ends by itself or was killed with the tracer.
         let status = match (status, running) {
             (Some(status), _) => status,
-            (None, Some(running)) => command::wait_for(running, signals),
+            (None, Some(running)) if kill(running, None).is_ok() => command::wait_for(running, signals),
+            // The tracer still saw it end.
+            (None, Some(_)) => -libc::SIGKILL,
             (None, None) => return Err(NotBegun { step: Step::Start, errno: libc::ECHILD }.failure(command)),
         };
         return Ok(Ended { status, left: command::wait_for_others(signals) });
@@ -235,10 +238,10 @@ fn trace(command: &[OsString], tables: &Path, via: Via, before: &SigSet, mut to_
             report.lost_tables = tracer.lost_tables;
             stays = (filtered && !report.left.is_empty()).then_some(tracer);
         }
-        Err(why) => report.not_begun = Some(why),
-    }
-    if report.not_begun.is_some() {
-        let _ = to_parent.write_all(&0_i32.to_le_bytes());
+        Err(why) => {
+            let _ = to_parent.write_all(&0_i32.to_le_bytes());
+            report.not_begun = Some(why);
+        }
     }
     let _ = to_parent.write_all(&serde_json::to_vec(&report).unwrap_or_default());
     drop(to_parent);

@@ -85,8 +85,8 @@ pub enum Outcome {
     Moved {
         /// That were moved.
         bytes: u64,
-        /// Where they begin.
-        offset: u64,
+        /// Where they begin, if that is known.
+        offset: Option<u64>,
         /// Of the file system; offsets that are no multiple of it are misaligned.
         block_bytes: u32,
     },
@@ -135,6 +135,7 @@ struct ThreadRow {
     /// 0 where it ended and nobody took its place.
     number: u32,
     in_flight: Option<(Operation, usize, u64)>,
+    kernel: [u64; 4],
     latencies: [Option<Box<[u64; LATENCIES]>>; OPERATIONS],
 }
 
@@ -176,8 +177,7 @@ pub struct Table {
     lost_calls: u64,
     /// What the tracer took outside of the calls that it measures.
     pub own_ticks: u64,
-    /// What the kernel counted of all threads.
-    pub kernel: [u64; 4],
+    kernel_of_ended: [u64; 4],
     /// Something was added since it was written last.
     pub changed: bool,
 }
@@ -209,7 +209,7 @@ impl Table {
             folded_calls: 0,
             lost_calls: 0,
             own_ticks: 0,
-            kernel: [0; 4],
+            kernel_of_ended: [0; 4],
             changed: true,
         }
     }
@@ -284,14 +284,35 @@ impl Table {
         if !self.take(block_bytes::<Thread>(0), 0) {
             return None;
         }
-        self.threads.push(ThreadRow { number, in_flight: None, latencies: [const { None }; OPERATIONS] });
+        self.threads.push(ThreadRow {
+            number,
+            in_flight: None,
+            kernel: [0; 4],
+            latencies: [const { None }; OPERATIONS],
+        });
         Some(self.threads.len() - 1)
     }
 
-    /// A thread has ended.
+    /// A thread has ended. Its place is free for another, but not that of the first thread.
     pub fn thread_ended(&mut self, thread: usize) {
-        self.threads[thread].number = 0;
-        self.threads[thread].in_flight = None;
+        let row = &mut self.threads[thread];
+        row.in_flight = None;
+        if row.number != self.identity.process {
+            row.number = 0;
+        }
+    }
+
+    /// What the kernel counted of a thread that ends, or whose program is replaced.
+    pub fn count_by_kernel(&mut self, thread: u32, counters: [u64; 4]) {
+        self.changed = true;
+        if thread == self.identity.process {
+            let place = self.threads.iter().position(|row| row.number == thread).or_else(|| self.thread(thread));
+            if let Some(place) = place {
+                self.threads[place].kernel = counters;
+            }
+        } else {
+            self.kernel_of_ended.iter_mut().zip(counters).for_each(|(sum, counter)| *sum += counter);
+        }
     }
 
     /// A call begins.
@@ -435,6 +456,7 @@ impl Table {
         for (index, thread) in self.threads.iter().enumerate() {
             let mut block: Thread = empty();
             block.thread = AtomicU32::new(thread.number);
+            block.kernel = thread.kernel.map(AtomicU64::new);
             if let Some((operation, file, since)) = thread.in_flight {
                 block.in_flight = AtomicU64::new((operation as u64 + 1) << 32 | u64::from(files[file]));
                 block.in_flight_since_ticks = AtomicU64::new(since);
@@ -521,7 +543,7 @@ impl Table {
         header.folded_calls = AtomicU64::new(self.folded_calls);
         header.lost_calls = AtomicU64::new(self.lost_calls);
         header.own_ticks = AtomicU64::new(self.own_ticks);
-        header.kernel_of_ended = self.kernel.map(AtomicU64::new);
+        header.kernel_of_ended = self.kernel_of_ended.map(AtomicU64::new);
         header
     }
 }
@@ -583,7 +605,9 @@ impl TransferRow {
         self.bytes += bytes;
         self.sizes[buckets::of_size(bytes)] += 1;
         self.add_common(bytes);
-        self.place_in_order(offset, bytes, block_bytes);
+        if let Some(offset) = offset {
+            self.place_in_order(offset, bytes, block_bytes);
+        }
         bytes
     }
 
@@ -703,7 +727,7 @@ mod tests {
     }
 
     fn moved(table: &mut Table, operation: Operation, file: usize, offset: u64, bytes: u64) {
-        let outcome = Outcome::Moved { bytes, offset, block_bytes: 4096 };
+        let outcome = Outcome::Moved { bytes, offset: Some(offset), block_bytes: 4096 };
         table.ends(&Ended { thread: 0, operation, file, began: 2000, ended: BEGIN.at(2100), outcome });
     }
 
@@ -769,7 +793,7 @@ mod tests {
     fn a_long_call_is_spread_over_its_seconds() {
         let mut table = Table::new(Identity::default(), BEGIN);
         let thread = table.thread(1).unwrap();
-        let outcome = Outcome::Moved { bytes: 400, offset: 0, block_bytes: 0 };
+        let outcome = Outcome::Moved { bytes: 400, offset: Some(0), block_bytes: 0 };
         let ended = BEGIN.at(BEGIN.ticks + 4 * NS_PER_SECOND);
         table.ends(&Ended { thread, operation: Operation::Read, file: 0, began: BEGIN.ticks, ended, outcome });
         let totals: Vec<_> = table.seconds.values().copied().collect();

@@ -51,11 +51,6 @@ pub struct Description {
 }
 
 impl Description {
-    /// Of the file system; 0 where that is not known.
-    pub fn block_bytes(&self) -> u32 {
-        self.about.map_or(0, |about| about.block_bytes)
-    }
-
     /// Moves on by so many bytes. Where it was.
     pub fn advance(&self, bytes: u64) -> u64 {
         self.position.replace(self.position.get().wrapping_add(bytes))
@@ -305,9 +300,9 @@ pub fn identity_of(process: i32, node: &[u8]) -> Identity {
     identity
 }
 
-/// What the kernel counted of a process's reads and writes.
-pub fn kernel_counters(process: i32) -> Option<[u64; 4]> {
-    let text = fs::read_to_string(format!("/proc/{process}/io")).ok()?;
+/// What the kernel counted of a thread's reads and writes.
+pub fn kernel_counters(process: i32, thread: i32) -> Option<[u64; 4]> {
+    let text = fs::read_to_string(format!("/proc/{process}/task/{thread}/io")).ok()?;
     let mut counters = [0; 4];
     for (counter, line) in counters.iter_mut().zip(text.lines()) {
         *counter = line.split_whitespace().nth(1)?.parse().ok()?;

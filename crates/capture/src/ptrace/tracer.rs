@@ -74,6 +74,8 @@ pub struct Tracer {
     command: i32,
     /// The command has been executed: before, the calls are this program's own.
     begun: bool,
+    /// What the kernel counted of the command's process before it executed the command.
+    before: [u64; 4],
     /// How the command ended: its exit code, or minus the signal.
     pub status: Option<i32>,
     tracees: HashMap<i32, Tracee>,
@@ -113,6 +115,7 @@ impl Tracer {
             calls: Calls::all(),
             command,
             begun: false,
+            before: [0; 4],
             status: None,
             tracees: HashMap::from([(command, tracee)]),
             processes: HashMap::from([(command, process)]),
@@ -379,7 +382,7 @@ impl Tracer {
                 if let Some(description) = description {
                     let file = table.file(&description.name);
                     table.opened(file, description.about, 0, ended.ticks);
-                    let outcome = copied(thread, &description, to.1, result as u64);
+                    let outcome = copied(thread, Some(&description), to.1, result as u64);
                     let operation = ioassay_record::operation::Operation::CopyTo;
                     table.ends(&Ended { operation, file, began: ended.ticks, outcome, ..call });
                 }
@@ -451,9 +454,7 @@ impl Tracer {
         let executable = fs::read_link(format!("/proc/{number}/exe")).unwrap_or_default();
         if self.processes.get(&number).is_some_and(|process| process.table.is_some() || process.executed) {
             let path = executable.as_os_str().as_encoded_bytes();
-            if let Some(counters) = tracee::kernel_counters(number) {
-                self.set_kernel_counters(number, counters);
-            }
+            self.count_by_kernel(number, number);
             self.finish(number, State::Replaced, Some(path));
         }
         let mut descriptors = tracee.descriptors.borrow().clone();
@@ -471,21 +472,27 @@ impl Tracer {
             self.unprivileged.push((number, program));
         }
         self.processes.insert(number, process);
-        self.begun = true;
+        if !self.begun {
+            self.begun = true;
+            self.before = tracee::kernel_counters(number, number).unwrap_or_default();
+        }
     }
 
     /// A thread is about to end.
     fn exits(&mut self, thread: i32) {
-        let Some(process) = self.tracees.get(&thread).map(|tracee| tracee.process) else { return };
-        if let Some(counters) = tracee::kernel_counters(process) {
-            self.set_kernel_counters(process, counters);
+        if let Some(process) = self.tracees.get(&thread).map(|tracee| tracee.process) {
+            self.count_by_kernel(process, thread);
         }
     }
 
-    fn set_kernel_counters(&mut self, process: i32, counters: [u64; 4]) {
-        if let Some(table) = self.processes.get_mut(&process).and_then(|process| process.table.as_mut()) {
-            table.kernel = counters;
-            table.changed = true;
+    fn count_by_kernel(&mut self, process: i32, thread: i32) {
+        if let Some(table) = self.processes.get_mut(&process).and_then(|process| process.table.as_mut())
+            && let Some(mut counters) = tracee::kernel_counters(process, thread)
+        {
+            if thread == self.command {
+                counters.iter_mut().zip(self.before).for_each(|(counter, before)| *counter -= before.min(*counter));
+            }
+            table.count_by_kernel(thread as u32, counters);
         }
     }
 
@@ -557,27 +564,22 @@ impl Tracer {
     }
 }
 
-/// Finds out which file a call is on. False where there is none, so that it is not counted.
+/// Finds out which file a call is on. False where the call is not to be counted: closing what is not open.
 fn find_file(thread: i32, tracee: &mut Tracee, pending: &mut Pending) -> bool {
     let argument = |place: usize| pending.arguments[place];
     let descriptor = |place: usize| argument(place) as i32;
+    let at = match pending.call {
+        Call::AtPosition(_) | Call::AtOffset(_) | Call::OnDescriptor(_) | Call::Seek => Some(0),
+        Call::Control if pending.operation.is_some() => Some(0),
+        Call::Map => Some(4),
+        Call::Copy(from, _) => Some(from.0),
+        _ => None,
+    };
+    if let Some(at) = at {
+        pending.description = tracee.descriptors.borrow_mut().get(thread, descriptor(at));
+        return true;
+    }
     match pending.call {
-        Call::AtPosition(_) | Call::AtOffset(_) | Call::OnDescriptor(_) | Call::Seek => {
-            pending.description = tracee.descriptors.borrow_mut().get(thread, descriptor(0));
-            pending.description.is_some()
-        }
-        Call::Map => {
-            pending.description = tracee.descriptors.borrow_mut().get(thread, descriptor(4));
-            pending.description.is_some()
-        }
-        Call::Copy(from, _) => {
-            pending.description = tracee.descriptors.borrow_mut().get(thread, descriptor(from.0));
-            pending.description.is_some()
-        }
-        Call::Control if pending.operation.is_some() => {
-            pending.description = tracee.descriptors.borrow_mut().get(thread, descriptor(0));
-            pending.description.is_some()
-        }
         Call::Close => {
             let mut descriptors = tracee.descriptors.borrow_mut();
             pending.description = descriptors.get(thread, descriptor(0));
@@ -612,12 +614,7 @@ fn find_file(thread: i32, tracee: &mut Tracee, pending: &mut Pending) -> bool {
             }
             true
         }
-        Call::OnNone(_)
-        | Call::OpenNameless
-        | Call::Duplicate
-        | Call::DuplicateTo
-        | Call::Control
-        | Call::ChangeDirectory => true,
+        _ => true,
     }
 }
 
@@ -662,16 +659,15 @@ fn follow(thread: i32, tracee: &mut Tracee, pending: &Pending, result: i64) -> (
     }
     let bytes = result as u64;
     let mut descriptors = tracee.descriptors.borrow_mut();
+    let description = pending.description.as_deref();
+    let at = |offset| Outcome::Moved { bytes, offset: Some(offset), block_bytes: block_bytes(description) };
     let outcome = match (pending.call, &pending.description) {
-        (Call::AtPosition(_), Some(description)) => copied(thread, description, None, bytes),
-        (Call::AtOffset(_), Some(description)) if argument(3) == u64::MAX => copied(thread, description, None, bytes),
-        (Call::AtOffset(_), Some(description)) => {
-            Outcome::Moved { bytes, offset: argument(3), block_bytes: description.block_bytes() }
+        (Call::AtOffset(_), _) if argument(3) != u64::MAX => at(argument(3)),
+        (Call::AtPosition(_) | Call::AtOffset(_), _) => copied(thread, description, None, bytes),
+        (Call::Map, _) => {
+            Outcome::Moved { bytes: argument(1), offset: Some(argument(5)), block_bytes: block_bytes(description) }
         }
-        (Call::Map, Some(description)) => {
-            Outcome::Moved { bytes: argument(1), offset: argument(5), block_bytes: description.block_bytes() }
-        }
-        (Call::Copy(from, _), Some(description)) => copied(thread, description, from.1.map(argument), bytes),
+        (Call::Copy(from, _), _) => copied(thread, description, from.1.map(argument), bytes),
         (Call::Seek, Some(description)) => {
             description.position.set(bytes);
             Outcome::Done
@@ -714,12 +710,17 @@ fn follow(thread: i32, tracee: &mut Tracee, pending: &Pending, result: i64) -> (
 }
 
 /// Bytes were moved from where a description is, which moves on, or up to the offset that the call has left in memory.
-fn copied(thread: i32, description: &Description, offset: Option<u64>, bytes: u64) -> Outcome {
+fn copied(thread: i32, description: Option<&Description>, offset: Option<u64>, bytes: u64) -> Outcome {
     let offset = match offset.filter(|address| *address != 0) {
-        Some(address) => tracee::number_at(thread, address).unwrap_or(bytes).wrapping_sub(bytes),
-        None => description.advance(bytes),
+        Some(address) => tracee::number_at(thread, address).map(|end| end.wrapping_sub(bytes)),
+        None => description.map(|description| description.advance(bytes)),
     };
-    Outcome::Moved { bytes, offset, block_bytes: description.block_bytes() }
+    Outcome::Moved { bytes, offset, block_bytes: block_bytes(description) }
+}
+
+/// Of the file system; 0 where that is not known.
+fn block_bytes(description: Option<&Description>) -> u32 {
+    description.and_then(|description| description.about).map_or(0, |about| about.block_bytes)
 }
 
 fn duplicate(thread: i32, descriptors: &mut Descriptors, from: i32, to: i32) {
