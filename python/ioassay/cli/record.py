@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -26,13 +26,21 @@ def record(
     trace: Annotated[
         bool, typer.Option("--trace", help="Record every call (`ioassay-engine calls RECORD` prints them).")
     ] = False,
+    via: Annotated[
+        Literal["preload", "ptrace", "ptrace-unfiltered"],
+        typer.Option(help="How to see I/O calls: ptrace also sees static, Go and setuid programs."),
+    ] = "preload",
 ) -> int:
     """Run a command and record the I/O of all its processes.
 
     Ends with the command's own exit code, 128 and the number of the signal that ended it, or 3 if it cannot be
     started. `ioassay profile` shows what was recorded. Below mpirun or srun, start `ioassay-engine record` itself.
+
+    `--via ptrace` costs some microseconds for each call, and the command is killed if its tracer is. With
+    `ptrace-unfiltered` it goes on then, but every system call costs that much.
     """
     from ioassay import engine  # noqa: PLC0415
 
     asked = [*(["--out", str(out)] if out else []), *(["--tables", str(tables)] if tables else [])]
-    return engine.become("record", *asked, *(["--trace"] if trace else []), "--", *command)
+    asked += ["--trace"] if trace else []
+    return engine.become("record", "--via", via, *asked, "--", *command)
