@@ -2,6 +2,9 @@
 
 use core::arch::asm;
 use core::ffi::CStr;
+use core::sync::atomic::{AtomicBool, Ordering::Acquire, Ordering::Relaxed};
+
+use crate::process::system_calls_allowed;
 
 /// A system call with up to six arguments. Its result, or minus the error.
 ///
@@ -31,6 +34,26 @@ pub unsafe fn call(number: libc::c_long, arguments: [usize; 6]) -> isize {
         );
     }
     result
+}
+
+/// How long [`take`] waits between two looks, and how often it looks: 20 ms in all.
+static PAUSE: libc::timespec = libc::timespec { tv_sec: 0, tv_nsec: 20_000 };
+const LOOKS: u32 = 1000;
+
+/// Sets a flag that one thread has at a time, for what is rare and soon done: waits for the thread that has it, but not
+/// forever, since that one may be gone. Whether it is the caller's now.
+pub fn take(flag: &AtomicBool) -> bool {
+    for _ in 0..LOOKS {
+        if !flag.load(Relaxed) && !flag.swap(true, Acquire) {
+            return true;
+        }
+        if !system_calls_allowed() {
+            return false;
+        }
+        // SAFETY: the kernel reads the time and writes nothing.
+        unsafe { call(libc::SYS_nanosleep, [&raw const PAUSE as usize, 0, 0, 0, 0, 0]) };
+    }
+    false
 }
 
 /// A path: of a file that is opened, or removed.
