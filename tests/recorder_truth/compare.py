@@ -6,13 +6,18 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from ioassay.protocol.record_layout import OPERATIONS
+
 from .processes import Caller, Count, Image
 from .tables import Escaped, Recorded
 
-COMPARED = (
-    "open close seek sync stat create remove rename truncate attribute lock advise read write".split()
-    + ["copy from", "copy to", "map"]
-)
+COMPARED = frozenset(OPERATIONS[: OPERATIONS.index("stream seek")]) - {"list"} | {
+    "read",
+    "write",
+    "copy from",
+    "copy to",
+    "map",
+}
 """Classes of which each call is a system call. Lists and streams are not: most of their calls reach no kernel."""
 
 
@@ -55,6 +60,11 @@ class Comparison:
     problems: list[str] = field(default_factory=list)
     """All else that is wrong, as sentences."""
 
+    def complaints(self) -> list[str]:
+        """All that is wrong, the first difference first."""
+        missed = [f"{count} calls passed the recorder: {text}" for text, count in self.missed.most_common()]
+        return [*map(str, self.differences), *missed, *self.problems]
+
     @property
     def called(self) -> int:
         """System calls of files that processes made, other than those of the recorder."""
@@ -84,7 +94,9 @@ def compare(images: Sequence[Image], tables: Sequence[Recorded], escaped: Sequen
             result.problems.append(f"{recorded.not_counted} calls of process {image.process} were not counted")
     result.problems += _coverage(images, tables_of)
     named = set(result.escaped)
-    result.problems += [f"{one.path} (process {one.process}) did not escape" for one in escaped if one.path not in named]
+    result.problems += [
+        f"{one.path} (process {one.process}) did not escape" for one in escaped if one.path not in named
+    ]
     return result
 
 

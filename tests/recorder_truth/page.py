@@ -29,8 +29,8 @@ strace prints the functions that led to each system call, so it is known who mad
 
 - **calls checked**: the program made it through the recorder. File, class of call, bytes and
   failure must be in the record: of `open`, `close`, `lseek`, the families of `fsync`, `stat`,
-  `mkdir` and `link`, `unlink`, `rename`, `truncate`, `chmod` and `chown`, of locks, advice,
-  `read`, `write`, copies in the kernel and `mmap`.
+  `mkdir` and `link`, `unlink`, `rename`, `truncate`, `chmod` and `chown`, of locks, advice, `read`,
+  `write`, copies in the kernel and `mmap`.
 - **in the C library**: the library made it for itself, in per cent of all system calls on files.
   Streams fill and write their buffers, the dynamic linker loads libraries, `setlocale` and
   `getpwnam` read their files. A preloaded library cannot see these. A profile compares the bytes

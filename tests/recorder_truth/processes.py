@@ -12,6 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum
+from itertools import takewhile
 
 from . import trace
 from .system_calls import (
@@ -93,9 +94,9 @@ class Image:
     counts: Counts = field(default_factory=lambda: defaultdict(Count))
     """What the program called through the recorder."""
     several: Counter[str] = field(default_factory=Counter)
-    """System calls by operation, of functions that are one call for several."""
+    """System calls of functions that are one call for several, by operation."""
     closed_unused: Counter[str] = field(default_factory=Counter)
-    """Descriptors by file that were closed and that no system call was made on: a stream's functions may have been called."""
+    """Descriptors that were closed and on which no system call was made, by file. Streams may have been used on it."""
     callers: Counter[Caller] = field(default_factory=Counter)
     """System calls that are counted at all, by who made them."""
     missed: Counter[str] = field(default_factory=Counter)
@@ -130,29 +131,22 @@ def images(events: Iterable[SystemCall | Ended]) -> list[Image]:
 
 def who_called(stack: tuple[Frame, ...]) -> tuple[Caller, str, str]:
     """Who made a system call, through which function of the C library, and what called that."""
-    frames = iter(stack)
-    first = next(frames, None)
-    if first is None:
-        return Caller.MISSED, "?", "?"
-    if first.library == RECORDER:
+    inner = next(iter(stack), Frame("?", "?"))
+    if inner.library == RECORDER:
         return Caller.RECORDER, "", ""
-    if first.library.startswith(_LOADERS):
-        return Caller.C_LIBRARY, first.function, ""
-    if not first.library.startswith(_C_LIBRARIES):
-        return Caller.MISSED, "a system call of its own", f"{first.library}({first.function})"
-    entry = first.function
-    for frame in frames:
-        if frame.library.startswith(_C_LIBRARIES):
-            entry = frame.function
-        elif frame.library == RECORDER:
-            # What the compiler put into a function of its own is not what the program called.
-            return Caller.PROGRAM, entry if "::" in frame.function else frame.function, ""
-        elif entry == "__libc_start_main" or frame.library.startswith(_LOADERS) or plain_name(entry) in OWN_FILES:
-            return Caller.C_LIBRARY, entry, ""
-        else:
-            return Caller.MISSED, entry, f"{frame.library}({frame.function})"
-    # A thread, or the end of the process: nobody called the C library.
-    return Caller.C_LIBRARY, entry, ""
+    if inner.library.startswith(_LOADERS):
+        return Caller.C_LIBRARY, inner.function, ""
+    of_libc = list(takewhile(lambda frame: frame.library.startswith(_C_LIBRARIES), stack))
+    entry = of_libc[-1].function if of_libc else "a system call of its own"
+    # A thread begins in the C library, and the process ends there: nobody called it.
+    outer = stack[len(of_libc)] if len(of_libc) < len(stack) else Frame("", "") if stack else inner
+    if outer.library == RECORDER:
+        # What the compiler put into a function of its own is not what the program called.
+        return Caller.PROGRAM, entry if "::" in outer.function else outer.function, ""
+    is_own = not outer.library or entry == "__libc_start_main" or plain_name(entry) in OWN_FILES
+    if is_own or outer.library.startswith(_LOADERS):
+        return Caller.C_LIBRARY, entry, ""
+    return Caller.MISSED, entry, f"{outer.library}({outer.function})"
 
 
 class _Following:
@@ -181,6 +175,9 @@ class _Following:
                 process.directory = os.path.join(process.directory, trace.path(event.arguments[0]) or "")
             case "getcwd" if not event.error:
                 process.directory = trace.path(event.arguments[0]) or process.directory
+                _, function, _ = who_called(event.stack)
+                if (several := SEVERAL.get(plain_name(function))) is not None:
+                    process.image.several[several] += 1
             case "fchdir" if not event.error:
                 process.directory = trace.descriptor(event.arguments[0])[1]
             case _:
@@ -318,28 +315,27 @@ def _moved(call: SystemCall) -> int:
 
 def _name(process: _Process, call: SystemCall, of: Of, learns: bool) -> str | None:
     """The file that a system call is about."""
-    descriptor, place = of.descriptor, of.path
-    if place is None:
-        if descriptor is not None:
-            if call.name == "close":  # the recorder asks the kernel of no descriptor that is closed
-                number, _ = trace.descriptor(call.arguments[descriptor])
-                return process.names.get(number if number is not None else -1)
-            return _of_descriptor(process, call.arguments[descriptor], learns)
+    if of.path is not None and not ("O_TMPFILE" in "".join(call.arguments) and call.opened):
+        return _name_of_path(process, call, of.descriptor, trace.path(call.arguments[of.path]), learns)
+    if of.opens or of.descriptor is None:
         return _name_of_open(call.opened) if call.opened else OTHERS
-    if "O_TMPFILE" in "".join(call.arguments) and call.opened:
-        return _name_of_open(call.opened)
-    path = trace.path(call.arguments[place])
-    base = process.directory
-    if descriptor is not None:
-        number, _ = trace.descriptor(call.arguments[descriptor])
-        if path is None or not path.startswith("/") and number is not None:
-            beneath = _of_descriptor(process, call.arguments[descriptor], learns) if number is not None else OTHERS
-            if path is None or beneath is None:
-                return beneath
-            base = beneath
-    elif path is None:
-        return OTHERS
-    return normal(os.path.join(base, path) if path else base)
+    if call.name == "close":  # the recorder asks the kernel of no descriptor that is closed
+        number, _ = trace.descriptor(call.arguments[of.descriptor])
+        return process.names.get(number if number is not None else -1)
+    return _of_descriptor(process, call.arguments[of.descriptor], learns)
+
+
+def _name_of_path(
+    process: _Process, call: SystemCall, descriptor: int | None, path: str | None, learns: bool
+) -> str | None:
+    base: str | None = process.directory
+    if descriptor is not None and (path is None or not path.startswith("/")):
+        base = _of_descriptor(process, call.arguments[descriptor], learns)
+        if path is None and trace.descriptor(call.arguments[descriptor])[0] is None:
+            base = None
+    if path is None:
+        return base if descriptor is not None and base is not None else OTHERS
+    return None if base is None else normal(os.path.join(base, path) if path else base)
 
 
 def normal(name: str) -> str:

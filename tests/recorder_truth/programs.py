@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 _SOURCES = Path(__file__).parent / "sources"
@@ -28,14 +29,25 @@ class Program:
     """Programs that cannot be recorded by a preloaded library, and must be named."""
     variables: dict[str, str] = field(default_factory=dict)
 
+    @property
+    def directory(self) -> str:
+        """A name for its files."""
+        return "".join(letter if letter.isalnum() else "-" for letter in self.name)
+
     def missing(self) -> list[str]:
         """What it needs and is not installed."""
-        return [name for name in ("strace", *self.needs) if shutil.which(name) is None]
+        lacking = [name for name in ("strace", *self.needs) if shutil.which(name) is None]
+        return lacking or ([] if _can_trace() else ["a strace that may trace, and knows --stack-trace"])
 
     def environment(self) -> dict[str, str]:
         """Of the command: nothing of the user's settings."""
         kept = {name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR", "IOASSAY_ENGINE") if name in os.environ}
         return {**kept, "LC_ALL": "C.UTF-8", **self.variables}
+
+
+@cache
+def _can_trace() -> bool:
+    return subprocess.run(["strace", "-k", "-o", "/dev/null", "true"], capture_output=True, check=False).returncode == 0
 
 
 def _nothing(directory: Path) -> None:
@@ -69,14 +81,6 @@ def _lines(directory: Path) -> None:
     (directory / "lines").write_text("".join(lines))
 
 
-def _copy(*names: str) -> Callable[[Path], None]:
-    def copy(directory: Path) -> None:
-        for name in names:
-            shutil.copy(_SOURCES / name, directory)
-
-    return copy
-
-
 def _c_project(directory: Path) -> None:
     """A make file, and C files that include each other."""
     (directory / "common.h").write_text("#include <stdio.h>\nint f0(int); int f1(int); int f2(int); int f3(int);\n")
@@ -92,25 +96,16 @@ def _c_project(directory: Path) -> None:
     )
 
 
-def _static(directory: Path) -> None:
-    _copy("calls.c")(directory)
-    subprocess.run(["gcc", "-w", "-static", "-o", "calls", "calls.c"], cwd=directory, check=True)
+def _compiled(name: str, *options: str, compiler: str = "gcc") -> Callable[[Path], None]:
+    def compile_it(directory: Path) -> None:
+        subprocess.run([compiler, "-w", *options, "-o", name, _SOURCES / f"{name}.c"], cwd=directory, check=True)
 
-
-def _dynamic(directory: Path) -> None:
-    _copy("calls.c")(directory)
-    subprocess.run(["gcc", "-w", "-O2", "-D_FORTIFY_SOURCE=2", "-o", "calls", "calls.c"], cwd=directory, check=True)
+    return compile_it
 
 
 def _go(directory: Path) -> None:
-    _copy("calls.go")(directory)
     environment = {**os.environ, "CGO_ENABLED": "0", "GOFLAGS": "-mod=mod", "GOTOOLCHAIN": "local"}
-    subprocess.run(["go", "build", "-o", "calls", "calls.go"], cwd=directory, env=environment, check=True)
-
-
-def _mpi(directory: Path) -> None:
-    _copy("mpi_io.c")(directory)
-    subprocess.run(["mpicc", "-o", "mpi_io", "mpi_io.c"], cwd=directory, check=True)
+    subprocess.run(["go", "build", "-o", "calls", _SOURCES / "calls.go"], cwd=directory, env=environment, check=True)
 
 
 def _python(name: str, *arguments: str, prepare: Callable[[Path], None] = _files) -> Program:
@@ -157,9 +152,19 @@ utime 1, 2, "moved"; symlink "moved", "link"; readlink "link"; unlink "link", "m
 truncate "lines", 1000; flock(STDOUT, 8); my @found = glob "*"; -e "nothing"; print `cat lines | wc -l`;
 """
 
+_TEXT = """
+sed -i s/some/more/ lines
+awk '{ print $1 > "out-" ($1 % 3) } END { close("out-1"); while ((getline x < "out-1") > 0) n++ }' lines
+split -n 3 lines part-; cat part-a? > joined; cmp joined lines; shred -n 1 -u part-aa; tail -n 3 lines
+tac joined > reversed; head -c 5000 lines | od -c | uniq -c > octal
+ln -sf lines link; cp --preserve=all link copy; install -m 600 lines d; mv d e
+touch -r lines new; stat new; du -s .; ls -la; df . > /dev/null; mktemp -p .; chmod -R a+r .; md5sum lines; diff lines e
+"""
+
 _DD = """
 dd if=/dev/zero of=direct bs=64k count=16 oflag=direct conv=fsync status=none
-dd if=direct of=copy bs=10000 iflag=direct,fullblock conv=fdatasync status=none || dd if=direct of=copy bs=10000 status=none
+dd if=direct of=copy bs=10000 iflag=direct,fullblock conv=fdatasync status=none ||
+    dd if=direct of=copy bs=10000 status=none
 dd if=copy of=sparse bs=4k seek=10 skip=2 conv=sparse,notrunc status=none; sync copy; truncate -s 100 copy
 """
 
@@ -197,11 +202,15 @@ def _fio(directory: Path) -> None:
 _MPIRUN = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_btl": "self,vader"}
 
 PROGRAMS: tuple[Program, ...] = (
-    Program("calls of C", ["./calls"], _dynamic, ("gcc",)),
+    Program("calls of C", ["./calls"], _compiled("calls", "-O2", "-D_FORTIFY_SOURCE=2"), ("gcc",)),
+    Program("threads of C", ["./threads"], _compiled("threads", "-pthread"), ("gcc",)),
     Program("cp", ["cp", "-a", "source", "copied"], _tree),
     Program("cp --reflink=never", ["cp", "-r", "--reflink=never", "--sparse=never", "source", "copied"], _tree),
-    _shell("tar", "tar cf a.tar source; mkdir out; tar xf a.tar -C out; tar czf a.tgz source; tar tf a.tgz", _tree, "tar"),
+    _shell(
+        "tar", "tar cf a.tar source; mkdir out; tar xf a.tar -C out; tar czf a.tgz source; tar tf a.tgz", _tree, "tar"
+    ),
     Program("make -j4, gcc", ["make", "-s", "-j4"], _c_project, ("make", "gcc")),
+    _python("python_calls", prepare=_tree),
     _python("python_threads"),
     _python("python_workers", "fork"),
     _python("python_workers", "spawn"),
@@ -219,11 +228,16 @@ PROGRAMS: tuple[Program, ...] = (
     _shell("find, xargs, grep", "find source -type f -print0 | xargs -0 -n 4 grep -c x || :", _tree, "find", "xargs"),
     Program("sort", ["sort", "-S", "256k", "-T", ".", "-o", "sorted", "lines"], _lines),
     _shell("dd", _DD, _nothing),
+    _shell("sed, awk, split, shred", _TEXT, _lines, "awk"),
     Program("perl", ["perl", "-e", _PERL], _lines, ("perl",)),
     Program("fio", ["fio", "--output=out", "job.fio"], _fio, ("fio",)),
     Program(
-        "MPI-IO", ["mpirun", "--oversubscribe", "-n", "2", "./mpi_io"], _mpi, ("mpirun", "mpicc"), variables=_MPIRUN
+        "MPI-IO",
+        ["mpirun", "--oversubscribe", "-n", "2", "./mpi_io"],
+        _compiled("mpi_io", compiler="mpicc"),
+        ("mpirun", "mpicc"),
+        variables=_MPIRUN,
     ),
-    Program("static", ["./calls"], _static, ("gcc",), escapes=("./calls",)),
+    Program("static", ["./calls"], _compiled("calls", "-static"), ("gcc",), escapes=("./calls",)),
     Program("Go", ["./calls"], _go, ("go",), escapes=("./calls",)),
 )

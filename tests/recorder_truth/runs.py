@@ -35,7 +35,7 @@ def run(program: Program, directory: Path) -> Outcome:
         new.mkdir(parents=True)
     program.prepare(work)
     calls = ",".join(sorted(f"?{name}" for name in {*SYSTEM_CALLS, *PROCESS_CALLS}))
-    strace = f"strace -ff -f -k -y -ttt -T -s 0 -e signal=none -e trace={calls} -o {traced}/trace"
+    strace = f"strace -ff -f -k -y -ttt -T -s 0 -e trace={calls} -o {traced}/trace"
     # A process that restricts its own system calls, as strace then does, is not followed to what escapes.
     faster = [] if program.escapes else ["--seccomp-bpf"]
     done = subprocess.run(

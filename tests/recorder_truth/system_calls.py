@@ -6,6 +6,7 @@ several stand in `FUNCTIONS`.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 
@@ -21,6 +22,10 @@ class Of:
     """The place of a path."""
     opens: bool = False
     """It returns a descriptor."""
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
 
 
 def _each(operation: str, names: str, descriptor: int | None = None, path: int | None = None) -> dict[str, Of]:
@@ -73,30 +78,35 @@ LOCKS = frozenset({"F_GETLK", "F_SETLK", "F_SETLKW", "F_OFD_GETLK", "F_OFD_SETLK
 DUPLICATIONS = frozenset({"F_DUPFD", "F_DUPFD_CLOEXEC"})
 """Commands of `fcntl`."""
 
-PROCESS_CALLS = "clone clone3 fork vfork execve execveat dup dup2 dup3 fcntl chdir fchdir getcwd".split()
+PROCESS_CALLS = _words("clone clone3 fork vfork execve execveat dup dup2 dup3 fcntl chdir fchdir getcwd")
 """What says which process has which file open."""
 
-KERNEL_READS = frozenset("read pread64 readv preadv preadv2 sendfile copy_file_range".split())
-KERNEL_WRITES = frozenset("write pwrite64 writev pwritev pwritev2 sendfile copy_file_range".split())
+KERNEL_READS = _words("read pread64 readv preadv preadv2 sendfile copy_file_range")
+KERNEL_WRITES = _words("write pwrite64 writev pwritev pwritev2 sendfile copy_file_range")
 """What the kernel counts of a thread (`rchar`, `syscr`; `wchar`, `syscw`)."""
 
-STREAMS = frozenset(
+STREAMS = _words(
     "fread fgets fgetc getc getchar uflow underflow gets getw getline getdelim fwrite fputs puts fputc putc putchar "
     "overflow putw printf fprintf vprintf vfprintf scanf fscanf vscanf vfscanf fgetwc getwc getwchar fgetws fputwc "
     "putwc putwchar fputws wuflow wunderflow woverflow wprintf fwprintf vwprintf vfwprintf wscanf fwscanf vwscanf "
     "vfwscanf fseek fseeko fsetpos rewind ungetc ungetwc ftell ftello fgetpos fflush fcloseall popen pclose setvbuf "
-    "setbuf setlinebuf setbuffer perror fdopen".split()
+    "setbuf setlinebuf setbuffer perror fdopen"
 )
 """Functions on streams: whether a call reaches the kernel is nothing that a program can see."""
 
+
+def _all(functions: Iterable[str], own: dict[str, str]) -> dict[str, dict[str, str]]:
+    return dict.fromkeys(functions, own)
+
+
 FUNCTIONS: dict[str, dict[str, str]] = {
-    **dict.fromkeys(STREAMS, {}),
-    **dict.fromkeys(("fopen", "freopen", "tmpfile"), {"openat": "open"}),
+    **_all(STREAMS, {}),
+    **_all(("fopen", "freopen", "tmpfile"), {"openat": "open"}),
     "fclose": {"close": "close"},
     "opendir": {"openat": "list"},
     "fdopendir": {"newfstatat": "list", "fstat": "list"},
     "closedir": {"close": "list"},
-    **dict.fromkeys("readdir readdir_r scandir scandirat ftw nftw glob".split(), {}),
+    **_all(_words("readdir readdir_r scandir scandirat ftw nftw glob"), {}),
 }
 """Functions of which only some system calls are their own: these, and what they are counted as.
 
@@ -111,7 +121,7 @@ SEVERAL: dict[str, str] = {
 """Functions that are one call for one or more system calls, and what they are counted as: strace does not say which
 belong together."""
 
-OWN_FILES = frozenset(
+OWN_FILES = _words(
     # locales, character sets, catalogues of messages
     "setlocale newlocale iconv_open bindtextdomain gettext dcgettext dgettext ngettext dcngettext strerror strerror_r "
     "strerror_l strsignal catopen nl_langinfo "
@@ -126,10 +136,10 @@ OWN_FILES = frozenset(
     "error_at_line warn warnx vwarn err errx verr psignal openlog syslog wordexp abort exit "
     # where a directory or a stream is; trees of files
     "rewinddir seekdir telldir ftell ftello fgetpos fts_open fts_read fts_children fts_close "
-    "fts64_open fts64_read fts64_children fts64_close pathconf fpathconf".split()
+    "fts64_open fts64_read fts64_children fts64_close pathconf fpathconf"
 )
-"""Functions that use files for themselves. They have no hook, for a reason that crates/recorder/tests/entry_points.rs says
-where their names look like I/O."""
+"""Functions that use files for themselves. They have no hook: where their names look like I/O, the reason is in
+crates/recorder/tests/entry_points.rs."""
 
 _PREFIXES = ("ioassay_", "__isoc99_", "__isoc23_", "__", "_IO_")
 _SUFFIXES = ("_chk", "_unlocked", "64")

@@ -113,5 +113,3 @@ def _name(table: Table, place: int, file: Any) -> str:
         return OTHERS
     name = os.fsdecode(table.after(BlockKind.FILE, place, int(file["name_bytes"])))
     return normal(name)
-
-

@@ -44,7 +44,7 @@ class SystemCall:
 
     @property
     def effective(self) -> float:
-        """When it has done what it does to descriptors: a new one is there at the end, an old one gone at the beginning."""
+        """When descriptors change by it: a new one is there at the end, an old one gone at the beginning."""
         return self.began + self.took if self.opened else self.began
 
 
