@@ -31,6 +31,7 @@ mod threads;
 mod uring;
 
 use core::ffi::{c_char, c_int, c_void};
+use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use ioassay_record::operation::Operation;
 
@@ -39,6 +40,8 @@ use crate::files::{self, Base};
 
 unsafe extern "C" {
     fn __errno_location() -> *mut c_int;
+    /// As `atexit`, but for a library, whose end calls the function too; for none if that is null.
+    fn __cxa_atexit(function: extern "C" fn(*mut c_void), argument: *mut c_void, library: *mut c_void) -> c_int;
 }
 
 /// The error of the last call that failed.
@@ -235,13 +238,27 @@ impl Path {
 
 /// Arguments of the library's beginning: the dynamic linker gives each constructor those of `main`.
 extern "C" fn starts(count: c_int, arguments: *const *const c_char, _environment: *const c_void) {
+    // What is registered before the program begins is called after the ends of all libraries, which may do I/O as well.
+    // SAFETY: the function stays where it is: nobody unloads this library.
+    let registered = unsafe { __cxa_atexit(ends_last, core::ptr::null_mut(), core::ptr::null_mut()) } == 0;
+    ENDS_LAST.store(registered, Relaxed);
     // SAFETY: they are what the dynamic linker says.
     unsafe { crate::process::starts(count, arguments) };
 }
 
+/// [`ends_last`] will be called.
+static ENDS_LAST: AtomicBool = AtomicBool::new(false);
+
 /// The process ends by `exit`.
-extern "C" fn ends() {
+extern "C" fn ends_last(_: *mut c_void) {
     crate::process::end();
+}
+
+/// The library ends, before others.
+extern "C" fn ends() {
+    if !ENDS_LAST.load(Relaxed) {
+        crate::process::end();
+    }
 }
 
 #[used]
