@@ -98,9 +98,15 @@ def _c_project(directory: Path) -> None:
 
 def _compiled(name: str, *options: str, compiler: str = "gcc") -> Callable[[Path], None]:
     def compile_it(directory: Path) -> None:
-        subprocess.run([compiler, "-w", *options, "-o", name, _SOURCES / f"{name}.c"], cwd=directory, check=True)
+        subprocess.run([compiler, "-w", "-o", name, _SOURCES / f"{name}.c", *options], cwd=directory, check=True)
 
     return compile_it
+
+
+def _late(directory: Path) -> None:
+    _compiled("late", "-DLIBRARY", "-shared", "-fPIC")(directory)
+    (directory / "late").rename(directory / "liblate.so")
+    _compiled("late", "-Wl,-rpath,$ORIGIN", "-L.", "-llate")(directory)
 
 
 def _go(directory: Path) -> None:
@@ -204,6 +210,7 @@ _MPIRUN = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
 PROGRAMS: tuple[Program, ...] = (
     Program("calls of C", ["./calls"], _compiled("calls", "-O2", "-D_FORTIFY_SOURCE=2"), ("gcc",)),
     Program("threads of C", ["./threads"], _compiled("threads", "-pthread"), ("gcc",)),
+    Program("end of C", ["./late"], _late, ("gcc",)),
     Program("cp", ["cp", "-a", "source", "copied"], _tree),
     Program("cp --reflink=never", ["cp", "-r", "--reflink=never", "--sparse=never", "source", "copied"], _tree),
     _shell(
