@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from ioassay.protocol.record_layout import OPERATIONS
 
-from .processes import Caller, Count, Image
+from .processes import Caller, Count, Image, Transferred
 from .tables import Escaped, Recorded
 
 COMPARED = frozenset(OPERATIONS[: OPERATIONS.index("stream seek")]) - {"list"} | {
@@ -143,7 +143,10 @@ def _without(count: Count, lost: Count) -> Count:
 
 
 def _coverage(images: Sequence[Image], tables_of: dict[int, list[Recorded]]) -> Iterator[str]:
-    """What the kernel counted of a process must be what strace saw: by it the recorder knows what passed it by."""
+    """What the kernel counted of a process must be what strace saw: by it a profile knows what passed the recorder by.
+
+    The kernel also counts what it reads itself for an `exec`; the recorder takes its own calls off, or some of them.
+    """
     seen: dict[int, list[Image]] = {}
     for image in images:
         before = seen.setdefault(image.process, [])
@@ -152,15 +155,15 @@ def _coverage(images: Sequence[Image], tables_of: dict[int, list[Recorded]]) -> 
             if not any(table.kernel.values()):
                 continue
             for kind, calls, moved in (("reads", "syscr", "rchar"), ("writes", "syscw", "wchar")):
-                sums = [(caller, one) for image in before for caller, one in getattr(image, kind).items()]
-                # The recorder reads the kernel's counters before it is done.
-                not_own = [one for caller, one in sums if caller != Caller.RECORDER]
-                for what, most_more in ((calls, 8), (moved, 16 << 10)):
-                    field = "calls" if what == calls else "bytes"
-                    least = sum(getattr(one, field) for one in not_own)
-                    most = sum(getattr(one, field) for _, one in sums) + most_more * len(before)
-                    if not least <= table.kernel[what] <= most:
+                # Streams that the process never closed are written after the recorder has asked the kernel.
+                least = Transferred.sum(
+                    [*(one.not_own(kind) for one in before[:-1]), image.when_asked.get(kind, image.not_own(kind))]
+                )
+                most = Transferred.sum(sums for one in before for sums in getattr(one, kind).values())
+                for what, field_name, more in ((calls, "calls", 8), (moved, "bytes", 16 << 10)):
+                    low, high = getattr(least, field_name), getattr(most, field_name) + more * len(before)
+                    if not low <= table.kernel[what] <= high:
                         yield (
-                            f"process {image.process} ({image.program}): strace saw {least} {field} of {kind}, "
-                            f"at most {most} with the recorder's own, but the record's {what} is {table.kernel[what]}"
+                            f"process {image.process} ({image.program}): strace saw {low} to {high} {field_name} of "
+                            f"{kind}, but the record's {what} is {table.kernel[what]}"
                         )

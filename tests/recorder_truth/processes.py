@@ -79,6 +79,12 @@ class Transferred:
     calls: int = 0
     bytes: int = 0
 
+    @classmethod
+    def sum(cls, parts: Iterable[Transferred]) -> Transferred:
+        """All of them."""
+        parts = list(parts)
+        return cls(sum(part.calls for part in parts), sum(part.bytes for part in parts))
+
 
 @dataclass
 class Image:
@@ -109,6 +115,12 @@ class Image:
     """What threads did last that were killed: the call may not have come to its end."""
     reads: dict[Caller, Transferred] = field(default_factory=lambda: defaultdict(Transferred))
     writes: dict[Caller, Transferred] = field(default_factory=lambda: defaultdict(Transferred))
+    when_asked: dict[str, Transferred] = field(default_factory=dict)
+    """`reads` and `writes` but for the recorder's, when it asked the kernel last what that had counted."""
+
+    def not_own(self, kind: str) -> Transferred:
+        """All `reads` or `writes` but those of the recorder."""
+        return Transferred.sum(sums for caller, sums in getattr(self, kind).items() if caller != Caller.RECORDER)
 
 
 @dataclass
@@ -276,6 +288,8 @@ class _Following:
     def _count_as_kernel(self, image: Image, caller: Caller, call: SystemCall) -> None:
         if call.result is None or call.error == "EBADF" or (call.name in COPIES and call.result <= 0):
             return
+        if caller == Caller.RECORDER and call.name == "read" and call.arguments[0].endswith("/io>"):
+            image.when_asked = {kind: image.not_own(kind) for kind in ("reads", "writes")}
         for calls, sums in ((KERNEL_READS, image.reads), (KERNEL_WRITES, image.writes)):
             if call.name in calls:
                 sums[caller].calls += 1

@@ -168,7 +168,8 @@ touch -r lines new; stat new; du -s .; ls -la; df . > /dev/null; mktemp -p .; ch
 """
 
 _DD = """
-dd if=/dev/zero of=direct bs=64k count=16 oflag=direct conv=fsync status=none
+dd if=/dev/zero of=direct bs=64k count=16 oflag=direct conv=fsync status=none ||
+    dd if=/dev/zero of=direct bs=64k count=16 conv=fsync status=none
 dd if=direct of=copy bs=10000 iflag=direct,fullblock conv=fdatasync status=none ||
     dd if=direct of=copy bs=10000 status=none
 dd if=copy of=sparse bs=4k seek=10 skip=2 conv=sparse,notrunc status=none; sync copy; truncate -s 100 copy
@@ -205,6 +206,22 @@ def _fio(directory: Path) -> None:
     (directory / "job.fio").write_text(_FIO)
 
 
+_NODE = """
+const fs = require("fs"); let bytes = 0;
+fs.writeFileSync("out", "x".repeat(100000)); fs.mkdirSync("d/e", {recursive: true});
+fs.createReadStream("lines").on("data", (part) => { bytes += part.length; }).on("end", async () => {
+    await fs.promises.rename("out", "moved"); await fs.promises.copyFile("moved", "d/e/copy"); fs.statSync("moved");
+    fs.rmSync("d", {recursive: true}); require("child_process").execSync("cat lines | wc -l");
+    fs.createWriteStream("w").end("text");
+});
+"""
+
+
+def _java(directory: Path) -> None:
+    _lines(directory)
+    subprocess.run(["javac", "-d", directory, _SOURCES / "Calls.java"], check=True)
+
+
 _MPIRUN = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_btl": "self,vader"}
 
 PROGRAMS: tuple[Program, ...] = (
@@ -237,6 +254,8 @@ PROGRAMS: tuple[Program, ...] = (
     _shell("dd", _DD, _nothing),
     _shell("sed, awk, split, shred", _TEXT, _lines, "awk"),
     Program("perl", ["perl", "-e", _PERL], _lines, ("perl",)),
+    Program("node", ["node", "-e", _NODE], _lines, ("node",)),
+    Program("java", ["java", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "Calls"], _java, ("java", "javac")),
     Program("fio", ["fio", "--output=out", "job.fio"], _fio, ("fio",)),
     Program(
         "MPI-IO",

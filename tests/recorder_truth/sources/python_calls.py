@@ -1,5 +1,6 @@
 """What Python's library does with files: trees, temporary files, locks, maps, other programs."""
 
+import contextlib
 import fcntl
 import glob
 import mmap
@@ -46,7 +47,8 @@ os.copy_file_range(descriptor, os.open("sent", os.O_WRONLY), 100, 10)
 os.truncate("data", 10)
 os.utime("data", (10**9, 10**9))
 os.chmod("data", 0o600)
-os.setxattr("data", "user.a", b"b")
+with contextlib.suppress(OSError):  # not on every file system
+    os.setxattr("data", "user.a", b"b")
 os.listxattr("data")
 os.closerange(20, 40)
 directory = os.open("copied", os.O_DIRECTORY)
