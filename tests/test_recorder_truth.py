@@ -158,6 +158,15 @@ def test_the_stack_says_who_made_a_system_call(stack: Sequence[tuple[str, str]],
     assert who_called(tuple(Frame(*frame) for frame in stack))[0] == caller
 
 
+def test_each_system_call_counts_where_the_record_is_by_ptrace() -> None:
+    image = images(trace.parse(7, TRACE.splitlines()), "/work", by_system_call=True)[-1]
+    assert image.counts == {
+        ("/work/a, b\nä", "open"): Count(1),
+        ("/work/a, b\nä", "read"): Count(1, bytes=10),
+        ("/work/a", "rename"): Count(1, 1),
+    }
+
+
 def test_a_function_that_passes_the_recorder_is_named() -> None:
     lines = TRACE.replace("libioassay-recorder.so(open+0x306)", "program(main+0x1)").splitlines()
     image = images(trace.parse(7, lines))[-1]

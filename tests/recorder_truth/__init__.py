@@ -7,6 +7,7 @@
     compare        where the two differ
     programs       what is run
     runs           runs it, recorded and traced
+    page           the page of the documentation
 
 `strace -k` prints the stack of functions that led to each system call, so it is known who made it: the recorder
 itself; a program that called the C library through the recorder; the C library for itself (a stream that refills its

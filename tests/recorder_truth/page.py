@@ -44,6 +44,9 @@ strace prints the functions that led to each system call, so it is known who mad
 - **escaped**: programs that a preloaded library does not reach. The record names them;
   `ioassay record` says so at the end.
 
+Programs "by ptrace" were recorded with `--via ptrace`, which sees system calls as strace does, in a
+run of their own: nothing passes by.
+
 """
 
 

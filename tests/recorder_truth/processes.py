@@ -133,9 +133,12 @@ class _Process:
     """Of descriptors that the recorder knows."""
 
 
-def images(events: Iterable[SystemCall | Ended]) -> list[Image]:
-    """All programs that ran."""
-    following = _Following()
+def images(events: Iterable[SystemCall | Ended], directory: str = "/", *, by_system_call: bool = False) -> list[Image]:
+    """All programs that ran, the first in a directory.
+
+    `by_system_call`: each is to be recorded, whoever made it, as `ioassay record --via ptrace` does.
+    """
+    following = _Following(directory, by_system_call)
     for event in events:
         following.follow(event)
     return following.images
@@ -164,7 +167,9 @@ def who_called(stack: tuple[Frame, ...]) -> tuple[Caller, str, str]:
 class _Following:
     """Follows processes through a trace."""
 
-    def __init__(self) -> None:
+    def __init__(self, directory: str, by_system_call: bool) -> None:
+        self._directory = directory
+        self._by_system_call = by_system_call
         self.images: list[Image] = []
         self._processes: dict[int, _Process] = {}
         """By thread."""
@@ -173,7 +178,7 @@ class _Following:
         """Adds what happened next."""
         process = self._processes.get(event.thread)
         if process is None:
-            process = self._begin(event.thread, event.began, "", "/")
+            process = self._begin(event.thread, event.began, "", self._directory)
         if isinstance(event, Ended):
             if event.how.startswith("killed") and event.thread in process.image.last:
                 process.image.killed.append(process.image.last[event.thread])
@@ -217,8 +222,8 @@ class _Following:
         child.image.is_vfork_child = call.name == "vfork" or "CLONE_VM" in flags
 
     def _call(self, process: _Process, call: SystemCall) -> None:
-        caller, function, by = who_called(call.stack)
-        if process.image.is_vfork_child and caller in (Caller.PROGRAM, Caller.MISSED):
+        caller, function, by = (Caller.PROGRAM, "", "") if self._by_system_call else who_called(call.stack)
+        if not self._by_system_call and process.image.is_vfork_child and caller in (Caller.PROGRAM, Caller.MISSED):
             caller = Caller.VFORK_CHILD
         self._count_as_kernel(process.image, caller, call)
         for argument in call.arguments:
@@ -228,6 +233,8 @@ class _Following:
             self._duplicate(process, caller, call)
         if caller == Caller.RECORDER:
             return
+        if self._by_system_call and call.name == "close":
+            _of_descriptor(process, call.arguments[0], learns=True)
         found = list(_counted(process, function, call, learns=caller == Caller.PROGRAM))
         if not found:
             return

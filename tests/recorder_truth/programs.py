@@ -27,6 +27,8 @@ class Program:
     """Programs that must be installed."""
     escapes: Sequence[str] = ()
     """Programs that cannot be recorded by a preloaded library, and must be named."""
+    by_ptrace: bool = False
+    """Record it with `--via ptrace`."""
     variables: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -266,4 +268,7 @@ PROGRAMS: tuple[Program, ...] = (
     ),
     Program("static", ["./calls"], _compiled("calls", "-static"), ("gcc",), escapes=("./calls",)),
     Program("Go", ["./calls"], _go, ("go",), escapes=("./calls",)),
+    Program("calls of C, by ptrace", ["./calls"], _compiled("calls"), ("gcc",), by_ptrace=True),
+    Program("static, by ptrace", ["./calls"], _compiled("calls", "-static"), ("gcc",), by_ptrace=True),
+    Program("Go, by ptrace", ["./calls"], _go, ("go",), by_ptrace=True),
 )

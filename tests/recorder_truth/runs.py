@@ -1,19 +1,25 @@
-"""Runs a program once, recorded and traced at the same time, and compares."""
+"""Runs a program, recorded and traced at the same time, and compares."""
 
 from __future__ import annotations
 
+import re
+import shutil
 import subprocess
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from ioassay.engine import find_engine
+from ioassay.protocol.record_layout import State
 
 from . import trace
 from .compare import Comparison, compare
-from .processes import images
+from .processes import Count, Counts, Image, images
 from .programs import Program
 from .system_calls import PROCESS_CALLS, SYSTEM_CALLS
-from .tables import read_record
+from .tables import Recorded, read_record
 
 TIMEOUT_S = 120
 
@@ -30,16 +36,58 @@ class Outcome:
 
 def run(program: Program, directory: Path) -> Outcome:
     """Runs a program in a new directory. Raises `AssertionError` where it fails by itself."""
-    work, traced, record = directory / "work", directory / "trace", directory / "record"
-    for new in (work, traced):
-        new.mkdir(parents=True)
-    program.prepare(work)
-    calls = ",".join(sorted(f"?{name}" for name in {*SYSTEM_CALLS, *PROCESS_CALLS}))
-    strace = f"strace -ff -f -k -y -ttt -T -s 0 -e trace={calls} -o {traced}/trace"
+    return _run_by_ptrace(program, directory) if program.by_ptrace else _run_preloaded(program, directory)
+
+
+def _run_preloaded(program: Program, directory: Path) -> Outcome:
+    record = directory / "record"
+    work = _prepared(program, directory)
     # A process that restricts its own system calls, as strace then does, is not followed to what escapes.
-    faster = [] if program.escapes else ["--seccomp-bpf"]
+    strace = _strace(directory, "-k", *([] if program.escapes else ["--seccomp-bpf"]))
+    _run(program, work, _record(record), strace)
+    tables, escaped = read_record(record)
+    traced = images(trace.read(directory / "trace"), str(work))
+    return Outcome(compare(traced, tables, escaped), directory / "trace", record)
+
+
+def _run_by_ptrace(program: Program, directory: Path) -> Outcome:
+    """A process has one tracer, so there are two runs: they are compared as wholes, by names that are alike in both."""
+    record = directory / "record"
+    work = _prepared(program, directory)
+    _run(program, work, _strace(directory, "--seccomp-bpf"))
+    shutil.rmtree(directory / "work")
+    _run(program, _prepared(program, directory), _record(record, "--via", "ptrace"))
+    tables, escaped = read_record(record)
+    traced = images(trace.read(directory / "trace"), str(work), by_system_call=True)
+    whole = Image(0, 0.0, program.name, counts=_sum(image.counts for image in traced))
+    whole.unnamed = sum(image.unnamed for image in traced)
+    not_counted = sum(table.not_counted for table in tables)
+    recorded = Recorded(0, 1.0, State.ENDED, program.name, _sum(table.counts for table in tables), {}, not_counted)
+    return Outcome(compare([whole], [recorded], escaped), directory / "trace", record)
+
+
+def _prepared(program: Program, directory: Path) -> Path:
+    work = directory / "work"
+    work.mkdir(parents=True)
+    (directory / "trace").mkdir(exist_ok=True)
+    program.prepare(work)
+    return work
+
+
+def _strace(directory: Path, *options: str) -> list[str]:
+    calls = ",".join(sorted(f"?{name}" for name in {*SYSTEM_CALLS, *PROCESS_CALLS}))
+    output = str(directory / "trace/trace")
+    every = ["strace", "-ff", "-f", "-y", "-ttt", "-T", "-s", "0"]
+    return [*every, *options, "-e", f"trace={calls}", "-o", output, "--"]
+
+
+def _record(record: Path, *options: str) -> list[str]:
+    return [str(find_engine()), "record", *options, "--out", str(record), "--"]
+
+
+def _run(program: Program, work: Path, *before: Sequence[str]) -> None:
     done = subprocess.run(
-        [find_engine(), "record", "--out", record, "--", *strace.split(), *faster, "--", *program.command],
+        [*chain(*before), *program.command],
         cwd=work,
         env=program.environment(),
         stdin=subprocess.DEVNULL,
@@ -48,5 +96,24 @@ def run(program: Program, directory: Path) -> Outcome:
         check=False,
     )
     assert done.returncode == 0, f"{program.name} failed: {done.stderr.decode(errors='replace')[-2000:]}"
-    tables, escaped = read_record(record)
-    return Outcome(compare(images(trace.read(traced)), tables, escaped), traced, record)
+
+
+_MADE_UP = (
+    (re.compile(r"-\w{6}(?=/|$|\.txt$)"), "-XXXXXX"),
+    (re.compile(r"#\d+(?= \(deleted\)$)"), "#"),
+    (re.compile(r"^/proc/\d+/"), "/proc/N/"),
+)
+"""What differs between two runs in names that the C library or the kernel makes up."""
+
+
+def _sum(counts: Iterable[Counts]) -> Counts:
+    whole: Counts = defaultdict(Count)
+    for (file, operation), count in chain.from_iterable(one.items() for one in counts):
+        whole[_alike(file), operation].add(count)
+    return whole
+
+
+def _alike(file: str) -> str:
+    for pattern, instead in _MADE_UP:
+        file = pattern.sub(instead, file)
+    return file
