@@ -131,6 +131,20 @@ class _Process:
     directory: str
     names: dict[int, str] = field(default_factory=dict)
     """Of descriptors that the recorder knows."""
+    opened_as: dict[str, str] = field(default_factory=dict)
+    """Of files by what the kernel calls them."""
+    has_threads: bool = False
+
+    def name(self, number: int, kernel_name: str) -> str | None:
+        """What the recorder knows of a descriptor.
+
+        When a thread opens a file while another one closes its descriptor, the times of a trace do not always tell
+        which was first, but the kernel knows which file it is.
+        """
+        if self.has_threads:
+            known = self.opened_as.get(kernel_name.removesuffix(" (deleted)"))
+            return known or self.names.get(number)
+        return self.names.get(number)
 
 
 def images(events: Iterable[SystemCall | Ended], directory: str = "/", *, by_system_call: bool = False) -> list[Image]:
@@ -216,6 +230,7 @@ class _Following:
             return
         if "CLONE_THREAD" in flags:
             self._processes[number] = process
+            process.has_threads = True
             return
         child = self._begin(number, call.began, process.image.program, process.directory)
         child.image.parent = process.image
@@ -270,7 +285,7 @@ class _Following:
             names.pop(call.result, None)
             _, name, _ = found[0]
             if caller == Caller.PROGRAM and name is not None:
-                names[call.result] = name
+                names[call.result] = process.opened_as[call.opened] = name
         elif call.name == "close":
             number, _ = trace.descriptor(call.arguments[0])
             names.pop(number if number is not None else -1, None)
@@ -341,8 +356,8 @@ def _name(process: _Process, call: SystemCall, of: Of, learns: bool) -> str | No
     if of.opens or of.descriptor is None:
         return _name_of_open(call.opened) if call.opened else OTHERS
     if call.name == "close":  # the recorder asks the kernel of no descriptor that is closed
-        number, _ = trace.descriptor(call.arguments[of.descriptor])
-        return process.names.get(number if number is not None else -1)
+        number, kernel_name = trace.descriptor(call.arguments[of.descriptor])
+        return process.name(number if number is not None else -1, kernel_name)
     return _of_descriptor(process, call.arguments[of.descriptor], learns)
 
 
@@ -369,10 +384,9 @@ def _of_descriptor(process: _Process, argument: str, learns: bool) -> str | None
     number, kernel_name = trace.descriptor(argument)
     if number is None:
         return process.directory
-    if number in process.names:
-        return process.names[number]
-    if not kernel_name:
-        return None
+    known = process.name(number, kernel_name)
+    if known is not None or not kernel_name:
+        return known
     name = _name_of_open(kernel_name)
     if learns:
         process.names[number] = name

@@ -7,7 +7,6 @@ import os
 from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -75,27 +74,21 @@ def _recorded(table: Table) -> Recorded:
         int(header["process"]),
         int(header["begin_ns"]) / 1e9,
         State(int(header["state"])),
-        _text(table, TextKind.EXECUTABLE),
+        table.texts.get(TextKind.EXECUTABLE, ""),
         _counts(table),
         dict(zip(KERNEL_COUNTERS, map(int, kernel), strict=True)),
         int(header["folded_calls"]) + int(header["lost_calls"]) + int(header["handler_calls"]),
     )
 
 
-def _text(table: Table, kind: TextKind) -> str:
-    places, texts = table.rows(BlockKind.TEXT)
-    for place, text in zip(places, texts, strict=True):
-        if text["kind"] == kind:
-            return os.fsdecode(table.after(BlockKind.TEXT, int(place), int(text["text_bytes"])))
-    return ""
-
-
 def _counts(table: Table) -> Counts:
     counts: Counts = defaultdict(Count)
     places, files = table.rows(BlockKind.FILE)
     names: dict[int, str] = {}
-    for place, file in zip(places, files, strict=True):
-        names[int(place)] = name = _name(table, int(place), file)
+    contents = table.after(BlockKind.FILE, files["name_bytes"].astype(np.int64))
+    for place, file, content in zip(places, files, contents, strict=True):
+        name = OTHERS if file["kind"] == FileKind.OTHERS else normal(os.fsdecode(content))
+        names[int(place)] = name
         for operation in np.flatnonzero(file["calls"]):
             counts[name, OPERATIONS[operation]].add(
                 Count(int(file["calls"][operation]), int(file["failed"][operation]))
@@ -106,10 +99,3 @@ def _counts(table: Table) -> Counts:
             Count(int(row["calls"]), int(row["failed"]), int(row["bytes"]))
         )
     return counts
-
-
-def _name(table: Table, place: int, file: Any) -> str:
-    if file["kind"] == FileKind.OTHERS:
-        return OTHERS
-    name = os.fsdecode(table.after(BlockKind.FILE, place, int(file["name_bytes"])))
-    return normal(name)
