@@ -50,7 +50,9 @@ ProcessState = Literal["ended", "running", "killed", "replaced"]
 FileKind = Literal[
     "unknown", "file", "directory", "block device", "character device", "pipe", "socket", "anonymous", "others"
 ]
-"""Of a file: `unknown` was never opened successfully, `others` are all that a recorder had no place for."""
+"""Of a file: `unknown` was never opened successfully, or the source does not say its kind; `others` are all that a
+recorder had no place for.
+"""
 
 ON_STORAGE: tuple[FileKind, ...] = ("unknown", "file", "directory", "block device", "others")
 """The kinds that are, or may be, on storage."""
@@ -89,7 +91,7 @@ PROCESSES = pl.Schema(
 
 PROCESS_OPERATIONS = pl.Schema(  # on whatever it was
     {
-        "process": pl.Int64,
+        "process": pl.Int64,  # null: several, of which the source knows the sum
         "operation": pl.String,
         "calls": pl.Int64,
         "bytes": pl.Int64,
@@ -136,7 +138,8 @@ FILES = pl.Schema(
         "last_close_s": pl.Float64,
         "metadata_ns": pl.Int64,  # in calls that move no bytes
         "last_errno": pl.Int64,
-        # Of each process that moved bytes: bytes, and time in the calls for it.
+        # Of each process that moved bytes: bytes, and time in the calls for it. Darshan may know two, the fastest and
+        # the slowest.
         "least_process_bytes": pl.Int64,
         "most_process_bytes": pl.Int64,
         "fastest_process_ns": pl.Int64,
@@ -174,7 +177,14 @@ FILE_SIZES = pl.Schema(
     }
 )
 
-COMMON_SIZES = pl.Schema({"file": pl.Int64, "operation": pl.String, "bytes": pl.Int64, "calls": pl.Int64})
+COMMON_SIZES = pl.Schema(
+    {
+        "file": pl.Int64,
+        "operation": pl.String,  # null: several, of which the source knows the sum
+        "bytes": pl.Int64,
+        "calls": pl.Int64,
+    }
+)
 
 LATENCIES = pl.Schema(
     {
@@ -261,7 +271,7 @@ class Profile:
     end_unix_ns: int
     """When the last one ended, or was last heard."""
     origin_unix_ns: int
-    """What columns in `_s` count from: the beginning of the second in which it began."""
+    """What columns in `_s` count from: the beginning, of records the beginning of the second in which it was."""
     timeline_step_s: float
     heat_step_s: float
     processes: pl.DataFrame
@@ -276,6 +286,8 @@ class Profile:
     errors: pl.DataFrame
     in_flight: pl.DataFrame
     losses: tuple[Loss, ...]
+    unknown: tuple[str, ...] = ()
+    """What such a source does not say, in sentences; nothing was lost of it."""
 
     @property
     def duration_s(self) -> float:

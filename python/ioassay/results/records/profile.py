@@ -95,6 +95,7 @@ class _Reading:
             errors=_errors(self._errors.frame()),
             in_flight=self._in_flight_frame(),
             losses=(*self._losses, *self._escaped()),
+            unknown=(),
         )
 
     def _find(self) -> Iterator[Image]:

@@ -1,0 +1,14 @@
+"""Darshan's logs, read into a profile (`results.profile_model`).
+
+    recognise       which files are logs or the text of one, by how they begin; what else refuses them
+    log             a log, as it was read from either
+    library         logs through PyDarshan, in a process of its own
+    reader_process  that process: the C library may crash on a damaged log
+    text            what `darshan-parser` prints
+    counters        counters of files → operations, sizes
+    timelines       HEATMAP and DXT → time line, heat, latencies
+    unknown         what logs do not say, in sentences
+    profile         logs of a job → its profile
+
+Not: Darshan 2, whose logs have another format; judging a profile (`analysis.profile`).
+"""

@@ -1,0 +1,241 @@
+"""A process that reads Darshan logs for `library`, because the C library may crash on a damaged one.
+
+It gets paths as a JSON list on standard input, and forks for each: PyDarshan is loaded once, and a crash ends the
+reading of one log. On standard output come parts, each with its length before it: an .npz file whose `part` is a JSON
+document, and whose other members are arrays. What came before a crash is kept. Run as a module, never imported: its
+imports are PyDarshan's.
+"""
+
+from __future__ import annotations
+
+import importlib
+import io
+import json
+import os
+import resource
+import signal
+import stat
+import struct
+import sys
+from typing import Any
+
+import numpy as np
+
+_COUNTED = ("POSIX", "STDIO", "MPI-IO")
+_TRACED = ("DXT_POSIX", "DXT_MPIIO")
+
+_LENGTH = struct.Struct("<Q")
+_MOST_CPU_S = 600
+"""For one log. A damaged one may keep the library busy for ever."""
+_MOST_MEMORY_BYTES = 32 << 30
+_EXE_BYTES = 1 << 16
+_MOST_MESSAGE_BYTES = 4096
+_MOST_BUFFERED = 1 << 20
+
+
+def main() -> None:
+    """Reads the logs that standard input names."""
+    paths = json.load(sys.stdin)
+    backend: Any = importlib.import_module("darshan.backend.cffi_backend")
+    for path in paths:
+        _read_apart(backend, path)
+
+
+def _read_apart(backend: Any, path: str) -> None:
+    """Reads a log in a child, passes its parts on, and says how it ended."""
+    messages = os.memfd_create("messages", os.MFD_CLOEXEC)
+    parts, their_parts = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.dup2(messages, 2)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        os.close(parts)
+        status = 1
+        try:
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+            resource.setrlimit(resource.RLIMIT_CPU, (_MOST_CPU_S, _MOST_CPU_S))
+            resource.setrlimit(resource.RLIMIT_AS, (_MOST_MEMORY_BYTES, _MOST_MEMORY_BYTES))
+            with open(their_parts, "wb", closefd=False) as out:
+                _Reading(backend, out).read(path)
+            status = 0
+        except BaseException as error:
+            os.write(2, f"{type(error).__name__}: {error}\n".encode())
+        finally:
+            os._exit(status)
+    os.close(their_parts)
+    _pass_on(parts)
+    os.close(parts)
+    _, status = os.waitpid(child, 0)
+    said = os.pread(messages, _MOST_MESSAGE_BYTES, 0).decode(errors="replace")
+    os.close(messages)
+    _write(sys.stdout.buffer, {"part": "end", "status": os.waitstatus_to_exitcode(status), "messages": said}, {})
+    sys.stdout.buffer.flush()
+
+
+def _pass_on(parts: int) -> None:
+    """Passes whole parts on; a crash may cut the last."""
+    waiting = bytearray()
+    while piece := os.read(parts, _MOST_BUFFERED):
+        waiting += piece
+        while len(waiting) >= _LENGTH.size:
+            whole = _LENGTH.size + _LENGTH.unpack_from(waiting)[0]
+            if len(waiting) < whole:
+                break
+            sys.stdout.buffer.write(waiting[:whole])
+            del waiting[:whole]
+
+
+def _write(out: Any, part: dict[str, object], arrays: dict[str, Any]) -> None:
+    buffer = io.BytesIO()
+    np.savez(buffer, allow_pickle=False, part=np.frombuffer(json.dumps(part).encode(), np.uint8), **arrays)
+    content = buffer.getvalue()
+    out.write(_LENGTH.pack(len(content)) + content)
+    out.flush()
+
+
+class _Reading:
+    """One log."""
+
+    def __init__(self, backend: Any, out: Any) -> None:
+        self._backend = backend
+        self._ffi = backend.ffi
+        self._library = backend.libdutil
+        self._out = out
+        self._handle: Any = None
+
+    def read(self, path: str) -> None:
+        """Writes all its parts. The order is that of what a reader needs first."""
+        # Opened once, and only where it is a file: the library would wait at a pipe.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError("not a regular file")
+        self._handle = self._library.darshan_log_open(f"/proc/self/fd/{descriptor}".encode())
+        if self._handle == self._ffi.NULL:
+            return
+        self._job()
+        modules = self._modules()
+        self._names()
+        for name, number in modules:
+            if name in (*_COUNTED, *_TRACED, "HEATMAP", "LUSTRE"):
+                self._module(name, number)
+
+    def _text(self, pointer: Any, most: int = -1) -> str:
+        text: bytes = self._ffi.string(pointer, most)
+        return text.decode(errors="replace")
+
+    def _job(self) -> None:
+        job = self._ffi.new("struct darshan_job *")
+        if self._library.darshan_log_get_job(self._handle, job) < 0:
+            return
+        run_s = self._ffi.new("double *")
+        self._library.darshan_log_get_job_runtime(self._handle, job[0], run_s)
+        command = self._ffi.new("char[]", _EXE_BYTES)
+        has_command = self._library.darshan_log_get_exe(self._handle, command) >= 0
+        fields = ("uid", "start_time_sec", "start_time_nsec", "end_time_sec", "end_time_nsec", "nprocs", "jobid")
+        self._part(
+            {
+                "part": "job",
+                "version": self._text(self._ffi.cast("char *", self._handle), 8),  # the first field of the handle
+                "run_s": run_s[0],
+                "command": self._text(command) if has_command else "",
+                **{name: getattr(job, name) for name in fields},
+            }
+        )
+
+    def _modules(self) -> list[tuple[str, int]]:
+        found, count = self._ffi.new("struct darshan_mod_info **"), self._ffi.new("int *")
+        self._library.darshan_log_get_modules(self._handle, found, count)
+        modules = [found[0][at] for at in range(count[0])]
+        names = [self._text(one.name) for one in modules]
+        self._part(
+            {
+                "part": "modules",
+                "names": names,
+                "bytes": [one.len for one in modules],
+                "partial": [bool(one.partial_flag) for one in modules],
+            }
+        )
+        return [(name, one.idx) for name, one in zip(names, modules, strict=True)]
+
+    def _names(self) -> None:
+        found, count = self._ffi.new("struct darshan_name_record **"), self._ffi.new("int *")
+        self._library.darshan_log_get_name_records(self._handle, found, count)
+        records = [found[0][at] for at in range(count[0])]
+        ids = np.array([one.id for one in records], np.uint64)
+        self._part({"part": "names", "names": [self._text(one.name) for one in records]}, {"ids": ids})
+
+    def _module(self, name: str, number: int) -> None:
+        """Writes the records of a module that can be read, and whether an error ended them."""
+        take = {"HEATMAP": self._heat, "LUSTRE": self._stripes, **dict.fromkeys(_TRACED, self._trace)}.get(
+            name, self._counters
+        )
+        kind = self._backend._structdefs[name].replace("**", "*")
+        rows: list[tuple[Any, ...]] = []
+        buffer = self._ffi.new("void **")
+        while (more := self._library.darshan_log_get_record(self._handle, number, buffer)) > 0:
+            record = self._ffi.cast(kind, buffer[0])
+            rows.append((record.base_rec.id, record.base_rec.rank, *take(record, buffer[0])))
+            self._library.darshan_free(buffer[0])
+            buffer[0] = self._ffi.NULL
+        columns = [*zip(*rows, strict=True)] if rows else []
+        arrays: dict[str, Any] = {}
+        document: dict[str, object] = {"part": "module", "name": name, "has_failed": more < 0}
+        if columns:
+            arrays = {"ids": np.array(columns[0], np.uint64), "ranks": np.array(columns[1], np.int64)}
+            document |= self._arrays(name, columns[2:], arrays)
+        self._part(document, arrays)
+
+    def _arrays(self, name: str, columns: list[Any], arrays: dict[str, Any]) -> dict[str, object]:
+        if name in _COUNTED:
+            arrays |= {"counters": np.stack(columns[0]), "times": np.stack(columns[1])}
+            return {
+                "counters": self._backend.counter_names(name),
+                "times": self._backend.fcounter_names(name),
+            }
+        if name in _TRACED:
+            nodes, writes, reads, segments = columns
+            arrays |= {"writes": np.array(writes, np.int64), "reads": np.array(reads, np.int64)}
+            arrays |= {"segments": np.concatenate(segments)}
+            return {"nodes": nodes}
+        if name == "HEATMAP":
+            steps, counts, read, written = columns
+            arrays |= {"steps": np.array(steps), "counts": np.array(counts, np.int64)}
+            arrays |= {"read": np.concatenate(read), "written": np.concatenate(written)}
+            return {}
+        arrays["stripe_bytes"] = np.array(columns[0], np.int64)
+        return {}
+
+    def _counters(self, record: Any, _: Any) -> tuple[Any, ...]:
+        return self._copied(record.counters, np.int64), self._copied(record.fcounters, np.float64)
+
+    def _trace(self, record: Any, start: Any) -> tuple[Any, ...]:
+        count = record.write_count + record.read_count
+        segments = self._ffi.cast("char *", start) + self._ffi.sizeof("struct dxt_file_record")
+        length = count * self._ffi.sizeof("struct segment_info")
+        kind = [("offset", "<i8"), ("length", "<i8"), ("start", "<f8"), ("end", "<f8")]
+        every = np.frombuffer(self._ffi.buffer(segments, length), kind).copy()
+        return self._text(record.hostname, 64), record.write_count, record.read_count, every
+
+    def _heat(self, record: Any, _: Any) -> tuple[Any, ...]:
+        bins = [
+            self._copied(self._ffi.buffer(one, 8 * record.nbins), np.int64)
+            for one in (record.read_bins, record.write_bins)
+        ]
+        return record.bin_width_seconds, record.nbins, *bins
+
+    def _stripes(self, record: Any, _: Any) -> tuple[Any, ...]:
+        names = self._backend.counter_names("LUSTRE_COMP")
+        at = names.index("LUSTRE_COMP_STRIPE_SIZE")
+        return (record.comps[0].counters[at] if record.num_comps > 0 else 0,)
+
+    def _copied(self, values: Any, kind: type[np.generic]) -> Any:
+        buffer = values if isinstance(values, self._ffi.buffer) else self._ffi.buffer(values)
+        return np.frombuffer(buffer, kind).copy()
+
+    def _part(self, document: dict[str, object], arrays: dict[str, Any] | None = None) -> None:
+        _write(self._out, document, arrays or {})
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    main()
