@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from ioassay.analysis.profile.totals import known_sum
 from ioassay.results.profile_model import Profile
 
 MEASURES = ("read_bytes", "written_bytes", "io_ns")
@@ -38,17 +39,19 @@ class Imbalance:
 
 
 def peers(profile: Profile) -> pl.DataFrame:
-    """A row for each peer with at least one other: group, name, process, read_bytes, written_bytes, io_ns, run_ns."""
+    """A row for each peer with at least one other: group, name, process, read_bytes, written_bytes, io_ns, run_ns. Of
+    those of `MEASURES` that a source does not know of each process, there is null.
+    """
     spent = pl.col("read_ns") + pl.col("write_ns") + pl.col("metadata_ns")
-    known = profile.processes.with_columns(
-        io_ns=spent, run_ns=pl.col("end_unix_ns") - pl.col("begin_unix_ns")
-    ).drop_nulls("io_ns")
+    known = profile.processes.with_columns(io_ns=spent, run_ns=pl.col("end_unix_ns") - pl.col("begin_unix_ns")).filter(
+        pl.any_horizontal(pl.col(MEASURES).is_not_null())
+    )
     ranks = known.filter(pl.col("rank").is_not_null())
     if ranks["rank"].n_unique() > 1:
         found = (
             ranks.sort("io_ns", descending=True)
             .group_by("rank", maintain_order=True)
-            .agg(pl.col("process").first(), pl.col(MEASURES).sum(), pl.col("run_ns").max())
+            .agg(pl.col("process").first(), *map(known_sum, MEASURES), pl.col("run_ns").max())
             .with_columns(group=pl.lit("rank"), name=pl.format("rank {}", "rank"))
         )
     else:
@@ -56,7 +59,8 @@ def peers(profile: Profile) -> pl.DataFrame:
         together = pl.col("begin_unix_ns").max().over(family) < pl.col("end_unix_ns").min().over(family)
         found = known.filter(pl.len().over(family) > 1).filter(together)
         found = found.with_columns(
-            group=pl.format("{} ({})", "command", "parent_pid"), name=pl.format("process {}", "pid")
+            group=pl.coalesce(pl.format("{} ({})", "command", "parent_pid"), "command"),
+            name=pl.format("process {}", pl.coalesce("pid", "process")),
         )
     columns = ("group", "name", "process", *MEASURES, "run_ns")
     return found.select(columns).filter(pl.len().over("group") > 1).sort("group", "process")
@@ -77,5 +81,5 @@ def imbalances(profile: Profile) -> list[Imbalance]:
         )
         for (group,), own in peers(profile).group_by("group", maintain_order=True)
         for measure in MEASURES
-        if (values := own[measure].fill_null(0)).sum() > 0 and (most := values.arg_max()) is not None
+        if not (values := own[measure]).has_nulls() and values.sum() > 0 and (most := values.arg_max()) is not None
     ]

@@ -86,8 +86,8 @@ def totals(profile: Profile) -> Totals:
             DirectionTotal(
                 direction,
                 int(stored.filter(pl.col("direction") == direction)["calls"].sum()),
-                _known(processes, MOVED[direction]) if direction in MOVED else None,
-                _known(processes, SPENT[direction]),
+                _of_direction(profile, stored, direction, MOVED[direction], "bytes") if direction in MOVED else None,
+                _of_direction(profile, stored, direction, SPENT[direction], "duration_ns"),
             )
             for direction in DIRECTIONS
         ),
@@ -104,15 +104,18 @@ def operations(profile: Profile) -> pl.DataFrame:
     In the order of the recorder's classes.
     """
     sums = profile.process_operations.group_by("operation").agg(
-        pl.col("calls", "bytes", "duration_ns").sum(), pl.col("slowest_ns").max(), processes=pl.len()
+        *map(known_sum, ("calls", "bytes", "duration_ns")), pl.col("slowest_ns").max(), processes=pl.len()
     )
-    failed = profile.file_operations.group_by("operation").agg(pl.col("failed").sum())
+    failed = profile.file_operations.group_by("operation").agg(known_sum("failed"))
     order = pl.col("operation").cast(pl.Enum(OPERATIONS))
     return (
         sums.join(failed, on="operation", how="left")
         .join(_percentiles(profile), on="operation", how="left")
         # A percentile is the end of its bucket, which may lie above the slowest call.
-        .with_columns(pl.min_horizontal(name, "slowest_ns").alias(name) for name in latency.PERCENTILES)
+        .with_columns(
+            pl.when(pl.col(name).is_not_null()).then(pl.min_horizontal(name, "slowest_ns")).alias(name)
+            for name in latency.PERCENTILES
+        )
         .sort(order)
     )
 
@@ -159,7 +162,7 @@ def by_file(profile: Profile) -> pl.DataFrame:
         .group_by("file")
         .agg(
             pl.col("calls").sum(),
-            pl.col("failed").sum(),
+            known_sum("failed"),
             pl.col("duration_ns").sum(),
             *(
                 pl.col("bytes").filter(pl.col("direction") == direction).sum().alias(column)
@@ -173,6 +176,23 @@ def by_file(profile: Profile) -> pl.DataFrame:
         .with_columns(spent_ns=pl.col("duration_ns") + pl.col("metadata_ns").fill_null(0))
         .sort("spent_ns", "path", descending=[True, False])
     )
+
+
+def known_sum(column: str) -> pl.Expr:
+    """The sum of a column; null where nothing of it is known."""
+    return pl.when(pl.col(column).is_not_null().any()).then(pl.col(column).sum()).alias(column)
+
+
+def _of_direction(
+    profile: Profile, stored: pl.DataFrame, direction: Direction, of_process: str, of_file: str
+) -> int | None:
+    """The sum over processes; where it is unknown of some, as it is of those that share a file, that over files."""
+    if not profile.processes[of_process].has_nulls():
+        return _known(profile.processes, of_process)
+    if direction == "metadata":
+        files = stored.select("file").unique().join(profile.files.select("file", "metadata_ns"), on="file")
+        return _known(files, "metadata_ns")
+    return _known(stored.filter(pl.col("direction") == direction), of_file)
 
 
 def _known(frame: pl.DataFrame, column: str) -> int | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import polars as pl
@@ -72,7 +72,7 @@ def assemble(profile: Profile) -> Content:
     first = {one.file for finding in found for one in finding.rests_on[:1] if isinstance(one, FileRow)}
     shown = set(every["file"].head(MOST_FILES)) | first
     paths = dict(profile.files.select("file", "path").iter_rows())
-    processes = {process: f"process {pid} on {node}" for process, pid, node in _names(profile)}
+    processes = dict(_names(profile))
     bursts = phases.phases(profile)
     return Content(
         profile=profile,
@@ -100,5 +100,8 @@ def assemble(profile: Profile) -> Content:
     )
 
 
-def _names(profile: Profile) -> list[tuple[int, int, str]]:
-    return profile.processes.select("process", "pid", "node").rows()
+def _names(profile: Profile) -> Iterator[tuple[int, str]]:
+    """Processes by number, as findings call them: a source may not know the one on the node, or the node."""
+    for process, pid, rank, node in profile.processes.select("process", "pid", "rank", "node").iter_rows():
+        name = f"process {process if pid is None else pid}" if pid is not None or rank is None else f"rank {rank}"
+        yield process, f"{name} on {node}" if node else name

@@ -38,6 +38,7 @@ def data(content: Content) -> dict[str, Any]:
         "findings": [_finding(line) for line in content.findings],
         "coverage": asdict(content.coverage),
         "losses": [asdict(one) for one in profile.losses],
+        "unknown": list(profile.unknown),
         "phases": [asdict(one) for one in content.phases],
         "periods_s": content.periods_s,
         "imbalances": [asdict(one) for one in content.imbalances],

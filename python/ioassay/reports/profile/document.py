@@ -55,7 +55,7 @@ def document(content: Content, drawn: Pictures | None = None) -> Document:
     pictures = drawn or {}
     sections = [
         Section("Findings", _findings(content), "findings"),
-        Section("Completeness", [Bullets(list(wording.trust(content)))], "completeness"),
+        Section("Completeness", _completeness(content), "completeness"),
         Section("Calls in flight", _in_flight(content), "in-flight"),
         Section("Over time", _over_time(content, pictures), "over-time"),
         Section("Processes", _processes(content, pictures), "processes"),
@@ -84,7 +84,7 @@ def summary(content: Content) -> list[Block]:
         Section("Calls in flight:", _in_flight(content)),
         _operations_table(content),
         _files_table(content.files.head(MOST_SIZES), anchors=False),
-        Notes(list(wording.trust(content))),
+        Notes([*wording.trust(content), *wording.unknown(content)]),
     ]
 
 
@@ -104,6 +104,12 @@ def _findings(content: Content) -> list[Block]:
         items.append((*text, *rests_on))
     about = "Warnings first, then those that took most time. Rules and their limits stand at the end."
     return [Paragraph(about, note=True), Bullets(items)]
+
+
+def _completeness(content: Content) -> list[Block]:
+    unknown = content.profile.unknown
+    about = [Paragraph("What such a source does not record, and what is therefore unknown:")] if unknown else []
+    return [Bullets(list(wording.trust(content))), *about, Bullets(list(unknown))]
 
 
 def _in_flight(content: Content) -> list[Block]:
@@ -146,21 +152,23 @@ def _over_time(content: Content, pictures: Pictures) -> list[Block]:
 
 
 def _processes(content: Content, pictures: Pictures) -> list[Block]:
-    spent = pl.sum_horizontal("read_ns", "write_ns", "metadata_ns")
-    frame = content.profile.processes.with_columns(io_ns=spent).sort("io_ns", "process", descending=[True, False])
+    times = ("read_ns", "write_ns", "metadata_ns")
+    spent = pl.when(pl.any_horizontal(pl.col(times).is_not_null())).then(pl.sum_horizontal(times))
+    frame = content.profile.processes.with_columns(io_ns=spent)
+    frame = frame.sort("io_ns", "process", descending=[True, False], nulls_last=True)
     rows: list[list[Text]] = []
     for row in frame.head(MOST_PROCESSES).iter_rows(named=True):
         run_ns = row["end_unix_ns"] - row["begin_unix_ns"]
         rows.append(
             [
-                str(row["pid"]),
+                format.ABSENT if row["pid"] is None else str(row["pid"]),
                 format.ABSENT if row["rank"] is None else str(row["rank"]),
-                row["node"],
+                row["node"] or format.ABSENT,
                 Span(wording.short(row["command"], _MOST_CHARACTERS), "code"),
                 format.size(row["read_bytes"]),
                 format.size(row["written_bytes"]),
                 format.duration(row["io_ns"]),
-                format.share(row["io_ns"] / run_ns) if run_ns else format.ABSENT,
+                format.share(row["io_ns"] / run_ns) if run_ns and row["io_ns"] is not None else format.ABSENT,
             ]
         )
     columns = [
@@ -224,7 +232,7 @@ def _files_table(files: pl.DataFrame, *, anchors: bool) -> Table:
                 (Anchor(f"file-{row['file']}"), path) if anchors else path,
                 format.ABSENT if row["processes"] is None else f"{row['processes']:,}",
                 f"{row['calls']:,}",
-                f"{row['failed']:,}",
+                format.ABSENT if row["failed"] is None else f"{row['failed']:,}",
                 format.size(row["read_bytes"]),
                 format.size(row["written_bytes"]),
                 format.duration(row["spent_ns"]),
@@ -297,7 +305,8 @@ def _sizes_table(content: Content) -> Table:
     )
     top = sizes.sort("calls", "bytes", "operation", descending=True).head(MOST_SIZES)
     rows: list[list[Text]] = [
-        [row["operation"], format.size(row["bytes"]), f"{row['calls']:,}"] for row in top.iter_rows(named=True)
+        [row["operation"] or "read or write", format.size(row["bytes"]), f"{row['calls']:,}"]
+        for row in top.iter_rows(named=True)
     ]
     return Table([Column("Operation"), *numbers("Size", "Calls")], rows, "Sizes that came up most")
 

@@ -203,10 +203,11 @@ def _(evidence: NoCollectiveEvidence) -> Message:
 
 @message.register
 def _(evidence: SyncEvidence) -> Message:
+    spent = "" if evidence.spent_ns is None else f", {format.duration(evidence.spent_ns)} in these calls"
     return Message(
         f"{_number(evidence.syncs)} calls of fsync and its like, on average after "
         f"{format.size(evidence.written_bytes / evidence.syncs)} of writes "
-        f"({format_count(evidence.files, 'file')}, {format.duration(evidence.spent_ns)} in these calls).",
+        f"({format_count(evidence.files, 'file')}{spent}).",
         "",
         "Sync once after many writes; check whether each result has to survive a crash by itself.",
     )

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import json
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from ioassay import reports
 from ioassay.reports.document.terminal import rendered
 from ioassay.reports.profile import ProfileReport
 from ioassay.reports.profile.content import Content, assemble
 from ioassay.reports.profile.document import document, summary
+from ioassay.results.darshan import profile as darshan
 from ioassay.results.records.profile import load_profile
 from ioassay.testing.faulty_application import RANKS, calm, faulty
 from ioassay.testing.record_tables import TableBuilder, store_record
@@ -134,3 +137,22 @@ def test_the_same_record_gives_the_same_report(content: Content, tmp_path: Path)
     again = content_of(tmp_path / "record", *faulty())
     one, other = (document(part).blocks[2:] for part in (content, again))
     assert repr(one) == repr(other)
+
+
+def test_what_a_source_does_not_record_is_unknown_and_not_0(tmp_path: Path) -> None:
+    log = tmp_path / "log.txt"
+    log.write_bytes(gzip.decompress((Path(darshan.__file__).parent / "testdata" / "mpi.txt.gz").read_bytes()))
+    content = assemble(darshan.load_profile([log]))
+    text = markdown(content)
+    assert "| Where | unknown |" in text
+    assert "failed calls and their errors are unknown" in text
+    assert "| open | 9 | – | – | – | – | – | – | – |" in text
+    assert "| read or write | 64 KiB | 32 |" in text
+    assert "rank 0 read 1040 KiB" in text
+    assert content.totals.of("write").spent_ns
+    console = Console(file=io.StringIO(), width=200)
+    console.print(rendered(summary(content)))
+    assert isinstance(console.file, io.StringIO)
+    assert "this source does not record" in console.file.getvalue()
+    assert "failed calls" not in console.file.getvalue()
+    assert "unknown" in json.loads(reports.build(ProfileReport(content), "json"))

@@ -46,20 +46,19 @@ def short(command: str, most: int) -> str:
 def opening(content: Content) -> list[tuple[str, str]]:
     """Who, when, where, and how much: a table of two columns."""
     profile = content.profile
-    processes, nodes = profile.processes, profile.processes["node"].n_unique()
+    processes, names = profile.processes, sorted(set(profile.processes["node"].drop_nulls()))
     ranks = processes["rank"].n_unique() - (processes["rank"].null_count() > 0)
     of_ranks = f", {ranks:,} {'rank' if ranks == 1 else 'ranks'}" if ranks else ""
-    names = sorted(set(processes["node"]))
-    where = (
-        names[0] if nodes == 1 else f"{nodes} nodes: {', '.join(names[:_MOST_NAMED])}{', …' * (nodes > _MOST_NAMED)}"
-    )
+    more = ", …" * (len(names) > _MOST_NAMED)
+    where = names[0] if len(names) == 1 else f"{len(names)} nodes: {', '.join(names[:_MOST_NAMED])}{more}"
+    source = "Darshan" if profile.source == "darshan" else profile.source
     states = processes.group_by("state").len().sort("state").rows()
     ended = ", ".join(f"{count} {state}" for state, count in states if state != "ended")
     return [
         ("Command", _named([short(command, _MOST_CHARACTERS) for command in profile.commands]) or "unknown"),
         ("Started", f"{_moment(profile.begin_unix_ns)} UTC"),
         ("Duration", f"{format.duration(profile.duration_s * 1e9)}{', still running' * profile.is_running}"),
-        ("Where", where),
+        ("Where", where if names else "unknown"),
         ("Processes", f"{_processes(processes.height)}{of_ranks}{f' ({ended})' if ended else ''}"),
         ("Read", _moved(content, "read")),
         ("Written", _moved(content, "write")),
@@ -67,7 +66,7 @@ def opening(content: Content) -> list[tuple[str, str]]:
         ("Time in I/O", time_in_io(content)),
         (
             "Source",
-            f"{profile.source}: {', '.join(profile.names[:_MOST_NAMED])}{', …' * (len(profile.names) > _MOST_NAMED)}",
+            f"{source}: {', '.join(profile.names[:_MOST_NAMED])}{', …' * (len(profile.names) > _MOST_NAMED)}",
         ),
     ]
 
@@ -119,6 +118,13 @@ def trust(content: Content) -> Iterator[str]:
         )
     for kind, losses in groupby(sorted(content.profile.losses, key=lambda loss: loss.kind), key=lambda loss: loss.kind):
         yield loss(kind, list(losses))
+
+
+def unknown(content: Content) -> Iterator[str]:
+    """That there is more to say of what the source does not record; the report says it."""
+    if content.profile.unknown:
+        count = len(content.profile.unknown)
+        yield f"Unknown is not 0: the report names {count} things that this source does not record."
 
 
 def _shortfall(profile: Profile, one: Shortfall) -> str:

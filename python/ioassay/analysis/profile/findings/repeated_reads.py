@@ -45,7 +45,8 @@ class SameDataEvidence(ProfileEvidence):
 
 def _read(facts: ProfileFacts) -> pl.DataFrame:
     """Each file that was read, with what was read and the part of it that was touched."""
-    extent = pl.col("end_bytes").max() - pl.col("begin_bytes").min()
+    # From the beginning of the file, where a source does not know where reads began: that is no less.
+    extent = pl.col("end_bytes").max() - pl.col("begin_bytes").fill_null(0).min()
     return (
         facts.stored.filter(pl.col("direction") == "read", pl.col("bytes") > 0)
         .group_by("file")

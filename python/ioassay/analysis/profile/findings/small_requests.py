@@ -56,7 +56,8 @@ def _small(facts: ProfileFacts, direction: str, *, shared_only: bool) -> Finding
     )
     of_direction = pl.col("operation").is_in(REQUESTS[direction])
     sizes = facts.sizes.filter(of_direction, (pl.col("processes") > 1) | (not shared_only))
-    small = sizes.filter(pl.col("end_bytes") <= limit.value)
+    # Sizes of other sources may end with the limit itself.
+    small = sizes.filter(pl.col("begin_bytes") < limit.value, pl.col("end_bytes") <= limit.value + 1)
     by_file = small.group_by("file").agg(pl.col("calls").sum()).sort("calls", "file", descending=[True, False])
     count, requests = int(small["calls"].sum()), int(sizes["calls"].sum())
     if count <= least.value or count <= share.value * requests:
