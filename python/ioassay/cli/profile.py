@@ -15,7 +15,7 @@ def profile(
         list[Path],
         typer.Argument(
             metavar="RECORD...",
-            help="Records of one job, or folders with records.",
+            help="Records of one job, folders with records, or Darshan logs.",
             show_default=False,
         ),
     ],
@@ -26,7 +26,8 @@ def profile(
 ) -> int:
     """Show what a recorded application does to storage.
 
-    Several records, such as those of the nodes of a job, are one profile.
+    Several records, such as those of the nodes of a job, are one profile; so are Darshan logs of a job, or what
+    darshan-parser prints of them.
     """
     # Imported here because they take a second, which `--help` must not.
     from ioassay.reports import build  # noqa: PLC0415
@@ -34,12 +35,10 @@ def profile(
     from ioassay.reports.profile import ProfileReport  # noqa: PLC0415
     from ioassay.reports.profile.content import assemble  # noqa: PLC0415
     from ioassay.reports.profile.document import summary  # noqa: PLC0415
-    from ioassay.results import index  # noqa: PLC0415
-    from ioassay.results.kinds import RECORD  # noqa: PLC0415
-    from ioassay.results.records.profile import load_profile  # noqa: PLC0415
+    from ioassay.results.profiles import load_profile  # noqa: PLC0415
 
     chosen = chosen_format(form, output, as_json=as_json)
-    content = assemble(load_profile(index.of_kind(RECORD, records)))
+    content = assemble(load_profile(records))
     if chosen is None:
         show(rendered(summary(content)))
     else:
