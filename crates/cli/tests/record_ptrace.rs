@@ -526,6 +526,15 @@ fn a_setuid_program_lacks_its_privileges_if_another_user_records_it_and_that_is_
 }
 
 #[test]
+fn a_record_that_missed_a_static_program_offers_ptrace() {
+    let place = Place::new();
+    let line = format!("{} write {}; exit 0", program().display(), place.directory().display());
+    let ended = place.record("preload", &["sh", "-c", &line]).output().unwrap();
+    assert!(ended.status.success(), "{}", said(&ended));
+    assert_eq!(said(&ended).matches("ioassay record --via ptrace -- COMMAND").count(), 1, "{}", said(&ended));
+}
+
+#[test]
 fn a_debugger_fails_and_the_record_is_whole() {
     let place = Place::new();
     let ended = match place.record("ptrace", &["strace", "-o", "/dev/null", "true"]).output() {

@@ -7,6 +7,10 @@
 //! * [`table`]: what a process did, in the recorder's format.
 //! * [`tracer`]: the loop over all stops.
 //!
+//! The cost on a virtual machine of 2 processors: 6 us for each call on a descriptor and 7 us for each on a path (0.2 and
+//! 0.4 us without), most of it switching between the two processes. Other calls cost nothing with the filter, 5 us without.
+//! Times in the tables include the switches; the rest, what the tracer does while a thread is stopped, is `own_ticks`.
+//!
 //! Three processes: this program waits and passes signals on, a child of it traces, and the command is a child of the tracer.
 //! So job control stops only this program and the command, and if this program is killed, the tracer goes on.
 //!
