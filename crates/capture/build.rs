@@ -23,7 +23,8 @@ fn main() {
     // What is meant for this program and its build, by whom it was started, is not meant for the library's.
     for (name, _) in env::vars_os() {
         let name = name.to_string_lossy();
-        let kept = ["CARGO_HOME", "CARGO_NET_OFFLINE"].contains(&&*name);
+        // Such as the linker of a cross build.
+        let kept = ["CARGO_HOME", "CARGO_NET_OFFLINE"].contains(&&*name) || name.starts_with("CARGO_TARGET_");
         if name.starts_with("CARGO_") && !kept || ["RUSTFLAGS", "RUSTC_WORKSPACE_WRAPPER"].contains(&&*name) {
             build.env_remove(&*name);
         }
