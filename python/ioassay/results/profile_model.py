@@ -48,10 +48,19 @@ ProcessState = Literal["ended", "running", "killed", "replaced"]
 """Of a process: it ended by itself, runs, was killed, or `exec` replaced it by a program that was not recorded."""
 
 FileKind = Literal[
-    "unknown", "file", "directory", "block device", "character device", "pipe", "socket", "anonymous", "others"
+    "unknown",
+    "file",
+    "directory",
+    "block device",
+    "character device",
+    "pipe",
+    "socket",
+    "anonymous",
+    "kernel",
+    "others",
 ]
-"""Of a file: `unknown` was never opened successfully, or the source does not say its kind; `others` are all that a
-recorder had no place for.
+"""Of a file: `unknown` was never opened successfully, or the source does not say its kind; `kernel` is in /proc or
+/sys; `others` are all that a recorder had no place for.
 """
 
 ON_STORAGE: tuple[FileKind, ...] = ("unknown", "file", "directory", "block device", "others")

@@ -24,8 +24,8 @@ _MOST_CHARACTERS = 300
 """Of a command."""
 
 TIME_NOTE = (
-    "Time in calls is added over threads and processes. Time lines and latencies include calls on pipes, sockets and "
-    "terminals; totals, files and findings are of storage alone."
+    "Time in calls is added over threads and processes. Time lines and latencies include calls on pipes, sockets, "
+    "terminals and /proc; totals, files and findings are of storage alone."
 )
 
 
@@ -95,7 +95,7 @@ def time_in_io(content: Content) -> str:
     share = "" if totals.io_share is None else f", {format.share(totals.io_share)}"
     elsewhere = ""
     if totals.elsewhere_ns:
-        elsewhere = f"; {format.duration(totals.elsewhere_ns)} more on pipes, sockets and terminals"
+        elsewhere = f"; {format.duration(totals.elsewhere_ns)} more on pipes, sockets, terminals and /proc"
     return f"{format.duration(totals.io_ns)}{part}{share}{elsewhere}"
 
 

@@ -54,6 +54,9 @@ _KINDS: dict[int, profile_model.FileKind] = {
 _STORED = np.array([_KINDS[kind] in ON_STORAGE for kind in range(len(_KINDS))])
 """Of each kind."""
 
+_OF_KERNEL = ("/proc/", "/sys/")
+"""Where files are that the kernel makes up."""
+
 _WITH_PATH = frozenset(kind for kind, word in _KINDS.items() if word in (*ON_STORAGE, "character device"))
 _METADATA = DIRECTIONS.index("metadata")
 _DIRECTIONS = np.array([DIRECTIONS.index(DIRECTION[name]) if name in DIRECTION else -1 for name in OPERATIONS])
@@ -75,6 +78,7 @@ class Files:
         self._entries: dict[tuple[str, str], int] = {}
         self._names_seen: dict[tuple[str, str], dict[tuple[bytes, int], int]] = {}
         """By node and working directory: the entry of each name and kind, as tables have them."""
+        self._of_kernel: set[int] = set()
         key = {"entry": pl.Int64}
         self._names = GroupedRows(
             key | {"kind": pl.UInt16, "errno": pl.UInt32, "moved": pl.UInt8, "metadata_ns": pl.Float64},
@@ -117,9 +121,11 @@ class Files:
         directory = table.texts.get(TextKind.DIRECTORY, "/")
         entries = self._find_entries(node, directory, table, files)
         if len(entries):
-            self._add_names(image, table, entries, files)
+            of_kernel = np.array([entry in self._of_kernel for entry in entries.tolist()])
+            stored = _STORED[np.minimum(files["kind"], len(_STORED) - 1)] & ~of_kernel
+            self._add_names(image, table, entries, files, stored)
             self._add_calls(image, entries, files)
-            self._add_transfers(image, table, entries, places, files["kind"])
+            self._add_transfers(image, table, entries, places, stored)
         return entries
 
     def paths(self) -> list[str]:
@@ -134,16 +140,20 @@ class Files:
             if entry is None:
                 key = (node, _path(directory, raw, kind))
                 entry = names[raw, kind] = self._entries.setdefault(key, len(self._entries))
+                if key[1].startswith(_OF_KERNEL):
+                    self._of_kernel.add(entry)
             found.append(entry)
         return np.array(found, dtype=np.int64)
 
-    def _add_names(self, image: Image, table: Table, entries: NDArray[np.int64], files: Rows) -> None:
+    def _add_names(
+        self, image: Image, table: Table, entries: NDArray[np.int64], files: Rows, stored: NDArray[np.bool]
+    ) -> None:
         moved = files["calls"][:, _MOVED].sum(axis=1) > 0
         ns = files["ticks"] * image.ns_per_tick
         self._names.add(
             {"entry": entries, "kind": files["kind"], "errno": files["error"], "moved": moved, "metadata_ns": ns}
         )
-        self._add_spent(image, files["kind"], np.full(len(files), _METADATA), np.zeros(len(files)), ns)
+        self._add_spent(image, stored, np.full(len(files), _METADATA), np.zeros(len(files)), ns)
         places, opened = table.rows(BlockKind.OPENED)
         at, is_opened = _find(places, files["opened"])
         known = opened[at[is_opened]]
@@ -169,12 +179,17 @@ class Files:
         )
 
     def _add_spent(
-        self, image: Image, kinds: NDArray[Any], directions: NDArray[np.int64], moved: NDArray[Any], ns: NDArray[Any]
+        self,
+        image: Image,
+        stored: NDArray[np.bool],
+        directions: NDArray[np.int64],
+        moved: NDArray[Any],
+        ns: NDArray[Any],
     ) -> None:
         """Adds to what a process spent, of calls that reach the file system."""
         counts = directions >= 0
         columns = {
-            "is_on_storage": _STORED[np.minimum(kinds, len(_STORED) - 1)],
+            "is_on_storage": stored,
             "direction": directions,
             "bytes": moved,
             "ns": ns,
@@ -199,17 +214,17 @@ class Files:
         table: Table,
         entries: NDArray[np.int64],
         places: NDArray[np.int64],
-        kinds: NDArray[Any],
+        stored: NDArray[np.bool],
     ) -> None:
         _, rows = table.rows(BlockKind.TRANSFERS)
         at, is_known = _find(places, rows["file"])
         is_known &= (rows["operation"] < len(OPERATIONS)) & (rows["calls"] > 0)
-        rows, entry, kinds = rows[is_known], entries[at[is_known]], kinds[at[is_known]]
+        rows, entry, stored = rows[is_known], entries[at[is_known]], stored[at[is_known]]
         if not len(rows):
             return
         key: dict[str, NDArray[Any]] = {"entry": entry, "operation": rows["operation"]}
         ns, slowest = (rows[name] * image.ns_per_tick for name in ("ticks", "slowest_ticks"))
-        self._add_spent(image, kinds, _DIRECTIONS[rows["operation"]], rows["bytes"], ns)
+        self._add_spent(image, stored, _DIRECTIONS[rows["operation"]], rows["bytes"], ns)
         same = {name: rows[name] for name in _TRANSFERS if name not in ("ns", "slowest_ns")}
         extent = {name: np.where(rows["bytes"] > 0, rows[name].astype(np.float64), np.nan) for name in ("begin", "end")}
         self._transfers.add(key | same | {"ns": ns, "slowest_ns": slowest} | extent)
@@ -351,7 +366,9 @@ def _files(facts: pl.DataFrame, users: pl.DataFrame, origin_ns: int) -> pl.DataF
         )
         .with_columns(
             whole("metadata_ns"),
-            kind=pl.col("kind").replace_strict(_KINDS, default="unknown", return_dtype=pl.String),
+            kind=pl.when(pl.any_horizontal(pl.col("path").str.starts_with(place) for place in _OF_KERNEL))
+            .then(pl.lit("kernel"))
+            .otherwise(pl.col("kind").replace_strict(_KINDS, default="unknown", return_dtype=pl.String)),
             block_bytes=pl.when(pl.col("block_bytes") > 0).then("block_bytes"),
             last_errno=pl.when(pl.col("last_errno") > 0).then("last_errno"),
         )

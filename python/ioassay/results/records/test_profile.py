@@ -250,7 +250,7 @@ def test_a_record_of_days_has_longer_steps_and_few_of_heat(load: Any) -> None:
     assert days / profile.heat_step_s <= MOST_HEAT_BINS
 
 
-def test_what_a_process_spent_on_storage_is_told_from_pipes_and_calls_of_mpi_io(load: Any) -> None:
+def test_what_a_process_spent_on_storage_is_told_from_pipes_the_kernel_and_mpi_io(load: Any) -> None:
     table = TableBuilder()
     file = table.file("data", {"open": 1}, ns=70)
     pipe = table.file("pipe", {"close": 1}, kind=FileKind.PIPE, ns=4)
@@ -258,8 +258,11 @@ def test_what_a_process_spent_on_storage_is_told_from_pipes_and_calls_of_mpi_io(
     table.transfers(file, "write", {10: 1}, ns=20)
     table.transfers(file, "MPI write", {10: 1}, ns=1000)
     table.transfers(pipe, "read", {1000: 1}, ns=5000)
+    table.transfers(table.file("/proc/self/maps", {"open": 1}, ns=1), "read", {1000: 1}, ns=60_000)
     columns = ("read_bytes", "written_bytes", "read_ns", "write_ns", "metadata_ns", "elsewhere_ns")
-    assert rows(load([table]).processes, *columns) == [(100, 10, 10, 20, 70, 5004)]
+    profile = load([table])
+    assert profile.files["kind"].to_list() == ["kernel", "file", "pipe"]
+    assert rows(profile.processes, *columns) == [(100, 10, 10, 20, 70, 65_005)]
 
 
 def test_a_record_that_runs_has_the_tables_of_its_live_processes(tmp_path: Path) -> None:
