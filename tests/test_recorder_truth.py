@@ -29,10 +29,18 @@ KEPT = Path(__file__).parents[1] / "target/recorder-truth"
 """Traces and records of programs that were not counted as they should."""
 
 
+ATTEMPTS = 3
+"""Runs of a program whose signal handlers came just when the recorder counted: what is lost then cannot be compared."""
+
+
 def outcome_of(program: Program, directory: Path) -> Outcome:
     if missing := program.missing():
         pytest.skip(f"{program.name} lacks {', '.join(missing)}")
-    return run(program, directory)
+    for attempt in range(ATTEMPTS):
+        outcome = run(program, directory / str(attempt))
+        if not outcome.comparison.stated_losses:
+            break
+    return outcome
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
@@ -50,7 +58,7 @@ def test_a_record_has_what_the_program_called(program: Program, tmp_path: Path) 
 
 def test_calls_that_reach_no_kernel_are_counted_too(tmp_path: Path) -> None:
     outcome = outcome_of(next(program for program in PROGRAMS if program.name == "calls of C"), tmp_path)
-    work = str(tmp_path / "work")
+    work = str(outcome.record.parent / "work")
     tables, _ = read_record(outcome.record)
     counts = next(table.counts for table in tables if table.executable == f"{work}/calls")
     of_stream = {operation: count for (file, operation), count in counts.items() if file == f"{work}/stream"}

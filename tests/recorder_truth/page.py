@@ -37,8 +37,8 @@ strace prints the functions that led to each system call, so it is known who mad
   that it has with those that the kernel counted, and says what is missing (`coverage`).
 - **in children of vfork**: until they start a program they share their parent's memory, so the
   recorder writes nothing there.
-- **not counted**: on a descriptor that is not open, or the `close` of one that was not used
-  otherwise, such as an end of a pipe.
+- **not counted**: the `close` of a descriptor that was not used otherwise, such as an end of a
+  pipe.
 - **differences**: files and classes of calls of which the record has other numbers than strace.
 - **missed**: functions of the C library that the program called past the recorder. None may be.
 - **escaped**: programs that a preloaded library does not reach. The record names them;

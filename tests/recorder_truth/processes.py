@@ -108,7 +108,7 @@ class Image:
     missed: Counter[str] = field(default_factory=Counter)
     """By `function of the C library ← who called it`."""
     unnamed: int = 0
-    """Calls on descriptors that are not open, or that nothing but `close` was called on: not counted by design."""
+    """Calls of `close` on descriptors that nothing else was called on: not counted by design."""
     last: dict[int, _Found] = field(default_factory=dict)
     """What each of its threads did last."""
     killed: list[_Found] = field(default_factory=list)
@@ -380,13 +380,15 @@ def normal(name: str) -> str:
 
 
 def _of_descriptor(process: _Process, argument: str, learns: bool) -> str | None:
-    """The file that is open there; `None` where none is."""
+    """The file that is open there; `OTHERS` where none is."""
     number, kernel_name = trace.descriptor(argument)
     if number is None:
         return process.directory
     known = process.name(number, kernel_name)
-    if known is not None or not kernel_name:
+    if known is not None:
         return known
+    if not kernel_name:
+        return OTHERS
     name = _name_of_open(kernel_name)
     if learns:
         process.names[number] = name

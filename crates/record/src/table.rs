@@ -325,7 +325,7 @@ layout! {
         pub forward: AtomicU64,
         /// Of `forward`, those as far from the last one as that one was from the one before.
         pub strided: AtomicU64,
-        /// Calls that did not begin at a multiple of the file system's block.
+        /// Calls that moved something and did not begin at a multiple of the file system's block.
         pub misaligned: AtomicU64,
         /// The lowest offset.
         pub begin: AtomicU64,

@@ -4,7 +4,7 @@
 //! the C library keeps for libraries with such variables.
 
 use core::arch::{asm, global_asm};
-use core::sync::atomic::{AtomicU32, AtomicUsize};
+use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize};
 
 /// The words of a thread; all zero at its beginning.
 #[repr(C)]
@@ -17,22 +17,24 @@ pub struct ThreadWords {
     pub busy: AtomicUsize,
     /// Where its stack was when the call in flight began.
     pub in_flight: AtomicUsize,
+    /// What the kernel has counted of it that is already in the table: a thread may end, and call something all the same.
+    pub kernel: [AtomicU64; 4],
     /// The process that called `vfork`, if it or its child may be running here.
     pub vforked: AtomicU32,
     reserved: u32,
 }
 
-const _: () = assert!(size_of::<ThreadWords>() <= 48);
+const _: () = assert!(size_of::<ThreadWords>() <= 80);
 
 global_asm!(
     ".pushsection .tbss,\"awT\",%nobits",
     ".globl ioassay_thread_words",
     ".hidden ioassay_thread_words",
     ".type ioassay_thread_words, %object",
-    ".size ioassay_thread_words, 48",
+    ".size ioassay_thread_words, 80",
     ".p2align 4",
     "ioassay_thread_words:",
-    ".zero 48",
+    ".zero 80",
     ".popsection",
 );
 

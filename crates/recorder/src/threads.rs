@@ -1,8 +1,7 @@
 //! Each thread has a part of the table that it alone writes to.
 
 use core::sync::atomic::{
-    AtomicU32, AtomicU64, AtomicUsize, Ordering::AcqRel, Ordering::Relaxed, Ordering::Release, Ordering::SeqCst,
-    compiler_fence,
+    AtomicU32, AtomicU64, AtomicUsize, Ordering::AcqRel, Ordering::Relaxed, Ordering::SeqCst, compiler_fence,
 };
 
 use ioassay_record::operation::Operation;
@@ -46,6 +45,7 @@ pub fn begin() {
     }
     LEFT.store(0, Relaxed);
     words().thread.store(0, Relaxed);
+    words().kernel.iter().for_each(|counted| counted.store(0, Relaxed));
 }
 
 /// The part of the calling thread, which has none yet. Nothing where there is no place.
@@ -140,13 +140,17 @@ fn give_back(address: usize) {
     let thread = unsafe { &*(address as *const Thread) };
     seconds::fold(thread);
     let ended = &table::header().kernel_of_ended;
-    for ((sum, counted), own) in ended.iter().zip(kernel_counters(None)).zip(&OWN) {
-        let taken_off = own.load(Relaxed).min(counted);
+    let counted = kernel_counters(None).into_iter().zip(&words().kernel);
+    for ((sum, (counted, before)), own) in ended.iter().zip(counted).zip(&OWN) {
+        let new = counted.saturating_sub(before.swap(counted, Relaxed));
+        let taken_off = own.load(Relaxed).min(new);
         own.fetch_sub(taken_off, Relaxed);
-        sum.fetch_add(counted - taken_off, Relaxed);
+        sum.fetch_add(new - taken_off, Relaxed);
     }
     thread.in_flight.store(0, Relaxed);
-    thread.thread.store(0, Release);
+    thread.thread.store(0, SeqCst);
+    // The process may be at its end just now, and have counted this thread as one that lives.
+    thread.kernel.iter().for_each(|counter| counter.store(0, SeqCst));
     LEFT.fetch_add(1, Relaxed);
 }
 
@@ -165,7 +169,11 @@ pub fn count_by_kernel() {
             for ((kept, counted), own) in thread.kernel.iter().zip(kernel_counters(Some(number))).zip(&mut own) {
                 let taken_off = counted.min(*own);
                 *own -= taken_off;
-                kept.store(counted - taken_off, Relaxed);
+                kept.store(counted - taken_off, SeqCst);
+            }
+            if thread.thread.load(SeqCst) != number {
+                // It has ended meanwhile, and is counted with those.
+                thread.kernel.iter().for_each(|counter| counter.store(0, SeqCst));
             }
         }
     }

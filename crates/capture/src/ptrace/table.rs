@@ -642,7 +642,8 @@ impl TransferRow {
         }
         self.last = Some((offset, end));
         self.end = self.end.max(end);
-        if block_bytes.is_power_of_two() && !offset.is_multiple_of(u64::from(block_bytes)) {
+        // What moves nothing has met the end of the file, wherever that is.
+        if bytes != 0 && block_bytes.is_power_of_two() && !offset.is_multiple_of(u64::from(block_bytes)) {
             self.misaligned += 1;
         }
     }

@@ -38,11 +38,11 @@ def misaligned(facts: ProfileFacts) -> Iterator[Finding]:
     for direction, operations in REQUESTS.items():
         known = pl.col("misaligned").is_not_null() & pl.col("block_bytes").is_not_null()
         empty = facts.profile.file_sizes.filter(pl.col("end_bytes") <= 1).select("file", "operation", empty="calls")
-        moving = (pl.col(name) - pl.col("empty").fill_null(0) for name in ("misaligned", "calls"))
+        moving = (pl.col("calls") - pl.col("empty").fill_null(0)).clip(0)
         rows = (
             facts.stored.filter(pl.col("operation").is_in(operations), known)
             .join(empty, on=["file", "operation"], how="left")
-            .with_columns(one.clip(0) for one in moving)
+            .with_columns(moving)
         )
         count, requests = int(rows["misaligned"].sum()), int(rows["calls"].sum())
         if count <= share.value * requests or count <= least.value:

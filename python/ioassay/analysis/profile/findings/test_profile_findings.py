@@ -111,7 +111,7 @@ def test_reads_that_found_the_end_of_a_file_are_neither_small_nor_misaligned(loa
     table = TableBuilder()
     for at in range(2000):
         file = table.file(f"/data/{at}", inode=1 + at, size=4 * MIB)
-        table.transfers(file, "read", {4 * MIB: 1, 0: 1}, misaligned=1, consecutive=1)
+        table.transfers(file, "read", {4 * MIB: 1, 0: 1}, consecutive=1)
     assert [one.kind for one in found_in(load(table))] == []
 
 
