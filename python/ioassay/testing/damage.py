@@ -44,6 +44,9 @@ LIMIT_S = 600
 LIMIT_BYTES = 4 << 30
 """Of resident memory, for all of them."""
 
+FOREIGN_FILES = ("/etc/passwd", "/dev/zero")
+"""What links of a damaged directory lead to."""
+
 _VALUES: tuple[Any, ...] = (
     *(None, True, False, -1, 0, 1, 2, 7, 2**31, 2**53, 2**63 - 1, 2**63, 2**64, -(2**63), 10**30, 10**400),
     *(0.5, -0.5, 1e-300, 1e308, math.nan, math.inf, -math.inf),
@@ -78,8 +81,11 @@ def damaged_copy(source: Path, target: Path, dice: random.Random) -> str:
     shutil.copytree(source, target, symlinks=True)
     done = []
     for _ in range(dice.choice((1, 1, 1, 2, 3))):
+        # A link may be of an earlier damage, and what is written to it would reach a file of the machine.
         files = sorted(
-            path for path in target.rglob("*") if path.is_file() and path.name not in ("lock", "console.txt")
+            path
+            for path in target.rglob("*")
+            if path.is_file() and not path.is_symlink() and path.name not in ("lock", "console.txt")
         )
         if not files:
             break
@@ -128,7 +134,7 @@ def _replace(file: Path, dice: random.Random) -> None:
         case 2:
             os.mkfifo(file)
         case 3:
-            file.symlink_to(dice.choice(("/etc/passwd", "/dev/zero", file.name, "nowhere", "run.json")))
+            file.symlink_to(dice.choice((*FOREIGN_FILES, file.name, "nowhere", "run.json")))
         case 4:
             above = os.open(file.parent, os.O_RDONLY)
             with socket.socket(socket.AF_UNIX) as server:
