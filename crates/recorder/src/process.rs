@@ -18,7 +18,7 @@ use crate::{descriptors, errors, files, real, seconds, sys, table, threads, tick
 
 /// It has to be found out whether there is to be a table: the beginning, and what a forked child finds.
 const UNKNOWN: u32 = 0;
-/// No table: not asked for, or not to be had.
+/// No table: not asked for, not to be had, or given back for good.
 const OFF: u32 = 1;
 const ATTACHING: u32 = 2;
 /// The table was given back. A call all the same, by a destructor that runs after ours, takes it again.
@@ -427,9 +427,18 @@ pub fn finish(state: State, replacement: Option<&CStr>) {
 
 /// The process has ended. What comes after that all the same makes a table that replaces this one.
 pub fn end() {
+    end_as(ENDED);
+}
+
+/// The process goes on, but no call is counted any more, and the kernel not called.
+pub fn end_for_good() {
+    end_as(OFF);
+}
+
+fn end_as(next: u32) {
     if has_own_table() {
         finish(State::Ended, None);
-        phase().store(ENDED, Release);
+        phase().store(next, Release);
     }
 }
 

@@ -49,7 +49,7 @@ fn filter<R: Returned>(real: impl FnOnce() -> R) -> R {
 #[cold]
 fn without_counter<R>(real: impl FnOnce() -> R) -> R {
     if !process::in_vfork_child() {
-        process::end();
+        process::end_for_good();
     }
     real()
 }
