@@ -40,11 +40,9 @@ impl Slot {
         let generation = u64::from(GENERATION.load(Relaxed)) << 32;
         let found = self.references.load(Relaxed);
         let free = found as u32 == 0 || found >> 32 != generation >> 32;
-        free && shared::replace_if_long(&self.references, found, generation | 1)
+        free && shared::replace_if(&self.references, found, generation | 1)
     }
-}
 
-impl Slot {
     /// Moves on by so many bytes. Where it was.
     #[inline(always)]
     pub fn advance(&self, bytes: u64) -> u64 {

@@ -204,9 +204,7 @@ pub fn of_descriptor(descriptor: i32) -> (u32, Option<libc::stat>) {
         FileKind::Socket => find(&[b"socket"]),
         FileKind::Anonymous => find(&[b"anonymous"]),
         _ => {
-            let link = Buffer::<32>::new();
-            link.set(&[b"/proc/self/fd/", crate::text::decimal(descriptor as u64, &mut [0; 20])]);
-            let length = |scratch: &mut [u8]| usize::try_from(sys::read_link(link.as_c_str(), scratch)).ok();
+            let length = |scratch: &mut [u8]| usize::try_from(sys::descriptor_name(descriptor, scratch)).ok();
             process::without_signals(|| {
                 with_scratch(|scratch| length(scratch).map(|length| find(&[&scratch[..length]]))).flatten()
             })
@@ -333,16 +331,7 @@ fn find_directory() {
 
 /// Takes a lock, which is held for some microseconds.
 fn lock(lock: &AtomicBool) -> bool {
-    for _ in 0..process::MOST_WAITS {
-        if !lock.swap(true, Acquire) {
-            return true;
-        }
-        if !system_calls_allowed() {
-            return false;
-        }
-        sys::give_way();
-    }
-    false
+    sys::wait_until(|| !lock.swap(true, Acquire))
 }
 
 /// The working directory has changed.

@@ -11,7 +11,7 @@ use core::sync::atomic::{
 
 use ioassay_record::table::{BlockKind, Clock, Header, MAGIC, State, Text, TextKind, VERSION, block_word};
 
-use crate::text::{Buffer, Variables};
+use crate::text::{Buffer, Variables, decimal};
 use crate::thread_words::words;
 use crate::ticks::Moment;
 use crate::{descriptors, errors, files, real, seconds, sys, table, threads, ticks, trace};
@@ -91,7 +91,7 @@ pub fn is_attached(table: u32) -> bool {
 
 /// Whether the table is this process's own. A child of `vfork` or `clone` that shares its parent's memory has it before its
 /// eyes as well.
-fn has_own_table() -> bool {
+pub fn has_own_table() -> bool {
     attached() && system_calls_allowed() && sys::process() == number()
 }
 
@@ -142,18 +142,8 @@ pub fn attach() -> bool {
 
 /// Waits for another thread that makes the table: threads of a forked child may all begin at once. Whether there is one.
 fn wait_for_table() -> bool {
-    for _ in 0..MOST_WAITS {
-        match phase().load(Acquire) {
-            ATTACHING if system_calls_allowed() => sys::give_way(),
-            phase => return is_attached(phase),
-        }
-    }
-    false
+    sys::wait_until(|| phase().load(Acquire) != ATTACHING) && attached()
 }
-
-/// How often to look whether another thread has come to an end with what this one waits for. It is done in microseconds, but
-/// its thread may be stopped, and nothing waits for ever.
-pub const MOST_WAITS: u32 = 100_000;
 
 /// Runs what no signal handler should interrupt, because one that leaves it by `longjmp` or forks would leave it half done.
 /// Only what calls the kernel anyway.
@@ -240,14 +230,8 @@ fn begin() -> bool {
     let number = sys::process();
     let parent = NUMBER.swap(number, Relaxed) != 0;
     let (mut process, mut ticks) = ([0; 20], [0; 20]);
-    let name = [
-        DIRECTORY.get(),
-        b"/",
-        crate::text::decimal(number.into(), &mut process),
-        b"-",
-        crate::text::decimal(now.ticks, &mut ticks),
-        b".table",
-    ];
+    let name =
+        [DIRECTORY.get(), b"/", decimal(number.into(), &mut process), b"-", decimal(now.ticks, &mut ticks), b".table"];
     let mut node = [0; 65];
     let node = node_name(&mut node);
     if !TABLE.set(&name) || !FINISHED.set(&[DIRECTORY.get(), b"/", node, b".tables"]) {
@@ -448,11 +432,6 @@ pub fn goes_on() {
         table::header().state.store(State::Running as u32, Relaxed);
         let _ = without_signals(|| table::restore(TABLE.as_c_str()));
     }
-}
-
-/// Whether the process has a table that it must give back before it is replaced.
-pub fn is_counted() -> bool {
-    has_own_table()
 }
 
 /// Adds a table to those of finished processes. Whether all of it is there.

@@ -56,24 +56,18 @@ pub fn replace(number: &AtomicU32, by: u32) -> u32 {
     before
 }
 
-macro_rules! replacing {
-    ($name:ident, $atomic:ty, $integer:ty) => {
-        /// Replaces a number by another if it is `expected`. Whether it was.
-        #[inline(always)]
-        pub fn $name(number: &$atomic, expected: $integer, by: $integer) -> bool {
-            if several() {
-                return number.compare_exchange(expected, by, AcqRel, Relaxed).is_ok();
-            }
-            let is = number.load(Relaxed) == expected;
-            if is {
-                number.store(by, Relaxed);
-            }
-            is
-        }
-    };
+/// Replaces a number by another if it is `expected`. Whether it was.
+#[inline(always)]
+pub fn replace_if(number: &AtomicU64, expected: u64, by: u64) -> bool {
+    if several() {
+        return number.compare_exchange(expected, by, AcqRel, Relaxed).is_ok();
+    }
+    let is = number.load(Relaxed) == expected;
+    if is {
+        number.store(by, Relaxed);
+    }
+    is
 }
-replacing!(replace_if, AtomicU32, u32);
-replacing!(replace_if_long, AtomicU64, u64);
 
 #[cfg(test)]
 mod tests {

@@ -2,9 +2,9 @@
 
 use core::arch::asm;
 use core::ffi::CStr;
-use core::sync::atomic::{AtomicBool, Ordering::Acquire, Ordering::Relaxed};
 
 use crate::process::system_calls_allowed;
+use crate::text::{Buffer, decimal};
 
 /// A system call with up to six arguments. Its result, or minus the error.
 ///
@@ -36,22 +36,21 @@ pub unsafe fn call(number: libc::c_long, arguments: [usize; 6]) -> isize {
     result
 }
 
-/// How long [`take`] waits between two looks, and how often it looks: 20 ms in all.
-static PAUSE: libc::timespec = libc::timespec { tv_sec: 0, tv_nsec: 20_000 };
-const LOOKS: u32 = 1000;
+/// How often to look whether another thread has come to an end with what this one waits for. It is done in microseconds, but
+/// its thread may be stopped, and nothing waits for ever.
+const MOST_LOOKS: u32 = 100_000;
 
-/// Sets a flag that one thread has at a time, for what is rare and soon done: waits for the thread that has it, but not
-/// forever, since that one may be gone. Whether it is the caller's now.
-pub fn take(flag: &AtomicBool) -> bool {
-    for _ in 0..LOOKS {
-        if !flag.load(Relaxed) && !flag.swap(true, Acquire) {
+/// Waits until `is_done`, letting other threads run meanwhile. Whether it came to that.
+pub fn wait_until(is_done: impl Fn() -> bool) -> bool {
+    for _ in 0..MOST_LOOKS {
+        if is_done() {
             return true;
         }
         if !system_calls_allowed() {
             return false;
         }
-        // SAFETY: the kernel reads the time and writes nothing.
-        unsafe { call(libc::SYS_nanosleep, [&raw const PAUSE as usize, 0, 0, 0, 0, 0]) };
+        // SAFETY: it takes nothing.
+        unsafe { call(libc::SYS_sched_yield, [0; 6]) };
     }
     false
 }
@@ -119,6 +118,13 @@ pub fn read_link(path: Path, bytes: &mut [u8]) -> isize {
     }
 }
 
+/// The kernel's name for what a descriptor is of, into `bytes`. How many, or minus the error.
+pub fn descriptor_name(descriptor: i32, bytes: &mut [u8]) -> isize {
+    let link = Buffer::<32>::new();
+    link.set(&[b"/proc/self/fd/", decimal(descriptor as u32 as u64, &mut [0; 20])]);
+    read_link(link.as_c_str(), bytes)
+}
+
 /// What the kernel knows of an open file.
 pub fn stat(descriptor: i32) -> Option<libc::stat> {
     // SAFETY: a structure of integers, which the kernel fills.
@@ -162,12 +168,6 @@ pub fn process() -> u32 {
 pub fn thread() -> u32 {
     // SAFETY: it takes nothing.
     unsafe { call(libc::SYS_gettid, [0; 6]) as u32 }
-}
-
-/// Lets other threads run.
-pub fn give_way() {
-    // SAFETY: it takes nothing.
-    unsafe { call(libc::SYS_sched_yield, [0; 6]) };
 }
 
 /// Ends the process as `abort` does, without its handlers.

@@ -1,7 +1,8 @@
 //! The memory of the process's table: a file, mapped at an address that is reserved for its greatest size.
 //!
 //! Zeros are written before it is touched, since a page that the file system then could not give would kill the process.
-//! `fallocate` would do that too, but a file whose blocks were never written to costs ext4 70 us to remove. It grows by steps when a block is wanted that does not fit; counting a call wants none.
+//! `fallocate` would do that too, but a file whose blocks were never written to costs ext4 70 us to remove. It grows by steps
+//! when a block is wanted that does not fit; counting a call wants none.
 
 use core::ffi::CStr;
 use core::sync::atomic::{
@@ -189,12 +190,7 @@ fn grow(before: usize) {
     }
     process::without_signals(|| {
         if GROWING.swap(true, AcqRel) {
-            for _ in 0..process::MOST_WAITS {
-                if !GROWING.load(Acquire) {
-                    return;
-                }
-                sys::give_way();
-            }
+            sys::wait_until(|| !GROWING.load(Acquire));
             return;
         }
         if MAPPED.load(Relaxed) == before {

@@ -48,21 +48,23 @@ pub fn begin() {
     words().kernel.iter().for_each(|counted| counted.store(0, Relaxed));
 }
 
+/// The parts that there are, also of threads that ended.
+fn parts() -> impl Iterator<Item = &'static Thread> {
+    let places = PLACES[..COUNT.load(Relaxed).min(MOST)].iter().map(|place| place.load(Relaxed));
+    // SAFETY: what is in the list was allocated as that.
+    places.filter(|&place| place != 0).map(|place| unsafe { table::at(place) })
+}
+
 /// The part of the calling thread, which has none yet. Nothing where there is no place.
 #[cold]
 pub fn join() -> Option<&'static Thread> {
-    let known = COUNT.load(Relaxed).min(MOST);
     let search = LEFT.load(Relaxed) > 0;
-    if known == MOST && !search {
+    if COUNT.load(Relaxed) >= MOST && !search {
         return None;
     }
     let number = if system_calls_allowed() { sys::thread() } else { u32::MAX };
-    let left = PLACES[..if search { known } else { 0 }].iter().find_map(|place| {
-        let place = place.load(Relaxed);
-        // SAFETY: what is in the list was allocated as that.
-        let thread: &Thread = unsafe { (place != 0).then(|| table::at(place))? };
-        thread.thread.compare_exchange(0, number, AcqRel, Relaxed).is_ok().then_some(thread)
-    });
+    let take = |thread: &&Thread| thread.thread.compare_exchange(0, number, AcqRel, Relaxed).is_ok();
+    let left = if search { parts().find(take) } else { None };
     let thread = match left {
         Some(thread) => {
             LEFT.fetch_sub(1, Relaxed);
@@ -157,13 +159,7 @@ fn give_back(address: usize) {
 /// Writes down what the kernel counted of each thread that lives.
 pub fn count_by_kernel() {
     let mut own = [0, 1, 2, 3].map(|counter| OWN[counter].load(Relaxed));
-    for place in &PLACES[..COUNT.load(Relaxed).min(MOST)] {
-        let place = place.load(Relaxed);
-        if place == 0 {
-            continue;
-        }
-        // SAFETY: what is in the list was allocated as that.
-        let thread: &Thread = unsafe { table::at(place) };
+    for thread in parts() {
         let number = thread.thread.load(Relaxed);
         if number != 0 {
             for ((kept, counted), own) in thread.kernel.iter().zip(kernel_counters(Some(number))).zip(&mut own) {

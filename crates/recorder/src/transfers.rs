@@ -113,7 +113,6 @@ fn row(thread: &'static Thread, file: u32, operation: Operation) -> Option<&'sta
     let recent = &thread.recent[(file as usize / 8 + operation as usize) % RECENT];
     let found = recent.load(Relaxed);
     if found & KEY == key {
-        // A place is at most 2^23, in units of the alignment of a block 2^20.
         // SAFETY: it was allocated as that.
         return Some(unsafe { table::at((found & !KEY) as u32) });
     }
@@ -123,7 +122,7 @@ fn row(thread: &'static Thread, file: u32, operation: Operation) -> Option<&'sta
     Some(unsafe { table::at(place) })
 }
 
-/// What of a remembered row says which it is; below are the 27 bits of its place.
+/// What of a remembered row says which it is; below are 27 bits, enough for any place.
 const KEY: u64 = !((1 << 27) - 1);
 
 #[cold]

@@ -2,7 +2,6 @@
 //! [`CopyTo`] with none.
 
 use core::ffi::{c_int, c_uint};
-use core::sync::atomic::Ordering::Relaxed;
 
 use ioassay_record::operation::Operation::{CopyFrom, CopyTo};
 use libc::{off64_t, size_t, ssize_t};
@@ -18,9 +17,7 @@ pub type End = (c_int, *const off64_t);
 /// Where `bytes` were moved that ended at an offset, or where the descriptor is.
 fn begin(slot: &Slot, offset: *const off64_t, bytes: ssize_t) -> u64 {
     if offset.is_null() {
-        let position = slot.position.load(Relaxed);
-        slot.position.store(position.wrapping_add(bytes as u64), Relaxed);
-        position
+        slot.advance(bytes as u64)
     } else {
         // SAFETY: the kernel has just written the new offset there.
         unsafe { offset.read_unaligned() }.wrapping_sub(bytes as i64) as u64

@@ -15,34 +15,29 @@ use crate::descriptors::Slot;
 /// A transfer from where the descriptor is, which moves on.
 #[inline(always)]
 pub fn at_position(call: Option<(Call, &'static Slot)>, real: impl FnOnce() -> ssize_t) -> ssize_t {
-    let result = real();
-    let Some((call, slot)) = call else { return result };
-    if result < 0 {
-        call::end(call, Outcome::Failed(errno()));
-        return result;
-    }
-    let position = slot.position.load(Relaxed);
-    slot.position.store(position.wrapping_add(result as u64), Relaxed);
-    moved(call, slot, position, result);
-    result
+    transfer(call, None, real)
 }
 
 /// A transfer from an offset; -1 is where the descriptor is.
 #[inline(always)]
 pub fn at_offset(call: Option<(Call, &'static Slot)>, offset: off64_t, real: impl FnOnce() -> ssize_t) -> ssize_t {
-    if offset == -1 {
-        return at_position(call, real);
-    }
-    let result = real();
-    let Some((call, slot)) = call else { return result };
-    if result < 0 {
-        call::end(call, Outcome::Failed(errno()));
-    } else {
-        moved(call, slot, offset as u64, result);
-    }
-    result
+    transfer(call, (offset != -1).then_some(offset as u64), real)
 }
 
+#[inline(always)]
+fn transfer(call: Option<(Call, &'static Slot)>, offset: Option<u64>, real: impl FnOnce() -> ssize_t) -> ssize_t {
+    let bytes = real();
+    if let Some((call, slot)) = call {
+        if bytes < 0 {
+            call::end(call, Outcome::Failed(errno()));
+        } else {
+            moved(call, slot, offset.unwrap_or_else(|| slot.advance(bytes as u64)), bytes);
+        }
+    }
+    bytes
+}
+
+/// It moved so many bytes, from that offset on.
 #[inline(always)]
 pub fn moved(call: Call, slot: &Slot, offset: u64, bytes: ssize_t) {
     let block_bytes = slot.block_bytes.load(Relaxed);

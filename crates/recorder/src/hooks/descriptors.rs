@@ -3,7 +3,7 @@
 use core::ffi::{c_int, c_uint};
 use core::sync::atomic::Ordering::Relaxed;
 
-use ioassay_record::operation::Operation::{Close, Seek};
+use ioassay_record::operation::Operation::{self, Close, Seek};
 use libc::off64_t;
 
 use super::{Returned, done, hook, on_none, outcome};
@@ -19,11 +19,11 @@ pub fn seek(descriptor: c_int, real: impl FnOnce() -> off64_t) -> off64_t {
     position
 }
 
-/// A descriptor is closed.
+/// A descriptor is closed, which counts as a call of that operation.
 #[inline(always)]
-pub fn close_one<R: Returned>(descriptor: c_int, real: impl FnOnce() -> R) -> R {
+pub fn close_as<R: Returned>(operation: Operation, descriptor: c_int, real: impl FnOnce() -> R) -> R {
     // Before it is closed: afterwards another thread may have it again.
-    let call = call::on_found(Close, || descriptors::forget(descriptor));
+    let call = call::on_found(operation, || descriptors::forget(descriptor));
     let result = real();
     if let Some(call) = call {
         call::end_and(call, outcome(result), |ended| files::closed(call.file, ended));
@@ -50,8 +50,8 @@ pub fn duplicate(descriptor: c_int, real: impl FnOnce() -> c_int) -> c_int {
 }
 
 hook! {
-    fn close(descriptor: c_int) -> c_int |real| { close_one(descriptor, real) }
-    fn __close(descriptor: c_int) -> c_int |real| { close_one(descriptor, real) }
+    fn close(descriptor: c_int) -> c_int |real| { close_as(Close, descriptor, real) }
+    fn __close(descriptor: c_int) -> c_int |real| { close_as(Close, descriptor, real) }
     fn close_range(first: c_uint, last: c_uint, flags: c_int) -> c_int |real| { close_all(first, last, flags, real) }
     fn closefrom(first: c_int) -> () |real| { close_all(first.max(0) as c_uint, c_uint::MAX, 0, real) }
     fn lseek(descriptor: c_int, offset: off64_t, whence: c_int) -> off64_t |real| { seek(descriptor, real) }

@@ -6,9 +6,9 @@ use core::ffi::{c_char, c_int, c_void};
 use ioassay_record::operation::Operation::List;
 use libc::{DIR, off64_t, size_t, ssize_t};
 
+use super::descriptors::close_as;
 use super::{Path, done, done_unless, errno, hook, on_descriptor, on_path, on_path_at};
 use crate::call::{self, Call, Outcome};
-use crate::{descriptors, files, ticks};
 
 /// A call on an open directory.
 #[inline(always)]
@@ -32,16 +32,8 @@ fn close(directory: *mut DIR, real: impl FnOnce() -> c_int) -> c_int {
     if directory.is_null() {
         return real();
     }
-    // Before it is closed: afterwards another thread may have the descriptor again.
     // SAFETY: what the C library opened.
-    let descriptor = unsafe { libc::dirfd(directory) };
-    let file = call::update(|| descriptors::forget(descriptor)).flatten();
-    let call = file.and_then(|file| call::on_file(List, file));
-    let result = done(call, real);
-    if let Some(call) = call {
-        files::closed(call.file, ticks::now());
-    }
-    result
+    close_as(List, unsafe { libc::dirfd(directory) }, real)
 }
 
 hook! {

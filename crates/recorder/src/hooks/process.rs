@@ -8,7 +8,6 @@ use ioassay_record::table::State;
 use super::hook;
 use crate::files::can_be_text;
 use crate::real::Real;
-use crate::text::{Buffer, decimal};
 use crate::{environment, process, sys, ticks};
 
 /// `_exit` of the C library.
@@ -92,7 +91,7 @@ unsafe fn replacing(
     if name.to_bytes().contains(&b'/') && !sys::can_execute(name) {
         return real(environment);
     }
-    let has_table = process::is_counted();
+    let has_table = process::has_own_table();
     if has_table {
         process::finish(State::Replaced, Some(name));
     } else {
@@ -135,15 +134,6 @@ unsafe fn spawning(
 
 type Texts = *const *const c_char;
 
-/// The file that a descriptor is of, as far as the name fits.
-fn name_of(descriptor: c_int, name: &Buffer<512>) {
-    let link = Buffer::<32>::new();
-    link.set(&[b"/proc/self/fd/", decimal(descriptor as u32 as u64, &mut [0; 20])]);
-    let mut bytes = [0; 511];
-    let length = sys::read_link(link.as_c_str(), &mut bytes);
-    name.set(&[&bytes[..length.clamp(0, 511) as usize]]);
-}
-
 hook! {
     fn fork() -> libc::pid_t |real| { forked(real()) }
     fn _Fork() -> libc::pid_t |real| { forked(real()) }
@@ -173,9 +163,10 @@ hook! {
     fn fexecve(file: c_int, arguments: Texts, environment: Texts) -> c_int |_real| {
         // SAFETY: the caller's.
         unsafe {
-            let name = Buffer::<512>::new();
-            name_of(file, &name);
-            replacing(name.as_c_str().as_ptr(), environment, |environment| replaced(file, arguments, environment))
+            // As far as it fits, with a zero byte behind it.
+            let mut name = [0; 512];
+            sys::descriptor_name(file, &mut name[..511]);
+            replacing(name.as_ptr().cast(), environment, |environment| replaced(file, arguments, environment))
         }
     }
     fn execveat(base: c_int, path: *const c_char, arguments: Texts, environment: Texts, flags: c_int) -> c_int |_real| {

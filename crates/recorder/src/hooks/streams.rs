@@ -14,6 +14,7 @@ use ioassay_record::operation::Operation::{Close, Open, StreamFlush, StreamRead,
 use ioassay_record::table::FileKind;
 use libc::{off64_t, size_t, ssize_t};
 
+use super::descriptors::close_as;
 use super::open::opened;
 use super::{done, errno, hook};
 use crate::call::{self, Call, Outcome};
@@ -135,12 +136,7 @@ fn read_some<R: Copy>(
     bytes: impl FnOnce(R) -> Option<u64>,
 ) -> R {
     let ready = (field!(stream, read_end) as usize).saturating_sub(field!(stream, read_next) as usize);
-    if most > FEW || most > ready {
-        return transfer(StreamRead, stream, real, bytes);
-    }
-    let result = real();
-    in_buffer(StreamRead, stream, bytes(result));
-    result
+    transfer_some(StreamRead, stream, most, ready, real, bytes)
 }
 
 /// A write of so many bytes.
@@ -153,21 +149,29 @@ fn write_some<R: Copy>(
 ) -> R {
     // Of a stream that is flushed at the end of each line, nothing is free.
     let free = (field!(stream, write_end) as usize).saturating_sub(field!(stream, write_next) as usize);
-    if count > FEW || count > free {
-        return transfer(StreamWrite, stream, real, bytes);
-    }
-    let result = real();
-    in_buffer(StreamWrite, stream, bytes(result));
-    result
+    transfer_some(StreamWrite, stream, count, free, real, bytes)
 }
 
+/// A transfer of so many bytes at most, of which the buffer has `within` or has room for them.
 #[inline(always)]
-fn in_buffer(operation: Operation, stream: *mut Stream, bytes: Option<u64>) {
-    if let Some(bytes) = bytes
+fn transfer_some<R: Copy>(
+    operation: Operation,
+    stream: *mut Stream,
+    most: size_t,
+    within: size_t,
+    real: impl FnOnce() -> R,
+    bytes: impl FnOnce(R) -> Option<u64>,
+) -> R {
+    if most > FEW || most > within {
+        return transfer(operation, stream, real, bytes);
+    }
+    let result = real();
+    if let Some(bytes) = bytes(result)
         && let descriptor @ 0.. = descriptor(stream)
     {
         call::at_once(operation, descriptor, bytes, None);
     }
+    result
 }
 
 #[inline(always)]
@@ -328,10 +332,12 @@ unsafe fn open_again(
     stream: *mut Stream,
     real: impl FnOnce() -> *mut Stream,
 ) -> *mut Stream {
-    let old = call::update(|| descriptors::forget(descriptor(stream))).flatten();
-    if let Some(old) = old {
-        closed(old);
-    }
+    let old = call::update(|| {
+        let old = descriptors::forget(descriptor(stream))?;
+        files::closed(old, ticks::now());
+        Some(old)
+    });
+    let old = old.flatten();
     let call = if path.is_null() {
         old.and_then(|file| call::on_file(Open, file))
     } else {
@@ -360,15 +366,6 @@ fn open_temporary(real: impl FnOnce() -> *mut Stream) -> *mut Stream {
     });
     call::end(call, Outcome::Done);
     stream
-}
-
-/// A file was closed, or is about to be.
-fn closed(file: u32) {
-    call::update(|| {
-        if let Some(opened) = files::known(files::row(file)) {
-            opened.last_close_ticks.store(ticks::now(), Relaxed);
-        }
-    });
 }
 
 /// # Safety
@@ -451,13 +448,7 @@ hook! {
         real()
     }
     fn fclose(stream: *mut Stream) -> c_int |real| {
-        let file = call::update(|| descriptors::forget(descriptor(stream))).flatten();
-        let call = file.and_then(|file| call::on_file(Close, file));
-        let result = done(call, real);
-        if let Some(file) = file {
-            closed(file);
-        }
-        result
+        close_as(Close, descriptor(stream), real)
     }
     fn fcloseall() -> c_int |real| { flush(core::ptr::null_mut(), real) }
     fn fflush(stream: *mut Stream) -> c_int |real| { flush(stream, real) }

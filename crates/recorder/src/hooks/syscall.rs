@@ -4,13 +4,13 @@
 use core::ffi::{c_int, c_long, c_uint, c_ulong};
 
 use ioassay_record::operation::Operation::{
-    Advise, Attribute, Create, List, Lock, Read, Remove, Rename, Stat, Sync, Truncate, Write,
+    Advise, Attribute, Close, Create, List, Lock, Read, Remove, Rename, Stat, Sync, Truncate, Write,
 };
 use libc::{off64_t, size_t, ssize_t};
 
 use super::copies::copy;
 use super::data::{at_offset, at_position};
-use super::descriptors::{close_all, close_one, duplicate, seek};
+use super::descriptors::{close_all, close_as, duplicate, seek};
 use super::locks::control;
 use super::maps::map;
 use super::open::{open_at, open_nameless};
@@ -53,7 +53,7 @@ hook! {
             libc::SYS_open_by_handle_at | libc::SYS_memfd_create | libc::SYS_memfd_secret => {
                 open_nameless(integer).into()
             }
-            libc::SYS_close => close_one(descriptor, real),
+            libc::SYS_close => close_as(Close, descriptor, real),
             libc::SYS_close_range => close_all(a as c_uint, b as c_uint, c as c_int, real),
             libc::SYS_dup | libc::SYS_dup3 => duplicate(descriptor, integer).into(),
             libc::SYS_fcntl => control(descriptor, b as c_int, integer).into(),
