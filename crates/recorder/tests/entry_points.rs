@@ -120,7 +120,8 @@ fn hooks() -> BTreeSet<String> {
     for entry in fs::read_dir(directory).unwrap() {
         for line in fs::read_to_string(entry.unwrap().path()).unwrap().lines() {
             let hook = line.strip_prefix("    fn ").or_else(|| line.strip_prefix("pub unsafe extern \"C\" fn "));
-            hooks.extend(hook.and_then(|hook| hook.split('(').next()).map(str::to_owned));
+            let names = hook.and_then(|hook| hook.split('(').next()).into_iter().flat_map(|names| names.split(" | "));
+            hooks.extend(names.map(str::to_owned));
         }
     }
     assert!(hooks.contains("read") && hooks.contains("vfork"), "{hooks:?}");

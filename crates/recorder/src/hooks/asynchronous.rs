@@ -177,35 +177,21 @@ impl KernelRequest {
 const FOLLOWED: usize = 64;
 
 hook! {
-    fn aio_read(request: *mut aiocb) -> c_int |real| {
+    fn aio_read | aio_read64(request: *mut aiocb) -> c_int |real| {
         // SAFETY: the caller's.
         unsafe { submit(SubmitRead, request, real) }
     }
-    fn aio_read64(request: *mut aiocb) -> c_int |real| {
-        // SAFETY: the caller's.
-        unsafe { submit(SubmitRead, request, real) }
-    }
-    fn aio_write(request: *mut aiocb) -> c_int |real| {
+    fn aio_write | aio_write64(request: *mut aiocb) -> c_int |real| {
         // SAFETY: the caller's.
         unsafe { submit(SubmitWrite, request, real) }
     }
-    fn aio_write64(request: *mut aiocb) -> c_int |real| {
-        // SAFETY: the caller's.
-        unsafe { submit(SubmitWrite, request, real) }
-    }
-    fn lio_listio(mode: c_int, list: *const *const aiocb, count: c_int, notify: *mut c_void) -> c_int |real| {
+    fn lio_listio | lio_listio64(
+        mode: c_int, list: *const *const aiocb, count: c_int, notify: *mut c_void,
+    ) -> c_int |real| {
         // SAFETY: the caller's.
         unsafe { submit_list(list, count, real) }
     }
-    fn lio_listio64(mode: c_int, list: *const *const aiocb, count: c_int, notify: *mut c_void) -> c_int |real| {
-        // SAFETY: the caller's.
-        unsafe { submit_list(list, count, real) }
-    }
-    fn aio_fsync(how: c_int, request: *mut aiocb) -> c_int |real| {
-        // SAFETY: the caller's.
-        on_descriptor(Sync, unsafe { (*request).aio_fildes }, real)
-    }
-    fn aio_fsync64(how: c_int, request: *mut aiocb) -> c_int |real| {
+    fn aio_fsync | aio_fsync64(how: c_int, request: *mut aiocb) -> c_int |real| {
         // SAFETY: the caller's.
         on_descriptor(Sync, unsafe { (*request).aio_fildes }, real)
     }

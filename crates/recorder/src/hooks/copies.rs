@@ -41,18 +41,10 @@ pub fn copy(from: End, to: End, real: impl FnOnce() -> ssize_t) -> ssize_t {
 }
 
 hook! {
-    fn sendfile(to: c_int, from: c_int, offset: *mut off64_t, count: size_t) -> ssize_t |real| {
+    fn sendfile | sendfile64(to: c_int, from: c_int, offset: *mut off64_t, count: size_t) -> ssize_t |real| {
         copy((from, offset), (to, core::ptr::null()), real)
     }
-    fn sendfile64(to: c_int, from: c_int, offset: *mut off64_t, count: size_t) -> ssize_t |real| {
-        copy((from, offset), (to, core::ptr::null()), real)
-    }
-    fn copy_file_range(
-        from: c_int, from_offset: *mut off64_t, to: c_int, to_offset: *mut off64_t, count: size_t, flags: c_uint,
-    ) -> ssize_t |real| {
-        copy((from, from_offset), (to, to_offset), real)
-    }
-    fn splice(
+    fn copy_file_range | splice(
         from: c_int, from_offset: *mut off64_t, to: c_int, to_offset: *mut off64_t, count: size_t, flags: c_uint,
     ) -> ssize_t |real| {
         copy((from, from_offset), (to, to_offset), real)

@@ -45,10 +45,7 @@ pub fn moved(call: Call, slot: &Slot, offset: u64, bytes: ssize_t) {
 }
 
 hook! {
-    fn read(descriptor: c_int, bytes: *mut c_void, count: size_t) -> ssize_t |real| {
-        at_position(call::on_descriptor(Read, descriptor), real)
-    }
-    fn __read(descriptor: c_int, bytes: *mut c_void, count: size_t) -> ssize_t |real| {
+    fn read | __read(descriptor: c_int, bytes: *mut c_void, count: size_t) -> ssize_t |real| {
         at_position(call::on_descriptor(Read, descriptor), real)
     }
     fn __read_chk(descriptor: c_int, bytes: *mut c_void, count: size_t, room: size_t) -> ssize_t |real| {
@@ -57,69 +54,39 @@ hook! {
     fn readv(descriptor: c_int, vector: *const iovec, count: c_int) -> ssize_t |real| {
         at_position(call::on_descriptor(Read, descriptor), real)
     }
-    fn pread(descriptor: c_int, bytes: *mut c_void, count: size_t, offset: off64_t) -> ssize_t |real| {
+    fn pread | pread64 | __pread64(
+        descriptor: c_int, bytes: *mut c_void, count: size_t, offset: off64_t,
+    ) -> ssize_t |real| {
         at_offset(call::on_descriptor(Read, descriptor), offset, real)
     }
-    fn pread64(descriptor: c_int, bytes: *mut c_void, count: size_t, offset: off64_t) -> ssize_t |real| {
-        at_offset(call::on_descriptor(Read, descriptor), offset, real)
-    }
-    fn __pread64(descriptor: c_int, bytes: *mut c_void, count: size_t, offset: off64_t) -> ssize_t |real| {
-        at_offset(call::on_descriptor(Read, descriptor), offset, real)
-    }
-    fn __pread_chk(
+    fn __pread_chk | __pread64_chk(
         descriptor: c_int, bytes: *mut c_void, count: size_t, offset: off64_t, room: size_t,
     ) -> ssize_t |real| {
         at_offset(call::on_descriptor(Read, descriptor), offset, real)
     }
-    fn __pread64_chk(
-        descriptor: c_int, bytes: *mut c_void, count: size_t, offset: off64_t, room: size_t,
-    ) -> ssize_t |real| {
+    fn preadv | preadv64(descriptor: c_int, vector: *const iovec, count: c_int, offset: off64_t) -> ssize_t |real| {
         at_offset(call::on_descriptor(Read, descriptor), offset, real)
     }
-    fn preadv(descriptor: c_int, vector: *const iovec, count: c_int, offset: off64_t) -> ssize_t |real| {
-        at_offset(call::on_descriptor(Read, descriptor), offset, real)
-    }
-    fn preadv64(descriptor: c_int, vector: *const iovec, count: c_int, offset: off64_t) -> ssize_t |real| {
-        at_offset(call::on_descriptor(Read, descriptor), offset, real)
-    }
-    fn preadv2(descriptor: c_int, vector: *const iovec, count: c_int, offset: off64_t, flags: c_int) -> ssize_t |real| {
-        at_offset(call::on_descriptor(Read, descriptor), offset, real)
-    }
-    fn preadv64v2(
+    fn preadv2 | preadv64v2(
         descriptor: c_int, vector: *const iovec, count: c_int, offset: off64_t, flags: c_int,
     ) -> ssize_t |real| {
         at_offset(call::on_descriptor(Read, descriptor), offset, real)
     }
-    fn write(descriptor: c_int, bytes: *const c_void, count: size_t) -> ssize_t |real| {
-        at_position(call::on_descriptor(Write, descriptor), real)
-    }
-    fn __write(descriptor: c_int, bytes: *const c_void, count: size_t) -> ssize_t |real| {
+    fn write | __write(descriptor: c_int, bytes: *const c_void, count: size_t) -> ssize_t |real| {
         at_position(call::on_descriptor(Write, descriptor), real)
     }
     fn writev(descriptor: c_int, vector: *const iovec, count: c_int) -> ssize_t |real| {
         at_position(call::on_descriptor(Write, descriptor), real)
     }
-    fn pwrite(descriptor: c_int, bytes: *const c_void, count: size_t, offset: off64_t) -> ssize_t |real| {
-        at_offset(call::on_descriptor(Write, descriptor), offset, real)
-    }
-    fn pwrite64(descriptor: c_int, bytes: *const c_void, count: size_t, offset: off64_t) -> ssize_t |real| {
-        at_offset(call::on_descriptor(Write, descriptor), offset, real)
-    }
-    fn __pwrite64(descriptor: c_int, bytes: *const c_void, count: size_t, offset: off64_t) -> ssize_t |real| {
-        at_offset(call::on_descriptor(Write, descriptor), offset, real)
-    }
-    fn pwritev(descriptor: c_int, vector: *const iovec, count: c_int, offset: off64_t) -> ssize_t |real| {
-        at_offset(call::on_descriptor(Write, descriptor), offset, real)
-    }
-    fn pwritev64(descriptor: c_int, vector: *const iovec, count: c_int, offset: off64_t) -> ssize_t |real| {
-        at_offset(call::on_descriptor(Write, descriptor), offset, real)
-    }
-    fn pwritev2(
-        descriptor: c_int, vector: *const iovec, count: c_int, offset: off64_t, flags: c_int,
+    fn pwrite | pwrite64 | __pwrite64(
+        descriptor: c_int, bytes: *const c_void, count: size_t, offset: off64_t,
     ) -> ssize_t |real| {
         at_offset(call::on_descriptor(Write, descriptor), offset, real)
     }
-    fn pwritev64v2(
+    fn pwritev | pwritev64(descriptor: c_int, vector: *const iovec, count: c_int, offset: off64_t) -> ssize_t |real| {
+        at_offset(call::on_descriptor(Write, descriptor), offset, real)
+    }
+    fn pwritev2 | pwritev64v2(
         descriptor: c_int, vector: *const iovec, count: c_int, offset: off64_t, flags: c_int,
     ) -> ssize_t |real| {
         at_offset(call::on_descriptor(Write, descriptor), offset, real)

@@ -50,15 +50,13 @@ pub fn duplicate(descriptor: c_int, real: impl FnOnce() -> c_int) -> c_int {
 }
 
 hook! {
-    fn close(descriptor: c_int) -> c_int |real| { close_as(Close, descriptor, real) }
-    fn __close(descriptor: c_int) -> c_int |real| { close_as(Close, descriptor, real) }
+    fn close | __close(descriptor: c_int) -> c_int |real| { close_as(Close, descriptor, real) }
     fn close_range(first: c_uint, last: c_uint, flags: c_int) -> c_int |real| { close_all(first, last, flags, real) }
     fn closefrom(first: c_int) -> () |real| { close_all(first.max(0) as c_uint, c_uint::MAX, 0, real) }
-    fn lseek(descriptor: c_int, offset: off64_t, whence: c_int) -> off64_t |real| { seek(descriptor, real) }
-    fn lseek64(descriptor: c_int, offset: off64_t, whence: c_int) -> off64_t |real| { seek(descriptor, real) }
-    fn __lseek(descriptor: c_int, offset: off64_t, whence: c_int) -> off64_t |real| { seek(descriptor, real) }
+    fn lseek | lseek64 | __lseek(descriptor: c_int, offset: off64_t, whence: c_int) -> off64_t |real| {
+        seek(descriptor, real)
+    }
     fn dup(descriptor: c_int) -> c_int |real| { duplicate(descriptor, real) }
-    fn dup2(descriptor: c_int, new: c_int) -> c_int |real| { duplicate(descriptor, real) }
-    fn __dup2(descriptor: c_int, new: c_int) -> c_int |real| { duplicate(descriptor, real) }
+    fn dup2 | __dup2(descriptor: c_int, new: c_int) -> c_int |real| { duplicate(descriptor, real) }
     fn dup3(descriptor: c_int, new: c_int, flags: c_int) -> c_int |real| { duplicate(descriptor, real) }
 }

@@ -50,44 +50,32 @@ hook! {
         directory
     }
     fn fdopendir(descriptor: c_int) -> *mut DIR |real| { on_descriptor(List, descriptor, real) }
-    fn readdir(directory: *mut DIR) -> *mut c_void |real| { next(directory, real) }
-    fn readdir64(directory: *mut DIR) -> *mut c_void |real| { next(directory, real) }
-    fn readdir_r(directory: *mut DIR, entry: *mut c_void, result: *mut *mut c_void) -> c_int |real| {
-        done_unless(on(directory), real)
-    }
-    fn readdir64_r(directory: *mut DIR, entry: *mut c_void, result: *mut *mut c_void) -> c_int |real| {
+    fn readdir | readdir64(directory: *mut DIR) -> *mut c_void |real| { next(directory, real) }
+    fn readdir_r | readdir64_r(directory: *mut DIR, entry: *mut c_void, result: *mut *mut c_void) -> c_int |real| {
         done_unless(on(directory), real)
     }
     fn closedir(directory: *mut DIR) -> c_int |real| { close(directory, real) }
     fn getdents64(descriptor: c_int, entries: *mut c_void, room: size_t) -> ssize_t |real| {
         on_descriptor(List, descriptor, real)
     }
-    fn getdirentries(descriptor: c_int, entries: *mut c_char, room: size_t, base: *mut off64_t) -> ssize_t |real| {
+    fn getdirentries | getdirentries64(
+        descriptor: c_int, entries: *mut c_char, room: size_t, base: *mut off64_t,
+    ) -> ssize_t |real| {
         on_descriptor(List, descriptor, real)
     }
-    fn getdirentries64(descriptor: c_int, entries: *mut c_char, room: size_t, base: *mut off64_t) -> ssize_t |real| {
-        on_descriptor(List, descriptor, real)
-    }
-    fn scandir(path: Path, entries: *mut c_void, filter: usize, compare: usize) -> c_int |real| {
+    fn scandir | scandir64(path: Path, entries: *mut c_void, filter: usize, compare: usize) -> c_int |real| {
         on_path(List, path, real)
     }
-    fn scandir64(path: Path, entries: *mut c_void, filter: usize, compare: usize) -> c_int |real| {
+    fn scandirat | scandirat64(
+        base: c_int, path: Path, entries: *mut c_void, filter: usize, compare: usize,
+    ) -> c_int |real| {
+        on_path_at(List, base, path, real)
+    }
+    fn ftw | ftw64(path: Path, visit: usize, descriptors: c_int) -> c_int |real| { on_path(List, path, real) }
+    fn nftw | nftw64(path: Path, visit: usize, descriptors: c_int, flags: c_int) -> c_int |real| {
         on_path(List, path, real)
     }
-    fn scandirat(base: c_int, path: Path, entries: *mut c_void, filter: usize, compare: usize) -> c_int |real| {
-        on_path_at(List, base, path, real)
-    }
-    fn scandirat64(base: c_int, path: Path, entries: *mut c_void, filter: usize, compare: usize) -> c_int |real| {
-        on_path_at(List, base, path, real)
-    }
-    fn ftw(path: Path, visit: usize, descriptors: c_int) -> c_int |real| { on_path(List, path, real) }
-    fn ftw64(path: Path, visit: usize, descriptors: c_int) -> c_int |real| { on_path(List, path, real) }
-    fn nftw(path: Path, visit: usize, descriptors: c_int, flags: c_int) -> c_int |real| { on_path(List, path, real) }
-    fn nftw64(path: Path, visit: usize, descriptors: c_int, flags: c_int) -> c_int |real| { on_path(List, path, real) }
-    fn glob(pattern: Path, flags: c_int, failed: usize, found: *mut c_void) -> c_int |real| {
-        on_path(List, pattern, real)
-    }
-    fn glob64(pattern: Path, flags: c_int, failed: usize, found: *mut c_void) -> c_int |real| {
+    fn glob | glob64(pattern: Path, flags: c_int, failed: usize, found: *mut c_void) -> c_int |real| {
         on_path(List, pattern, real)
     }
 }

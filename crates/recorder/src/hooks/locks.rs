@@ -20,18 +20,11 @@ pub fn control(descriptor: c_int, command: c_int, real: impl FnOnce() -> c_int) 
 }
 
 hook! {
-    fn fcntl(descriptor: c_int, command: c_int, argument: usize) -> c_int |real| { control(descriptor, command, real) }
-    fn fcntl64(descriptor: c_int, command: c_int, argument: usize) -> c_int |real| {
-        control(descriptor, command, real)
-    }
-    fn __fcntl(descriptor: c_int, command: c_int, argument: usize) -> c_int |real| {
+    fn fcntl | fcntl64 | __fcntl(descriptor: c_int, command: c_int, argument: usize) -> c_int |real| {
         control(descriptor, command, real)
     }
     fn flock(descriptor: c_int, operation: c_int) -> c_int |real| { on_descriptor(Lock, descriptor, real) }
-    fn lockf(descriptor: c_int, command: c_int, bytes: off64_t) -> c_int |real| {
-        on_descriptor(Lock, descriptor, real)
-    }
-    fn lockf64(descriptor: c_int, command: c_int, bytes: off64_t) -> c_int |real| {
+    fn lockf | lockf64(descriptor: c_int, command: c_int, bytes: off64_t) -> c_int |real| {
         on_descriptor(Lock, descriptor, real)
     }
 }

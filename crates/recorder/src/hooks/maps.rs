@@ -33,20 +33,14 @@ fn advise(descriptor: c_int, real: impl FnOnce() -> c_int) -> c_int {
 }
 
 hook! {
-    fn mmap(
+    fn mmap | mmap64(
         address: *mut c_void, bytes: size_t, protection: c_int, flags: c_int, descriptor: c_int, offset: off64_t,
     ) -> isize |real| {
         map(bytes, flags, descriptor, offset, real)
     }
-    fn mmap64(
-        address: *mut c_void, bytes: size_t, protection: c_int, flags: c_int, descriptor: c_int, offset: off64_t,
-    ) -> isize |real| {
-        map(bytes, flags, descriptor, offset, real)
-    }
-    fn posix_fadvise(descriptor: c_int, offset: off64_t, bytes: off64_t, advice: c_int) -> c_int |real| {
-        advise(descriptor, real)
-    }
-    fn posix_fadvise64(descriptor: c_int, offset: off64_t, bytes: off64_t, advice: c_int) -> c_int |real| {
+    fn posix_fadvise | posix_fadvise64(
+        descriptor: c_int, offset: off64_t, bytes: off64_t, advice: c_int,
+    ) -> c_int |real| {
         advise(descriptor, real)
     }
     fn readahead(descriptor: c_int, offset: off64_t, bytes: size_t) -> ssize_t |real| {

@@ -115,37 +115,43 @@ fn missing<R: Returned>() -> R {
 }
 
 /// Declares hooks: `fn name(arguments) -> result |real| { body }`, in which `real()` calls the function that is replaced. Where
-/// that is to get other arguments, `replaced(…)` takes them.
+/// that is to get other arguments, `replaced(…)` takes them. Functions with the same arguments that are counted alike are
+/// declared together: `fn pread | pread64(…)`.
 macro_rules! hook {
-    ($($(#[$about:meta])* fn $name:ident($($argument:ident: $kind:ty),* $(,)?) -> $result:ty |$real:ident| $body:block)+) => {
-        $(
-            #[doc = concat!("`", stringify!($name), "` of the C library.")]
-            ///
-            /// # Safety
-            /// As for that.
-            $(#[$about])*
-            #[unsafe(no_mangle)]
-            pub unsafe extern "C" fn $name($($argument: $kind),*) -> $result {
-                static REAL: $crate::real::Real = $crate::real::Real::new(
-                    // SAFETY: it ends with the only zero byte.
-                    unsafe { core::ffi::CStr::from_bytes_with_nul_unchecked(concat!(stringify!($name), "\0").as_bytes()) },
-                );
-                #[inline(always)]
-                unsafe fn replaced($($argument: $kind),*) -> $result {
-                    match REAL.address() {
-                        0 => $crate::hooks::missing(),
-                        // SAFETY: it is the function of that name, and the caller's arguments.
-                        address => unsafe {
-                            let real: unsafe extern "C" fn($($kind),*) -> $result = core::mem::transmute(address);
-                            real($($argument),*)
-                        },
-                    }
+    ($(fn $($name:ident)|+ ($($arguments:tt)*) -> $result:ty |$real:ident| $body:block)+) => {
+        $($crate::hooks::hook! { @each [$($name)+] ($($arguments)*) $result |$real| $body })+
+    };
+    (@each [] $arguments:tt $result:ty |$real:ident| $body:block) => {};
+    (@each [$name:ident $($more:ident)*] $arguments:tt $result:ty |$real:ident| $body:block) => {
+        $crate::hooks::hook! { @one $name $arguments $result |$real| $body }
+        $crate::hooks::hook! { @each [$($more)*] $arguments $result |$real| $body }
+    };
+    (@one $name:ident ($($argument:ident: $kind:ty),* $(,)?) $result:ty |$real:ident| $body:block) => {
+        #[doc = concat!("`", stringify!($name), "` of the C library.")]
+        ///
+        /// # Safety
+        /// As for that.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name($($argument: $kind),*) -> $result {
+            static REAL: $crate::real::Real = $crate::real::Real::new(
+                // SAFETY: it ends with the only zero byte.
+                unsafe { core::ffi::CStr::from_bytes_with_nul_unchecked(concat!(stringify!($name), "\0").as_bytes()) },
+            );
+            #[inline(always)]
+            unsafe fn replaced($($argument: $kind),*) -> $result {
+                match REAL.address() {
+                    0 => $crate::hooks::missing(),
+                    // SAFETY: it is the function of that name, and the caller's arguments.
+                    address => unsafe {
+                        let real: unsafe extern "C" fn($($kind),*) -> $result = core::mem::transmute(address);
+                        real($($argument),*)
+                    },
                 }
-                // SAFETY: the caller's arguments.
-                let $real = || unsafe { replaced($($argument),*) };
-                $body
             }
-        )+
+            // SAFETY: the caller's arguments.
+            let $real = || unsafe { replaced($($argument),*) };
+            $body
+        }
     };
 }
 pub(crate) use hook;

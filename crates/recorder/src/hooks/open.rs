@@ -89,28 +89,23 @@ fn make(template: Path, flags: c_int, real: impl FnOnce() -> c_int) -> c_int {
 pub const CREATE: c_int = libc::O_CREAT | libc::O_WRONLY | libc::O_TRUNC;
 
 hook! {
-    fn open(path: Path, flags: c_int, mode: mode_t) -> c_int |real| { open_at(AT_FDCWD, path, flags, real) }
-    fn open64(path: Path, flags: c_int, mode: mode_t) -> c_int |real| { open_at(AT_FDCWD, path, flags, real) }
-    fn __open(path: Path, flags: c_int, mode: mode_t) -> c_int |real| { open_at(AT_FDCWD, path, flags, real) }
-    fn __open64(path: Path, flags: c_int, mode: mode_t) -> c_int |real| { open_at(AT_FDCWD, path, flags, real) }
-    fn __open_2(path: Path, flags: c_int) -> c_int |real| { open_at(AT_FDCWD, path, flags, real) }
-    fn __open64_2(path: Path, flags: c_int) -> c_int |real| { open_at(AT_FDCWD, path, flags, real) }
-    fn openat(base: c_int, path: Path, flags: c_int, mode: mode_t) -> c_int |real| { open_at(base, path, flags, real) }
-    fn openat64(base: c_int, path: Path, flags: c_int, mode: mode_t) -> c_int |real| {
+    fn open | open64 | __open | __open64(path: Path, flags: c_int, mode: mode_t) -> c_int |real| {
+        open_at(AT_FDCWD, path, flags, real)
+    }
+    fn __open_2 | __open64_2(path: Path, flags: c_int) -> c_int |real| { open_at(AT_FDCWD, path, flags, real) }
+    fn openat | openat64(base: c_int, path: Path, flags: c_int, mode: mode_t) -> c_int |real| {
         open_at(base, path, flags, real)
     }
-    fn __openat_2(base: c_int, path: Path, flags: c_int) -> c_int |real| { open_at(base, path, flags, real) }
-    fn __openat64_2(base: c_int, path: Path, flags: c_int) -> c_int |real| { open_at(base, path, flags, real) }
-    fn creat(path: Path, mode: mode_t) -> c_int |real| { open_at(AT_FDCWD, path, CREATE, real) }
-    fn creat64(path: Path, mode: mode_t) -> c_int |real| { open_at(AT_FDCWD, path, CREATE, real) }
-    fn mkstemp(template: Path) -> c_int |real| { make(template, 0, real) }
-    fn mkstemp64(template: Path) -> c_int |real| { make(template, 0, real) }
-    fn mkostemp(template: Path, flags: c_int) -> c_int |real| { make(template, flags, real) }
-    fn mkostemp64(template: Path, flags: c_int) -> c_int |real| { make(template, flags, real) }
-    fn mkstemps(template: Path, suffix: c_int) -> c_int |real| { make(template, 0, real) }
-    fn mkstemps64(template: Path, suffix: c_int) -> c_int |real| { make(template, 0, real) }
-    fn mkostemps(template: Path, suffix: c_int, flags: c_int) -> c_int |real| { make(template, flags, real) }
-    fn mkostemps64(template: Path, suffix: c_int, flags: c_int) -> c_int |real| { make(template, flags, real) }
+    fn __openat_2 | __openat64_2(base: c_int, path: Path, flags: c_int) -> c_int |real| {
+        open_at(base, path, flags, real)
+    }
+    fn creat | creat64(path: Path, mode: mode_t) -> c_int |real| { open_at(AT_FDCWD, path, CREATE, real) }
+    fn mkstemp | mkstemp64(template: Path) -> c_int |real| { make(template, 0, real) }
+    fn mkostemp | mkostemp64(template: Path, flags: c_int) -> c_int |real| { make(template, flags, real) }
+    fn mkstemps | mkstemps64(template: Path, suffix: c_int) -> c_int |real| { make(template, 0, real) }
+    fn mkostemps | mkostemps64(template: Path, suffix: c_int, flags: c_int) -> c_int |real| {
+        make(template, flags, real)
+    }
     fn open_by_handle_at(mount: c_int, handle: *mut c_void, flags: c_int) -> c_int |real| { open_nameless(real) }
     fn memfd_create(name: *const c_char, flags: c_uint) -> c_int |real| { open_nameless(real) }
     fn shm_open(name: Path, flags: c_int, mode: mode_t) -> c_int |real| {

@@ -26,10 +26,10 @@ pub fn go(real: impl FnOnce() -> c_int) -> c_int {
 }
 
 hook! {
-    fn mkdir(path: Path, mode: mode_t) -> c_int |real| { on_path(Create, path, real) }
-    fn mkdirat(base: c_int, path: Path, mode: mode_t) -> c_int |real| { on_path_at(Create, base, path, real) }
-    fn mkfifo(path: Path, mode: mode_t) -> c_int |real| { on_path(Create, path, real) }
-    fn mkfifoat(base: c_int, path: Path, mode: mode_t) -> c_int |real| { on_path_at(Create, base, path, real) }
+    fn mkdir | mkfifo(path: Path, mode: mode_t) -> c_int |real| { on_path(Create, path, real) }
+    fn mkdirat | mkfifoat(base: c_int, path: Path, mode: mode_t) -> c_int |real| {
+        on_path_at(Create, base, path, real)
+    }
     fn mknod(path: Path, mode: mode_t, device: dev_t) -> c_int |real| { on_path(Create, path, real) }
     fn mknodat(base: c_int, path: Path, mode: mode_t, device: dev_t) -> c_int |real| {
         on_path_at(Create, base, path, real)
@@ -47,10 +47,8 @@ hook! {
     }
     fn symlink(target: Path, path: Path) -> c_int |real| { on_path(Create, path, real) }
     fn symlinkat(target: Path, base: c_int, path: Path) -> c_int |real| { on_path_at(Create, base, path, real) }
-    fn unlink(path: Path) -> c_int |real| { on_path(Remove, path, real) }
+    fn unlink | rmdir | remove(path: Path) -> c_int |real| { on_path(Remove, path, real) }
     fn unlinkat(base: c_int, path: Path, flags: c_int) -> c_int |real| { on_path_at(Remove, base, path, real) }
-    fn rmdir(path: Path) -> c_int |real| { on_path(Remove, path, real) }
-    fn remove(path: Path) -> c_int |real| { on_path(Remove, path, real) }
     fn shm_unlink(name: Path) -> c_int |real| { done(name.shared_memory_call(Remove), real) }
     fn rename(path: Path, new: Path) -> c_int |real| { on_path(Rename, path, real) }
     fn renameat(base: c_int, path: Path, new_base: c_int, new: Path) -> c_int |real| {
@@ -59,23 +57,16 @@ hook! {
     fn renameat2(base: c_int, path: Path, new_base: c_int, new: Path, flags: c_uint) -> c_int |real| {
         on_path_at(Rename, base, path, real)
     }
-    fn truncate(path: Path, bytes: off64_t) -> c_int |real| { on_path(Truncate, path, real) }
-    fn ftruncate(descriptor: c_int, bytes: off64_t) -> c_int |real| { on_descriptor(Truncate, descriptor, real) }
-    fn fallocate(descriptor: c_int, mode: c_int, offset: off64_t, bytes: off64_t) -> c_int |real| {
+    fn truncate | truncate64(path: Path, bytes: off64_t) -> c_int |real| { on_path(Truncate, path, real) }
+    fn ftruncate | ftruncate64(descriptor: c_int, bytes: off64_t) -> c_int |real| {
         on_descriptor(Truncate, descriptor, real)
     }
-    fn posix_fallocate(descriptor: c_int, offset: off64_t, bytes: off64_t) -> c_int |real| {
-        allocate(descriptor, real)
-    }
-    fn truncate64(path: Path, bytes: off64_t) -> c_int |real| { on_path(Truncate, path, real) }
-    fn ftruncate64(descriptor: c_int, bytes: off64_t) -> c_int |real| { on_descriptor(Truncate, descriptor, real) }
-    fn fallocate64(descriptor: c_int, mode: c_int, offset: off64_t, bytes: off64_t) -> c_int |real| {
+    fn fallocate | fallocate64(descriptor: c_int, mode: c_int, offset: off64_t, bytes: off64_t) -> c_int |real| {
         on_descriptor(Truncate, descriptor, real)
     }
-    fn posix_fallocate64(descriptor: c_int, offset: off64_t, bytes: off64_t) -> c_int |real| {
+    fn posix_fallocate | posix_fallocate64(descriptor: c_int, offset: off64_t, bytes: off64_t) -> c_int |real| {
         allocate(descriptor, real)
     }
-    fn chdir(path: Path) -> c_int |real| { go(real) }
-    fn chroot(path: Path) -> c_int |real| { go(real) }
+    fn chdir | chroot(path: Path) -> c_int |real| { go(real) }
     fn fchdir(descriptor: c_int) -> c_int |real| { go(real) }
 }

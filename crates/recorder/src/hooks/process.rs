@@ -135,8 +135,7 @@ unsafe fn spawning(
 type Texts = *const *const c_char;
 
 hook! {
-    fn fork() -> libc::pid_t |real| { forked(real()) }
-    fn _Fork() -> libc::pid_t |real| { forked(real()) }
+    fn fork | _Fork() -> libc::pid_t |real| { forked(real()) }
     fn clone(
         start: *const c_void,
         stack: *mut c_void,

@@ -10,40 +10,34 @@ use libc::{size_t, ssize_t};
 use super::{Path, hook, on_descriptor, on_path, on_path_at};
 
 hook! {
-    fn stat(path: Path, about: *mut c_void) -> c_int |real| { on_path(Stat, path, real) }
-    fn lstat(path: Path, about: *mut c_void) -> c_int |real| { on_path(Stat, path, real) }
-    fn fstat(descriptor: c_int, about: *mut c_void) -> c_int |real| { on_descriptor(Stat, descriptor, real) }
-    fn fstatat(base: c_int, path: Path, about: *mut c_void, flags: c_int) -> c_int |real| {
-        on_path_at(Stat, base, path, real)
+    fn stat | lstat | stat64 | lstat64 | __statfs | statfs | statvfs | statfs64 | statvfs64(
+        path: Path, about: *mut c_void,
+    ) -> c_int |real| {
+        on_path(Stat, path, real)
     }
-    fn stat64(path: Path, about: *mut c_void) -> c_int |real| { on_path(Stat, path, real) }
-    fn lstat64(path: Path, about: *mut c_void) -> c_int |real| { on_path(Stat, path, real) }
-    fn fstat64(descriptor: c_int, about: *mut c_void) -> c_int |real| { on_descriptor(Stat, descriptor, real) }
-    fn fstatat64(base: c_int, path: Path, about: *mut c_void, flags: c_int) -> c_int |real| {
+    fn fstat | fstat64 | fstatfs | fstatvfs | fstatfs64 | fstatvfs64(
+        descriptor: c_int, about: *mut c_void,
+    ) -> c_int |real| {
+        on_descriptor(Stat, descriptor, real)
+    }
+    fn fstatat | fstatat64(base: c_int, path: Path, about: *mut c_void, flags: c_int) -> c_int |real| {
         on_path_at(Stat, base, path, real)
     }
     fn statx(base: c_int, path: Path, flags: c_int, mask: c_uint, about: *mut c_void) -> c_int |real| {
         on_path_at(Stat, base, path, real)
     }
-    fn __xstat(version: c_int, path: Path, about: *mut c_void) -> c_int |real| { on_path(Stat, path, real) }
-    fn __lxstat(version: c_int, path: Path, about: *mut c_void) -> c_int |real| { on_path(Stat, path, real) }
-    fn __fxstat(version: c_int, descriptor: c_int, about: *mut c_void) -> c_int |real| {
+    fn __xstat | __lxstat | __xstat64 | __lxstat64(version: c_int, path: Path, about: *mut c_void) -> c_int |real| {
+        on_path(Stat, path, real)
+    }
+    fn __fxstat | __fxstat64(version: c_int, descriptor: c_int, about: *mut c_void) -> c_int |real| {
         on_descriptor(Stat, descriptor, real)
     }
-    fn __fxstatat(version: c_int, base: c_int, path: Path, about: *mut c_void, flags: c_int) -> c_int |real| {
+    fn __fxstatat | __fxstatat64(
+        version: c_int, base: c_int, path: Path, about: *mut c_void, flags: c_int,
+    ) -> c_int |real| {
         on_path_at(Stat, base, path, real)
     }
-    fn __xstat64(version: c_int, path: Path, about: *mut c_void) -> c_int |real| { on_path(Stat, path, real) }
-    fn __lxstat64(version: c_int, path: Path, about: *mut c_void) -> c_int |real| { on_path(Stat, path, real) }
-    fn __fxstat64(version: c_int, descriptor: c_int, about: *mut c_void) -> c_int |real| {
-        on_descriptor(Stat, descriptor, real)
-    }
-    fn __fxstatat64(version: c_int, base: c_int, path: Path, about: *mut c_void, flags: c_int) -> c_int |real| {
-        on_path_at(Stat, base, path, real)
-    }
-    fn access(path: Path, mode: c_int) -> c_int |real| { on_path(Stat, path, real) }
-    fn euidaccess(path: Path, mode: c_int) -> c_int |real| { on_path(Stat, path, real) }
-    fn eaccess(path: Path, mode: c_int) -> c_int |real| { on_path(Stat, path, real) }
+    fn access | euidaccess | eaccess(path: Path, mode: c_int) -> c_int |real| { on_path(Stat, path, real) }
     fn faccessat(base: c_int, path: Path, mode: c_int, flags: c_int) -> c_int |real| {
         on_path_at(Stat, base, path, real)
     }
@@ -65,26 +59,15 @@ hook! {
     fn realpath(path: Path, text: *mut c_char) -> *mut c_char |real| { on_path(Stat, path, real) }
     fn __realpath_chk(path: Path, text: *mut c_char, room: size_t) -> *mut c_char |real| { on_path(Stat, path, real) }
     fn canonicalize_file_name(path: Path) -> *mut c_char |real| { on_path(Stat, path, real) }
-    fn __statfs(path: Path, about: *mut c_void) -> c_int |real| { on_path(Stat, path, real) }
-    fn statfs(path: Path, about: *mut c_void) -> c_int |real| { on_path(Stat, path, real) }
-    fn fstatfs(descriptor: c_int, about: *mut c_void) -> c_int |real| { on_descriptor(Stat, descriptor, real) }
-    fn statvfs(path: Path, about: *mut c_void) -> c_int |real| { on_path(Stat, path, real) }
-    fn fstatvfs(descriptor: c_int, about: *mut c_void) -> c_int |real| { on_descriptor(Stat, descriptor, real) }
-    fn statfs64(path: Path, about: *mut c_void) -> c_int |real| { on_path(Stat, path, real) }
-    fn fstatfs64(descriptor: c_int, about: *mut c_void) -> c_int |real| { on_descriptor(Stat, descriptor, real) }
-    fn statvfs64(path: Path, about: *mut c_void) -> c_int |real| { on_path(Stat, path, real) }
-    fn fstatvfs64(descriptor: c_int, about: *mut c_void) -> c_int |real| { on_descriptor(Stat, descriptor, real) }
-    fn getxattr(path: Path, name: *const c_char, value: *mut c_void, room: size_t) -> ssize_t |real| {
-        on_path(Stat, path, real)
-    }
-    fn lgetxattr(path: Path, name: *const c_char, value: *mut c_void, room: size_t) -> ssize_t |real| {
+    fn getxattr | lgetxattr(path: Path, name: *const c_char, value: *mut c_void, room: size_t) -> ssize_t |real| {
         on_path(Stat, path, real)
     }
     fn fgetxattr(descriptor: c_int, name: *const c_char, value: *mut c_void, room: size_t) -> ssize_t |real| {
         on_descriptor(Stat, descriptor, real)
     }
-    fn listxattr(path: Path, names: *mut c_char, room: size_t) -> ssize_t |real| { on_path(Stat, path, real) }
-    fn llistxattr(path: Path, names: *mut c_char, room: size_t) -> ssize_t |real| { on_path(Stat, path, real) }
+    fn listxattr | llistxattr(path: Path, names: *mut c_char, room: size_t) -> ssize_t |real| {
+        on_path(Stat, path, real)
+    }
     fn flistxattr(descriptor: c_int, names: *mut c_char, room: size_t) -> ssize_t |real| {
         on_descriptor(Stat, descriptor, real)
     }

@@ -417,24 +417,15 @@ fn spill(stream: *mut Stream, real: impl FnOnce() -> c_int) -> c_int {
 }
 
 hook! {
-    fn fopen(path: *const c_char, mode: *const c_char) -> *mut Stream |real| {
+    fn fopen | fopen64(path: *const c_char, mode: *const c_char) -> *mut Stream |real| {
         // SAFETY: the caller's.
         unsafe { open(path, mode, real) }
     }
-    fn fopen64(path: *const c_char, mode: *const c_char) -> *mut Stream |real| {
-        // SAFETY: the caller's.
-        unsafe { open(path, mode, real) }
-    }
-    fn freopen(path: *const c_char, mode: *const c_char, stream: *mut Stream) -> *mut Stream |real| {
+    fn freopen | freopen64(path: *const c_char, mode: *const c_char, stream: *mut Stream) -> *mut Stream |real| {
         // SAFETY: the caller's.
         unsafe { open_again(path, mode, stream, real) }
     }
-    fn freopen64(path: *const c_char, mode: *const c_char, stream: *mut Stream) -> *mut Stream |real| {
-        // SAFETY: the caller's.
-        unsafe { open_again(path, mode, stream, real) }
-    }
-    fn tmpfile() -> *mut Stream |real| { open_temporary(real) }
-    fn tmpfile64() -> *mut Stream |real| { open_temporary(real) }
+    fn tmpfile | tmpfile64() -> *mut Stream |real| { open_temporary(real) }
     fn popen(command: *const c_char, kind: *const c_char) -> *mut Stream |real| {
         let stream = real();
         if !stream.is_null() {
@@ -451,15 +442,11 @@ hook! {
         close_as(Close, descriptor(stream), real)
     }
     fn fcloseall() -> c_int |real| { flush(core::ptr::null_mut(), real) }
-    fn fflush(stream: *mut Stream) -> c_int |real| { flush(stream, real) }
-    fn fflush_unlocked(stream: *mut Stream) -> c_int |real| { flush(stream, real) }
+    fn fflush | fflush_unlocked(stream: *mut Stream) -> c_int |real| { flush(stream, real) }
     fn fseek(stream: *mut Stream, offset: c_long, whence: c_int) -> c_int |real| {
         seek(stream, offset, whence, real)
     }
-    fn fseeko(stream: *mut Stream, offset: off64_t, whence: c_int) -> c_int |real| {
-        seek(stream, offset, whence, real)
-    }
-    fn fseeko64(stream: *mut Stream, offset: off64_t, whence: c_int) -> c_int |real| {
+    fn fseeko | fseeko64(stream: *mut Stream, offset: off64_t, whence: c_int) -> c_int |real| {
         seek(stream, offset, whence, real)
     }
     fn fsetpos(stream: *mut Stream, place: *const off64_t) -> c_int |real| {
@@ -484,13 +471,10 @@ hook! {
         result
     }
 
-    fn fread(bytes: *mut c_void, size: size_t, items: size_t, stream: *mut Stream) -> size_t |real| {
+    fn fread | fread_unlocked(bytes: *mut c_void, size: size_t, items: size_t, stream: *mut Stream) -> size_t |real| {
         read_items(stream, size, items, real)
     }
-    fn fread_unlocked(bytes: *mut c_void, size: size_t, items: size_t, stream: *mut Stream) -> size_t |real| {
-        read_items(stream, size, items, real)
-    }
-    fn __fread_chk(
+    fn __fread_chk | __fread_unlocked_chk(
         bytes: *mut c_void,
         room: size_t,
         size: size_t,
@@ -499,34 +483,20 @@ hook! {
     ) -> size_t |real| {
         read_items(stream, size, items, real)
     }
-    fn __fread_unlocked_chk(
-        bytes: *mut c_void,
-        room: size_t,
-        size: size_t,
-        items: size_t,
-        stream: *mut Stream,
-    ) -> size_t |real| {
-        read_items(stream, size, items, real)
-    }
-    fn fgets(line: *mut c_char, room: c_int, stream: *mut Stream) -> *mut c_char |real| { read_line(stream, real) }
-    fn fgets_unlocked(line: *mut c_char, room: c_int, stream: *mut Stream) -> *mut c_char |real| {
+    fn fgets | fgets_unlocked(line: *mut c_char, room: c_int, stream: *mut Stream) -> *mut c_char |real| {
         read_line(stream, real)
     }
-    fn __fgets_chk(line: *mut c_char, size: size_t, room: c_int, stream: *mut Stream) -> *mut c_char |real| {
-        read_line(stream, real)
-    }
-    fn __fgets_unlocked_chk(line: *mut c_char, size: size_t, room: c_int, stream: *mut Stream) -> *mut c_char |real| {
+    fn __fgets_chk | __fgets_unlocked_chk(
+        line: *mut c_char, size: size_t, room: c_int, stream: *mut Stream,
+    ) -> *mut c_char |real| {
         read_line(stream, real)
     }
     fn gets(line: *mut c_char) -> *mut c_char |real| { read_line(standard_input(), real) }
     fn __gets_chk(line: *mut c_char, size: size_t) -> *mut c_char |real| { read_line(standard_input(), real) }
-    fn fgetc(stream: *mut Stream) -> c_int |real| { read_byte(stream, real) }
-    fn fgetc_unlocked(stream: *mut Stream) -> c_int |real| { read_byte(stream, real) }
-    fn getc(stream: *mut Stream) -> c_int |real| { read_byte(stream, real) }
-    fn getc_unlocked(stream: *mut Stream) -> c_int |real| { read_byte(stream, real) }
-    fn _IO_getc(stream: *mut Stream) -> c_int |real| { read_byte(stream, real) }
-    fn getchar() -> c_int |real| { read_byte(standard_input(), real) }
-    fn getchar_unlocked() -> c_int |real| { read_byte(standard_input(), real) }
+    fn fgetc | fgetc_unlocked | getc | getc_unlocked | _IO_getc(stream: *mut Stream) -> c_int |real| {
+        read_byte(stream, real)
+    }
+    fn getchar | getchar_unlocked() -> c_int |real| { read_byte(standard_input(), real) }
     fn __uflow(stream: *mut Stream) -> c_int |real| { refill(stream, real) }
     fn getw(stream: *mut Stream) -> c_int |real| {
         static GETW: OfCLibrary = OfCLibrary::new(c"getw");
@@ -542,29 +512,25 @@ hook! {
         }
         read_delimited(stream, real)
     }
-    fn getdelim(line: *mut *mut c_char, room: *mut size_t, delimiter: c_int, stream: *mut Stream) -> ssize_t |real| {
-        read_delimited(stream, real)
-    }
-    fn __getdelim(line: *mut *mut c_char, room: *mut size_t, delimiter: c_int, stream: *mut Stream) -> ssize_t |real| {
+    fn getdelim | __getdelim(
+        line: *mut *mut c_char, room: *mut size_t, delimiter: c_int, stream: *mut Stream,
+    ) -> ssize_t |real| {
         read_delimited(stream, real)
     }
 
-    fn fwrite(bytes: *const c_void, size: size_t, items: size_t, stream: *mut Stream) -> size_t |real| {
+    fn fwrite | fwrite_unlocked(
+        bytes: *const c_void, size: size_t, items: size_t, stream: *mut Stream,
+    ) -> size_t |real| {
         write_items(stream, size, items, real)
     }
-    fn fwrite_unlocked(bytes: *const c_void, size: size_t, items: size_t, stream: *mut Stream) -> size_t |real| {
-        write_items(stream, size, items, real)
+    fn fputs | fputs_unlocked(text: *const c_char, stream: *mut Stream) -> c_int |real| {
+        write_text(stream, text, 0, real)
     }
-    fn fputs(text: *const c_char, stream: *mut Stream) -> c_int |real| { write_text(stream, text, 0, real) }
-    fn fputs_unlocked(text: *const c_char, stream: *mut Stream) -> c_int |real| { write_text(stream, text, 0, real) }
     fn puts(text: *const c_char) -> c_int |real| { write_text(standard_output(), text, 1, real) }
-    fn fputc(byte: c_int, stream: *mut Stream) -> c_int |real| { write_byte(stream, real) }
-    fn fputc_unlocked(byte: c_int, stream: *mut Stream) -> c_int |real| { write_byte(stream, real) }
-    fn putc(byte: c_int, stream: *mut Stream) -> c_int |real| { write_byte(stream, real) }
-    fn putc_unlocked(byte: c_int, stream: *mut Stream) -> c_int |real| { write_byte(stream, real) }
-    fn _IO_putc(byte: c_int, stream: *mut Stream) -> c_int |real| { write_byte(stream, real) }
-    fn putchar(byte: c_int) -> c_int |real| { write_byte(standard_output(), real) }
-    fn putchar_unlocked(byte: c_int) -> c_int |real| { write_byte(standard_output(), real) }
+    fn fputc | fputc_unlocked | putc | putc_unlocked | _IO_putc(byte: c_int, stream: *mut Stream) -> c_int |real| {
+        write_byte(stream, real)
+    }
+    fn putchar | putchar_unlocked(byte: c_int) -> c_int |real| { write_byte(standard_output(), real) }
     fn __overflow(stream: *mut Stream, byte: c_int) -> c_int |real| { spill(stream, real) }
     fn putw(word: c_int, stream: *mut Stream) -> c_int |real| {
         static PUTW: OfCLibrary = OfCLibrary::new(c"putw");

@@ -63,35 +63,25 @@ fn write_text(stream: *mut Stream, text: *const wchar_t, real: impl FnOnce() -> 
 }
 
 hook! {
-    fn fgetwc(stream: *mut Stream) -> u32 |real| { read_character(stream, real) }
-    fn fgetwc_unlocked(stream: *mut Stream) -> u32 |real| { read_character(stream, real) }
-    fn getwc(stream: *mut Stream) -> u32 |real| { read_character(stream, real) }
-    fn getwc_unlocked(stream: *mut Stream) -> u32 |real| { read_character(stream, real) }
-    fn getwchar() -> u32 |real| { read_character(standard_input(), real) }
-    fn getwchar_unlocked() -> u32 |real| { read_character(standard_input(), real) }
-    fn fgetws(line: *mut wchar_t, room: c_int, stream: *mut Stream) -> *mut wchar_t |real| { read_line(stream, real) }
-    fn fgetws_unlocked(line: *mut wchar_t, room: c_int, stream: *mut Stream) -> *mut wchar_t |real| {
+    fn fgetwc | fgetwc_unlocked | getwc | getwc_unlocked(stream: *mut Stream) -> u32 |real| {
+        read_character(stream, real)
+    }
+    fn getwchar | getwchar_unlocked() -> u32 |real| { read_character(standard_input(), real) }
+    fn fgetws | fgetws_unlocked(line: *mut wchar_t, room: c_int, stream: *mut Stream) -> *mut wchar_t |real| {
         read_line(stream, real)
     }
-    fn __fgetws_chk(line: *mut wchar_t, size: size_t, room: c_int, stream: *mut Stream) -> *mut wchar_t |real| {
-        read_line(stream, real)
-    }
-    fn __fgetws_unlocked_chk(
-        line: *mut wchar_t,
-        size: size_t,
-        room: c_int,
-        stream: *mut Stream,
+    fn __fgetws_chk | __fgetws_unlocked_chk(
+        line: *mut wchar_t, size: size_t, room: c_int, stream: *mut Stream,
     ) -> *mut wchar_t |real| {
         read_line(stream, real)
     }
-    fn fputwc(character: wchar_t, stream: *mut Stream) -> u32 |real| { write_character(stream, real) }
-    fn fputwc_unlocked(character: wchar_t, stream: *mut Stream) -> u32 |real| { write_character(stream, real) }
-    fn putwc(character: wchar_t, stream: *mut Stream) -> u32 |real| { write_character(stream, real) }
-    fn putwc_unlocked(character: wchar_t, stream: *mut Stream) -> u32 |real| { write_character(stream, real) }
-    fn putwchar(character: wchar_t) -> u32 |real| { write_character(standard_output(), real) }
-    fn putwchar_unlocked(character: wchar_t) -> u32 |real| { write_character(standard_output(), real) }
-    fn fputws(text: *const wchar_t, stream: *mut Stream) -> c_int |real| { write_text(stream, text, real) }
-    fn fputws_unlocked(text: *const wchar_t, stream: *mut Stream) -> c_int |real| { write_text(stream, text, real) }
+    fn fputwc | fputwc_unlocked | putwc | putwc_unlocked(character: wchar_t, stream: *mut Stream) -> u32 |real| {
+        write_character(stream, real)
+    }
+    fn putwchar | putwchar_unlocked(character: wchar_t) -> u32 |real| { write_character(standard_output(), real) }
+    fn fputws | fputws_unlocked(text: *const wchar_t, stream: *mut Stream) -> c_int |real| {
+        write_text(stream, text, real)
+    }
 }
 
 // What they print counts a byte for each character.

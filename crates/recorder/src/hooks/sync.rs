@@ -8,13 +8,11 @@ use libc::{off64_t, size_t};
 use super::{hook, on_descriptor, on_none};
 
 hook! {
-    fn fsync(descriptor: c_int) -> c_int |real| { on_descriptor(Sync, descriptor, real) }
-    fn fdatasync(descriptor: c_int) -> c_int |real| { on_descriptor(Sync, descriptor, real) }
+    fn fsync | fdatasync | syncfs(descriptor: c_int) -> c_int |real| { on_descriptor(Sync, descriptor, real) }
     fn sync_file_range(descriptor: c_int, offset: off64_t, bytes: off64_t, flags: c_uint) -> c_int |real| {
         on_descriptor(Sync, descriptor, real)
     }
-    fn syncfs(descriptor: c_int) -> c_int |real| { on_descriptor(Sync, descriptor, real) }
     fn sync() -> () |real| { on_none(Sync, real) }
-    /// Nobody remembers which file is mapped there.
+    // Nobody remembers which file is mapped there.
     fn msync(address: *mut c_void, bytes: size_t, flags: c_int) -> c_int |real| { on_none(Sync, real) }
 }

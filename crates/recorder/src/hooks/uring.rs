@@ -148,7 +148,7 @@ unsafe fn submit(ring: *const Ring, real: impl FnOnce() -> c_int) -> c_int {
 }
 
 hook! {
-    fn io_uring_submit(ring: *mut Ring) -> c_int |real| {
+    fn io_uring_submit | io_uring_submit_and_get_events(ring: *mut Ring) -> c_int |real| {
         // SAFETY: the caller's.
         unsafe { submit(ring, real) }
     }
@@ -183,10 +183,6 @@ hook! {
         wait: c_uint,
         index: c_int,
     ) -> c_int |real| {
-        // SAFETY: the caller's.
-        unsafe { submit(ring, real) }
-    }
-    fn io_uring_submit_and_get_events(ring: *mut Ring) -> c_int |real| {
         // SAFETY: the caller's.
         unsafe { submit(ring, real) }
     }
