@@ -121,7 +121,7 @@ pub fn print(record: &Path) -> Result<(), Failure> {
 }
 
 fn print_chunk(out: &mut impl Write, bytes: &[u8], chunk: &Chunk, known: Option<&Names>) -> io::Result<()> {
-    let Ok((_, calls, _)) = Chunk::first(bytes) else { return Ok(()) };
+    let Ok((_, calls)) = Chunk::first(bytes) else { return Ok(()) };
     for call in calls.map_while(Result::ok) {
         let Traced { operation, file, offset, bytes, errno, begin, end } = call;
         let line = Line {

@@ -54,6 +54,15 @@ impl<'a> Table<'a> {
         Ok(Self { bytes: &bytes[..used as usize] })
     }
 
+    /// The tables of a file, one after another, up to its end or what is no table.
+    pub fn all(mut bytes: &'a [u8]) -> impl Iterator<Item = Result<Self, Damage>> {
+        core::iter::from_fn(move || {
+            let found = (!bytes.is_empty()).then(|| Self::first(bytes))?;
+            bytes = found.map_or(&[], |table| &bytes[table.bytes.len()..]);
+            Some(found)
+        })
+    }
+
     /// All of it.
     pub fn bytes(&self) -> &'a [u8] {
         self.bytes
@@ -138,6 +147,16 @@ mod tests {
         let first = Table::first(&bytes).unwrap();
         assert_eq!(first.blocks().count(), 1);
         assert!(Table::first(&bytes[first.bytes().len()..]).is_ok());
+    }
+
+    #[test]
+    fn all_tables_of_a_file_are_read_up_to_what_is_none() {
+        let bytes = [table(&[2]), table(&[]), table(&[0, 3, 1])].concat();
+        let blocks =
+            |bytes| -> Vec<_> { Table::all(bytes).map(|table| table.map(|one| one.blocks().count())).collect() };
+        assert_eq!(blocks(&bytes), [Ok(1), Ok(0), Ok(3)]);
+        assert_eq!(blocks(&bytes[..bytes.len() - 1]), [Ok(1), Ok(0), Err(Damage::Length)]);
+        assert_eq!(blocks(&[]), []);
     }
 
     #[test]

@@ -14,6 +14,7 @@ use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use crate::layout;
 use crate::operation::Operation;
 use crate::read::copy;
+use crate::table::VERSION;
 
 /// How a chunk begins.
 pub const CHUNK_MAGIC: [u8; 8] = *b"ioassayC";
@@ -43,8 +44,9 @@ layout! {
         pub begin_ticks: u64,
         /// Calls.
         pub calls: AtomicU64,
-        /// The writer's own: the end of the last call as readers reckon it, where a run began in the chunk (0: none), the
-        /// context of the last call, and how many calls as expected came one after another.
+        /// The writer's own: the end of the last call as readers reckon it, where a run begins among the calls (0: none), the
+        /// context of the last call, and how many calls as expected came one after another, with how they did in the upper
+        /// half.
         pub state: [u64; 4],
         /// The writer's own: what is remembered of each context ([`Context`]).
         pub contexts: [[u64; 5]; CONTEXTS],
@@ -54,7 +56,7 @@ layout! {
 /// A file and an operation, and the last call of these.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Context {
-    /// Place of the file, operation and unit: see [`Context::key`].
+    /// Place of the file, operation, unit, and a bit that is set: 0 is no context.
     key: u64,
     begin: u64,
     end: u64,
@@ -100,25 +102,56 @@ pub const LONGEST_CALL: usize = 1 + (1 + 1 + 5) + 8 + 10 + 1 + 2 * 9;
 /// A new context: its number follows with this.
 const NEW: u8 = 0x80;
 /// As many calls as expected one after another begin a run.
-const BEGINS_RUN: u64 = 3;
+const BEGINS_RUN: u32 = 3;
 /// A call of a run takes no longer than this times the mean of those before it: what is slow stands by itself.
 const SLOW: u64 = 4;
+/// What is not slow, in ticks, whatever the mean.
+const QUICK: u64 = 1000;
 
 impl Context {
-    fn key(traced: &Traced, unit: u32) -> u64 {
-        u64::from(traced.file) << 32 | (traced.operation as u64) << 8 | u64::from(unit) << 1 | 1
+    /// One without a call. Offsets are in units of 2 to the power of `unit`.
+    fn new(operation: Operation, file: u32, unit: u32) -> Self {
+        let key = u64::from(file) << 32 | (operation as u64) << 8 | u64::from(unit) << 1 | 1;
+        Self { key, ..Self::default() }
+    }
+
+    fn file(&self) -> u32 {
+        (self.key >> 32) as u32
+    }
+
+    fn operation(&self) -> Option<Operation> {
+        let used = self.key & 1 == 1;
+        Operation::ALL.get(usize::from((self.key >> 8) as u8)).copied().filter(|_| used)
     }
 
     fn unit(&self) -> u32 {
         (self.key >> 1) as u32 & 0x7f
     }
 
-    fn is_of(&self, traced: &Traced) -> bool {
-        self.key & !0xff == Self::key(traced, 0) & !0xff && self.key & 1 == 1
+    /// Whether a call can be said in this context: in units of a block only what is a multiple of it.
+    fn takes(&self, traced: &Traced) -> bool {
+        let unit = (1 << self.unit()) - 1;
+        Self::new(traced.operation, traced.file, self.unit()).key == self.key
+            && traced.offset.is_none_or(|offset| offset & unit == 0)
     }
 
-    fn expected(&self, mode: u8) -> u64 {
-        if mode == CONTINUES { self.end } else { self.begin.wrapping_add(self.stride) }
+    /// Where the next call begins that lies like that to the last one; nothing where that is not expected.
+    fn expected(&self, mode: u8) -> Option<u64> {
+        match mode {
+            CONTINUES => Some(self.end),
+            STRIDES => Some(self.begin.wrapping_add(self.stride)),
+            _ => None,
+        }
+    }
+
+    /// How a call lies to the last one.
+    fn mode(&self, offset: Option<u64>) -> u8 {
+        match offset {
+            None => NOWHERE,
+            _ if offset == self.expected(CONTINUES) => CONTINUES,
+            _ if offset == self.expected(STRIDES) => STRIDES,
+            _ => EXPLICIT,
+        }
     }
 
     fn advance(&mut self, traced: &Traced) {
@@ -139,97 +172,71 @@ impl Context {
     }
 }
 
+/// Calls as expected, one after another.
+#[derive(Debug, Clone, Copy, Default)]
+struct Run {
+    calls: u32,
+    /// From the end of the call before the run to the end of its last, in ticks.
+    elapsed: u64,
+    /// In its calls.
+    busy: u64,
+}
+
+impl Run {
+    /// Whether it can go on with a call that takes so long.
+    fn takes(&self, took: u64) -> bool {
+        let mean = self.busy / u64::from(self.calls.max(1));
+        self.calls == 0 || self.calls < u32::MAX && took <= mean.max(QUICK).saturating_mul(SLOW)
+    }
+}
+
 /// Adds a call to a chunk. Whether there was room: if not, a new chunk is due.
 ///
 /// `bytes` is the chunk, with its header; the calling thread alone writes to it. `block_bytes` is a power of two that offsets
 /// are mostly a multiple of, or 0.
 pub fn write(bytes: &mut [u8], traced: &Traced, block_bytes: u32) -> bool {
     let Some((chunk, calls)) = split(bytes) else { return false };
-    let used = chunk.used_bytes.load(Relaxed) as usize - size_of::<Chunk>();
-    if used + LONGEST_CALL + RUN_BYTES > calls.len() {
+    let mut out = Writer { bytes: calls, used: chunk.used_bytes.load(Relaxed) as usize - size_of::<Chunk>() };
+    if out.used + LONGEST_CALL + RUN_BYTES > out.bytes.len() {
         return false;
     }
-    let [mut at, run, last, in_a_row] = chunk.state;
-    let last = last as usize % CONTEXTS;
-    let aligned = traced.offset.is_none_or(|offset| offset & u64::from(block_bytes.max(1) - 1) == 0);
-    let unit = if block_bytes.is_power_of_two() && aligned { block_bytes.trailing_zeros() } else { 0 };
-    let known = (0..CONTEXTS).map(|step| (last + step) % CONTEXTS).find(|&index| {
+    let [at, run_begin, last, row] = chunk.state;
+    let (run_begin, last) = (run_begin as usize, last as usize % CONTEXTS);
+    let known = (last..last + CONTEXTS).map(|index| index % CONTEXTS).find_map(|index| {
         let context = Context::of(chunk.contexts[index]);
-        // In units of a block only what is a multiple of it can be said.
-        let fits = traced.offset.is_none_or(|offset| offset & ((1 << context.unit()) - 1) == 0);
-        context.is_of(traced) && fits
+        context.takes(traced).then_some((index, context))
     });
-    let index = known.unwrap_or((last + 1) % CONTEXTS);
-    let mut context = match known {
-        Some(_) => Context::of(chunk.contexts[index]),
-        None => Context { key: Context::key(traced, unit), ..Context::default() },
+    let (index, mut context) = known.unwrap_or_else(|| {
+        let aligned = traced.offset.is_none_or(|offset| offset & u64::from(block_bytes.max(1) - 1) == 0);
+        let unit = if block_bytes.is_power_of_two() && aligned { block_bytes.trailing_zeros() } else { 0 };
+        ((last + 1) % CONTEXTS, Context::new(traced.operation, traced.file, unit))
+    });
+    let which = match known {
+        Some(_) if index == last => None,
+        Some(_) => Some(index as u8),
+        None => Some(index as u8 | NEW),
     };
-    let mode = match traced.offset {
-        None => NOWHERE,
-        Some(offset) if offset == context.expected(CONTINUES) => CONTINUES,
-        Some(offset) if offset == context.expected(STRIDES) => STRIDES,
-        Some(_) => EXPLICIT,
-    };
-    let as_expected = known == Some(last)
-        && traced.bytes == context.bytes
-        && traced.errno.is_none()
-        && (mode == CONTINUES || mode == STRIDES || mode == NOWHERE);
+    let mode = context.mode(traced.offset);
+    let as_expected = which.is_none() && mode != EXPLICIT && traced.bytes == context.bytes && traced.errno.is_none();
     let (gap, took) = (traced.begin.saturating_sub(at), traced.end.saturating_sub(traced.begin));
-    let mut out = Writer { bytes: calls, used };
-    let mut new_run = 0;
-    // A run goes on in one way only: `in_a_row` has the mode in its upper half.
-    let row = if as_expected && in_a_row >> 32 == u64::from(mode) { (in_a_row & 0xffff_ffff) + 1 } else { 0 };
-    if row > BEGINS_RUN && run != 0 && !out.is_slow(run as usize, took) {
-        at = out.extend(run as usize, at, traced);
-        new_run = run;
-    } else if row == BEGINS_RUN || row > BEGINS_RUN && run != 0 {
-        let begin = out.used;
-        out.push(RUN);
-        out.push_all(&1_u32.to_le_bytes());
-        out.push_all(&(gap + took).to_le_bytes());
-        out.push_all(&took.to_le_bytes());
-        at += gap + took;
-        // One that was slow is a run of its own: the next begins another.
-        new_run = if row == BEGINS_RUN { begin as u64 } else { 0 };
+    let mut run = if run_begin == 0 { Run::default() } else { out.run(run_begin) };
+    // A run goes on in one way only.
+    let goes_on = as_expected && row >> 32 == u64::from(mode) && run.takes(took);
+    let row = if goes_on { (row as u32 + 1).min(BEGINS_RUN) } else { 0 };
+    let (at, run_begin) = if row == BEGINS_RUN {
+        run = Run { calls: run.calls + 1, elapsed: run.elapsed + gap + took, busy: run.busy + took };
+        let begin = if run_begin == 0 { out.used } else { run_begin };
+        out.used = begin;
+        out.push_run(&run);
+        (at + gap + took, begin)
     } else {
-        let mut tag = mode;
-        if known != Some(last) {
-            tag |= CONTEXT;
-        }
-        if traced.bytes != context.bytes {
-            tag |= SIZE;
-        }
-        if traced.errno.is_some() {
-            tag |= FAILED;
-        }
-        let explicit = traced.offset.filter(|_| mode == EXPLICIT).map(|offset| offset >> context.unit());
-        let width = explicit.map_or(0, |offset| 7_usize.saturating_sub(offset.leading_zeros() as usize / 8));
-        out.push(tag | (width as u8) << WIDTH_SHIFT);
-        if tag & CONTEXT != 0 {
-            out.push(index as u8 | if known.is_none() { NEW } else { 0 });
-            if known.is_none() {
-                out.push(traced.operation as u8);
-                out.push(context.unit() as u8);
-                out.push_all(&traced.file.to_le_bytes());
-            }
-        }
-        if let Some(offset) = explicit {
-            out.push_all(&offset.to_le_bytes()[..=width]);
-        }
-        if tag & SIZE != 0 {
-            out.push_varint(traced.bytes);
-        }
-        if let Some(errno) = traced.errno {
-            out.push(errno);
-        }
-        at += out.push_time(gap);
-        at += out.push_time(took);
-    }
+        out.push_call(traced, &context, mode, which);
+        (at + out.push_time(gap) + out.push_time(took), 0)
+    };
     let used = out.used;
     context.advance(traced);
     chunk.contexts[index] = context.words();
-    let row = if as_expected { u64::from(mode) << 32 | row } else { u64::from(mode) << 32 };
-    chunk.state = [at, new_run, index as u64, row];
+    chunk.state = [at, run_begin as u64, index as u64, u64::from(mode) << 32 | u64::from(row)];
     chunk.calls.store(chunk.calls.load(Relaxed) + 1, Relaxed);
     chunk.used_bytes.store((size_of::<Chunk>() + used) as u32, Relaxed);
     true
@@ -281,26 +288,45 @@ impl Writer<'_> {
         time_of(code)
     }
 
-    fn number<const N: usize>(&self, at: usize) -> [u8; N] {
-        self.bytes[at..at + N].try_into().unwrap_or([0; N])
+    /// Writes a call that is in no run, but for its times. `which` is its context, if not the last one, and whether that is
+    /// [`NEW`].
+    fn push_call(&mut self, traced: &Traced, context: &Context, mode: u8, which: Option<u8>) {
+        let explicit = traced.offset.filter(|_| mode == EXPLICIT).map(|offset| offset >> context.unit());
+        let width = explicit.map_or(0, |offset| 7_usize.saturating_sub(offset.leading_zeros() as usize / 8));
+        let flag = |flag, is_set| if is_set { flag } else { 0 };
+        let has_size = traced.bytes != context.bytes;
+        let flags = flag(CONTEXT, which.is_some()) | flag(SIZE, has_size) | flag(FAILED, traced.errno.is_some());
+        self.push(mode | flags | (width as u8) << WIDTH_SHIFT);
+        if let Some(which) = which {
+            self.push(which);
+            if which & NEW != 0 {
+                self.push(traced.operation as u8);
+                self.push(context.unit() as u8);
+                self.push_all(&traced.file.to_le_bytes());
+            }
+        }
+        if let Some(offset) = explicit {
+            self.push_all(&offset.to_le_bytes()[..=width]);
+        }
+        if has_size {
+            self.push_varint(traced.bytes);
+        }
+        if let Some(errno) = traced.errno {
+            self.push(errno);
+        }
     }
 
-    fn is_slow(&self, run: usize, took: u64) -> bool {
-        let calls = u32::from_le_bytes(self.number(run + 1));
-        let busy = u64::from_le_bytes(self.number(run + 13));
-        calls == u32::MAX || took > SLOW * (busy / u64::from(calls).max(1)).max(1000)
+    fn push_run(&mut self, run: &Run) {
+        self.push(RUN);
+        self.push_all(&run.calls.to_le_bytes());
+        self.push_all(&run.elapsed.to_le_bytes());
+        self.push_all(&run.busy.to_le_bytes());
     }
 
-    /// Adds a call to a run. The end of it as readers reckon.
-    fn extend(&mut self, run: usize, at: u64, traced: &Traced) -> u64 {
-        let (gap, took) = (traced.begin.saturating_sub(at), traced.end.saturating_sub(traced.begin));
-        let calls = u32::from_le_bytes(self.number(run + 1)) + 1;
-        let elapsed = u64::from_le_bytes(self.number(run + 5)) + gap + took;
-        let busy = u64::from_le_bytes(self.number(run + 13)) + took;
-        self.bytes[run + 1..run + 5].copy_from_slice(&calls.to_le_bytes());
-        self.bytes[run + 5..run + 13].copy_from_slice(&elapsed.to_le_bytes());
-        self.bytes[run + 13..run + 21].copy_from_slice(&busy.to_le_bytes());
-        at + gap + took
+    /// The run that was written there.
+    fn run(&self, at: usize) -> Run {
+        let mut reader = Reader { rest: self.bytes.get(at + 1..).unwrap_or_default() };
+        reader.run().unwrap_or_default()
     }
 }
 
@@ -331,56 +357,55 @@ pub struct Damaged;
 
 /// The calls of a chunk, in order. Bytes may be any.
 pub struct Calls<'a> {
-    rest: &'a [u8],
+    reader: Reader<'a>,
     at: u64,
-    contexts: [Option<(Operation, Context)>; CONTEXTS],
+    contexts: [Context; CONTEXTS],
     last: usize,
     /// How the last call lay to the one before.
     mode: u8,
     /// Calls that are left, by the header.
     left: u64,
-    /// Calls of a run that are left, each with its time from the last, and in it.
-    run: (u32, u64, u64),
+    /// What is left of a run.
+    run: Run,
 }
 
 impl Chunk {
-    /// The chunk that `bytes` begin with, its calls, and what follows it.
+    /// The chunk that `bytes` begin with, and its calls.
     ///
     /// # Errors
     /// Where there is none.
-    pub fn first(bytes: &[u8]) -> Result<(Self, Calls<'_>, &[u8]), Damaged> {
+    pub fn first(bytes: &[u8]) -> Result<(Self, Calls<'_>), Damaged> {
         let chunk: Self = copy(bytes).ok_or(Damaged)?;
-        let (used, capacity) = (chunk.used_bytes.load(Relaxed) as usize, chunk.capacity_bytes as usize);
-        let header = size_of::<Self>();
-        let sound = chunk.magic == CHUNK_MAGIC && chunk.version == crate::table::VERSION;
-        if !sound || used < header || used > capacity || used > bytes.len() {
-            return Err(Damaged);
-        }
+        let used = chunk.used_bytes.load(Relaxed);
+        let sound = chunk.magic == CHUNK_MAGIC && chunk.version == VERSION && used <= chunk.capacity_bytes;
+        let calls = bytes.get(size_of::<Self>()..used as usize).filter(|_| sound).ok_or(Damaged)?;
         let calls = Calls {
-            rest: &bytes[header..used],
+            reader: Reader { rest: calls },
             at: chunk.begin_ticks,
-            contexts: [None; CONTEXTS],
+            contexts: [Context::default(); CONTEXTS],
             last: 0,
             mode: 0,
             left: chunk.calls.load(Relaxed),
-            run: (0, 0, 0),
+            run: Run::default(),
         };
-        // The last chunk of a file that was trimmed has no unused bytes.
-        Ok((chunk, calls, bytes.get(capacity..).unwrap_or_default()))
+        Ok((chunk, calls))
     }
 }
 
-impl Calls<'_> {
-    fn byte(&mut self) -> Result<u8, Damaged> {
-        let (&byte, rest) = self.rest.split_first().ok_or(Damaged)?;
+/// Where the calls of a chunk are read.
+struct Reader<'a> {
+    rest: &'a [u8],
+}
+
+impl Reader<'_> {
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], Damaged> {
+        let (bytes, rest) = self.rest.split_first_chunk().ok_or(Damaged)?;
         self.rest = rest;
-        Ok(byte)
+        Ok(*bytes)
     }
 
-    fn array<const N: usize>(&mut self) -> Result<[u8; N], Damaged> {
-        let (bytes, rest) = self.rest.split_at_checked(N).ok_or(Damaged)?;
-        self.rest = rest;
-        bytes.try_into().map_err(|_| Damaged)
+    fn byte(&mut self) -> Result<u8, Damaged> {
+        self.array().map(|[byte]| byte)
     }
 
     fn time(&mut self) -> Result<u64, Damaged> {
@@ -402,69 +427,87 @@ impl Calls<'_> {
         Err(Damaged)
     }
 
-    /// The next call of a run.
-    fn of_run(&mut self) -> Result<Traced, Damaged> {
-        let (left, elapsed, busy) = self.run;
-        let step = elapsed / u64::from(left);
-        let took = (busy / u64::from(left)).min(step);
-        self.run = (left - 1, elapsed - step, busy.saturating_sub(took));
-        let (operation, mut context) = self.contexts[self.last].ok_or(Damaged)?;
-        let offset = (self.mode != NOWHERE).then(|| context.expected(self.mode));
-        let end = self.at.wrapping_add(step);
-        self.at = end;
-        let begin = end.wrapping_sub(took);
-        let file = (context.key >> 32) as u32;
-        let traced = Traced { operation, file, offset, bytes: context.bytes, errno: None, begin, end };
-        context.advance(&traced);
-        self.contexts[self.last] = Some((operation, context));
-        Ok(traced)
+    /// A run whose tag has been read.
+    fn run(&mut self) -> Result<Run, Damaged> {
+        let calls = u32::from_le_bytes(self.array()?);
+        Ok(Run { calls, elapsed: u64::from_le_bytes(self.array()?), busy: u64::from_le_bytes(self.array()?) })
+    }
+}
+
+impl Calls<'_> {
+    fn call(&mut self) -> Result<Traced, Damaged> {
+        if self.run.calls == 0 {
+            let tag = self.reader.byte()?;
+            if tag != RUN {
+                return self.single(tag);
+            }
+            self.run = self.reader.run()?;
+        }
+        self.of_run()
     }
 
-    fn call(&mut self) -> Result<Traced, Damaged> {
-        if self.run.0 > 0 {
-            return self.of_run();
-        }
-        let tag = self.byte()?;
-        if tag == RUN {
-            let calls = u32::from_le_bytes(self.array()?);
-            self.run = (calls, u64::from_le_bytes(self.array()?), u64::from_le_bytes(self.array()?));
-            return if calls == 0 { Err(Damaged) } else { self.of_run() };
-        }
+    /// The next call of a run: each takes the same time, as far as that can be.
+    fn of_run(&mut self) -> Result<Traced, Damaged> {
+        let Run { calls, elapsed, busy } = self.run;
+        let step = elapsed.checked_div(calls.into()).ok_or(Damaged)?;
+        let took = (busy / u64::from(calls)).min(step);
+        self.run = Run { calls: calls - 1, elapsed: elapsed - step, busy: busy.saturating_sub(took) };
+        let context = self.contexts[self.last];
+        self.traced(context.expected(self.mode), context.bytes, None, step - took, took)
+    }
+
+    /// A call that is in no run.
+    fn single(&mut self, tag: u8) -> Result<Traced, Damaged> {
         if tag & CONTEXT != 0 {
-            let index = self.byte()?;
-            self.last = usize::from(index & !NEW) % CONTEXTS;
-            if index & NEW != 0 {
-                let operation = *Operation::ALL.get(usize::from(self.byte()?)).ok_or(Damaged)?;
-                let unit = self.byte()?;
-                let file = u32::from_le_bytes(self.array()?);
-                if unit >= 64 {
-                    return Err(Damaged);
-                }
-                let key = u64::from(file) << 32 | u64::from(unit) << 1 | 1;
-                self.contexts[self.last] = Some((operation, Context { key, ..Context::default() }));
-            }
+            self.context()?;
         }
-        let (operation, mut context) = self.contexts[self.last].ok_or(Damaged)?;
+        let context = self.contexts[self.last];
         self.mode = tag & OFFSET;
-        let offset = match self.mode {
-            NOWHERE => None,
-            EXPLICIT => {
-                let mut bytes = [0; 8];
-                for byte in &mut bytes[..=usize::from(tag >> WIDTH_SHIFT)] {
-                    *byte = self.byte()?;
-                }
-                Some(u64::from_le_bytes(bytes) << context.unit())
+        let offset = if self.mode == EXPLICIT {
+            let mut bytes = [0; 8];
+            for byte in &mut bytes[..=usize::from(tag >> WIDTH_SHIFT)] {
+                *byte = self.reader.byte()?;
             }
-            mode => Some(context.expected(mode)),
+            Some(u64::from_le_bytes(bytes) << context.unit())
+        } else {
+            context.expected(self.mode)
         };
-        let bytes = if tag & SIZE != 0 { self.varint()? } else { context.bytes };
-        let errno = if tag & FAILED != 0 { Some(self.byte()?) } else { None };
-        let begin = self.at.wrapping_add(self.time()?);
-        let end = begin.wrapping_add(self.time()?);
-        self.at = end;
-        let traced = Traced { operation, file: (context.key >> 32) as u32, offset, bytes, errno, begin, end };
+        let bytes = if tag & SIZE != 0 { self.reader.varint()? } else { context.bytes };
+        let errno = if tag & FAILED != 0 { Some(self.reader.byte()?) } else { None };
+        let (gap, took) = (self.reader.time()?, self.reader.time()?);
+        self.traced(offset, bytes, errno, gap, took)
+    }
+
+    /// Which context is the last one from now on.
+    fn context(&mut self) -> Result<(), Damaged> {
+        let index = self.reader.byte()?;
+        self.last = usize::from(index & !NEW) % CONTEXTS;
+        if index & NEW != 0 {
+            let operation = *Operation::ALL.get(usize::from(self.reader.byte()?)).ok_or(Damaged)?;
+            let unit = self.reader.byte()?;
+            if unit >= 64 {
+                return Err(Damaged);
+            }
+            self.contexts[self.last] = Context::new(operation, u32::from_le_bytes(self.reader.array()?), unit.into());
+        }
+        Ok(())
+    }
+
+    /// A call in the last context.
+    fn traced(
+        &mut self,
+        offset: Option<u64>,
+        bytes: u64,
+        errno: Option<u8>,
+        gap: u64,
+        took: u64,
+    ) -> Result<Traced, Damaged> {
+        let context = &mut self.contexts[self.last];
+        let operation = context.operation().ok_or(Damaged)?;
+        let begin = self.at.wrapping_add(gap);
+        self.at = begin.wrapping_add(took);
+        let traced = Traced { operation, file: context.file(), offset, bytes, errno, begin, end: self.at };
         context.advance(&traced);
-        self.contexts[self.last] = Some((operation, context));
         Ok(traced)
     }
 }
@@ -473,13 +516,13 @@ impl Iterator for Calls<'_> {
     type Item = Result<Traced, Damaged>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if self.rest.is_empty() && self.run.0 == 0 {
+        if self.reader.rest.is_empty() && self.run.calls == 0 {
             return None;
         }
         let call = if self.left == 0 { Err(Damaged) } else { self.call() };
         self.left = self.left.saturating_sub(1);
         if call.is_err() {
-            (self.rest, self.run) = (&[], (0, 0, 0));
+            (self.reader.rest, self.run) = (&[], Run::default());
         }
         Some(call)
     }
@@ -496,7 +539,7 @@ mod tests {
         let mut words = std::vec![0_u64; capacity / 8];
         let (chunk, _) = split(bytes(&mut words)).unwrap();
         chunk.magic = CHUNK_MAGIC;
-        chunk.version = crate::table::VERSION;
+        chunk.version = VERSION;
         chunk.capacity_bytes = capacity as u32;
         chunk.used_bytes = AtomicU32::new(size_of::<Chunk>() as u32);
         words
@@ -516,7 +559,7 @@ mod tests {
     }
 
     fn read_all(words: &mut [u64]) -> Vec<Traced> {
-        let (chunk, calls, _) = Chunk::first(bytes(words)).unwrap();
+        let (chunk, calls) = Chunk::first(bytes(words)).unwrap();
         let calls: Vec<_> = calls.map(Result::unwrap).collect();
         assert_eq!(calls.len() as u64, chunk.calls.load(Relaxed));
         calls
@@ -567,6 +610,24 @@ mod tests {
             read_all(&mut write_all(&calls, 4096)).into_iter().max_by_key(|call| call.end - call.begin).unwrap();
         assert_eq!(slowest.offset, Some(500 * 4096));
         assert!(slowest.end - slowest.begin > 900_000);
+    }
+
+    #[test]
+    fn a_pattern_is_regular_again_after_a_slow_call() {
+        let slow = |call: u64| if call % 1000 == 500 { 1_000_000 } else { 0 };
+        let mut at = 0;
+        let calls: Vec<_> = (0..10_000_u64)
+            .map(|call| {
+                let mut read = read(call * 4096, 4096, at);
+                read.end += slow(call);
+                at = read.end + 3000;
+                read
+            })
+            .collect();
+        let each = bytes_per_call(&calls);
+        assert!(each <= 0.1, "{each}");
+        let slowest = read_all(&mut write_all(&calls, 4096)).into_iter().filter(|call| call.end - call.begin > 900_000);
+        assert_eq!(slowest.count(), 10);
     }
 
     #[test]
@@ -643,7 +704,7 @@ mod tests {
                 let index = index.index(bytes.len());
                 bytes[index] = byte;
             }
-            if let Ok((chunk, calls, _)) = Chunk::first(bytes) {
+            if let Ok((chunk, calls)) = Chunk::first(bytes) {
                 let most = chunk.calls.into_inner().min(100_000);
                 let read = calls.take(100_000).filter(Result::is_ok).count();
                 prop_assert!(read as u64 <= most);
