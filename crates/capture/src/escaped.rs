@@ -3,15 +3,17 @@
 use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::{self, BufReader, Read, Seek};
-use std::os::unix::fs::MetadataExt;
+use std::mem::offset_of;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
 
 use ioassay_record::read::Table;
 use ioassay_record::table::{State, Text, TextKind};
+use libc::{Elf64_Ehdr, Elf64_Phdr};
 use serde::Serialize;
 
-use crate::tables::header;
+use crate::tables::{open, read_header, read_table};
 
 /// A process that was not recorded.
 #[derive(Debug, PartialEq, Eq, Serialize)]
@@ -59,7 +61,7 @@ struct Last {
 /// The processes that escaped, by what the tables of a file say. What cannot be read says nothing.
 pub fn among(file: &Path) -> Vec<Escaped> {
     let mut processes = HashMap::new();
-    if let Ok(file) = File::open(file) {
+    if let Ok(file) = open(file) {
         let _ = read(&mut BufReader::with_capacity(64 << 10, file), &mut processes);
     }
     let mut escaped: Vec<_> = processes
@@ -77,24 +79,19 @@ pub fn among(file: &Path) -> Vec<Escaped> {
 /// Reads table after table, and of each only what is needed.
 fn read(file: &mut (impl Read + Seek), processes: &mut HashMap<u32, Last>) -> io::Result<()> {
     loop {
-        let header = header(file)?;
-        let length = header.used_bytes.load(Relaxed) as usize;
+        let (header, begin) = read_header(file)?;
         let state = header.state.load(Relaxed);
-        let replaced = state == State::Replaced as u32;
-        let mut replacement = None;
-        if replaced {
-            file.seek_relative(-(size_of_val(&header) as i64))?;
-            let mut bytes = vec![0; length];
-            file.read_exact(&mut bytes)?;
-            replacement = Table::first(&bytes).ok().and_then(|table| of_text(&table));
+        let replacement = if state == State::Replaced as u32 {
+            file.seek_relative(-(begin.len() as i64))?;
+            let bytes = read_table(file)?;
+            Table::first(&bytes).ok().and_then(|table| of_text(&table))
         } else {
-            file.seek_relative((length - size_of_val(&header)) as i64)?;
-        }
-        let stayed = state == State::Stayed as u32;
-        let said = Last { begin_ns: header.begin_ns, replacement };
+            file.seek_relative(header.used_bytes.load(Relaxed) as i64 - begin.len() as i64)?;
+            None
+        };
         let last = processes.entry(header.process).or_insert(Last { begin_ns: 0, replacement: None });
-        if said.begin_ns >= last.begin_ns || stayed {
-            *last = said;
+        if header.begin_ns >= last.begin_ns || state == State::Stayed as u32 {
+            *last = Last { begin_ns: header.begin_ns, replacement };
         }
     }
 }
@@ -118,19 +115,21 @@ fn searched(name: &Path) -> PathBuf {
 
 /// Why a program was not reached.
 fn reason(path: &Path) -> Reason {
-    let privileged = fs::metadata(path).is_ok_and(|about| about.mode() & (libc::S_ISUID | libc::S_ISGID) != 0);
-    if privileged {
+    let Ok(about) = fs::metadata(path) else { return Reason::Unknown };
+    if about.mode() & (libc::S_ISUID | libc::S_ISGID) != 0 {
         return Reason::Privileged;
     }
-    match fs::read(path).ok().as_deref().map(elf) {
-        Some(Some(Elf { ours: false, .. })) => Reason::OtherArchitecture,
-        Some(Some(Elf { interpreter: None, .. })) => Reason::Static,
-        Some(Some(Elf { interpreter: Some(name), .. })) if !name.contains("ld-linux") => Reason::OtherArchitecture,
+    let program = File::open(path).ok().filter(|_| about.is_file());
+    match program.and_then(|program| Elf::of(&program)) {
+        Some(Elf { ours: false, .. }) => Reason::OtherArchitecture,
+        Some(Elf { interpreter: None, .. }) => Reason::Static,
+        Some(Elf { interpreter: Some(name), .. }) if !name.contains("ld-linux") => Reason::OtherArchitecture,
         _ => Reason::Unknown,
     }
 }
 
 /// What matters of a program.
+#[derive(Debug, PartialEq, Eq)]
 struct Elf {
     /// It is for this architecture.
     ours: bool,
@@ -138,27 +137,72 @@ struct Elf {
     interpreter: Option<String>,
 }
 
-/// Reads the headers of a program: `elf(5)`.
-fn elf(bytes: &[u8]) -> Option<Elf> {
-    const INTERPRETER: u32 = 3;
-    let short = |at: usize| Some(u16::from_le_bytes(bytes.get(at..at + 2)?.try_into().ok()?));
-    let word = |at: usize| Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
-    let long = |at: usize| usize::try_from(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?)).ok();
-    if bytes.get(..4)? != b"\x7fELF" {
-        return None;
-    }
-    let machine = if cfg!(target_arch = "x86_64") { 62 } else { 183 };
-    if bytes[4] != 2 || short(18)? != machine {
-        return Some(Elf { ours: false, interpreter: None });
-    }
-    let (table, size, count) = (long(32)?, usize::from(short(54)?), usize::from(short(56)?));
-    let headers = (0..count).map_while(|index| table.checked_add(index.checked_mul(size)?));
-    let interpreter = headers.into_iter().find_map(|header| {
-        if word(header)? != INTERPRETER {
+impl Elf {
+    /// Reads the headers of a program, `elf(5)`. Nothing where it is none.
+    fn of(program: &File) -> Option<Self> {
+        const MACHINE: u16 = if cfg!(target_arch = "x86_64") { libc::EM_X86_64 } else { libc::EM_AARCH64 };
+        let ident: [u8; libc::EI_CLASS + 1] = field(program, 0)?;
+        if !ident.starts_with(b"\x7fELF") {
             return None;
         }
-        let name = bytes.get(long(header + 8)?..)?.get(..long(header + 32)?)?;
-        Some(String::from_utf8_lossy(name).trim_end_matches('\0').to_owned())
-    });
-    Some(Elf { ours: true, interpreter })
+        let short = |at: usize| field(program, at as u64).map(u16::from_le_bytes);
+        let long = |at: u64| field(program, at).map(u64::from_le_bytes);
+        if ident[libc::EI_CLASS] != libc::ELFCLASS64 || short(offset_of!(Elf64_Ehdr, e_machine))? != MACHINE {
+            return Some(Self { ours: false, interpreter: None });
+        }
+        let table = long(offset_of!(Elf64_Ehdr, e_phoff) as u64)?;
+        let (size, count) = (short(offset_of!(Elf64_Ehdr, e_phentsize))?, short(offset_of!(Elf64_Ehdr, e_phnum))?);
+        let interpreter = (0..count).find_map(|index| {
+            let header = table.checked_add(u64::from(index) * u64::from(size))?;
+            if u32::from_le_bytes(field(program, header)?) != libc::PT_INTERP {
+                return None;
+            }
+            let of_header = |at: usize| long(header.checked_add(at as u64)?);
+            let length = of_header(offset_of!(Elf64_Phdr, p_filesz))?.min(libc::PATH_MAX as u64);
+            let mut name = vec![0; length as usize];
+            program.read_exact_at(&mut name, of_header(offset_of!(Elf64_Phdr, p_offset))?).ok()?;
+            Some(String::from_utf8_lossy(&name).trim_end_matches('\0').to_owned())
+        });
+        Some(Self { ours: true, interpreter })
+    }
+}
+
+/// What a file has at that place; nothing beyond its end.
+fn field<const N: usize>(file: &File, at: u64) -> Option<[u8; N]> {
+    let mut bytes = [0; N];
+    file.read_exact_at(&mut bytes, at).ok()?;
+    Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    fn elf(bytes: &[u8]) -> Option<Elf> {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(bytes).unwrap();
+        Elf::of(&file)
+    }
+
+    #[test]
+    fn the_headers_of_a_program_say_which_linker_it_asks_for() {
+        let own = Elf::of(&File::open("/proc/self/exe").unwrap()).unwrap();
+        assert!(own.ours && own.interpreter.unwrap().contains("ld-linux"));
+    }
+
+    #[test]
+    fn a_program_that_is_cut_or_damaged_is_read_as_far_as_it_goes() {
+        let own = fs::read("/proc/self/exe").unwrap();
+        let length = size_of::<Elf64_Ehdr>();
+        for cut in 0..length {
+            let read = elf(&own[..cut]);
+            assert!(read.is_none_or(|read| read.interpreter.is_none()), "{cut}");
+        }
+        // Its table of headers would be at the end of all addresses.
+        let mut damaged = own[..length].to_vec();
+        damaged[offset_of!(Elf64_Ehdr, e_phoff)..][..8].fill(0xff);
+        assert_eq!(elf(&damaged), Some(Elf { ours: true, interpreter: None }));
+        assert_eq!(elf(b"#!/bin/sh\n"), None);
+    }
 }

@@ -92,28 +92,12 @@ impl Tables {
         let mut kept = Kept { file, lost: fs::read(&lost).map_or(0, |number| number_of(&number)) };
         let failed = |error| on_path("write", &kept.file, &error);
         let mut to = OpenOptions::new().create_new(true).append(true).mode(0o644).open(&kept.file).map_err(failed)?;
-        let mut names: Vec<PathBuf> = fs::read_dir(&self.path)
-            .map_err(|error| on_path("list", &self.path, &error))?
-            .filter_map(|entry| Some(entry.ok()?.path()))
-            .collect();
-        // In the order of processes, which is the order of their names.
-        names.sort();
-        for suffix in [FINISHED, RUNNING] {
-            for path in names.iter().filter(|path| path.extension().is_some_and(|found| found == suffix)) {
-                let added = if suffix == RUNNING { add(path, &mut to) } else { add_all(path, &mut to) };
-                if let Err(error) = added {
-                    if error.kind() == io::ErrorKind::StorageFull {
-                        return Err(failed(error));
-                    }
-                    kept.lost += 1;
-                }
-                let _ = fs::remove_file(path);
-            }
-        }
-        let is_trace = |path: &&PathBuf| path.extension().is_some_and(|found| found == TRACE);
-        let traces: Vec<_> = names.iter().filter(is_trace).cloned().collect();
+        // Once: a process that ends meanwhile moves its table.
+        let paths = list(&self.path)?;
+        kept.lost += add_tables(&paths, &mut to).map_err(failed)?;
+        let traces: Vec<_> = with_suffix(&paths, TRACE).collect();
         traces::keep(&traces, record)?;
-        for path in traces.iter().chain(&self.library).chain([&lost, &self.path.join(traces::WISH)]) {
+        for path in traces.into_iter().chain(self.library()).chain([&*lost, &self.path.join(traces::WISH)]) {
             let _ = fs::remove_file(path);
         }
         let _ = fs::remove_dir(&self.path);
@@ -125,57 +109,86 @@ fn number_of(bytes: &[u8]) -> u64 {
     bytes.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
 }
 
-fn open(path: &Path) -> io::Result<File> {
+/// The files of a directory, in the order of their names, which is that of processes.
+///
+/// # Errors
+/// If it cannot be listed.
+pub fn list(directory: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let listed = fs::read_dir(directory).map_err(|error| on_path("list", directory, &error))?;
+    let mut paths: Vec<_> = listed.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    paths.sort();
+    Ok(paths)
+}
+
+/// Those of the files that have this suffix.
+pub fn with_suffix<'a>(paths: &'a [PathBuf], suffix: &'a str) -> impl Iterator<Item = &'a Path> {
+    paths.iter().map(PathBuf::as_path).filter(move |path| path.extension().is_some_and(|found| found == suffix))
+}
+
+/// Opens a file of a directory in which others may have put links.
+///
+/// # Errors
+/// If it cannot be opened.
+pub fn open(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW).open(path)
 }
 
-/// Adds a table to a file of tables: of the one, which may still be written to, the part that is in use.
-fn add(path: &Path, to: &mut File) -> io::Result<()> {
-    let mut from = open(path)?;
-    let used = used_bytes(&mut from)?;
-    from.seek(SeekFrom::Start(0))?;
-    io::copy(&mut from.take(used), to)?;
-    Ok(())
+/// Adds all tables to a file of tables, and removes their own. How many files could not be read.
+///
+/// # Errors
+/// If a table cannot be written: the disk or a quota is full. Files that are not added yet stay.
+fn add_tables(paths: &[PathBuf], to: &mut impl Write) -> io::Result<u64> {
+    let mut lost = 0;
+    for path in with_suffix(paths, FINISHED) {
+        lost += u64::from(!add_all(path, to)?);
+        let _ = fs::remove_file(path);
+    }
+    for path in with_suffix(paths, RUNNING) {
+        lost += u64::from(!add_first(path, to)?);
+        let _ = fs::remove_file(path);
+    }
+    Ok(lost)
 }
 
-/// Adds a file of tables to another, without those that are not whole: a process was killed, or the disk was full, while one
-/// was added. That one is also a file of its own.
-fn add_all(path: &Path, to: &mut impl Write) -> io::Result<()> {
-    let mut from = open(path)?;
+/// Adds the table of a process that may still write to it; what follows it is not in use. Whether it could be read.
+fn add_first(path: &Path, to: &mut impl Write) -> io::Result<bool> {
+    match open(path).and_then(|mut from| read_table(&mut from)) {
+        Ok(table) => to.write_all(&table).map(|()| true),
+        Err(_) => Ok(false),
+    }
+}
+
+/// Adds all tables but those that are not whole: a process was killed, or the disk was full, while one was added. That one is
+/// also a file of its own. Whether the file could be read.
+fn add_all(path: &Path, to: &mut impl Write) -> io::Result<bool> {
+    let Ok(mut from) = open(path) else { return Ok(false) };
     let mut begin = 0;
-    let mut bytes = Vec::new();
-    // What follows a whole one is another or the end; of one that was cut, the next begins within it.
-    while let Some(table) = next_table(&mut from, begin)? {
-        let follows = from.seek(SeekFrom::Start(table.end))? == from.metadata()?.len() || is_table(&mut from)?;
-        if follows || next_magic(&mut from, table.begin + 1)?.is_none_or(|next| next >= table.end) {
-            from.seek(SeekFrom::Start(table.begin))?;
-            bytes.resize((table.end - table.begin) as usize, 0);
-            from.read_exact(&mut bytes)?;
-            to.write_all(&bytes)?;
-            begin = table.end;
-        } else {
-            begin = table.begin + 1;
+    loop {
+        match next_whole(&mut from, begin) {
+            Ok(Some((end, table))) => {
+                to.write_all(&table)?;
+                begin = end;
+            }
+            Ok(None) => return Ok(true),
+            Err(_) => return Ok(false),
         }
     }
-    Ok(())
 }
 
-/// Where a table is in a file.
-struct Found {
-    begin: u64,
-    end: u64,
-}
-
-/// The first table at or after `begin` that ends within the file.
-fn next_table(file: &mut File, mut begin: u64) -> io::Result<Option<Found>> {
+/// The first whole table at or after `begin`, and where it ends.
+fn next_whole(file: &mut File, mut begin: u64) -> io::Result<Option<(u64, Vec<u8>)>> {
     let length = file.metadata()?.len();
     while let Some(at) = next_magic(file, begin)? {
         file.seek(SeekFrom::Start(at))?;
-        match header(file) {
-            Ok(header) if at + header.used_bytes.load(Relaxed) <= length => {
-                return Ok(Some(Found { begin: at, end: at + header.used_bytes.load(Relaxed) }));
+        match read_table(file) {
+            Ok(table) => {
+                let end = at + table.len() as u64;
+                // What follows a whole one is another or the end; of one that was cut, the next begins within it.
+                let follows = end == length || is_table(file)?;
+                if follows || next_magic(file, at + 1)?.is_none_or(|next| next >= end) {
+                    return Ok(Some((end, table)));
+                }
             }
-            Ok(_) => {}
             Err(error) if [io::ErrorKind::InvalidData, io::ErrorKind::UnexpectedEof].contains(&error.kind()) => {}
             Err(error) => return Err(error),
         }
@@ -216,19 +229,24 @@ fn is_table(file: &mut File) -> io::Result<bool> {
     }
 }
 
-/// Of the table at which a file is, by its header.
+/// The table at which a file is: all that its header says is in use.
 ///
 /// # Errors
-/// If that is none.
-pub fn used_bytes(file: &mut impl Read) -> io::Result<u64> {
-    header(file).map(|header| header.used_bytes.into_inner())
+/// If there is none, or it is cut.
+pub fn read_table(file: &mut impl Read) -> io::Result<Vec<u8>> {
+    let (header, begin) = read_header(file)?;
+    let mut bytes = vec![0; header.used_bytes.into_inner() as usize];
+    let (first, rest) = bytes.split_at_mut(begin.len());
+    first.copy_from_slice(&begin);
+    file.read_exact(rest)?;
+    Ok(bytes)
 }
 
-/// The header of the table at which a file is.
+/// The header of the table at which a file is, and its bytes.
 ///
 /// # Errors
 /// If that is none.
-pub fn header(file: &mut impl Read) -> io::Result<Header> {
+pub fn read_header(file: &mut impl Read) -> io::Result<(Header, [u8; size_of::<Header>()])> {
     let mut bytes = [0; size_of::<Header>()];
     file.read_exact(&mut bytes)?;
     let header: Header = copy(&bytes).ok_or(io::ErrorKind::InvalidData)?;
@@ -236,14 +254,14 @@ pub fn header(file: &mut impl Read) -> io::Result<Header> {
     if header.magic != MAGIC || used < bytes.len() as u64 || used > LARGEST as u64 {
         return Err(io::ErrorKind::InvalidData.into());
     }
-    Ok(header)
+    Ok((header, bytes))
 }
 
 /// Where tables lie if nobody says so: the job's or the system's temporary directory, or the record itself if that one is in
 /// memory.
 fn scratch(record: &Path) -> PathBuf {
     let in_memory =
-        |path: &PathBuf| statfs(path).is_ok_and(|about| [TMPFS_MAGIC, RAMFS_MAGIC].contains(&about.filesystem_type()));
+        |path: &Path| statfs(path).is_ok_and(|about| [TMPFS_MAGIC, RAMFS_MAGIC].contains(&about.filesystem_type()));
     [std::env::temp_dir(), PathBuf::from("/var/tmp")]
         .into_iter()
         .find(|path| path.is_dir() && !in_memory(path))
@@ -253,7 +271,9 @@ fn scratch(record: &Path) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ioassay_record::read::Table;
     use ioassay_record::table::VERSION;
+    use std::mem::offset_of;
 
     fn table(bytes: usize, fill: u8) -> Vec<u8> {
         let mut table = vec![fill; bytes];
@@ -277,10 +297,72 @@ mod tests {
                 parts.insert(place, &damaged[..cut]);
                 fs::write(&path, parts.concat()).unwrap();
                 let mut kept = Vec::new();
-                add_all(&path, &mut kept).unwrap();
+                assert!(add_all(&path, &mut kept).unwrap());
                 assert_eq!(kept.len(), whole.concat().len(), "{cut} bytes at {place}");
                 assert!(kept == whole.concat());
             }
         }
+    }
+
+    /// The file of a table that grows whenever it was read.
+    struct Growing {
+        table: Vec<u8>,
+        at: usize,
+    }
+
+    impl Read for Growing {
+        fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+            let read = (&self.table[self.at..]).read(bytes)?;
+            self.at += read;
+            let used = &mut self.table[offset_of!(Header, used_bytes)..][..8];
+            let grown = number_of(used) + 1000;
+            used.copy_from_slice(&grown.to_le_bytes());
+            Ok(read)
+        }
+    }
+
+    #[test]
+    fn a_table_that_grows_while_it_is_read_is_as_long_as_it_says() {
+        let mut growing = Growing { table: table(200_000, 1), at: 0 };
+        growing.table[offset_of!(Header, used_bytes)..][..8].copy_from_slice(&5000_u64.to_le_bytes());
+        let read = read_table(&mut growing).unwrap();
+        assert_eq!((read.len(), Table::first(&read).unwrap().bytes().len()), (5000, 5000));
+    }
+
+    /// A file beyond a quota.
+    struct Full;
+
+    impl Write for Full {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            Err(io::ErrorKind::QuotaExceeded.into())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn tables_stay_where_they_are_when_they_cannot_be_written_to_the_record() {
+        for name in ["1.table", "node.tables"] {
+            let directory = tempfile::tempdir().unwrap();
+            let path = directory.path().join(name);
+            fs::write(&path, table(1000, 1)).unwrap();
+            let paths = list(directory.path()).unwrap();
+            assert_eq!(add_tables(&paths, &mut Full).unwrap_err().kind(), io::ErrorKind::QuotaExceeded);
+            assert!(path.exists(), "{name}");
+            assert_eq!(add_tables(&paths, &mut Vec::new()).unwrap(), 0);
+            assert!(!path.exists(), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_table_that_cannot_be_read_is_counted_and_the_others_are_kept() {
+        let directory = tempfile::tempdir().unwrap();
+        fs::write(directory.path().join("1.table"), &table(1000, 1)[..500]).unwrap();
+        fs::write(directory.path().join("2.table"), table(1000, 2)).unwrap();
+        let mut kept = Vec::new();
+        assert_eq!(add_tables(&list(directory.path()).unwrap(), &mut kept).unwrap(), 1);
+        assert!(kept == table(1000, 2));
     }
 }

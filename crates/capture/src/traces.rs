@@ -4,18 +4,18 @@ use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
 
 use ioassay_engine::failure::{about_path, on_path};
 use ioassay_engine::stdio::printed;
 use ioassay_protocol::events::Failure;
-use ioassay_record::read::Table;
+use ioassay_record::read::{Table, copy};
 use ioassay_record::table::{Clock, File as FileRow, Header, Thread};
 use ioassay_record::trace::{Chunk, Traced};
 use serde::Serialize;
 
-use crate::tables;
+use crate::tables::{self, with_suffix};
 
 /// What is in the directory of the tables where calls are to be traced.
 pub const WISH: &str = "trace";
@@ -28,7 +28,7 @@ const LARGEST_CHUNK: usize = 1 << 20;
 ///
 /// # Errors
 /// If it cannot be written.
-pub fn keep(traces: &[PathBuf], record: &Path) -> Result<(), Failure> {
+pub fn keep(traces: &[&Path], record: &Path) -> Result<(), Failure> {
     if traces.is_empty() {
         return Ok(());
     }
@@ -37,29 +37,28 @@ pub fn keep(traces: &[PathBuf], record: &Path) -> Result<(), Failure> {
     let to = OpenOptions::new().create_new(true).append(true).mode(0o644).open(&path).map_err(failed)?;
     let mut to = BufWriter::with_capacity(1 << 20, to);
     for trace in traces {
-        let Ok(mut from) = OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW).open(trace) else { continue };
-        while let Some((used, _)) = next_chunk(&mut from) {
+        let Ok(mut from) = tables::open(trace) else { continue };
+        while let Some(used) = next_chunk(&mut from) {
             to.write_all(&used).map_err(failed)?;
         }
     }
     to.flush().map_err(failed)
 }
 
-/// The next chunk of a file, with the length that it then has, and its header. Nothing at the end, or where there is no chunk.
-fn next_chunk(file: &mut impl Read) -> Option<(Vec<u8>, Chunk)> {
+/// The next chunk of a file, with the length that it then has. Nothing at the end, or where there is no chunk.
+fn next_chunk(file: &mut impl Read) -> Option<Vec<u8>> {
     let mut bytes = vec![0; size_of::<Chunk>()];
     file.read_exact(&mut bytes).ok()?;
-    let capacity = u32::from_le_bytes(bytes[CAPACITY..CAPACITY + 4].try_into().ok()?) as usize;
+    let capacity = copy::<Chunk>(&bytes)?.capacity_bytes as usize;
     if !(bytes.len()..=LARGEST_CHUNK).contains(&capacity) {
         return None;
     }
     bytes.resize(capacity, 0);
     file.read_exact(&mut bytes[size_of::<Chunk>()..]).ok()?;
-    let (chunk, ..) = Chunk::first(&bytes).ok()?;
-    let used = chunk.used_bytes.load(Relaxed);
+    let used = Chunk::first(&bytes).ok()?.0.used_bytes.into_inner();
     bytes.truncate(used as usize);
-    bytes[CAPACITY..CAPACITY + 4].copy_from_slice(&used.to_le_bytes());
-    Some((bytes, chunk))
+    bytes[CAPACITY..][..size_of_val(&used)].copy_from_slice(&used.to_le_bytes());
+    Some(bytes)
 }
 
 const CAPACITY: usize = std::mem::offset_of!(Chunk, capacity_bytes);
@@ -85,34 +84,30 @@ struct Names {
     threads: HashMap<u32, u32>,
 }
 
+/// By process and beginning of the table.
+type AllNames = HashMap<(u32, u64), Names>;
+
 /// Prints all calls of a record, thread by thread, as JSON Lines.
 ///
 /// # Errors
 /// If there is no trace, it is damaged, or standard output takes nothing.
 pub fn print(record: &Path) -> Result<(), Failure> {
-    let files = |suffix: &str| -> Result<Vec<PathBuf>, Failure> {
-        let listed = fs::read_dir(record).map_err(|error| on_path("read", record, &error))?;
-        let mut paths: Vec<_> = listed.filter_map(|entry| Some(entry.ok()?.path())).collect();
-        paths.retain(|path| path.extension().is_some_and(|found| found == suffix));
-        paths.sort();
-        Ok(paths)
-    };
-    let traces = files(SUFFIX)?;
+    let paths = tables::list(record)?;
+    let traces: Vec<_> = with_suffix(&paths, SUFFIX).collect();
     if traces.is_empty() {
         let what = format!("{} has no trace", record.display());
         return Err(about_path("read", record, what, "record it with --trace"));
     }
-    let mut names = HashMap::new();
-    for path in files(tables::FINISHED)? {
-        let bytes = fs::read(&path).map_err(|error| on_path("read", &path, &error))?;
+    let mut names = AllNames::new();
+    for path in with_suffix(&paths, tables::FINISHED) {
+        let bytes = fs::read(path).map_err(|error| on_path("read", path, &error))?;
         add_names(&bytes, &mut names);
     }
     let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
     for path in traces {
-        let mut file = File::open(&path).map_err(|error| on_path("read", &path, &error))?;
-        while let Some((bytes, chunk)) = next_chunk(&mut file) {
-            let known = names.get(&(chunk.process, chunk.table_begin_ticks));
-            if let Err(error) = print_chunk(&mut out, &bytes, &chunk, known) {
+        let mut file = File::open(path).map_err(|error| on_path("read", path, &error))?;
+        while let Some(bytes) = next_chunk(&mut file) {
+            if let Err(error) = print_chunk(&mut out, &bytes, &names) {
                 return printed(Err(error));
             }
         }
@@ -120,13 +115,16 @@ pub fn print(record: &Path) -> Result<(), Failure> {
     printed(out.flush())
 }
 
-fn print_chunk(out: &mut impl Write, bytes: &[u8], chunk: &Chunk, known: Option<&Names>) -> io::Result<()> {
-    let Ok((_, calls)) = Chunk::first(bytes) else { return Ok(()) };
+fn print_chunk(out: &mut impl Write, bytes: &[u8], names: &AllNames) -> io::Result<()> {
+    let Ok((chunk, calls)) = Chunk::first(bytes) else { return Ok(()) };
+    let known = names.get(&(chunk.process, chunk.table_begin_ticks));
+    let unix_ns = |ticks| known.map_or(ticks, |known| unix_ns(&known.header, ticks));
     for call in calls.map_while(Result::ok) {
         let Traced { operation, file, offset, bytes, errno, begin, end } = call;
+        let begin_unix_ns = unix_ns(begin);
         let line = Line {
-            begin_unix_ns: known.map_or(begin, |known| unix_ns(&known.header, begin)),
-            duration_ns: known.map_or(end - begin, |known| unix_ns(&known.header, end) - unix_ns(&known.header, begin)),
+            begin_unix_ns,
+            duration_ns: unix_ns(end).saturating_sub(begin_unix_ns),
             process: chunk.process,
             thread: known.and_then(|known| known.threads.get(&chunk.thread)).copied().unwrap_or(0),
             operation: operation.word(),
@@ -141,8 +139,8 @@ fn print_chunk(out: &mut impl Write, bytes: &[u8], chunk: &Chunk, known: Option<
     Ok(())
 }
 
-fn add_names(mut bytes: &[u8], names: &mut HashMap<(u32, u64), Names>) {
-    while let Ok(table) = Table::first(bytes) {
+fn add_names(bytes: &[u8], names: &mut AllNames) {
+    for table in Table::all(bytes).map_while(Result::ok) {
         let header = table.header();
         let (mut files, mut threads) = (HashMap::new(), HashMap::new());
         for block in table.blocks() {
@@ -153,7 +151,6 @@ fn add_names(mut bytes: &[u8], names: &mut HashMap<(u32, u64), Names>) {
                 threads.insert(block.place as u32, thread.thread.load(Relaxed));
             }
         }
-        bytes = &bytes[table.bytes().len()..];
         names.insert((header.process, header.begin_ticks), Names { header, files, threads });
     }
 }
