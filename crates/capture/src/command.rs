@@ -16,13 +16,12 @@ use ioassay_protocol::events::Failure;
 use nix::errno::Errno;
 use nix::sys::prctl::set_child_subreaper;
 use nix::sys::signal::{SigSet, SigmaskHow, Signal, sigprocmask};
-use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
 
 use crate::request::Request;
 
 /// How long processes that the command left behind are waited for.
-const PATIENCE: Duration = Duration::from_secs(2);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(2);
 /// The variable that brings a library into a process.
 const PRELOAD: &str = "LD_PRELOAD";
 /// The recorder's variable: where its tables are.
@@ -67,29 +66,32 @@ impl Ended {
 /// # Errors
 /// If it cannot be started.
 pub fn run(request: &Request, tables: &Path, library: &Path) -> Result<Ended, Failure> {
-    let command = &request.command;
-    let cannot = |error: &io::Error| {
-        let program = command.first().map(|program| program.to_string_lossy().into_owned()).unwrap_or_default();
-        because_of(
-            error,
-            "start",
-            &format!("{program} cannot be started"),
-            "check its name, and that it can be executed",
-        )
-    };
+    let cannot = |error: io::Error| cannot_start(&error, &request.command);
     let signals = signals();
-    let before = signals.thread_swap_mask(SigmaskHow::SIG_BLOCK).map_err(|errno| cannot(&errno.into()))?;
+    let before = signals.thread_swap_mask(SigmaskHow::SIG_BLOCK).map_err(|errno| cannot(errno.into()))?;
     // Without it, processes whose parent has ended go uncounted here, and nothing else is lost.
     let _ = set_child_subreaper(true);
-    let (program, arguments) = command.split_first().ok_or_else(|| cannot(&io::ErrorKind::InvalidInput.into()))?;
+    let (program, arguments) =
+        request.command.split_first().ok_or_else(|| cannot(io::ErrorKind::InvalidInput.into()))?;
     let mut command = Command::new(program);
     command.args(arguments).env(DIRECTORY, tables).env(PRELOAD, preload(library));
     // SAFETY: the child calls only functions that are safe there.
     unsafe { command.pre_exec(move || Ok(sigprocmask(SigmaskHow::SIG_SETMASK, Some(&before), None)?)) };
-    let child = command.spawn().map_err(|error| cannot(&error))?;
+    let child = command.spawn().map_err(cannot)?;
     let child = Pid::from_raw(child.id() as i32);
     let status = wait_for(child, &signals);
     Ok(Ended { status, left: wait_for_others(&signals) })
+}
+
+/// The program of the command, for users.
+pub(crate) fn program_of(command: &[OsString]) -> String {
+    command.first().map(|program| program.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+/// What is said of a command that cannot be started.
+pub(crate) fn cannot_start(error: &io::Error, command: &[OsString]) -> Failure {
+    let what = format!("{} cannot be started", program_of(command));
+    because_of(error, "start", &what, "check its name, and that it can be executed")
 }
 
 /// Those that are waited for: what is sent to this program is meant for the command.
@@ -114,49 +116,71 @@ fn preload(library: &Path) -> OsString {
 /// Waits for the command, passing on to it what was sent to us alone.
 pub(crate) fn wait_for(child: Pid, signals: &SigSet) -> i32 {
     loop {
-        while let Ok(status) = waitpid(None, Some(WaitPidFlag::WNOHANG)) {
-            match status {
-                WaitStatus::Exited(pid, code) if pid == child => return code,
-                WaitStatus::Signaled(pid, signal, _) if pid == child => return -(signal as i32),
-                WaitStatus::StillAlive => break,
-                _ => {}
-            }
+        if let Some(status) = reap(Some(child)).command {
+            return status;
         }
-        let (signal, by_process) = next_signal(signals, None);
-        // What comes from the terminal has reached the command as well.
-        if by_process && signal != libc::SIGCHLD {
-            pass_on(Some(child), signal);
-        }
+        pass_on_next(Some(child), signals);
     }
 }
 
-/// Passes a signal on to the command, if it runs.
-pub(crate) fn pass_on(command: Option<Pid>, signal: i32) {
-    if let Some(command) = command {
+/// Waits for the next signal, and passes it on to the command, if that runs.
+pub(crate) fn pass_on_next(command: Option<Pid>, signals: &SigSet) {
+    let (signal, by_process) = next_signal(signals, None);
+    // What comes from the terminal has reached the command as well.
+    if let Some(command) = command.filter(|_| by_process && signal != libc::SIGCHLD) {
         // SAFETY: it takes numbers. Those of real-time signals have no name in nix.
         unsafe { libc::kill(command.as_raw(), signal) };
     }
 }
 
-/// Waits a moment for what the command has left behind. What is still there then.
-pub(crate) fn wait_for_others(signals: &SigSet) -> Vec<i32> {
-    let until = Instant::now() + PATIENCE;
+/// What [`reap`] found.
+pub(crate) struct Reaped {
+    /// How the command ended, if it was among those that have.
+    pub command: Option<i32>,
+    /// There are processes of ours that go on.
+    pub others: bool,
+}
+
+/// Takes note of processes that have ended.
+pub(crate) fn reap(command: Option<Pid>) -> Reaped {
+    let mut ended = None;
     loop {
-        match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
-            Err(Errno::ECHILD) => return Vec::new(),
-            Ok(WaitStatus::StillAlive) => {
-                let left = until.saturating_duration_since(Instant::now());
-                if left.is_zero() || ![-1, libc::SIGCHLD].contains(&next_signal(signals, Some(left)).0) {
-                    return children();
-                }
-            }
-            _ => {}
+        match wait(libc::WNOHANG) {
+            Ok((0, _)) => return Reaped { command: ended, others: true },
+            Ok((process, status)) if Some(Pid::from_raw(process)) == command => ended = Some(exit_status(status)),
+            Ok(_) => {}
+            Err(_) => return Reaped { command: ended, others: false },
         }
     }
 }
 
+/// `waitpid` of any process: its number, and what became of it. Not that of nix, which knows no real-time signals.
+pub(crate) fn wait(options: libc::c_int) -> Result<(i32, i32), Errno> {
+    let mut status = 0;
+    // SAFETY: the kernel fills `status`.
+    let process = unsafe { libc::waitpid(-1, &raw mut status, options) };
+    Errno::result(process).map(|process| (process, status))
+}
+
+/// Of a process that has ended: its exit code, or minus the signal.
+pub(crate) fn exit_status(status: i32) -> i32 {
+    if libc::WIFEXITED(status) { libc::WEXITSTATUS(status) } else { -libc::WTERMSIG(status) }
+}
+
+/// Waits a moment for what the command has left behind. What is still there then.
+pub(crate) fn wait_for_others(signals: &SigSet) -> Vec<i32> {
+    let until = Instant::now() + PATIENCE;
+    while reap(None).others {
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() || ![-1, libc::SIGCHLD].contains(&next_signal(signals, Some(left)).0) {
+            return children();
+        }
+    }
+    Vec::new()
+}
+
 /// The number of the next of the signals, and whether a process sent it to us; -1 where none comes within `limit`.
-pub(crate) fn next_signal(signals: &SigSet, limit: Option<Duration>) -> (i32, bool) {
+fn next_signal(signals: &SigSet, limit: Option<Duration>) -> (i32, bool) {
     let limit = limit.map(|limit| libc::timespec {
         tv_sec: limit.as_secs() as libc::time_t,
         tv_nsec: libc::c_long::from(limit.subsec_nanos()),

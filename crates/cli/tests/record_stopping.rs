@@ -111,6 +111,18 @@ fn a_command_that_a_signal_ends_is_recorded() {
 }
 
 #[test]
+fn a_command_that_a_real_time_signal_ends_is_recorded() {
+    let place = Place::new();
+    let (mut started, record) = start(&place, "wait");
+    ready(&place);
+    let signal = libc::SIGRTMIN() + 3;
+    // SAFETY: it takes numbers; nix has no name for this one.
+    unsafe { libc::kill(started.pid().as_raw(), signal) };
+    assert_eq!(started.end().code(), Some(128 + signal));
+    assert_eq!(Record::read(&record).document["exit_status"], -signal);
+}
+
+#[test]
 fn control_c_ends_the_command_once_and_record_keeps_its_tables() {
     let place = Place::new();
     let program = compiled("processes");

@@ -47,7 +47,7 @@ use nix::fcntl::OFlag;
 use nix::sys::prctl::{set_child_subreaper, set_name};
 use nix::sys::ptrace;
 use nix::sys::signal::{SigSet, SigmaskHow, Signal, kill, sigprocmask};
-use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
+use nix::sys::wait::{WaitPidFlag, waitpid};
 use nix::unistd::{ForkResult, Pid, dup2_stderr, dup2_stdin, dup2_stdout, fork, getppid, pipe2};
 use serde::{Deserialize, Serialize};
 
@@ -97,13 +97,10 @@ impl NotBegun {
 
     fn failure(self, command: &[OsString]) -> Failure {
         let error = io::Error::from_raw_os_error(self.errno);
-        let program = command.first().map(|program| program.to_string_lossy().into_owned()).unwrap_or_default();
         let (what, remedy) = match self.step {
-            Step::Start | Step::Execute => {
-                (format!("{program} cannot be started"), "check its name, and that it can be executed")
-            }
+            Step::Start | Step::Execute => return command::cannot_start(&error, command),
             Step::Trace => (
-                format!("{program} cannot be traced"),
+                format!("{} cannot be traced", command::program_of(command)),
                 "allow ptrace here (kernel.yama.ptrace_scope below 3, the container's seccomp profile), use Linux 5.3 or \
                  later, or record without --via",
             ),
@@ -150,11 +147,8 @@ fn watch(command: &[OsString], tracer: Pid, mut from_tracer: File, signals: &Sig
     let running = (number > 0).then(|| Pid::from_raw(number));
     let mut status = None;
     while !readable(&from_tracer) {
-        let (signal, by_process) = command::next_signal(signals, None);
-        if by_process && signal != libc::SIGCHLD {
-            command::pass_on(running, signal);
-        }
-        status = reap(running).or(status);
+        command::pass_on_next(running, signals);
+        status = command::reap(running).command.or(status);
     }
     let mut text = String::new();
     let _ = from_tracer.read_to_string(&mut text);
@@ -186,19 +180,6 @@ fn watch(command: &[OsString], tracer: Pid, mut from_tracer: File, signals: &Sig
         say!("ioassay-engine: the tracer has a defect, and did not record all; please report it");
     }
     Ok(Ended { status: report.status, left: report.left })
-}
-
-/// Takes note of processes that have ended; if the command is ours by now, how it ended.
-fn reap(command: Option<Pid>) -> Option<i32> {
-    let mut ended = None;
-    loop {
-        match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
-            Ok(WaitStatus::Exited(process, code)) if Some(process) == command => ended = Some(code),
-            Ok(WaitStatus::Signaled(process, signal, _)) if Some(process) == command => ended = Some(-(signal as i32)),
-            Ok(WaitStatus::StillAlive) | Err(_) => return ended,
-            Ok(_) => {}
-        }
-    }
 }
 
 /// Whether something can be read, or nothing will come any more.
