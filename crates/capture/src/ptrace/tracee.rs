@@ -156,6 +156,8 @@ pub struct Pending {
     pub arguments: [u64; 6],
     /// Where the thread's stack was: a call that is restarted has the same.
     pub stack: u64,
+    /// Where it opens a file: the flags, as they were when it began.
+    pub flags: i32,
     /// Its class, where it is counted.
     pub operation: Option<Operation>,
     /// The file that it is on, by name.
@@ -204,12 +206,14 @@ pub struct Process {
     pub table: Option<Table>,
     /// It executes this program since `exec`, so that there is a table of it even if it makes no call.
     pub executed: bool,
+    /// A file has its table as it was some time ago.
+    pub is_live: bool,
 }
 
 impl Process {
     /// One that has just begun.
     pub fn new(identity: Identity) -> Self {
-        Self { identity, table: None, executed: false }
+        Self { identity, table: None, executed: false, is_live: false }
     }
 }
 

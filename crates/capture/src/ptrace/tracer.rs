@@ -3,68 +3,40 @@
 //! A call that matters stops twice, before and after (`PTRACE_EVENT_SECCOMP` or a stop at its entry, then one at its exit).
 //! Its time is from when the thread goes on after the first to when the tracer sees the second.
 
-use std::cell::{Cell, RefCell};
-use std::collections::{HashMap, HashSet};
-use std::fs;
-use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::path::Path;
 use std::rc::Rc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
-use ioassay_record::table::State;
+use ioassay_record::operation::Operation;
+use ioassay_record::table::{State, TextKind};
 use nix::errno::Errno;
-use nix::sys::ptrace::{self, Options};
+use nix::sys::ptrace;
 use nix::time::{ClockId, clock_gettime};
 use nix::unistd::Pid;
 
-use super::calls::{Call, Calls, Flags};
+use super::calls::{Call, Calls};
 use super::filter::ARCHITECTURE;
-use super::table::{Ended, Identity, Moment, Name, OTHERS, Outcome, Table};
-use super::tracee::{self, Description, Descriptors, Directory, Interrupted, Pending, Process, Tracee};
+use super::follow::{copied, find_file, follow};
+use super::stops::{KCMP_FILES, KCMP_FS, Stop, listen, resume, set_timer, shared, timer_went_off};
+use super::table::{Ended, Identity, Moment, OTHERS, Table};
+use super::table_files::TableFiles;
+use super::tracee::{self, Descriptors, Directory, Interrupted, Pending, Process, Tracee};
+use crate::command::{PATIENCE, exit_status, wait};
 
-/// What a stop says of a system call: `PTRACE_SYSCALL_INFO_…`.
-const ENTRY: u8 = 1;
-const EXIT: u8 = 2;
-const SECCOMP: u8 = 3;
-/// Requests and events that the libraries lack.
-const PTRACE_LISTEN: u32 = 0x4208;
-const PTRACE_EVENT_STOP: i32 = 128;
-const SYSCALL_STOP: i32 = libc::SIGTRAP | 0x80;
-const KCMP_FILES: u64 = 2;
-const KCMP_FS: u64 = 3;
-const CLOSE_RANGE_UNSHARE: u64 = 2;
 /// What a call returns, inside of the kernel, that a signal has interrupted: `ERESTARTSYS`, `ERESTARTNOINTR`,
 /// `ERESTARTNOHAND`, `ERESTART_RESTARTBLOCK`.
 const RESTARTS: [i64; 4] = [-512, -513, -514, -516];
+/// What it returns then to the program, if it is not restarted.
+const INTERRUPTED: i64 = -(libc::EINTR as i64);
 /// Calls after which nobody expects any more that a thread returns from its signal handler to the call it was in.
 const HANDLER_CALLS: u32 = 64;
-/// How long processes that the command left behind are waited for.
-const PATIENCE: Duration = Duration::from_secs(2);
 /// Between two looks at the time: while the command runs, and when it has ended.
 const SECOND: Duration = Duration::from_secs(1);
 const SOON: Duration = Duration::from_millis(100);
 /// Of its time, the tracer spends at most this part on tables of processes that run.
 const LIVE_TABLES_SHARE: u64 = 20;
-
-/// The timer has gone off.
-static TICK: AtomicBool = AtomicBool::new(false);
-
-extern "C" fn on_timer(_: libc::c_int) {
-    TICK.store(true, Relaxed);
-}
-
-/// What threads do at stops.
-pub fn options(filtered: bool) -> Options {
-    let all = Options::PTRACE_O_TRACESYSGOOD
-        | Options::PTRACE_O_TRACEFORK
-        | Options::PTRACE_O_TRACEVFORK
-        | Options::PTRACE_O_TRACECLONE
-        | Options::PTRACE_O_TRACEEXEC
-        | Options::PTRACE_O_TRACEEXIT;
-    if filtered { all | Options::PTRACE_O_TRACESECCOMP | Options::PTRACE_O_EXITKILL } else { all }
-}
 
 /// The tracer of a command.
 pub struct Tracer {
@@ -82,10 +54,9 @@ pub struct Tracer {
     processes: HashMap<i32, Process>,
     /// Threads that have stopped, but whose parent has not said yet that it started them; and since how many ticks.
     early: HashMap<i32, u32>,
-    tables: PathBuf,
+    files: TableFiles,
     node: Vec<u8>,
-    /// Files of tables of processes that run.
-    running: HashSet<PathBuf>,
+    /// When tables of processes that run are written next, in ticks.
     next_running: u64,
     /// The monotonic clock and the time of day, at the same moment.
     clocks: Moment,
@@ -110,6 +81,7 @@ impl Tracer {
             place: None,
         };
         let process = Process::new(Identity { process: command as u32, ..Identity::default() });
+        let node = tracee::node_name();
         Self {
             filtered,
             calls: Calls::all(),
@@ -120,9 +92,8 @@ impl Tracer {
             tracees: HashMap::from([(command, tracee)]),
             processes: HashMap::from([(command, process)]),
             early: HashMap::new(),
-            tables: tables.to_owned(),
-            node: tracee::node_name(),
-            running: HashSet::new(),
+            files: TableFiles::new(tables, &node),
+            node,
             next_running: 0,
             clocks: both_clocks(),
             give_up_at: None,
@@ -141,12 +112,12 @@ impl Tracer {
     pub fn run(&mut self) -> Vec<i32> {
         set_timer(SECOND);
         loop {
-            match wait() {
+            match wait(libc::__WALL) {
                 Ok((thread, status)) => self.changed(thread, status, now()),
                 Err(Errno::EINTR) => {}
                 Err(_) => break,
             }
-            if TICK.swap(false, Relaxed) && self.tick() {
+            if timer_went_off() && self.tick() {
                 break;
             }
         }
@@ -165,22 +136,17 @@ impl Tracer {
             resume(*thread, false, 0);
         }
         loop {
-            let (thread, status) = match wait() {
+            let (thread, status) = match wait(libc::__WALL) {
                 Ok(changed) => changed,
                 Err(Errno::EINTR) => continue,
                 Err(_) => return,
             };
-            if !libc::WIFSTOPPED(status) {
-                if thread == self.command {
-                    self.status = Some(exit_status(status));
-                }
-                continue;
-            }
-            match (libc::WSTOPSIG(status), status >> 16) {
-                (SYSCALL_STOP, 0) | (libc::SIGTRAP, 1..) => resume(thread, false, 0),
-                (_, PTRACE_EVENT_STOP) => listen(thread),
-                (signal, 0) => resume(thread, false, signal),
-                _ => resume(thread, false, 0),
+            match Stop::of(status) {
+                Some(Stop::Call | Stop::Event(_)) => resume(thread, false, 0),
+                Some(Stop::Signal(signal)) => resume(thread, false, signal),
+                Some(Stop::Job) => listen(thread),
+                None if thread == self.command => self.status = Some(exit_status(status)),
+                None => {}
             }
         }
     }
@@ -207,31 +173,24 @@ impl Tracer {
     }
 
     fn changed(&mut self, thread: i32, status: i32, woke: u64) {
-        if !libc::WIFSTOPPED(status) {
+        let Some(stop) = Stop::of(status) else {
             self.ended(thread, status);
             return;
-        }
+        };
         if !self.tracees.contains_key(&thread) {
             self.early.insert(thread, 0);
             return;
         }
-        let (signal, event) = (libc::WSTOPSIG(status), status >> 16);
-        match event {
-            0 if signal == SYSCALL_STOP => self.at_call(thread, woke),
-            libc::PTRACE_EVENT_SECCOMP => self.at_call(thread, woke),
-            libc::PTRACE_EVENT_FORK | libc::PTRACE_EVENT_VFORK | libc::PTRACE_EVENT_CLONE => self.born(thread, event),
-            libc::PTRACE_EVENT_EXEC => self.replaced(thread),
-            libc::PTRACE_EVENT_EXIT => self.exits(thread),
-            PTRACE_EVENT_STOP if signal != libc::SIGTRAP => {
-                // It is stopped by job control, and stays so until it is continued.
-                listen(thread);
-                return;
+        match stop {
+            Stop::Call => self.at_call(thread, woke),
+            Stop::Event(event @ (libc::PTRACE_EVENT_FORK | libc::PTRACE_EVENT_VFORK | libc::PTRACE_EVENT_CLONE)) => {
+                self.born(thread, event);
             }
-            0 => {
-                self.go_on(thread, signal);
-                return;
-            }
-            _ => {}
+            Stop::Event(libc::PTRACE_EVENT_EXEC) => self.replaced(thread),
+            Stop::Event(libc::PTRACE_EVENT_EXIT) => self.exits(thread),
+            Stop::Event(_) => {}
+            Stop::Signal(signal) => return self.go_on(thread, signal),
+            Stop::Job => return listen(thread),
         }
         self.go_on(thread, 0);
     }
@@ -249,17 +208,17 @@ impl Tracer {
         // SAFETY: `op` says which it is.
         unsafe {
             match info.op {
-                ENTRY if info.arch == ARCHITECTURE => {
+                libc::PTRACE_SYSCALL_INFO_ENTRY if info.arch == ARCHITECTURE => {
                     let (number, arguments) = (info.u.entry.nr, info.u.entry.args);
                     self.any_call(thread, number, woke);
                     if !self.filtered {
                         self.begins(thread, number, arguments, info.stack_pointer, woke);
                     }
                 }
-                SECCOMP if info.arch == ARCHITECTURE => {
+                libc::PTRACE_SYSCALL_INFO_SECCOMP if info.arch == ARCHITECTURE => {
                     self.begins(thread, info.u.seccomp.nr, info.u.seccomp.args, info.stack_pointer, woke);
                 }
-                EXIT => self.ends(thread, info.u.exit.sval, woke),
+                libc::PTRACE_SYSCALL_INFO_EXIT => self.ends(thread, info.u.exit.sval, woke),
                 _ => {}
             }
         }
@@ -274,7 +233,7 @@ impl Tracer {
         if interrupted.since > HANDLER_CALLS
             && let Some(interrupted) = tracee.interrupted.take()
         {
-            self.count(thread, &interrupted.pending, -i64::from(libc::EINTR), woke);
+            self.count(thread, &interrupted.pending, INTERRUPTED, woke);
         }
     }
 
@@ -299,6 +258,7 @@ impl Tracer {
             arguments,
             stack,
             operation: call.operation(&arguments),
+            flags: 0,
             name: None,
             description: None,
             file: OTHERS,
@@ -338,7 +298,7 @@ impl Tracer {
             }
             let before = tracee.interrupted.replace(Interrupted { pending, since: 0, returning: false });
             if let Some(before) = before {
-                self.count(thread, &before.pending, -i64::from(libc::EINTR), woke);
+                self.count(thread, &before.pending, INTERRUPTED, woke);
             }
             return;
         }
@@ -346,7 +306,7 @@ impl Tracer {
         // no error.
         let failed = tracee
             .interrupted
-            .take_if(|interrupted| std::mem::take(&mut interrupted.returning) && result == -i64::from(libc::EINTR));
+            .take_if(|interrupted| std::mem::take(&mut interrupted.returning) && result == INTERRUPTED);
         if let Some(failed) = failed {
             self.count(thread, &failed.pending, result, woke);
         }
@@ -366,7 +326,7 @@ impl Tracer {
             if pending.name.is_none() {
                 file = table.file(&opened.name);
             }
-            table.opened(file, opened.about, open_flags(thread, pending), ended.ticks);
+            table.opened(file, opened.about, pending.flags, ended.ticks);
         }
         let Some(place) = tracee.place else {
             table.lose_call();
@@ -383,8 +343,7 @@ impl Tracer {
                     let file = table.file(&description.name);
                     table.opened(file, description.about, 0, ended.ticks);
                     let outcome = copied(thread, Some(&description), to.1, result as u64);
-                    let operation = ioassay_record::operation::Operation::CopyTo;
-                    table.ends(&Ended { operation, file, began: ended.ticks, outcome, ..call });
+                    table.ends(&Ended { operation: Operation::CopyTo, file, began: ended.ticks, outcome, ..call });
                 }
             }
             _ => {}
@@ -409,16 +368,12 @@ impl Tracer {
     /// A thread whose parent was killed before it could say that it started it.
     fn adopt(&mut self, thread: i32) {
         let Some((process, parent)) = tracee::process_of(thread) else { return };
-        if process != thread && self.tracees.contains_key(&process) {
-            self.add(thread, process, true);
-        } else if self.tracees.contains_key(&parent) {
-            self.add(thread, parent, false);
-        } else {
-            self.add(thread, self.command, false);
-        }
+        let is_thread = process != thread && self.tracees.contains_key(&process);
+        self.add(thread, if is_thread { process } else { parent }, is_thread);
     }
 
-    /// Adds a thread that another one has started: of the same process, or of a new one.
+    /// Adds a thread that another one has started: of the same process, or of a new one. Where that one is not known, the
+    /// kernel will be asked for all else.
     fn add(&mut self, new: i32, by: i32, is_thread: bool) {
         let (descriptors, directory, process) = match self.tracees.get(&by) {
             Some(by_tracee) => {
@@ -434,11 +389,13 @@ impl Tracer {
                 };
                 (descriptors, directory, by_tracee.process)
             }
-            None => (Rc::<RefCell<Descriptors>>::default(), Directory::default(), new),
+            None => (Rc::<RefCell<Descriptors>>::default(), Directory::default(), by),
         };
         let own = if is_thread { process } else { new };
         if !is_thread {
-            let mut identity = self.processes.get(&process).map(|parent| parent.identity.clone()).unwrap_or_default();
+            let parent = self.processes.get(&process);
+            let mut identity =
+                parent.map_or_else(|| tracee::identity_of(new, &self.node), |parent| parent.identity.clone());
             (identity.process, identity.parent) = (new as u32, process as u32);
             self.processes.insert(new, Process::new(identity));
         }
@@ -451,11 +408,11 @@ impl Tracer {
         let former = ptrace::getevent(Pid::from_raw(number)).map_or(number, |former| former as i32);
         let Some(mut tracee) = self.tracees.remove(&former).or_else(|| self.tracees.remove(&number)) else { return };
         self.tracees.remove(&number);
-        let executable = fs::read_link(format!("/proc/{number}/exe")).unwrap_or_default();
+        let identity = tracee::identity_of(number, &self.node);
         if self.processes.get(&number).is_some_and(|process| process.table.is_some() || process.executed) {
-            let path = executable.as_os_str().as_encoded_bytes();
+            let executable = identity.texts.iter().find(|(kind, _)| *kind == TextKind::Executable as u32);
             self.count_by_kernel(number, number);
-            self.finish(number, State::Replaced, Some(path));
+            self.finish(number, State::Replaced, Some(executable.map_or(&[], |(_, path)| path)));
         }
         let mut descriptors = tracee.descriptors.borrow().clone();
         descriptors.keep_open(number);
@@ -463,7 +420,7 @@ impl Tracer {
         (tracee.pending, tracee.interrupted, tracee.place, tracee.process) = (None, None, None, number);
         self.tracees.insert(number, tracee);
 
-        let mut process = Process::new(tracee::identity_of(number, &self.node));
+        let mut process = Process::new(identity);
         process.executed = true;
         process.table = Some(Table::new(process.identity.clone(), self.clocks.at(now())));
         if !self.privileged
@@ -520,22 +477,16 @@ impl Tracer {
     fn finish(&mut self, number: i32, state: State, replacement: Option<&[u8]>) {
         let now = self.clocks.at(now());
         let Some(process) = self.processes.get_mut(&number) else { return };
-        let executed = process.executed;
         let Some(mut table) = process.table.take() else { return };
-        let running = running_file(&self.tables, &table);
-        if !table.is_empty() || executed {
+        if !table.is_empty() || process.executed {
             let bytes = table.write(state, now, replacement);
-            let mut file = fs::OpenOptions::new();
-            file.append(true).create(true).mode(0o600).custom_flags(libc::O_NOFOLLOW);
-            let written =
-                file.open(tracee::finished_in(&self.tables, &self.node)).and_then(|mut file| file.write_all(&bytes));
-            if written.is_err() {
+            if self.files.add_finished(&bytes).is_err() {
                 self.lost_tables += 1;
                 return;
             }
         }
-        if self.running.remove(&running) {
-            let _ = fs::remove_file(running);
+        if process.is_live {
+            self.files.remove_running(&table);
         }
     }
 
@@ -548,241 +499,10 @@ impl Tracer {
         let moment = self.clocks.at(began);
         for process in self.processes.values_mut() {
             let Some(table) = process.table.as_mut().filter(|table| table.changed) else { continue };
-            let path = running_file(&self.tables, table);
-            let new = path.with_extension("new");
             let bytes = table.write(State::Running, moment, None);
-            let mut file = fs::OpenOptions::new();
-            file.write(true).create(true).truncate(true).mode(0o600).custom_flags(libc::O_NOFOLLOW);
-            let written =
-                file.open(&new).and_then(|mut file| file.write_all(&bytes)).and_then(|()| fs::rename(&new, &path));
-            match written {
-                Ok(()) => drop(self.running.insert(path)),
-                Err(_) => drop(fs::remove_file(new)),
-            }
+            process.is_live |= self.files.write_running(table, &bytes).is_ok();
         }
         self.next_running = now() + (now() - began) * LIVE_TABLES_SHARE;
-    }
-}
-
-/// Finds out which file a call is on. False where the call is not to be counted: closing what is not open.
-fn find_file(thread: i32, tracee: &mut Tracee, pending: &mut Pending) -> bool {
-    let argument = |place: usize| pending.arguments[place];
-    let descriptor = |place: usize| argument(place) as i32;
-    let at = match pending.call {
-        Call::AtPosition(_) | Call::AtOffset(_) | Call::OnDescriptor(_) | Call::Seek => Some(0),
-        Call::Control if pending.operation.is_some() => Some(0),
-        Call::Map => Some(4),
-        Call::Copy(from, _) => Some(from.0),
-        _ => None,
-    };
-    if let Some(at) = at {
-        pending.description = tracee.descriptors.borrow_mut().get(thread, descriptor(at));
-        return true;
-    }
-    match pending.call {
-        Call::Close => {
-            let mut descriptors = tracee.descriptors.borrow_mut();
-            pending.description = descriptors.get(thread, descriptor(0));
-            // Before it is closed: afterwards another thread may have it again.
-            descriptors.forget(descriptor(0));
-            pending.description.is_some()
-        }
-        Call::CloseRange => {
-            let (first, last, flags) = (argument(0) as u32, argument(1) as u32, argument(2));
-            if flags & CLOSE_RANGE_UNSHARE != 0 {
-                let own = tracee.descriptors.borrow().clone();
-                tracee.descriptors = Rc::new(RefCell::new(own));
-            }
-            if pending.operation.is_some() {
-                tracee.descriptors.borrow_mut().forget_range(first, last);
-            }
-            true
-        }
-        Call::OnPath(_, path) => {
-            pending.name = path_of(thread, tracee, None, argument(path));
-            true
-        }
-        Call::Beneath(_, base, path) => {
-            // With an empty path it is the open file itself.
-            let address = argument(path);
-            pending.name = path_of(thread, tracee, Some(descriptor(base)), address);
-            true
-        }
-        Call::Open(base, path, _) => {
-            if open_flags(thread, pending) & libc::O_TMPFILE != libc::O_TMPFILE {
-                pending.name = path_of(thread, tracee, base.map(descriptor), argument(path));
-            }
-            true
-        }
-        _ => true,
-    }
-}
-
-/// The absolute name of a path in a thread's memory. Nothing where it cannot be read.
-fn path_of(thread: i32, tracee: &Tracee, base: Option<i32>, address: u64) -> Option<Name> {
-    let base = base.filter(|base| *base != libc::AT_FDCWD);
-    let path = if address == 0 && base.is_some() { Vec::new() } else { tracee::text_at(thread, address)? };
-    if path.starts_with(b"/") {
-        return Some(path.into());
-    }
-    if let Some(base) = base {
-        let description = tracee.descriptors.borrow_mut().get(thread, base)?;
-        return Some(if path.is_empty() {
-            description.name.clone()
-        } else {
-            tracee::beneath(&description.name, &path)
-        });
-    }
-    let mut directory = tracee.directory.borrow_mut();
-    if directory.is_none() {
-        *directory = tracee::directory_of(thread);
-    }
-    directory.as_ref().map(|directory| tracee::beneath(directory, &path))
-}
-
-fn open_flags(thread: i32, pending: &Pending) -> i32 {
-    match pending.call {
-        Call::Open(_, _, Flags::Argument(place)) => pending.arguments[place] as i32,
-        Call::Open(_, _, Flags::Behind(place)) => {
-            tracee::number_at(thread, pending.arguments[place]).unwrap_or(0) as i32
-        }
-        Call::Open(_, _, Flags::Always(flags)) => flags,
-        _ => 0,
-    }
-}
-
-/// What came of a call that has ended, and what it opened; descriptors and directories follow it.
-fn follow(thread: i32, tracee: &mut Tracee, pending: &Pending, result: i64) -> (Outcome, Option<Rc<Description>>) {
-    let argument = |place: usize| pending.arguments[place];
-    if result < 0 {
-        return (Outcome::Failed(-result as i32), None);
-    }
-    let bytes = result as u64;
-    let mut descriptors = tracee.descriptors.borrow_mut();
-    let description = pending.description.as_deref();
-    let at = |offset| Outcome::Moved { bytes, offset: Some(offset), block_bytes: block_bytes(description) };
-    let outcome = match (pending.call, &pending.description) {
-        (Call::AtOffset(_), _) if argument(3) != u64::MAX => at(argument(3)),
-        (Call::AtPosition(_) | Call::AtOffset(_), _) => copied(thread, description, None, bytes),
-        (Call::Map, _) => {
-            Outcome::Moved { bytes: argument(1), offset: Some(argument(5)), block_bytes: block_bytes(description) }
-        }
-        (Call::Copy(from, _), _) => copied(thread, description, from.1.map(argument), bytes),
-        (Call::Seek, Some(description)) => {
-            description.position.set(bytes);
-            Outcome::Done
-        }
-        (Call::Duplicate | Call::DuplicateTo, _) => {
-            duplicate(thread, &mut descriptors, argument(0) as i32, result as i32);
-            Outcome::Done
-        }
-        (Call::Control, _) => {
-            if pending.operation.is_none() {
-                duplicate(thread, &mut descriptors, argument(0) as i32, result as i32);
-            }
-            Outcome::Done
-        }
-        (Call::ChangeDirectory, _) => {
-            *tracee.directory.borrow_mut() = None;
-            Outcome::Done
-        }
-        (Call::Open(..) | Call::OpenNameless, _) => {
-            descriptors.forget(result as i32);
-            let opened = match &pending.name {
-                Some(name) => {
-                    let about = tracee::about(thread, result as i32);
-                    let appends = open_flags(thread, pending) & libc::O_APPEND != 0;
-                    // Whoever appends writes at the end.
-                    let position = about.filter(|_| appends).map_or(0, |about| about.size_bytes);
-                    let opened = Description { name: name.clone(), about, position: Cell::new(position) };
-                    Some(Rc::new(opened))
-                }
-                None => descriptors.get(thread, result as i32),
-            };
-            if let Some(opened) = &opened {
-                descriptors.set(result as i32, opened.clone());
-            }
-            return (Outcome::Done, opened);
-        }
-        _ => Outcome::Done,
-    };
-    (outcome, None)
-}
-
-/// Bytes were moved from where a description is, which moves on, or up to the offset that the call has left in memory.
-fn copied(thread: i32, description: Option<&Description>, offset: Option<u64>, bytes: u64) -> Outcome {
-    let offset = match offset.filter(|address| *address != 0) {
-        Some(address) => tracee::number_at(thread, address).map(|end| end.wrapping_sub(bytes)),
-        None => description.map(|description| description.advance(bytes)),
-    };
-    Outcome::Moved { bytes, offset, block_bytes: block_bytes(description) }
-}
-
-/// Of the file system; 0 where that is not known.
-fn block_bytes(description: Option<&Description>) -> u32 {
-    description.and_then(|description| description.about).map_or(0, |about| about.block_bytes)
-}
-
-fn duplicate(thread: i32, descriptors: &mut Descriptors, from: i32, to: i32) {
-    if from == to {
-        return;
-    }
-    match descriptors.get(thread, from) {
-        Some(description) => descriptors.set(to, description),
-        None => descriptors.forget(to),
-    }
-}
-
-/// Whether two threads share that; where the kernel does not say, those of a process do.
-fn shared(one: i32, other: i32, what: u64, is_thread: bool) -> bool {
-    // SAFETY: it only compares.
-    match unsafe { libc::syscall(libc::SYS_kcmp, one, other, what, 0, 0) } {
-        0 => true,
-        1.. => false,
-        _ => is_thread,
-    }
-}
-
-/// The file of a table of a process that runs.
-fn running_file(tables: &Path, table: &Table) -> PathBuf {
-    tables.join(format!("{}-{}.table", table.identity().process, table.begin_ticks()))
-}
-
-/// Waits for a stop or the end of any thread.
-fn wait() -> Result<(i32, i32), Errno> {
-    let mut status = 0;
-    // SAFETY: the kernel fills `status`. Not the library's function, which knows no real-time signals.
-    let thread = unsafe { libc::waitpid(-1, &raw mut status, libc::__WALL) };
-    Errno::result(thread).map(|thread| (thread, status))
-}
-
-/// Lets a thread go on, with a signal if that is not 0. If it is gone, its end will be seen.
-pub fn resume(thread: i32, to_call: bool, signal: i32) {
-    let request = if to_call { libc::PTRACE_SYSCALL } else { libc::PTRACE_CONT };
-    // SAFETY: it touches no memory of ours.
-    unsafe { libc::ptrace(request, thread, 0_usize, signal as usize) };
-}
-
-fn listen(thread: i32) {
-    // SAFETY: it touches no memory of ours.
-    unsafe { libc::ptrace(PTRACE_LISTEN, thread, 0_usize, 0_usize) };
-}
-
-/// Of a process that has ended: its exit code, or minus the signal.
-fn exit_status(status: i32) -> i32 {
-    if libc::WIFEXITED(status) { libc::WEXITSTATUS(status) } else { -libc::WTERMSIG(status) }
-}
-
-/// Has the timer go off again and again.
-fn set_timer(every: Duration) {
-    let every = libc::timeval { tv_sec: every.as_secs() as libc::time_t, tv_usec: every.subsec_micros().into() };
-    let timer = libc::itimerval { it_interval: every, it_value: every };
-    // SAFETY: the handler only stores a flag; it interrupts `waitpid`, which is why it is not restarted.
-    unsafe {
-        let mut action: libc::sigaction = std::mem::zeroed();
-        action.sa_sigaction = on_timer as extern "C" fn(libc::c_int) as usize;
-        libc::sigaction(libc::SIGALRM, &raw const action, std::ptr::null_mut());
-        libc::setitimer(libc::ITIMER_REAL, &raw const timer, std::ptr::null_mut());
     }
 }
 
@@ -797,4 +517,35 @@ fn nanoseconds(clock: ClockId) -> u64 {
 
 fn both_clocks() -> Moment {
     Moment { ticks: now(), ns: nanoseconds(ClockId::CLOCK_REALTIME) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ptrace::tracee::Description;
+    use std::cell::Cell;
+    use std::fs::{self, File};
+    use std::os::unix::ffi::OsStrExt;
+    use std::process::Command;
+
+    #[test]
+    fn a_process_whose_parent_is_not_known_has_the_files_that_the_kernel_says() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = fs::canonicalize(directory.path()).unwrap().join("file");
+        fs::write(&path, "text").unwrap();
+        let mut child = Command::new("sleep").arg("1000").stdin(File::open(&path).unwrap()).spawn().unwrap();
+        // Another one than the parent of the child, and with another file.
+        let command = 1;
+        let mut tracer = Tracer::new(Pid::from_raw(command), true, directory.path());
+        let of_command = Description { name: (*b"/other").into(), about: None, position: Cell::new(0) };
+        tracer.tracees[&command].descriptors.borrow_mut().set(0, Rc::new(of_command));
+        let process = child.id() as i32;
+        tracer.adopt(process);
+        let found = tracer.tracees[&process].descriptors.borrow_mut().get(process, 0);
+        let parent = tracer.processes[&process].identity.parent;
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(&*found.unwrap().name, path.as_os_str().as_bytes());
+        assert_eq!(parent, std::process::id());
+    }
 }
