@@ -2,22 +2,18 @@
 
 mod support;
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
-use std::sync::OnceLock;
-use std::sync::atomic::Ordering::Relaxed;
+use std::process::{Command, Stdio};
 
-use ioassay_record::operation::FIRST_TRANSFER;
 use ioassay_record::operation::Operation::{self, *};
-use ioassay_record::read::Table;
-use ioassay_record::table::{File, Header, Second, Seconds, State, Text, TextKind, Thread, Transfers};
+use ioassay_record::table::State;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, geteuid, mkfifo};
 use support::process::wait_until;
+use support::record::{Image, Place, Ran, Record, Started, try_compile};
 use support::skipped::skipped;
 
 /// Neither root nor the owner of anything.
@@ -26,197 +22,68 @@ const NOBODY: u32 = 65534;
 /// Both ways to trace.
 const VIAS: [&str; 2] = ["ptrace", "ptrace-unfiltered"];
 
-/// The program in C, compiled by this compiler; nothing where it cannot be.
-fn compiled(compiler: &str) -> Option<PathBuf> {
-    static MADE: OnceLock<std::sync::Mutex<BTreeMap<String, Option<PathBuf>>>> = OnceLock::new();
-    let mut made = MADE.get_or_init(Default::default).lock().unwrap();
-    made.entry(compiler.to_owned())
-        .or_insert_with(|| {
-            let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/traced/program.c");
-            let program =
-                Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("traced-{compiler}-{}", std::process::id()));
-            let mut command = Command::new(compiler);
-            command.args(["-O1", "-static", "-pthread", "-o"]).arg(&program).arg(source);
-            let made = command.output().ok()?;
-            assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
-            Some(program)
-        })
-        .clone()
-}
-
 fn program() -> PathBuf {
-    compiled("gcc").expect("the tests need gcc")
+    try_compile("gcc", "traced", &["-static"]).expect("the tests need gcc")
 }
 
-/// What a record says.
-#[derive(Debug, Default)]
-struct Counts {
-    /// Calls, failed calls, bytes by name and operation, of all processes.
-    by_file: BTreeMap<(String, u8), (u64, u64, u64)>,
-    /// Process, state and replacement of each table, in the order of their beginning.
-    images: Vec<(u32, u32, Option<String>)>,
-    /// Calls by operation: of files and of seconds, which must be equal.
-    calls: BTreeMap<u8, u64>,
-    /// `rchar`, `wchar`, `syscr`, `syscw` of all.
-    kernel: [u64; 4],
-    /// In flight: operation and name.
-    in_flight: Vec<(u64, String)>,
-    own_ticks: u64,
+/// A place in which commands are recorded that way.
+fn place(via: &str) -> Place {
+    let mut place = Place::new();
+    let tables = place.root.path().join("tables");
+    fs::create_dir(&tables).unwrap();
+    place.options = vec!["--via".into(), via.into(), "--tables".into(), tables.into()];
+    place
 }
 
-impl Counts {
-    fn of(directory: &Path, extension: &str) -> Self {
-        let mut counts = Self::default();
-        let mut seconds = BTreeMap::new();
-        let mut images = Vec::new();
-        for entry in fs::read_dir(directory).unwrap() {
-            let path = entry.unwrap().path();
-            if path.extension().is_none_or(|found| found != extension) {
-                continue;
-            }
-            let bytes = fs::read(path).unwrap();
-            let mut rest = &bytes[..];
-            while !rest.is_empty() {
-                let table = Table::first(rest).unwrap();
-                rest = &rest[table.bytes().len()..];
-                images.push(counts.add(&table, &mut seconds));
-            }
-        }
-        assert_eq!(counts.calls, seconds, "calls of files and of seconds");
-        images.sort();
-        counts.images =
-            images.into_iter().map(|(_, process, state, replacement)| (process, state, replacement)).collect();
-        counts
-    }
-
-    fn add(&mut self, table: &Table, seconds: &mut BTreeMap<u8, u64>) -> (u64, u32, u32, Option<String>) {
-        let header: Header = table.header();
-        let mut names = BTreeMap::new();
-        let mut replacement = None;
-        for block in table.blocks() {
-            if let Some((file, rest)) = block.get::<File>() {
-                let name = String::from_utf8(rest[..file.name_bytes.into()].to_vec()).unwrap();
-                names.insert(block.place, name.clone());
-                for operation in 0..FIRST_TRANSFER {
-                    let (calls, failed) = (&file.calls[operation], &file.failed[operation]);
-                    self.count(&name, operation as u8, calls.load(Relaxed).into(), failed.load(Relaxed).into(), 0);
-                }
-            }
-            if let Some((text, rest)) = block.get::<Text>()
-                && text.kind == TextKind::Replacement as u32
-            {
-                replacement = Some(String::from_utf8(rest[..text.text_bytes as usize].to_vec()).unwrap());
-            }
-        }
-        for block in table.blocks() {
-            if let Some((row, _)) = block.get::<Transfers>() {
-                let name = names[&(row.file as usize)].clone();
-                let [calls, failed, bytes] = [&row.calls, &row.failed, &row.bytes].map(|number| number.load(Relaxed));
-                self.count(&name, row.operation as u8, calls, failed, bytes);
-            }
-            if let Some((head, rest)) = block.get::<Seconds>() {
-                for row in rest.chunks_exact(size_of::<Second>()).take(head.rows.load(Relaxed) as usize) {
-                    let row: Second = ioassay_record::read::copy(row).unwrap();
-                    *seconds.entry(row.operation.load(Relaxed) as u8).or_default() += row.calls.load(Relaxed);
-                }
-            }
-            if let Some((thread, _)) = block.get::<Thread>() {
-                for (sum, counter) in self.kernel.iter_mut().zip(&thread.kernel) {
-                    *sum += counter.load(Relaxed);
-                }
-                let in_flight = thread.in_flight.load(Relaxed);
-                if in_flight != 0 {
-                    self.in_flight.push(((in_flight >> 32) - 1, names[&(in_flight as u32 as usize)].clone()));
-                }
-            }
-        }
-        for (sum, counter) in self.kernel.iter_mut().zip(&header.kernel_of_ended) {
-            *sum += counter.load(Relaxed);
-        }
-        self.own_ticks += header.own_ticks.load(Relaxed);
-        (header.begin_ns, header.process, header.state.load(Relaxed), replacement)
-    }
-
-    fn count(&mut self, name: &str, operation: u8, calls: u64, failed: u64, bytes: u64) {
-        if calls == 0 {
-            return;
-        }
-        let sum = self.by_file.entry((name.to_owned(), operation)).or_default();
-        *sum = (sum.0 + calls, sum.1 + failed, sum.2 + bytes);
-        *self.calls.entry(operation).or_default() += calls;
-    }
-
-    /// Calls, failed calls and bytes on a file.
-    fn on(&self, file: impl AsRef<Path>, operation: Operation) -> (u64, u64, u64) {
-        let name = file.as_ref().to_str().unwrap().to_owned();
-        self.by_file.get(&(name, operation as u8)).copied().unwrap_or_default()
-    }
-
-    /// All that was done to a file, by operation.
-    fn all_on(&self, file: impl AsRef<Path>) -> Vec<(Operation, u64, u64, u64)> {
-        let all = Operation::ALL.iter().map(|&operation| (operation, self.on(file.as_ref(), operation)));
-        all.filter(|(_, sums)| sums.0 > 0)
-            .map(|(operation, (calls, failed, bytes))| (operation, calls, failed, bytes))
-            .collect()
-    }
+/// The directory in which commands work.
+fn work(place: &Place) -> String {
+    place.path("").to_str().unwrap().trim_end_matches('/').to_owned()
 }
 
-/// A directory for a command, and one for its record.
-struct Place {
-    root: tempfile::TempDir,
+/// Where tables are while the command runs.
+fn tables(place: &Place) -> PathBuf {
+    fs::read_dir(place.root.path().join("tables")).unwrap().next().unwrap().unwrap().path()
 }
 
-impl Place {
-    fn new() -> Self {
-        let root = tempfile::tempdir().unwrap();
-        fs::create_dir(root.path().join("at")).unwrap();
-        fs::create_dir(root.path().join("tables")).unwrap();
-        Self { root }
-    }
-
-    /// Where the command works.
-    fn at(&self, name: &str) -> PathBuf {
-        self.root.path().join("at").join(name)
-    }
-
-    fn directory(&self) -> PathBuf {
-        self.root.path().join("at")
-    }
-
-    fn record(&self, via: &str, command: &[&str]) -> Command {
-        let mut record = Command::new(env!("CARGO_BIN_EXE_ioassay-engine"));
-        record.args(["record", "--via", via, "--out"]).arg(self.root.path().join("record"));
-        record.arg("--tables").arg(self.root.path().join("tables")).arg("--").args(command);
-        record.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).current_dir(self.root.path());
-        record
-    }
-
-    /// Records the program doing `what`, which is to end with that code.
-    fn run(via: &str, what: &str, code: i32) -> (Self, Counts) {
-        let place = Self::new();
-        let ended = place.start(via, &program(), what).wait_with_output().unwrap();
-        assert_eq!(ended.status.code(), Some(code), "{via} {what}: {}", said(&ended));
-        let counts = place.counts();
-        (place, counts)
-    }
-
-    fn start(&self, via: &str, program: &Path, what: &str) -> Child {
-        let command = [program.to_str().unwrap(), what, self.directory().to_str().unwrap()].map(str::to_owned);
-        self.record(via, &command.each_ref().map(String::as_str)).spawn().unwrap()
-    }
-
-    fn counts(&self) -> Counts {
-        Counts::of(&self.root.path().join("record"), "tables")
-    }
+/// Records a program doing `what` there.
+fn record(place: &Place, program: &Path, what: &str) -> Ran {
+    place.record(&[program.to_str().unwrap(), what, &work(place)])
 }
 
-fn said(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
+/// Records the program doing `what`, which is to end with that code.
+fn run(via: &str, what: &str, code: i32) -> (Place, Record) {
+    let place = place(via);
+    let ran = record(&place, &program(), what);
+    assert_eq!(ran.status.code(), Some(code), "{via} {what}: {}", ran.said);
+    (place, ran.record())
+}
+
+/// Calls, failed calls and bytes on a file of that place.
+fn on(place: &Place, record: &Record, name: &str, operation: Operation) -> (u64, u64, u64) {
+    record.counts(place.path(name).to_str().unwrap(), operation)
+}
+
+/// Process, state and replacement of each image.
+fn images(record: &Record) -> Vec<(u32, u32, Option<&str>)> {
+    record.images.iter().map(|image| (image.pid, image.state, image.replacement.as_deref())).collect()
+}
+
+fn states(record: &Record) -> Vec<u32> {
+    record.images.iter().map(|image| image.state).collect()
+}
+
+/// What the kernel counted: reads and writes.
+fn kernel(record: &Record) -> [u64; 2] {
+    [2, 3].map(|counter| record.images.iter().map(|image| image.kernel[counter]).sum())
 }
 
 /// What `all` of the program does, file by file.
-fn assert_all(place: &Place, counts: &Counts) {
-    let on = |name: &str| counts.all_on(place.at(name));
+fn assert_all(place: &Place, record: &Record) {
+    let on = |name: &str| -> Vec<_> {
+        let all = Operation::ALL.iter().map(|&operation| (operation, on(place, record, name, operation)));
+        let called = all.filter(|(_, counts)| counts.0 > 0);
+        called.map(|(operation, (calls, failed, bytes))| (operation, calls, failed, bytes)).collect()
+    };
     assert_eq!(
         on("a"),
         [
@@ -238,158 +105,164 @@ fn assert_all(place: &Place, counts: &Counts) {
     assert_eq!(on("d/c"), [(Open, 1, 0, 0), (Close, 1, 0, 0), (Remove, 1, 0, 0), (Write, 1, 0, 1)]);
     assert_eq!(on("e"), [(Remove, 1, 0, 0), (Attribute, 1, 0, 0)]);
     // A read from a descriptor that is not open is on no file.
-    assert_eq!(counts.on("", Read), (1, 1, 0));
-    assert_eq!(counts.images.len(), 1);
-    assert_eq!(counts.images[0].1, State::Ended as u32);
+    assert_eq!(record.only().others.counts(Read), (1, 1, 0));
+    assert!(record.only().ended());
 }
 
 #[test]
 fn a_static_program_is_counted_exactly() {
     for via in VIAS {
-        let (place, counts) = Place::run(via, "all", 0);
-        assert_all(&place, &counts);
+        let (place, record) = run(via, "all", 0);
+        assert_all(&place, &record);
         // The kernel counted the same: reads, and writes with those of copies.
-        let of = |operation: Operation| counts.calls.get(&(operation as u8)).copied().unwrap_or_default();
-        assert_eq!(counts.kernel[2..], [of(Read) - 1, of(Write)].map(|calls| calls + 1), "{:?}", counts.kernel);
-        assert!(counts.own_ticks > 0);
+        let image = record.only();
+        let of = |operation: Operation| image.by_files(operation).calls;
+        assert_eq!(kernel(&record), [of(Read) - 1, of(Write)].map(|calls| calls + 1), "{:?}", image.kernel);
+        assert!(image.own_ticks > 0);
     }
 }
 
 #[test]
 fn a_program_of_musl_is_counted_exactly() {
-    let Some(program) = compiled("musl-gcc") else {
+    let Some(program) = try_compile("musl-gcc", "traced", &["-static"]) else {
         return skipped("musl-gcc", "apt-get install musl-tools");
     };
-    let place = Place::new();
-    let ended = place.start("ptrace", &program, "all").wait_with_output().unwrap();
-    assert!(ended.status.success(), "{}", said(&ended));
-    assert_all(&place, &place.counts());
+    let place = place("ptrace");
+    let ran = record(&place, &program, "all");
+    assert!(ran.status.success(), "{}", ran.said);
+    assert_all(&place, &ran.record());
 }
 
 #[test]
 fn a_program_in_go_is_counted_exactly() {
-    let place = Place::new();
-    let source = place.root.path().join("main.go");
-    fs::write(&source, include_str!("traced/main.go")).unwrap();
+    let place = place("ptrace");
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/recorded/goroutines.go");
     let program = place.root.path().join("program");
-    let made = Command::new("go").args(["build", "-o"]).arg(&program).arg(&source).env("GOFLAGS", "-mod=mod").output();
+    let made = Command::new("go").args(["build", "-o"]).arg(&program).arg(source).env("GOFLAGS", "-mod=mod").output();
     match made {
         Err(_) => return skipped("go", "install Go"),
-        Ok(made) => assert!(made.status.success(), "{}", said(&made)),
+        Ok(made) => assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr)),
     }
-    let ended = place.start("ptrace", &program, "go").wait_with_output().unwrap();
-    assert!(ended.status.success(), "{}", said(&ended));
-    let counts = place.counts();
+    let ran = record(&place, &program, "go");
+    assert!(ran.status.success(), "{}", ran.said);
+    let record = ran.record();
     for number in 0..20 {
-        let file = place.at(&format!("go{number}"));
-        assert_eq!(counts.on(&file, Write), (100, 0, 100 * 64), "{number}");
+        let on = |operation| on(&place, &record, &format!("go{number}"), operation);
+        assert_eq!(on(Write), (100, 0, 100 * 64), "{number}");
         // The last one finds the end.
-        assert_eq!(counts.on(&file, Read), (101, 0, 100 * 64), "{number}");
-        assert_eq!((counts.on(&file, Open).0, counts.on(&file, Close).0), (2, 2), "{number}");
+        assert_eq!(on(Read), (101, 0, 100 * 64), "{number}");
+        assert_eq!((on(Open).0, on(Close).0), (2, 2), "{number}");
     }
 }
 
 #[test]
 fn a_pipeline_of_a_shell_is_counted_with_all_its_processes() {
-    let place = Place::new();
-    fs::write(place.at("in"), vec![b'x'; 300_000]).unwrap();
-    let at = place.directory().display().to_string();
-    let line = format!("cd {at} && dd if=in bs=1000 status=none | cat > out; exit 3");
-    let ended = place.record("ptrace", &["sh", "-c", &line]).output().unwrap();
-    assert_eq!(ended.status.code(), Some(3), "{}", said(&ended));
-    let counts = place.counts();
-    assert_eq!(counts.on(place.at("in"), Read), (301, 0, 300_000));
-    let out = counts.on(place.at("out"), Write).2 + counts.on(place.at("out"), CopyTo).2;
+    let place = place("ptrace");
+    fs::write(place.path("in"), vec![b'x'; 300_000]).unwrap();
+    let line = format!("cd {} && dd if=in bs=1000 status=none | cat > out; exit 3", work(&place));
+    let ran = place.record(&["sh", "-c", &line]);
+    assert_eq!(ran.status.code(), Some(3), "{}", ran.said);
+    let record = ran.record();
+    assert_eq!(on(&place, &record, "in", Read), (301, 0, 300_000));
+    let out = on(&place, &record, "out", Write).2 + on(&place, &record, "out", CopyTo).2;
     assert_eq!(out, 300_000);
-    assert!(
-        counts
-            .images
+    let images = images(&record);
+    let replaced = |by: &str| {
+        images
             .iter()
-            .any(|(_, state, by)| *state == State::Replaced as u32 && by.as_ref().is_some_and(|by| by.ends_with("dd")))
-    );
-    assert!(counts.images.len() >= 3, "{:?}", counts.images);
+            .any(|(_, state, found)| *state == State::Replaced as u32 && found.is_some_and(|found| found.ends_with(by)))
+    };
+    assert!(replaced("dd"), "{images:?}");
+    assert!(images.len() >= 3, "{images:?}");
 }
 
 #[test]
 fn threads_are_counted_also_those_that_the_end_of_the_process_ends() {
     for via in VIAS {
-        let (place, counts) = Place::run(via, "threads", 0);
+        let (place, record) = run(via, "threads", 0);
         for thread in 0..8 {
-            let file = place.at(&format!("t{thread}"));
-            assert_eq!((counts.on(&file, Write), counts.on(&file, Read)), ((200, 0, 2000), (200, 0, 1000)), "{thread}");
-            assert_eq!((counts.on(&file, Open).0, counts.on(&file, Close).0), (1, 1), "{thread}");
+            let on = |operation| on(&place, &record, &format!("t{thread}"), operation);
+            assert_eq!((on(Write), on(Read)), ((200, 0, 2000), (200, 0, 1000)), "{thread}");
+            assert_eq!((on(Open).0, on(Close).0), (1, 1), "{thread}");
         }
-        assert_eq!(counts.kernel[2..], [1600, 1600]);
+        assert_eq!(kernel(&record), [1600, 1600]);
     }
 }
 
 #[test]
 fn many_processes_are_each_counted_once() {
     for via in VIAS {
-        let (place, counts) = Place::run(via, "forks", 0);
-        assert_eq!(counts.on(place.at("shared"), Write), (200, 0, 1400));
-        assert_eq!(counts.on(place.at("shared"), Open), (1, 0, 0));
-        assert_eq!(counts.images.len(), 201);
-        assert_eq!(fs::read(place.at("shared")).unwrap().len(), 1400);
+        let (place, record) = run(via, "forks", 0);
+        assert_eq!(on(&place, &record, "shared", Write), (200, 0, 1400));
+        assert_eq!(on(&place, &record, "shared", Open), (1, 0, 0));
+        assert_eq!(record.images.len(), 201);
+        assert_eq!(fs::read(place.path("shared")).unwrap().len(), 1400);
     }
 }
 
 #[test]
 fn a_call_that_a_signal_interrupts_is_one_call() {
     for via in VIAS {
-        let (place, counts) = Place::run(via, "interrupted", 0);
+        let (place, record) = run(via, "interrupted", 0);
         // One that is restarted, one that fails with EINTR, one that a stop interrupts; and three marks.
-        assert_eq!(counts.on("pipe", Read), (3 + 3, 1, 7 + 3), "{via}");
-        assert_eq!(counts.on(place.at("handler"), Open), (2, 0, 0), "{via}");
+        assert_eq!(record.counts("pipe", Read), (3 + 3, 1, 7 + 3), "{via}");
+        assert_eq!(on(&place, &record, "handler", Open), (2, 0, 0), "{via}");
     }
 }
 
 #[test]
 fn a_thread_that_is_not_the_first_can_execute_a_program() {
     for via in VIAS {
-        let (place, counts) = Place::run(via, "exec", 0);
-        assert_eq!(counts.on(place.at("before"), Write), (1, 0, 3));
-        assert_eq!(counts.on(place.at("x"), Write), (1, 0, 5));
-        let states: Vec<_> = counts.images.iter().map(|(_, state, _)| *state).collect();
-        assert_eq!(states, [State::Replaced as u32, State::Ended as u32]);
-        assert_eq!(counts.images[0].0, counts.images[1].0);
+        let (place, record) = run(via, "exec", 0);
+        assert_eq!(on(&place, &record, "before", Write), (1, 0, 3));
+        assert_eq!(on(&place, &record, "x", Write), (1, 0, 5));
+        assert_eq!(states(&record), [State::Replaced as u32, State::Ended as u32]);
+        assert_eq!(record.images[0].pid, record.images[1].pid);
     }
 }
 
 #[test]
 fn a_child_of_vfork_has_its_own_table() {
-    let (place, counts) = Place::run("ptrace", "vfork", 0);
-    assert_eq!(counts.on(place.at("x"), Write), (1, 0, 5));
-    assert_eq!(counts.images.len(), 2);
+    let (place, record) = run("ptrace", "vfork", 0);
+    assert_eq!(on(&place, &record, "x", Write), (1, 0, 5));
+    assert_eq!(record.images.len(), 2);
 }
 
 #[test]
 fn what_a_killed_process_did_is_kept() {
     for via in VIAS {
-        let (place, counts) = Place::run(via, "killed", 7);
-        assert_eq!(counts.on(place.at("x"), Write), (1, 0, 5));
-        let states: Vec<_> = counts.images.iter().map(|(_, state, _)| *state).collect();
-        assert_eq!(states, [State::Ended as u32, State::Running as u32]);
+        let (place, record) = run(via, "killed", 7);
+        assert_eq!(on(&place, &record, "x", Write), (1, 0, 5));
+        assert_eq!(states(&record), [State::Ended as u32, State::Running as u32]);
     }
 }
 
 #[test]
 fn the_exit_code_is_that_of_the_signal_that_ends_the_command() {
-    Place::run("ptrace", "signal", 128 + libc::SIGSEGV);
-    let place = Place::new();
-    let ended = place.record("ptrace", &["/nowhere/program"]).output().unwrap();
-    assert_eq!(ended.status.code(), Some(3));
-    assert!(said(&ended).contains("/nowhere/program cannot be started"), "{}", said(&ended));
-    assert!(said(&ended).contains("No such file"), "{}", said(&ended));
+    run("ptrace", "signal", 128 + libc::SIGSEGV);
+    let ran = place("ptrace").record(&["/nowhere/program"]);
+    assert_eq!(ran.status.code(), Some(3));
+    assert!(ran.said.contains("/nowhere/program cannot be started"), "{}", ran.said);
+    assert!(ran.said.contains("No such file"), "{}", ran.said);
 }
 
-/// A command that waits for a byte from a pipe, and its process.
-fn waiting(place: &Place, via: &str) -> (Child, Pid) {
-    mkfifo(&place.at("fifo"), nix::sys::stat::Mode::S_IRWXU).unwrap();
-    let record = place.start(via, &program(), "wait");
-    wait_until("the command is ready", || fs::read(place.at("ready")).is_ok_and(|number| !number.is_empty()));
-    let number = fs::read_to_string(place.at("ready")).unwrap();
-    (record, Pid::from_raw(number.trim_end_matches('\0').parse().unwrap()))
+#[test]
+fn the_flags_of_a_call_that_opens_are_those_that_it_began_with() {
+    for via in VIAS {
+        let (place, record) = run(via, "flags", 0);
+        let opened = record.only().file(place.path("fifo").to_str().unwrap()).open_flags;
+        assert_eq!(opened, (libc::O_RDONLY | libc::O_CLOEXEC) as u32, "{via}");
+    }
+}
+
+/// A command that waits for a byte from a pipe, its record, and its process.
+fn waiting(place: &Place) -> (Started, PathBuf, Pid) {
+    mkfifo(&place.path("fifo"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+    let (mut recorder, record) = place.recorder(&[program().to_str().unwrap(), "wait", &work(place)]);
+    let started = Started::new(recorder.stdout(Stdio::piped()).stderr(Stdio::piped()));
+    wait_until("the command is ready", || fs::read(place.path("ready")).is_ok_and(|number| !number.is_empty()));
+    let number = fs::read_to_string(place.path("ready")).unwrap();
+    (started, record, Pid::from_raw(number.trim_end_matches('\0').parse().unwrap()))
 }
 
 /// The tracer of a process.
@@ -402,77 +275,78 @@ fn tracer_of(process: Pid) -> Pid {
 #[test]
 fn a_signal_to_record_reaches_the_command() {
     for via in VIAS {
-        let place = Place::new();
-        let (record, _) = waiting(&place, via);
-        kill(Pid::from_raw(record.id() as i32), Signal::SIGTERM).unwrap();
-        let ended = record.wait_with_output().unwrap();
-        assert_eq!(ended.status.code(), Some(128 + libc::SIGTERM), "{}", said(&ended));
-        assert_eq!(place.counts().on(place.at("ready"), Open), (1, 0, 0));
+        let place = place(via);
+        let (started, record, _) = waiting(&place);
+        kill(started.pid(), Signal::SIGTERM).unwrap();
+        let ran = started.ran(&record);
+        assert_eq!(ran.status.code(), Some(128 + libc::SIGTERM), "{}", ran.said);
+        assert_eq!(on(&place, &ran.record(), "ready", Open), (1, 0, 0));
     }
 }
 
 #[test]
 fn the_call_in_flight_is_in_the_table_while_the_command_runs() {
-    let place = Place::new();
-    let (record, process) = waiting(&place, "ptrace");
-    let tables = fs::read_dir(place.root.path().join("tables")).unwrap().next().unwrap().unwrap().path();
+    let place = place("ptrace");
+    let (started, record, process) = waiting(&place);
+    let tables = tables(&place);
     wait_until("a table is written", || {
-        Counts::of(&tables, "table").in_flight == [(Open as u64, place.at("fifo").display().to_string())]
+        let in_flight: Vec<_> = Record::of_tables(&tables).into_iter().flat_map(|image| image.in_flight).collect();
+        in_flight == [(Open as u32, place.path("fifo").display().to_string())]
     });
-    fs::write(place.at("fifo"), "x").unwrap();
-    let ended = record.wait_with_output().unwrap();
-    assert_eq!(ended.status.code(), Some(5), "{}", said(&ended));
-    let counts = place.counts();
-    assert_eq!(counts.images, [(process.as_raw() as u32, State::Ended as u32, None)]);
-    assert_eq!(counts.on(place.at("fifo"), Read), (1, 0, 1));
+    fs::write(place.path("fifo"), "x").unwrap();
+    let ran = started.ran(&record);
+    assert_eq!(ran.status.code(), Some(5), "{}", ran.said);
+    let record = ran.record();
+    assert_eq!(images(&record), [(process.as_raw() as u32, State::Ended as u32, None)]);
+    assert_eq!(on(&place, &record, "fifo", Read), (1, 0, 1));
 }
 
 #[test]
 fn a_filtered_command_is_killed_with_its_tracer_and_an_unfiltered_one_goes_on() {
     for (via, code) in [("ptrace", 128 + libc::SIGKILL), ("ptrace-unfiltered", 5)] {
-        let place = Place::new();
-        let (record, process) = waiting(&place, via);
+        let place = place(via);
+        let (started, record, process) = waiting(&place);
         kill(tracer_of(process), Signal::SIGKILL).unwrap();
         if via == "ptrace-unfiltered" {
-            fs::write(place.at("fifo"), "x").unwrap();
+            fs::write(place.path("fifo"), "x").unwrap();
         }
-        let ended = record.wait_with_output().unwrap();
-        assert_eq!(ended.status.code(), Some(code), "{via}: {}", said(&ended));
-        assert!(said(&ended).contains("was killed; the rest is not recorded"), "{}", said(&ended));
-        assert_eq!(place.at("x").exists(), code == 5);
+        let ran = started.ran(&record);
+        assert_eq!(ran.status.code(), Some(code), "{via}: {}", ran.said);
+        assert!(ran.said.contains("was killed; the rest is not recorded"), "{}", ran.said);
+        assert_eq!(place.path("x").exists(), code == 5);
     }
 }
 
 #[test]
 fn a_command_goes_on_when_record_itself_is_killed() {
     for via in VIAS {
-        let place = Place::new();
-        let (mut record, process) = waiting(&place, via);
-        record.kill().unwrap();
-        record.wait().unwrap();
-        fs::write(place.at("fifo"), "x").unwrap();
-        wait_until("the command has written", || fs::read(place.at("x")).is_ok_and(|bytes| bytes.len() == 5));
+        let place = place(via);
+        let (mut started, _, process) = waiting(&place);
+        kill(started.pid(), Signal::SIGKILL).unwrap();
+        started.end();
+        fs::write(place.path("fifo"), "x").unwrap();
+        wait_until("the command has written", || fs::read(place.path("x")).is_ok_and(|bytes| bytes.len() == 5));
         wait_until("it has ended", || kill(process, None).is_err());
         // Its table is where tables are while processes run.
-        let tables = fs::read_dir(place.root.path().join("tables")).unwrap().next().unwrap().unwrap().path();
-        wait_until("its table is written", || {
-            Counts::of(&tables, "tables").images.iter().any(|image| image.1 == State::Ended as u32)
-        });
-        assert_eq!(Counts::of(&tables, "tables").on(place.at("x"), Write), (1, 0, 5));
+        let tables = tables(&place);
+        wait_until("its table is written", || Record::of_tables(&tables).iter().any(Image::ended));
+        let x = place.path("x");
+        let writes = |image: &Image| image.file(x.to_str().unwrap()).counts(Write);
+        assert_eq!(Record::of_tables(&tables).iter().map(writes).collect::<Vec<_>>(), [(1, 0, 5)]);
     }
 }
 
 #[test]
 fn a_process_that_is_left_behind_goes_on() {
     for via in VIAS {
-        let place = Place::new();
-        mkfifo(&place.at("fifo"), nix::sys::stat::Mode::S_IRWXU).unwrap();
-        let ended = place.start(via, &program(), "daemon").wait_with_output().unwrap();
-        assert!(ended.status.success(), "{}", said(&ended));
-        assert!(said(&ended).contains("goes on; what it does from now on is not recorded"), "{}", said(&ended));
-        assert!(!place.at("x").exists());
-        fs::write(place.at("fifo"), "x").unwrap();
-        wait_until("it has written", || fs::read(place.at("x")).is_ok_and(|bytes| bytes.len() == 5));
+        let place = place(via);
+        mkfifo(&place.path("fifo"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+        let ran = record(&place, &program(), "daemon");
+        assert!(ran.status.success(), "{}", ran.said);
+        assert!(ran.said.contains("goes on; what it does from now on is not recorded"), "{}", ran.said);
+        assert!(!place.path("x").exists());
+        fs::write(place.path("fifo"), "x").unwrap();
+        wait_until("it has written", || fs::read(place.path("x")).is_ok_and(|bytes| bytes.len() == 5));
     }
 }
 
@@ -483,7 +357,7 @@ fn setuid(place: &Place, owner: u32) -> PathBuf {
     chown(&program_of, Some(owner), Some(owner)).unwrap();
     fs::set_permissions(&program_of, fs::Permissions::from_mode(0o4755)).unwrap();
     fs::set_permissions(place.root.path(), fs::Permissions::from_mode(0o755)).unwrap();
-    chown(place.directory(), Some(NOBODY), Some(NOBODY)).unwrap();
+    chown(place.path(""), Some(NOBODY), Some(NOBODY)).unwrap();
     program_of
 }
 
@@ -493,11 +367,10 @@ fn a_setuid_program_has_its_privileges_if_root_records_it() {
         return skipped("a setuid program", "run the tests as root");
     }
     for via in VIAS {
-        let place = Place::new();
-        let program = setuid(&place, NOBODY);
-        let ended = place.start(via, &program, "who").wait_with_output().unwrap();
-        assert_eq!(String::from_utf8_lossy(&ended.stdout), format!("0 {NOBODY}\n"), "{}", said(&ended));
-        assert_eq!(place.counts().on(place.at("x"), Write), (1, 0, 5));
+        let place = place(via);
+        let ran = record(&place, &setuid(&place, NOBODY), "who");
+        assert_eq!(ran.output, format!("0 {NOBODY}\n"), "{}", ran.said);
+        assert_eq!(on(&place, &ran.record(), "x", Write), (1, 0, 5));
     }
 }
 
@@ -507,42 +380,38 @@ fn a_setuid_program_lacks_its_privileges_if_another_user_records_it_and_that_is_
         return skipped("a setuid program", "run the tests as root");
     }
     for via in VIAS {
-        let place = Place::new();
+        let place = place(via);
         let program = setuid(&place, 0);
         let engine = place.root.path().join("engine");
         fs::copy(env!("CARGO_BIN_EXE_ioassay-engine"), &engine).unwrap();
         for directory in ["", "tables"] {
             chown(place.root.path().join(directory), Some(NOBODY), Some(NOBODY)).unwrap();
         }
-        let mut record = Command::new(&engine);
-        record.args(["record", "--via", via, "--out"]).arg(place.root.path().join("record"));
-        record.arg("--tables").arg(place.root.path().join("tables")).arg("--").arg(&program);
-        record.arg("who").arg(place.directory()).current_dir(place.root.path()).uid(NOBODY).gid(NOBODY);
-        let ended = record.output().unwrap();
-        assert_eq!(String::from_utf8_lossy(&ended.stdout), format!("{NOBODY} {NOBODY}\n"), "{}", said(&ended));
-        assert!(said(&ended).contains("ran without the privileges of its file"), "{}", said(&ended));
-        assert_eq!(place.counts().on(place.at("x"), Write), (1, 0, 5));
+        let (recorder, record) = place.recorder(&[program.to_str().unwrap(), "who", &work(&place)]);
+        let mut as_nobody = Command::new(&engine);
+        as_nobody.args(recorder.get_args()).current_dir(work(&place)).uid(NOBODY).gid(NOBODY);
+        let ran = Ran::of(as_nobody.output().unwrap(), &record);
+        assert_eq!(ran.output, format!("{NOBODY} {NOBODY}\n"), "{}", ran.said);
+        assert!(ran.said.contains("ran without the privileges of its file"), "{}", ran.said);
+        assert_eq!(on(&place, &ran.record(), "x", Write), (1, 0, 5));
     }
 }
 
 #[test]
 fn a_record_that_missed_a_static_program_offers_ptrace() {
-    let place = Place::new();
-    let line = format!("{} write {}; exit 0", program().display(), place.directory().display());
-    let ended = place.record("preload", &["sh", "-c", &line]).output().unwrap();
-    assert!(ended.status.success(), "{}", said(&ended));
-    assert_eq!(said(&ended).matches("ioassay record --via ptrace -- COMMAND").count(), 1, "{}", said(&ended));
+    let place = place("preload");
+    let line = format!("{} write {}; exit 0", program().display(), work(&place));
+    let ran = place.record(&["sh", "-c", &line]);
+    assert!(ran.status.success(), "{}", ran.said);
+    assert_eq!(ran.said.matches("ioassay record --via ptrace -- COMMAND").count(), 1, "{}", ran.said);
 }
 
 #[test]
 fn a_debugger_fails_and_the_record_is_whole() {
-    let place = Place::new();
-    let ended = match place.record("ptrace", &["strace", "-o", "/dev/null", "true"]).output() {
-        Ok(_) if Command::new("strace").arg("-V").output().is_err() => {
-            return skipped("strace", "apt-get install strace");
-        }
-        ended => ended.unwrap(),
-    };
-    assert_ne!(ended.status.code(), Some(0), "{}", said(&ended));
-    assert!(!place.counts().images.is_empty());
+    if Command::new("strace").arg("-V").output().is_err() {
+        return skipped("strace", "apt-get install strace");
+    }
+    let ran = place("ptrace").record(&["strace", "-o", "/dev/null", "true"]);
+    assert_ne!(ran.status.code(), Some(0), "{}", ran.said);
+    assert!(!ran.record().images.is_empty());
 }

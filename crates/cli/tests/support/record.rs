@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::Read;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
@@ -13,7 +14,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 use ioassay_record::operation::{FIRST_TRANSFER, OPERATIONS, Operation};
 use ioassay_record::read::{Table, copy};
 use ioassay_record::table::{
-    Errors, File, FileKind, Header, Latencies, Second, Seconds, State, Text, TextKind, Thread, Transfers,
+    Errors, File, FileKind, Header, Latencies, Opened, Second, Seconds, State, Text, TextKind, Thread, Transfers,
 };
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
@@ -147,6 +148,14 @@ impl Started {
         Pid::from_raw(found[0] as i32)
     }
 
+    /// Waits for `record` to end; its standard output and error are pipes. What the command did.
+    pub fn ran(mut self, record: &Path) -> Ran {
+        let (status, mut stdout, mut stderr) = (self.end(), Vec::new(), Vec::new());
+        self.0.stdout.take().unwrap().read_to_end(&mut stdout).unwrap();
+        self.0.stderr.take().unwrap().read_to_end(&mut stderr).unwrap();
+        Ran::of(Output { status, stdout, stderr }, record)
+    }
+
     /// Waits for `record` to end.
     pub fn end(&mut self) -> ExitStatus {
         let mut status = None;
@@ -265,6 +274,12 @@ impl Record {
         line.unwrap_or_else(|| panic!("{name} is not in {:?}", self.output)).trim().parse().unwrap()
     }
 
+    /// Calls, failed calls and bytes of an operation on a file, by all images.
+    pub fn counts(&self, file: &str, operation: Operation) -> (u64, u64, u64) {
+        let each = self.images.iter().map(|image| image.file(file).counts(operation));
+        each.fold((0, 0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1, sum.2 + one.2))
+    }
+
     /// Calls and bytes of an operation on a file, by all images.
     pub fn sum(&self, file: &str, operation: Operation) -> (u64, u64) {
         let each = self.images.iter().map(|image| image.file(file).of(operation));
@@ -276,14 +291,8 @@ fn is_tables(path: &Path) -> bool {
     path.extension().is_some_and(|found| found == "tables")
 }
 
-fn images_of(mut bytes: &[u8]) -> Vec<Image> {
-    let mut images = Vec::new();
-    while !bytes.is_empty() {
-        let table = Table::first(bytes).unwrap_or_else(|damage| panic!("{damage:?} after {} tables", images.len()));
-        images.push(Image::of(&table));
-        bytes = &bytes[table.bytes().len()..];
-    }
-    images
+fn images_of(bytes: &[u8]) -> Vec<Image> {
+    Table::all(bytes).map(|table| Image::of(&table.unwrap())).collect()
 }
 
 /// Of tables with the same process and beginning the last one counts; what only announces an `exec` is none.
@@ -306,6 +315,9 @@ pub struct Image {
     pub folded_calls: u64,
     pub lost_calls: u64,
     pub handler_calls: u64,
+    pub own_ticks: u64,
+    /// What the kernel counted of all threads: `rchar`, `wchar`, `syscr`, `syscw`.
+    pub kernel: [u64; 4],
     /// Of its table.
     pub bytes: usize,
     pub node: Option<String>,
@@ -356,6 +368,8 @@ pub struct Transferred {
 #[derive(Debug, Default, Clone)]
 pub struct FileCounts {
     pub kind: u16,
+    /// Of all opens together.
+    pub open_flags: u32,
     /// Calls that move nothing, by operation.
     pub calls: [u32; FIRST_TRANSFER],
     /// Those that failed.
@@ -377,6 +391,17 @@ impl FileCounts {
 
     pub fn writes(&self) -> Transferred {
         self.of(Operation::Write)
+    }
+
+    /// Calls, failed calls and bytes of any operation.
+    pub fn counts(&self, operation: Operation) -> (u64, u64, u64) {
+        match self.calls.get(operation as usize) {
+            Some(calls) => ((*calls).into(), self.failed[operation as usize].into(), 0),
+            None => {
+                let moved = self.of(operation);
+                (moved.calls, moved.failed, moved.bytes)
+            }
+        }
     }
 
     /// Calls of an operation that moves none.
@@ -428,10 +453,13 @@ impl Image {
             folded_calls: header.folded_calls.load(Relaxed),
             lost_calls: header.lost_calls.load(Relaxed),
             handler_calls: header.handler_calls.load(Relaxed),
+            own_ticks: header.own_ticks.load(Relaxed),
+            kernel: header.kernel_of_ended.each_ref().map(|counter| counter.load(Relaxed)),
             bytes: table.bytes().len(),
             ..Self::default()
         };
         let (mut names, mut in_flight) = (BTreeMap::new(), Vec::new());
+        let (mut opened, mut open_flags) = (Vec::new(), BTreeMap::new());
         for block in table.blocks() {
             if let Some((text, bytes)) = block.get::<Text>() {
                 image.add_text(text.kind, &bytes[..text.text_bytes as usize]);
@@ -440,10 +468,16 @@ impl Image {
                 let others = file.kind.load(Relaxed) == FileKind::Others as u16;
                 let counts = if others { &mut image.others } else { image.files.entry(name.clone()).or_default() };
                 counts.add(&file);
+                opened.push((name.clone(), file.opened.load(Relaxed)));
                 names.insert(block.place as u32, (name, others));
+            } else if let Some((opened, _)) = block.get::<Opened>() {
+                open_flags.insert(block.place as u32, opened.open_flags.load(Relaxed));
             } else if let Some((thread, _)) = block.get::<Thread>() {
                 image.parts += 1;
                 image.threads += u32::from(thread.thread.load(Relaxed) != 0);
+                for (sum, counter) in image.kernel.iter_mut().zip(&thread.kernel) {
+                    *sum += counter.load(Relaxed);
+                }
                 for (operation, totals) in thread.totals.iter().enumerate() {
                     image.add_second(thread.second.load(Relaxed), operation, &totals[0], &totals[1]);
                 }
@@ -470,6 +504,11 @@ impl Image {
                 let (name, others) = &names[&row.file];
                 let file = if *others { &mut image.others } else { image.files.get_mut(name).unwrap() };
                 file.moved.entry(row.operation).or_default().add(&row);
+            }
+        }
+        for (name, place) in opened {
+            if let (Some(counts), Some(flags)) = (image.files.get_mut(&name), open_flags.get(&place)) {
+                counts.open_flags |= flags;
             }
         }
         image.in_flight = in_flight.into_iter().map(|(operation, file)| (operation, names[&file].0.clone())).collect();

@@ -1,23 +1,8 @@
 /* What the tests of recording by ptrace run: what is done is said by the first argument, where by the second.
    It makes system calls itself where the C library would add some. */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
-#include <pthread.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
+#include "recorded.h"
 #include <sys/uio.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#define MUST(what) do { if (!(what)) { fprintf(stderr, "not so: %s (errno %d)\n", #what, errno); _exit(99); } } while (0)
-
-static char bytes[4096];
 static const char *at;
 
 static void all(void) {
@@ -161,6 +146,27 @@ static void *forever(void *nothing) {
   return nothing;
 }
 
+#ifndef SYS_openat2
+#define SYS_openat2 437
+#endif
+static struct { uint64_t flags, mode, resolve; } how = {.flags = O_RDONLY | O_CLOEXEC};
+
+static void *open_other_end(void *name) {
+  usleep(200000);
+  how.flags = O_SYNC;
+  MUST(close(open(name, O_WRONLY)) == 0);
+  return 0;
+}
+
+/* Opens a pipe by flags that another thread changes meanwhile, which then opens the other end by another name. */
+static void change_flags(void) {
+  MUST(chdir(at) == 0 && mkfifo("fifo", 0600) == 0 && link("fifo", "other") == 0);
+  pthread_t other;
+  MUST(pthread_create(&other, 0, open_other_end, "other") == 0);
+  MUST(syscall(SYS_openat2, AT_FDCWD, "fifo", &how, sizeof how) >= 0);
+  MUST(pthread_join(other, 0) == 0);
+}
+
 static void write_x(void) {
   char name[100];
   snprintf(name, sizeof name, "%s/x", at);
@@ -179,6 +185,7 @@ int main(int count, char **arguments) {
   else if (!strcmp(what, "forks")) forks();
   else if (!strcmp(what, "interrupted")) interrupted();
   else if (!strcmp(what, "write")) write_x();
+  else if (!strcmp(what, "flags")) change_flags();
   else if (!strcmp(what, "exec")) {
     /* The descriptor goes on in the new program; a thread that is not the first executes it. */
     snprintf(name, sizeof name, "%s/before", at);
