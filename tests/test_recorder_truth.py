@@ -13,8 +13,6 @@ from pathlib import Path
 
 import pytest
 
-from ioassay.protocol.record_layout import State
-
 from .recorder_truth import trace
 from .recorder_truth.compare import compare
 from .recorder_truth.page import COLUMNS, page
@@ -199,7 +197,7 @@ def test_calls_of_a_program_without_a_table_are_a_difference() -> None:
 
 def test_a_program_that_did_not_escape_may_not_be_said_to_have() -> None:
     image = images(trace.parse(7, TRACE.splitlines()))[-1]
-    result = compare([image], [_table(image.counts, process=7)], [Escaped(7, "./other", "static")])
+    result = compare([image], [_table(image.counts, process=7)], [Escaped(7, "./other")])
     assert result.problems == ["./other (process 7) did not escape"]
 
 
@@ -212,4 +210,4 @@ def test_what_the_kernel_counted_must_be_what_was_called() -> None:
 
 
 def _table(counts: Counts, process: int = 1, kernel: dict[str, int] | None = None) -> Recorded:
-    return Recorded(process, 2.0, State.ENDED, "/bin/program", counts, kernel or {}, 0)
+    return Recorded(process, 2.0, "/bin/program", counts, kernel or {}, 0)

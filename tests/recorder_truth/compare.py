@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from ioassay.protocol.record_layout import OPERATIONS
 
-from .processes import Caller, Count, Image, Transferred
+from .processes import Caller, Count, Image
 from .tables import Escaped, Recorded
 
 COMPARED = frozenset(OPERATIONS[: OPERATIONS.index("stream seek")]) - {"list"} | {
@@ -159,10 +159,10 @@ def _coverage(images: Sequence[Image], tables_of: dict[int, list[Recorded]]) -> 
                 continue
             for kind, calls, moved in (("reads", "syscr", "rchar"), ("writes", "syscw", "wchar")):
                 # Streams that the process never closed are written after the recorder has asked the kernel.
-                least = Transferred.sum(
+                least = Count.sum(
                     [*(one.not_own(kind) for one in before[:-1]), image.when_asked.get(kind, image.not_own(kind))]
                 )
-                most = Transferred.sum(sums for one in before for sums in getattr(one, kind).values())
+                most = Count.sum(sums for one in before for sums in getattr(one, kind).values())
                 for what, field_name, more in ((calls, "calls", 8), (moved, "bytes", 16 << 10)):
                     low, high = getattr(least, field_name), getattr(most, field_name) + more * len(before)
                     if not low <= table.kernel[what] <= high:

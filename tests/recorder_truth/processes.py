@@ -61,6 +61,14 @@ class Count:
         self.failed += other.failed
         self.bytes += other.bytes
 
+    @classmethod
+    def sum(cls, parts: Iterable[Count]) -> Count:
+        """All of them."""
+        whole = cls()
+        for part in parts:
+            whole.add(part)
+        return whole
+
 
 Counts = dict[tuple[str, str], Count]
 """By file and operation."""
@@ -70,20 +78,6 @@ PASSED_BY = "passed by"
 
 _Found = tuple[str, str | None, Count]
 """An operation; the name of the file, `None` where the recorder can know none; what to count."""
-
-
-@dataclass
-class Transferred:
-    """What the kernel counts of reads or writes."""
-
-    calls: int = 0
-    bytes: int = 0
-
-    @classmethod
-    def sum(cls, parts: Iterable[Transferred]) -> Transferred:
-        """All of them."""
-        parts = list(parts)
-        return cls(sum(part.calls for part in parts), sum(part.bytes for part in parts))
 
 
 @dataclass
@@ -113,14 +107,15 @@ class Image:
     """What each of its threads did last."""
     killed: list[_Found] = field(default_factory=list)
     """What threads did last that were killed: the call may not have come to its end."""
-    reads: dict[Caller, Transferred] = field(default_factory=lambda: defaultdict(Transferred))
-    writes: dict[Caller, Transferred] = field(default_factory=lambda: defaultdict(Transferred))
-    when_asked: dict[str, Transferred] = field(default_factory=dict)
+    reads: dict[Caller, Count] = field(default_factory=lambda: defaultdict(Count))
+    """As the kernel counts them: those that fail are calls, too."""
+    writes: dict[Caller, Count] = field(default_factory=lambda: defaultdict(Count))
+    when_asked: dict[str, Count] = field(default_factory=dict)
     """`reads` and `writes` but for the recorder's, when it asked the kernel last what that had counted."""
 
-    def not_own(self, kind: str) -> Transferred:
+    def not_own(self, kind: str) -> Count:
         """All `reads` or `writes` but those of the recorder."""
-        return Transferred.sum(sums for caller, sums in getattr(self, kind).items() if caller != Caller.RECORDER)
+        return Count.sum(sums for caller, sums in getattr(self, kind).items() if caller != Caller.RECORDER)
 
 
 @dataclass

@@ -12,7 +12,6 @@ from itertools import chain
 from pathlib import Path
 
 from ioassay.engine import find_engine
-from ioassay.protocol.record_layout import State
 
 from . import trace
 from .compare import Comparison, compare
@@ -62,7 +61,7 @@ def _run_by_ptrace(program: Program, directory: Path) -> Outcome:
     whole = Image(0, 0.0, program.name, counts=_sum(image.counts for image in traced))
     whole.unnamed = sum(image.unnamed for image in traced)
     not_counted = sum(table.not_counted for table in tables)
-    recorded = Recorded(0, 1.0, State.ENDED, program.name, _sum(table.counts for table in tables), {}, not_counted)
+    recorded = Recorded(0, 1.0, program.name, _sum(table.counts for table in tables), {}, not_counted)
     return Outcome(compare([whole], [recorded], escaped), directory / "trace", record)
 
 
@@ -77,7 +76,7 @@ def _prepared(program: Program, directory: Path) -> Path:
 def _strace(directory: Path, *options: str) -> list[str]:
     calls = ",".join(sorted(f"?{name}" for name in {*SYSTEM_CALLS, *PROCESS_CALLS}))
     output = str(directory / "trace/trace")
-    every = ["strace", "-ff", "-f", "-y", "-ttt", "-T", "-s", "0"]
+    every = ["strace", "-ff", "-y", "-ttt", "-T", "-s", "0"]
     return [*every, *options, "-e", f"trace={calls}", "-o", output, "--"]
 
 

@@ -16,7 +16,6 @@ from ioassay.protocol.record_layout import (
     OPERATIONS,
     BlockKind,
     FileKind,
-    State,
     TextKind,
 )
 from ioassay.results.records.tables import Found, Table, find, read
@@ -31,7 +30,6 @@ class Recorded:
     process: int
     began: float
     """Seconds since 1970."""
-    state: State
     executable: str
     counts: Counts
     kernel: dict[str, int]
@@ -46,13 +44,12 @@ class Escaped:
 
     process: int
     path: str
-    reason: str
 
 
 def read_record(directory: Path) -> tuple[list[Recorded], list[Escaped]]:
     """All tables of programs, in the order in which they began, and the processes that escaped."""
     document = json.loads((directory / "record.json").read_text())
-    escaped = [Escaped(one["pid"], one["path"], one["reason"]) for one in document["escaped"]]
+    escaped = [Escaped(one["pid"], one["path"]) for one in document["escaped"]]
     latest: dict[tuple[int, int], Recorded] = {}
     for path in sorted(directory.glob("*.tables")):
         with path.open("rb") as file:
@@ -73,7 +70,6 @@ def _recorded(table: Table) -> Recorded:
     return Recorded(
         int(header["process"]),
         int(header["begin_ns"]) / 1e9,
-        State(int(header["state"])),
         table.texts.get(TextKind.EXECUTABLE, ""),
         _counts(table),
         dict(zip(KERNEL_COUNTERS, map(int, kernel), strict=True)),
