@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use ioassay_capture::library;
 
-use crate::Result;
+use crate::{Result, median};
 
 /// Rounds of each measurement.
 const ROUNDS: usize = 15;
@@ -23,30 +23,56 @@ const THREADS: u64 = 8;
 /// C sources of the project that is built.
 const SOURCES: usize = 40;
 
-/// The works: their names, and what is asked of the recorder.
-const WORKS: [(&str, &str); 6] = [
-    ("pread of 64 B", "at most 35 ns or half of Darshan's"),
-    ("pread of 4 KiB", "at most 35 ns or half of Darshan's"),
-    ("pwrite of 64 B", "at most 35 ns or half of Darshan's"),
-    ("pwrite of 4 KiB", "at most 35 ns or half of Darshan's"),
-    ("open and close", "at most half of Darshan's"),
-    ("pread of 4 KiB, 8 threads", "at most 1.3 times that of one thread"),
+/// What an application does.
+struct Work {
+    name: &'static str,
+    /// What is asked of the recorder.
+    goal: &'static str,
+    /// Does it with an open file, whose path may be needed too: nanoseconds for each call.
+    run: fn(&File, &Path) -> f64,
+}
+
+const OF_TRANSFERS: &str = "at most 35 ns or half of Darshan's";
+
+const WORKS: [Work; 6] = [
+    Work {
+        name: "pread of 64 B",
+        goal: OF_TRANSFERS,
+        run: |file, _| timed(|calls| transfers(file, calls, 0, 64, true)),
+    },
+    Work {
+        name: "pread of 4 KiB",
+        goal: OF_TRANSFERS,
+        run: |file, _| timed(|calls| transfers(file, calls, 0, 4096, true)),
+    },
+    Work {
+        name: "pwrite of 64 B",
+        goal: OF_TRANSFERS,
+        run: |file, _| timed(|calls| transfers(file, calls, 0, 64, false)),
+    },
+    Work {
+        name: "pwrite of 4 KiB",
+        goal: OF_TRANSFERS,
+        run: |file, _| timed(|calls| transfers(file, calls, 0, 4096, false)),
+    },
+    Work {
+        name: "open and close",
+        goal: "at most half of Darshan's",
+        run: |_, path| timed(|calls| (0..calls).for_each(|_| drop(File::open(path)))),
+    },
+    Work {
+        name: "pread of 4 KiB, 8 threads",
+        goal: "at most 1.3 times that of one thread",
+        run: |file, _| threads(file),
+    },
 ];
 
 /// Does one of the works in `directory`, and prints nanoseconds for each call.
 pub fn work(name: &str, directory: &Path) -> Result<()> {
+    let work = WORKS.iter().find(|work| work.name == name).ok_or_else(|| format!("{name} is not known"))?;
     let path = directory.join("file");
     let file = File::options().read(true).write(true).open(&path)?;
-    let took = match name {
-        "pread of 64 B" => timed(|calls| transfers(&file, calls, 0, 64, true)),
-        "pread of 4 KiB" => timed(|calls| transfers(&file, calls, 0, 4096, true)),
-        "pwrite of 64 B" => timed(|calls| transfers(&file, calls, 0, 64, false)),
-        "pwrite of 4 KiB" => timed(|calls| transfers(&file, calls, 0, 4096, false)),
-        "open and close" => timed(|calls| (0..calls).for_each(|_| drop(File::open(&path)))),
-        "pread of 4 KiB, 8 threads" => threads(&file),
-        _ => return Err(format!("{name} is not known").into()),
-    };
-    println!("{took}");
+    println!("{}", (work.run)(&file, &path));
     Ok(())
 }
 
@@ -108,7 +134,7 @@ pub fn recorder() -> Result<()> {
     let others: Vec<_> = modes[1..].iter().map(|mode| format!("with {}", mode.name)).collect();
     println!("| | without | {} | goal |\n|---|---|{}---|", others.join(" | "), "---|".repeat(others.len()));
     let own = std::env::current_exe()?;
-    for (name, goal) in WORKS {
+    for Work { name, goal, .. } in WORKS {
         let run = |mode: &Mode| -> Result<f64> {
             let done = start(Command::new(&own).arg("--work").arg(name).arg(scratch.path()), mode).output()?;
             Ok(String::from_utf8(done.stdout)?.trim().parse()?)
@@ -122,8 +148,8 @@ pub fn recorder() -> Result<()> {
         Ok(began.elapsed().as_secs_f64())
     };
     row("fork, exec and exit of /bin/true, us", "at most 200 us more", &modes, |mode| {
-        let times: Result<Vec<_>> = (0..20).map(|_| wall(&mut Command::new("/bin/true"), mode)).collect();
-        Ok(median(times?) * 1e6)
+        let mut times = (0..20).map(|_| wall(&mut Command::new("/bin/true"), mode)).collect::<Result<Vec<_>>>()?;
+        Ok(median(&mut times) * 1e6)
     })?;
     // A process lives longer the more it has to compile: nobody's files are as short as the first ones.
     for functions in [1, 100] {
@@ -178,24 +204,16 @@ fn row(name: &str, goal: &str, modes: &[Mode], run: impl Fn(&Mode) -> Result<f64
             values[mode].push(run(&modes[mode])?);
         }
     }
-    let base = values[0].clone();
-    print!("| {name} | {}", short(median(base.clone())));
+    let of = |values: &[f64]| median(&mut values.to_vec());
+    let base = &values[0];
+    print!("| {name} | {:.3}", of(base));
     for others in &values[1..] {
-        let more = others.iter().zip(&base).map(|(other, base)| other - base).collect();
-        let ratio = others.iter().zip(&base).map(|(other, base)| other / base).collect();
-        print!(" | {} (**{:+.3}**, x {:.3})", short(median(others.clone())), median(more), median(ratio));
+        let more: Vec<_> = others.iter().zip(base).map(|(other, base)| other - base).collect();
+        let ratios: Vec<_> = others.iter().zip(base).map(|(other, base)| other / base).collect();
+        print!(" | {:.3} (**{:+.3}**, x {:.3})", of(others), of(&more), of(&ratios));
     }
     println!(" | {goal} |");
     Ok(())
-}
-
-fn short(value: f64) -> String {
-    format!("{value:.3}")
-}
-
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
 }
 
 /// A C project of many files, each with so many functions, and its makefile.
