@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufWriter, Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -23,6 +23,8 @@ pub const WISH: &str = "trace";
 const SUFFIX: &str = "traces";
 /// What a chunk has at most.
 const LARGEST_CHUNK: usize = 1 << 20;
+/// In the trace of a process, each chunk begins at a multiple of this: the recorder maps it.
+const CHUNK_ALIGNMENT: u64 = 4096;
 
 /// Adds the traces of processes to one file of the record, without what is unused of their chunks.
 ///
@@ -37,28 +39,38 @@ pub fn keep(traces: &[&Path], record: &Path) -> Result<(), Failure> {
     let to = OpenOptions::new().create_new(true).append(true).mode(0o644).open(&path).map_err(failed)?;
     let mut to = BufWriter::with_capacity(1 << 20, to);
     for trace in traces {
-        let Ok(mut from) = tables::open(trace) else { continue };
-        while let Some(used) = next_chunk(&mut from) {
-            to.write_all(&used).map_err(failed)?;
+        let Ok(from) = tables::open(trace) else { continue };
+        let length = from.metadata().map_or(0, |about| about.len());
+        let mut at = 0;
+        while at < length {
+            match chunk_at(&from, at) {
+                Some((used, capacity)) => {
+                    to.write_all(&used).map_err(failed)?;
+                    at += capacity;
+                }
+                // Its thread found no space, or was killed before it began; those of others may follow.
+                None => at += CHUNK_ALIGNMENT,
+            }
         }
     }
     to.flush().map_err(failed)
 }
 
-/// The next chunk of a file, with the length that it then has. Nothing at the end, or where there is no chunk.
-fn next_chunk(file: &mut impl Read) -> Option<Vec<u8>> {
+/// The chunk of a file that begins there, without what is unused of it, and its length in the file. Nothing where there is
+/// none.
+fn chunk_at(file: &File, at: u64) -> Option<(Vec<u8>, u64)> {
     let mut bytes = vec![0; size_of::<Chunk>()];
-    file.read_exact(&mut bytes).ok()?;
+    file.read_exact_at(&mut bytes, at).ok()?;
     let capacity = copy::<Chunk>(&bytes)?.capacity_bytes as usize;
     if !(bytes.len()..=LARGEST_CHUNK).contains(&capacity) {
         return None;
     }
     bytes.resize(capacity, 0);
-    file.read_exact(&mut bytes[size_of::<Chunk>()..]).ok()?;
+    file.read_exact_at(&mut bytes[size_of::<Chunk>()..], at + size_of::<Chunk>() as u64).ok()?;
     let used = Chunk::first(&bytes).ok()?.0.used_bytes.into_inner();
     bytes.truncate(used as usize);
     bytes[CAPACITY..][..size_of_val(&used)].copy_from_slice(&used.to_le_bytes());
-    Some(bytes)
+    Some((bytes, capacity as u64))
 }
 
 const CAPACITY: usize = std::mem::offset_of!(Chunk, capacity_bytes);
@@ -105,8 +117,10 @@ pub fn print(record: &Path) -> Result<(), Failure> {
     }
     let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
     for path in traces {
-        let mut file = File::open(path).map_err(|error| on_path("read", path, &error))?;
-        while let Some(bytes) = next_chunk(&mut file) {
+        let file = File::open(path).map_err(|error| on_path("read", path, &error))?;
+        let mut at = 0;
+        while let Some((bytes, length)) = chunk_at(&file, at) {
+            at += length;
             if let Err(error) = print_chunk(&mut out, &bytes, &names) {
                 return printed(Err(error));
             }
@@ -167,4 +181,58 @@ fn unix_ns(header: &Header, ticks: u64) -> u64 {
         since * i128::from(all_ns) / i128::from(all_ticks)
     };
     (i128::from(header.begin_ns) + ns).clamp(0, u64::MAX.into()) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ioassay_record::operation::Operation;
+    use ioassay_record::table::VERSION;
+    use ioassay_record::trace::{self, CHUNK_MAGIC};
+    use std::mem::offset_of;
+
+    /// A chunk of 8 KiB with one read.
+    fn chunk() -> Vec<u8> {
+        let mut words = vec![0_u64; 1024];
+        // SAFETY: the same memory.
+        let bytes = unsafe { std::slice::from_raw_parts_mut(words.as_mut_ptr().cast::<u8>(), 8192) };
+        bytes[..8].copy_from_slice(&CHUNK_MAGIC);
+        for (at, number) in [
+            (offset_of!(Chunk, version), VERSION),
+            (CAPACITY, 8192),
+            (offset_of!(Chunk, used_bytes), size_of::<Chunk>() as u32),
+        ] {
+            bytes[at..][..4].copy_from_slice(&number.to_le_bytes());
+        }
+        let (operation, file) = (Operation::Read, 640);
+        let call = Traced { operation, file, offset: Some(0), bytes: 10, errno: None, begin: 5, end: 9 };
+        assert!(trace::write(bytes, &call, 0));
+        bytes.to_vec()
+    }
+
+    #[test]
+    fn chunks_behind_one_that_was_never_begun_are_kept() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("1.trace");
+        fs::write(&path, [vec![0; 8192], chunk(), vec![0; 4096], chunk()].concat()).unwrap();
+        keep(&[&path], directory.path()).unwrap();
+        let kept = with_suffix(&tables::list(directory.path()).unwrap(), SUFFIX).map(Path::to_owned).next().unwrap();
+        let kept = File::open(kept).unwrap();
+        let (first, length) = chunk_at(&kept, 0).unwrap();
+        assert_eq!(Chunk::first(&first).unwrap().1.count(), 1);
+        assert!(chunk_at(&kept, length).is_some());
+        assert_eq!(kept.metadata().unwrap().len(), 2 * length);
+    }
+
+    #[test]
+    fn calls_of_a_damaged_trace_are_printed_whatever_they_say() {
+        let mut chunk = chunk();
+        // It would end before it begins.
+        let begin = offset_of!(Chunk, begin_ticks);
+        chunk[begin..][..8].copy_from_slice(&(u64::MAX - 6).to_le_bytes());
+        let mut printed = Vec::new();
+        print_chunk(&mut printed, &chunk, &AllNames::new()).unwrap();
+        let line: serde_json::Value = serde_json::from_slice(&printed).unwrap();
+        assert_eq!((line["begin_unix_ns"].as_u64(), line["duration_ns"].as_u64()), (Some(u64::MAX - 1), Some(0)));
+    }
 }
