@@ -4,12 +4,13 @@
 //! done (no rate, no verification, one transfer at a time).
 //!
 //! [`data`] describes files and what moves their bytes, [`metadata`] trees and what is done to their entries,
-//! [`pace`] how much and how fast, [`cache`] how caches are emptied in between.
+//! [`replay`] what an application did, [`pace`] how much and how fast, [`cache`] how caches are emptied in between.
 
 pub mod cache;
 pub mod data;
 pub mod metadata;
 pub mod pace;
+pub mod replay;
 pub mod storage;
 
 use std::collections::BTreeMap;
@@ -21,6 +22,7 @@ use self::cache::CacheStep;
 use self::data::{DataWork, FileSet};
 use self::metadata::{FindWork, MetadataWork, Tree};
 use self::pace::{Limit, Rate, Think};
+use self::replay::ReplayWork;
 use self::storage::{Storage, Target};
 
 /// One case for the engine to run.
@@ -221,6 +223,8 @@ pub enum Work {
     Metadata(MetadataWork),
     /// Walk through directories and find what matches.
     Find(FindWork),
+    /// Do what an application did.
+    Replay(ReplayWork),
 }
 
 /// What the operations of a record did.
@@ -245,12 +249,18 @@ pub enum Operation {
     Remove,
     /// Visit one directory entry.
     Find,
+    /// Open one file.
+    Open,
+    /// Close one file.
+    Close,
+    /// Force one file to stable storage.
+    Sync,
 }
 
 impl Operation {
     /// True for the operations that change what is stored.
     pub fn changes(self) -> bool {
-        !matches!(self, Self::Read | Self::Stat | Self::Find)
+        !matches!(self, Self::Read | Self::Stat | Self::Find | Self::Open | Self::Close)
     }
 }
 

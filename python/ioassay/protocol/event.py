@@ -823,7 +823,7 @@ class NumaNode(TypedDict):
 
 
 Operation: TypeAlias = Literal[
-    "write", "read", "create-tree", "remove-tree", "create", "stat", "rename", "remove", "find"
+    "write", "read", "create-tree", "remove-tree", "create", "stat", "rename", "remove", "find", "open", "close", "sync"
 ]
 """What the operations of a record did."""
 

@@ -46,7 +46,7 @@ STORAGE_APIS: Final = ("posix", "uring", "mmap", "object", "nfs", "null", "skele
 NOT_STOPPING: Final = ("SIGKILL", "SIGSTOP", "SIGCHLD", "SIGCONT", "SIGURG", "SIGWINCH", "SIGTSTP", "SIGTTIN", "SIGTTOU", "SIGXFSZ", "SIGPIPE")
 """The signals that end no run."""
 
-Operation = Literal["write", "read", "create-tree", "remove-tree", "create", "stat", "rename", "remove", "find"]
+Operation = Literal["write", "read", "create-tree", "remove-tree", "create", "stat", "rename", "remove", "find", "open", "close", "sync"]
 """What the operations of a measurement do."""
 
 REPLACEMENT: tuple[Operation, ...] = ("stat", "read", "remove", "create")

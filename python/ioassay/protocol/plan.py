@@ -60,6 +60,10 @@ ItemNames: TypeAlias = Literal["mdtest", "md-workbench"]
 """How directories and items are called. Longer names make larger directories, which shows in rates."""
 
 
+ItemShare: TypeAlias = Literal["own", "all"]
+"""Which items of a tree a rank uses."""
+
+
 Items: TypeAlias = Literal["files", "directories"]
 """What the items of a tree are."""
 
@@ -362,6 +366,10 @@ from there ("open loop"), so that operations that had to wait behind a stall sho
 """
 
 
+Region: TypeAlias = Literal["whole", "segment"]
+"""Where in a file a rank's transfers lie."""
+
+
 Sharing: TypeAlias = Literal["unique", "shared", "shared-items"]
 """Who has which tree."""
 
@@ -373,6 +381,15 @@ class SiteCommand(TypedDict, closed=True):
     """How long it may take. Then it is killed with everything that it has started, and has failed."""
     words: list[str]
     """The program and its arguments; no shell takes them apart."""
+
+
+class Size(TypedDict, closed=True):
+    """A size of transfers, and how many have it."""
+
+    bytes: int
+    """The size."""
+    weight: int
+    """Of the sum of all weights, so many transfers have it."""
 
 
 SizeAtOpen: TypeAlias = Literal["empty", "full", "preallocated"]
@@ -415,6 +432,69 @@ class StepPause(TypedDict, closed=True):
     duration_ns: int
     """How long, in nanoseconds."""
     step: Literal["pause"]
+
+
+class StreamOperationFill(TypedDict, closed=True):
+    """Create each item once and write so many bytes into it, so that later phases find it."""
+
+    bytes: int
+    """Bytes of each item."""
+    kind: Literal["fill"]
+
+
+class StreamOperationOpen(TypedDict, closed=True):
+    """Open and close items."""
+
+    absent: NotRequired[bool]
+    """The items are not there: each open fails."""
+    count: int
+    """So often, by each rank."""
+    kind: Literal["open"]
+
+
+class StreamOperationStat(TypedDict, closed=True):
+    """Look at the attributes of items."""
+
+    absent: NotRequired[bool]
+    """The items are not there: each look fails."""
+    count: int
+    """So often, by each rank."""
+    kind: Literal["stat"]
+
+
+class StreamOperationCreate(TypedDict, closed=True):
+    """Create items that are not there, empty. Each once: only for own ones."""
+
+    count: int
+    """So many, by each rank."""
+    kind: Literal["create"]
+
+
+class StreamOperationRename(TypedDict, closed=True):
+    """Give items another name, and their own again."""
+
+    count: int
+    """So often, by each rank."""
+    kind: Literal["rename"]
+
+
+class StreamOperationRemove(TypedDict, closed=True):
+    """Remove items. Each once: only for own ones."""
+
+    count: int
+    """So many, by each rank."""
+    kind: Literal["remove"]
+
+
+class StreamOrder(TypedDict, closed=True):
+    """Where transfers begin, as weights."""
+
+    consecutive: int
+    """Where the one before ended."""
+    forward: int
+    """Beyond that, with gaps so that all of them reach the end of the region."""
+    random: int
+    """Anywhere in the region, at a multiple of the transfer's size."""
 
 
 class TargetDirectory(TypedDict, closed=True):
@@ -610,10 +690,6 @@ class WorkFind(TypedDict, closed=True):
     """It begins in the directory that holds this tree of the plan."""
 
 
-Work: TypeAlias = WorkData | WorkMetadata | WorkFind
-"""The kinds of work."""
-
-
 class FileSet(TypedDict, closed=True):
     """
     A file set, in IOR's terms: a file holds `segments` segments; in a segment each rank that uses the file has
@@ -714,6 +790,59 @@ class Storage(TypedDict, closed=True):
     """Pieces of memory that one call moves (`preadv`, `pwritev`). 1: `pread` and `pwrite`."""
 
 
+class StreamOperationRead(TypedDict, closed=True):
+    """Read from items."""
+
+    count: int
+    """Transfers of each rank."""
+    file_bytes: int
+    """Bytes of each item: no transfer goes beyond."""
+    kind: Literal["read"]
+    opens: int
+    """How often each rank opens an item for them: each time the same number of transfers, up to one, then it is closed."""
+    order: StreamOrder
+    """Where each transfer begins."""
+    region: Region
+    """Where in an item each rank's transfers lie."""
+    sizes: list[Size]
+    """Their sizes. A transfer that would go beyond the end of the file ends there."""
+    sync_every: NotRequired[int | None]
+    """The file is forced to stable storage after every so many writes."""
+
+
+class StreamOperationWrite(TypedDict, closed=True):
+    """Write into items, which are created where they are not there."""
+
+    count: int
+    """Transfers of each rank."""
+    file_bytes: int
+    """Bytes of each item: no transfer goes beyond."""
+    kind: Literal["write"]
+    opens: int
+    """How often each rank opens an item for them: each time the same number of transfers, up to one, then it is closed."""
+    order: StreamOrder
+    """Where each transfer begins."""
+    region: Region
+    """Where in an item each rank's transfers lie."""
+    sizes: list[Size]
+    """Their sizes. A transfer that would go beyond the end of the file ends there."""
+    sync_every: NotRequired[int | None]
+    """The file is forced to stable storage after every so many writes."""
+
+
+StreamOperation: TypeAlias = (
+    StreamOperationFill
+    | StreamOperationRead
+    | StreamOperationWrite
+    | StreamOperationOpen
+    | StreamOperationStat
+    | StreamOperationCreate
+    | StreamOperationRename
+    | StreamOperationRemove
+)
+"""What a stream does."""
+
+
 TargetInPlace = TypedDict(
     "TargetInPlace",
     {
@@ -725,6 +854,38 @@ TargetInPlace = TypedDict(
 
 Target: TypeAlias = TargetDirectory | TargetInPlace | TargetDevice | TargetUrl
 """Where I/O goes."""
+
+
+class Stream(TypedDict, closed=True):
+    """Operations of one kind on the items of a tree."""
+
+    items: ItemShare
+    """Which items each of them uses, one after another and then again from the first."""
+    operation: StreamOperation
+    """What it does to them."""
+    ranks: NotRequired[RankRange | None]
+    """The ranks that have the stream. Left out: all of them."""
+    timeline: NotRequired[list[int]]
+    """How many operations belong into each of these equal parts of the time. Left out: evenly many."""
+    tree: str
+    """Name of the tree, whose items all ranks share."""
+
+
+class WorkReplay(TypedDict, closed=True):
+    """Do what an application did."""
+
+    duration_ns: NotRequired[int | None]
+    """
+    How long the application took: no operation begins before its time. Left out: each begins when the one before it
+    has ended.
+    """
+    kind: Literal["replay"]
+    streams: list[Stream]
+    """The streams."""
+
+
+Work: TypeAlias = WorkData | WorkMetadata | WorkFind | WorkReplay
+"""The kinds of work."""
 
 
 class Job(TypedDict, closed=True):

@@ -73,7 +73,7 @@ fn round(plan: &Plan, job: &Job) -> u64 {
         Work::Metadata(MetadataWork { tree, order: EntryOrder::Interleaved, .. }) => {
             Shape::of(&plan.trees[tree], plan.rank_count()).directories_with_items()
         }
-        Work::Metadata(_) | Work::Data(_) | Work::Find(_) => 1,
+        Work::Metadata(_) | Work::Data(_) | Work::Find(_) | Work::Replay(_) => 1,
     }
 }
 

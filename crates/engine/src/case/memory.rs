@@ -9,6 +9,7 @@ use procfs::process::Process;
 
 use crate::failure;
 use crate::plan::moved_at_once;
+use crate::workload::replay;
 
 const REMEDY: &str = "use fewer ranks, smaller transfers or a lower depth, reserve less memory (-M), or raise the \
                       limit";
@@ -52,5 +53,6 @@ fn buffers_bytes(plan: &Plan, job: &Job) -> u64 {
         }
         Work::Metadata(work) => moved_at_once(work).saturating_mul(1 + u64::from(work.verify)),
         Work::Find(_) => 0,
+        Work::Replay(work) => replay::largest_transfer_bytes(work),
     }
 }

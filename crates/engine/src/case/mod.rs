@@ -18,6 +18,7 @@ mod profile;
 pub mod rank_report;
 pub mod remount;
 mod remove;
+mod replay;
 mod resident;
 mod tree_state;
 mod wait_visible;

@@ -17,6 +17,7 @@ use super::job_result::JobResult;
 use super::metadata::MetadataJob;
 use super::phase_records::Found;
 use super::rank_report::RankReport;
+use super::replay::ReplayJob;
 use super::written::OrderOfWrite;
 use super::{Case, Rank};
 use crate::failure;
@@ -31,6 +32,7 @@ enum Prepared<'a> {
     Data(DataJob<'a>),
     Metadata(Box<MetadataJob<'a>>),
     Find(FindJob<'a>),
+    Replay(Box<ReplayJob<'a>>),
 }
 
 impl Prepared<'_> {
@@ -39,6 +41,7 @@ impl Prepared<'_> {
             Self::Data(work) => work.run(ranks, job, start),
             Self::Metadata(work) => work.run(ranks, job.0, start),
             Self::Find(work) => work.run(ranks, job, start),
+            Self::Replay(work) => work.run(ranks, job, start),
         }
     }
 }
@@ -119,6 +122,7 @@ impl<R: Ranks> Rank<'_, R> {
                 Prepared::Metadata(Box::new(prepared))
             }
             Work::Find(work) => Prepared::Find(FindJob::prepare(self.case, work, member, &self.stamps)?),
+            Work::Replay(work) => Prepared::Replay(Box::new(ReplayJob::prepare(self.case, step, (job, work), member)?)),
         })
     }
 
@@ -145,7 +149,7 @@ impl<R: Ranks> Rank<'_, R> {
                     let shape = Shape::of(&self.case.plan.trees[&work.tree], self.ranks.size());
                     self.trees.note(&shape, work, step, self.case.plan.workers(job), done.as_deref());
                 }
-                Work::Data(_) | Work::Find(_) => {}
+                Work::Data(_) | Work::Find(_) | Work::Replay(_) => {}
             }
         }
         Ok(())

@@ -10,9 +10,9 @@ use ioassay_shm::gate::Waiter;
 
 use super::histogram::Latencies;
 
-/// A job records up to four kinds of operations, each in a lane of its own: a mix has reads and writes, a replacement
-/// stat, read, remove and create.
-pub const LANES: usize = 4;
+/// A job records up to nine kinds of operations, each in a lane of its own: a mix has reads and writes, a replacement
+/// stat, read, remove and create, a replay most kinds.
+pub const LANES: usize = 9;
 
 /// What a rank shows to those who watch: in shared memory, each rank in cache lines of its own.
 #[derive(Debug, Default)]

@@ -3,9 +3,11 @@
 //! Not here: where its files lie ([`crate::workload`]), and whether they fit on the target ([`crate::workspace`]).
 
 use ioassay_protocol::plan::metadata::{MetadataOperation, MetadataWork};
+use ioassay_protocol::plan::replay::ReplayWork;
 use ioassay_protocol::plan::{Job, Plan, RankRange, Work};
 
 use crate::workload::layout::{Geometry, geometries};
+use crate::workload::replay::{self, MovedBytes};
 use crate::workload::tree::{self, Shape};
 
 /// The space that file systems give out at least to a file that is not empty.
@@ -72,7 +74,7 @@ impl Sizes for Plan {
         let range = job.range(self.rank_count());
         match &job.work {
             Work::Metadata(work) => tree::workers(&self.trees[&work.tree], work.operation, range),
-            Work::Data(_) | Work::Find(_) => range,
+            Work::Data(_) | Work::Find(_) | Work::Replay(_) => range,
         }
     }
 
@@ -83,6 +85,7 @@ impl Sizes for Plan {
                 return items_worked_on(self, job, work).saturating_mul(read_each(work) + written_each(work));
             }
             Work::Find(_) => return 0,
+            Work::Replay(work) => return replayed(self, work).total(),
         };
         let geometry = Geometry::of(&self.files[&work.files], self.rank_count());
         let geometry = work.piece_bytes.map_or(geometry, |bytes| geometry.in_pieces_of(bytes));
@@ -96,10 +99,16 @@ impl Sizes for Plan {
         let written = |job: &Job| match &job.work {
             Work::Data(work) if work.transfer.writes() => self.moved_bytes(job),
             Work::Metadata(work) => items_worked_on(self, job, work).saturating_mul(written_each(work)),
+            Work::Replay(work) => replayed(self, work).written,
             Work::Data(_) | Work::Find(_) => 0,
         };
         self.jobs().map(written).fold(0, u64::saturating_add)
     }
+}
+
+fn replayed(plan: &Plan, work: &ReplayWork) -> MovedBytes {
+    let items = |tree: &str| Shape::of(&plan.trees[tree], plan.rank_count()).all_items();
+    replay::moved_bytes(work, plan.rank_count(), items)
 }
 
 fn file_count(plan: &Plan) -> u64 {
@@ -110,6 +119,7 @@ fn file_count(plan: &Plan) -> u64 {
 fn tree_bytes(plan: &Plan, name: &str) -> u64 {
     let largest = plan.jobs().filter_map(|job| match &job.work {
         Work::Metadata(work) if work.tree == *name => Some(written_each(work)),
+        Work::Replay(work) => replay::largest_file_bytes(work, name),
         Work::Metadata(_) | Work::Data(_) | Work::Find(_) => None,
     });
     let blocks = largest.max().unwrap_or(0).div_ceil(FILE_SYSTEM_BLOCK_BYTES);
@@ -127,6 +137,7 @@ fn is_created(plan: &Plan, name: &str) -> bool {
     use MetadataOperation as Kind;
     plan.jobs().any(|job| match &job.work {
         Work::Metadata(work) => work.tree == *name && matches!(work.operation, Kind::CreateTree | Kind::Create { .. }),
+        Work::Replay(work) => replay::creates(work, name),
         Work::Data(_) | Work::Find(_) => false,
     })
 }
@@ -137,7 +148,7 @@ pub(crate) fn is_walled(plan: &Plan, name: &str) -> bool {
     plan.jobs().filter(walled).any(|job| match &job.work {
         Work::Data(work) => work.transfer.writes() && work.files == *name,
         Work::Metadata(work) => matches!(work.operation, MetadataOperation::Create { .. }) && work.tree == *name,
-        Work::Find(_) => false,
+        Work::Find(_) | Work::Replay(_) => false,
     })
 }
 

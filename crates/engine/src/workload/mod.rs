@@ -11,5 +11,6 @@ pub mod layout;
 pub mod payload;
 pub mod permutation;
 pub mod random;
+pub mod replay;
 pub mod tree;
 pub mod walk;

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::plan::Sizes;
 use crate::workload::layout::{file_name, geometries};
+use crate::workload::replay;
 use crate::workload::tree::{Shape, container_name};
 
 /// What a case may leave in its workspace.
@@ -45,9 +46,11 @@ impl Contents {
                 let renames = matches!(work.operation, MetadataOperation::Rename | MetadataOperation::Replace { .. });
                 renames.then(|| work.tree.clone())
             }
-            Work::Data(_) | Work::Find(_) => None,
+            Work::Data(_) | Work::Find(_) | Work::Replay(_) => None,
         });
-        let renamed = renamed.collect();
+        let replayed = plan.jobs().filter_map(|job| if let Work::Replay(work) = &job.work { Some(work) } else { None });
+        let replayed = replayed.flat_map(replay::renamed).map(str::to_owned);
+        let renamed = renamed.chain(replayed).collect();
         let Plan { case, files, trees, .. } = plan.clone();
         Self { case, ranks: plan.rank_count(), files, trees, renamed }
     }

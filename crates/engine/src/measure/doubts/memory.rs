@@ -214,7 +214,8 @@ pub(super) fn unsynced_write(facts: Facts<'_>) -> Option<Doubt> {
             }
             _ => return None,
         },
-        Work::Data(_) | Work::Find(_) => return None,
+        // What an application did not force to storage, its replay does not either.
+        Work::Data(_) | Work::Find(_) | Work::Replay(_) => return None,
     };
     let kept = facts.synced || facts.capabilities.synced_by_close;
     if kept || facts.direct() || !facts.capabilities.files {

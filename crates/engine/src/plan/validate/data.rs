@@ -392,7 +392,7 @@ fn pieces(key: &str, plan: &Plan, work: &DataWork, set: &FileSet) -> Result<(), 
     }
     let ascending = |job: &Job| match &job.work {
         Work::Data(write) => write.files != work.files || !write.transfer.writes() || write.order == Order::Sequential,
-        Work::Metadata(_) | Work::Find(_) => true,
+        Work::Metadata(_) | Work::Find(_) | Work::Replay(_) => true,
     };
     if matches!(work.order, Order::IorShuffled(_) | Order::IorDrawn(_)) || !plan.jobs().all(ascending) {
         return refuse("the files are not read or not written in ascending order", "write in sequential order");

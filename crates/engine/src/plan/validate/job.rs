@@ -72,6 +72,7 @@ fn at_rate_of(key: &str, plan: &Plan, step: usize, earlier: AtRateOf) -> Result<
         Work::Data(work) => matches!(work.transfer, Transfer::Mixed(_)),
         Work::Metadata(work) => work.operation.operations().len() > 1,
         Work::Find(_) => false,
+        Work::Replay(_) => true,
     };
     if mixed {
         return refuse(
@@ -88,6 +89,7 @@ fn only_for_data(key: &str, job: &Job) -> Result<(), Refusal> {
         Work::Data(_) => return Ok(()),
         Work::Metadata(_) => "metadata",
         Work::Find(_) => "find",
+        Work::Replay(_) => "replay",
     };
     let refuse = |name: &str, valid: &str| {
         Err(Refusal::new(format!("{key}.{name}"), format!("{kind} work does not support this"), valid))
@@ -101,11 +103,16 @@ fn only_for_data(key: &str, job: &Job) -> Result<(), Refusal> {
     if matches!(job.rate, Some(Rate::BytesPerS(_))) {
         return refuse("rate.bytes_per_s", "use rate.operations_per_s");
     }
-    if kind == "find" && !job.limit.is_none() {
-        return refuse("limit", "leave it out: a walk visits every entry");
+    let (whole, pace) = match kind {
+        "find" => ("a walk visits every entry", "a walk runs as fast as it can"),
+        "replay" => ("a replay does all its operations", "the duration of a replay is its pace"),
+        _ => return Ok(()),
+    };
+    if !job.limit.is_none() {
+        return refuse("limit", &format!("leave it out: {whole}"));
     }
-    if kind == "find" && (job.rate.is_some() || job.think.is_some()) {
-        return refuse("rate", "leave rate and think out: a walk runs as fast as it can");
+    if job.rate.is_some() || job.think.is_some() {
+        return refuse("rate", &format!("leave rate and think out: {pace}"));
     }
     Ok(())
 }

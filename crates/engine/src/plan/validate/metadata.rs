@@ -130,6 +130,46 @@ impl TreeState {
     }
 }
 
+/// What a replay finds of the items of a tree that all ranks share, and leaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum SharedItems {
+    /// Not even directories.
+    Nothing,
+    /// Directories.
+    Directories,
+    /// All, of so many bytes each.
+    All(u64),
+    /// Nobody knows which.
+    Some,
+}
+
+impl TreeState {
+    /// What there is of the tree `shape`, which nobody has worked on so far.
+    pub(super) fn before_replay(can: NameCapabilities, shape: &Shape) -> Self {
+        Self::new(shape, can)
+    }
+
+    /// What there is of a tree whose items all ranks share.
+    pub(super) fn shared_items(&self) -> SharedItems {
+        match self.items[0] {
+            Grove::Bare if !self.directories[0] => SharedItems::Nothing,
+            Grove::Bare => SharedItems::Directories,
+            Grove::Planted { bytes, .. } => SharedItems::All(bytes),
+            Grove::Unknown => SharedItems::Some,
+        }
+    }
+
+    /// Notes what is there after step `step`. True if another job of that step works on the tree.
+    pub(super) fn replayed(&mut self, step: usize, left: SharedItems) -> bool {
+        self.items[0] = match left {
+            SharedItems::Nothing | SharedItems::Directories => Grove::Bare,
+            SharedItems::All(bytes) => Grove::Planted { bytes, even: true },
+            SharedItems::Some => Grove::Unknown,
+        };
+        self.used.replace((step, true)).is_some_and(|(last, _)| last == step)
+    }
+}
+
 /// Refuses work on entries that are not there, or that the storage API cannot do.
 pub(super) fn work(
     key: &str,
@@ -453,8 +493,7 @@ impl Asked<'_> {
                 return self.refuse("operation", "the items already exist", "add an earlier job that removes them");
             }
             (_, Grove::Unknown) => {
-                let problem =
-                    "an earlier job with a limit renames, replaces or removes some of the items, and which is unknown";
+                let problem = "an earlier job with a limit renames, replaces or removes some of the items, or a replay, and which is unknown";
                 return self.refuse("operation", problem, "leave out the limit of jobs that rename, replace or remove");
             }
             (_, Grove::Bare) => {

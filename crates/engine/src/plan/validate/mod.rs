@@ -6,6 +6,7 @@ mod collective;
 mod data;
 mod job;
 mod metadata;
+mod replay;
 mod storage;
 
 use std::collections::{BTreeMap, HashSet};
@@ -90,6 +91,7 @@ fn aligned(key: &str, plan: &Plan, job: &Job, storage: &JobStorage<'_>, unit: u6
         Work::Data(work) => data::aligned(&key, plan, work, storage, unit),
         Work::Metadata(work) => metadata::aligned(&key, work, unit),
         Work::Find(_) => Ok(()),
+        Work::Replay(work) => replay::aligned(&key, work, unit),
     }
 }
 
@@ -274,6 +276,7 @@ fn jobs(
                 return Err(Refusal::new(format!("{key}.storage"), problem, "leave it out"));
             }
             Work::Find(work) => metadata::find(&work_key, plan, work, step, &storage.can)?,
+            Work::Replay(work) => replay::work(&work_key, plan, work, step, &storage, &mut state.trees)?,
         }
         aligned(&key, plan, job, &storage, SECTOR_BYTES)?;
         data::countable(&work_key, "the job moves", plan.moved_bytes(job))?;
