@@ -25,9 +25,6 @@ MOST_FILES = 25
 MOST_SHARED = 10
 """Files of several processes that are shown."""
 
-MOST_REFERENCES = 10
-"""That are shown of a finding."""
-
 
 @dataclass(frozen=True)
 class FindingLine:
@@ -81,7 +78,7 @@ def assemble(profile: Profile) -> Content:
             FindingLine(
                 one,
                 message(one.evidence),
-                tuple(reference(it, paths, processes, shown) for it in one.rests_on[:MOST_REFERENCES]),
+                tuple(reference(it, paths, processes, shown) for it in one.rests_on),
             )
             for one in found
         ),

@@ -52,6 +52,18 @@ def test_findings_have_numbers_with_units_a_remedy_and_what_they_rest_on(content
         assert part in text, part
 
 
+def test_of_many_files_text_names_the_first_and_a_page_all(tmp_path: Path) -> None:
+    table = TableBuilder()
+    for at in range(60):
+        file = table.file(f"/data/{at:02}", inode=1 + at, size=16 << 20)
+        table.transfers(file, "write", {1000: 100}, ns=10**6, consecutive=99)
+    content = content_of(tmp_path / "record", table)
+    assert "Rests on: /data/00; /data/01; and 58 more." in markdown(content)
+    page = reports.build(ProfileReport(content), "html").decode()
+    assert "<summary>60 files</summary>" in page
+    assert all(f"/data/{at:02}</code>" in page for at in range(60))
+
+
 def test_rules_are_named_with_their_limits_and_sources(content: Content) -> None:
     text = markdown(content)
     assert "- small_request_bytes: 1 MiB (rule, Drishti)" in text

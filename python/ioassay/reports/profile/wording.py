@@ -9,7 +9,7 @@ from itertools import groupby
 
 from ioassay.analysis.finding import FileRow, Finding, ProcessRow
 from ioassay.analysis.profile.coverage import Shortfall
-from ioassay.analysis.profile.findings.profile_facts import MOST_FILES
+from ioassay.analysis.profile.findings.profile_facts import MOST_REFERENCES
 from ioassay.analysis.profile.phases import Phase
 from ioassay.analysis.profile.thresholds import Threshold
 from ioassay.reports import format
@@ -189,7 +189,7 @@ def errno_name(errno: int) -> str:
 
 
 def rests_on(finding: Finding) -> str:
-    """What the references of a finding are, of which the first are shown: `10 files`."""
+    """What the references of a finding are: `10 files`."""
     match finding.rests_on[0]:
         case FileRow():
             one, several = "file", "files"
@@ -198,7 +198,9 @@ def rests_on(finding: Finding) -> str:
         case _:
             one, several = "moment", "moments"
     count = len(finding.rests_on)
-    return f"{count} {one if count == 1 else several}" if count < MOST_FILES else f"{MOST_FILES} or more {several}"
+    if count < MOST_REFERENCES:
+        return f"{count} {one if count == 1 else several}"
+    return f"{MOST_REFERENCES} or more {several}"
 
 
 def threshold(one: Threshold) -> str:

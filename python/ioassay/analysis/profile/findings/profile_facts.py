@@ -15,8 +15,8 @@ from ioassay.analysis.profile.thresholds import Threshold, Thresholds
 from ioassay.analysis.profile.totals import Totals
 from ioassay.results.profile_model import Profile
 
-MOST_FILES = 100
-"""Files that a finding rests on at most, the weightiest first."""
+MOST_REFERENCES = 100
+"""Files, processes or steps of the time line that a finding rests on at most, the weightiest first."""
 
 
 @dataclass(frozen=True)
@@ -67,4 +67,4 @@ class ProfileFacts:
 
 def files(numbers: Iterable[int]) -> tuple[FileRow, ...]:
     """The files that a finding rests on."""
-    return tuple(FileRow(number) for number in list(numbers)[:MOST_FILES])
+    return tuple(FileRow(number) for number in list(numbers)[:MOST_REFERENCES])

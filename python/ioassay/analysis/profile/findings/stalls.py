@@ -9,15 +9,12 @@ from typing import ClassVar
 import polars as pl
 
 from ioassay.analysis.finding import Finding, StepRow
-from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts
+from ioassay.analysis.profile.findings.profile_facts import MOST_REFERENCES, ProfileEvidence, ProfileFacts
 from ioassay.analysis.profile.totals import operations
 from ioassay.results.profile_model import DIRECTION
 
 _WAITS = ("lock",)
 """Operations that are meant to wait."""
-
-MOST_STEPS = 20
-"""Steps of the time line that a finding rests on, those with the slowest calls first."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +55,7 @@ def stalls(facts: ProfileFacts) -> Iterator[Finding]:
                 steps=slow.height,
                 calls=row["calls"],
             ),
-            tuple(StepRow(start, name) for start in steps.head(MOST_STEPS)),
+            tuple(StepRow(start, name) for start in steps.head(MOST_REFERENCES)),
         )
 
 
