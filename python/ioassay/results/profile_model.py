@@ -245,7 +245,7 @@ LossKind = Literal[
     "still-running",
     "partial",
 ]
-"""What is missing: bytes of damaged tables, tables of another version, rows outside of the time of their process,
+"""What is missing: bytes that could not be read, tables of another version, rows outside of the time of their process,
 calls on files that share a row, calls of threads and of signal handlers that no table had a place for, calls that
 a trace lacks, tables that could not be kept, processes without a recorder or that went on when the recording ended, a
 log that says that it is incomplete.

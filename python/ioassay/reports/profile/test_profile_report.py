@@ -16,7 +16,9 @@ from ioassay.reports.document.terminal import rendered
 from ioassay.reports.profile import ProfileReport
 from ioassay.reports.profile.content import Content, assemble
 from ioassay.reports.profile.document import document, summary
+from ioassay.reports.profile.wording import loss, trust
 from ioassay.results.darshan import profile as darshan
+from ioassay.results.profile_model import Loss
 from ioassay.results.records.profile import load_profile
 from ioassay.testing.faulty_application import RANKS, calm, faulty
 from ioassay.testing.record_tables import TableBuilder, store_record
@@ -112,6 +114,15 @@ def test_what_is_missing_of_a_profile_is_said(tmp_path: Path) -> None:
         "1 call missing, because the table was full",
     ):
         assert part in text, part
+
+
+def test_what_cannot_be_read_is_said_with_its_reason(tmp_path: Path) -> None:
+    record = store_record(tmp_path / "record", TableBuilder())
+    (record / "cut.tables").write_bytes(TableBuilder(7).build()[:-8])
+    *_, text = trust(assemble(load_profile([record])))
+    assert text.endswith(f"could not be read: the tables are damaged ({record}/cut.tables).")
+    lines = loss("damaged-bytes", [Loss("damaged-bytes", 2048, "/logs/a", "the checksum is wrong")])
+    assert lines == "2 KiB could not be read: the checksum is wrong (/logs/a)."
 
 
 def test_a_page_has_the_figures_and_links_from_findings_to_files(content: Content) -> None:

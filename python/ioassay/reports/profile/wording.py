@@ -134,7 +134,7 @@ def _shortfall(profile: Profile, one: Shortfall) -> str:
 
 
 _LOSSES: Mapping[LossKind, str] = {
-    "damaged-bytes": "{size} of damaged tables could not be read ({where}).",
+    "damaged-bytes": "{size} could not be read: {reasons} ({where}).",
     "foreign-tables": "{tables} of another version left out: {reasons} ({where}).",
     "rows-outside": "{rows} of the time line outside the time of their process left out ({where}).",
     "folded-calls": "{calls} on files that share a row, because the table was full ({where}).",
@@ -147,6 +147,9 @@ _LOSSES: Mapping[LossKind, str] = {
     "partial": "The source says that it is incomplete: {reasons} ({where}).",
 }
 
+_UNSAID: Mapping[LossKind, str] = {"damaged-bytes": "the tables are damaged"}
+"""The reason where the source gives none."""
+
 
 def loss(kind: LossKind, losses: list[Loss]) -> str:
     """Everything of a kind that is missing."""
@@ -156,7 +159,7 @@ def loss(kind: LossKind, losses: list[Loss]) -> str:
         processes=_processes(amount),
         **{f"{noun}s": format_count(amount, noun) for noun in ("table", "row", "call")},
         where=_named(list(dict.fromkeys(one.where for one in losses))),
-        reasons=_named(list(dict.fromkeys(one.reason for one in losses if one.reason))) or "unknown reason",
+        reasons=_named(list(dict.fromkeys(one.reason or _UNSAID.get(kind, "unknown reason") for one in losses))),
     )
 
 

@@ -28,6 +28,7 @@ from ioassay.errors import CannotRun, UsageError
 from ioassay.results.darshan.checksums import damaged_regions
 from ioassay.results.darshan.log import COUNTED, HEATED, TRACED, Heat, Log, Trace, job_of
 from ioassay.results.profile_model import Loss
+from ioassay.units import format_count
 
 _LENGTH = struct.Struct("<Q")
 
@@ -118,7 +119,8 @@ def _log(path: Path, parts: _Parts) -> Log:
             traces += _traces(TRACED[name], *parts.content[name])
     used = {one for rows in records.values() for one in rows["id"].to_list()}
     if unnamed := len(used - set(parts.names)):
-        losses.append(Loss("partial", unnamed, str(path), f"{unnamed} files have no name"))
+        have = "has" if unnamed == 1 else "have"
+        losses.append(Loss("partial", unnamed, str(path), f"{format_count(unnamed, 'file')} {have} no name"))
     return Log(
         path=path,
         form="log",

@@ -87,7 +87,9 @@ def _read(files: Sequence[LogFile]) -> tuple[list[Log], list[Loss]]:
                 refused.append((file.path, error))
     if not logs:
         raise refused[0][1]
-    return logs, [Loss("damaged-bytes", path.stat().st_size, str(path), error.message) for path, error in refused]
+    return logs, [
+        Loss("damaged-bytes", path.stat().st_size, str(path), error.message.rstrip(".")) for path, error in refused
+    ]
 
 
 def _refuse_same(logs: Sequence[Log]) -> None:

@@ -18,6 +18,7 @@ from ioassay.errors import UsageError
 from ioassay.results.darshan.log import COUNTED, HEATED, Heat, Job, Log, job_of
 from ioassay.results.darshan.recognise import open_log
 from ioassay.results.profile_model import Loss
+from ioassay.units import format_count
 
 _HEADER = re.compile(r"# (exe|uid|jobid|start_time|end_time|nprocs|run time|darshan log version): ?(.*)")
 _MODULE = re.compile(r"# (\S+) module: (\d+) bytes")
@@ -118,7 +119,9 @@ def _log(path: Path, read: _Read) -> Log:
         whole = [row for row in every if _LAST[module] in row[2]]
         if len(whole) < len(every):
             cut = len(every) - len(whole)
-            losses.append(Loss("partial", cut, f"{path}, module {module}", f"{cut} records were cut"))
+            were = "was" if cut == 1 else "were"
+            reason = f"{format_count(cut, 'record')} {were} cut"
+            losses.append(Loss("partial", cut, f"{path}, module {module}", reason))
         if whole:
             records[module] = _records(whole)
         elif read.modules.get(module) and not every:
