@@ -76,6 +76,14 @@ def per_amount(duration_ns: float | None, amount: str) -> str:
     return ABSENT if duration_ns is None else f"{duration(duration_ns)}/{amount}"
 
 
+def count(number: float | None, one: str = "", several: str = "") -> str:
+    """How many, with a noun or alone: `1 file`, `2,700 processes`, `64,000`. `several`: of nouns without a plain s."""
+    if number is None:
+        return ABSENT
+    noun = one if number == 1 else several or (f"{one}s" if one else "")
+    return f"{number:,.0f} {noun}".rstrip()
+
+
 def significant(value: float) -> str:
     """Three significant digits without an exponent."""
     # The unit is only a carrier here: IOPS divides by one.

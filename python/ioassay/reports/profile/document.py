@@ -29,7 +29,6 @@ from ioassay.reports.document import (
 )
 from ioassay.reports.profile import wording
 from ioassay.reports.profile.content import Content, FindingLine
-from ioassay.units import format_count
 from ioassay.version import __version__
 
 if TYPE_CHECKING:
@@ -80,7 +79,7 @@ def summary(content: Content) -> list[Block]:
     return [
         facts(wording.opening(content)),
         Section("", [Paragraph(_finding(line)) for line in shown] or [Paragraph("No rule found anything to improve.")]),
-        *([Paragraph(Span(f"{format_count(more, 'more finding')} in the report.", "faint"))] if more else ()),
+        *([Paragraph(Span(f"{format.count(more, 'more finding')} in the report.", "faint"))] if more else ()),
         Section("Calls in flight:", _in_flight(content)),
         _operations_table(content),
         _files_table(content.files.head(MOST_SIZES), anchors=False),
@@ -129,7 +128,7 @@ def _in_flight(content: Content) -> list[Block]:
     columns = [Column("Process"), Column("Thread"), Column("Operation"), Column("File"), Column("Since (UTC)")]
     return [
         Table(columns, rows, "Calls that had begun and not ended"),
-        Notes([f"{format_count(more, 'more call')}."] if more else []),
+        Notes([f"{format.count(more, 'more call')}."] if more else []),
     ]
 
 
@@ -143,11 +142,12 @@ def _over_time(content: Content, pictures: Pictures) -> list[Block]:
         *numbers("Read", "Written", "Rate", "Metadata calls"),
     ]
     more = len(content.phases) - len(shown)
+    unshown = [f"{format.count(more, 'more phase')}."] if more else []
     return [
         Figure(pictures.get("rates")),
         Figure(pictures.get("operations")),
         Table(columns, rows, "Phases of I/O"),
-        Notes([*wording.periods(content), *([f"{more} more phases."] if more else []), wording.TIME_NOTE]),
+        Notes([*wording.periods(content), *unshown, wording.TIME_NOTE]),
     ]
 
 
@@ -182,7 +182,7 @@ def _processes(content: Content, pictures: Pictures) -> list[Block]:
     return [
         Figure(pictures.get("heat")),
         Table(columns, rows, "Processes with most time in I/O", density="dense"),
-        Notes([f"{more:,} more processes."] if more else []),
+        Notes([f"{format.count(more, 'more process', 'more processes')}."] if more else []),
         _imbalance(content),
     ]
 
@@ -194,9 +194,9 @@ def _imbalance(content: Content) -> Table:
     for one in content.imbalances[:MOST_PROCESSES]:
         show = format.duration if one.measure == "io_ns" else format.size
         peers = (
-            f"{one.count:,} ranks"
+            format.count(one.count, "rank")
             if one.peers == "rank"
-            else f"{one.count:,} workers, {wording.short(one.peers, _MOST_CHARACTERS)}"
+            else f"{format.count(one.count, 'worker')}, {wording.short(one.peers, _MOST_CHARACTERS)}"
         )
         rows.append([peers, names[one.measure], show(one.least), show(one.median), show(one.most), one.most_name])
     return Table(columns, rows, "Processes that do the same work")
@@ -207,8 +207,8 @@ def _files(content: Content) -> list[Block]:
     rows: list[list[Text]] = [
         [
             Span(row["directory"], "code"),
-            f"{row['files']:,}",
-            f"{row['calls']:,}",
+            format.count(row["files"]),
+            format.count(row["calls"]),
             format.size(row["read_bytes"]),
             format.size(row["written_bytes"]),
             format.duration(row["spent_ns"]),
@@ -230,9 +230,9 @@ def _files_table(files: pl.DataFrame, *, anchors: bool) -> Table:
         rows.append(
             [
                 (Anchor(f"file-{row['file']}"), path) if anchors else path,
-                format.ABSENT if row["processes"] is None else f"{row['processes']:,}",
-                f"{row['calls']:,}",
-                format.ABSENT if row["failed"] is None else f"{row['failed']:,}",
+                format.count(row["processes"]),
+                format.count(row["calls"]),
+                format.count(row["failed"]),
                 format.size(row["read_bytes"]),
                 format.size(row["written_bytes"]),
                 format.duration(row["spent_ns"]),
@@ -246,7 +246,7 @@ def _shared_table(content: Content) -> Table:
     rows: list[list[Text]] = [
         [
             Span(row["path"], "code"),
-            f"{row['processes']:,}",
+            format.count(row["processes"]),
             format.size(row["read_bytes"]),
             format.size(row["written_bytes"]),
             format.size(row["least_process_bytes"]),
@@ -284,8 +284,8 @@ def _operations_table(content: Content) -> Table:
         rows.append(
             [
                 row["operation"],
-                f"{row['calls']:,}",
-                format.ABSENT if row["failed"] is None else f"{row['failed']:,}",
+                format.count(row["calls"]),
+                format.count(row["failed"]),
                 format.size(row["bytes"]) if row["bytes"] else format.ABSENT,
                 format.duration(spent),
                 format.duration(spent / row["calls"]) if spent is not None and row["calls"] else format.ABSENT,
@@ -305,7 +305,7 @@ def _sizes_table(content: Content) -> Table:
     )
     top = sizes.sort("calls", "bytes", "operation", descending=True).head(MOST_SIZES)
     rows: list[list[Text]] = [
-        [row["operation"] or "read or write", format.size(row["bytes"]), f"{row['calls']:,}"]
+        [row["operation"] or "read or write", format.size(row["bytes"]), format.count(row["calls"])]
         for row in top.iter_rows(named=True)
     ]
     return Table([Column("Operation"), *numbers("Size", "Calls")], rows, "Sizes that came up most")
@@ -314,7 +314,8 @@ def _sizes_table(content: Content) -> Table:
 def _errors_table(content: Content) -> Table:
     top = content.profile.errors.sort("calls", "operation", "errno", descending=True).head(MOST_ERRORS)
     rows: list[list[Text]] = [
-        [row["operation"], wording.errno_name(row["errno"]), f"{row['calls']:,}"] for row in top.iter_rows(named=True)
+        [row["operation"], wording.errno_name(row["errno"]), format.count(row["calls"])]
+        for row in top.iter_rows(named=True)
     ]
     return Table([Column("Operation"), Column("Error"), *numbers("Calls")], rows, "Calls that failed")
 

@@ -28,7 +28,6 @@ from ioassay.analysis.profile.findings.sync_storm import SyncEvidence
 from ioassay.analysis.profile.peers import Imbalance
 from ioassay.reports import format
 from ioassay.reports.document import Span
-from ioassay.units import format_count
 
 
 class Message(NamedTuple):
@@ -69,7 +68,7 @@ def _(evidence: SmallRequestEvidence) -> Message:
         remedy = f"Gather requests in a buffer of {limit} or more."
     return Message(
         f"{format.share(evidence.share)} of the {evidence.direction} requests{of} are smaller than {limit} "
-        f"({_number(evidence.small)} of {_number(evidence.requests)}{usual}).",
+        f"({format.count(evidence.small)} of {format.count(evidence.requests)}{usual}).",
         " ".join(details),
         remedy,
     )
@@ -80,8 +79,8 @@ def _(evidence: MisalignedEvidence) -> Message:
     block = format.size(evidence.block_bytes)
     return Message(
         f"{_share(evidence.misaligned, evidence.requests)} of the {evidence.direction} requests do not begin at a "
-        f"multiple of the file system's block, {block} ({_number(evidence.misaligned)} of "
-        f"{_number(evidence.requests)}).",
+        f"multiple of the file system's block, {block} ({format.count(evidence.misaligned)} of "
+        f"{format.count(evidence.requests)}).",
         "",
         f"Align records and headers to {block}; with HDF5, use H5Pset_alignment.",
     )
@@ -91,7 +90,8 @@ def _(evidence: MisalignedEvidence) -> Message:
 def _(evidence: RandomEvidence) -> Message:
     return Message(
         f"{_share(evidence.random, evidence.requests)} of the {evidence.direction} requests go back in their file "
-        f"({_number(evidence.random)} of {_number(evidence.requests)}, {format_count(evidence.files, 'file')}).",
+        f"({format.count(evidence.random)} of {format.count(evidence.requests)}, "
+        f"{format.count(evidence.files, 'file')}).",
         "",
         "Sort requests by offset, or keep such files on flash; turn read-ahead off for them (POSIX_FADV_RANDOM)."
         if evidence.direction == "read"
@@ -104,7 +104,7 @@ def _(evidence: RedundantReadEvidence) -> Message:
     return Message(
         f"{format.size(evidence.redundant_bytes)} of {format.size(evidence.read_bytes)} were read again by the process "
         "that had read them.",
-        f"The worst of {format_count(evidence.files, 'file')} was read "
+        f"The worst of {format.count(evidence.files, 'file')} was read "
         f"{format.significant(evidence.worst_times)} times.",
         "Keep the data in memory, or read larger blocks so that their parts are used together.",
     )
@@ -112,9 +112,9 @@ def _(evidence: RedundantReadEvidence) -> Message:
 
 @message.register
 def _(evidence: SameDataEvidence) -> Message:
-    files = "the same file" if evidence.files == 1 else f"the same {evidence.files} files"
+    files = "the same file" if evidence.files == 1 else f"the same {format.count(evidence.files, 'file')}"
     return Message(
-        f"{_count(evidence.readers, 'process', 'processes')} read {files} whole: "
+        f"{format.count(evidence.readers, 'process', 'processes')} read {files} whole: "
         f"{format.size(evidence.read_bytes)} for {format.size(evidence.distinct_bytes)} of data.",
         "",
         "Read once and broadcast (MPI_Bcast), or stage the data on each node.",
@@ -125,7 +125,7 @@ def _(evidence: SameDataEvidence) -> Message:
 def _(evidence: CachedReadEvidence) -> Message:
     return Message(
         f"At least {_share(evidence.cached_bytes, evidence.read_bytes)} of the bytes read were in the page cache: a "
-        f"read took {format.duration(evidence.mean_ns)} on average ({format_count(evidence.files, 'file')}).",
+        f"read took {format.duration(evidence.mean_ns)} on average ({format.count(evidence.files, 'file')}).",
         "",
         "Drop the page cache before recording, if the reads of a first run are what matters.",
     )
@@ -138,7 +138,7 @@ def _(evidence: TailEvidence) -> Message:
         f"In {_of_phases(evidence)} few processes are left at the end: for {format.duration(evidence.tail_s * 1e9)} of "
         f"{format.duration(evidence.phases_s * 1e9)}.",
         f"The longest tail is {worst}, of the phase that begins at {format.duration(evidence.longest_start_s * 1e9)} "
-        f"with {_count(evidence.participants, 'process', 'processes')}.",
+        f"with {format.count(evidence.participants, 'process', 'processes')}.",
         "Check what these processes write last, and their nodes; distribute the data evenly.",
     )
 
@@ -172,11 +172,11 @@ def _(evidence: MetadataEvidence) -> Message:
     beyond = ""
     if evidence.processes:
         limit = format.duration(evidence.thresholds[0].value * 1e9)
-        processes = _count(evidence.processes, "process", "processes")
+        processes = format.count(evidence.processes, "process", "processes")
         beyond = f"{processes} spent more than {limit} so; the most is {format.duration(evidence.most_ns)}."
     return Message(
         f"Metadata operations take {format.share(evidence.share)} of the time in I/O: "
-        f"{format.duration(evidence.spent_ns)} in {_number(evidence.calls)} calls{most}.",
+        f"{format.duration(evidence.spent_ns)} in {format.count(evidence.calls, 'call')}{most}.",
         beyond,
         "Use fewer and larger files, keep them open, and list directories instead of looking each file up.",
     )
@@ -195,7 +195,8 @@ def _(evidence: StreamEvidence) -> Message:
 @message.register
 def _(evidence: NoCollectiveEvidence) -> Message:
     return Message(
-        f"All {_number(evidence.independent)} {evidence.direction}s of MPI-IO are independent, none is collective.",
+        f"All {format.count(evidence.independent)} {evidence.direction}s of MPI-IO are independent, none is "
+        "collective.",
         "",
         f"Use MPI_File_{evidence.direction}_all and its like where all ranks take part.",
     )
@@ -205,9 +206,9 @@ def _(evidence: NoCollectiveEvidence) -> Message:
 def _(evidence: SyncEvidence) -> Message:
     spent = "" if evidence.spent_ns is None else f", {format.duration(evidence.spent_ns)} in these calls"
     return Message(
-        f"{_number(evidence.syncs)} calls of fsync and its like, on average after "
+        f"{format.count(evidence.syncs, 'call')} of fsync and its like, on average after "
         f"{format.size(evidence.written_bytes / evidence.syncs)} of writes "
-        f"({format_count(evidence.files, 'file')}{spent}).",
+        f"({format.count(evidence.files, 'file')}{spent}).",
         "",
         "Sync once after many writes; check whether each result has to survive a crash by itself.",
     )
@@ -216,8 +217,9 @@ def _(evidence: SyncEvidence) -> Message:
 @message.register
 def _(evidence: ReopenEvidence) -> Message:
     return Message(
-        f"{_count(evidence.files, 'file is', 'files are')} opened again and again: {_number(evidence.calls)} opens, "
-        f"up to {format.significant(evidence.most_of_a_process)} of one file by each process.",
+        f"{format.count(evidence.files, 'file is', 'files are')} opened again and again: "
+        f"{format.count(evidence.calls, 'open')}, up to {format.significant(evidence.most_of_a_process)} of one file "
+        "by each process.",
         "",
         "Keep files open between uses.",
     )
@@ -226,8 +228,9 @@ def _(evidence: ReopenEvidence) -> Message:
 @message.register
 def _(evidence: RestatEvidence) -> Message:
     return Message(
-        f"{_count(evidence.files, 'file is', 'files are')} looked up again and again: {_number(evidence.calls)} "
-        f"stats, up to {format.significant(evidence.most_of_a_process)} of one file by each process.",
+        f"{format.count(evidence.files, 'file is', 'files are')} looked up again and again: "
+        f"{format.count(evidence.calls, 'stat')}, up to {format.significant(evidence.most_of_a_process)} of one file "
+        "by each process.",
         "",
         "Keep what stat said, or wait for files with inotify or a message instead of asking for them.",
     )
@@ -235,13 +238,13 @@ def _(evidence: RestatEvidence) -> Message:
 
 @message.register
 def _(evidence: SearchEvidence) -> Message:
-    where = ", ".join(f"{directory} ({_number(count)})" for directory, count in evidence.directories)
+    where = ", ".join(f"{directory} ({format.count(count)})" for directory, count in evidence.directories)
     searched = ""
     if evidence.searched:
         searched = f"{_of(evidence.searched, evidence.names, 'name')} looked for in several directories."
     return Message(
-        f"{format.share(evidence.failed / evidence.lookups)} of the lookups fail: {_number(evidence.failed)} of "
-        f"{_number(evidence.lookups)} opens, stats and listings, most in {where}.",
+        f"{format.share(evidence.failed / evidence.lookups)} of the lookups fail: {format.count(evidence.failed)} of "
+        f"{format.count(evidence.lookups)} opens, stats and listings, most in {where}.",
         searched,
         "Shorten search paths (PATH, LD_LIBRARY_PATH, PYTHONPATH), or put the directories that answer first.",
     )
@@ -249,11 +252,11 @@ def _(evidence: SearchEvidence) -> Message:
 
 @message.register
 def _(evidence: StallEvidence) -> Message:
-    steps = _count(evidence.steps, "moment", "moments")
+    steps = format.count(evidence.steps, "moment", "moments")
     return Message(
         f"I/O stalled: a {evidence.operation} took {format.duration(evidence.slowest_ns)}, where the median is "
         f"{format.duration(evidence.median_ns)}.",
-        f"{steps} with such calls, of {_number(evidence.calls)} calls in all.",
+        f"{steps} with such calls, of {format.count(evidence.calls)} calls in all.",
         "Check what the storage, the network and other jobs did at that time.",
     )
 
@@ -271,27 +274,23 @@ def reference(rests_on: Reference, paths: dict[int, str], processes: dict[int, s
 
 
 def _of_phases(evidence: TailEvidence) -> str:
-    return "the phase of I/O" if evidence.phases == 1 else f"{evidence.tails} of {evidence.phases} phases of I/O"
+    if evidence.phases == 1:
+        return "the phase of I/O"
+    return f"{format.count(evidence.tails)} of {format.count(evidence.phases)} phases of I/O"
 
 
 def _peers(one: Imbalance) -> str:
-    return f"{_number(one.count)} ranks" if one.peers == "rank" else f"{_number(one.count)} workers of one command"
+    if one.peers == "rank":
+        return format.count(one.count, "rank")
+    return format.count(one.count, "worker of one command", "workers of one command")
 
 
 def _share(part: int, every: int) -> str:
     return format.share(part / every)
 
 
-def _number(number: int) -> str:
-    return f"{number:,}"
-
-
-def _count(number: int, one: str, several: str) -> str:
-    return f"{_number(number)} {one if number == 1 else several}"
-
-
 def _of(part: int, every: int, noun: str) -> str:
     """`3 of 7 files are`, `The file is`, `All 7 files are`."""
     if part == every:
-        return f"The {noun} is" if every == 1 else f"All {_number(every)} {noun}s are"
-    return f"{_number(part)} of {_number(every)} {noun}s {'is' if part == 1 else 'are'}"
+        return f"The {noun} is" if every == 1 else f"All {format.count(every)} {noun}s are"
+    return f"{format.count(part)} of {format.count(every)} {noun}s {'is' if part == 1 else 'are'}"

@@ -15,7 +15,6 @@ from ioassay.analysis.profile.thresholds import Threshold
 from ioassay.reports import format
 from ioassay.reports.profile.content import Content
 from ioassay.results.profile_model import Loss, LossKind, Profile
-from ioassay.units import format_count
 
 _MOST_NAMED = 3
 """Of commands, of what is lost, and of where."""
@@ -33,7 +32,7 @@ def title(content: Content) -> str:
     """The command, or how many."""
     commands = content.profile.commands
     if len(commands) != 1:
-        return f"{len(commands)} commands" if commands else "unknown command"
+        return format.count(len(commands), "command") if commands else "unknown command"
     return short(commands[0], 60)
 
 
@@ -48,12 +47,13 @@ def opening(content: Content) -> list[tuple[str, str]]:
     profile = content.profile
     processes, names = profile.processes, sorted(set(profile.processes["node"].drop_nulls()))
     ranks = processes["rank"].n_unique() - (processes["rank"].null_count() > 0)
-    of_ranks = f", {ranks:,} {'rank' if ranks == 1 else 'ranks'}" if ranks else ""
+    of_ranks = f", {format.count(ranks, 'rank')}" if ranks else ""
     more = ", …" * (len(names) > _MOST_NAMED)
-    where = names[0] if len(names) == 1 else f"{len(names)} nodes: {', '.join(names[:_MOST_NAMED])}{more}"
+    several = format.count(len(names), "node")
+    where = names[0] if len(names) == 1 else f"{several}: {', '.join(names[:_MOST_NAMED])}{more}"
     source = "Darshan" if profile.source == "darshan" else profile.source
     states = processes.group_by("state").len().sort("state").rows()
-    ended = ", ".join(f"{count} {state}" for state, count in states if state != "ended")
+    ended = ", ".join(format.count(count, state, state) for state, count in states if state != "ended")
     return [
         ("Command", _named([short(command, _MOST_CHARACTERS) for command in profile.commands]) or "unknown"),
         ("Started", f"{_moment(profile.begin_unix_ns)} UTC"),
@@ -73,9 +73,8 @@ def opening(content: Content) -> list[tuple[str, str]]:
 
 def _moved(content: Content, direction: str) -> str:
     one = next(total for total in content.totals.directions if total.direction == direction)
-    requests = f"{one.calls:,} calls"
     spent = "" if one.spent_ns is None else f", {format.duration(one.spent_ns)}"
-    return f"{format.size(one.bytes)} in {requests}{spent}"
+    return f"{format.size(one.bytes)} in {format.count(one.calls, 'call')}{spent}"
 
 
 def _metadata(content: Content) -> str:
@@ -83,7 +82,7 @@ def _metadata(content: Content) -> str:
     spent = "" if one.spent_ns is None else f", {format.duration(one.spent_ns)}"
     share = content.totals.metadata_share
     part = "" if share is None else f" ({format.share(share)} of the time in I/O)"
-    return f"{one.calls:,} calls{spent}{part}"
+    return f"{format.count(one.calls, 'call')}{spent}{part}"
 
 
 def time_in_io(content: Content) -> str:
@@ -106,8 +105,8 @@ def trust(content: Content) -> Iterator[str]:
         short = _processes(len({one.process for one in cover.shortfalls}))
         named = _named([_shortfall(content.profile, one) for one in cover.shortfalls])
         yield (
-            f"Doubt coverage: the kernel counted more I/O than was recorded in {short} of {cover.compared:,} "
-            f"({named}). "
+            f"Doubt coverage: the kernel counted more I/O than was recorded in {short} of "
+            f"{format.count(cover.compared)} ({named}). "
             "The rest passed by the recorder: calls inside the C library, direct system calls, or io_uring."
         )
     if cover.unknown and content.profile.source == "record":
@@ -123,8 +122,8 @@ def trust(content: Content) -> Iterator[str]:
 def unknown(content: Content) -> Iterator[str]:
     """That there is more to say of what the source does not record; the report says it."""
     if content.profile.unknown:
-        count = len(content.profile.unknown)
-        yield f"Unknown is not 0: the report names {count} things that this source does not record."
+        things = format.count(len(content.profile.unknown), "thing")
+        yield f"Unknown is not 0: the report names {things} that this source does not record."
 
 
 def _shortfall(profile: Profile, one: Shortfall) -> str:
@@ -157,7 +156,7 @@ def loss(kind: LossKind, losses: list[Loss]) -> str:
     return _LOSSES[kind].format(
         size=format.size(amount),
         processes=_processes(amount),
-        **{f"{noun}s": format_count(amount, noun) for noun in ("table", "row", "call")},
+        **{f"{noun}s": format.count(amount, noun) for noun in ("table", "row", "call")},
         where=_named(list(dict.fromkeys(one.where for one in losses))),
         reasons=_named(list(dict.fromkeys(one.reason or _UNSAID.get(kind, "unknown reason") for one in losses))),
     )
@@ -174,7 +173,7 @@ def phase(number: int, one: Phase) -> list[str]:
         format.size(one.read_bytes),
         format.size(one.written_bytes),
         format.rate((one.read_bytes + one.written_bytes) / seconds),
-        f"{one.metadata_calls:,.0f}",
+        format.count(one.metadata_calls),
     ]
 
 
@@ -201,9 +200,7 @@ def rests_on(finding: Finding) -> str:
         case _:
             one, several = "moment", "moments"
     count = len(finding.rests_on)
-    if count < MOST_REFERENCES:
-        return f"{count} {one if count == 1 else several}"
-    return f"{MOST_REFERENCES} or more {several}"
+    return format.count(count, one, several) if count < MOST_REFERENCES else f"{MOST_REFERENCES} or more {several}"
 
 
 def threshold(one: Threshold) -> str:
@@ -221,7 +218,7 @@ def threshold(one: Threshold) -> str:
         case "share":
             value = format.share(one.value)
         case _:
-            value = f"{one.value:,.0f}"
+            value = format.count(one.value)
     return f"{one.name}: {value} ({one.origin}, {one.source})"
 
 
@@ -235,9 +232,9 @@ def moment_of_day(unix_ns: int) -> str:
 
 
 def _processes(count: int) -> str:
-    return f"{count:,} {'process' if count == 1 else 'processes'}"
+    return format.count(count, "process", "processes")
 
 
 def _named(names: list[str]) -> str:
     shown = "; ".join(names[:_MOST_NAMED])
-    return f"{shown}; and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else shown
+    return f"{shown}; and {format.count(len(names) - _MOST_NAMED)} more" if len(names) > _MOST_NAMED else shown
