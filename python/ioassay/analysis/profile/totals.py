@@ -126,6 +126,11 @@ def _percentiles(profile: Profile) -> pl.DataFrame:
     return latency.percentiles(histogram, ["operation"]).drop("operations")
 
 
+def directory_of(path: str) -> str:
+    """The directory of a file, in words where its path has none."""
+    return posixpath.dirname(path) or "(no directory)"
+
+
 def by_directory(profile: Profile) -> pl.DataFrame:
     """Directories of files on storage, with files, calls, bytes by direction and time, those with most time first."""
     files = profile.files.filter(pl.col("kind").is_in(ON_STORAGE))
@@ -141,7 +146,7 @@ def by_directory(profile: Profile) -> pl.DataFrame:
             ),
         )
     )
-    directory = pl.col("path").map_elements(posixpath.dirname, return_dtype=pl.String).replace("", "(no directory)")
+    directory = pl.col("path").map_elements(directory_of, return_dtype=pl.String)
     return (
         files.select("file", "metadata_ns", directory=directory)
         .join(stored, on="file")

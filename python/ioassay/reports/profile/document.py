@@ -120,7 +120,7 @@ def _in_flight(content: Content) -> list[Block]:
             str(row["thread"]),
             row["operation"],
             Span(row["path"] or "unknown", "code"),
-            wording.moment_of_day(row["since_unix_ns"]),
+            wording.moment(row["since_unix_ns"]),
         ]
         for row in frame.iter_rows(named=True)
     ]

@@ -34,8 +34,8 @@ class Message(NamedTuple):
     """What a finding says."""
 
     headline: str
-    details: str
     remedy: str
+    details: str = ""
 
     @property
     def text(self) -> str:
@@ -69,8 +69,8 @@ def _(evidence: SmallRequestEvidence) -> Message:
     return Message(
         f"{format.share(evidence.share)} of the {evidence.direction} requests{of} are smaller than {limit} "
         f"({format.count(evidence.small)} of {format.count(evidence.requests)}{usual}).",
-        " ".join(details),
         remedy,
+        " ".join(details),
     )
 
 
@@ -81,7 +81,6 @@ def _(evidence: MisalignedEvidence) -> Message:
         f"{_share(evidence.misaligned, evidence.requests)} of the {evidence.direction} requests do not begin at a "
         f"multiple of the file system's block, {block} ({format.count(evidence.misaligned)} of "
         f"{format.count(evidence.requests)}).",
-        "",
         f"Align records and headers to {block}; with HDF5, use H5Pset_alignment.",
     )
 
@@ -92,7 +91,6 @@ def _(evidence: RandomEvidence) -> Message:
         f"{_share(evidence.random, evidence.requests)} of the {evidence.direction} requests go back in their file "
         f"({format.count(evidence.random)} of {format.count(evidence.requests)}, "
         f"{format.count(evidence.files, 'file')}).",
-        "",
         "Sort requests by offset, or keep such files on flash; turn read-ahead off for them (POSIX_FADV_RANDOM)."
         if evidence.direction == "read"
         else "Sort requests by offset, or write to a node-local disk first.",
@@ -101,12 +99,12 @@ def _(evidence: RandomEvidence) -> Message:
 
 @message.register
 def _(evidence: RedundantReadEvidence) -> Message:
+    worst = "file" if evidence.files == 1 else f"worst of {format.count(evidence.files, 'file')}"
     return Message(
         f"{format.size(evidence.redundant_bytes)} of {format.size(evidence.read_bytes)} were read again by the process "
         "that had read them.",
-        f"The worst of {format.count(evidence.files, 'file')} was read "
-        f"{format.significant(evidence.worst_times)} times.",
         "Keep the data in memory, or read larger blocks so that their parts are used together.",
+        f"The {worst} was read {format.significant(evidence.worst_times)} times.",
     )
 
 
@@ -116,7 +114,6 @@ def _(evidence: SameDataEvidence) -> Message:
     return Message(
         f"{format.count(evidence.readers, 'process', 'processes')} read {files} whole: "
         f"{format.size(evidence.read_bytes)} for {format.size(evidence.distinct_bytes)} of data.",
-        "",
         "Read once and broadcast (MPI_Bcast), or stage the data on each node.",
     )
 
@@ -126,7 +123,6 @@ def _(evidence: CachedReadEvidence) -> Message:
     return Message(
         f"At least {_share(evidence.cached_bytes, evidence.read_bytes)} of the bytes read were in the page cache: a "
         f"read took {format.duration(evidence.mean_ns)} on average ({format.count(evidence.files, 'file')}).",
-        "",
         "Drop the page cache before recording, if the reads of a first run are what matters.",
     )
 
@@ -137,21 +133,21 @@ def _(evidence: TailEvidence) -> Message:
     return Message(
         f"In {_of_phases(evidence)} few processes are left at the end: for {format.duration(evidence.tail_s * 1e9)} of "
         f"{format.duration(evidence.phases_s * 1e9)}.",
+        "Check what these processes write last, and their nodes; distribute the data evenly.",
         f"The longest tail is {worst}, of the phase that begins at {format.duration(evidence.longest_start_s * 1e9)} "
         f"with {format.count(evidence.participants, 'process', 'processes')}.",
-        "Check what these processes write last, and their nodes; distribute the data evenly.",
     )
 
 
 @message.register
 def _(evidence: SizeImbalanceEvidence) -> Message:
     one = evidence.imbalance
-    did = "read" if one.measure == "read_bytes" else "wrote"
+    verb, did = ("read", "read") if one.measure == "read_bytes" else ("write", "wrote")
+    doers = {"read": "readers", "write": "writers"}[verb]
     return Message(
-        f"{_peers(one)} do not {'read' if did == 'read' else 'write'} equally much: {one.most_name} {did} "
-        f"{format.size(one.most)}, the median is {format.size(one.median)}, the least {format.size(one.least)}.",
-        "",
-        "Distribute the data evenly, or use more writers (MPI-IO hint cb_nodes) if a few are meant to write for all.",
+        f"{_peers(one)} do not {verb} equally much: {one.most_name} {did} {format.size(one.most)}, the median is "
+        f"{format.size(one.median)}, the least {format.size(one.least)}.",
+        f"Distribute the data evenly, or use more {doers} (MPI-IO hint cb_nodes) if a few are meant to {verb} for all.",
     )
 
 
@@ -161,7 +157,6 @@ def _(evidence: TimeImbalanceEvidence) -> Message:
     return Message(
         f"{_peers(one)} do not spend equally long in I/O: {one.most_name} spent {format.duration(one.most)}, "
         f"{format.share(evidence.most_share)} of its run time; the median is {format.duration(one.median)}.",
-        "",
         f"Check what {one.most_name} reads and writes alone, and its node.",
     )
 
@@ -173,12 +168,12 @@ def _(evidence: MetadataEvidence) -> Message:
     if evidence.processes:
         limit = format.duration(evidence.thresholds[0].value * 1e9)
         processes = format.count(evidence.processes, "process", "processes")
-        beyond = f"{processes} spent more than {limit} so; the most is {format.duration(evidence.most_ns)}."
+        beyond = f"{processes} spent more than {limit} on them; the most is {format.duration(evidence.most_ns)}."
     return Message(
         f"Metadata operations take {format.share(evidence.share)} of the time in I/O: "
         f"{format.duration(evidence.spent_ns)} in {format.count(evidence.calls, 'call')}{most}.",
-        beyond,
         "Use fewer and larger files, keep them open, and list directories instead of looking each file up.",
+        beyond,
     )
 
 
@@ -187,7 +182,6 @@ def _(evidence: StreamEvidence) -> Message:
     return Message(
         f"{format.share(evidence.stream_bytes / evidence.moved_bytes)} of the bytes pass through streams (fread, "
         f"fwrite): {format.size(evidence.stream_bytes)}.",
-        "",
         "Enlarge their buffer (setvbuf), or use read and write with large blocks.",
     )
 
@@ -197,7 +191,6 @@ def _(evidence: NoCollectiveEvidence) -> Message:
     return Message(
         f"All {format.count(evidence.independent)} {evidence.direction}s of MPI-IO are independent, none is "
         "collective.",
-        "",
         f"Use MPI_File_{evidence.direction}_all and its like where all ranks take part.",
     )
 
@@ -209,7 +202,6 @@ def _(evidence: SyncEvidence) -> Message:
         f"{format.count(evidence.syncs, 'call')} of fsync and its like, on average after "
         f"{format.size(evidence.written_bytes / evidence.syncs)} of writes "
         f"({format.count(evidence.files, 'file')}{spent}).",
-        "",
         "Sync once after many writes; check whether each result has to survive a crash by itself.",
     )
 
@@ -220,7 +212,6 @@ def _(evidence: ReopenEvidence) -> Message:
         f"{format.count(evidence.files, 'file is', 'files are')} opened again and again: "
         f"{format.count(evidence.calls, 'open')}, up to {format.significant(evidence.most_of_a_process)} of one file "
         "by each process.",
-        "",
         "Keep files open between uses.",
     )
 
@@ -231,7 +222,6 @@ def _(evidence: RestatEvidence) -> Message:
         f"{format.count(evidence.files, 'file is', 'files are')} looked up again and again: "
         f"{format.count(evidence.calls, 'stat')}, up to {format.significant(evidence.most_of_a_process)} of one file "
         "by each process.",
-        "",
         "Keep what stat said, or wait for files with inotify or a message instead of asking for them.",
     )
 
@@ -245,19 +235,19 @@ def _(evidence: SearchEvidence) -> Message:
     return Message(
         f"{format.share(evidence.failed / evidence.lookups)} of the lookups fail: {format.count(evidence.failed)} of "
         f"{format.count(evidence.lookups)} opens, stats and listings, most in {where}.",
-        searched,
         "Shorten search paths (PATH, LD_LIBRARY_PATH, PYTHONPATH), or put the directories that answer first.",
+        searched,
     )
 
 
 @message.register
 def _(evidence: StallEvidence) -> Message:
-    steps = format.count(evidence.steps, "moment", "moments")
     return Message(
-        f"I/O stalled: a {evidence.operation} took {format.duration(evidence.slowest_ns)}, where the median is "
+        f"I/O stalled: a call of {evidence.operation} took {format.duration(evidence.slowest_ns)}, where the median is "
         f"{format.duration(evidence.median_ns)}.",
-        f"{steps} with such calls, of {format.count(evidence.calls)} calls in all.",
         "Check what the storage, the network and other jobs did at that time.",
+        f"Such calls are in {format.count(evidence.steps, 'step')} of the time line "
+        f"({format.count(evidence.calls, 'call')} in all).",
     )
 
 

@@ -12,6 +12,7 @@ import pytest
 from rich.console import Console
 
 from ioassay import reports
+from ioassay.protocol.record_layout import FileKind, State
 from ioassay.reports.document.terminal import rendered
 from ioassay.reports.profile import ProfileReport
 from ioassay.reports.profile.content import Content, assemble
@@ -44,7 +45,8 @@ def test_findings_have_numbers_with_units_a_remedy_and_what_they_rest_on(content
         "1000 B).",
         "**Remedy:** Use collective MPI-IO",
         "Rests on: /scratch/climate/diagnostics.bin.",
-        "I/O stalled: a write took 12.0 s, where the median is 8.39 ms.",
+        "I/O stalled: a call of write took 12.0 s, where the median is 8.39 ms. Such calls are in 8 steps of the time "
+        "line (29,224 calls in all).",
         "8 processes read the same 2 files whole: 4000 MiB for 320 MiB of data.",
         "8 ranks do not spend equally long in I/O: rank 3 spent 145 s, 24 % of its run time; the median is 113 s.",
         "1 file is looked up again and again: 64,000 stats, up to 8000 of one file by each process.",
@@ -66,6 +68,34 @@ def test_of_many_files_text_names_the_first_and_a_page_all(tmp_path: Path) -> No
     assert all(f"/data/{at:02}</code>" in page for at in range(60))
 
 
+def test_one_of_something_is_singular_and_a_file_without_a_directory_has_words(tmp_path: Path) -> None:
+    table = TableBuilder()
+    table.thread(table.pid, kernel=(1, 1, 1, 1))
+    again = table.file("/data/in", inode=1)
+    table.transfers(again, "read", {4 << 20: 100}, consecutive=90, end=40 << 20)
+    table.file("(other files)", {"open": 500}, {"open": 400}, kind=FileKind.OTHERS)
+    killed = TableBuilder(7, state=State.RUNNING)
+    content = content_of(tmp_path / "record", table, killed)
+    text = markdown(content)
+    for part in (
+        "The file was read 10.0 times.",
+        "most in (no directory) (400).",
+        "for 1 process that was killed, still runs, or could not read",
+    ):
+        assert part in text, part
+    assert "(no directory)" in content.directories["directory"]
+
+
+@pytest.mark.parametrize(("verb", "doers"), [("read", "readers"), ("write", "writers")])
+def test_the_remedy_of_unequal_bytes_is_that_of_their_direction(tmp_path: Path, verb: str, doers: str) -> None:
+    tables = [TableBuilder(10 + at, command=["worker"]) for at in range(4)]
+    for at, table in enumerate(tables):
+        table.transfers(table.file(f"/data/{at}", inode=1 + at), verb, {4 << 20: 10 if at else 30}, consecutive=29)
+    text = markdown(content_of(tmp_path / "record", *tables))
+    assert f"workers of one command do not {verb} equally much" in text
+    assert f"or use more {doers} (MPI-IO hint cb_nodes) if a few are meant to {verb} for all." in text
+
+
 def test_rules_are_named_with_their_limits_and_sources(content: Content) -> None:
     text = markdown(content)
     assert "- small_request_bytes: 1 MiB (rule, Drishti)" in text
@@ -76,11 +106,13 @@ def test_rules_are_named_with_their_limits_and_sources(content: Content) -> None
 def test_the_phases_and_their_period_are_told(content: Content) -> None:
     text = markdown(content)
     assert "| 2 | 60.0 s | 12.0 s | write | 0 B | 6 GiB | 537 MB/s | 0 |" in text
-    assert "Phases of write recur every 100 s." in text
+    assert "Phases of writes recur every 100 s." in text
 
 
 def test_a_call_in_flight_names_its_process_file_and_time(content: Content) -> None:
-    assert "| 1007 (killed) | 2000 | write | `/scratch/climate/diagnostics.bin` | 16:09:00 |" in markdown(content)
+    assert "| 1007 (killed) | 2000 | write | `/scratch/climate/diagnostics.bin` | 2025-11-24 16:09:00 |" in markdown(
+        content
+    )
 
 
 def test_the_terminal_shows_the_essentials_and_how_much_more_there_is(content: Content) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno as errors
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
 from itertools import groupby
 
 from ioassay.analysis.finding import FileRow, Finding, ProcessRow
@@ -14,7 +13,8 @@ from ioassay.analysis.profile.phases import Phase
 from ioassay.analysis.profile.thresholds import Threshold
 from ioassay.reports import format
 from ioassay.reports.profile.content import Content
-from ioassay.results.profile_model import Loss, LossKind, Profile
+from ioassay.results import document
+from ioassay.results.profile_model import Direction, Loss, LossKind, Profile
 
 _MOST_NAMED = 3
 """Of commands, of what is lost, and of where."""
@@ -56,7 +56,7 @@ def opening(content: Content) -> list[tuple[str, str]]:
     ended = ", ".join(format.count(count, state, state) for state, count in states if state != "ended")
     return [
         ("Command", _named([short(command, _MOST_CHARACTERS) for command in profile.commands]) or "unknown"),
-        ("Started", f"{_moment(profile.begin_unix_ns)} UTC"),
+        ("Started", f"{moment(profile.begin_unix_ns)} UTC"),
         ("Duration", f"{format.duration(profile.duration_s * 1e9)}{', still running' * profile.is_running}"),
         ("Where", where if names else "unknown"),
         ("Processes", f"{_processes(processes.height)}{of_ranks}{f' ({ended})' if ended else ''}"),
@@ -107,13 +107,13 @@ def trust(content: Content) -> Iterator[str]:
         yield (
             f"Doubt coverage: the kernel counted more I/O than was recorded in {short} of "
             f"{format.count(cover.compared)} ({named}). "
-            "The rest passed by the recorder: calls inside the C library, direct system calls, or io_uring."
+            "The rest bypassed the recorder: calls inside the C library, direct system calls, or io_uring."
         )
     if cover.unknown and content.profile.source == "record":
-        were = "was" if cover.unknown == 1 else "were"
+        were, run = ("was", "runs") if cover.unknown == 1 else ("were", "run")
         yield (
-            f"Coverage is unknown for {_processes(cover.unknown)} that {were} killed, still run, or could not read the "
-            "kernel's counters."
+            f"Coverage is unknown for {_processes(cover.unknown)} that {were} killed, still {run}, or could not read "
+            "the kernel's counters."
         )
     for kind, losses in groupby(sorted(content.profile.losses, key=lambda loss: loss.kind), key=lambda loss: loss.kind):
         yield loss(kind, list(losses))
@@ -177,10 +177,13 @@ def phase(number: int, one: Phase) -> list[str]:
     ]
 
 
+_PHASES: Mapping[Direction, str] = {"read": "reads", "write": "writes", "metadata": "metadata operations"}
+
+
 def periods(content: Content) -> list[str]:
     """Which phases recur."""
     return [
-        f"Phases of {direction} recur every {format.duration(period * 1e9)}."
+        f"Phases of {_PHASES[direction]} recur every {format.duration(period * 1e9)}."
         for direction, period in content.periods_s.items()
     ]
 
@@ -222,13 +225,9 @@ def threshold(one: Threshold) -> str:
     return f"{one.name}: {value} ({one.origin}, {one.source})"
 
 
-def _moment(unix_ns: int) -> str:
-    return format.moment(datetime.fromtimestamp(unix_ns // 10**9, UTC).isoformat())
-
-
-def moment_of_day(unix_ns: int) -> str:
-    """The time of day, UTC: `02:40:00`."""
-    return _moment(unix_ns)[11:]
+def moment(unix_ns: int) -> str:
+    """The day and the time, UTC: `2026-02-02 02:40:00`."""
+    return format.moment(document.moment(unix_ns))
 
 
 def _processes(count: int) -> str:

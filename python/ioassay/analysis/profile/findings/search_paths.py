@@ -14,6 +14,7 @@ import polars as pl
 
 from ioassay.analysis.finding import Finding
 from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts, files
+from ioassay.analysis.profile.totals import directory_of
 
 _LOOKUPS = ("open", "stat", "list")
 
@@ -45,10 +46,9 @@ def failed_lookups(facts: ProfileFacts) -> Iterator[Finding]:
         return
     rows = lookups.filter(pl.col("failed") > 0).group_by("file", "path").agg(pl.col("failed").sum())
     paths = rows.sort("failed", "path", descending=[True, False])
-    split = [posixpath.split(path) for path in paths["path"]]
     named = paths.with_columns(
-        directory=pl.Series([directory for directory, _ in split], dtype=pl.String),
-        name=pl.Series([name for _, name in split], dtype=pl.String),
+        directory=pl.col("path").map_elements(directory_of, return_dtype=pl.String),
+        name=pl.col("path").map_elements(posixpath.basename, return_dtype=pl.String),
     )
     directories = named.group_by("directory").agg(pl.col("failed").sum())
     top = directories.sort("failed", "directory", descending=[True, False]).head(MOST_DIRECTORIES)
