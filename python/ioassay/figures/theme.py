@@ -23,6 +23,10 @@ ORANGE = "#E69F00"
 SKY = "#56B4E9"
 BLACK = "#000000"
 
+PALE_BLUE = "#deebf7"
+PALE_VERMILION = "#fee6ce"
+"""Where scales begin that end with the full colour."""
+
 SERIES_COLOURS = [BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK]
 SERIES_SHAPES = ["circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "triangle-right"]
 

@@ -44,6 +44,12 @@ DIRECTION: Mapping[str, Direction] = {
 without calls: both would count twice or wrongly in sums of bytes and time.
 """
 
+METADATA = tuple(name for name, direction in DIRECTION.items() if direction == "metadata")
+"""The operations that move no bytes."""
+
+OF_OPERATION = pl.col("operation").replace_strict(DIRECTION, default=None, return_dtype=pl.String).alias("direction")
+"""The `DIRECTION` of each row's operation, as a column `direction`; null: of none."""
+
 ProcessState = Literal["ended", "running", "killed", "replaced"]
 """Of a process: it ended by itself, runs, was killed, or `exec` replaced it by a program that was not recorded."""
 
@@ -297,6 +303,11 @@ class Profile:
     losses: tuple[Loss, ...]
     unknown: tuple[str, ...] = ()
     """What such a source does not say, in sentences; nothing was lost of it."""
+
+    @property
+    def end_s(self) -> float:
+        """When the last process ended, or was last heard, from the origin."""
+        return (self.end_unix_ns - self.origin_unix_ns) / 1e9
 
     @property
     def duration_s(self) -> float:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import median
 
 import polars as pl
 
-from ioassay.results.profile_model import DIRECTION, Direction, Profile
+from ioassay.analysis.profile.totals import known_sum
+from ioassay.results.profile_model import METADATA, OF_OPERATION, Direction, Profile
 
 LEAST = 0.02
 QUIET_STEPS = 2
@@ -37,7 +38,8 @@ class Phase:
     end_s: float
     read_bytes: float
     written_bytes: float
-    metadata_calls: float
+    metadata_calls: float | None
+    """`None`: the source does not know when there were any."""
 
     @property
     def duration_s(self) -> float:
@@ -45,18 +47,19 @@ class Phase:
         return self.end_s - self.start_s
 
 
-_Burst = tuple[float, float, float, float, float]
+_Burst = tuple[float, float, float, float, float | None]
 """The fields of `Phase` but its direction."""
 
 
 def by_direction(profile: Profile) -> pl.DataFrame:
-    """The time line by direction: start_s, direction, calls, bytes, duration_ns; steps without calls have no row."""
-    direction = pl.col("operation").replace_strict(DIRECTION, default=None, return_dtype=pl.String)
+    """The time line by direction: start_s, direction, calls, bytes, duration_ns (null: unknown); steps without calls
+    have no row.
+    """
     return (
-        profile.timeline.with_columns(direction=direction)
+        profile.timeline.with_columns(OF_OPERATION)
         .drop_nulls("direction")
         .group_by("start_s", "direction")
-        .agg(pl.col("calls", "bytes", "duration_ns").sum())
+        .agg(map(known_sum, ("calls", "bytes", "duration_ns")))
         .sort("start_s", "direction")
     )
 
@@ -77,7 +80,16 @@ def phases(profile: Profile) -> list[Phase]:
     metadata = _bursts(profile, wide, pl.col("metadata_calls"))
     found = [Phase("read" if row[2] > row[3] else "write", *row) for row in moved]
     found += [Phase("metadata", *row) for row in metadata]
+    if not _knows_metadata(profile):
+        found = [replace(one, metadata_calls=None) for one in found]
     return sorted(found, key=lambda one: (one.start_s, one.direction))
+
+
+def _knows_metadata(profile: Profile) -> bool:
+    """False if there were calls that the time line does not have."""
+    is_metadata = pl.col("operation").is_in(METADATA)
+    made, timed = profile.process_operations.filter(is_metadata), profile.timeline.filter(is_metadata)
+    return made.is_empty() or not timed.is_empty()
 
 
 def _bursts(profile: Profile, wide: pl.DataFrame, amount: pl.Expr) -> list[_Burst]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import polars as pl
 
 from ioassay.analysis.profile.phases import by_direction
-from ioassay.analysis.profile.totals import REQUESTS
+from ioassay.analysis.profile.totals import REQUESTS, known_sum
 from ioassay.protocol.record_layout import SIZE_BEGINS_BYTES
-from ioassay.results.profile_model import DIRECTION, HEAT, ON_STORAGE, Profile
+from ioassay.results.profile_model import HEAT, METADATA, ON_STORAGE, Profile
 
 MOST_STEPS = 400
 """Of a line over time."""
@@ -34,8 +35,7 @@ def rates(profile: Profile) -> tuple[pl.DataFrame, float]:
 
 def operation_rates(profile: Profile) -> tuple[pl.DataFrame, float]:
     """Operations per second that move no bytes: start_s, line (the operation), rate; else as `rates`."""
-    metadata = [name for name, direction in DIRECTION.items() if direction == "metadata"]
-    rows = profile.timeline.filter(pl.col("operation").is_in(metadata))
+    rows = profile.timeline.filter(pl.col("operation").is_in(METADATA))
     calls = rows.group_by("operation").agg(pl.col("calls").sum()).sort("calls", "operation", descending=True)
     named = calls["operation"].head(MOST_OPERATIONS)
     line = pl.when(pl.col("operation").is_in(named.implode())).then("operation").otherwise(pl.lit(OTHER))
@@ -44,15 +44,13 @@ def operation_rates(profile: Profile) -> tuple[pl.DataFrame, float]:
 
 def _lines(profile: Profile, rows: pl.DataFrame) -> tuple[pl.DataFrame, float]:
     """start_s, line, rate of rows with start_s, line and amount."""
-    many = math.ceil((profile.end_unix_ns - profile.origin_unix_ns) / 1e9 / profile.timeline_step_s / MOST_STEPS)
-    step_s = profile.timeline_step_s * max(1, many)
+    step_s = _widened(profile.timeline_step_s, profile.end_s, MOST_STEPS)
     summed = (
         rows.with_columns(step=(pl.col("start_s") / step_s).floor().cast(pl.Int64))
         .group_by("step", "line")
         .agg(pl.col("amount").sum())
     )
-    last = math.ceil((profile.end_unix_ns - profile.origin_unix_ns) / 1e9 / step_s)
-    every = pl.DataFrame({"step": range(max(1, last))}, schema={"step": pl.Int64})
+    every = pl.DataFrame({"step": range(max(1, math.ceil(profile.end_s / step_s)))}, schema={"step": pl.Int64})
     whole = every.join(summed.select("line").unique(), how="cross").join(summed, on=["step", "line"], how="left")
     return (
         whole.select(start_s=pl.col("step") * step_s, line="line", rate=pl.col("amount").fill_null(0) / step_s).sort(
@@ -62,26 +60,40 @@ def _lines(profile: Profile, rows: pl.DataFrame) -> tuple[pl.DataFrame, float]:
     )
 
 
-def heat(profile: Profile) -> tuple[pl.DataFrame, float]:
-    """The heat of processes over time: row, start_s, bytes_per_s, busy (time in calls per second and process); cells
-    without calls are left out. And how long a column is. A row has one process or, of many, several neighbours in the
-    order of `row_of`.
+def _widened(step_s: float, end_s: float, most: int) -> float:
+    """A multiple of a step, of which there are at most so many until the end."""
+    return step_s * max(1, math.ceil(end_s / step_s / most))
+
+
+class Heat(NamedTuple):
+    """The heat of processes over time."""
+
+    cells: pl.DataFrame
+    """row, start_s, bytes_per_s, busy (time in calls per second and process; null: unknown); those without calls, or
+    of which neither is known, are left out.
     """
-    many = math.ceil((profile.end_unix_ns - profile.origin_unix_ns) / 1e9 / profile.heat_step_s / MOST_COLUMNS)
-    step_s = profile.heat_step_s * max(1, many)
-    if profile.heat.is_empty():
-        return pl.DataFrame(
-            schema={"row": pl.Int64, "start_s": pl.Float64, "bytes_per_s": pl.Float64, "busy": pl.Float64}
-        ), step_s
-    rows = row_of(profile)
+    step_s: float
+    """How long a column is."""
+    rows: int
+    processes_of_a_row: int
+    """One or, of many, several neighbours, by rank, then in the order in which they began."""
+
+
+def heat(profile: Profile) -> Heat:
+    """The heat of a profile."""
+    step_s = _widened(profile.heat_step_s, profile.end_s, MOST_COLUMNS)
+    rows = _row_of(profile)
     of_row = rows.group_by("row").agg(processes=pl.len())
-    spent = pl.sum_horizontal("read_ns", "write_ns", "metadata_ns")
-    return (
+    cells = (
         profile.heat.cast(dict(HEAT.items()))
         .join(rows, on="process")
-        .with_columns(start_s=(pl.col("start_s") / step_s).floor() * step_s)
+        .with_columns(
+            start_s=(pl.col("start_s") / step_s).floor() * step_s,
+            moved=_known_of("read_bytes", "written_bytes"),
+            spent=_known_of("read_ns", "write_ns", "metadata_ns"),
+        )
         .group_by("row", "start_s")
-        .agg(moved=pl.sum_horizontal("read_bytes", "written_bytes").sum(), spent=spent.sum())
+        .agg(known_sum("moved"), known_sum("spent"))
         .join(of_row, on="row")
         .select(
             "row",
@@ -89,12 +101,18 @@ def heat(profile: Profile) -> tuple[pl.DataFrame, float]:
             bytes_per_s=pl.col("moved") / step_s,
             busy=pl.col("spent") / 1e9 / step_s / pl.col("processes"),
         )
-        .sort("row", "start_s"),
-        step_s,
+        .filter(pl.any_horizontal(pl.col("bytes_per_s", "busy").is_not_null()))
+        .sort("row", "start_s")
     )
+    return Heat(cells, step_s, of_row.height, int(of_row["processes"].max() or 0))  # type: ignore[arg-type]
 
 
-def row_of(profile: Profile) -> pl.DataFrame:
+def _known_of(*columns: str) -> pl.Expr:
+    """The sum of what is known of a row; null where that is nothing."""
+    return pl.when(pl.any_horizontal(pl.col(columns).is_not_null())).then(pl.sum_horizontal(columns))
+
+
+def _row_of(profile: Profile) -> pl.DataFrame:
     """process, row: the row of each process that did any I/O, by rank, then in the order in which they began."""
     active = profile.processes.join(profile.heat.select("process").unique(), on="process", how="semi")
     ordered = active.sort("rank", "process", nulls_last=True).select("process")

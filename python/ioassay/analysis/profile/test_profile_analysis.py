@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,9 +10,11 @@ import polars as pl
 import pytest
 
 from ioassay.analysis.profile import coverage, peers, phases, steps, totals
+from ioassay.analysis.rate_units import suited
 from ioassay.figures import render
-from ioassay.figures.profile import over_time
+from ioassay.figures.profile import heat, over_time
 from ioassay.protocol.record_layout import FileKind, State
+from ioassay.results.darshan import profile as darshan
 from ioassay.results.profile_model import Profile
 from ioassay.results.records.profile import load_profile
 from ioassay.testing.faulty_application import CHECKPOINT_S, MIB, PERIOD_S, RANKS, S, calm
@@ -162,10 +165,27 @@ def test_of_many_processes_several_share_a_row_of_the_heat(load: Load) -> None:
     tables = [TableBuilder(1 + at) for at in range(120)]
     for table in tables:
         table.second("write", 3, 1, moved=300, ns=10**8)
-    data, _ = steps.heat(load(*tables))
+    found = steps.heat(load(*tables))
+    data = found.cells
+    assert (found.rows, found.processes_of_a_row) == (40, 3)
     assert data["row"].to_list() == list(range(40))
     assert set(data["bytes_per_s"]) == {900.0}
     assert data["busy"].to_list() == pytest.approx([0.1] * 40)
+
+
+def test_of_a_log_with_nothing_but_heatmap_the_bytes_over_time_are_known_and_no_more(tmp_path: Path) -> None:
+    log = tmp_path / "log.txt"
+    log.write_bytes(gzip.decompress((Path(darshan.__file__).parent / "testdata" / "mpi.txt.gz").read_bytes()))
+    profile = darshan.load_profile([log])
+    moved = phases.by_direction(profile)
+    assert moved["bytes"].null_count() == 0
+    assert moved["calls"].null_count() == moved["duration_ns"].null_count() == moved.height > 0
+    assert {one.metadata_calls for one in phases.phases(profile)} == {None}
+    cells, step_s, rows, _ = steps.heat(profile)
+    assert cells["busy"].null_count() == cells.height > 0
+    assert cells["bytes_per_s"].null_count() == 0
+    figure = heat.chart(cells, step_s, profile.end_s, suited("rate_bytes_per_s", "read", [1.0]), rows=rows, title="P")
+    assert [one["title"] for one in figure.to_dict()["vconcat"]] == ["Bytes moved (MB/s)"]
 
 
 def test_operations_beyond_the_most_frequent_are_one_line(load: Load) -> None:

@@ -13,7 +13,7 @@ import polars as pl
 
 from ioassay.analysis import latency
 from ioassay.protocol.record_layout import OPERATIONS
-from ioassay.results.profile_model import DIRECTION, DIRECTIONS, ON_STORAGE, Direction, Profile
+from ioassay.results.profile_model import DIRECTIONS, OF_OPERATION, ON_STORAGE, Direction, Profile
 
 REQUESTS = {"read": ("read", "submit read"), "write": ("write", "submit write")}
 """The operations that ask the file system for bytes as the program asked. Streams gather theirs first."""
@@ -73,8 +73,7 @@ def on_storage(profile: Profile) -> pl.DataFrame:
     files = profile.files.filter(pl.col("kind").is_in(ON_STORAGE)).select(
         "file", "path", "node", "kind", "block_bytes", pl.col("processes").alias("users")
     )
-    direction = pl.col("operation").replace_strict(DIRECTION, default=None, return_dtype=pl.String)
-    return profile.file_operations.join(files, on="file", maintain_order="left").with_columns(direction=direction)
+    return profile.file_operations.join(files, on="file", maintain_order="left").with_columns(OF_OPERATION)
 
 
 def totals(profile: Profile) -> Totals:

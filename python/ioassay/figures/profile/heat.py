@@ -14,8 +14,8 @@ WIDTH, ROW_HEIGHT, LEAST_HEIGHT, MOST_HEIGHT = 560, 12, 60, 260
 
 
 def chart(data: pl.DataFrame, step_s: float, end_s: float, unit: Unit, *, rows: int, title: str) -> theme.Chart:
-    """The figure, to `end_s`. `data` has a row per cell, not none: row, start_s, bytes_per_s, busy; `title` says what
-    a row is.
+    """The figure, to `end_s`, without the panel of what is unknown everywhere. `data` has a row per cell, not none:
+    row, start_s, bytes_per_s, busy; `title` says what a row is.
     """
     cells = data.with_columns(
         end_s=pl.col("start_s") + step_s, until=pl.col("row") + 1, rate=pl.col("bytes_per_s") / unit.divisor
@@ -48,9 +48,10 @@ def chart(data: pl.DataFrame, step_s: float, end_s: float, unit: Unit, *, rows: 
         )
         return drawn
 
-    both: theme.Chart = alt.vconcat(
-        panel("rate", f"Bytes moved ({unit.name})", ("#deebf7", theme.BLUE)),
-        panel("busy", "Time in calls, per second of time and process (s/s)", ("#fee6ce", theme.VERMILION)),
-        spacing=18,
-    ).resolve_scale(color="independent")
-    return both
+    panels = (
+        ("rate", f"Bytes moved ({unit.name})", (theme.PALE_BLUE, theme.BLUE)),
+        ("busy", "Time in calls, per second of time and process (s/s)", (theme.PALE_VERMILION, theme.VERMILION)),
+    )
+    known = [panel(*one) for one in panels if cells[one[0]].count()]
+    together: theme.Chart = alt.vconcat(*known, spacing=18).resolve_scale(color="independent")
+    return together

@@ -51,21 +51,19 @@ def _operations(content: Content) -> Iterator[Picture]:
 
 
 def _heat(content: Content) -> Iterator[Picture]:
-    data, step_s = steps.heat(content.profile)
+    found = steps.heat(content.profile)
+    data = found.cells
     if data.is_empty():
         return
-    rows = steps.row_of(content.profile)
-    count = int(rows["row"].max()) + 1  # type: ignore[arg-type]
-    of_a_row = -(-rows.height // count)
-    what = "Processes" if of_a_row == 1 else f"Processes, {of_a_row} a row"
-    unit = suited("rate_bytes_per_s", "read", data["bytes_per_s"])
+    what = "Processes" if found.processes_of_a_row == 1 else f"Processes, {found.processes_of_a_row} a row"
+    unit = suited("rate_bytes_per_s", "read", data["bytes_per_s"].drop_nulls())
     yield draw(
-        heat.chart(data, step_s, _end_s(content), unit, rows=count, title=what),
+        heat.chart(data, found.step_s, content.profile.end_s, unit, rows=found.rows, title=what),
         "profile-heat",
         title="Processes over time",
         data=data,
-        caption=f"By rank, or else by their beginning; processes without I/O are left out. {_steps(step_s)}",
-        description="Bytes moved by each process, and its time in calls, over the time of the profile.",
+        caption=f"By rank, or else by their beginning; processes without I/O are left out. {_steps(found.step_s)}",
+        description="Bytes moved by each process and its time in calls, where known, over the time of the profile.",
     )
 
 
@@ -96,10 +94,6 @@ def _sizes(content: Content) -> Iterator[Picture]:
         caption="A bar has the requests from its size up to the next. Streams and maps are left out.",
         description="How many reads and writes there were of which size.",
     )
-
-
-def _end_s(content: Content) -> float:
-    return (content.profile.end_unix_ns - content.profile.origin_unix_ns) / 1e9
 
 
 def _steps(step_s: float) -> str:

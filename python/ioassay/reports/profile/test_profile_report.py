@@ -204,6 +204,8 @@ def test_what_a_source_does_not_record_is_unknown_and_not_0(tmp_path: Path) -> N
     assert "| open | 9 | – | – | – | – | – | – | – |" in text
     assert "| read or write | 64 KiB | 32 |" in text
     assert "rank 0 read 1040 KiB" in text
+    assert all(one.metadata_calls is None for one in content.phases)
+    assert 'id="profile-heat' in reports.build(ProfileReport(content), "html").decode()
     assert content.totals.of("write").spent_ns
     console = Console(file=io.StringIO(), width=200)
     console.print(rendered(summary(content)))

@@ -37,12 +37,12 @@ from ioassay.results.darshan.traces import IS_WRITE, Traced, latest_end_s
 from ioassay.results.darshan.unknown import Gaps, unknowns
 from ioassay.results.profile_model import (
     COMMON_SIZES,
-    DIRECTION,
     ERRORS,
     FILE_OPERATIONS,
     FILE_SIZES,
     FILES,
     IN_FLIGHT,
+    METADATA,
     PROCESS_OPERATIONS,
     PROCESSES,
     Loss,
@@ -366,7 +366,7 @@ class _Reading:
         )
         used = self._uses(rows, "path", "operation")
         every = every.join(used, on=["path", "operation"], how="left").with_columns(file=_numbers(numbers))
-        moves = ~pl.col("operation").is_in(_METADATA)
+        moves = ~pl.col("operation").is_in(METADATA)
         every = every.with_columns(
             pl.when(moves).then(pl.col("duration_ns")), pl.when(moves).then(pl.col("slowest_ns"))
         )
@@ -417,9 +417,6 @@ class _Reading:
             has_mixed_collective=both.height > 0,
             has_nodes=len(self._traced.nodes()) == self._processes,
         )
-
-
-_METADATA = [name for name, direction in DIRECTION.items() if direction == "metadata"]
 
 
 def _if_all(name: str, value: pl.Expr, where: pl.Expr | None = None) -> pl.Expr:
