@@ -6,8 +6,8 @@ On storage only, where the files tell: what went through pipes, sockets and term
 from __future__ import annotations
 
 import posixpath
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import polars as pl
 
@@ -53,8 +53,7 @@ class Totals:
     @property
     def io_ns(self) -> int | None:
         """In calls on storage."""
-        known = [one.spent_ns for one in self.directions if one.spent_ns is not None]
-        return sum(known) if known else None
+        return known_total([one.spent_ns for one in self.directions])
 
     @property
     def io_share(self) -> float | None:
@@ -90,9 +89,9 @@ def totals(profile: Profile) -> Totals:
             )
             for direction in DIRECTIONS
         ),
-        elsewhere_ns=_known(processes, "elsewhere_ns"),
+        elsewhere_ns=known_total(processes["elsewhere_ns"]),
         run_ns=int((processes["end_unix_ns"] - processes["begin_unix_ns"]).sum()),
-        recorder_ns=_known(processes, "recorder_ns"),
+        recorder_ns=known_total(processes["recorder_ns"]),
     )
 
 
@@ -103,7 +102,7 @@ def operations(profile: Profile) -> pl.DataFrame:
     In the order of the recorder's classes.
     """
     sums = profile.process_operations.group_by("operation").agg(
-        *map(known_sum, ("calls", "bytes", "duration_ns")), pl.col("slowest_ns").max(), processes=pl.len()
+        *map(known_sum, ("calls", "bytes", "duration_ns")), pl.col("slowest_ns").max()
     )
     failed = profile.file_operations.group_by("operation").agg(known_sum("failed"))
     order = pl.col("operation").cast(pl.Enum(OPERATIONS))
@@ -192,14 +191,14 @@ def _of_direction(
 ) -> int | None:
     """The sum over processes; where it is unknown of some, as it is of those that share a file, that over files."""
     if not profile.processes[of_process].has_nulls():
-        return _known(profile.processes, of_process)
+        return known_total(profile.processes[of_process])
     if direction == "metadata":
         files = stored.select("file").unique().join(profile.files.select("file", "metadata_ns"), on="file")
-        return _known(files, "metadata_ns")
-    return _known(stored.filter(pl.col("direction") == direction), of_file)
+        return known_total(files["metadata_ns"])
+    return known_total(stored.filter(pl.col("direction") == direction)[of_file])
 
 
-def _known(frame: pl.DataFrame, column: str) -> int | None:
-    """The sum of a column; `None` where the source does not say."""
-    values: Any = frame[column].drop_nulls()
-    return int(values.sum()) if len(values) else None
+def known_total(values: pl.Series | Sequence[int | None]) -> int | None:
+    """The sum of what is known; `None` where nothing is."""
+    known = pl.Series(values).drop_nulls()
+    return int(known.sum()) if len(known) else None

@@ -44,7 +44,7 @@ def metadata_time(facts: ProfileFacts) -> Iterator[Finding]:
     if not beyond and not is_large:
         return
     metadata = facts.stored.filter(pl.col("direction") == "metadata")
-    times = {name: facts.spent_ns(name) for name in metadata["operation"].unique(maintain_order=True)}
+    times = {name: facts.spent_ns(name) or 0 for name in metadata["operation"].unique(maintain_order=True)}
     slowest = max(times, key=times.__getitem__, default="")
     found = facts.profile.files.sort("metadata_ns", "file", descending=[True, False], nulls_last=True)
     yield Finding(

@@ -16,7 +16,7 @@ import polars as pl
 from ioassay.analysis.finding import Finding
 from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts, files
 from ioassay.analysis.profile.thresholds import Threshold
-from ioassay.analysis.profile.totals import REQUESTS
+from ioassay.analysis.profile.totals import REQUESTS, known_total
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def misaligned(facts: ProfileFacts) -> Iterator[Finding]:
             "notice",
             MisalignedEvidence(
                 thresholds=(share, least, Threshold("block_bytes", block, "file system", "st_blksize")),
-                spent_ns=int(found["duration_ns"].sum()),
+                spent_ns=known_total(found["duration_ns"]),
                 direction=direction,
                 misaligned=count,
                 requests=requests,

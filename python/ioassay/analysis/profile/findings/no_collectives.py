@@ -10,6 +10,7 @@ import polars as pl
 
 from ioassay.analysis.finding import Finding
 from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts, files
+from ioassay.analysis.profile.totals import known_total
 
 _KINDS = {"read": ("MPI read", "MPI collective read"), "write": ("MPI write", "MPI collective write")}
 
@@ -31,6 +32,6 @@ def no_collectives(facts: ProfileFacts) -> Iterator[Finding]:
         rows = facts.stored.filter(pl.col("operation") == independent).sort("calls", "file", descending=[True, False])
         count = int(rows["calls"].sum())
         if count > least.value and collective not in facts.stored["operation"]:
-            spent = int(rows["duration_ns"].sum())
+            spent = known_total(rows["duration_ns"])
             evidence = NoCollectiveEvidence((least,), spent, direction=direction, independent=count, files=rows.height)
             yield Finding("warning", evidence, files(rows["file"]))

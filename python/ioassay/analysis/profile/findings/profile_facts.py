@@ -12,7 +12,7 @@ from ioassay.analysis.finding import Evidence, FileRow
 from ioassay.analysis.profile import totals
 from ioassay.analysis.profile.peers import Imbalance, imbalances
 from ioassay.analysis.profile.thresholds import Threshold, Thresholds
-from ioassay.analysis.profile.totals import Totals
+from ioassay.analysis.profile.totals import Totals, known_total
 from ioassay.results.profile_model import Profile
 
 MOST_REFERENCES = 100
@@ -58,11 +58,13 @@ class ProfileFacts:
         """How unequal processes are that do the same work."""
         return imbalances(self.profile)
 
-    def spent_ns(self, operation: str, calls: int | None = None) -> int:
-        """Time in all calls of an operation, on whatever they were; of some of them, what so many take on average."""
+    def spent_ns(self, operation: str, calls: int | None = None) -> int | None:
+        """Time in all calls of an operation, on whatever they were; of some of them, what so many take on average.
+        `None`: unknown.
+        """
         rows = self.profile.process_operations.filter(pl.col("operation") == operation)
-        every, spent = int(rows["calls"].sum()), int(rows["duration_ns"].sum())
-        return spent if calls is None else round(spent * min(1, calls / max(1, every)))
+        every, spent = int(rows["calls"].sum()), known_total(rows["duration_ns"])
+        return spent if calls is None or spent is None else round(spent * min(1, calls / max(1, every)))
 
 
 def files(numbers: Iterable[int]) -> tuple[FileRow, ...]:

@@ -14,7 +14,7 @@ import polars as pl
 
 from ioassay.analysis.finding import Finding
 from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts, files
-from ioassay.analysis.profile.totals import REQUESTS
+from ioassay.analysis.profile.totals import REQUESTS, known_total
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ def random_access(facts: ProfileFacts) -> Iterator[Finding]:
             "warning",
             RandomEvidence(
                 thresholds=(share, least),
-                spent_ns=int(found["duration_ns"].sum()),
+                spent_ns=known_total(found["duration_ns"]),
                 direction=direction,
                 random=count,
                 requests=requests,

@@ -11,6 +11,7 @@ import polars as pl
 from ioassay.analysis.finding import Finding
 from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts, files
 from ioassay.analysis.profile.thresholds import Threshold
+from ioassay.analysis.profile.totals import known_total
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ def reopened_files(facts: ProfileFacts) -> Iterator[Finding]:
     rows = _repeated(facts, "open", *limits)
     if not rows.is_empty():
         counts = _counts(rows)
-        spent = facts.spent_ns("open", counts[0]) + facts.spent_ns("close", counts[0])
+        spent = known_total([facts.spent_ns(name, counts[0]) for name in ("open", "close")])
         evidence = ReopenEvidence(limits, spent, *counts)
         yield Finding("warning", evidence, files(rows["file"]))
 

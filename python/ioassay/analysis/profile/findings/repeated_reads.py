@@ -14,6 +14,7 @@ import polars as pl
 
 from ioassay.analysis.finding import Finding
 from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts, files
+from ioassay.analysis.profile.totals import known_sum, known_total
 
 _WHOLE = 0.9
 """A process reads the same as the others where it reads at least this share of what all of them touch."""
@@ -51,7 +52,10 @@ def _read(facts: ProfileFacts) -> pl.DataFrame:
         facts.stored.filter(pl.col("direction") == "read", pl.col("bytes") > 0)
         .group_by("file")
         .agg(
-            pl.col("bytes", "duration_ns").sum(), readers=pl.col("processes").max().fill_null(1), extent=extent.clip(1)
+            pl.col("bytes").sum(),
+            known_sum("duration_ns"),
+            readers=pl.col("processes").max().fill_null(1),
+            extent=extent.clip(1),
         )
         .drop_nulls("extent")
     )
@@ -71,7 +75,7 @@ def redundant_reads(facts: ProfileFacts) -> Iterator[Finding]:
         "warning",
         RedundantReadEvidence(
             thresholds=(share, least),
-            spent_ns=int(found["duration_ns"].sum()),
+            spent_ns=known_total(found["duration_ns"]),
             redundant_bytes=redundant,
             read_bytes=read,
             files=found.height,
@@ -97,7 +101,7 @@ def same_data(facts: ProfileFacts) -> Iterator[Finding]:
         "warning",
         SameDataEvidence(
             thresholds=(readers, least),
-            spent_ns=int(rows["duration_ns"].sum()),
+            spent_ns=known_total(rows["duration_ns"]),
             readers=int(rows["readers"].max()),  # type: ignore[arg-type]
             read_bytes=int(rows["bytes"].sum()),
             distinct_bytes=int(rows["extent"].sum()),

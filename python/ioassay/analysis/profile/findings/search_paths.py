@@ -14,7 +14,7 @@ import polars as pl
 
 from ioassay.analysis.finding import Finding
 from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts, files
-from ioassay.analysis.profile.totals import directory_of
+from ioassay.analysis.profile.totals import directory_of, known_total
 
 _LOOKUPS = ("open", "stat", "list")
 
@@ -57,9 +57,11 @@ def failed_lookups(facts: ProfileFacts) -> Iterator[Finding]:
         "notice",
         SearchEvidence(
             thresholds=(least, share),
-            spent_ns=sum(
-                facts.spent_ns(operation, failed)
-                for operation, failed in lookups.group_by("operation").agg(pl.col("failed").sum()).iter_rows()
+            spent_ns=known_total(
+                [
+                    facts.spent_ns(operation, failed)
+                    for operation, failed in lookups.group_by("operation").agg(pl.col("failed").sum()).iter_rows()
+                ]
             ),
             failed=failed,
             lookups=every,

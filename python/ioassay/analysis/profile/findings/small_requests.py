@@ -13,7 +13,7 @@ import polars as pl
 
 from ioassay.analysis.finding import Finding
 from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts, files
-from ioassay.analysis.profile.totals import REQUESTS
+from ioassay.analysis.profile.totals import REQUESTS, known_total
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def _small(facts: ProfileFacts, direction: str, *, shared_only: bool) -> Finding
         "warning",
         SmallRequestEvidence(
             thresholds=(limit, share, least),
-            spent_ns=int(mostly_small["duration_ns"].sum()) if mostly_small["duration_ns"].count() else None,
+            spent_ns=known_total(mostly_small["duration_ns"]),
             direction=direction,
             shared_only=shared_only,
             small=count,

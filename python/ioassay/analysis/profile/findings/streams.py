@@ -10,6 +10,7 @@ import polars as pl
 
 from ioassay.analysis.finding import Finding
 from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts, files
+from ioassay.analysis.profile.totals import known_total
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,6 @@ def streams(facts: ProfileFacts) -> Iterator[Finding]:
     streamed, every = int(rows["bytes"].sum()), int(moved["bytes"].sum())
     if streamed > share.value * every and streamed > least.value:
         found = rows["file"].unique(maintain_order=True)
-        spent = int(rows["duration_ns"].sum())
+        spent = known_total(rows["duration_ns"])
         evidence = StreamEvidence((share, least), spent, stream_bytes=streamed, moved_bytes=every, files=len(found))
         yield Finding("notice", evidence, files(found))

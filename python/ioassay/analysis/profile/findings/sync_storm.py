@@ -36,6 +36,6 @@ def sync_storm(facts: ProfileFacts) -> Iterator[Finding]:
     )
     count = int(rows["syncs"].sum())
     if count > least.value:
-        spent, moved = facts.spent_ns("sync") or None, int(rows["written"].sum())
+        spent, moved = facts.spent_ns("sync"), int(rows["written"].sum())
         evidence = SyncEvidence((least, most), spent, syncs=count, written_bytes=moved, files=rows.height)
         yield Finding("warning", evidence, files(rows["file"]))

@@ -321,3 +321,15 @@ def test_sources_that_know_neither_order_nor_sizes_are_judged_by_what_they_know(
     kinds = {one.kind for one in found_in(poor)}
     assert {"streams", "no-collectives", "sync-storm", "redundant-reads"} <= kinds
     assert not {"random-access", "misaligned", "small-requests", "failed-lookups", "stalled-calls"} & kinds
+
+
+def test_time_that_a_source_does_not_know_is_unknown_and_not_0(profile: Profile) -> None:
+    timeless = replace(
+        profile,
+        file_operations=profile.file_operations.with_columns(duration_ns=pl.lit(None, pl.Int64)),
+        process_operations=profile.process_operations.with_columns(duration_ns=pl.lit(None, pl.Int64)),
+    )
+    spent = {one.kind: one.evidence.spent_ns for one in found_in(timeless)}  # type: ignore[attr-defined]
+    assert {kind for kind, ns in spent.items() if ns is not None} == {"stalled-calls", "time-imbalance"}
+    known = {one.kind for one in found_in(profile)}
+    assert known - spent.keys() == set()
