@@ -143,8 +143,9 @@ def test_files_and_directories_are_ordered_by_time(load: Load) -> None:
     for name, ns in (("/a/one", 10), ("/a/two", 20), ("/b/three", 25)):
         table.transfers(table.file(name, {"stat": 1}, ns=1), "write", {100: 1}, ns=ns)
     profile = load(table)
-    assert totals.by_file(profile)["path"].to_list() == ["/b/three", "/a/two", "/a/one"]
-    directories = totals.by_directory(profile)
+    files = totals.by_file(profile)
+    assert files["path"].to_list() == ["/b/three", "/a/two", "/a/one"]
+    directories = totals.by_directory(files)
     assert directories.select("directory", "files", "written_bytes", "spent_ns").rows() == [
         ("/a", 2, 200, 32),
         ("/b", 1, 100, 26),

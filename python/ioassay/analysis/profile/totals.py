@@ -75,9 +75,9 @@ def on_storage(profile: Profile) -> pl.DataFrame:
     return profile.file_operations.join(files, on="file", maintain_order="left").with_columns(OF_OPERATION)
 
 
-def totals(profile: Profile) -> Totals:
-    """The sums of a profile."""
-    stored = on_storage(profile)
+def totals(profile: Profile, stored: pl.DataFrame | None = None) -> Totals:
+    """The sums of a profile. `stored` is what `on_storage` returned, where that is known already."""
+    stored = on_storage(profile) if stored is None else stored
     processes = profile.processes
     return Totals(
         directions=tuple(
@@ -129,39 +129,10 @@ def directory_of(path: str) -> str:
     return posixpath.dirname(path) or "(no directory)"
 
 
-def by_directory(profile: Profile) -> pl.DataFrame:
-    """Directories of files on storage, with files, calls, bytes by direction and time, those with most time first."""
-    files = profile.files.filter(pl.col("kind").is_in(ON_STORAGE))
-    stored = (
-        on_storage(profile)
-        .group_by("file")
-        .agg(
-            pl.col("calls").sum(),
-            pl.col("duration_ns").sum(),
-            *(
-                pl.col("bytes").filter(pl.col("direction") == direction).sum().alias(column)
-                for direction, column in MOVED.items()
-            ),
-        )
-    )
-    directory = pl.col("path").map_elements(directory_of, return_dtype=pl.String)
-    return (
-        files.select("file", "metadata_ns", directory=directory)
-        .join(stored, on="file")
-        .group_by("directory")
-        .agg(
-            pl.len().alias("files"),
-            pl.col("calls", *MOVED.values()).sum(),
-            spent_ns=pl.col("duration_ns").sum() + pl.col("metadata_ns").fill_null(0).sum(),
-        )
-        .sort("spent_ns", "directory", descending=[True, False])
-    )
-
-
-def by_file(profile: Profile) -> pl.DataFrame:
-    """Files on storage, with calls, bytes by direction and time, those with most time first."""
-    stored = (
-        on_storage(profile)
+def by_file(profile: Profile, stored: pl.DataFrame | None = None) -> pl.DataFrame:
+    """Files on storage with calls, bytes by direction and time, those with most time first. `stored` as in `totals`."""
+    sums = (
+        (on_storage(profile) if stored is None else stored)
         .group_by("file")
         .agg(
             pl.col("calls").sum(),
@@ -174,10 +145,20 @@ def by_file(profile: Profile) -> pl.DataFrame:
         )
     )
     return (
-        profile.files.join(stored, on="file")
+        profile.files.join(sums, on="file")
         .filter(pl.col("kind").is_in(ON_STORAGE))
         .with_columns(spent_ns=pl.col("duration_ns") + pl.col("metadata_ns").fill_null(0))
         .sort("spent_ns", "path", descending=[True, False])
+    )
+
+
+def by_directory(files: pl.DataFrame) -> pl.DataFrame:
+    """Directories of files (`by_file`), with files, calls, bytes by direction and time, those with most time first."""
+    return (
+        files.with_columns(directory=pl.col("path").map_elements(directory_of, return_dtype=pl.String))
+        .group_by("directory")
+        .agg(pl.len().alias("files"), pl.col("calls", *MOVED.values(), "spent_ns").sum())
+        .sort("spent_ns", "directory", descending=[True, False])
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from ioassay.analysis.finding import FileRow, Finding
-from ioassay.analysis.profile import coverage, peers, phases, totals
+from ioassay.analysis.profile import coverage, phases, totals
 from ioassay.analysis.profile.coverage import Coverage
 from ioassay.analysis.profile.findings import ProfileEvidence, ProfileFacts, findings
 from ioassay.analysis.profile.peers import Imbalance
@@ -54,8 +54,12 @@ class Content:
     """From one phase to the next, of the directions in which they recur regularly."""
     imbalances: tuple[Imbalance, ...]
     operations: pl.DataFrame
+    stored: pl.DataFrame
+    """`totals.on_storage`."""
+    every_file: pl.DataFrame
+    """`totals.by_file`."""
     files: pl.DataFrame
-    """Those that are shown: `totals.by_file`."""
+    """Those that are shown."""
     shared: pl.DataFrame
     """Files that several processes read or write, those with most time first."""
     directories: pl.DataFrame
@@ -65,12 +69,11 @@ def assemble(profile: Profile) -> Content:
     """The content of a profile's report."""
     facts = ProfileFacts(profile, Thresholds())
     found = findings(facts)
-    every = totals.by_file(profile)
+    every = totals.by_file(profile, facts.stored)
     first = {one.file for finding in found for one in finding.rests_on[:1] if isinstance(one, FileRow)}
     shown = set(every["file"].head(MOST_FILES)) | first
     paths = dict(profile.files.select("file", "path").iter_rows())
     processes = dict(_names(profile))
-    bursts = phases.phases(profile)
     return Content(
         profile=profile,
         totals=facts.totals,
@@ -83,17 +86,21 @@ def assemble(profile: Profile) -> Content:
             for one in found
         ),
         coverage=coverage.coverage(profile),
-        phases=tuple(bursts),
+        phases=tuple(facts.phases),
         periods_s={
-            direction: period for direction in DIRECTIONS if (period := phases.period_s(bursts, direction)) is not None
+            direction: period
+            for direction in DIRECTIONS
+            if (period := phases.period_s(facts.phases, direction)) is not None
         },
-        imbalances=tuple(peers.imbalances(profile)),
-        operations=totals.operations(profile),
+        imbalances=tuple(facts.imbalances),
+        operations=facts.operations,
+        stored=facts.stored,
+        every_file=every,
         files=every.filter(pl.col("file").is_in(list(shown))),
         shared=every.filter(pl.col("processes") > 1, pl.col("read_bytes") + pl.col("written_bytes") > 0).head(
             MOST_SHARED
         ),
-        directories=totals.by_directory(profile).head(MOST_FILES),
+        directories=totals.by_directory(every).head(MOST_FILES),
     )
 
 

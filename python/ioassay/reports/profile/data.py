@@ -8,7 +8,6 @@ from typing import Any
 import polars as pl
 
 from ioassay.analysis.profile import phases
-from ioassay.analysis.profile.totals import by_file, on_storage
 from ioassay.reports.profile.content import Content, FindingLine
 
 PROFILE_VERSION = 1
@@ -48,13 +47,13 @@ def data(content: Content) -> dict[str, Any]:
         "timeline_step_s": profile.timeline_step_s,
         "timeline": phases.by_direction(profile).to_dicts(),
         "processes": profile.processes.head(MOST_ROWS).to_dicts(),
-        "files": by_file(profile).head(MOST_ROWS).to_dicts(),
+        "files": content.every_file.head(MOST_ROWS).to_dicts(),
     }
 
 
 def table(content: Content) -> pl.DataFrame:
     """A row for each file on storage and operation."""
-    return on_storage(content.profile).drop("users").sort("path", "node", "operation")
+    return content.stored.drop("users").sort("path", "node", "operation")
 
 
 def _finding(line: FindingLine) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -19,6 +19,7 @@ from ioassay.reports.document import (
     Figure,
     Notes,
     Paragraph,
+    Piece,
     References,
     Section,
     Span,
@@ -87,7 +88,7 @@ def summary(content: Content) -> list[Block]:
     ]
 
 
-def _finding(line: FindingLine) -> Text:
+def _finding(line: FindingLine) -> tuple[Piece, ...]:
     warning = (Span("Warning:", "warning"), " ") if line.finding.severity == "warning" else ()
     return (*warning, line.message.text, " ", Span("Remedy:", "strong"), " ", line.message.remedy)
 
@@ -97,10 +98,8 @@ def _findings(content: Content) -> list[Block]:
         return [Paragraph("No rule found anything to improve.")]
     items: list[Text] = []
     for line in content.findings:
-        text = _finding(line)
-        assert isinstance(text, tuple)
         rests_on = (" ", References(line.references, wording.rests_on(line.finding))) if line.references else ()
-        items.append((*text, *rests_on))
+        items.append((*_finding(line), *rests_on))
     about = "Warnings first, then those that took most time. Rules and their limits stand at the end."
     return [Paragraph(about, note=True), Bullets(items)]
 
@@ -321,10 +320,7 @@ def _errors_table(content: Content) -> Table:
 
 
 def _rules(content: Content) -> list[Block]:
-    used: dict[str, Any] = {}
-    for line in content.findings:
-        for one in line.thresholds:
-            used.setdefault(wording.threshold(one), None)
+    used = dict.fromkeys(wording.threshold(one) for line in content.findings for one in line.thresholds)
     if not used:
         return []
     about = "Limits that the findings exceed, and where each comes from."

@@ -71,8 +71,8 @@ def opening(content: Content) -> list[tuple[str, str]]:
     ]
 
 
-def _moved(content: Content, direction: str) -> str:
-    one = next(total for total in content.totals.directions if total.direction == direction)
+def _moved(content: Content, direction: Direction) -> str:
+    one = content.totals.of(direction)
     spent = "" if one.spent_ns is None else f", {format.duration(one.spent_ns)}"
     return f"{format.size(one.bytes)} in {format.count(one.calls, 'call')}{spent}"
 

@@ -15,7 +15,7 @@ import polars as pl
 from ioassay.analysis.finding import Finding, ProcessRow
 from ioassay.analysis.profile.findings.profile_facts import MOST_REFERENCES, ProfileEvidence, ProfileFacts
 from ioassay.analysis.profile.peers import peers
-from ioassay.analysis.profile.phases import Phase, phases
+from ioassay.analysis.profile.phases import Phase
 
 FEWEST = 4
 """Processes that take part in a phase."""
@@ -60,7 +60,7 @@ def phase_tails(facts: ProfileFacts) -> Iterator[Finding]:
     active = profile.heat.filter(
         pl.col("process").is_in(same.implode()), pl.col("read_bytes") + pl.col("written_bytes") > 0
     )
-    bursts = [one for one in phases(profile) if one.direction != "metadata"]
+    bursts = [one for one in facts.phases if one.direction != "metadata"]
     tails = [tail for one in bursts if (tail := _tail(active, one, profile.heat_step_s)) is not None]
     total = sum(tail.length_s for tail in tails)
     length = sum(tail.phase.duration_s for tail in tails)

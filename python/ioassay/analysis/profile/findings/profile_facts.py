@@ -11,6 +11,7 @@ import polars as pl
 from ioassay.analysis.finding import Evidence, FileRow
 from ioassay.analysis.profile import totals
 from ioassay.analysis.profile.peers import Imbalance, imbalances
+from ioassay.analysis.profile.phases import Phase, phases
 from ioassay.analysis.profile.thresholds import Threshold, Thresholds
 from ioassay.analysis.profile.totals import Totals, known_total
 from ioassay.results.profile_model import Profile
@@ -39,7 +40,7 @@ class ProfileFacts:
     @cached_property
     def totals(self) -> Totals:
         """The sums."""
-        return totals.totals(self.profile)
+        return totals.totals(self.profile, self.stored)
 
     @cached_property
     def stored(self) -> pl.DataFrame:
@@ -52,6 +53,16 @@ class ProfileFacts:
         users = self.profile.files.select("file", "processes")
         moved = self.profile.file_sizes.filter(pl.col("end_bytes").is_null() | (pl.col("end_bytes") > 1))
         return moved.join(self.stored.select("file").unique(), on="file", how="semi").join(users, on="file")
+
+    @cached_property
+    def operations(self) -> pl.DataFrame:
+        """Every operation with its latency: `totals.operations`."""
+        return totals.operations(self.profile)
+
+    @cached_property
+    def phases(self) -> list[Phase]:
+        """Bursts of I/O."""
+        return phases(self.profile)
 
     @cached_property
     def imbalances(self) -> list[Imbalance]:

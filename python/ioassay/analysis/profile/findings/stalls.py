@@ -10,7 +10,6 @@ import polars as pl
 
 from ioassay.analysis.finding import Finding, StepRow
 from ioassay.analysis.profile.findings.profile_facts import MOST_REFERENCES, ProfileEvidence, ProfileFacts
-from ioassay.analysis.profile.totals import operations
 from ioassay.results.profile_model import DIRECTION
 
 _WAITS = ("lock",)
@@ -34,7 +33,7 @@ class StallEvidence(ProfileEvidence):
 def stalls(facts: ProfileFacts) -> Iterator[Finding]:
     """One for each operation, of those that reach the file system."""
     least, times = facts.thresholds.stall_s, facts.thresholds.stall_medians
-    known = operations(facts.profile).drop_nulls(["p50_ns", "slowest_ns"])
+    known = facts.operations.drop_nulls(["p50_ns", "slowest_ns"])
     for row in known.iter_rows(named=True):
         name, median, slowest = row["operation"], row["p50_ns"], row["slowest_ns"]
         if name not in DIRECTION or name in _WAITS or _is_elsewhere(facts, name):
