@@ -44,7 +44,6 @@ NO_COUNTERS = ("_RANK", "_RENAMED_FROM")
 class Job:
     """What a log says of its job."""
 
-    log_version: str
     job_id: int
     user: int
     start_unix_ns: int
@@ -111,7 +110,6 @@ def job_of(path: Path, job: Mapping[str, Any]) -> Job:
         )
     run_s = job["run_s"]
     return Job(
-        log_version=job["version"],
         job_id=job["jobid"],
         user=job["uid"],
         start_unix_ns=start_s * 10**9 + min(max(job["start_time_nsec"], 0), 10**9 - 1),

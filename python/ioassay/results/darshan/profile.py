@@ -33,7 +33,7 @@ from ioassay.results.darshan.log import COUNTED, LONGEST_S, NO_COUNTERS, Log
 from ioassay.results.darshan.recognise import LogFile, log_files
 from ioassay.results.darshan.text import read_text
 from ioassay.results.darshan.timelines import Floats, Moves, Timelines, latencies, timeline_step
-from ioassay.results.darshan.traces import IS_WRITE, Traced, latest_end_s
+from ioassay.results.darshan.traces import IS_WRITE, Traced, durations_ns, latest_end_s
 from ioassay.results.darshan.unknown import Gaps, unknowns
 from ioassay.results.profile_model import (
     COMMON_SIZES,
@@ -196,16 +196,17 @@ class _Reading:
         duration_s = max(self._ends_s)
         steps = (heat.step_s for log in self._logs for heat in log.heats)
         timelines = Timelines(duration_s, timeline_step(duration_s, steps, bool(self._whole)))
-        for log, module, is_write, operation, process, trace in self._traced.calls():
-            if (log.number, module) not in self._whole or operation is None:
+        for one in self._traced.calls():
+            if (one.log.number, one.module) not in self._whole or one.operation is None:
                 continue
-            own = trace.is_write == is_write
-            start, end = trace.start_s[own] + log.offset_s, trace.end_s[own] + log.offset_s
-            moves = Moves(process, operation, is_write, start, end, trace.length_bytes[own].astype(float), True)
-            timelines.add(moves, module == "POSIX")
+            start, end = (moments[one.own] + one.log.offset_s for moments in (one.trace.start_s, one.trace.end_s))
+            moved = one.trace.length_bytes[one.own].astype(float)
+            timelines.add(
+                Moves(one.process, one.operation, one.is_write, start, end, moved, True), one.module == "POSIX"
+            )
         self._timed |= self._whole
-        for one in self._placed:
-            self._add_heats(timelines, one)
+        for placed in self._placed:
+            self._add_heats(timelines, placed)
         return timelines
 
     def _add_heats(self, timelines: Timelines, one: Placed) -> None:
@@ -385,11 +386,9 @@ class _Reading:
     def _latencies(self) -> pl.DataFrame:
         durations: dict[str, list[Any]] = {}
         traced = self._traced_modules()
-        for _, module, is_write, operation, _, trace in self._traced.calls():
-            if module in traced and operation is not None:
-                own = trace.is_write == is_write
-                lasting = np.nan_to_num(trace.end_s[own] - trace.start_s[own], nan=0, posinf=0, neginf=0)
-                durations.setdefault(operation, []).append(lasting.clip(0) * _NS)
+        for one in self._traced.calls():
+            if one.module in traced and one.operation is not None:
+                durations.setdefault(one.operation, []).append(durations_ns(one.trace)[one.own])
         return latencies(durations)
 
     def _traced_modules(self) -> set[str]:

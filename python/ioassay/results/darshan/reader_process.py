@@ -131,11 +131,10 @@ class _Reading:
         self._library.darshan_log_get_job_runtime(self._handle, job[0], run_s)
         command = self._ffi.new("char[]", _EXE_BYTES)
         has_command = self._library.darshan_log_get_exe(self._handle, command) >= 0
-        fields = ("uid", "start_time_sec", "start_time_nsec", "end_time_sec", "end_time_nsec", "nprocs", "jobid")
+        fields = ("uid", "start_time_sec", "start_time_nsec", "end_time_sec", "nprocs", "jobid")
         self._part(
             {
                 "part": "job",
-                "version": self._text(self._ffi.cast("char *", self._handle), 8),  # the first field of the handle
                 "run_s": run_s[0],
                 "command": self._text(command) if has_command else "",
                 **{name: getattr(job, name) for name in fields},

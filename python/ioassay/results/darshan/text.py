@@ -20,7 +20,7 @@ from ioassay.results.darshan.recognise import open_log
 from ioassay.results.profile_model import Loss
 from ioassay.units import format_count
 
-_HEADER = re.compile(r"# (exe|uid|jobid|start_time|end_time|nprocs|run time|darshan log version): ?(.*)")
+_HEADER = re.compile(r"# (exe|uid|jobid|start_time|end_time|nprocs|run time): ?(.*)")
 _MODULE = re.compile(r"# (\S+) module: (\d+) bytes")
 _PARTIAL = re.compile(r"# \*(?:WARNING|ERROR)\*: The (\S+) module contains incomplete data")
 _STRIPE = re.compile(r"LUSTRE(?:_COMP1)?_STRIPE_SIZE")
@@ -153,7 +153,6 @@ def _job(path: Path, header: Mapping[str, str]) -> Job:
     return job_of(
         path,
         {
-            "version": header.get("darshan log version", ""),
             "nprocs": whole("nprocs"),
             "start_time_sec": whole("start_time"),
             "start_time_nsec": 0,

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from ioassay.results.darshan.counters import KINDS, MPI_READS, MPI_WRITES, ROWS, Placed
 from ioassay.results.darshan.log import Trace
@@ -22,6 +24,8 @@ IS_WRITE = pl.col("operation").replace_strict(
     dict.fromkeys(_READS, False) | dict.fromkeys(_WRITES, True), default=None, return_dtype=pl.Boolean
 )
 """Of a row: null where it moves no bytes."""
+
+_LONGEST_CALL_S = 1e9
 
 KEY = ("log", "module", "file", "is_write")
 
@@ -47,6 +51,20 @@ class _Placed:
     trace: Trace
     log: Placed
     process: int
+
+
+class Calls(NamedTuple):
+    """The reads, or the writes, of a trace."""
+
+    log: Placed
+    module: str
+    is_write: bool
+    operation: str | None
+    """`None`: of several."""
+    process: int
+    trace: Trace
+    own: NDArray[np.bool_]
+    """Which calls of the trace they are."""
 
 
 class Traced:
@@ -99,24 +117,20 @@ class Traced:
         )
         return whole.join(sums, on=KEY)
 
-    def calls(self) -> Iterator[tuple[Placed, str, bool, str | None, int, Trace]]:
-        """Each trace's reads and its writes: log, module, whether writes, operation if there is one, process, trace."""
+    def calls(self) -> Iterator[Calls]:
+        """Each trace's reads and its writes."""
         operations = {row[:4]: row[4] for row in self._whole.select(*KEY, "operation").iter_rows()}
         for one in self._traces:
             for is_write in (False, True):
-                if (one.trace.is_write == is_write).any():
+                own = one.trace.is_write == is_write
+                if own.any():
                     module = one.trace.module
                     operation = operations.get((one.log.number, module, one.trace.file, is_write))
-                    yield one.log, module, is_write, operation, one.process, one.trace
+                    yield Calls(one.log, module, is_write, operation, one.process, one.trace, own)
 
     def nodes(self) -> dict[int, str]:
         """The node of each process that was traced."""
         return {one.process: one.trace.node for one in self._traces if one.trace.node}
-
-    def latest_s(self) -> float:
-        """The end of the last call, from the origin of the profile."""
-        ends = [one.log.offset_s + latest_end_s(one.trace) for one in self._traces]
-        return max(ends, default=0.0)
 
 
 def latest_end_s(trace: Trace) -> float:
@@ -125,9 +139,15 @@ def latest_end_s(trace: Trace) -> float:
     return float(ends.max()) if len(ends) else 0.0
 
 
+def durations_ns(trace: Trace) -> NDArray[np.float64]:
+    """How long each call of a trace took: 0 where it says what cannot be, and not longer than any can."""
+    lasting = np.nan_to_num(trace.end_s - trace.start_s, nan=0, posinf=0, neginf=0)
+    return lasting.clip(0, _LONGEST_CALL_S) * 1e9
+
+
 def _sums(one: _Placed, block_bytes: int | None) -> Iterator[tuple[object, ...]]:
     trace = one.trace
-    lasting = np.nan_to_num(trace.end_s - trace.start_s, nan=0, posinf=0, neginf=0).clip(0, 1e9) * 1e9
+    lasting = durations_ns(trace)
     for is_write in (False, True):
         own = trace.is_write == is_write
         if not own.any():
