@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from ioassay.analysis.profile.totals import known_sum
+from ioassay.analysis.profile.totals import IO_NS, known_sum
 from ioassay.results.profile_model import Profile
 
 MEASURES = ("read_bytes", "written_bytes", "io_ns")
@@ -31,6 +31,8 @@ class Imbalance:
     """The number of the process with most, or the first one of that rank."""
     most_name: str
     """`rank 3`, `process 4711`."""
+    most_run_ns: int
+    """How long that process ran, or that rank: from the beginning of its first process to the end of its last."""
 
     @property
     def share(self) -> float:
@@ -42,16 +44,14 @@ def peers(profile: Profile) -> pl.DataFrame:
     """A row for each peer with at least one other: group, name, process, read_bytes, written_bytes, io_ns, run_ns. Of
     those of `MEASURES` that a source does not know of each process, there is null.
     """
-    spent = pl.col("read_ns") + pl.col("write_ns") + pl.col("metadata_ns")
-    known = profile.processes.with_columns(io_ns=spent, run_ns=pl.col("end_unix_ns") - pl.col("begin_unix_ns")).filter(
-        pl.any_horizontal(pl.col(MEASURES).is_not_null())
-    )
+    run_ns = pl.col("end_unix_ns").max() - pl.col("begin_unix_ns").min()
+    known = profile.processes.with_columns(IO_NS).filter(pl.any_horizontal(pl.col(MEASURES).is_not_null()))
     ranks = known.filter(pl.col("rank").is_not_null())
     if ranks["rank"].n_unique() > 1:
         found = (
             ranks.sort("io_ns", descending=True)
             .group_by("rank", maintain_order=True)
-            .agg(pl.col("process").first(), *map(known_sum, MEASURES), pl.col("run_ns").max())
+            .agg(pl.col("process").first(), *map(known_sum, MEASURES), run_ns=run_ns)
             .with_columns(group=pl.lit("rank"), name=pl.format("rank {}", "rank"))
         )
     else:
@@ -59,6 +59,7 @@ def peers(profile: Profile) -> pl.DataFrame:
         together = pl.col("begin_unix_ns").max().over(family) < pl.col("end_unix_ns").min().over(family)
         found = known.filter(pl.len().over(family) > 1).filter(together)
         found = found.with_columns(
+            run_ns=pl.col("end_unix_ns") - pl.col("begin_unix_ns"),
             group=pl.coalesce(pl.format("{} ({})", "command", "parent_pid"), "command"),
             name=pl.format("process {}", pl.coalesce("pid", "process")),
         )
@@ -78,6 +79,7 @@ def imbalances(profile: Profile) -> list[Imbalance]:
             int(values.max()),  # type: ignore[arg-type]
             own["process"][most],
             own["name"][most],
+            own["run_ns"][most],
         )
         for (group,), own in peers(profile).group_by("group", maintain_order=True)
         for measure in MEASURES

@@ -10,6 +10,9 @@ import polars as pl
 import pytest
 
 from ioassay.analysis.profile import coverage, peers, phases, steps, totals
+from ioassay.analysis.profile.findings import ProfileFacts
+from ioassay.analysis.profile.findings.imbalance import TimeImbalanceEvidence, time_imbalance
+from ioassay.analysis.profile.thresholds import Thresholds
 from ioassay.analysis.rate_units import suited
 from ioassay.figures import render
 from ioassay.figures.profile import heat, over_time
@@ -90,6 +93,21 @@ def test_all_processes_of_a_rank_count_together(load: Load) -> None:
         ("rank", 2, 50, 110, "rank 0")
     ]
     assert written[0].share == pytest.approx(60 / 110)
+
+
+def test_a_rank_runs_from_its_first_process_to_its_last(load: Load) -> None:
+    def step(pid: int, rank: int, second: int, ns: int) -> TableBuilder:
+        begin = BEGIN_NS + second * S
+        table = TableBuilder(pid, begin_ns=begin, end_ns=begin + 10 * S, job={"PMI_RANK": str(rank)})
+        table.transfers(table.file(f"/out/{pid}", inode=pid), "write", {MIB: 100}, ns=ns)
+        return table
+
+    profile = load(step(1, 0, 0, 9 * S), step(2, 0, 10, 9 * S), step(3, 1, 0, S), step(4, 2, 0, S))
+    (spent,) = (one for one in peers.imbalances(profile) if one.measure == "io_ns")
+    assert (spent.most_name, spent.most, spent.most_run_ns) == ("rank 0", 18 * S, 20 * S)
+    (found,) = time_imbalance(ProfileFacts(profile, Thresholds()))
+    assert isinstance(found.evidence, TimeImbalanceEvidence)
+    assert found.evidence.most_share == pytest.approx(0.9)
 
 
 def test_workers_have_one_parent_and_one_command_and_run_at_the_same_time(load: Load) -> None:

@@ -24,6 +24,9 @@ MOVED = {"read": "read_bytes", "write": "written_bytes"}
 SPENT = {"read": "read_ns", "write": "write_ns", "metadata": "metadata_ns"}
 """The column of `PROCESSES` with the time of each direction."""
 
+IO_NS = pl.sum_horizontal(SPENT.values(), ignore_nulls=False).alias("io_ns")
+"""The time of a process in calls on storage; null where that of any direction is unknown."""
+
 
 @dataclass(frozen=True)
 class DirectionTotal:

@@ -105,7 +105,9 @@ def assemble(profile: Profile) -> Content:
 
 
 def _names(profile: Profile) -> Iterator[tuple[int, str]]:
-    """Processes by number, as findings call them: a source may not know the one on the node, or the node."""
+    """Processes by number, as findings call them: `rank 3, process 1003 on node1`. A source may not know all three."""
     for process, pid, rank, node in profile.processes.select("process", "pid", "rank", "node").iter_rows():
-        name = f"process {process if pid is None else pid}" if pid is not None or rank is None else f"rank {rank}"
-        yield process, f"{name} on {node}" if node else name
+        known = [f"rank {rank}"] if rank is not None else []
+        if pid is not None or not known:
+            known.append(f"process {process if pid is None else pid}")
+        yield process, ", ".join(known) + (f" on {node}" if node else "")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from ioassay.analysis import latency
+from ioassay.analysis.profile.totals import IO_NS
 from ioassay.reports import format
 from ioassay.reports.document import (
     Anchor,
@@ -151,9 +152,7 @@ def _over_time(content: Content, pictures: Pictures) -> list[Block]:
 
 
 def _processes(content: Content, pictures: Pictures) -> list[Block]:
-    times = ("read_ns", "write_ns", "metadata_ns")
-    spent = pl.when(pl.any_horizontal(pl.col(times).is_not_null())).then(pl.sum_horizontal(times))
-    frame = content.profile.processes.with_columns(io_ns=spent)
+    frame = content.profile.processes.with_columns(IO_NS)
     frame = frame.sort("io_ns", "process", descending=[True, False], nulls_last=True)
     rows: list[list[Text]] = []
     for row in frame.head(MOST_PROCESSES).iter_rows(named=True):

@@ -49,6 +49,7 @@ def test_findings_have_numbers_with_units_a_remedy_and_what_they_rest_on(content
         "line (29,224 calls in all).",
         "8 processes read the same 2 files whole: 4000 MiB for 320 MiB of data.",
         "8 ranks do not spend equally long in I/O: rank 3 spent 145 s, 24 % of its run time; the median is 113 s.",
+        "Rests on: rank 3, process 1003 on node1.",
         "1 file is looked up again and again: 64,000 stats, up to 8000 of one file by each process.",
         "most in /home/user/lib (4,000), /opt/a (4,000), /opt/b (4,000), /scratch/climate (800). 2 of 3 names are "
         "looked for in several directories.",

@@ -10,8 +10,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-import polars as pl
-
 from ioassay.analysis.finding import Finding, ProcessRow
 from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts
 from ioassay.analysis.profile.peers import Imbalance
@@ -32,7 +30,7 @@ class TimeImbalanceEvidence(ProfileEvidence):
     kind: ClassVar[str] = "time-imbalance"
     imbalance: Imbalance
     most_share: float
-    """Of the run time of the process with most."""
+    """Of the run time of the process or rank with most. Several threads, or processes of a rank, can spend more."""
 
 
 def size_imbalance(facts: ProfileFacts) -> Iterator[Finding]:
@@ -47,10 +45,8 @@ def size_imbalance(facts: ProfileFacts) -> Iterator[Finding]:
 def time_imbalance(facts: ProfileFacts) -> Iterator[Finding]:
     """One for each group of processes whose I/O takes a part of their time."""
     share, least = facts.thresholds.time_imbalance_share, facts.thresholds.io_share
-    processes = facts.profile.processes
-    run_ns = dict(processes.select("process", pl.col("end_unix_ns") - pl.col("begin_unix_ns")).iter_rows())
     for one in facts.imbalances:
-        part = one.most / max(1, run_ns[one.most_process])
+        part = one.most / max(1, one.most_run_ns)
         if one.measure == "io_ns" and 1 - one.median / one.most > share.value and part > least.value:
             waiting = round(one.most - one.median)
             evidence = TimeImbalanceEvidence((share, least), waiting, imbalance=one, most_share=part)
