@@ -15,7 +15,7 @@ def profile(
         list[Path],
         typer.Argument(
             metavar="RECORD...",
-            help="Records of one job, folders with records, or Darshan logs.",
+            help="Records of one job, recorded runs, folders with either, or Darshan logs.",
             show_default=False,
         ),
     ],

@@ -1,7 +1,7 @@
 """The profile of what was captured of an application, whatever captured it.
 
-How a file or a directory begins says what it comes from. Another source is a line in `SOURCES`. Not: reading one
-(`records`, `darshan`).
+How a file or a directory begins says what it comes from. Another source is a line in `SOURCES`. A run stands for the
+records of its engines (`recorded_runs`). Not: reading one (`records`, `darshan`).
 """
 
 from __future__ import annotations
@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ioassay.errors import UsageError
-from ioassay.results import index
 from ioassay.results.darshan import profile as darshan_profile
 from ioassay.results.darshan.recognise import is_darshan
-from ioassay.results.kinds import RECORD
 from ioassay.results.profile_model import Profile
+from ioassay.results.recorded_runs import records_of
 from ioassay.results.records import profile as records_profile
 
 
@@ -32,7 +31,7 @@ class ProfileSource:
 
 
 def _load_records(paths: Sequence[Path]) -> Profile:
-    return records_profile.load_profile(index.of_kind(RECORD, paths))
+    return records_profile.load_profile(records_of(paths))
 
 
 SOURCES = (
