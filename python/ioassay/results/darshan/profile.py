@@ -32,7 +32,7 @@ from ioassay.results.darshan.library import read_logs
 from ioassay.results.darshan.log import COUNTED, LONGEST_S, NO_COUNTERS, Log
 from ioassay.results.darshan.recognise import LogFile, log_files
 from ioassay.results.darshan.text import read_text
-from ioassay.results.darshan.timelines import Floats, Moves, Timelines, latencies, timeline_step
+from ioassay.results.darshan.timelines import Moves, Timelines, latencies, timeline_step
 from ioassay.results.darshan.traces import IS_WRITE, Traced, durations_ns, latest_end_s
 from ioassay.results.darshan.unknown import Gaps, unknowns
 from ioassay.results.profile_model import (
@@ -48,6 +48,7 @@ from ioassay.results.profile_model import (
     Loss,
     Profile,
 )
+from ioassay.results.spreading import Floats
 
 _NS = 1e9
 _ROUNDED_S = 2e-6

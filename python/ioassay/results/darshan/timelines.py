@@ -11,19 +11,15 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from ioassay.protocol.record_layout import LATENCY_BEGINS_TICKS
 from ioassay.results.profile_model import HEAT, LATENCIES, MOST_HEAT_BINS, MOST_TIMELINE_BINS, TIMELINE
-
-Floats = NDArray[np.float64]
+from ioassay.results.spreading import Floats, bins_of, spread
 
 _FINEST_S = 0.1
 """HEATMAP's finest step."""
 _MOST_FINE_S = 100.0
 """Up to this duration what DXT traced is shown in the finest steps, else in seconds."""
-_SNAP = 1e-6
-"""Of a step: a moment that is so near to the begin of one is there. HEATMAP's steps are multiples of 0.1, inexactly."""
 _LATEST_S = 1e9
 
 
@@ -120,32 +116,6 @@ class Timelines:
                 rows = rows.with_columns(read_ns=None, write_ns=None)
             parts.append(rows.cast(dict(HEAT)))  # type: ignore[arg-type]
         return pl.concat(parts)
-
-
-def bins_of(moments: Floats, step_s: float, bins: int) -> NDArray[np.int64]:
-    """The steps in which moments are; those beyond the last are in the last."""
-    return np.clip(np.floor(moments / step_s + _SNAP), 0, bins - 1).astype(np.int64)
-
-
-def spread(start: Floats, end: Floats, amount: Floats, step_s: float, bins: int) -> Floats:
-    """Amounts of intervals in each step of time, evenly spread over the interval. Their sum is kept."""
-    first, last = bins_of(start, step_s, bins), bins_of(end - 2 * _SNAP * step_s, step_s, bins)
-    last = np.maximum(first, last)
-    length = end - start
-    is_within = (first == last) | (length <= 0)
-    sums: Floats = np.bincount(first[is_within], amount[is_within], bins).astype(np.float64)
-    if is_within.all():
-        return sums
-    start, end, first, last = (one[~is_within] for one in (start, end, first, last))
-    amount, length = amount[~is_within], length[~is_within]
-    rate = amount / length
-    head = np.clip(((first + 1) * step_s - start) * rate, 0, amount)
-    inner = (last - first - 1) * step_s * rate
-    sums += np.bincount(first, head, bins) + np.bincount(last, amount - head - inner, bins)
-    steps = np.bincount(first + 1, rate * step_s, bins + 1) - np.bincount(last, rate * step_s, bins + 1)
-    between = np.bincount(first + 1, minlength=bins + 1) - np.bincount(last, minlength=bins + 1)
-    sums += np.where(np.cumsum(between)[:bins] > 0, np.cumsum(steps)[:bins], 0.0)  # no rest of rounding where none is
-    return sums
 
 
 def latencies(durations_ns: Mapping[str, Iterable[Floats]]) -> pl.DataFrame:
