@@ -44,6 +44,8 @@ pub fn module() -> String {
     let short = "A phase shorter than this is dominated by its beginning and its end.";
     fact("SHORTEST_PHASE_NS: Final", &engine::SHORTEST_PHASE_NS, short);
     fact("STORAGE_APIS: Final", &tuple(storage::all_names()), "The engine's own, which need no library.");
+    let uring = storage::all().filter(|api| api.capabilities().uring).map(|api| api.name());
+    fact("URING_APIS: Final", &tuple(uring), "Those of them that move bytes through rings of io_uring.");
     fact("NOT_STOPPING: Final", &tuple(supervise::not_stopping()), "The signals that end no run.");
     fact("Operation", &literal(&constants::<Operation>()), "What the operations of a measurement do.");
     let replacement = MetadataOperation::Replace { bytes: 0 }.operations();

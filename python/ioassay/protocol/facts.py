@@ -43,6 +43,9 @@ SHORTEST_PHASE_NS: Final = 1000000000
 STORAGE_APIS: Final = ("posix", "uring", "mmap", "object", "nfs", "null", "skeleton")
 """The engine's own, which need no library."""
 
+URING_APIS: Final = ("uring",)
+"""Those of them that move bytes through rings of io_uring."""
+
 NOT_STOPPING: Final = ("SIGKILL", "SIGSTOP", "SIGCHLD", "SIGCONT", "SIGURG", "SIGWINCH", "SIGTSTP", "SIGTTIN", "SIGTTOU", "SIGXFSZ", "SIGPIPE")
 """The signals that end no run."""
 

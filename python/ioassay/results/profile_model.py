@@ -272,6 +272,18 @@ class Loss:
 
 
 @dataclass(frozen=True)
+class Supplement:
+    """What the profile has from elsewhere, because its source cannot know it."""
+
+    kind: Literal["io_uring"]
+    """Transfers through rings that an engine has counted."""
+    calls: int
+    bytes: int
+    where: str
+    """Whose: the run and the case."""
+
+
+@dataclass(frozen=True)
 class Profile:
     """What an application did to storage. The tables have the columns of `FRAMES`."""
 
@@ -303,6 +315,7 @@ class Profile:
     losses: tuple[Loss, ...]
     unknown: tuple[str, ...] = ()
     """What such a source does not say, in sentences; nothing was lost of it."""
+    supplements: tuple[Supplement, ...] = ()
 
     @property
     def end_s(self) -> float:

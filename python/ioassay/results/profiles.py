@@ -13,8 +13,9 @@ from pathlib import Path
 from ioassay.errors import UsageError
 from ioassay.results.darshan import profile as darshan_profile
 from ioassay.results.darshan.recognise import is_darshan
+from ioassay.results.engine_io import with_engine_io
 from ioassay.results.profile_model import Profile
-from ioassay.results.recorded_runs import records_of
+from ioassay.results.recorded_runs import cases_of, records_of
 from ioassay.results.records import profile as records_profile
 
 
@@ -31,7 +32,8 @@ class ProfileSource:
 
 
 def _load_records(paths: Sequence[Path]) -> Profile:
-    return records_profile.load_profile(records_of(paths))
+    records = records_of(paths)
+    return with_engine_io(records_profile.load_profile(records), cases_of(records))
 
 
 SOURCES = (

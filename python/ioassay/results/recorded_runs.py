@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from ioassay.errors import UsageError
 from ioassay.results import index
@@ -13,13 +13,23 @@ from ioassay.results.run_directory import is_run, read_document
 from ioassay.results.run_files import CaseFiles
 
 
-@dataclass(frozen=True)
-class RecordedCase:
+class RecordedCase(NamedTuple):
     """A case of a run whose engine was recorded."""
 
     run: Path
     case: str
-    records: tuple[Path, ...]
+
+
+def cases_of(records: Sequence[Path]) -> list[RecordedCase]:
+    """The cases of runs that records are of, each once; an engine may have a record for each of its nodes."""
+    return list(dict.fromkeys(case for record in records for case in _case_of(record)))
+
+
+def _case_of(record: Path) -> Iterator[RecordedCase]:
+    for path in (record.absolute(), record.absolute().parent):
+        run = path.parent.parent.parent
+        if path == CaseFiles(run / "logs" / path.parent.name).record and is_run(run):
+            yield RecordedCase(run, path.parent.name)
 
 
 def records_of(paths: Sequence[Path]) -> list[Path]:
@@ -48,15 +58,9 @@ def _records_of(path: Path) -> list[Path]:
 
 
 def _of_run(run: Path) -> list[Path]:
-    return [record for case in cases(run) for record in case.records]
-
-
-def cases(run: Path) -> Iterator[RecordedCase]:
-    """The cases of a run that have a record, in their order. Raises `UsageError` where the run cannot be read."""
-    for case in read_document(run).cases:
-        record = CaseFiles(run / "logs" / case.id).record
-        if record.is_dir():
-            yield RecordedCase(run, case.id, tuple(index.of_kind(RECORD, [record])))
+    """The records of its cases, in their order."""
+    records = [CaseFiles(run / "logs" / case.id).record for case in read_document(run).cases]
+    return index.of_kind(RECORD, [record for record in records if record.is_dir()])
 
 
 def _without_records(run: Path) -> UsageError:

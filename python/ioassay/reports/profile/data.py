@@ -38,6 +38,7 @@ def data(content: Content) -> dict[str, Any]:
         "coverage": asdict(content.coverage),
         "losses": [asdict(one) for one in profile.losses],
         "unknown": list(profile.unknown),
+        "supplements": [asdict(one) for one in profile.supplements],
         "phases": [asdict(one) for one in content.phases],
         "periods_s": content.periods_s,
         "imbalances": [asdict(one) for one in content.imbalances],

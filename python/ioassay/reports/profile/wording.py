@@ -99,7 +99,7 @@ def time_in_io(content: Content) -> str:
 
 
 def trust(content: Content) -> Iterator[str]:
-    """What the profile may lack: the doubt `coverage`, and losses."""
+    """What the profile may lack, or has from elsewhere: the doubt `coverage`, supplements, and losses."""
     cover = content.coverage
     if cover.shortfalls:
         short = _processes(len({one.process for one in cover.shortfalls}))
@@ -114,6 +114,11 @@ def trust(content: Content) -> Iterator[str]:
         yield (
             f"Coverage is unknown for {_processes(cover.unknown)} that {were} killed, still {run}, or could not read "
             "the kernel's counters."
+        )
+    for one in content.profile.supplements:
+        yield (
+            f"{format.count(one.calls, 'transfer')} through io_uring ({format.size(one.bytes)}) are from the engine's "
+            f"own events, because no recorder sees its rings ({one.where})."
         )
     for kind, losses in groupby(sorted(content.profile.losses, key=lambda loss: loss.kind), key=lambda loss: loss.kind):
         yield loss(kind, list(losses))

@@ -96,6 +96,7 @@ class _Reading:
             in_flight=self._in_flight_frame(),
             losses=(*self._losses, *self._escaped()),
             unknown=(),
+            supplements=(),
         )
 
     def _find(self) -> Iterator[Image]:

@@ -42,6 +42,8 @@ def stalls(facts: ProfileFacts) -> Iterator[Finding]:
         if slowest < limit_ns:
             continue
         slow = facts.profile.timeline.filter(pl.col("operation") == name, pl.col("slowest_ns") >= limit_ns)
+        if slow.is_empty():  # the source does not know when it was
+            continue
         steps = slow.sort("slowest_ns", "start_s", descending=[True, False])["start_s"]
         yield Finding(
             "warning",
