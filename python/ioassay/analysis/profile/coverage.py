@@ -2,7 +2,8 @@
 
 The kernel counts bytes of read and write calls, whoever made them (`/proc/PID/io`: rchar, wchar). What passes by the
 recorder are calls inside the C library, system calls made directly, and programs without it. A program that reads
-through streams has more read than it was given: the library reads whole buffers.
+through streams has more read than it was given: the library reads whole buffers. What goes through rings of io_uring is
+in neither: the kernel does not count it there.
 """
 
 from __future__ import annotations

@@ -107,7 +107,7 @@ def trust(content: Content) -> Iterator[str]:
         yield (
             f"Doubt coverage: the kernel counted more I/O than was recorded in {short} of "
             f"{format.count(cover.compared)} ({named}). "
-            "The rest bypassed the recorder: calls inside the C library, direct system calls, or io_uring."
+            "The rest bypassed the recorder: calls inside the C library, or direct system calls."
         )
     if cover.unknown and content.profile.source == "record":
         were, run = ("was", "runs") if cover.unknown == 1 else ("were", "run")
