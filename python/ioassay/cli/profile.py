@@ -20,6 +20,14 @@ def profile(
         ),
     ],
     *,
+    against: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="RECORD",
+            help="Compare with this profile: a record, a folder of records, or a Darshan log; may be repeated.",
+            show_default=False,
+        ),
+    ] = None,
     output: Output = None,
     form: Form = None,
     as_json: AsJson = False,
@@ -28,19 +36,32 @@ def profile(
 
     Several records, such as those of the nodes of a job, are one profile; so are Darshan logs of a job, or what
     darshan-parser prints of them.
+
+    With --against, say what changed since that profile, and where.
     """
     # Imported here because they take a second, which `--help` must not.
-    from ioassay.reports import build  # noqa: PLC0415
+    from ioassay.reports import Report, build  # noqa: PLC0415
     from ioassay.reports.document.terminal import rendered  # noqa: PLC0415
-    from ioassay.reports.profile import ProfileReport  # noqa: PLC0415
+    from ioassay.reports.profile import ProfileReport, comparison  # noqa: PLC0415
+    from ioassay.reports.profile.comparison.content import Side  # noqa: PLC0415
+    from ioassay.reports.profile.comparison.content import assemble as compared  # noqa: PLC0415
     from ioassay.reports.profile.content import assemble  # noqa: PLC0415
     from ioassay.reports.profile.document import summary  # noqa: PLC0415
     from ioassay.results.profiles import load_profile  # noqa: PLC0415
+    from ioassay.results.short_names import distinct  # noqa: PLC0415
 
     chosen = chosen_format(form, output, as_json=as_json)
     content = assemble(load_profile(records))
-    if chosen is None:
-        show(rendered(summary(content)))
+    report: Report = ProfileReport(content)
+    if against:
+        reference = assemble(load_profile(against))
+        names = distinct([against[0], records[0]])
+        both = compared(Side(names[0], reference), Side(names[1], content))
+        blocks, report = comparison.document.summary(both), comparison.ProfileComparisonReport(both)
     else:
-        emit(build(ProfileReport(content), chosen), output)
+        blocks = summary(content)
+    if chosen is None:
+        show(rendered(blocks))
+    else:
+        emit(build(report, chosen), output)
     return say_undrawn()

@@ -316,6 +316,8 @@ class Profile:
     unknown: tuple[str, ...] = ()
     """What such a source does not say, in sentences; nothing was lost of it."""
     supplements: tuple[Supplement, ...] = ()
+    uncounted: frozenset[str] = frozenset()
+    """Operations that such a source does not count: that it has none of them says nothing."""
 
     @property
     def end_s(self) -> float:

@@ -6,6 +6,12 @@
     coverage    what the kernel counted and the recorder did not
     thresholds  limits of rules, and where each comes from
     findings    one file each
+    patterns    in which order requests come
+
+    comparison              two profiles class by class: ratios, distances of sizes and of time lines
+    condition_differences   what two profiles are not alike in before their I/O is compared
+    file_changes            files of both, and of either
+    finding_changes         findings that are new, gone, in both
 
 Not: reading a profile (`results.records`), words (`reports.profile`), drawing (`figures`).
 """

@@ -34,7 +34,7 @@ from ioassay.results.darshan.recognise import LogFile, log_files
 from ioassay.results.darshan.text import read_text
 from ioassay.results.darshan.timelines import Moves, Timelines, latencies, timeline_step
 from ioassay.results.darshan.traces import IS_WRITE, Traced, durations_ns, latest_end_s
-from ioassay.results.darshan.unknown import Gaps, unknowns
+from ioassay.results.darshan.unknown import UNCOUNTED, Gaps, unknowns
 from ioassay.results.profile_model import (
     COMMON_SIZES,
     ERRORS,
@@ -186,6 +186,7 @@ class _Reading:
             in_flight=IN_FLIGHT.to_frame(),
             losses=tuple(losses),
             unknown=unknowns(self._logs, self._gaps()),
+            uncounted=self._uncounted(),
         )
 
     def _end_s(self, one: Placed) -> float:
@@ -400,6 +401,10 @@ class _Reading:
     def _moved(self) -> set[tuple[int, str]]:
         """Logs and their modules that moved bytes."""
         return set(self._rows.filter(IS_WRITE.is_not_null()).select("log", "module").unique().iter_rows())
+
+    def _uncounted(self) -> frozenset[str]:
+        """Of no stat at all nobody knows whether Darshan saw them: see `unknown`."""
+        return UNCOUNTED if "stat" in set(self._rows["operation"]) else UNCOUNTED | {"stat"}
 
     def _gaps(self) -> Gaps:
         moved = self._moved()

@@ -10,6 +10,12 @@ from dataclasses import dataclass
 
 from ioassay.results.darshan.log import TRACED, Log
 
+UNCOUNTED = frozenset(
+    {"close", "list", "create", "remove", "truncate", "attribute", "lock", "advise"}
+    | {"copy from", "copy to", "submit read", "submit write"}
+)
+"""Operations for which Darshan has no counter."""
+
 _ALWAYS = (
     "Darshan counts only calls that succeeded; failed calls and their errors are unknown.",
     "Darshan does not count close, unlink, mkdir, truncate, directory listings, locks, copy_file_range, sendfile, "

@@ -1,0 +1,415 @@
+"""How one profile differs from another, class by class: what a change did, or how faithful a replay was.
+
+Pure functions of two profiles, the reference first:
+
+    ratio               other / reference: 1 where both did equally much
+    size_distance       how unlike the sizes of transfers are, weighted by calls: 0 identical to 1 disjoint
+    timeline_distance   how unlike bytes (of metadata: calls) are spread over the time of I/O: 0 to 1
+    span                from the first I/O to the last; the ratio of two spans is what `timeline_distance` leaves out
+    compare             all of them, of each direction and of each operation
+
+Both distances are the largest difference of two cumulative shares: the statistic of Kolmogorov (1933) and Smirnov
+(1948). Sources keep buckets of sizes and steps of time. Where those of two profiles differ, each share is known
+between two bounds only, and the distance is the least that these allow; where they are the same, it is exact at their
+ends. A class that either source does not count, or of which it does not know the sizes or times, has no distance and no
+ratio (`None`): what is unknown is never a difference.
+
+Calls, bytes and sizes are those on storage. Times of operations that move no bytes, latencies and the time line are of
+whatever the calls were on, as sources have them. Not: words (`ioassay.reports.profile.comparison`), files
+(`file_changes`), findings (`finding_changes`), what was unlike (`condition_differences`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from ioassay.analysis import latency
+from ioassay.analysis.profile import totals
+from ioassay.analysis.profile.totals import REQUESTS
+from ioassay.protocol.record_layout import OPERATIONS
+from ioassay.results.profile_model import DIRECTION, DIRECTIONS, Direction, Profile
+
+QUANTILES = {"p10": 0.1, "p50": 0.5, "p90": 0.9}
+"""Of sizes, by name."""
+
+_DIGITS = 9
+"""Of shares of time: steps that begin together must not differ by a rounding error."""
+
+Floats = NDArray[np.float64]
+
+
+class SizeRange(NamedTuple):
+    """A size, as far as a source knows it: at least `begin_bytes`, less than `end_bytes` (`None`: without an end)."""
+
+    begin_bytes: int
+    end_bytes: int | None
+
+    @property
+    def exact_bytes(self) -> int | None:
+        """The size, where it is known exactly."""
+        return self.begin_bytes if self.end_bytes == self.begin_bytes + 1 else None
+
+
+@dataclass(frozen=True)
+class Amounts:
+    """How much a profile has of a class. `None`: its source does not say."""
+
+    calls: int | None = None
+    bytes: int | None = None
+    spent_ns: int | None = None
+    """Added over processes."""
+    p50_ns: int | None = None
+    p99_ns: int | None = None
+    slowest_ns: int | None = None
+    sizes: dict[str, SizeRange] = field(default_factory=dict)
+    """By the names of `QUANTILES`; empty: unknown, or it moved nothing."""
+
+    @property
+    def bytes_per_call(self) -> float | None:
+        """The mean size."""
+        return None if self.bytes is None or not self.calls else self.bytes / self.calls
+
+
+@dataclass(frozen=True)
+class ClassComparison:
+    """A class of calls in both profiles."""
+
+    name: str
+    """A direction, or an operation."""
+    reference: Amounts
+    other: Amounts
+    size_distance: float | None = None
+    timeline_distance: float | None = None
+
+    def ratio(self, amount: str) -> float | None:
+        """Other / reference, of a field of `Amounts`."""
+        return ratio(getattr(self.reference, amount), getattr(self.other, amount))
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two profiles, class by class."""
+
+    directions: tuple[ClassComparison, ...]
+    operations: tuple[ClassComparison, ...]
+    """In the order of the recorder's classes; those that neither profile has are left out."""
+    reference_span_s: float | None
+    other_span_s: float | None
+    uncounted: tuple[str, ...]
+    """Operations that one source counted calls of and the other does not count: left out of `directions`."""
+
+    def of(self, direction: Direction) -> ClassComparison:
+        """That of a direction."""
+        return next(one for one in self.directions if one.name == direction)
+
+    @property
+    def span_ratio(self) -> float | None:
+        """How many times as long the I/O took, from its beginning to its end."""
+        return ratio(self.reference_span_s, self.other_span_s)
+
+
+def compare(reference: Profile, other: Profile) -> Comparison:
+    """Every class that either profile has."""
+    common = counted(reference) & counted(other)
+    names = [name for name in operation_order(reference, other) if name in common]
+    mine, its = _Side(reference, common), _Side(other, common)
+    return Comparison(
+        directions=tuple(_direction(mine, its, direction) for direction in DIRECTIONS),
+        operations=tuple(
+            ClassComparison(
+                name,
+                mine.of_operation(name),
+                its.of_operation(name),
+                size_distance(reference, other, [name]),
+                timeline_distance(reference, other, [name]),
+            )
+            for name in names
+        ),
+        reference_span_s=span_s(reference),
+        other_span_s=span_s(other),
+        uncounted=tuple(name for name in operation_order(reference, other) if name not in common),
+    )
+
+
+def ratio(reference: float | None, other: float | None) -> float | None:
+    """Other / reference; `None` where either is unknown, or the reference is 0."""
+    return None if reference is None or other is None or not reference else other / reference
+
+
+def size_distance(reference: Profile, other: Profile, operations: Collection[str]) -> float | None:
+    """How unlike the sizes of transfers by these operations are, on storage: 0 identical to 1 disjoint.
+
+    The largest difference between the shares of calls below a size, over all sizes. `None` where either profile has no
+    such transfer, or does not know all their sizes. Transfers that moved nothing are left out.
+    """
+    spreads = [_sizes(profile, operations) for profile in (reference, other)]
+    return distance(*spreads)
+
+
+def timeline_distance(reference: Profile, other: Profile, operations: Collection[str]) -> float | None:
+    """How unlike the bytes of these operations (of those that move none: the calls) are spread over time: 0 to 1.
+
+    The largest difference between the shares that are done at a time, which counts from the first I/O of the profile to
+    its last one as 0 to 1: a run that takes twice as long with the same course has a distance of 0, and a ratio of
+    spans of 2. `None` where either profile has nothing of it, or does not know when it was.
+    """
+    return distance(_over_time(reference, operations), _over_time(other, operations))
+
+
+def span_s(profile: Profile) -> float | None:
+    """From the first I/O to the last, to a step of the time line; `None`: nothing, or unknown."""
+    found = _span(profile)
+    return None if found is None else found[1] - found[0]
+
+
+def begin_s(profile: Profile) -> float | None:
+    """When the step with the first I/O begins, from the origin of the profile."""
+    found = _span(profile)
+    return None if found is None else found[0]
+
+
+class Spread(NamedTuple):
+    """Weights that lie somewhere between their beginnings and their ends."""
+
+    begins: Floats
+    ends: Floats
+    weights: Floats
+
+
+def distance(reference: Spread | None, other: Spread | None) -> float | None:
+    """The largest difference of the cumulative shares: the least that is possible where weights lie within a range."""
+    if reference is None or other is None:
+        return None
+    at = np.unique(np.concatenate([reference.begins, reference.ends, other.begins, other.ends]))
+    (least, most), (others_least, others_most) = (_cumulated(one, at) for one in (reference, other))
+    return float(max(0.0, (least - others_most).max(), (others_least - most).max()))
+
+
+def cumulated(spread: Spread) -> pl.DataFrame:
+    """at, share: the share of the weights that lies below each bound, for a figure. Bounds within a range are left out
+    where others overlap.
+    """
+    at = np.unique(np.concatenate([spread.begins, spread.ends]))
+    least, _ = _cumulated(spread, at)
+    return pl.DataFrame({"at": at, "share": least}).filter(pl.col("at").is_finite())
+
+
+def sizes(profile: Profile, operations: Collection[str]) -> Spread | None:
+    """The sizes of transfers on storage, each as exactly as the source knows it, weighted by calls."""
+    return _sizes(profile, operations)
+
+
+def _cumulated(spread: Spread, at: Floats) -> tuple[Floats, Floats]:
+    """The least and the most share of the weights that lies below each of `at`."""
+    total = spread.weights.sum()
+
+    def below(bounds: Floats, side: Any) -> Floats:
+        order = np.argsort(bounds, kind="stable")
+        sums = np.concatenate([[0.0], np.cumsum(spread.weights[order])])
+        found: Floats = sums[np.searchsorted(bounds[order], at, side=side)] / total
+        return found
+
+    return below(spread.ends, "right"), below(spread.begins, "left")
+
+
+def _spread(begins: pl.Series, ends: pl.Series, weights: pl.Series) -> Spread | None:
+    """`None` where they weigh nothing."""
+    weighed = weights.cast(pl.Float64).to_numpy()
+    if not weighed.sum() > 0:
+        return None
+    return Spread(begins.cast(pl.Float64).to_numpy(), ends.cast(pl.Float64).fill_null(np.inf).to_numpy(), weighed)
+
+
+def size_ranges(profile: Profile, operations: Collection[str]) -> pl.DataFrame | None:
+    """begin_bytes, end_bytes, calls of transfers on storage that moved something, ascending; `None`: unknown.
+
+    The most frequent sizes of a file are known exactly: they are taken out of their bucket.
+    """
+    stored = totals.on_storage(profile).filter(pl.col("operation").is_in(list(operations)))
+    key = ["file", "operation"]
+    wanted = stored.select(key).unique()
+    buckets = (
+        profile.file_sizes.join(wanted, on=key, how="semi")
+        .filter(pl.col("end_bytes").is_null() | (pl.col("end_bytes") > 1), pl.col("calls") > 0)
+        .with_row_index("bucket")
+    )
+    if buckets.is_empty():
+        return None if stored.filter(pl.col("bytes").fill_null(1) > 0)["calls"].sum() else buckets.select(_RANGE)
+    lacking = stored.filter(pl.col("bytes").fill_null(1) > 0).join(buckets, on=key, how="anti")
+    if lacking["calls"].sum():
+        return None
+    width = pl.col("end_bytes").fill_null(2**62) - pl.col("begin_bytes")
+    exact = (
+        profile.common_sizes.filter(pl.col("bytes") > 0)
+        .join(buckets.rename({"calls": "of_bucket"}), on=key)
+        .filter(pl.col("bytes") >= pl.col("begin_bytes"), pl.col("bytes") < pl.col("end_bytes").fill_null(2**62))
+        .sort(width)
+        .unique([*key, "bytes"], keep="first", maintain_order=True)
+        # A bucket that has fewer calls than its common sizes together stays as it is.
+        .filter(pl.col("calls").sum().over("bucket") <= pl.col("of_bucket"))
+    )
+    taken = exact.group_by("bucket").agg(taken=pl.col("calls").sum())
+    rest = buckets.join(taken, on="bucket", how="left").with_columns(
+        calls=pl.col("calls") - pl.col("taken").fill_null(0)
+    )
+    known = exact.select(begin_bytes="bytes", end_bytes=pl.col("bytes") + 1, calls="calls")
+    return (
+        pl.concat([rest.select(_RANGE), known])
+        .group_by("begin_bytes", "end_bytes")
+        .agg(pl.col("calls").sum())
+        .filter(pl.col("calls") > 0)
+        .sort("begin_bytes", "end_bytes", nulls_last=True)
+    )
+
+
+_RANGE = ("begin_bytes", "end_bytes", "calls")
+
+
+def _sizes(profile: Profile, operations: Collection[str]) -> Spread | None:
+    ranges = size_ranges(profile, operations)
+    return None if ranges is None else _spread(*(ranges[name] for name in _RANGE))
+
+
+def quantiles(profile: Profile, operations: Collection[str]) -> dict[str, SizeRange]:
+    """Those of `QUANTILES` of the sizes of transfers on storage; none where these are unknown."""
+    ranges = size_ranges(profile, operations)
+    if ranges is None or ranges.is_empty():
+        return {}
+    running, every = ranges["calls"].cum_sum(), int(ranges["calls"].sum())
+    found = {}
+    for name, share in QUANTILES.items():
+        at = int((running >= share * every).arg_max() or 0)
+        found[name] = SizeRange(ranges["begin_bytes"][at], ranges["end_bytes"][at])
+    return found
+
+
+def _span(profile: Profile) -> tuple[float, float] | None:
+    """The beginning of the first step with I/O, and the end of the last."""
+    used = profile.timeline.filter(pl.col("operation").is_in(list(DIRECTION)), _has_any())
+    if used.is_empty():
+        return None
+    first, last = used.select(pl.col("start_s").min(), last=pl.col("start_s").max()).row(0)
+    return first, last + profile.timeline_step_s
+
+
+def _has_any() -> pl.Expr:
+    return (pl.col("calls").fill_null(0) > 0) | (pl.col("bytes").fill_null(0) > 0)
+
+
+def _over_time(profile: Profile, operations: Collection[str]) -> Spread | None:
+    span = _span(profile)
+    rows = profile.timeline.filter(pl.col("operation").is_in(list(operations)), _has_any())
+    if span is None or rows.is_empty():
+        return None
+    moves = not all(DIRECTION.get(name) == "metadata" for name in operations)
+    amount = rows["bytes" if moves else "calls"]
+    if amount.has_nulls():
+        return None
+    first, length = span[0], span[1] - span[0]
+    begins = (rows["start_s"] - first) / length
+    ends = (rows["start_s"] + profile.timeline_step_s - first) / length
+    return _spread(begins.round(_DIGITS), ends.round(_DIGITS), amount)
+
+
+def counted(profile: Profile) -> frozenset[str]:
+    """The operations that the profile's source counts."""
+    return frozenset([*OPERATIONS, *profile.process_operations["operation"]]) - profile.uncounted
+
+
+def operation_order(*profiles: Profile) -> list[str]:
+    """The operations that any of the profiles has, in the order of the recorder's classes, others behind them."""
+    found = {name for profile in profiles for name in profile.process_operations["operation"].unique()}
+    found |= {name for profile in profiles for name in totals.on_storage(profile)["operation"].unique()}
+    return sorted(found, key=lambda name: (OPERATIONS.index(name) if name in OPERATIONS else len(OPERATIONS), name))
+
+
+class _Side:
+    """A profile, and what of it is compared."""
+
+    def __init__(self, profile: Profile, common: Collection[str]) -> None:
+        self.profile = profile
+        self._common = common
+        self._totals = totals.totals(profile)
+        self._stored = totals.on_storage(profile)
+        self._operations = profile.process_operations
+
+    def operations(self, direction: Direction) -> list[str]:
+        """Those of a direction that both sides count."""
+        return [name for name, its in DIRECTION.items() if its == direction and name in self._common]
+
+    def of_direction(self, direction: Direction) -> Amounts:
+        """What is compared of a direction."""
+        names = self.operations(direction)
+        own = self._stored.filter(pl.col("direction") == direction, pl.col("calls") > 0)
+        rows = own.filter(pl.col("operation").is_in(names))
+        is_whole = rows.height == own.height
+        total = self._totals.of(direction)
+        if direction == "metadata":
+            spent = total.spent_ns if is_whole else None
+        else:
+            spent = total.spent_ns if is_whole else _sum(rows["duration_ns"])
+        return Amounts(
+            calls=int(rows["calls"].sum()),
+            bytes=None if direction == "metadata" else total.bytes if is_whole else _sum(rows["bytes"]),
+            spent_ns=spent,
+            sizes={} if direction == "metadata" else quantiles(self.profile, REQUESTS[direction]),
+            **self._latency(names),
+        )
+
+    def of_operation(self, name: str) -> Amounts:
+        """What is compared of an operation."""
+        rows = self._stored.filter(pl.col("operation") == name)
+        spent = _sum(rows["duration_ns"]) if rows["duration_ns"].count() else None
+        if spent is None:
+            every = self._operations.filter(pl.col("operation") == name)
+            spent = None if every.is_empty() and rows["calls"].sum() else _sum(every["duration_ns"])
+        moves = DIRECTION.get(name) != "metadata" and name != "MPI file"
+        return Amounts(
+            calls=int(rows["calls"].sum()),
+            bytes=_sum(rows["bytes"]) if moves else None,
+            spent_ns=spent,
+            sizes=quantiles(self.profile, [name]) if moves else {},
+            **self._latency([name]),
+        )
+
+    def _latency(self, names: Sequence[str]) -> dict[str, int | None]:
+        """Percentiles of all calls of some operations; unknown where any of them has no histogram."""
+        called = self._operations.filter(pl.col("operation").is_in(list(names)), pl.col("calls") > 0)
+        timed = self.profile.latencies.filter(pl.col("operation").is_in(list(names)), pl.col("calls") > 0)
+        slowest: Any = None if called["slowest_ns"].has_nulls() or called.is_empty() else called["slowest_ns"].max()
+        if called.is_empty() or set(called["operation"]) - set(timed["operation"]):
+            return {"slowest_ns": slowest}
+        ends = pl.coalesce("end_ns", "begin_ns").ceil().cast(pl.Int64)
+        histogram = timed.select(ends.alias("highest_ns"), pl.col("calls").alias("count"), all=pl.lit(True))
+        row = latency.percentiles(histogram, ["all"]).row(0, named=True)
+        known = {
+            name: row[name] if latency.is_resolved(row["operations"], name) else None for name in ("p50_ns", "p99_ns")
+        }
+        # A percentile is the end of its bucket, which may lie above the slowest call.
+        return {name: _least(value, slowest) for name, value in known.items()} | {"slowest_ns": slowest}
+
+
+def _least(value: int | None, most: int | None) -> int | None:
+    return value if value is None or most is None else min(value, most)
+
+
+def _sum(values: pl.Series) -> int | None:
+    """`None` where any of it is unknown; 0 of nothing."""
+    return None if values.has_nulls() else int(values.sum())
+
+
+def _direction(mine: _Side, its: _Side, direction: Direction) -> ClassComparison:
+    names = mine.operations(direction)
+    return ClassComparison(
+        direction,
+        mine.of_direction(direction),
+        its.of_direction(direction),
+        None if direction == "metadata" else size_distance(mine.profile, its.profile, REQUESTS[direction]),
+        timeline_distance(mine.profile, its.profile, names),
+    )

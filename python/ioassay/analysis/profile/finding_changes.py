@@ -1,0 +1,140 @@
+"""Findings of two profiles: which are new, gone, or in both.
+
+Two findings are the same where their kind is and what they are about: a direction, an operation, a measure. A finding
+that one profile lacks is new or gone only where the other's source knows what it rests on; else it is unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import polars as pl
+
+from ioassay.analysis.finding import Finding
+from ioassay.analysis.profile import totals
+from ioassay.analysis.profile.totals import REQUESTS
+from ioassay.results.profile_model import Profile
+
+Change = Literal["new", "gone", "in both", "unknown"]
+"""Of a finding, from the reference to the other. `unknown`: the source that lacks it could not know."""
+
+_ABOUT = ("direction", "operation", "measure")
+"""Fields of evidence that tell findings of a kind apart."""
+
+_OF_OPERATION = ("stalled-calls",)
+"""Kinds whose `operation` does; of others it is a detail."""
+
+
+@dataclass(frozen=True)
+class FindingChange:
+    """A finding of either profile, or of both."""
+
+    change: Change
+    reference: Finding | None
+    other: Finding | None
+
+    @property
+    def kind(self) -> str:
+        """What sort of finding it is."""
+        found = self.other or self.reference
+        assert found is not None
+        return found.kind
+
+
+def finding_changes(
+    reference: Profile, its: Sequence[Finding], other: Profile, others: Sequence[Finding]
+) -> tuple[FindingChange, ...]:
+    """New ones first, then those that are gone, in both, and unknown; each in the order of their profile."""
+    mine, theirs = {_key(one): one for one in its}, {_key(one): one for one in others}
+    new = [FindingChange(_lacking("new", reference, one), None, one) for key, one in theirs.items() if key not in mine]
+    gone = [FindingChange(_lacking("gone", other, one), one, None) for key, one in mine.items() if key not in theirs]
+    both = [FindingChange("in both", mine[key], one) for key, one in theirs.items() if key in mine]
+    every = [*new, *gone, *both]
+    return tuple([one for one in every if one.change != "unknown"] + [one for one in every if one.change == "unknown"])
+
+
+def _key(finding: Finding) -> tuple[object, ...]:
+    evidence: object = getattr(finding.evidence, "imbalance", finding.evidence)
+    about = [name for name in _ABOUT if name != "operation" or finding.kind in _OF_OPERATION]
+    return finding.kind, *(getattr(evidence, name, None) for name in about)
+
+
+def _lacking(change: Change, profile: Profile, finding: Finding) -> Change:
+    """`change`, where the profile that lacks the finding could have it."""
+    can_know = _CAN_KNOW.get(finding.kind)
+    return change if can_know is None or can_know(profile, finding) else "unknown"
+
+
+def _requests(column: str) -> Callable[[Profile, Finding], bool]:
+    """True if a column is known of some requests of the finding's direction, or there are none."""
+
+    def can_know(profile: Profile, finding: Finding) -> bool:
+        names = REQUESTS[getattr(finding.evidence, "direction", "read")]
+        return _knows(_called(profile, names), column)
+
+    return can_know
+
+
+def _has_sizes(profile: Profile, finding: Finding) -> bool:
+    names = REQUESTS[getattr(finding.evidence, "direction", "read")]
+    sized = profile.file_sizes.filter(pl.col("operation").is_in(names))
+    return not sized.is_empty() or _called(profile, names).is_empty()
+
+
+def _counts(*operations: str) -> Callable[[Profile, Finding], bool]:
+    return lambda profile, _: not profile.uncounted & set(operations)
+
+
+def _knows_failed(profile: Profile, _: Finding) -> bool:
+    return _knows(_called(profile, ("open", "stat", "list")), "failed")
+
+
+def _knows_latencies(profile: Profile, finding: Finding) -> bool:
+    operation = getattr(finding.evidence, "operation", "")
+    called = profile.process_operations.filter(pl.col("operation") == operation, pl.col("calls") > 0)
+    return called.is_empty() or operation in set(profile.latencies["operation"])
+
+
+def _knows_measure(profile: Profile, finding: Finding) -> bool:
+    measure = finding.evidence.imbalance.measure  # type: ignore[attr-defined]
+    return not profile.processes[measure].has_nulls()
+
+
+def _knows_time_of_each(profile: Profile, _: Finding) -> bool:
+    return not any(profile.processes[name].has_nulls() for name in ("read_ns", "write_ns", "metadata_ns"))
+
+
+def _knows_metadata_time(profile: Profile, _: Finding) -> bool:
+    return totals.totals(profile).of("metadata").spent_ns is not None
+
+
+def _has_heat(profile: Profile, _: Finding) -> bool:
+    return not profile.heat.is_empty()
+
+
+def _called(profile: Profile, operations: Sequence[str]) -> pl.DataFrame:
+    return totals.on_storage(profile).filter(pl.col("operation").is_in(list(operations)), pl.col("calls") > 0)
+
+
+def _knows(rows: pl.DataFrame, column: str) -> bool:
+    return rows.is_empty() or rows[column].count() > 0
+
+
+_CAN_KNOW: Mapping[str, Callable[[Profile, Finding], bool]] = {
+    "small-requests": _has_sizes,
+    "random-access": _requests("consecutive"),
+    "misaligned": _requests("misaligned"),
+    "cached-reads": _requests("duration_ns"),
+    "failed-lookups": _knows_failed,
+    "stalled-calls": _knows_latencies,
+    "time-imbalance": _knows_time_of_each,
+    "size-imbalance": _knows_measure,
+    "metadata-time": _knows_metadata_time,
+    "phase-tails": _has_heat,
+    "stat-storm": _counts("stat"),
+    "reopened-files": _counts("open"),
+    "sync-storm": _counts("sync"),
+}
+"""Whether a profile could have a finding of each kind; any could have the others."""

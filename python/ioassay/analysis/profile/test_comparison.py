@@ -1,0 +1,249 @@
+"""What is said of two profiles: ratios, distances, files, findings, and what was unlike."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from ioassay.analysis.profile import comparison
+from ioassay.analysis.profile.comparison import Spread, compare, distance, size_distance, timeline_distance
+from ioassay.analysis.profile.condition_differences import condition_differences
+from ioassay.analysis.profile.file_changes import file_changes
+from ioassay.analysis.profile.finding_changes import finding_changes
+from ioassay.analysis.profile.findings import ProfileFacts, findings
+from ioassay.analysis.profile.patterns import pattern
+from ioassay.analysis.profile.thresholds import Thresholds
+from ioassay.results.darshan import profile as darshan
+from ioassay.results.profile_model import Profile
+from ioassay.results.records.profile import load_profile
+from ioassay.testing.faulty_application import KIB, MIB, MS, S, calm, faulty
+from ioassay.testing.record_tables import BEGIN_NS, TableBuilder, store_record
+
+Load = Callable[..., Profile]
+
+
+@pytest.fixture
+def load(tmp_path: Path) -> Load:
+    """The profile of a record of these tables."""
+    made: list[Path] = []
+
+    def loaded(*tables: TableBuilder) -> Profile:
+        made.append(store_record(tmp_path / str(len(made)), *tables))
+        return load_profile([made[-1]])
+
+    return loaded
+
+
+@pytest.fixture
+def darshan_profile(tmp_path: Path) -> Profile:
+    log = tmp_path / "log.txt"
+    log.write_bytes(gzip.decompress((Path(darshan.__file__).parent / "testdata" / "mpi.txt.gz").read_bytes()))
+    return darshan.load_profile([log])
+
+
+def writer(
+    sizes: dict[int, int], *, seconds: tuple[int, ...] = (), path: str = "/out/data", ns: int = 0
+) -> TableBuilder:
+    """A process that writes so many transfers of each size, spread evenly over these seconds."""
+    table = TableBuilder(end_ns=BEGIN_NS + 100 * S)
+    calls, moved = sum(sizes.values()), sum(size * count for size, count in sizes.items())
+    for second in seconds:
+        table.second("write", second, calls // len(seconds), moved=moved // len(seconds), ns=ns // len(seconds))
+    table.transfers(table.file(path, {"open": 1}, inode=1), "write", sizes, ns=ns, consecutive=calls - 1)
+    return table
+
+
+def test_a_profile_is_no_different_from_itself(load: Load) -> None:
+    profile = load(*faulty())
+    found = compare(profile, profile)
+    for one in (*found.directions, *found.operations):
+        assert one.size_distance in (None, 0)
+        assert one.timeline_distance in (None, 0)
+        assert {one.ratio(name) for name in ("calls", "bytes", "spent_ns")} <= {None, 1}
+    assert found.of("write").size_distance == 0
+    assert found.of("metadata").timeline_distance == 0
+    assert found.span_ratio == 1
+    assert condition_differences(profile, profile) == ()
+    assert all(one.is_same for one in file_changes(profile, profile).changed)
+
+
+def test_ratios_are_of_the_other_to_the_reference(load: Load) -> None:
+    small, large = load(writer({4 * KIB: 1024}, ns=8 * S)), load(writer({MIB: 4}, ns=2 * S))
+    found = compare(small, large).of("write")
+    assert (found.ratio("calls"), found.ratio("bytes"), found.ratio("spent_ns")) == (4 / 1024, 1, 0.25)
+    assert compare(small, large).of("read").ratio("calls") is None  # of nothing
+
+
+def test_the_distance_of_sizes_is_the_share_of_calls_that_moved_elsewhere(load: Load) -> None:
+    def apart(one: dict[int, int], other: dict[int, int]) -> float | None:
+        return size_distance(load(writer(one)), load(writer(other)), ["write"])
+
+    assert apart({4 * KIB: 100}, {4 * KIB: 7}) == 0
+    assert apart({4 * KIB: 100}, {MIB: 1}) == 1
+    assert apart({4 * KIB: 75, MIB: 25}, {4 * KIB: 25, MIB: 75}) == pytest.approx(0.5)
+    assert apart({4 * KIB: 75, MIB: 25}, {64 * KIB: 3, 2 * MIB: 1}) == pytest.approx(0.75)
+    # Both are in the bucket from 1 to 2 MiB; the most frequent sizes of a file are known exactly.
+    assert apart({MIB: 10}, {MIB + MIB // 2: 10}) == 1
+
+
+def test_buckets_that_do_not_fit_give_the_least_distance_that_they_allow() -> None:
+    def spread(*rows: tuple[float, float, float]) -> Spread:
+        return Spread(*(np.array(column) for column in zip(*rows, strict=True)))
+
+    wide, fine = spread((0.0, 100.0, 10.0)), spread((0.0, 50.0, 4.0), (50.0, 100.0, 6.0))
+    assert distance(wide, fine) == 0
+    assert distance(spread((0.0, 60.0, 1.0), (60.0, np.inf, 1.0)), spread((70.0, 80.0, 1.0))) == 0.5
+    assert distance(wide, spread((200.0, np.inf, 3.0))) == 1
+
+
+def test_the_distance_of_time_lines_is_that_of_their_course_and_not_of_their_length(load: Load) -> None:
+    early = load(writer({MIB: 40}, seconds=(10, 11, 12, 13)))
+    slow = load(writer({MIB: 40}, seconds=tuple(range(30, 38))))
+    assert timeline_distance(early, slow, ["write"]) == 0
+    assert compare(early, slow).span_ratio == 2
+    halting = load(writer({MIB: 40}, seconds=(10, 19)))
+    assert timeline_distance(early, halting, ["write"]) == pytest.approx(0.25)
+    assert timeline_distance(early, halting, ["read"]) is None
+
+
+def test_of_metadata_calls_are_spread_over_time(load: Load) -> None:
+    def lookups(*seconds: int) -> Profile:
+        table = TableBuilder(end_ns=BEGIN_NS + 100 * S)
+        for second in seconds:
+            table.second("stat", second, 10)
+        table.file("/a", {"stat": 10 * len(seconds)})
+        return load(table)
+
+    assert timeline_distance(lookups(1, 2, 3, 4), lookups(1, 2, 3, 4), ["stat"]) == 0
+    assert timeline_distance(lookups(1, 2, 3, 4), lookups(1, 4), ["stat"]) == pytest.approx(0.25)
+
+
+def test_quantiles_of_sizes_are_as_exact_as_the_source_knows_them(load: Load, darshan_profile: Profile) -> None:
+    sizes = compare(load(writer({1000: 60, 3 * MIB: 40})), darshan_profile).of("write")
+    assert {name: one.exact_bytes for name, one in sizes.reference.sizes.items()} == {
+        "p10": 1000, "p50": 1000, "p90": 3 * MIB
+    }  # fmt: skip
+    assert sizes.other.sizes["p50"] == (1025, 10241)
+
+
+def test_what_a_source_does_not_count_is_no_difference(load: Load, darshan_profile: Profile) -> None:
+    table = TableBuilder()
+    table.file("/a", {"open": 9, "close": 9, "remove": 100}, inode=1, ns=S)
+    table.second("open", 0, 9, ns=S)
+    found = compare(load(table), darshan_profile)
+    assert found.uncounted == ("close", "remove")
+    assert [one.name for one in found.operations if one.name in ("close", "remove", "open")] == ["open"]
+    metadata = found.of("metadata")
+    assert metadata.reference.calls == 9
+    assert metadata.reference.spent_ns is None
+    assert metadata.ratio("spent_ns") is None
+    assert metadata.timeline_distance is None
+    assert found.of("write").reference.p50_ns is None
+
+
+def test_latencies_of_a_direction_are_those_of_all_its_operations(load: Load) -> None:
+    table = TableBuilder()
+    for name, count, each in (("open", 300, 1000), ("stat", 100, 8000)):
+        table.second(name, 0, count, ns=count * each, slowest_ns=each)
+        table.latencies(name, {each: count})
+        table.file(f"/{name}", {name: count})
+    profile = load(table)
+    found = compare(profile, profile).of("metadata").reference
+    assert (found.p50_ns, found.slowest_ns) == (1024, 8000)
+    without = load(writer({MIB: 2}, seconds=(1,)))
+    assert compare(without, without).of("write").reference.p50_ns is None
+
+
+def test_shares_of_the_order_of_requests(load: Load) -> None:
+    table = TableBuilder()
+    file = table.file("/a", inode=1)
+    table.transfers(file, "write", {4 * KIB: 101}, consecutive=50, forward=20, strided=10, misaligned=101)
+    found = pattern(load(table), "write")
+    assert found.misaligned == 1
+    assert [round(101 * (share or 0)) for share in (found.consecutive, found.forward, found.strided, found.random)] == [
+        50, 20, 10, 30
+    ]  # fmt: skip
+    assert pattern(load(table), "read").consecutive is None
+
+
+def test_files_are_the_same_by_their_path_or_by_how_their_paths_end(load: Load) -> None:
+    def files(*paths: str) -> Profile:
+        table = TableBuilder()
+        for at, path in enumerate(paths):
+            table.transfers(table.file(path, inode=1 + at), "write", {MIB: 1 + at}, ns=(1 + at) * MS)
+        return load(table)
+
+    found = file_changes(
+        files("/etc/same", "/lustre/run1/a/out", "/lustre/run1/b/out", "/lustre/old"),
+        files("/etc/same", "/nvme/run2/a/out", "/nvme/run2/b/out", "/nvme/new"),
+    )
+    assert {(one.reference.path, one.other.path) for one in found.changed} == {
+        ("/etc/same", "/etc/same"),
+        ("/lustre/run1/a/out", "/nvme/run2/a/out"),
+        ("/lustre/run1/b/out", "/nvme/run2/b/out"),
+    }
+    assert [one.path for one in found.only_reference] == ["/lustre/old"]
+    assert [one.path for one in found.only_other] == ["/nvme/new"]
+
+
+def test_the_file_whose_time_changed_most_comes_first(load: Load) -> None:
+    def run(first_ns: int, second_ns: int) -> Profile:
+        table = TableBuilder()
+        for at, ns in enumerate((first_ns, second_ns)):
+            table.transfers(table.file(f"/{at}", inode=1 + at), "read", {MIB: 1}, ns=ns)
+        return load(table)
+
+    found = file_changes(run(100, 900), run(110, 400)).changed
+    assert [(one.other.path, one.spent_change_ns) for one in found] == [("/1", -500), ("/0", 10)]
+
+
+def changes(reference: Profile, other: Profile) -> dict[tuple[str, str], str]:
+    mine, its = (findings(ProfileFacts(profile, Thresholds())) for profile in (reference, other))
+    return {
+        (one.kind, getattr((one.other or one.reference).evidence, "direction", "")): one.change  # type: ignore[union-attr]
+        for one in finding_changes(reference, mine, other, its)
+    }
+
+
+def test_findings_are_new_gone_or_in_both(load: Load) -> None:
+    bad, good = load(*faulty()), load(*calm())
+    assert set(changes(bad, good).values()) == {"gone"}
+    assert set(changes(good, bad).values()) == {"new"}
+    assert set(changes(bad, bad).values()) == {"in both"}
+    assert changes(bad, good)["small-requests", "write"] == "gone"
+    assert changes(bad, good)["small-requests", "read"] == "gone"
+
+
+def test_a_finding_that_the_other_source_could_not_have_is_not_gone(load: Load, darshan_profile: Profile) -> None:
+    found = changes(load(*faulty()), darshan_profile)
+    assert found["failed-lookups", ""] == "unknown"  # Darshan does not count them
+    assert found["stalled-calls", ""] == "unknown"  # it has no latencies
+    assert found["stat-storm", ""] == "unknown"
+    assert found["random-access", "write"] == "gone"
+
+
+def test_what_was_unlike_is_named_with_both_values(load: Load, darshan_profile: Profile) -> None:
+    found = {one.what: (one.reference, one.other) for one in condition_differences(load(*calm()), darshan_profile)}
+    assert next(iter(found)) == "source"
+    assert found["source"] == ("record", "darshan")
+    assert found["processes"] == (8, 4)
+    assert found["ranks"] == (8, 4)
+    assert "nodes" not in found  # Darshan does not know them
+    assert set(found) == {"source", "command", "processes", "ranks", "duration", "steps"}
+    elsewhere = load(TableBuilder(1, node="b"))
+    assert [one.what for one in condition_differences(load(TableBuilder(1, node="a")), elsewhere)] == ["names of nodes"]
+
+
+def test_nothing_is_compared_with_nothing(load: Load) -> None:
+    empty = load(TableBuilder())
+    found = compare(empty, empty)
+    assert found.operations == ()
+    assert found.span_ratio is None
+    assert all(one.size_distance is None and one.timeline_distance is None for one in found.directions)
+    assert comparison.size_ranges(empty, ["read"]) is not None
+    assert isinstance(comparison.size_ranges(empty, ["read"]), pl.DataFrame)

@@ -1,0 +1,80 @@
+"""What the comparison of two profiles says, before any format. Not: its looks (`document`), sentences (`wording`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ioassay.analysis.profile import comparison
+from ioassay.analysis.profile.comparison import Comparison
+from ioassay.analysis.profile.condition_differences import ConditionDifference, condition_differences
+from ioassay.analysis.profile.file_changes import FileChanges, file_changes
+from ioassay.analysis.profile.finding_changes import FindingChange, finding_changes
+from ioassay.analysis.profile.patterns import Pattern, pattern
+from ioassay.analysis.profile.peers import MEASURES, Imbalance
+from ioassay.reports.profile import content as of_one
+from ioassay.results.profile_model import Profile
+
+TRANSFERS = ("read", "write")
+"""Directions whose requests have an order."""
+
+
+@dataclass(frozen=True)
+class Side:
+    """A profile, as its own report has it, and what it is called here."""
+
+    name: str
+    own: of_one.Content
+
+    @property
+    def profile(self) -> Profile:
+        """The profile."""
+        return self.own.profile
+
+    def imbalance(self, measure: str) -> Imbalance | None:
+        """That of the largest group of processes that do the same work."""
+        found = [one for one in self.own.imbalances if one.measure == measure]
+        return max(found, key=lambda one: one.count, default=None)
+
+
+@dataclass(frozen=True)
+class Content:
+    """Everything that the comparison says. Ratios are other / reference."""
+
+    reference: Side
+    other: Side
+    comparison: Comparison
+    conditions: tuple[ConditionDifference, ...]
+    patterns: Mapping[str, tuple[Pattern, Pattern]]
+    """By direction."""
+    findings: tuple[FindingChange, ...]
+    files: FileChanges
+
+    @property
+    def sides(self) -> tuple[Side, Side]:
+        """The reference, and the other."""
+        return self.reference, self.other
+
+    @property
+    def measures(self) -> list[str]:
+        """Those of `MEASURES` in which either has processes that do the same work."""
+        return [name for name in MEASURES if any(side.imbalance(name) for side in self.sides)]
+
+
+def assemble(reference: Side, other: Side) -> Content:
+    """The comparison of a profile with the reference."""
+    mine, its = reference.profile, other.profile
+    return Content(
+        reference=reference,
+        other=other,
+        comparison=comparison.compare(mine, its),
+        conditions=condition_differences(mine, its),
+        patterns={name: (pattern(mine, name), pattern(its, name)) for name in TRANSFERS},
+        findings=finding_changes(
+            mine,
+            [line.finding for line in reference.own.findings],
+            its,
+            [line.finding for line in other.own.findings],
+        ),
+        files=file_changes(mine, its),
+    )

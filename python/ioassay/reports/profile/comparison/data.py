@@ -1,0 +1,147 @@
+"""The comparison of two profiles for other programs, as a JSON document and a table: base units, unrounded, units in
+the names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any
+
+import polars as pl
+
+from ioassay.analysis.finding import Finding
+from ioassay.analysis.profile.comparison import ClassComparison
+from ioassay.analysis.profile.finding_changes import FindingChange
+from ioassay.reports.profile.comparison import wording
+from ioassay.reports.profile.comparison.content import Content, Side
+from ioassay.reports.profile.data import MOST_ROWS
+from ioassay.reports.profile.findings import message
+
+COMPARISON_VERSION = 1
+
+_AMOUNTS = ("calls", "bytes", "bytes_per_call", "spent_ns", "p50_ns", "p99_ns", "slowest_ns")
+
+
+def data(content: Content) -> dict[str, Any]:
+    """`version`, both sides, what was unlike, sentences, classes (ratios are other / reference; null: unknown or not
+    comparable), phases, imbalances, findings, and rows of files.
+    """
+    found, files = content.comparison, content.files
+    return {
+        "version": COMPARISON_VERSION,
+        "reference": _side(content.reference),
+        "other": _side(content.other),
+        "conditions": [asdict(one) for one in content.conditions],
+        "uncounted": list(found.uncounted),
+        "sentences": list(wording.changes(content)),
+        "note": wording.SINGLE,
+        "span_s": {"reference": found.reference_span_s, "other": found.other_span_s, "ratio": found.span_ratio},
+        "directions": [_class(one) | _patterns(content, one.name) for one in found.directions],
+        "operations": [_class(one) for one in found.operations],
+        "phases": {name: _phases(side) for name, side in _named(content)},
+        "imbalances": [
+            {"measure": measure, **{name: _imbalance(side, measure) for name, side in _named(content)}}
+            for measure in content.measures
+        ],
+        "findings": [_finding(one) for one in content.findings],
+        "files": [
+            {"reference": asdict(one.reference), "other": asdict(one.other)} for one in files.changed[:MOST_ROWS]
+        ],
+        "files_only_reference": [asdict(one) for one in files.only_reference[:MOST_ROWS]],
+        "files_only_other": [asdict(one) for one in files.only_other[:MOST_ROWS]],
+    }
+
+
+def table(content: Content) -> pl.DataFrame:
+    """A row for each amount of each direction and operation: class, amount (its unit in its name), reference, other,
+    ratio.
+    """
+    schema = {
+        "class": pl.String,
+        "amount": pl.String,
+        "reference": pl.Float64,
+        "other": pl.Float64,
+        "ratio": pl.Float64,
+    }
+    return pl.DataFrame(list(_rows(content)), schema, orient="row")
+
+
+def _rows(content: Content) -> Iterator[tuple[str, str, float | None, float | None, float | None]]:
+    for one in (*content.comparison.directions, *content.comparison.operations):
+        for name in _AMOUNTS:
+            mine, its = getattr(one.reference, name), getattr(one.other, name)
+            if mine is not None or its is not None:
+                yield one.name, name, mine, its, one.ratio(name)
+        for name in ("size_distance", "timeline_distance"):
+            if (distance := getattr(one, name)) is not None:
+                yield one.name, name, 0.0, distance, None
+
+
+def _named(content: Content) -> tuple[tuple[str, Side], ...]:
+    return ("reference", content.reference), ("other", content.other)
+
+
+def _side(side: Side) -> dict[str, Any]:
+    profile, totals = side.profile, side.own.totals
+    return {
+        "name": side.name,
+        "source": profile.source,
+        "names": profile.names,
+        "commands": profile.commands,
+        "is_running": profile.is_running,
+        "begin_unix_ns": profile.begin_unix_ns,
+        "end_unix_ns": profile.end_unix_ns,
+        "processes": profile.processes.height,
+        "io_ns": totals.io_ns,
+        "run_ns": totals.run_ns,
+        "unknown": list(profile.unknown),
+    }
+
+
+def _class(one: ClassComparison) -> dict[str, Any]:
+    return {
+        "class": one.name,
+        **{name: _amounts(amounts) for name, amounts in (("reference", one.reference), ("other", one.other))},
+        "ratios": {name: one.ratio(name) for name in _AMOUNTS},
+        "size_distance": one.size_distance,
+        "timeline_distance": one.timeline_distance,
+    }
+
+
+def _amounts(amounts: Any) -> dict[str, Any]:
+    sizes = {name: one._asdict() for name, one in amounts.sizes.items()}
+    return {name: getattr(amounts, name) for name in _AMOUNTS} | {"sizes": sizes}
+
+
+def _patterns(content: Content, direction: str) -> dict[str, Any]:
+    both = content.patterns.get(direction)
+    return {} if both is None else {"patterns": {"reference": asdict(both[0]), "other": asdict(both[1])}}
+
+
+def _phases(side: Side) -> dict[str, Any]:
+    return {"phases": [asdict(one) for one in side.own.phases], "periods_s": side.own.periods_s}
+
+
+def _imbalance(side: Side, measure: str) -> dict[str, Any] | None:
+    found = side.imbalance(measure)
+    return None if found is None else asdict(found) | {"share": found.share}
+
+
+def _finding(one: FindingChange) -> dict[str, Any]:
+    return {
+        "change": one.change,
+        "kind": one.kind,
+        "reference": _evidence(one.reference),
+        "other": _evidence(one.other),
+    }
+
+
+def _evidence(finding: Finding | None) -> dict[str, Any] | None:
+    if finding is None:
+        return None
+    return {
+        "severity": finding.severity,
+        "sentence": message(finding.evidence).text,
+        "evidence": asdict(finding.evidence),
+    }

@@ -1,0 +1,93 @@
+"""The figures of a comparison of two profiles. Not: drawing (`figures.profile.overlaid`), numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import polars as pl
+
+from ioassay.analysis.profile import comparison, steps
+from ioassay.analysis.profile.totals import REQUESTS
+from ioassay.analysis.rate_units import suited
+from ioassay.figures.picture import Picture, draw
+from ioassay.figures.profile import overlaid
+from ioassay.figures.profile.overlaid import Panel
+from ioassay.reports import format
+from ioassay.reports.profile.comparison.content import TRANSFERS, Content
+from ioassay.results.profile_model import Profile
+
+
+def pictures(content: Content) -> dict[str, Picture]:
+    """Every figure that there is something to draw for, by what it shows."""
+    made = (*_over_time(content), *_sizes(content))
+    return {one.id.removeprefix("profiles-"): one for one in made}
+
+
+def _over_time(content: Content) -> Iterator[Picture]:
+    panels, frames, widths = [], [], []
+    for line in (*TRANSFERS, "metadata"):
+        own = [_course(side.profile, line) for side in content.sides]
+        rows = [
+            rates.with_columns(series=pl.lit(side.name)) for side, (rates, _) in zip(content.sides, own, strict=True)
+        ]
+        data = pl.concat(rows)
+        if data.is_empty():
+            continue
+        column = "rate_operations_per_s" if line == "metadata" else "rate_bytes_per_s"
+        unit = suited(column, "stat" if line == "metadata" else line, data["rate"])  # type: ignore[arg-type]
+        title = f"{line.capitalize()} ({unit.name})"
+        panels.append(Panel(title, data.with_columns(pl.col("rate") / unit.divisor)))
+        frames.append(data.with_columns(line=pl.lit(line)))
+        widths += [step_s for _, step_s in own]
+    if not panels:
+        return
+    names = [side.name for side in content.sides]
+    steps_s = " and ".join(format.duration(step_s * 1e9) for step_s in dict.fromkeys(widths))
+    yield draw(
+        overlaid.over_time(panels, names),
+        "profiles-over-time",
+        title="Both over time",
+        data=pl.concat(frames).rename({"rate": "rate_per_s"}),
+        caption=f"From the first I/O of each. Steps of {steps_s}. Grey: {names[0]}.",
+        description=f"Rates of reads, writes and metadata operations of {names[1]} over those of {names[0]}.",
+    )
+
+
+def _course(profile: Profile, line: str) -> tuple[pl.DataFrame, float]:
+    """start_s from the first I/O, rate, of a direction; with a row at the end. And how long a step is."""
+    rates, step_s = steps.operation_rates(profile) if line == "metadata" else steps.rates(profile)
+    own = rates if line == "metadata" else rates.filter(pl.col("line") == line)
+    summed = own.group_by("start_s").agg(pl.col("rate").sum()).sort("start_s")
+    begin_s = comparison.begin_s(profile)
+    if begin_s is None or not summed["rate"].sum():
+        return summed.clear(), step_s
+    from_first = summed.with_columns(pl.col("start_s") - begin_s // step_s * step_s).filter(pl.col("start_s") >= 0)
+    end_s = float(from_first["start_s"].max()) + step_s  # type: ignore[arg-type]
+    return pl.concat([from_first, pl.DataFrame({"start_s": [end_s], "rate": [0.0]})]), step_s
+
+
+def _sizes(content: Content) -> Iterator[Picture]:
+    panels, frames = [], []
+    for direction in TRANSFERS:
+        found = [(side.name, comparison.sizes(side.profile, REQUESTS[direction])) for side in content.sides]
+        known = [(name, spread) for name, spread in found if spread is not None]
+        if not known:
+            continue
+        data = pl.concat(
+            comparison.cumulated(spread)
+            .filter(pl.col("at") > 0)
+            .select(size_bytes="at", share="share", series=pl.lit(name))
+            for name, spread in known
+        )
+        panels.append(Panel(direction.capitalize(), data))
+        frames.append(data.with_columns(direction=pl.lit(direction)))
+    if panels:
+        names = [side.name for side in content.sides]
+        yield draw(
+            overlaid.sizes(panels, names),
+            "profiles-sizes",
+            title="Sizes of requests",
+            data=pl.concat(frames),
+            caption=f"The share of requests below each size, as far as it is known. Grey: {names[0]}.",
+            description=f"Cumulative shares of the sizes of requests of {names[1]} and of {names[0]}.",
+        )

@@ -1,0 +1,135 @@
+"""The comparison of two profiles in every format."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from ioassay import reports
+from ioassay.reports.document.terminal import rendered
+from ioassay.reports.profile.comparison import ProfileComparisonReport
+from ioassay.reports.profile.comparison.content import Content, Side, assemble
+from ioassay.reports.profile.comparison.document import document, summary
+from ioassay.reports.profile.content import assemble as assemble_one
+from ioassay.results.darshan import profile as darshan
+from ioassay.results.profile_model import Profile
+from ioassay.results.records.profile import load_profile
+from ioassay.testing.faulty_application import calm, faulty
+from ioassay.testing.record_tables import TableBuilder, store_record
+
+
+def compared(before: Profile, after: Profile) -> Content:
+    return assemble(Side("before", assemble_one(before)), Side("after", assemble_one(after)))
+
+
+@pytest.fixture(scope="module")
+def content(tmp_path_factory: pytest.TempPathFactory) -> Content:
+    folder = tmp_path_factory.mktemp("records")
+    before, after = (store_record(folder / name, *tables) for name, tables in (("b", faulty()), ("a", calm())))
+    return compared(load_profile([before]), load_profile([after]))
+
+
+@pytest.fixture(scope="module")
+def unlike(tmp_path_factory: pytest.TempPathFactory) -> Content:
+    folder = tmp_path_factory.mktemp("unlike")
+    table = TableBuilder()
+    table.file("/a", {"open": 3, "close": 3}, inode=1, ns=1000)
+    log = folder / "log.txt"
+    log.write_bytes(gzip.decompress((Path(darshan.__file__).parent / "testdata" / "mpi.txt.gz").read_bytes()))
+    return compared(load_profile([store_record(folder / "r", table)]), darshan.load_profile([log]))
+
+
+def markdown(content: Content) -> str:
+    return reports.build(ProfileComparisonReport(content), "md").decode()
+
+
+def terminal(content: Content) -> str:
+    console = Console(file=io.StringIO(), width=160)
+    console.print(rendered(summary(content)))
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+def test_what_changed_is_said_with_both_values_and_the_ratio(content: Content) -> None:
+    text = markdown(content)
+    for part in (
+        "- Time in I/O fell from 15.6 min to 518 s (0.555 times).",
+        "- Duration is the same: 10.0 min.",
+        "- Metadata: time fell from 208 s to 48.0 ms (0.000231 times); 0.00107 times the calls (89,336 to 96).",
+        "- Read: none any more; 28,000 calls, 4000 MiB, 40.0 s.",
+        "| Median size | 1000 B | 4 MiB | – |",
+        "| Misaligned | 68 % | 0 % | – |",
+        "| Write: period | 100 s | 100 s | 1.00 |",
+        "| time in I/O | 22 % of 8 ranks | 0 % of 8 ranks | 0 |",
+        "| Write | 0.68 | 0.17 |",
+        "### Gone",
+        "- I/O stalled: a write took 12.0 s, where the median is 8.39 ms.",
+        "8 of both unchanged.",
+        "Only of before",
+        "Each profile is a single observation",
+    ):
+        assert part in text, part
+
+
+def test_what_was_unlike_is_said_before_everything_else(unlike: Content) -> None:
+    text = markdown(unlike)
+    for part in (
+        "- Different sources: record and Darshan.",
+        "- Different process counts: 1 and 4.",
+        "- Not compared, because only one source counts it: close.",
+    ):
+        assert text.index(part) < text.index("## What changed"), part
+    assert terminal(unlike).startswith("Different sources: record and Darshan.")
+
+
+def test_what_a_source_does_not_know_has_no_ratio(unlike: Content) -> None:
+    text = markdown(unlike)
+    assert "| Time in I/O | 1.00 µs | 49.3 ms | – |" in text
+    assert "Time in I/O rose" not in text
+    assert "Darshan counts only calls that succeeded" in text
+
+
+def test_the_terminal_shows_the_essentials(content: Content) -> None:
+    text = terminal(content)
+    assert "Gone: All 20,000 writes of MPI-IO are independent, none is collective." in text
+    assert "6 more findings." in text
+    assert "18 files only of before." in text
+
+
+def test_a_page_draws_both_over_one_another(content: Content) -> None:
+    page = reports.build(ProfileComparisonReport(content), "html").decode()
+    for identifier in ("over-time", "sizes"):
+        assert f'id="profiles-{identifier}' in page, identifier
+
+
+def test_json_has_both_sides_and_ratios_in_base_units(content: Content) -> None:
+    data = json.loads(reports.build(ProfileComparisonReport(content), "json"))
+    assert (data["version"], data["reference"]["name"], data["other"]["name"]) == (1, "before", "after")
+    write = next(one for one in data["directions"] if one["class"] == "write")
+    assert write["ratios"]["bytes"] == write["other"]["bytes"] / write["reference"]["bytes"]
+    assert write["reference"]["sizes"]["p50"] == {"begin_bytes": 1000, "end_bytes": 1001}
+    assert write["patterns"]["reference"]["misaligned"] == pytest.approx(20_000 / 29_216)
+    assert {one["change"] for one in data["findings"]} == {"gone"}
+    assert data["span_s"] == {"reference": 572, "other": 512, "ratio": pytest.approx(512 / 572)}
+    assert len(data["files"]) == 8
+
+
+def test_the_table_has_a_row_for_each_amount(content: Content) -> None:
+    rows = list(csv.DictReader(io.StringIO(reports.build(ProfileComparisonReport(content), "csv").decode())))
+    (calls,) = (row for row in rows if (row["class"], row["amount"]) == ("stat", "calls"))
+    assert (float(calls["reference"]), float(calls["other"])) == (64_000, 0)
+
+
+def test_two_profiles_that_are_the_same_differ_in_nothing(content: Content) -> None:
+    same = compared(content.reference.profile, content.reference.profile)
+    text = markdown(same)
+    assert "Time in I/O is the same" in text
+    assert "### New" not in text
+    assert "## Different conditions" not in text
+    assert document(same).title == "I/O profiles: after against before"

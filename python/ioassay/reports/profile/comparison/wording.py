@@ -1,0 +1,367 @@
+"""The words of a comparison of two profiles: rows of its tables, sentences. Nothing is computed here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from ioassay.analysis.profile.comparison import Amounts, ClassComparison, SizeRange, ratio
+from ioassay.analysis.profile.condition_differences import Condition, ConditionDifference, Value
+from ioassay.analysis.profile.file_changes import FileChange
+from ioassay.analysis.profile.finding_changes import Change, FindingChange
+from ioassay.analysis.profile.peers import Imbalance
+from ioassay.reports import format
+from ioassay.reports.profile.comparison.content import TRANSFERS, Content
+from ioassay.reports.profile.findings import Message, message
+from ioassay.reports.profile.wording import short
+from ioassay.results.profile_model import DIRECTIONS
+
+Row = list[str]
+"""What, the reference, the other, their ratio."""
+
+_MOST_CHARACTERS = 60
+"""Of a command."""
+
+_MOST_NAMED = 3
+"""Of nodes."""
+
+_MOST_SENTENCES = 2
+"""Of files, and of operations, that took longer or less long."""
+
+SINGLE = (
+    "Each profile is a single observation: another run of the same application differs too. Record several runs of "
+    "each before you trust a small difference."
+)
+
+SCOPE = (
+    "Calls, bytes and sizes are those on storage. Latencies, time lines and times of calls that move no bytes include "
+    "pipes, sockets, terminals and /proc."
+)
+
+DISTANCES = (
+    "A distance is the largest difference of two cumulative shares (Kolmogorov and Smirnov's): 0 identical, 1 "
+    "disjoint. That of sizes counts calls below each size. That of the time line counts what was done at each share of "
+    "the time from the first I/O to the last. Where two sources have different buckets or steps, it is the least that "
+    "both allow."
+)
+
+_SAME = "the same"
+
+
+def title(content: Content) -> str:
+    """`b against a`."""
+    return f"{content.other.name} against {content.reference.name}"
+
+
+_CONDITIONS: Mapping[Condition, str] = {
+    "source": "Different sources",
+    "command": "Different commands",
+    "processes": "Different process counts",
+    "ranks": "Different rank counts",
+    "nodes": "Different node counts",
+    "names of nodes": "Different nodes",
+    "duration": "Different durations",
+    "state": "Different states",
+    "completeness": "Different numbers of doubts and losses",
+    "steps": "Different steps of the time line",
+}
+
+
+def condition(one: ConditionDifference) -> str:
+    """`Different rank counts: 1 and 2.`"""
+    return f"{_CONDITIONS[one.what]}: {_value(one.what, one.reference)} and {_value(one.what, one.other)}."
+
+
+def _value(what: Condition, value: Value) -> str:
+    match value:
+        case tuple():
+            shown = ", ".join(short(text, _MOST_CHARACTERS) for text in value[:_MOST_NAMED])
+            return f"{shown}, …" if len(value) > _MOST_NAMED else shown
+        case int() | float() if what in ("duration", "steps"):
+            return format.duration(value * 1e9)
+        case int():
+            return f"{value:,}"
+        case "darshan":
+            return "Darshan"
+        case _:
+            return str(value)
+
+
+def conditions(content: Content) -> Iterator[str]:
+    """What was unlike, and what cannot be compared for it."""
+    yield from map(condition, content.conditions)
+    uncounted = content.comparison.uncounted
+    if uncounted:
+        them = "it" if len(uncounted) == 1 else "them"
+        yield f"Not compared, because only one source counts {them}: {', '.join(uncounted)}."
+
+
+def changes(content: Content) -> Iterator[str]:
+    """What the change did, the most important first."""
+    mine, its = content.reference.own.totals.io_ns, content.other.own.totals.io_ns
+    if not content.comparison.uncounted:
+        yield _changed("Time in I/O", mine, its, format.duration)
+    before_s, after_s = (side.profile.duration_s for side in content.sides)
+    yield _changed("Duration", before_s * 1e9, after_s * 1e9, format.duration)
+    for one in sorted(content.comparison.directions, key=_spent_change, reverse=True):
+        if one.reference.calls or one.other.calls:
+            yield _class_sentence(one)
+    slower = [one for one in content.files.changed if (one.spent_change_ns or 0) > 0]
+    faster = [one for one in content.files.changed if (one.spent_change_ns or 0) < 0]
+    for those, more in ((faster, "less"), (slower, "more")):
+        if those:
+            yield f"Files with most {more} time: {'; '.join(map(_file, those[:_MOST_SENTENCES]))}."
+
+
+def _spent_change(one: ClassComparison) -> float:
+    mine, its = one.reference.spent_ns, one.other.spent_ns
+    return -1.0 if mine is None or its is None else abs(its - mine)
+
+
+def _changed(what: str, mine: float | None, its: float | None, show: Callable[[float | None], str]) -> str:
+    if mine is None or its is None:
+        return f"{what} is not comparable: {show(mine)} and {show(its)}."
+    if mine == its:
+        return f"{what} is {_SAME}: {show(mine)}."
+    verb = "fell" if its < mine else "rose"
+    return f"{what} {verb} from {show(mine)} to {show(its)}{_times(ratio(mine, its))}."
+
+
+def _times(value: float | None) -> str:
+    return "" if value is None else f" ({format.significant(value)} times)"
+
+
+def _class_sentence(one: ClassComparison) -> str:
+    """`Write: time fell from 775 ms to 300 ms (0.387 times); 0.12 times the calls; the same bytes (815 MiB).`"""
+    mine, its = one.reference, one.other
+    if not mine.calls or not its.calls:
+        return (
+            f"{one.name.capitalize()}: {'none any more' if mine.calls else 'new'}; {_all(mine if mine.calls else its)}."
+        )
+    parts = []
+    if mine.spent_ns is not None and its.spent_ns is not None:
+        parts.append(_changed("time", mine.spent_ns, its.spent_ns, format.duration).rstrip("."))
+    parts.append(_amount("calls", mine.calls, its.calls, lambda value: f"{value:,.0f}"))
+    if one.name in TRANSFERS:
+        parts.append(_amount("bytes", mine.bytes, its.bytes, format.size))
+    return f"{one.name.capitalize()}: {'; '.join(filter(None, parts))}."
+
+
+def _all(one: Amounts) -> str:
+    """`28,000 calls, 4000 MiB, 40.0 s`."""
+    parts = [f"{one.calls:,} calls"]
+    parts += [format.size(one.bytes)] if one.bytes else []
+    parts += [] if one.spent_ns is None else [format.duration(one.spent_ns)]
+    return ", ".join(parts)
+
+
+def _amount(noun: str, mine: int | None, its: int | None, show: Callable[[float], str]) -> str:
+    if mine is None or its is None:
+        return ""
+    if mine == its:
+        return f"{_SAME} {noun} ({show(mine)})"
+    value = ratio(mine, its)
+    change = f"{show(mine)} to {show(its)}"
+    return f"{noun} {change}" if value is None else f"{format.significant(value)} times the {noun} ({change})"
+
+
+def _file(one: FileChange) -> str:
+    change = one.spent_change_ns or 0
+    return f"{one.other.path} ({signed(change, format.duration)})"
+
+
+def signed(change: float | None, show: Callable[[float], str]) -> str:
+    """A change with its sign: `+1.20 s`, `−300 ms`."""
+    if change is None:
+        return format.ABSENT
+    return show(change) if not change else f"{'−' if change < 0 else '+'}{show(abs(change))}"
+
+
+def overall(content: Content) -> list[Row]:
+    """Rows of the whole: duration, time in I/O, from the first I/O to the last."""
+    mine, its = (side.own for side in content.sides)
+    found = content.comparison
+    first, second = (_ns(span_s) for span_s in (found.reference_span_s, found.other_span_s))
+    return [
+        _row("Duration", mine.profile.duration_s * 1e9, its.profile.duration_s * 1e9, format.duration),
+        _row("First to last I/O", first, second, format.duration),
+        _row("Time in I/O", mine.totals.io_ns, its.totals.io_ns, format.duration, is_compared=not found.uncounted),
+        _row("Of run time", mine.totals.io_share, its.totals.io_share, format.share, is_compared=not found.uncounted),
+        _row("Processes", mine.profile.processes.height, its.profile.processes.height, "{:,}".format),
+    ]
+
+
+def _row(
+    what: str,
+    mine: float | None,
+    its: float | None,
+    show: Callable[[float], str],
+    *,
+    is_compared: bool = True,
+) -> Row:
+    value = ratio(mine, its) if is_compared else None
+    return [what, *(format.ABSENT if one is None else show(one) for one in (mine, its)), times(value)]
+
+
+def times(value: float | None) -> str:
+    """A ratio: `3.20`."""
+    return format.ABSENT if value is None else format.significant(value)
+
+
+def classes(content: Content, *, is_brief: bool = False) -> Iterator[tuple[str, list[Row]]]:
+    """Rows of each direction that either has."""
+    for one in content.comparison.directions:
+        if not one.reference.calls and not one.other.calls:
+            continue
+        rows = list(_class_rows(content, one, is_brief=is_brief))
+        yield one.name.capitalize(), [row for row in rows if set(row[1:]) != {format.ABSENT}]
+
+
+def _class_rows(content: Content, one: ClassComparison, *, is_brief: bool) -> Iterator[Row]:
+    mine, its = one.reference, one.other
+    yield _row("Calls", mine.calls, its.calls, "{:,}".format)
+    if one.name in TRANSFERS:
+        yield _row("Bytes", mine.bytes, its.bytes, format.size)
+    yield _row("Time", mine.spent_ns, its.spent_ns, format.duration)
+    yield _row("Median latency", mine.p50_ns, its.p50_ns, format.duration)
+    yield _row("99 % latency", mine.p99_ns, its.p99_ns, format.duration)
+    if not is_brief:
+        yield _row("Slowest call", mine.slowest_ns, its.slowest_ns, format.duration)
+    if one.name not in TRANSFERS:
+        return
+    for name, label in (("p10", "10 % size"), ("p50", "Median size"), ("p90", "90 % size")):
+        if name == "p50" or not is_brief:
+            yield [label, size_range(mine.sizes.get(name)), size_range(its.sizes.get(name)), format.ABSENT]
+    shares = content.patterns[one.name]
+    for name in ("consecutive", "strided", "random", "misaligned"):
+        if not is_brief:
+            values = [getattr(share, name) for share in shares]
+            yield [name.capitalize(), *map(format.share, values), format.ABSENT]
+
+
+def size_range(one: SizeRange | None) -> str:
+    """`1 MiB`, or where it is not known exactly `512 KiB to 1 MiB`."""
+    if one is None:
+        return format.ABSENT
+    if one.exact_bytes is not None:
+        return format.size(one.exact_bytes)
+    begin = format.size(one.begin_bytes)
+    return f"{begin} or more" if one.end_bytes is None else f"{begin} to {format.size(one.end_bytes)}"
+
+
+def operation(one: ClassComparison) -> Row:
+    """The row of an operation: calls, bytes, time and median latency of both, and their ratios."""
+    mine, its = one.reference, one.other
+    return [
+        one.name,
+        *_pair(mine.calls, its.calls, "{:,}".format),
+        *_pair(mine.bytes or None, its.bytes or None, format.size),
+        *_pair(mine.spent_ns, its.spent_ns, format.duration),
+        *_pair(mine.p50_ns, its.p50_ns, format.duration),
+        *_pair(mine.p99_ns, its.p99_ns, format.duration),
+    ]
+
+
+def _pair(mine: float | None, its: float | None, show: Callable[[float], str]) -> Row:
+    """Both, and the ratio."""
+    return _row("", mine, its, show)[1:]
+
+
+def distances(content: Content) -> list[Row]:
+    """How unlike sizes and time lines are, of each direction and operation of which either is known."""
+    found = content.comparison
+    return [
+        [one.name.capitalize(), distance(one.size_distance), distance(one.timeline_distance)]
+        for one in (*found.directions, *(one for one in found.operations if one.name not in DIRECTIONS))
+        if one.size_distance is not None or one.timeline_distance is not None
+    ]
+
+
+def distance(value: float | None) -> str:
+    """`0.12`."""
+    return format.ABSENT if value is None else f"{value:.2f}"
+
+
+def phases(content: Content) -> list[Row]:
+    """Number, length and period of the phases of each direction."""
+    rows = []
+    for direction in DIRECTIONS:
+        own = [[one for one in side.own.phases if one.direction == direction] for side in content.sides]
+        if not any(own):
+            continue
+        name = direction.capitalize()
+        mine, its = own
+        rows.append([f"{name}: phases", f"{len(mine):,}", f"{len(its):,}", times(ratio(len(mine), len(its)))])
+        before_ns, after_ns = (sum(one.duration_s for one in those) * 1e9 for those in own)
+        rows.append(_row(f"{name}: in phases", before_ns, after_ns, format.duration))
+        period, other_period = (_ns(side.own.periods_s.get(direction)) for side in content.sides)
+        if period is not None or other_period is not None:
+            rows.append(_row(f"{name}: period", period, other_period, format.duration))
+    return rows
+
+
+def _ns(duration_s: float | None) -> float | None:
+    return None if duration_s is None else duration_s * 1e9
+
+
+_MEASURES = {"read_bytes": "read", "written_bytes": "written", "io_ns": "time in I/O"}
+
+
+def imbalance(content: Content, measure: str) -> Row:
+    """How unequal the processes that do the same work are, in a measure."""
+    found = [side.imbalance(measure) for side in content.sides]
+    values = [None if one is None else one.share for one in found]
+    return [_MEASURES[measure], *map(_imbalance, found), times(ratio(*values))]
+
+
+def _imbalance(one: Imbalance | None) -> str:
+    if one is None:
+        return format.ABSENT
+    peers = "ranks" if one.peers == "rank" else "workers"
+    return f"{format.share(one.share)} of {one.count:,} {peers}"
+
+
+CHANGES: Mapping[Change, str] = {
+    "new": "New",
+    "gone": "Gone",
+    "in both": "In both",
+    "unknown": "Unknown in one of them",
+}
+"""What findings are called that changed so."""
+
+
+def finding(content: Content, one: FindingChange) -> str:
+    """What became of a finding."""
+    mine, its = (None if found is None else message(found.evidence) for found in (one.reference, one.other))
+    if mine and its:
+        same = mine.text == its.text
+        return f"{its.text}" if same else f"{its.text} Before: {mine.text}"
+    found, side, other = (mine, content.reference, content.other) if mine else (its, content.other, content.reference)
+    assert found is not None
+    if one.change == "unknown":
+        return f"{found.text} Only {side.name}; {other.name} does not record what it rests on."
+    return found.text if one.change == "gone" else f"{found.text} Remedy: {found.remedy}"
+
+
+def finding_headline(one: FindingChange) -> str:
+    """The same in a sentence: `New: …`."""
+    found = one.other or one.reference
+    assert found is not None
+    shown: Message = message(found.evidence)
+    return f"{CHANGES[one.change]}: {shown.headline}"
+
+
+def file(one: FileChange, *, is_brief: bool = False) -> Row:
+    """The row of a file of both, without its path."""
+    mine, its = one.reference, one.other
+    moved = (mine.read_bytes, its.read_bytes, mine.written_bytes, its.written_bytes)
+    return [
+        *(format.size(amount) for amount in (() if is_brief else moved)),
+        format.duration(mine.spent_ns),
+        format.duration(its.spent_ns),
+        signed(one.spent_change_ns, format.duration),
+    ]
+
+
+def more(count: int, noun: str) -> Sequence[str]:
+    """How many rows there are beyond those that are shown."""
+    return [f"{count:,} more {noun}{'s' * (count != 1)}."] if count > 0 else []
