@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from ioassay.cli.against import limits_of, named_runs, recognised
 from ioassay.cli.output import AsJson, Form, Output, chosen_format, emit, say_undrawn, show
 
 
@@ -23,8 +24,8 @@ def profile(
     against: Annotated[
         list[Path] | None,
         typer.Option(
-            metavar="RECORD",
-            help="Compare with this profile: a record, a folder of records, or a Darshan log; may be repeated.",
+            metavar="RUN|RECORD",
+            help="A run on the same storage: take limits from it. A record or Darshan log: compare with it.",
             show_default=False,
         ),
     ] = None,
@@ -37,7 +38,8 @@ def profile(
     Several records, such as those of the nodes of a job, are one profile; so are Darshan logs of a job, or what
     darshan-parser prints of them.
 
-    With --against, say what changed since that profile, and where.
+    With --against RECORD, say what changed since that profile, and where. With --against RUN, judge by what was
+    measured on the storage. Both may be given, and each several times.
     """
     # Imported here because they take a second, which `--help` must not.
     from ioassay.reports import Report, build  # noqa: PLC0415
@@ -51,11 +53,15 @@ def profile(
     from ioassay.results.short_names import distinct  # noqa: PLC0415
 
     chosen = chosen_format(form, output, as_json=as_json)
-    content = assemble(load_profile(records))
+    other = recognised(against or [])
+    runs = named_runs(other.runs)
+    loaded = load_profile(records)
+    content = assemble(loaded, limits_of(runs, loaded))
     report: Report = ProfileReport(content)
-    if against:
-        reference = assemble(load_profile(against))
-        names = distinct([against[0], records[0]])
+    if other.profiles:
+        before = load_profile(other.profiles)
+        reference = assemble(before, limits_of(runs, before))
+        names = distinct([other.profiles[0], records[0]])
         both = compared(Side(names[0], reference), Side(names[1], content))
         blocks, report = comparison.document.summary(both), comparison.ProfileComparisonReport(both)
     else:

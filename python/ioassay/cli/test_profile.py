@@ -10,7 +10,9 @@ import pytest
 from ioassay.cli.profile import profile
 from ioassay.errors import UsageError
 from ioassay.testing.faulty_application import calm
+from ioassay.testing.measured_study import measured
 from ioassay.testing.record_tables import TableBuilder, store_record
+from ioassay.testing.stored import store
 
 
 @pytest.fixture
@@ -41,6 +43,73 @@ def test_two_of_one_name_are_told_apart_by_their_paths(
     other = store_record(tmp_path / "other" / "after", TableBuilder())
     profile([record], against=[other], as_json=True)
     assert data_of(capsys)["reference"]["name"] == str(other)  # type: ignore[index]
+
+
+SWEEP = """
+name: sweep
+title: Sizes
+question: How small?
+clients: [1]
+repetitions: 1
+steps: [write]
+workloads:
+  sizes:
+    title: Sizes
+    layout: N-N
+    order: sequential
+    total: 64MiB
+    sweep: {transfer: [4KiB, 1MiB, 4MiB]}
+"""
+
+
+def test_a_run_gives_limits_and_beside_a_record_both_are_judged_by_them(
+    record: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = store(measured(SWEEP), tmp_path / "stored" / "nfs")
+    before = store_record(tmp_path / "before", *calm())
+    for named in (run, run.parent):  # a folder of runs too
+        profile([record], against=[named], as_json=True)
+        limits = data_of(capsys)["limits"]
+        assert isinstance(limits, list)
+        assert [(one["name"], one["about"], one["value"]) for one in limits if one["origin"] == "measured"] == [
+            ("small_request_bytes", "write", 4 << 20)
+        ]
+    profile([record], against=[run, before], as_json=True)
+    assert data_of(capsys)["other"]["name"] == "after"  # type: ignore[index]
+
+
+def test_a_run_that_says_nothing_of_limits_is_refused_with_what_to_run(record: Path, tmp_path: Path) -> None:
+    one_size = SWEEP.replace("[4KiB, 1MiB, 4MiB]", "[4KiB]")
+    run = store(measured(one_size), tmp_path / "run")
+    with pytest.raises(UsageError, match="run measured nothing that a limit could come from") as error:
+        profile([record], against=[run])
+    assert "ioassay run examples/how-small-is-too-small.yaml" in error.value.remedy
+
+
+def test_a_folder_of_runs_and_records_says_that_it_holds_both(record: Path, tmp_path: Path) -> None:
+    store(measured(SWEEP), tmp_path / "runs" / "nfs")
+    with pytest.raises(UsageError, match="holds runs and records"):
+        profile([record], against=[record.parent])
+
+
+@pytest.mark.parametrize(
+    ("name", "document", "reason"),
+    [
+        ("net.json", {"kind": "net", "version": 2}, "measurement of the network"),
+        ("tune.json", {"kind": "tune", "version": 1}, "of the kind tune, which this ioassay does not know"),
+        ("run.json", {"kind": "run", "version": 99}, "version 99"),
+        ("record.json", {"kind": "record", "version": 99}, "version 99"),
+    ],
+)
+def test_another_kind_and_a_newer_version_are_named(
+    record: Path, tmp_path: Path, name: str, document: dict[str, object], reason: str
+) -> None:
+    directory = tmp_path / "stored"
+    directory.mkdir()
+    (directory / name).write_text(json.dumps(document))
+    with pytest.raises(UsageError, match=reason) as error:
+        profile([record], against=[directory])
+    assert error.value.remedy
 
 
 def test_what_cannot_be_compared_with_is_named_with_what_to_do(record: Path, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@
     findings    one file each
     patterns    in which order requests come
 
+    measured_limits         limits from runs on the same storage
     comparison              two profiles class by class: ratios, distances of sizes and of time lines
     condition_differences   what two profiles are not alike in before their I/O is compared
     file_changes            files of both, and of either

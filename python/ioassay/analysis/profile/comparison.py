@@ -290,12 +290,14 @@ def quantiles(profile: Profile, operations: Collection[str]) -> dict[str, SizeRa
 
 
 def _span(profile: Profile) -> tuple[float, float] | None:
-    """The beginning of the first step with I/O, and the end of the last."""
+    """The beginning of the first step with I/O, and the end of the last, both within the time of the profile."""
     used = profile.timeline.filter(pl.col("operation").is_in(list(DIRECTION)), _has_any())
     if used.is_empty():
         return None
     first, last = used.select(pl.col("start_s").min(), last=pl.col("start_s").max()).row(0)
-    return first, last + profile.timeline_step_s
+    begin_s, end_s = ((at - profile.origin_unix_ns) / 1e9 for at in (profile.begin_unix_ns, profile.end_unix_ns))
+    begin_s, end_s = max(first, begin_s), min(last + profile.timeline_step_s, end_s)
+    return (begin_s, end_s) if begin_s < end_s else (first, last + profile.timeline_step_s)
 
 
 def _has_any() -> pl.Expr:
@@ -312,8 +314,8 @@ def _over_time(profile: Profile, operations: Collection[str]) -> Spread | None:
     if amount.has_nulls():
         return None
     first, length = span[0], span[1] - span[0]
-    begins = (rows["start_s"] - first) / length
-    ends = (rows["start_s"] + profile.timeline_step_s - first) / length
+    begins = (rows["start_s"].clip(*span) - first) / length
+    ends = ((rows["start_s"] + profile.timeline_step_s).clip(*span) - first) / length
     return _spread(begins.round(_DIGITS), ends.round(_DIGITS), amount)
 
 

@@ -7,7 +7,9 @@ enough that what it finds costs time on any storage.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 Origin = Literal["rule", "file system", "measured"]
@@ -67,3 +69,15 @@ class Thresholds(NamedTuple):
     tail_share: Threshold = _own("tail_share", 0.1)
     stall_s: Threshold = _own("stall_s", 1)
     stall_medians: Threshold = _own("stall_medians", 1000)
+    of_operation: Mapping[tuple[str, str], Threshold] = MappingProxyType({})
+    """What replaces a limit for a direction or an operation, by the name of the limit and of that."""
+
+    def limit(self, name: str, about: str) -> Threshold:
+        """The limit of that name for a direction or an operation."""
+        general: Threshold = getattr(self, name)
+        return self.of_operation.get((name, about), general)
+
+    def every(self) -> Iterator[tuple[str, Threshold]]:
+        """All limits: the direction or operation that each is for, empty of one for all, and the limit."""
+        yield from (("", one) for one in self if isinstance(one, Threshold))
+        yield from ((about, one) for (_, about), one in self.of_operation.items())

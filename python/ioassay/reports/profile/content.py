@@ -11,6 +11,7 @@ from ioassay.analysis.finding import FileRow, Finding
 from ioassay.analysis.profile import coverage, phases, totals
 from ioassay.analysis.profile.coverage import Coverage
 from ioassay.analysis.profile.findings import ProfileEvidence, ProfileFacts, findings
+from ioassay.analysis.profile.measured_limits import MeasuredLimits
 from ioassay.analysis.profile.peers import Imbalance
 from ioassay.analysis.profile.phases import Phase
 from ioassay.analysis.profile.thresholds import Threshold, Thresholds
@@ -63,11 +64,15 @@ class Content:
     shared: pl.DataFrame
     """Files that several processes read or write, those with most time first."""
     directories: pl.DataFrame
+    thresholds: Thresholds
+    limits: MeasuredLimits | None
+    """What runs measured on the storage, where any were named."""
 
 
-def assemble(profile: Profile) -> Content:
+def assemble(profile: Profile, limits: MeasuredLimits | None = None) -> Content:
     """The content of a profile's report."""
-    facts = ProfileFacts(profile, Thresholds())
+    thresholds = Thresholds() if limits is None else limits.thresholds
+    facts = ProfileFacts(profile, thresholds)
     found = findings(facts)
     every = totals.by_file(profile, facts.stored)
     first = {one.file for finding in found for one in finding.rests_on[:1] if isinstance(one, FileRow)}
@@ -101,6 +106,8 @@ def assemble(profile: Profile) -> Content:
             MOST_SHARED
         ),
         directories=totals.by_directory(every).head(MOST_FILES),
+        thresholds=thresholds,
+        limits=limits,
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from ioassay.analysis.profile import phases
+from ioassay.reports.profile import limits
 from ioassay.reports.profile.content import Content, FindingLine
 
 PROFILE_VERSION = 1
@@ -35,6 +36,7 @@ def data(content: Content) -> dict[str, Any]:
             "recorder_ns": totals.recorder_ns,
         },
         "findings": [_finding(line) for line in content.findings],
+        **limits.data(content.thresholds, content.limits),
         "coverage": asdict(content.coverage),
         "losses": [asdict(one) for one in profile.losses],
         "unknown": list(profile.unknown),

@@ -29,7 +29,7 @@ from ioassay.reports.document import (
     facts,
     numbers,
 )
-from ioassay.reports.profile import wording
+from ioassay.reports.profile import limits, wording
 from ioassay.reports.profile.content import Content, FindingLine
 from ioassay.version import __version__
 
@@ -62,6 +62,7 @@ def document(content: Content, drawn: Pictures | None = None) -> Document:
         Section("Processes", _processes(content, pictures), "processes"),
         Section("Files", _files(content), "files"),
         Section("Operations", _operations(content, pictures), "operations"),
+        Section("Measured limits", limits.section(content.limits) if content.limits else [], "limits"),
         Section("Rules", _rules(content), "rules"),
     ]
     title = wording.title(content)
@@ -85,8 +86,15 @@ def summary(content: Content) -> list[Block]:
         Section("Calls in flight:", _in_flight(content)),
         _operations_table(content),
         _files_table(content.files.head(MOST_SIZES), anchors=False),
+        Section("Measured limits:", _measured(content)),
         Notes([*wording.trust(content), *wording.unknown(content)]),
     ]
+
+
+def _measured(content: Content) -> list[Block]:
+    if content.limits is None:
+        return []
+    return [Bullets(list(limits.measured(content.limits))), Notes(list(limits.remarks(content.limits)))]
 
 
 def _finding(line: FindingLine) -> tuple[Piece, ...]:

@@ -30,8 +30,9 @@ class RandomEvidence(ProfileEvidence):
 
 def random_access(facts: ProfileFacts) -> Iterator[Finding]:
     """One for each direction."""
-    share, least = facts.thresholds.random_share, facts.thresholds.random_requests
+    least = facts.thresholds.random_requests
     for direction, operations in REQUESTS.items():
+        share = facts.thresholds.limit("random_share", direction)
         in_order = pl.col("consecutive") + pl.col("forward")
         back = pl.col("calls") - pl.col("failed").fill_null(0) - in_order - pl.col("processes").fill_null(1)
         rows = (

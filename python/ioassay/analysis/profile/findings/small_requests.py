@@ -50,7 +50,7 @@ def small_requests(facts: ProfileFacts) -> Iterator[Finding]:
 
 def _small(facts: ProfileFacts, direction: str, *, shared_only: bool) -> Finding | None:
     limit, share, least = (
-        facts.thresholds.small_request_bytes,
+        facts.thresholds.limit("small_request_bytes", direction),
         facts.thresholds.small_requests_share,
         facts.thresholds.small_requests,
     )

@@ -32,12 +32,13 @@ class StallEvidence(ProfileEvidence):
 
 def stalls(facts: ProfileFacts) -> Iterator[Finding]:
     """One for each operation, of those that reach the file system."""
-    least, times = facts.thresholds.stall_s, facts.thresholds.stall_medians
+    times = facts.thresholds.stall_medians
     known = facts.operations.drop_nulls(["p50_ns", "slowest_ns"])
     for row in known.iter_rows(named=True):
         name, median, slowest = row["operation"], row["p50_ns"], row["slowest_ns"]
         if name not in DIRECTION or name in _WAITS or _is_elsewhere(facts, name):
             continue
+        least = facts.thresholds.limit("stall_s", name)
         limit_ns = max(least.value * 1e9, times.value * median)
         if slowest < limit_ns:
             continue

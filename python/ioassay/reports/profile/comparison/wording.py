@@ -107,9 +107,9 @@ def changes(content: Content) -> Iterator[str]:
             yield _class_sentence(one)
     slower = [one for one in content.files.changed if (one.spent_change_ns or 0) > 0]
     faster = [one for one in content.files.changed if (one.spent_change_ns or 0) < 0]
-    for those, more in ((faster, "less"), (slower, "more")):
+    for those, did in ((faster, "saved"), (slower, "added")):
         if those:
-            yield f"Files with most {more} time: {'; '.join(map(_file, those[:_MOST_SENTENCES]))}."
+            yield f"Most time {did} in files: {'; '.join(map(_file, those[:_MOST_SENTENCES]))}."
 
 
 def _spent_change(one: ClassComparison) -> float:

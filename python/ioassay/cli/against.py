@@ -1,0 +1,87 @@
+"""What `ioassay profile --against` names: runs, whose measurements become limits, or a profile to compare with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ioassay.errors import UsageError
+
+if TYPE_CHECKING:
+    from ioassay.analysis.profile.measured_limits import MeasuredLimits, NamedRun
+    from ioassay.results.profile_model import Profile
+
+_NAME = "Name a run, a record, a folder of either, or a Darshan log."
+
+
+@dataclass(frozen=True)
+class Against:
+    """What was named, by what it is."""
+
+    runs: tuple[Path, ...]
+    profiles: tuple[Path, ...]
+
+
+def recognised(typed: list[Path]) -> Against:
+    """What each of them is. Raises `UsageError` for what is neither, and for a folder with both."""
+    runs: list[Path] = []
+    profiles: list[Path] = []
+    for path in typed:
+        kind, found = _recognised(path)
+        (runs if kind == "run" else profiles).extend(found)
+    return Against(tuple(runs), tuple(profiles))
+
+
+def _recognised(path: Path) -> tuple[str, list[Path]]:
+    """`run` or `profile`, and the directories that are meant."""
+    from ioassay.results import index  # noqa: PLC0415
+    from ioassay.results.darshan.recognise import is_darshan  # noqa: PLC0415
+    from ioassay.results.kinds import NET, RECORD, RUN, recognise  # noqa: PLC0415
+    from ioassay.results.stored_directory import StoredDirectory  # noqa: PLC0415
+
+    if is_darshan(path) or path.is_file():
+        return "profile", [path]
+    try:
+        with StoredDirectory.open(path) as directory:
+            kind = recognise(directory)
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise UsageError(f"There is no {path}.", _NAME) from error
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}.", _NAME) from error
+    if kind is NET:
+        raise UsageError(f"{path} is a measurement of the network, which has no limit of a profile.", _NAME)
+    if kind is not None:
+        return "run" if kind is RUN else "profile", [path]
+    entries = index.index(path)
+    below = {one.kind for one in entries.entries} | {one.kind for one in entries.unreadable}
+    if {RUN.name, RECORD.name} <= below:
+        raise UsageError(f"{path} holds runs and records.", "Name the run or the record that you mean.")
+    return ("run", index.runs([path])) if RUN.name in below else ("profile", [path])
+
+
+def named_runs(paths: tuple[Path, ...]) -> list[NamedRun]:
+    """The runs. Raises `UsageError` for one that cannot be read."""
+    from ioassay.analysis.ceilings import doubted  # noqa: PLC0415
+    from ioassay.analysis.profile.measured_limits import NamedRun  # noqa: PLC0415
+    from ioassay.results.run_directory import load  # noqa: PLC0415
+    from ioassay.results.short_names import distinct  # noqa: PLC0415
+
+    return [NamedRun(name, doubted(load(path))) for name, path in zip(distinct(paths), paths, strict=True)]
+
+
+def limits_of(runs: list[NamedRun], profile: Profile) -> MeasuredLimits | None:
+    """The limits that they measured, for a profile; `None` without runs. Raises `UsageError` where there are none."""
+    from ioassay.analysis.profile.measured_limits import measured_limits  # noqa: PLC0415
+
+    if not runs:
+        return None
+    found = measured_limits(runs, profile)
+    if not found.measured and not found.needs:
+        what = runs[0].name if len(runs) == 1 else "These runs"
+        raise UsageError(
+            f"{what} measured nothing that a limit could come from: no valid sweep of transfer sizes, no random beside "
+            "sequential requests, no latencies of direct or cold reads, of direct writes or of stat, remove or rename.",
+            "Measure the storage with: ioassay run examples/how-small-is-too-small.yaml --target DIR",
+        )
+    return found
