@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import polars as pl
 
@@ -49,6 +49,38 @@ METADATA = tuple(name for name, direction in DIRECTION.items() if direction == "
 
 OF_OPERATION = pl.col("operation").replace_strict(DIRECTION, default=None, return_dtype=pl.String).alias("direction")
 """The `DIRECTION` of each row's operation, as a column `direction`; null: of none."""
+
+class MpiTransfers(NamedTuple):
+    """MPI-IO's operations in a direction, by how they are called."""
+
+    independent: tuple[str, ...]
+    """Called by each rank for itself."""
+    collective: tuple[str, ...]
+    """Called by all ranks that opened the file."""
+    non_blocking: tuple[str, ...]
+    """Of both, those that return before the bytes are moved, so that a rank can compute meanwhile."""
+
+
+def _mpi_transfers(direction: str) -> MpiTransfers:
+    non_blocking, non_blocking_collective = f"MPI non-blocking {direction}", f"MPI non-blocking collective {direction}"
+    split = f"MPI split collective {direction}"
+    return MpiTransfers(
+        independent=(f"MPI {direction}", non_blocking),
+        collective=(f"MPI collective {direction}", non_blocking_collective, split),
+        non_blocking=(non_blocking, non_blocking_collective, split),
+    )
+
+
+MPI_TRANSFERS: Mapping[Direction, MpiTransfers] = {
+    "read": _mpi_transfers("read"),
+    "write": _mpi_transfers("write"),
+}
+"""By direction. A source that does not tell them apart names those that it does not count: `Profile.uncounted`."""
+
+ALL_OPERATIONS: tuple[str, ...] = tuple(
+    dict.fromkeys([*OPERATIONS, *(name for kinds in MPI_TRANSFERS.values() for names in kinds for name in names)])
+)
+"""Every operation that a profile may have, those of the recorder first."""
 
 ProcessState = Literal["ended", "running", "killed", "replaced"]
 """Of a process: it ended by itself, runs, was killed, or `exec` replaced it by a program that was not recorded."""

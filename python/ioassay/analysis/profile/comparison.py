@@ -32,8 +32,7 @@ from numpy.typing import NDArray
 from ioassay.analysis import latency
 from ioassay.analysis.profile import totals
 from ioassay.analysis.profile.totals import REQUESTS
-from ioassay.protocol.record_layout import OPERATIONS
-from ioassay.results.profile_model import DIRECTION, DIRECTIONS, Direction, Profile
+from ioassay.results.profile_model import ALL_OPERATIONS, DIRECTION, DIRECTIONS, Direction, Profile
 
 QUANTILES = {"p10": 0.1, "p50": 0.5, "p90": 0.9}
 """Of sizes, by name."""
@@ -321,14 +320,14 @@ def _over_time(profile: Profile, operations: Collection[str]) -> Spread | None:
 
 def counted(profile: Profile) -> frozenset[str]:
     """The operations that the profile's source counts."""
-    return frozenset([*OPERATIONS, *profile.process_operations["operation"]]) - profile.uncounted
+    return frozenset(ALL_OPERATIONS) - profile.uncounted
 
 
 def operation_order(*profiles: Profile) -> list[str]:
-    """The operations that any of the profiles has, in the order of the recorder's classes, others behind them."""
+    """The operations that any of the profiles has, in the order of `ALL_OPERATIONS`."""
     found = {name for profile in profiles for name in profile.process_operations["operation"].unique()}
     found |= {name for profile in profiles for name in totals.on_storage(profile)["operation"].unique()}
-    return sorted(found, key=lambda name: (OPERATIONS.index(name) if name in OPERATIONS else len(OPERATIONS), name))
+    return sorted(found, key=ALL_OPERATIONS.index)
 
 
 class _Side:

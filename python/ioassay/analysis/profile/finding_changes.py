@@ -15,7 +15,7 @@ import polars as pl
 from ioassay.analysis.finding import Finding
 from ioassay.analysis.profile import totals
 from ioassay.analysis.profile.totals import REQUESTS
-from ioassay.results.profile_model import Profile
+from ioassay.results.profile_model import MPI_TRANSFERS, Profile
 
 Change = Literal["new", "gone", "in both", "unknown"]
 """Of a finding, from the reference to the other. `unknown`: the source that lacks it could not know."""
@@ -110,6 +110,15 @@ def _knows_metadata_time(profile: Profile, _: Finding) -> bool:
     return totals.totals(profile).of("metadata").spent_ns is not None
 
 
+def _tells_blocking(profile: Profile, finding: Finding) -> bool:
+    kinds = MPI_TRANSFERS["write" if getattr(finding.evidence, "direction", "") == "write" else "read"]
+    return kinds.non_blocking[0] not in profile.uncounted
+
+
+def _knows_nodes(profile: Profile, _: Finding) -> bool:
+    return not profile.processes["node"].has_nulls()
+
+
 def _has_heat(profile: Profile, _: Finding) -> bool:
     return not profile.heat.is_empty()
 
@@ -133,6 +142,8 @@ _CAN_KNOW: Mapping[str, Callable[[Profile, Finding], bool]] = {
     "size-imbalance": _knows_measure,
     "metadata-time": _knows_metadata_time,
     "phase-tails": _has_heat,
+    "blocking-mpi-io": _tells_blocking,
+    "aggregators": _knows_nodes,
     "stat-storm": _counts("stat"),
     "reopened-files": _counts("open"),
     "sync-storm": _counts("sync"),

@@ -50,6 +50,7 @@ class Thresholds(NamedTuple):
     metadata_s: Threshold = _drishti("metadata_s", 30)
     stdio_share: Threshold = _drishti("stdio_share", 0.1)
     independent_calls: Threshold = _drishti("independent_calls", 1000)
+    aggregators_by_node: Threshold = _drishti("aggregators_by_node", 1)
     metadata_share: Threshold = _own("metadata_share", 0.3)
     io_share: Threshold = _own("io_share", 0.05)
     redundant_share: Threshold = _own("redundant_share", 0.1)

@@ -11,6 +11,8 @@ from functools import singledispatch
 from typing import NamedTuple
 
 from ioassay.analysis.finding import Evidence, FileRow, ProcessRow, Reference, StepRow
+from ioassay.analysis.profile.findings.aggregators import AggregatorEvidence
+from ioassay.analysis.profile.findings.blocking_mpi_io import BlockingEvidence
 from ioassay.analysis.profile.findings.cached_reads import CachedReadEvidence
 from ioassay.analysis.profile.findings.imbalance import SizeImbalanceEvidence, TimeImbalanceEvidence
 from ioassay.analysis.profile.findings.metadata import MetadataEvidence
@@ -192,6 +194,32 @@ def _(evidence: NoCollectiveEvidence) -> Message:
         f"All {format.count(evidence.independent)} {evidence.direction}s of MPI-IO are independent, none is "
         "collective.",
         f"Use MPI_File_{evidence.direction}_all and its like where all ranks take part.",
+    )
+
+
+@message.register
+def _(evidence: BlockingEvidence) -> Message:
+    call = f"MPI_File_i{evidence.direction}"
+    return Message(
+        headline=f"All {evidence.calls:,} {evidence.direction}s of MPI-IO block: the ranks spend "
+        f"{format.duration(evidence.spent_ns)} in them, {format.share(evidence.share)} of their run time.",
+        details=f"This source does not count: {', '.join(evidence.uncounted)}." if evidence.uncounted else "",
+        remedy=f"Begin the {evidence.direction}, compute, and wait for it later ({call}, {call}_all, MPI_Wait); with "
+        "HDF5, use its asynchronous VOL connector.",
+    )
+
+
+@message.register
+def _(evidence: AggregatorEvidence) -> Message:
+    did = "read" if evidence.direction == "read" else "written"
+    through = "1 process" if evidence.aggregators == 1 else f"{evidence.aggregators:,} processes"
+    files = "1 file" if evidence.files == 1 else f"{evidence.files:,} files"
+    return Message(
+        headline=f"Collective {evidence.direction}s of {evidence.participants:,} processes on {evidence.nodes:,} nodes "
+        f"go through {through}: {'fewer' if evidence.is_few else 'more'} than nodes.",
+        details=f"{format.size(evidence.moved_bytes)} {did} so ({files}).",
+        remedy=f"Set the MPI-IO hint cb_nodes to {evidence.nodes}, one aggregator for each node; on Lustre, also try "
+        "the number of the file's stripes.",
     )
 
 

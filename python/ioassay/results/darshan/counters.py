@@ -74,10 +74,16 @@ SIZES = pl.Schema(
 COMMON = pl.Schema({"path": pl.String, "operation": pl.String, "bytes": pl.Int64, "calls": pl.Int64})
 
 KINDS = {"POSIX": ("read", "write"), "STDIO": ("stream read", "stream write")}
-"""What reads and writes are called; of MPI-IO there are two of each (`mpi_kind`)."""
+"""What reads and writes are called; of MPI-IO there are several of each (`mpi_kind`)."""
 
-MPI_READS = ("MPI read", "MPI collective read")
-MPI_WRITES = ("MPI write", "MPI collective write")
+_MPI_COUNTERS = {"INDEP": "MPI {}", "NB": "MPI non-blocking {}", "COLL": "MPI collective {}"} | {
+    "SPLIT": "MPI split collective {}"
+}
+"""What the calls of each counter are called. Darshan counts no non-blocking collective ones."""
+
+MPI_READS, MPI_WRITES = (
+    tuple(name.format(direction) for name in _MPI_COUNTERS.values()) for direction in ("read", "write")
+)
 
 
 @dataclass(frozen=True)
@@ -137,20 +143,18 @@ class Records:
             for name, verb in zip(KINDS[self._module], _OTHER, strict=True):
                 yield name, self._transfers(verb, _OTHER[verb])
             return
-        every = ("INDEP_OPENS", "COLL_OPENS", "SYNCS", "HINTS", "VIEWS")
-        yield "MPI file", {"calls": pl.sum_horizontal(*map(of, every))}
+        others = ("INDEP_OPENS", "COLL_OPENS", "SYNCS", "HINTS", "VIEWS")
+        yield "MPI file", {"calls": pl.sum_horizontal(*map(of, others))}
         for verb, names in (("READ", MPI_READS), ("WRITE", MPI_WRITES)):
             calls = self._mpi_calls(verb)
-            for operation, own, other in zip(names, calls, reversed(calls), strict=True):
+            every = pl.sum_horizontal(*calls)
+            for operation, own in zip(names, calls, strict=True):
                 moved = self._moved(verb)
-                yield operation, {"calls": own} | {one: pl.when(other == 0).then(moved[one]) for one in moved}
+                yield operation, {"calls": own} | {one: pl.when(own == every).then(moved[one]) for one in moved}
 
-    def _mpi_calls(self, verb: str) -> tuple[pl.Expr, pl.Expr]:
-        """Independent and collective calls. Non-blocking ones are independent, split ones collective."""
-        return tuple(
-            pl.sum_horizontal(*(self.counter(f"{kind}_{verb}S") for kind in kinds))
-            for kinds in (("INDEP", "NB"), ("COLL", "SPLIT"))
-        )  # type: ignore[return-value]
+    def _mpi_calls(self, verb: str) -> tuple[pl.Expr, ...]:
+        """The calls of each kind, in the order of `MPI_READS`."""
+        return tuple(self.counter(f"{kind}_{verb}S").fill_null(0) for kind in _MPI_COUNTERS)
 
     def _moved(self, verb: str) -> dict[str, pl.Expr]:
         past = _PAST[verb]
@@ -235,9 +239,9 @@ class Records:
     def _only(self, verb: str) -> list[tuple[str, pl.Expr]]:
         """The operations that may be meant by what is counted of a verb, and where it is that one alone."""
         if self._module == "MPI-IO":
-            independent, collective = self._mpi_calls(verb)
+            calls = self._mpi_calls(verb)
             names = MPI_READS if verb == "READ" else MPI_WRITES
-            return [(names[0], collective == 0), (names[1], independent == 0)]
+            return [(name, own == pl.sum_horizontal(*calls)) for name, own in zip(names, calls, strict=True)]
         return [(KINDS[self._module][verb == "WRITE"], pl.lit(True))]
 
     def common(self) -> pl.DataFrame:

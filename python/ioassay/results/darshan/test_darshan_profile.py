@@ -202,7 +202,7 @@ def test_collective_and_independent_calls_share_bytes_that_nobody_tells_apart(lo
         ("MPI read", 16, None),
         ("MPI write", 32, None),
     ]
-    assert said(profile, "collective and independent calls")
+    assert said(profile, "several kinds of calls of MPI-IO")
 
 
 @pytest.mark.parametrize("name", ["python", "mpi", "mpi-dxt", "threads-dxt", "killed", "partial-dxt"])
@@ -376,3 +376,34 @@ def test_a_pydarshan_that_does_not_work_is_an_error(
     monkeypatch.setenv("PYTHONPATH", f"{tmp_path}:{Path(library.__file__).parents[3]}")
     with pytest.raises(CannotRun, match=r"libdarshan-util\.so was not found"):
         load_profile([path])
+
+
+def test_the_kinds_of_calls_of_mpi_io_are_told_apart(log: Named, tmp_path: Path) -> None:
+    text = log("mpi.txt").read_text()
+    for kind, calls in (("INDEP_WRITES\t32", "0"), ("NB_WRITES\t0", "32"), ("SPLIT_READS\t0", "7")):
+        name = kind.split("\t")[0]
+        assert f"MPIIO_{kind}\t" in text
+        text = text.replace(f"MPIIO_{kind}\t", f"MPIIO_{name}\t{calls}\t")
+    changed = tmp_path / "kinds.txt"
+    changed.write_text(text)
+    profile = load_profile([changed])
+    found = of_file(profile, profile.file_operations, "/mpi.bin").filter(pl.col("operation").str.starts_with("MPI"))
+    assert found.select("operation", "calls").rows() == [
+        ("MPI collective read", 16),
+        ("MPI collective write", 32),
+        ("MPI file", 8),
+        ("MPI non-blocking write", 32),
+        ("MPI read", 16),
+        ("MPI split collective read", 7),
+    ]
+    assert "MPI non-blocking collective write" in profile.uncounted
+    assert "MPI non-blocking write" not in profile.uncounted
+
+
+def test_what_has_no_counter_is_not_counted_and_stat_only_where_darshan_saw_any(log: Named, tmp_path: Path) -> None:
+    text = log("python.txt")
+    seen = tmp_path / "seen.txt"
+    seen.write_text(text.read_text().replace("\tPOSIX_STATS\t0\t", "\tPOSIX_STATS\t3\t", 1))
+    with_stats, without = load_profile([seen]).uncounted, load_profile([text]).uncounted
+    assert {"close", "remove"} <= with_stats
+    assert without - with_stats == {"stat"}

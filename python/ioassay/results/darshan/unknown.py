@@ -13,6 +13,7 @@ from ioassay.results.darshan.log import TRACED, Log
 UNCOUNTED = frozenset(
     {"close", "list", "create", "remove", "truncate", "attribute", "lock", "advise"}
     | {"copy from", "copy to", "submit read", "submit write"}
+    | {"MPI non-blocking collective read", "MPI non-blocking collective write"}
 )
 """Operations for which Darshan has no counter."""
 
@@ -20,6 +21,7 @@ _ALWAYS = (
     "Darshan counts only calls that succeeded; failed calls and their errors are unknown.",
     "Darshan does not count close, unlink, mkdir, truncate, directory listings, locks, copy_file_range, sendfile, "
     "splice and io_uring, nor the bytes that these move.",
+    "Darshan does not count non-blocking collective calls of MPI-IO (MPI_File_iread_all and its like).",
     "Darshan 3.5 and older do not count stat and fstat of programs built against glibc 2.33 or newer.",
     "Darshan does not record pipes, sockets, and, unless it is configured to, files below /etc, /dev, /usr, /bin, "
     "/boot, /lib, /opt, /sbin, /sys, /proc and /var.",
@@ -84,7 +86,8 @@ def _unknowns(logs: Sequence[Log], gaps: Gaps) -> Iterator[str]:
         yield "In files that were read and written, whether reads or writes were misaligned is unknown."
     if gaps.has_mixed_collective:
         yield (
-            "In files with collective and independent calls of MPI-IO, bytes, sizes and times of each kind are unknown."
+            "In files with several kinds of calls of MPI-IO (independent, collective, non-blocking, split), bytes, "
+            "sizes and times of each kind are unknown."
         )
     if not gaps.has_nodes:
         yield "The node of a process is unknown: only DXT records it."

@@ -17,7 +17,15 @@ import polars as pl
 
 from ioassay.errors import UsageError
 from ioassay.protocol.record_layout import LATENCY_BEGINS_TICKS, OPERATIONS, VERSION, BlockKind, State
-from ioassay.results.profile_model import ERRORS, IN_FLIGHT, LATENCIES, Loss, ProcessState, Profile
+from ioassay.results.profile_model import (
+    ALL_OPERATIONS,
+    ERRORS,
+    IN_FLIGHT,
+    LATENCIES,
+    Loss,
+    ProcessState,
+    Profile,
+)
 from ioassay.results.records.directory import Record, open_record
 from ioassay.results.records.files import Files
 from ioassay.results.records.grouped import GroupedRows, whole
@@ -97,7 +105,7 @@ class _Reading:
             losses=(*self._losses, *self._escaped()),
             unknown=(),
             supplements=(),
-            uncounted=frozenset(),
+            uncounted=frozenset(ALL_OPERATIONS) - frozenset(OPERATIONS),
         )
 
     def _find(self) -> Iterator[Image]:

@@ -13,6 +13,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from ioassay.analysis.finding import SEVERITIES, Finding
+from ioassay.analysis.profile.findings.aggregators import aggregators
+from ioassay.analysis.profile.findings.blocking_mpi_io import blocking_mpi_io
 from ioassay.analysis.profile.findings.cached_reads import cached_reads
 from ioassay.analysis.profile.findings.imbalance import size_imbalance, time_imbalance
 from ioassay.analysis.profile.findings.metadata import metadata_time
@@ -42,6 +44,8 @@ FINDERS: tuple[Callable[[ProfileFacts], Iterable[Finding]], ...] = (
     time_imbalance,
     phase_tails,
     no_collectives,
+    aggregators,
+    blocking_mpi_io,
     reopened_files,
     stat_storm,
     failed_lookups,

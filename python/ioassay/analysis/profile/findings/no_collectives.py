@@ -11,8 +11,7 @@ import polars as pl
 from ioassay.analysis.finding import Finding
 from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts, files
 from ioassay.analysis.profile.totals import known_total
-
-_KINDS = {"read": ("MPI read", "MPI collective read"), "write": ("MPI write", "MPI collective write")}
+from ioassay.results.profile_model import MPI_TRANSFERS
 
 
 @dataclass(frozen=True)
@@ -28,10 +27,13 @@ class NoCollectiveEvidence(ProfileEvidence):
 def no_collectives(facts: ProfileFacts) -> Iterator[Finding]:
     """One for each direction."""
     least = facts.thresholds.independent_calls
-    for direction, (independent, collective) in _KINDS.items():
-        rows = facts.stored.filter(pl.col("operation") == independent).sort("calls", "file", descending=[True, False])
+    for direction, kinds in MPI_TRANSFERS.items():
+        independent = pl.col("operation").is_in(kinds.independent)
+        rows = facts.stored.filter(independent).sort("calls", "file", descending=[True, False])
         count = int(rows["calls"].sum())
-        if count > least.value and collective not in facts.stored["operation"]:
+        if count > least.value and not set(kinds.collective) & set(facts.stored["operation"]):
             spent = known_total(rows["duration_ns"])
-            evidence = NoCollectiveEvidence((least,), spent, direction=direction, independent=count, files=rows.height)
-            yield Finding("warning", evidence, files(rows["file"]))
+            evidence = NoCollectiveEvidence(
+                (least,), spent, direction=direction, independent=count, files=rows["file"].n_unique()
+            )
+            yield Finding("warning", evidence, files(rows["file"].unique(maintain_order=True)))

@@ -1,0 +1,98 @@
+"""Collective MPI-IO through more or fewer processes than there are nodes: fewer leave the network of nodes unused, more
+compete for that of one.
+
+Drishti's rules M08 to M10 compare the hint `cb_nodes` with the number of nodes. The hints in Darshan's logs (`h=`) are
+those with which Darshan writes its log, not the application's. Here aggregators are the processes that were seen to
+move the bytes of collective operations: where fewer do than take part. A source that adds up all processes of a shared
+file does not tell them apart, and has no such finding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import polars as pl
+
+from ioassay.analysis.finding import Finding
+from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts, files
+from ioassay.analysis.profile.totals import REQUESTS
+from ioassay.results.profile_model import MPI_TRANSFERS
+
+
+@dataclass(frozen=True)
+class AggregatorEvidence(ProfileEvidence):
+    """Aggregators of collective operations in one direction."""
+
+    kind: ClassVar[str] = "aggregators"
+    direction: str
+    aggregators: int
+    """Of the file with most bytes."""
+    nodes: int
+    participants: int
+    """Processes that call the collective operations on it."""
+    moved_bytes: int
+    """Of all files with so few or so many."""
+    files: int
+
+    @property
+    def is_few(self) -> bool:
+        """True if there are fewer than nodes."""
+        return self.aggregators < self.nodes
+
+
+def aggregators(facts: ProfileFacts) -> Iterator[Finding]:
+    """At most one for each direction."""
+    of_a_node, least = facts.thresholds.aggregators_by_node, facts.thresholds.moved_bytes
+    nodes, ranks = _nodes(facts), facts.profile.processes["rank"].drop_nulls().n_unique()
+    if nodes is None or nodes < 2:
+        return
+    wanted = of_a_node.value * nodes
+    for direction, kinds in MPI_TRANSFERS.items():
+        collective = _used(facts, kinds.collective, "participants", "duration_ns")
+        moving = _used(facts, REQUESTS[direction], "aggregators", "bytes")
+        # Files that only some ranks open may be on some nodes only.
+        found = (
+            collective.join(moving, on="file")
+            .filter(pl.col("participants") >= ranks, pl.col("aggregators") < pl.col("participants"))
+            .filter(pl.col("aggregators") != wanted)
+            .sort("bytes", "file", descending=[True, False])
+        )
+        if found.is_empty():
+            continue
+        is_few = found["aggregators"][0] < wanted
+        alike = found.filter((pl.col("aggregators") < wanted) == is_few)
+        moved = int(alike["bytes"].sum())
+        if moved <= least.value:
+            continue
+        yield Finding(
+            "warning" if is_few else "notice",
+            AggregatorEvidence(
+                thresholds=(of_a_node, least),
+                spent_ns=int(alike["duration_ns"].sum()),
+                direction=direction,
+                aggregators=int(alike["aggregators"][0]),
+                nodes=nodes,
+                participants=int(alike["participants"][0]),
+                moved_bytes=moved,
+                files=alike.height,
+            ),
+            files(alike["file"]),
+        )
+
+
+def _used(facts: ProfileFacts, operations: tuple[str, ...], users: str, amount: str) -> pl.DataFrame:
+    """file, the most processes that used it by any of the operations, and the sum of an amount."""
+    rows = facts.stored.filter(pl.col("operation").is_in(operations), pl.col("calls") > 0)
+    return (
+        rows.group_by("file", maintain_order=True)
+        .agg(pl.col("processes").max().alias(users), pl.col(amount).sum())
+        .drop_nulls(users)
+    )
+
+
+def _nodes(facts: ProfileFacts) -> int | None:
+    """How many nodes the ranks are on; `None`: unknown."""
+    ranks = facts.profile.processes.filter(pl.col("rank").is_not_null())
+    return None if ranks.is_empty() or ranks["node"].has_nulls() else ranks["node"].n_unique()

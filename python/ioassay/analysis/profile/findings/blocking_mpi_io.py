@@ -1,0 +1,65 @@
+"""MPI-IO that always blocks: ranks wait for the storage and compute nothing meanwhile.
+
+Drishti's rules M06 and M07, which have no limit. Ours is a share of the run time: no more than that can be won.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import polars as pl
+
+from ioassay.analysis.finding import Finding
+from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts, files
+from ioassay.results.profile_model import MPI_TRANSFERS
+
+
+@dataclass(frozen=True)
+class BlockingEvidence(ProfileEvidence):
+    """Blocking operations of MPI-IO in one direction, where none is non-blocking."""
+
+    kind: ClassVar[str] = "blocking-mpi-io"
+    direction: str
+    calls: int
+    share: float
+    """Of the run time of the processes that make them, spent in these calls."""
+    uncounted: tuple[str, ...]
+    """Non-blocking operations that the source does not count."""
+    files: int
+
+
+def blocking_mpi_io(facts: ProfileFacts) -> Iterator[Finding]:
+    """One for each direction. None where the source does not count non-blocking operations apart."""
+    least = facts.thresholds.io_share
+    for direction, kinds in MPI_TRANSFERS.items():
+        rows = facts.stored.filter(pl.col("operation").is_in([*kinds.independent, *kinds.collective]))
+        uncounted = facts.profile.uncounted & set(kinds.non_blocking)
+        if kinds.non_blocking[0] in uncounted or set(kinds.non_blocking) & set(rows["operation"]):
+            continue
+        rows = rows.sort("duration_ns", "file", descending=[True, False], nulls_last=True)
+        spent, run_ns = int(rows["duration_ns"].sum()), _run_ns(facts)
+        if rows.is_empty() or spent <= least.value * run_ns:
+            continue
+        yield Finding(
+            "notice",
+            BlockingEvidence(
+                thresholds=(least,),
+                spent_ns=spent,
+                direction=direction,
+                calls=int(rows["calls"].sum()),
+                share=spent / run_ns if run_ns else 1.0,
+                uncounted=tuple(name for name in kinds.non_blocking if name in uncounted),
+                files=rows["file"].n_unique(),
+            ),
+            files(rows["file"].unique(maintain_order=True)),
+        )
+
+
+def _run_ns(facts: ProfileFacts) -> int:
+    """From the beginning to the end of each rank; of each process where there are no ranks."""
+    processes = facts.profile.processes
+    ranks = processes.filter(pl.col("rank").is_not_null())
+    own = processes if ranks.is_empty() else ranks
+    return int((own["end_unix_ns"] - own["begin_unix_ns"]).sum())

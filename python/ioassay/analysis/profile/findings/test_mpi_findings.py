@@ -1,0 +1,157 @@
+"""Findings of MPI-IO: calls that block, and aggregators."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from ioassay.analysis.finding import FileRow
+from ioassay.analysis.profile.findings import ProfileFacts
+from ioassay.analysis.profile.findings.aggregators import AggregatorEvidence, aggregators
+from ioassay.analysis.profile.findings.blocking_mpi_io import BlockingEvidence, blocking_mpi_io
+from ioassay.analysis.profile.findings.no_collectives import NoCollectiveEvidence, no_collectives
+from ioassay.analysis.profile.thresholds import Thresholds
+from ioassay.reports.profile.findings import message
+from ioassay.results.darshan import profile as darshan
+from ioassay.results.profile_model import Profile
+from ioassay.results.records.profile import load_profile
+from ioassay.testing.faulty_application import MIB, S
+from ioassay.testing.record_tables import BEGIN_NS, TableBuilder, store_record
+
+RANKS, NODES = 8, 4
+
+
+@pytest.fixture
+def job(tmp_path: Path) -> Callable[..., Profile]:
+    """A job of which so many ranks write what all of them write together, each in so many seconds of 100."""
+
+    def made(writers: int, *, seconds: int = 1, calls: int = 100, nodes: int = NODES, known: bool = True) -> Profile:
+        tables = []
+        for rank in range(RANKS):
+            table = TableBuilder(
+                10 + rank,
+                node=f"node{rank * nodes // RANKS}",
+                job={"PMI_RANK": str(rank)},
+                end_ns=BEGIN_NS + 100 * S,
+            )
+            file = table.file("/out/shared", {"open": 1}, inode=1)
+            table.transfers(file, "MPI collective write", {MIB: calls}, ns=seconds * S)
+            if rank < writers:
+                table.transfers(file, "write", {MIB: calls * RANKS // writers}, ns=seconds * S)
+            tables.append(table)
+        profile = load_profile([store_record(tmp_path / "record", *tables)])
+        return replace(profile, uncounted=frozenset()) if known else profile
+
+    return made
+
+
+def blocking(profile: Profile) -> list[BlockingEvidence]:
+    found = [one.evidence for one in blocking_mpi_io(ProfileFacts(profile, Thresholds()))]
+    assert all(isinstance(one, BlockingEvidence) for one in found)
+    return found  # type: ignore[return-value]
+
+
+def aggregated(profile: Profile) -> list[AggregatorEvidence]:
+    found = [one.evidence for one in aggregators(ProfileFacts(profile, Thresholds()))]
+    assert all(isinstance(one, AggregatorEvidence) for one in found)
+    return found  # type: ignore[return-value]
+
+
+def called(profile: Profile, operation: str, other: str) -> Profile:
+    """The profile with another operation in place of one."""
+    operations = profile.file_operations.with_columns(pl.col("operation").replace({operation: other}))
+    return replace(profile, file_operations=operations)
+
+
+def test_mpi_io_that_only_blocks_for_much_of_the_run_time(job: Callable[..., Profile]) -> None:
+    profile = job(RANKS, seconds=20)
+    (found,) = blocking(profile)
+    assert (found.direction, found.calls, found.share, found.spent_ns) == ("write", 800, 0.2, 160 * S)
+    assert message(found).text == (
+        "All 800 writes of MPI-IO block: the ranks spend 160 s in them, 20 % of their run time."
+    )
+    (finding,) = blocking_mpi_io(ProfileFacts(profile, Thresholds()))
+    assert finding.rests_on == (FileRow(0),)
+
+
+def test_little_time_in_blocking_calls_is_no_finding(job: Callable[..., Profile]) -> None:
+    assert blocking(job(RANKS, seconds=5)) == []
+
+
+@pytest.mark.parametrize(
+    "operation", ["MPI non-blocking write", "MPI non-blocking collective write", "MPI split collective write"]
+)
+def test_one_kind_of_call_that_does_not_block_is_enough(job: Callable[..., Profile], operation: str) -> None:
+    profile = job(RANKS, seconds=20)
+    assert blocking(called(profile, "MPI collective write", operation)) == []
+
+
+def test_a_source_that_does_not_tell_non_blocking_calls_apart_says_nothing(job: Callable[..., Profile]) -> None:
+    profile = job(RANKS, seconds=20)
+    unknown = replace(profile, uncounted=frozenset({"MPI non-blocking write"}))
+    assert blocking(unknown) == []
+    partly = replace(profile, uncounted=frozenset({"MPI non-blocking collective write"}))
+    assert "does not count: MPI non-blocking collective write." in message(blocking(partly)[0]).text
+
+
+def test_non_blocking_independent_calls_are_independent(job: Callable[..., Profile]) -> None:
+    profile = called(job(RANKS, calls=200), "MPI collective write", "MPI non-blocking write")
+    (found,) = no_collectives(ProfileFacts(profile, Thresholds()))
+    assert isinstance(found.evidence, NoCollectiveEvidence)
+    assert found.evidence.independent == 1600
+    split = called(profile, "write", "MPI split collective write")
+    assert list(no_collectives(ProfileFacts(split, Thresholds()))) == []
+
+
+def test_a_log_of_darshan_whose_collective_calls_block(tmp_path: Path) -> None:
+    source = Path(darshan.__file__).parent / "testdata" / "mpi.txt.gz"
+    text = gzip.decompress(source.read_bytes()).decode().replace("MPIIO_INDEP_READS\t16\t", "MPIIO_INDEP_READS\t0\t")
+    log = tmp_path / "log.txt"
+    log.write_text(text)
+    (found,) = blocking(darshan.load_profile([log]))
+    assert (found.direction, found.calls, found.uncounted) == ("read", 16, ("MPI non-blocking collective read",))
+    log.write_text(text.replace("MPIIO_NB_READS\t0\t", "MPIIO_NB_READS\t1\t"))
+    assert blocking(darshan.load_profile([log])) == []
+
+
+def test_fewer_aggregators_than_nodes(job: Callable[..., Profile]) -> None:
+    (found,) = aggregated(job(1))
+    assert (found.aggregators, found.nodes, found.participants, found.is_few) == (1, NODES, RANKS, True)
+    assert message(found).headline == (
+        "Collective writes of 8 processes on 4 nodes go through 1 process: fewer than nodes."
+    )
+    assert "cb_nodes to 4" in message(found).remedy
+
+
+def test_more_aggregators_than_nodes_are_a_notice(job: Callable[..., Profile]) -> None:
+    profile = job(4, nodes=2)
+    (found,) = aggregators(ProfileFacts(profile, Thresholds()))
+    assert found.severity == "notice"
+    assert [one.name for one in found.evidence.thresholds] == [  # type: ignore[attr-defined]
+        "aggregators_by_node", "moved_bytes"
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("writers", [4, 8])
+def test_an_aggregator_for_each_node_and_ranks_that_all_write_are_no_finding(
+    job: Callable[..., Profile], writers: int
+) -> None:
+    assert aggregated(job(writers)) == []
+
+
+def test_of_one_node_and_of_unknown_nodes_aggregators_are_not_judged(job: Callable[..., Profile]) -> None:
+    profile = job(1, nodes=1)
+    assert aggregated(profile) == []
+    unknown = profile.processes.with_columns(node=pl.lit(None, pl.String))
+    assert aggregated(replace(profile, processes=unknown)) == []
+
+
+def test_a_file_that_few_ranks_open_may_be_on_few_nodes(job: Callable[..., Profile]) -> None:
+    profile = job(1)
+    few = pl.when(pl.col("operation") == "MPI collective write").then(2).otherwise("processes")
+    assert aggregated(replace(profile, file_operations=profile.file_operations.with_columns(processes=few))) == []
