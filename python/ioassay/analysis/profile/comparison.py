@@ -97,7 +97,7 @@ class Comparison:
 
     directions: tuple[ClassComparison, ...]
     operations: tuple[ClassComparison, ...]
-    """In the order of the recorder's classes; those that neither profile has are left out."""
+    """In the order of `ALL_OPERATIONS`; those that neither profile has on storage are left out."""
     reference_span_s: float | None
     other_span_s: float | None
     uncounted: tuple[str, ...]
@@ -116,8 +116,9 @@ class Comparison:
 def compare(reference: Profile, other: Profile) -> Comparison:
     """Every class that either profile has."""
     common = counted(reference) & counted(other)
-    names = [name for name in operation_order(reference, other) if name in common]
     mine, its = _Side(reference, common), _Side(other, common)
+    used = mine.used | its.used
+    names = [name for name in ALL_OPERATIONS if name in used & common]
     return Comparison(
         directions=tuple(_direction(mine, its, direction) for direction in DIRECTIONS),
         operations=tuple(
@@ -125,14 +126,14 @@ def compare(reference: Profile, other: Profile) -> Comparison:
                 name,
                 mine.of_operation(name),
                 its.of_operation(name),
-                size_distance(reference, other, [name]),
+                distance(mine.sizes.spread([name]), its.sizes.spread([name])),
                 timeline_distance(reference, other, [name]),
             )
             for name in names
         ),
         reference_span_s=span_s(reference),
         other_span_s=span_s(other),
-        uncounted=tuple(name for name in operation_order(reference, other) if name not in common),
+        uncounted=tuple(name for name in ALL_OPERATIONS if name in used - common),
     )
 
 
@@ -147,8 +148,7 @@ def size_distance(reference: Profile, other: Profile, operations: Collection[str
     The largest difference between the shares of calls below a size, over all sizes. `None` where either profile has no
     such transfer, or does not know all their sizes. Transfers that moved nothing are left out.
     """
-    spreads = [_sizes(profile, operations) for profile in (reference, other)]
-    return distance(*spreads)
+    return distance(Sizes(reference).spread(operations), Sizes(other).spread(operations))
 
 
 def timeline_distance(reference: Profile, other: Profile, operations: Collection[str]) -> float | None:
@@ -199,11 +199,6 @@ def cumulated(spread: Spread) -> pl.DataFrame:
     return pl.DataFrame({"at": at, "share": least}).filter(pl.col("at").is_finite())
 
 
-def sizes(profile: Profile, operations: Collection[str]) -> Spread | None:
-    """The sizes of transfers on storage, each as exactly as the source knows it, weighted by calls."""
-    return _sizes(profile, operations)
-
-
 def _cumulated(spread: Spread, at: Floats) -> tuple[Floats, Floats]:
     """The least and the most share of the weights that lies below each of `at`."""
     total = spread.weights.sum()
@@ -225,67 +220,83 @@ def _spread(begins: pl.Series, ends: pl.Series, weights: pl.Series) -> Spread | 
     return Spread(begins.cast(pl.Float64).to_numpy(), ends.cast(pl.Float64).fill_null(np.inf).to_numpy(), weighed)
 
 
-def size_ranges(profile: Profile, operations: Collection[str]) -> pl.DataFrame | None:
-    """begin_bytes, end_bytes, calls of transfers on storage that moved something, ascending; `None`: unknown.
-
-    The most frequent sizes of a file are known exactly: they are taken out of their bucket.
+class Sizes:
+    """The sizes of a profile's transfers on storage that moved something, each as exactly as the source knows it: the
+    most frequent sizes of a file are known exactly, and taken out of their bucket.
     """
-    stored = totals.on_storage(profile).filter(pl.col("operation").is_in(list(operations)))
-    key = ["file", "operation"]
-    wanted = stored.select(key).unique()
-    buckets = (
-        profile.file_sizes.join(wanted, on=key, how="semi")
-        .filter(pl.col("end_bytes").is_null() | (pl.col("end_bytes") > 1), pl.col("calls") > 0)
-        .with_row_index("bucket")
-    )
-    if buckets.is_empty():
-        return None if stored.filter(pl.col("bytes").fill_null(1) > 0)["calls"].sum() else buckets.select(_RANGE)
-    lacking = stored.filter(pl.col("bytes").fill_null(1) > 0).join(buckets, on=key, how="anti")
-    if lacking["calls"].sum():
-        return None
-    width = pl.col("end_bytes").fill_null(2**62) - pl.col("begin_bytes")
-    exact = (
-        profile.common_sizes.filter(pl.col("bytes") > 0)
-        .join(buckets.rename({"calls": "of_bucket"}), on=key)
-        .filter(pl.col("bytes") >= pl.col("begin_bytes"), pl.col("bytes") < pl.col("end_bytes").fill_null(2**62))
-        .sort(width)
-        .unique([*key, "bytes"], keep="first", maintain_order=True)
-        # A bucket that has fewer calls than its common sizes together stays as it is.
-        .filter(pl.col("calls").sum().over("bucket") <= pl.col("of_bucket"))
-    )
-    taken = exact.group_by("bucket").agg(taken=pl.col("calls").sum())
-    rest = buckets.join(taken, on="bucket", how="left").with_columns(
-        calls=pl.col("calls") - pl.col("taken").fill_null(0)
-    )
-    known = exact.select(begin_bytes="bytes", end_bytes=pl.col("bytes") + 1, calls="calls")
-    return (
-        pl.concat([rest.select(_RANGE), known])
-        .group_by("begin_bytes", "end_bytes")
-        .agg(pl.col("calls").sum())
-        .filter(pl.col("calls") > 0)
-        .sort("begin_bytes", "end_bytes", nulls_last=True)
-    )
+
+    def __init__(self, profile: Profile, stored: pl.DataFrame | None = None) -> None:
+        """`stored` is what `totals.on_storage` returned, where that is known already."""
+        every = totals.on_storage(profile) if stored is None else stored
+        key = ["file", "operation"]
+        moving = every.filter(pl.col("bytes").fill_null(1) > 0, pl.col("calls") > 0)
+        buckets = (
+            profile.file_sizes.join(every.select(key).unique(), on=key, how="semi")
+            .filter(pl.col("end_bytes").is_null() | (pl.col("end_bytes") > 1), pl.col("calls") > 0)
+            .with_row_index("bucket")
+        )
+        called = moving.filter(~pl.col("operation").is_in(_WITHOUT_SIZES))
+        self._unknown = frozenset(called.join(buckets, on=key, how="anti")["operation"])
+        exact = _exact(profile.common_sizes, buckets, key)
+        taken = exact.group_by("bucket").agg(taken=pl.col("calls").sum())
+        left = pl.col("calls") - pl.col("taken").fill_null(0)
+        rest = buckets.join(taken, on="bucket", how="left").with_columns(calls=left)
+        known = exact.select("operation", begin_bytes="bytes", end_bytes=pl.col("bytes") + 1, calls="calls")
+        self._rows = (
+            pl.concat([rest.select("operation", *_RANGE), known])
+            .group_by("operation", "begin_bytes", "end_bytes")
+            .agg(pl.col("calls").sum())
+            .filter(pl.col("calls") > 0)
+        )
+
+    def ranges(self, operations: Collection[str]) -> pl.DataFrame | None:
+        """begin_bytes, end_bytes, calls of the transfers by some operations, ascending; `None`: not all are known."""
+        if self._unknown & set(operations):
+            return None
+        own = self._rows.filter(pl.col("operation").is_in(list(operations)))
+        summed = own.group_by("begin_bytes", "end_bytes").agg(pl.col("calls").sum())
+        return summed.sort("begin_bytes", "end_bytes", nulls_last=True)
+
+    def spread(self, operations: Collection[str]) -> Spread | None:
+        """The same for `distance`; `None` also where there are none."""
+        ranges = self.ranges(operations)
+        return None if ranges is None else _spread(*(ranges[name] for name in _RANGE))
+
+    def quantiles(self, operations: Collection[str]) -> dict[str, SizeRange]:
+        """Those of `QUANTILES`; none where sizes are unknown, or there are none."""
+        ranges = self.ranges(operations)
+        if ranges is None or ranges.is_empty():
+            return {}
+        running, every = ranges["calls"].cum_sum(), int(ranges["calls"].sum())
+        found = {}
+        for name, share in QUANTILES.items():
+            at = int((running >= share * every).arg_max() or 0)
+            found[name] = SizeRange(ranges["begin_bytes"][at], ranges["end_bytes"][at])
+        return found
 
 
 _RANGE = ("begin_bytes", "end_bytes", "calls")
 
+_WITHOUT_SIZES = (*(name for name, its in DIRECTION.items() if its == "metadata"), "MPI file")
+"""Operations that move no bytes."""
 
-def _sizes(profile: Profile, operations: Collection[str]) -> Spread | None:
-    ranges = size_ranges(profile, operations)
-    return None if ranges is None else _spread(*(ranges[name] for name in _RANGE))
+_LARGEST = 2**62
+"""Larger than any size."""
 
 
-def quantiles(profile: Profile, operations: Collection[str]) -> dict[str, SizeRange]:
-    """Those of `QUANTILES` of the sizes of transfers on storage; none where these are unknown."""
-    ranges = size_ranges(profile, operations)
-    if ranges is None or ranges.is_empty():
-        return {}
-    running, every = ranges["calls"].cum_sum(), int(ranges["calls"].sum())
-    found = {}
-    for name, share in QUANTILES.items():
-        at = int((running >= share * every).arg_max() or 0)
-        found[name] = SizeRange(ranges["begin_bytes"][at], ranges["end_bytes"][at])
-    return found
+def _exact(common: pl.DataFrame, buckets: pl.DataFrame, key: list[str]) -> pl.DataFrame:
+    """The most frequent sizes of files with the bucket of each, the narrowest where buckets overlap; but none of a
+    bucket that has fewer calls than they have together.
+    """
+    end = pl.col("end_bytes").fill_null(_LARGEST)
+    return (
+        common.filter(pl.col("bytes") > 0)
+        .join(buckets.rename({"calls": "of_bucket"}), on=key)
+        .filter(pl.col("bytes") >= pl.col("begin_bytes"), pl.col("bytes") < end)
+        .sort(end - pl.col("begin_bytes"))
+        .unique([*key, "bytes"], keep="first", maintain_order=True)
+        .filter(pl.col("calls").sum().over("bucket") <= pl.col("of_bucket"))
+    )
 
 
 def _span(profile: Profile) -> tuple[float, float] | None:
@@ -323,13 +334,6 @@ def counted(profile: Profile) -> frozenset[str]:
     return frozenset(ALL_OPERATIONS) - profile.uncounted
 
 
-def operation_order(*profiles: Profile) -> list[str]:
-    """The operations that any of the profiles has, in the order of `ALL_OPERATIONS`."""
-    found = {name for profile in profiles for name in profile.process_operations["operation"].unique()}
-    found |= {name for profile in profiles for name in totals.on_storage(profile)["operation"].unique()}
-    return sorted(found, key=ALL_OPERATIONS.index)
-
-
 class _Side:
     """A profile, and what of it is compared."""
 
@@ -338,7 +342,13 @@ class _Side:
         self._common = common
         self._totals = totals.totals(profile)
         self._stored = totals.on_storage(profile)
+        self.sizes = Sizes(profile, self._stored)
         self._operations = profile.process_operations
+
+    @property
+    def used(self) -> set[str]:
+        """The operations that it has on storage."""
+        return set(self._stored.filter(pl.col("calls") > 0)["operation"].unique())
 
     def operations(self, direction: Direction) -> list[str]:
         """Those of a direction that both sides count."""
@@ -359,7 +369,7 @@ class _Side:
             calls=int(rows["calls"].sum()),
             bytes=None if direction == "metadata" else total.bytes if is_whole else _sum(rows["bytes"]),
             spent_ns=spent,
-            sizes={} if direction == "metadata" else quantiles(self.profile, REQUESTS[direction]),
+            sizes={} if direction == "metadata" else self.sizes.quantiles(REQUESTS[direction]),
             **self._latency(names),
         )
 
@@ -375,7 +385,7 @@ class _Side:
             calls=int(rows["calls"].sum()),
             bytes=_sum(rows["bytes"]) if moves else None,
             spent_ns=spent,
-            sizes=quantiles(self.profile, [name]) if moves else {},
+            sizes=self.sizes.quantiles([name]) if moves else {},
             **self._latency([name]),
         )
 
@@ -407,10 +417,11 @@ def _sum(values: pl.Series) -> int | None:
 
 def _direction(mine: _Side, its: _Side, direction: Direction) -> ClassComparison:
     names = mine.operations(direction)
+    requests = REQUESTS.get(direction, ())
     return ClassComparison(
         direction,
         mine.of_direction(direction),
         its.of_direction(direction),
-        None if direction == "metadata" else size_distance(mine.profile, its.profile, REQUESTS[direction]),
+        distance(mine.sizes.spread(requests), its.sizes.spread(requests)),
         timeline_distance(mine.profile, its.profile, names),
     )

@@ -25,7 +25,8 @@ from typing import Any, Literal
 
 import polars as pl
 
-from ioassay.analysis.profile import comparison, totals
+from ioassay.analysis.profile import totals
+from ioassay.analysis.profile.comparison import Sizes
 from ioassay.analysis.profile.thresholds import Threshold, Thresholds
 from ioassay.analysis.profile.totals import REQUESTS
 from ioassay.results.loaded import LoadedRun
@@ -290,7 +291,7 @@ class _Measured:
 
     def _usual_bytes(self, direction: str) -> int:
         """The median size of the profile's requests."""
-        found = comparison.quantiles(self._profile, REQUESTS[direction]).get("p50")
+        found = Sizes(self._profile).quantiles(REQUESTS[direction]).get("p50")
         return max(1, found.begin_bytes) if found else 1 << 20
 
     def _cached_read(self) -> Threshold | None:

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import polars as pl
 import pytest
 
-from ioassay.analysis.profile import comparison
-from ioassay.analysis.profile.comparison import Spread, compare, distance, size_distance, timeline_distance
+from ioassay.analysis.profile.comparison import Sizes, Spread, compare, distance, size_distance, timeline_distance
 from ioassay.analysis.profile.condition_differences import condition_differences
 from ioassay.analysis.profile.file_changes import file_changes
 from ioassay.analysis.profile.finding_changes import finding_changes
 from ioassay.analysis.profile.findings import ProfileFacts, findings
 from ioassay.analysis.profile.patterns import pattern
 from ioassay.analysis.profile.thresholds import Thresholds
+from ioassay.protocol.record_layout import FileKind
 from ioassay.results.darshan import profile as darshan
 from ioassay.results.profile_model import Profile
 from ioassay.results.records.profile import load_profile
@@ -245,5 +245,21 @@ def test_nothing_is_compared_with_nothing(load: Load) -> None:
     assert found.operations == ()
     assert found.span_ratio is None
     assert all(one.size_distance is None and one.timeline_distance is None for one in found.directions)
-    assert comparison.size_ranges(empty, ["read"]) is not None
-    assert isinstance(comparison.size_ranges(empty, ["read"]), pl.DataFrame)
+    ranges = Sizes(empty).ranges(["read"])
+    assert ranges is not None
+    assert ranges.is_empty()
+
+
+def test_sizes_that_a_source_does_not_know_have_no_distance(load: Load) -> None:
+    profile = load(writer({MIB: 4}))
+    unknown = replace(profile, file_sizes=profile.file_sizes.clear(), common_sizes=profile.common_sizes.clear())
+    assert size_distance(profile, unknown, ["write"]) is None
+    assert Sizes(unknown).quantiles(["write"]) == {}
+    assert size_distance(profile, unknown, ["read"]) is None
+
+
+def test_what_was_only_on_pipes_is_no_operation_on_storage(load: Load) -> None:
+    table = TableBuilder()
+    table.second("read", 0, 5, moved=50, ns=9)
+    table.transfers(table.file("pipe", kind=FileKind.PIPE), "read", {10: 5})
+    assert compare(load(table), load(TableBuilder())).operations == ()

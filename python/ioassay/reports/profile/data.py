@@ -41,6 +41,7 @@ def data(content: Content) -> dict[str, Any]:
         "losses": [asdict(one) for one in profile.losses],
         "unknown": list(profile.unknown),
         "supplements": [asdict(one) for one in profile.supplements],
+        "uncounted": sorted(profile.uncounted),
         "phases": [asdict(one) for one in content.phases],
         "periods_s": content.periods_s,
         "imbalances": [asdict(one) for one in content.imbalances],

@@ -68,8 +68,9 @@ def _course(profile: Profile, line: str) -> tuple[pl.DataFrame, float]:
 
 def _sizes(content: Content) -> Iterator[Picture]:
     panels, frames = [], []
+    sizes = {side.name: comparison.Sizes(side.profile) for side in content.sides}
     for direction in TRANSFERS:
-        found = [(side.name, comparison.sizes(side.profile, REQUESTS[direction])) for side in content.sides]
+        found = [(side.name, sizes[side.name].spread(REQUESTS[direction])) for side in content.sides]
         known = [(name, spread) for name, spread in found if spread is not None]
         if not known:
             continue
