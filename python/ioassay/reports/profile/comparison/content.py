@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ioassay.analysis.profile import comparison
 from ioassay.analysis.profile.comparison import Comparison
@@ -62,7 +62,9 @@ class Content:
 
 
 def assemble(reference: Side, other: Side) -> Content:
-    """The comparison of a profile with the reference."""
+    """The comparison of a profile with the reference, which is called so where both have one name."""
+    if reference.name == other.name:
+        reference = replace(reference, name=f"{reference.name} (reference)")
     mine, its = reference.profile, other.profile
     return Content(
         reference=reference,

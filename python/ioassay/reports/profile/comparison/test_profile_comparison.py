@@ -133,3 +133,10 @@ def test_two_profiles_that_are_the_same_differ_in_nothing(content: Content) -> N
     assert "### New" not in text
     assert "## Different conditions" not in text
     assert document(same).title == "I/O profiles: after against before"
+
+
+def test_a_profile_against_itself_is_called_the_reference(content: Content) -> None:
+    same = assemble(content.other, content.other)
+    assert document(same).title == "I/O profiles: after against after (reference)"
+    page = reports.build(ProfileComparisonReport(same), "html").decode()
+    assert 'id="profiles-over-time' in page
