@@ -115,7 +115,13 @@ def test_another_kind_and_a_newer_version_are_named(
 def test_what_cannot_be_compared_with_is_named_with_what_to_do(record: Path, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     (tmp_path / "text").write_text("nothing")
-    for name in ("missing", "empty", "text"):
-        with pytest.raises(UsageError, match=name) as error:
-            profile([record], against=[tmp_path / name])
+    for path, reason in (
+        (tmp_path / "missing", "There is no"),
+        (tmp_path / "empty", "holds no run, no record and no Darshan log"),
+        (tmp_path / "text", "is no run, no record and no Darshan log"),
+        (record / "record.json", "is only a part of what is stored"),
+    ):
+        with pytest.raises(UsageError, match=reason) as error:
+            profile([record], against=[path])
+        assert str(path) in error.value.message
         assert error.value.remedy
