@@ -108,7 +108,7 @@ def limits_of(runs: list[NamedRun], profile: Profile) -> MeasuredLimits | None:
         what = runs[0].name if len(runs) == 1 else "These runs"
         raise UsageError(
             f"{what} measured nothing that a limit could come from: no valid sweep of transfer sizes, no random beside "
-            "sequential requests, no latencies of direct or cold reads, of direct writes or of stat, remove or rename.",
-            "Measure the storage with: ioassay run examples/how-small-is-too-small.yaml --target DIR",
+            "sequential requests, no latencies of direct reads or writes, or of stat, remove or rename.",
+            "Measure the storage with: ioassay run examples/limits-of-my-storage.yaml --target DIR",
         )
     return found

@@ -83,7 +83,7 @@ def test_a_run_that_says_nothing_of_limits_is_refused_with_what_to_run(record: P
     run = store(measured(one_size), tmp_path / "run")
     with pytest.raises(UsageError, match="run measured nothing that a limit could come from") as error:
         profile([record], against=[run])
-    assert "ioassay run examples/how-small-is-too-small.yaml" in error.value.remedy
+    assert "ioassay run examples/limits-of-my-storage.yaml" in error.value.remedy
 
 
 def test_a_folder_of_runs_and_records_says_that_it_holds_both(record: Path, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ application: nearest to its number of processes, then buffered, then with the fe
 
     small_request_bytes   the smallest transfer of a sweep whose rate reaches `NEAR_PEAK` of the best
     random_share          the share of random requests at which a sequence takes `SLOWDOWN` longer than in order
-    cached_read_ns        what no read from the storage is faster than; or what most reads from memory take at most
+    cached_read_ns        what no direct read is faster than; or what most reads from memory take at most
     stall_s               `STALL_MEDIANS` times the median latency of a call that reached the storage
     stat_calls            as many as take `WORTH_S`
 
@@ -43,11 +43,14 @@ SLOWDOWN = 0.1
 UNCACHED_SHARE, CACHED_SHARE = 0.01, 0.99
 """Of the bytes of a file set that were in the page cache before a read: at most, at least."""
 
-SMALL_TRANSFER_BYTES = 64 << 10
+SMALL_TRANSFER_BYTES = 16 << 10
 """Of reads whose latency is that of the storage rather than that of moving bytes."""
 
 FASTEST = 0.01
-"""The share of calls that is passed over for the fastest latency: some reads find their bytes in memory by chance."""
+"""The share of calls that is passed over for the fastest latency: a device has a cache too."""
+
+LEAST_CACHED_NS = 1000
+"""Of a read from memory, beside copying its bytes."""
 
 STALL_MEDIANS = 1000
 LEAST_STALL_S = 0.1
@@ -175,11 +178,10 @@ class _Series:
 
     @property
     def has_storage_latency(self) -> bool:
-        """True if its latencies are those of the storage: read-ahead answers most buffered reads in order from memory,
-        however cold they began.
+        """True if its latencies are those of the storage: read-ahead answers many buffered reads from memory, however
+        cold they began, random ones too.
         """
-        is_ahead = self.conditions.operation == "read" and not self.order.startswith("random")
-        return self.is_uncached and (bool(self.conditions.direct) or not is_ahead)
+        return bool(self.conditions.direct) or (self.conditions.operation == "write" and self.is_uncached)
 
     def percentile(self, share: float) -> tuple[int, int] | None:
         """The ends of the bucket with the latency that so large a share of the calls does not exceed."""
@@ -314,8 +316,9 @@ class _Measured:
         elif warm:
             usual = min(warm, key=self._likeness)
             found = usual.percentile(CACHED_SHARE)
-            if found:
-                return self._threshold("cached_read_ns", found[1], usual)
+            if found and usual.transfer_bytes:
+                copying_ns = usual.transfer_bytes * 1e9 / Thresholds().cached_bytes_per_s.value
+                return self._threshold("cached_read_ns", max(LEAST_CACHED_NS, found[1] - copying_ns), usual)
         return None
 
     def _stall(self, operation: str) -> Threshold | None:

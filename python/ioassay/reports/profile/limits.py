@@ -16,8 +16,7 @@ _UNUSED: Mapping[Unused, str] = {
     "transfer sizes": "no sweep of transfer sizes in order (reads count that are direct, or cold), so "
     "small_request_bytes is the rule's",
     "random order": "no random requests beside sequential ones of the same size, so random_share is the rule's",
-    "uncached reads": "no direct or cold random reads of at most 64 KiB, nor reads from memory, so cached_read_ns is "
-    "the rule's",
+    "uncached reads": "no direct reads of at most 16 KiB, nor reads from memory, so cached_read_ns is the rule's",
     "latencies": "no latencies of calls that reached the storage, so stall_s and stat_calls are the rules'",
 }
 
