@@ -50,6 +50,7 @@ METADATA = tuple(name for name, direction in DIRECTION.items() if direction == "
 OF_OPERATION = pl.col("operation").replace_strict(DIRECTION, default=None, return_dtype=pl.String).alias("direction")
 """The `DIRECTION` of each row's operation, as a column `direction`; null: of none."""
 
+
 class MpiTransfers(NamedTuple):
     """MPI-IO's operations in a direction, by how they are called."""
 
