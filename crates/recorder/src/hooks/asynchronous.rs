@@ -73,6 +73,18 @@ impl Submission {
     }
 }
 
+/// The call begins that hands over all of these: the last one has its time, the others are counted at once, because
+/// afterwards a request may be done, and its memory given back.
+pub fn begin_last(requests: impl Iterator<Item = Request>) -> Option<Submission> {
+    let mut last: Option<Request> = None;
+    for request in requests {
+        if let Some(before) = last.replace(request) {
+            before.count();
+        }
+    }
+    last.and_then(Request::begin)
+}
+
 /// Bytes of so many vectors.
 ///
 /// # Safety
@@ -113,26 +125,17 @@ unsafe fn submit(operation: Operation, request: *const aiocb, real: impl FnOnce(
 /// A list of requests of the C library, or null pointers.
 #[inline(always)]
 unsafe fn submit_list(list: *const *const aiocb, count: c_int, real: impl FnOnce() -> c_int) -> c_int {
-    let mut last: Option<Request> = None;
-    for index in 0..count.max(0) as usize {
+    let submission = begin_last((0..count.max(0) as usize).filter_map(|index| {
         // SAFETY: the caller's.
-        let request = unsafe {
-            let request = *list.add(index);
-            if request.is_null() {
-                continue;
-            }
-            match (*request).aio_lio_opcode {
-                libc::LIO_READ => of_library(SubmitRead, request),
-                libc::LIO_WRITE => of_library(SubmitWrite, request),
-                _ => continue,
-            }
+        let request = unsafe { (*list.add(index)).as_ref()? };
+        let operation = match request.aio_lio_opcode {
+            libc::LIO_READ => SubmitRead,
+            libc::LIO_WRITE => SubmitWrite,
+            _ => return None,
         };
-        // Before the call: afterwards a request may be done, and its memory given back.
-        if let Some(before) = last.replace(request) {
-            before.count();
-        }
-    }
-    let submission = last.and_then(Request::begin);
+        // SAFETY: it is there.
+        Some(unsafe { of_library(operation, request) })
+    }));
     let result = real();
     if let Some(submission) = submission {
         // That a request failed which was waited for.

@@ -10,7 +10,7 @@ use core::ffi::{c_int, c_uint, c_void};
 use ioassay_record::operation::Operation::{SubmitRead, SubmitWrite};
 use libc::iovec;
 
-use super::asynchronous::{Request, bytes_of};
+use super::asynchronous::{Request, begin_last, bytes_of};
 use super::hook;
 use crate::{call, descriptors};
 
@@ -127,19 +127,7 @@ unsafe fn pending(ring: *const Ring) -> Option<impl Iterator<Item = Request>> {
 #[inline(always)]
 unsafe fn submit(ring: *const Ring, real: impl FnOnce() -> c_int) -> c_int {
     // SAFETY: the caller's.
-    let submission = match unsafe { pending(ring) } {
-        None => None,
-        Some(requests) => {
-            let mut last: Option<Request> = None;
-            // Before the call: afterwards a request may be done, and its vectors given back.
-            for request in requests {
-                if let Some(before) = last.replace(request) {
-                    before.count();
-                }
-            }
-            last.and_then(Request::begin)
-        }
-    };
+    let submission = unsafe { pending(ring) }.and_then(begin_last);
     let result = real();
     if let Some(submission) = submission {
         submission.end(None);
