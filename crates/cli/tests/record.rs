@@ -5,7 +5,7 @@ mod support;
 use std::fs;
 use std::process::Stdio;
 
-use ioassay_record::operation::Operation::{Close, Open, Read, Seek, Write};
+use ioassay_record::operation::Operation::{Close, ElsewhereOther, ElsewhereRead, Open, Read, Seek, Write};
 use nix::sys::stat::Mode;
 use support::process::wait_until;
 use support::record::{Place, Record, Started, run};
@@ -43,7 +43,7 @@ fn failed_calls_are_counted_by_their_errno_which_is_what_the_program_sees() {
         (Read, libc::EISDIR, 1),
         (Write, libc::EINVAL, 1),
         (Write, libc::EFAULT, 1),
-        (Seek, libc::ESPIPE, 1),
+        (ElsewhereOther, libc::ESPIPE, 1),
         (Open, libc::ENOTDIR, 1),
         (Open, libc::EISDIR, 1),
         (Read, libc::EBADF, 3),
@@ -59,7 +59,7 @@ fn failed_calls_are_counted_by_their_errno_which_is_what_the_program_sees() {
 fn a_call_of_some_seconds_is_spread_over_them() {
     let record = run("counts", &["slow"]);
     let image = record.first();
-    let reads: Vec<_> = image.seconds.values().map(|operations| operations[Read as usize]).collect();
+    let reads: Vec<_> = image.seconds.values().map(|operations| operations[ElsewhereRead as usize]).collect();
     let reads: Vec<_> = reads.into_iter().filter(|moved| moved.calls + moved.bytes > 0).collect();
     assert!(reads.len() >= 3, "{reads:?}");
     assert_eq!(reads.iter().map(|moved| moved.calls).sum::<u64>(), 1);

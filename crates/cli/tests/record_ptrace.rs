@@ -166,6 +166,10 @@ fn a_pipeline_of_a_shell_is_counted_with_all_its_processes() {
     assert_eq!(on(&place, &record, "in", Read), (301, 0, 300_000));
     let out = on(&place, &record, "out", Write).2 + on(&place, &record, "out", CopyTo).2;
     assert_eq!(out, 300_000);
+    // What went through the pipe is not among the calls on storage.
+    let by_seconds = |class| record.images.iter().map(|image| image.by_seconds(class).calls).sum::<u64>();
+    assert_eq!(by_seconds(Write), on(&place, &record, "out", Write).0);
+    assert!(by_seconds(ElsewhereWrite) >= 300);
     let images = images(&record);
     let replaced = |by: &str| {
         images

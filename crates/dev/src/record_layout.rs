@@ -70,7 +70,7 @@ pub fn module() -> String {
     text += &enumeration!(Clock: Counter, Nanoseconds);
     text += &enumeration!(TextKind: Command, Executable, Directory, Node, Job, Replacement);
     text += &enumeration!(
-        FileKind: Unknown, Regular, Directory, BlockDevice, CharacterDevice, Pipe, Socket, Anonymous, Others
+        FileKind: Unknown, Kernel, Regular, Directory, BlockDevice, CharacterDevice, Pipe, Socket, Anonymous, Others
     );
     text + "\n"
         + &[

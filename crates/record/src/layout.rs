@@ -52,6 +52,18 @@ pub unsafe trait Layout: Sized {
     const FIELDS: &'static [Field];
 }
 
+/// A structure with all zero.
+pub fn zeroed<T: Layout>() -> T {
+    // SAFETY: any bytes are a valid value (`Layout`).
+    unsafe { core::mem::zeroed() }
+}
+
+/// The bytes of a structure.
+pub fn bytes_of<T: Layout>(of: &T) -> &[u8] {
+    // SAFETY: it is of integers without padding (`Layout`).
+    unsafe { core::slice::from_raw_parts((&raw const *of).cast(), size_of::<T>()) }
+}
+
 /// Declares structures in the layout of C, of [`Plain`] fields and without padding, which a test of the compiler ensures.
 #[macro_export]
 macro_rules! layout {

@@ -7,6 +7,7 @@
 //! * [`operation`]: the classes of calls that are counted.
 //! * [`table`]: header and blocks, as they lie in memory and in the file.
 //! * [`buckets`]: of latencies and of sizes.
+//! * [`transfers`], [`seconds`], [`file_kind`], [`names`]: how all writers count, and what they call things.
 //! * [`read`]: tables out of bytes that nobody vouches for.
 //! * [`trace`]: every call, in a few bytes.
 //! * [`layout`]: declares a structure and describes it, for readers in other languages.
@@ -20,11 +21,15 @@
 #![cfg_attr(not(test), no_std)]
 
 pub mod buckets;
+pub mod file_kind;
 pub mod layout;
+pub mod names;
 pub mod operation;
 pub mod read;
+pub mod seconds;
 pub mod table;
 pub mod trace;
+pub mod transfers;
 
 #[cfg(not(target_endian = "little"))]
 compile_error!("tables are little-endian, and are written as they lie in memory");

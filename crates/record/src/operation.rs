@@ -71,22 +71,59 @@ operations! {
     SubmitRead = 23 => "submit read",
     /// Writes handed over like that.
     SubmitWrite = 24 => "submit write",
-    /// Independent reads of MPI-IO, non-blocking ones too.
+    /// Independent reads of MPI-IO that return when they are done.
     MpiRead = 25 => "MPI read",
-    /// Independent writes of MPI-IO.
+    /// Independent writes of MPI-IO that return when they are done.
     MpiWrite = 26 => "MPI write",
-    /// Collective reads of MPI-IO.
+    /// Collective reads of MPI-IO that return when they are done.
     MpiReadAll = 27 => "MPI collective read",
-    /// Collective writes of MPI-IO.
+    /// Collective writes of MPI-IO that return when they are done.
     MpiWriteAll = 28 => "MPI collective write",
+    /// `MPI_File_iread` and its like, independent.
+    MpiReadNonBlocking = 29 => "MPI non-blocking read",
+    /// `MPI_File_iwrite` and its like, independent.
+    MpiWriteNonBlocking = 30 => "MPI non-blocking write",
+    /// `MPI_File_iread_all`, `MPI_File_iread_at_all`.
+    MpiReadAllNonBlocking = 31 => "MPI non-blocking collective read",
+    /// `MPI_File_iwrite_all`, `MPI_File_iwrite_at_all`.
+    MpiWriteAllNonBlocking = 32 => "MPI non-blocking collective write",
+    /// `MPI_File_read_all_begin` and its like.
+    MpiReadSplit = 33 => "MPI split collective read",
+    /// `MPI_File_write_all_begin` and its like.
+    MpiWriteSplit = 34 => "MPI split collective write",
+    /// Reads of all classes but MPI-IO from what is not on storage. Files have these calls by their own classes.
+    ElsewhereRead = 35 => "elsewhere read",
+    /// Such writes.
+    ElsewhereWrite = 36 => "elsewhere write",
+    /// All other calls on what is not on storage.
+    ElsewhereOther = 37 => "elsewhere other",
 }
 
 /// There may be so many.
-pub const OPERATIONS: usize = 32;
+pub const OPERATIONS: usize = 40;
 /// The first that moves bytes.
 pub const FIRST_TRANSFER: usize = Operation::Read as usize;
 
 const _: () = assert!(Operation::ALL.len() <= OPERATIONS);
+
+impl Operation {
+    /// The class that seconds, latencies and errors count it as where it is not on storage. A call of MPI-IO is counted as
+    /// itself: those that it makes tell where it went.
+    pub const fn elsewhere(self) -> Self {
+        match self {
+            Self::Read | Self::StreamRead | Self::CopyFrom | Self::SubmitRead => Self::ElsewhereRead,
+            Self::Write | Self::StreamWrite | Self::CopyTo | Self::SubmitWrite => Self::ElsewhereWrite,
+            Self::ElsewhereRead | Self::ElsewhereWrite | Self::ElsewhereOther => self,
+            of_mpi if of_mpi.is_mpi() => self,
+            _ => Self::ElsewhereOther,
+        }
+    }
+
+    /// Whether it is a call of MPI-IO.
+    pub const fn is_mpi(self) -> bool {
+        matches!(self, Self::MpiFile) || (Self::MpiRead as u8 <= self as u8 && self as u8 <= Self::MpiWriteSplit as u8)
+    }
+}
 
 #[cfg(test)]
 mod tests {
@@ -96,6 +133,23 @@ mod tests {
     fn the_number_of_an_operation_is_its_place_in_the_list() {
         for (place, operation) in Operation::ALL.iter().enumerate() {
             assert_eq!(*operation as usize, place, "{}", operation.word());
+        }
+    }
+
+    #[test]
+    fn what_is_not_on_storage_has_classes_of_its_own() {
+        use Operation::{
+            ElsewhereOther, ElsewhereRead, ElsewhereWrite, Map, MpiFile, MpiReadSplit, Open, StreamRead, SubmitWrite,
+        };
+        for (operation, elsewhere) in [
+            (StreamRead, ElsewhereRead),
+            (SubmitWrite, ElsewhereWrite),
+            (Open, ElsewhereOther),
+            (Map, ElsewhereOther),
+            (MpiFile, MpiFile),
+            (MpiReadSplit, MpiReadSplit),
+        ] {
+            assert_eq!((operation.elsewhere(), elsewhere.elsewhere()), (elsewhere, elsewhere));
         }
     }
 }

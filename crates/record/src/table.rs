@@ -93,22 +93,24 @@ pub enum TextKind {
 pub enum FileKind {
     /// Only its name was used: nobody opened it, or not successfully.
     Unknown = 0,
+    /// In `/proc` or `/sys`, where the kernel makes it up.
+    Kernel = 1,
     /// A regular file.
-    Regular = 1,
+    Regular = 2,
     /// A directory.
-    Directory = 2,
+    Directory = 3,
     /// A block device.
-    BlockDevice = 3,
+    BlockDevice = 4,
     /// A terminal, `/dev/null` and other character devices.
-    CharacterDevice = 4,
+    CharacterDevice = 5,
     /// A pipe.
-    Pipe = 5,
+    Pipe = 6,
     /// A socket.
-    Socket = 6,
+    Socket = 7,
     /// Something without a place in the file system: an event, a timer, another process.
-    Anonymous = 7,
+    Anonymous = 8,
     /// Not one file but all for which the table had no place.
-    Others = 8,
+    Others = 9,
 }
 
 /// What the kernel counts of a thread's reads and writes: `/proc/thread-self/io`.
@@ -253,7 +255,7 @@ layout! {
     pub struct File {
         /// How it begins.
         pub kind_and_bytes: AtomicU64,
-        /// Of the name.
+        /// The recorder's own: of the name.
         pub hash: u64,
         /// The recorder's own: place of the next with the same end of the hash.
         pub next: u32,
@@ -273,8 +275,8 @@ layout! {
         pub failed: [AtomicU32; FIRST_TRANSFER],
         /// `errno` of the last that failed.
         pub error: AtomicU32,
-        /// 0.
-        pub reserved: u32,
+        /// Processes that do its collective I/O, as MPI-IO said when it was opened (`cb_nodes`); 0: unknown.
+        pub aggregators: AtomicU32,
     }
 
     /// What is known of a file since it was opened.
@@ -308,7 +310,10 @@ layout! {
         /// Place of the [`Thread`].
         pub thread: u32,
         /// [`crate::operation::Operation`].
-        pub operation: u32,
+        pub operation: u16,
+        /// 1 where the file is not on storage: seconds, latencies and errors count the calls as
+        /// [`crate::operation::Operation::elsewhere`].
+        pub elsewhere: u16,
         /// Calls, also those that failed.
         pub calls: AtomicU64,
         /// Calls that failed.

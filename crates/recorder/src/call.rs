@@ -13,11 +13,12 @@ use ioassay_record::buckets;
 use ioassay_record::operation::Operation;
 use ioassay_record::table::{Latencies, Thread};
 use ioassay_record::trace::Traced;
+use ioassay_record::transfers::add;
 
 use crate::descriptors::{self, Slot};
 use crate::files::{self, Base};
 use crate::thread_words::{ThreadWords, beneath, stack, words};
-use crate::transfers::{self, Transfer, add};
+use crate::transfers::{self, Transfer};
 use crate::{errors, process, seconds, table, threads, ticks, trace};
 
 /// A call that is under way.
@@ -117,9 +118,10 @@ fn add_at_once(
     offset: Option<u64>,
     block_bytes: u32,
 ) {
-    transfers::count(thread, Transfer { file, operation, offset, bytes, block_bytes, took: 0, failed: false });
-    count_latency(thread, operation, 0);
-    let [calls, moved, ..] = &thread.totals[operation as usize];
+    let transfer = Transfer { file, operation, offset, bytes, block_bytes, took: 0, failed: false };
+    let class = if transfers::count(thread, transfer) { operation } else { operation.elsewhere() };
+    count_latency(thread, class, 0);
+    let [calls, moved, ..] = &thread.totals[class as usize];
     add(calls, 1);
     add(moved, bytes);
     if trace::asked() {
@@ -267,37 +269,26 @@ pub fn end_and(call: Call, outcome: Outcome, change: impl FnOnce(u64)) {
     }
     let (thread, operation) = (call.thread, call.operation);
     let took = ended.saturating_sub(call.began);
+    // First: what has just been opened may turn out not to be on storage.
+    change(ended);
     let mut bytes = 0;
-    match outcome {
+    let is_on_storage = match outcome {
         Outcome::Moved { bytes: moved, offset, block_bytes } => {
             bytes = moved;
             let file = call.file;
-            transfers::count(thread, Transfer { file, operation, offset, bytes, block_bytes, took, failed: false });
+            transfers::count(thread, Transfer { file, operation, offset, bytes, block_bytes, took, failed: false })
         }
         Outcome::Done => files::count(call.file, operation, took, None),
-        Outcome::Failed(errno) => {
-            failed(&call, took, errno);
-        }
-    }
-    count_latency(thread, operation, took);
-    if ended >= thread.second_ends_ticks.load(Relaxed) {
-        seconds::turn(thread);
-    }
-    if took > ticks::per_second() {
-        seconds::spread(thread, operation, call.began, took, bytes);
+        Outcome::Failed(errno) => failed(&call, took, errno),
+    };
+    if is_on_storage {
+        count_by_class(thread, operation, call.began, took, bytes);
     } else {
-        let [calls, moved, ticks, slowest] = &thread.totals[operation as usize];
-        add(calls, 1);
-        add(moved, bytes);
-        add(ticks, took);
-        if took > slowest.load(Relaxed) {
-            slowest.store(took, Relaxed);
-        }
+        count_elsewhere(thread, operation, call.began, took, bytes);
     }
     if trace::asked() {
         trace_call(words, &call, outcome, ended);
     }
-    change(ended);
     let [in_flight, since] = call.outer;
     thread.in_flight.store(in_flight, Relaxed);
     if in_flight != 0 {
@@ -318,16 +309,44 @@ fn trace_call(words: &ThreadWords, call: &Call, outcome: Outcome, end: u64) {
     trace::add(words, thread, &Traced { operation, file, offset, bytes, errno, begin, end }, block_bytes);
 }
 
+/// Whether it was on storage.
 #[cold]
-fn failed(call: &Call, took: u64, errno: i32) {
+fn failed(call: &Call, took: u64, errno: i32) -> bool {
     let (file, operation) = (call.file, call.operation);
-    if operation as usize >= ioassay_record::operation::FIRST_TRANSFER {
+    let is_on_storage = if operation as usize >= ioassay_record::operation::FIRST_TRANSFER {
         let transfer = Transfer { file, operation, offset: None, bytes: 0, block_bytes: 0, took, failed: true };
-        transfers::count(call.thread, transfer);
+        transfers::count(call.thread, transfer)
     } else {
-        files::count(file, operation, took, Some(errno));
+        files::count(file, operation, took, Some(errno))
+    };
+    errors::count(if is_on_storage { operation } else { operation.elsewhere() }, errno);
+    is_on_storage
+}
+
+/// Counts a call in the latencies and the second of a class.
+#[inline(always)]
+fn count_by_class(thread: &'static Thread, class: Operation, began: u64, took: u64, bytes: u64) {
+    count_latency(thread, class, took);
+    if began + took >= thread.second_ends_ticks.load(Relaxed) {
+        seconds::turn(thread);
     }
-    errors::count(operation, errno);
+    if took > ticks::per_second() {
+        seconds::spread(thread, class, began, took, bytes);
+        return;
+    }
+    let [calls, moved, ticks, slowest] = &thread.totals[class as usize];
+    add(calls, 1);
+    add(moved, bytes);
+    add(ticks, took);
+    if took > slowest.load(Relaxed) {
+        slowest.store(took, Relaxed);
+    }
+}
+
+/// Not inlined: where the class is known, its places in the thread's part are.
+#[inline(never)]
+fn count_elsewhere(thread: &'static Thread, operation: Operation, began: u64, took: u64, bytes: u64) {
+    count_by_class(thread, operation.elsewhere(), began, took, bytes);
 }
 
 #[inline(always)]

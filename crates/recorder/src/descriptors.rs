@@ -7,8 +7,6 @@ use core::sync::atomic::{
     AtomicPtr, AtomicU32, AtomicU64, Ordering::AcqRel, Ordering::Acquire, Ordering::Relaxed, Ordering::Release,
 };
 
-use ioassay_record::table::FileKind;
-
 use crate::process::system_calls_allowed;
 use crate::{files, shared, sys, ticks};
 
@@ -181,11 +179,9 @@ pub fn open(descriptor: i32, file: u32, position: u64) -> Option<&'static Slot> 
     let found = (0..PART).map(|step| (index + step) % PART).find(|&index| part.slots[index].take())?;
     let slot = &part.slots[found];
     let row = files::row(file);
-    let has_blocks = [FileKind::Regular as u16, FileKind::BlockDevice as u16].contains(&row.kind.load(Relaxed));
-    let block = files::known(row).filter(|_| has_blocks).map_or(0, |opened| opened.block_bytes);
     slot.file.store(file, Relaxed);
     slot.position.store(position, Relaxed);
-    slot.block_bytes.store(if block.is_power_of_two() { block } else { 0 }, Relaxed);
+    slot.block_bytes.store(files::alignment(row), Relaxed);
     let first = descriptor as u32 as usize / PART * PART;
     part.of[index].store((first + found + 1) as u32, Release);
     Some(slot)

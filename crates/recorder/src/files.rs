@@ -9,6 +9,7 @@ use core::sync::atomic::{
     AtomicBool, AtomicU32, Ordering::AcqRel, Ordering::Acquire, Ordering::Relaxed, Ordering::Release,
 };
 
+use ioassay_record::names::LONGEST_NAME;
 use ioassay_record::operation::Operation;
 use ioassay_record::table::{File, FileKind, Opened};
 
@@ -19,20 +20,18 @@ use crate::{descriptors, process, shared, sys, table, ticks};
 /// Lists of files, by the end of the hash of their names.
 const LISTS: usize = 8192;
 static HEADS: [AtomicU32; LISTS] = [const { AtomicU32::new(0) }; LISTS];
-/// Longer names are cut.
-const LONGEST: usize = 4096;
 /// The row of all names for which the table has no place.
 static OTHERS: AtomicU32 = AtomicU32::new(0);
 
 /// The working directory, without a slash at its end: relative paths are beneath it.
-static DIRECTORY: Buffer<LONGEST> = Buffer::new();
+static DIRECTORY: Buffer<LONGEST_NAME> = Buffer::new();
 static DIRECTORY_LOCK: AtomicBool = AtomicBool::new(false);
 
 /// Memory for texts that are too long for a stack.
-struct Scratch(UnsafeCell<[u8; LONGEST]>);
+struct Scratch(UnsafeCell<[u8; LONGEST_NAME]>);
 // SAFETY: who uses it has the lock.
 unsafe impl Sync for Scratch {}
-static SCRATCH: Scratch = Scratch(UnsafeCell::new([0; LONGEST]));
+static SCRATCH: Scratch = Scratch(UnsafeCell::new([0; LONGEST_NAME]));
 static SCRATCH_LOCK: AtomicBool = AtomicBool::new(false);
 
 /// Forgets the table of the parent, if there was one, and makes the row for all others.
@@ -127,17 +126,18 @@ fn find(parts: &[&[u8]]) -> u32 {
         }
         place = file.next;
     }
-    let length = parts.iter().map(|part| part.len()).sum::<usize>().min(LONGEST);
-    let new = table::allocate::<File>(length, |file, mut bytes| {
+    let length = parts.iter().map(|part| part.len()).sum::<usize>().min(LONGEST_NAME);
+    let new = table::allocate::<File>(length, |file, name| {
         file.hash = hash;
         file.next = first;
         file.name_bytes = length as u16;
+        let mut rest = &mut *name;
         for part in parts {
-            let fits = part.len().min(bytes.len());
-            let (own, rest) = bytes.split_at_mut(fits);
-            own.copy_from_slice(&part[..fits]);
-            bytes = rest;
+            let (own, more) = rest.split_at_mut(part.len().min(rest.len()));
+            own.copy_from_slice(&part[..own.len()]);
+            rest = more;
         }
+        *file.kind.get_mut() = FileKind::of_name(name) as u16;
     });
     let Some(new) = new else {
         table::header().folded_calls.fetch_add(1, Relaxed);
@@ -198,12 +198,9 @@ pub fn of_descriptor(descriptor: i32) -> (u32, Option<libc::stat>) {
         return (others(), None);
     }
     let Some(about) = sys::stat(descriptor) else { return (others(), None) };
-    let kind = kind(&about);
-    let place = match kind {
-        FileKind::Pipe => find(&[b"pipe"]),
-        FileKind::Socket => find(&[b"socket"]),
-        FileKind::Anonymous => find(&[b"anonymous"]),
-        _ => {
+    let place = match FileKind::of_mode(about.st_mode).nameless() {
+        Some(name) => find(&[name.as_bytes()]),
+        None => {
             let length = |scratch: &mut [u8]| usize::try_from(sys::descriptor_name(descriptor, scratch)).ok();
             process::without_signals(|| {
                 with_scratch(|scratch| length(scratch).map(|length| find(&[&scratch[..length]]))).flatten()
@@ -212,18 +209,6 @@ pub fn of_descriptor(descriptor: i32) -> (u32, Option<libc::stat>) {
         }
     };
     (place, Some(about))
-}
-
-fn kind(about: &libc::stat) -> FileKind {
-    match about.st_mode & libc::S_IFMT {
-        libc::S_IFREG => FileKind::Regular,
-        libc::S_IFDIR => FileKind::Directory,
-        libc::S_IFBLK => FileKind::BlockDevice,
-        libc::S_IFCHR => FileKind::CharacterDevice,
-        libc::S_IFIFO => FileKind::Pipe,
-        libc::S_IFSOCK => FileKind::Socket,
-        _ => FileKind::Anonymous,
-    }
 }
 
 /// The row at that place.
@@ -239,6 +224,17 @@ fn name(file: &'static File) -> &'static [u8] {
     unsafe { core::slice::from_raw_parts((&raw const *file).add(1).cast(), file.name_bytes.into()) }
 }
 
+/// Its kind, as far as is known.
+pub fn kind(file: &File) -> FileKind {
+    FileKind::of(file.kind.load(Relaxed))
+}
+
+/// Whether it is on storage, as far as is known.
+#[inline(always)]
+pub fn is_on_storage(file: &File) -> bool {
+    FileKind::is_on_storage(file.kind.load(Relaxed))
+}
+
 /// The row of all names for which there is no place.
 pub fn others() -> u32 {
     OTHERS.load(Relaxed)
@@ -251,7 +247,8 @@ pub fn opened(place: u32, about: Option<libc::stat>, flags: i32) {
         && place != others()
         && let Some(about) = about
     {
-        file.kind.store(kind(&about) as u16, Relaxed);
+        let kind = kind(file).opened_as(FileKind::of_mode(about.st_mode));
+        file.kind.store(kind as u16, Relaxed);
         let new = table::allocate::<Opened>(0, |opened, _| {
             opened.device = about.st_dev;
             opened.inode = about.st_ino;
@@ -284,9 +281,14 @@ pub fn known(file: &File) -> Option<&'static Opened> {
     }
 }
 
-/// Counts a call on a file that moves no bytes.
+/// What offsets in it are to be a multiple of; 0 where that makes no sense, or is not known.
+pub fn alignment(file: &File) -> u32 {
+    known(file).map_or(0, |opened| kind(file).alignment(opened.block_bytes))
+}
+
+/// Counts a call on a file that moves no bytes. Whether it was on storage.
 #[inline]
-pub fn count(place: u32, operation: Operation, took: u64, error: Option<i32>) {
+pub fn count(place: u32, operation: Operation, took: u64, error: Option<i32>) -> bool {
     let file = row(place);
     let operation = operation as usize;
     shared::add_saturating(&file.calls[operation], 1);
@@ -295,6 +297,7 @@ pub fn count(place: u32, operation: Operation, took: u64, error: Option<i32>) {
         shared::add_saturating(&file.failed[operation], 1);
         file.error.store(error as u32, Relaxed);
     }
+    is_on_storage(file)
 }
 
 /// Runs `look` on the working directory, which ends with no slash.
@@ -340,7 +343,7 @@ pub fn forget_directory() {
 }
 
 /// Runs `use_it` on memory for a long text, unless another thread does not come to an end with it.
-pub fn with_scratch<R>(use_it: impl FnOnce(&mut [u8; LONGEST]) -> R) -> Option<R> {
+pub fn with_scratch<R>(use_it: impl FnOnce(&mut [u8; LONGEST_NAME]) -> R) -> Option<R> {
     if !lock(&SCRATCH_LOCK) {
         return None;
     }

@@ -9,6 +9,7 @@ use core::sync::atomic::{
     Ordering::Release,
 };
 
+use ioassay_record::names::{self, COMMAND_BYTES, JOB_VARIABLES, RUNNING};
 use ioassay_record::table::{BlockKind, Clock, Header, MAGIC, State, Text, TextKind, VERSION, block_word};
 
 use crate::text::{Buffer, Variables, decimal};
@@ -42,21 +43,6 @@ static WIPED: AtomicPtr<Wiped> = AtomicPtr::new((&raw const BEFORE).cast_mut());
 
 /// The variable of the environment that names the directory of the tables.
 pub const VARIABLE: &CStr = c"IOASSAY_RECORD";
-/// Variables that say which job and which rank a process is.
-const OF_JOB: [&[u8]; 12] = [
-    b"SLURM_JOB_ID",
-    b"SLURM_JOB_NAME",
-    b"SLURM_STEP_ID",
-    b"SLURM_PROCID",
-    b"SLURM_NODEID",
-    b"PBS_JOBID",
-    b"LSB_JOBID",
-    b"PMI_RANK",
-    b"PMIX_RANK",
-    b"OMPI_COMM_WORLD_RANK",
-    b"MV2_COMM_WORLD_RANK",
-    b"FLUX_TASK_RANK",
-];
 
 /// Where the tables are; empty where there are to be none.
 static DIRECTORY: Buffer<512> = Buffer::new();
@@ -65,7 +51,7 @@ static TABLE: Buffer<600> = Buffer::new();
 /// The file that finished tables are added to.
 static FINISHED: Buffer<640> = Buffer::new();
 /// The arguments of the process: kept, because a forked child has them too, and programs write over theirs.
-static COMMAND: Buffer<1024> = Buffer::new();
+static COMMAND: Buffer<{ COMMAND_BYTES + 1 }> = Buffer::new();
 /// The number of this process.
 static NUMBER: AtomicU32 = AtomicU32::new(0);
 /// The process lets only some system calls through, so none is made any more.
@@ -230,11 +216,18 @@ fn begin() -> bool {
     let number = sys::process();
     let parent = NUMBER.swap(number, Relaxed) != 0;
     let (mut process, mut ticks) = ([0; 20], [0; 20]);
-    let name =
-        [DIRECTORY.get(), b"/", decimal(number.into(), &mut process), b"-", decimal(now.ticks, &mut ticks), b".table"];
+    let name = [
+        DIRECTORY.get(),
+        b"/",
+        decimal(number.into(), &mut process),
+        b"-",
+        decimal(now.ticks, &mut ticks),
+        b".",
+        RUNNING.as_bytes(),
+    ];
     let mut node = [0; 65];
     let node = node_name(&mut node);
-    if !TABLE.set(&name) || !FINISHED.set(&[DIRECTORY.get(), b"/", node, b".tables"]) {
+    if !TABLE.set(&name) || !FINISHED.set(&[DIRECTORY.get(), b"/", node, b".", names::FINISHED.as_bytes()]) {
         return false;
     }
     threads::forget_own();
@@ -246,7 +239,7 @@ fn begin() -> bool {
     unsafe { write_header((&raw const *table::header()).cast_mut(), number, clock, now) };
     let wish = Buffer::<600>::new();
     wish.set(&[DIRECTORY.get(), b"/trace"]);
-    let stem = TABLE.get().strip_suffix(b"table").unwrap_or_default();
+    let stem = TABLE.get().strip_suffix(RUNNING.as_bytes()).unwrap_or_default();
     trace::begin(wish.as_c_str(), &[stem, b"trace"], words());
     threads::begin();
     seconds::begin();
@@ -317,10 +310,10 @@ fn write_texts(node: &[u8]) {
         }
     });
     files::with_directory(|directory| write_text(TextKind::Directory, &[directory]));
-    let mut job: [&[u8]; OF_JOB.len()] = [b""; OF_JOB.len()];
+    let mut job: [&[u8]; JOB_VARIABLES.len()] = [b""; JOB_VARIABLES.len()];
     for variable in Variables::of_process() {
         let name = variable.split(|&byte| byte == b'=').next().unwrap_or_default();
-        if let Some(found) = OF_JOB.iter().position(|known| *known == name) {
+        if let Some(found) = JOB_VARIABLES.iter().position(|known| known.as_bytes() == name) {
             // With the zero byte that ends it.
             // SAFETY: it is there.
             job[found] = unsafe { core::slice::from_raw_parts(variable.as_ptr(), variable.len() + 1) };
@@ -365,7 +358,7 @@ fn node_name(name: &mut [u8; 65]) -> &[u8] {
 /// # Safety
 /// These are `argc` and `argv`.
 pub unsafe fn starts(count: i32, arguments: *const *const c_char) {
-    let mut rest = 1024 - 1;
+    let mut rest = COMMAND_BYTES;
     let count = if real::is_gnu() { count } else { 0 };
     for index in 0..count.max(0) as usize {
         // SAFETY: the caller's.

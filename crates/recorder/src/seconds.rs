@@ -3,6 +3,7 @@
 use core::sync::atomic::{AtomicU32, Ordering::AcqRel, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
 
 use ioassay_record::operation::{OPERATIONS, Operation};
+use ioassay_record::seconds::FINE_BYTES;
 use ioassay_record::table::{Second, Seconds, TOTALS, Thread};
 
 use crate::{table, ticks};
@@ -15,8 +16,7 @@ static BYTES: AtomicU32 = AtomicU32::new(0);
 /// Rows of the first block, which is all that a short process needs, and of the others.
 const FIRST_ROWS: usize = 15;
 const ROWS: usize = 100;
-/// From so many bytes on, rows get twice as wide, and again after each further part.
-const FINE_BYTES: u32 = 2 << 20;
+/// After each further part beyond [`FINE_BYTES`], rows get twice as wide again.
 const COARSER_EVERY_BYTES: u32 = 512 << 10;
 /// While the clock's rate is a guess, it is asked again after so many ticks, some 10 ms.
 const SOON: u64 = 30_000_000;
@@ -60,8 +60,7 @@ pub fn fold(thread: &Thread) {
     }
 }
 
-/// Spreads a call that took longer than a second over the seconds that it took: bytes and time evenly, the call itself and
-/// its slowness where it ended.
+/// Spreads a call that took longer than a second over the seconds that it took.
 #[cold]
 pub fn spread(thread: &Thread, operation: Operation, began: u64, took: u64, bytes: u64) {
     let now = ticks::moment();
@@ -70,41 +69,17 @@ pub fn spread(thread: &Thread, operation: Operation, began: u64, took: u64, byte
         let ago = u128::from(now.ticks.saturating_sub(ticks)) * 1_000_000_000 / u128::from(per_second);
         now.ns.saturating_sub(ago as u64)
     };
-    let (begin, end) = (ns(began), ns(began + took));
-    let mut at = begin;
-    let (mut left_bytes, mut left_ticks) = (bytes, took);
-    // A call of many hours is spread over its last ones.
-    if end.saturating_sub(begin) > MOST_SPREAD * 1_000_000_000 {
-        at = end - MOST_SPREAD * 1_000_000_000;
-    }
-    let whole = u128::from(end.saturating_sub(at)).max(1);
-    loop {
-        let second = at / 1_000_000_000;
-        let until = ((second + 1) * 1_000_000_000).min(end);
-        let last = until == end;
-        let part = |all: u64, left: u64| {
-            if last { left } else { ((u128::from(all) * u128::from(until - at) / whole) as u64).min(left) }
-        };
-        let (part_bytes, part_ticks) = (part(bytes, left_bytes), part(took, left_ticks));
-        let (calls, slowest) = if last { (1, took) } else { (0, 0) };
-        let values = [calls, part_bytes, part_ticks, slowest];
-        if !add(second as u32, operation, values) {
+    for (second, values) in ioassay_record::seconds::spread(ns(began), ns(began + took), took, bytes) {
+        if !add(second, operation, values) {
             // It counts as of the thread's current second.
             let [of_calls, of_bytes, of_ticks, of_slowest] = &thread.totals[operation as usize];
             for (total, value) in [of_calls, of_bytes, of_ticks].into_iter().zip(values) {
                 total.store(total.load(Relaxed).wrapping_add(value), Relaxed);
             }
-            of_slowest.store(of_slowest.load(Relaxed).max(slowest), Relaxed);
+            of_slowest.store(of_slowest.load(Relaxed).max(values[3]), Relaxed);
         }
-        if last {
-            return;
-        }
-        (left_bytes, left_ticks, at) = (left_bytes - part_bytes, left_ticks - part_ticks, until);
     }
 }
-
-/// Seconds over which a call is spread at most.
-const MOST_SPREAD: u64 = 3600;
 
 /// Adds to the row of a second and operation. Whether there was a place for it.
 fn add(second: u32, operation: Operation, values: [u64; TOTALS.len()]) -> bool {
@@ -165,7 +140,7 @@ fn new_row(mut current: u32) -> Option<&'static Second> {
         let count = if current == 0 { FIRST_ROWS } else { ROWS };
         let new = table::allocate::<Seconds>(count * size_of::<Second>(), |_, _| {})?;
         let bytes = BYTES.fetch_add((count * size_of::<Second>()) as u32, Relaxed);
-        if let Some(beyond) = bytes.checked_sub(FINE_BYTES) {
+        if let Some(beyond) = bytes.checked_sub(FINE_BYTES as u32) {
             table::header().width.fetch_max(1 + beyond / COARSER_EVERY_BYTES, Relaxed);
         }
         // Whoever comes second leaves its block empty.

@@ -23,10 +23,10 @@ ALIGNMENT: Final = 8
 LARGEST_BYTES: Final = 8388608
 """Of a table."""
 
-OPERATIONS: Final = ("open", "close", "seek", "sync", "stat", "list", "create", "remove", "rename", "truncate", "attribute", "lock", "advise", "stream seek", "stream flush", "MPI file", "read", "write", "stream read", "stream write", "copy from", "copy to", "map", "submit read", "submit write", "MPI read", "MPI write", "MPI collective read", "MPI collective write")
+OPERATIONS: Final = ("open", "close", "seek", "sync", "stat", "list", "create", "remove", "rename", "truncate", "attribute", "lock", "advise", "stream seek", "stream flush", "MPI file", "read", "write", "stream read", "stream write", "copy from", "copy to", "map", "submit read", "submit write", "MPI read", "MPI write", "MPI collective read", "MPI collective write", "MPI non-blocking read", "MPI non-blocking write", "MPI non-blocking collective read", "MPI non-blocking collective write", "MPI split collective read", "MPI split collective write", "elsewhere read", "elsewhere write", "elsewhere other")
 """The classes of calls, by number."""
 
-MOST_OPERATIONS: Final = 32
+MOST_OPERATIONS: Final = 40
 """Classes that a table has room for."""
 
 FIRST_TRANSFER: Final = 16
@@ -80,14 +80,15 @@ class TextKind(IntEnum):
 
 class FileKind(IntEnum):
     UNKNOWN = 0
-    REGULAR = 1
-    DIRECTORY = 2
-    BLOCK_DEVICE = 3
-    CHARACTER_DEVICE = 4
-    PIPE = 5
-    SOCKET = 6
-    ANONYMOUS = 7
-    OTHERS = 8
+    KERNEL = 1
+    REGULAR = 2
+    DIRECTORY = 3
+    BLOCK_DEVICE = 4
+    CHARACTER_DEVICE = 5
+    PIPE = 6
+    SOCKET = 7
+    ANONYMOUS = 8
+    OTHERS = 9
 
 
 HEADER: Final[np.dtype[np.void]] = np.dtype(
@@ -120,9 +121,9 @@ TEXT: Final[np.dtype[np.void]] = np.dtype(
 THREAD: Final[np.dtype[np.void]] = np.dtype(
     {
         "names": ["kind_and_bytes", "thread", "second", "second_ends_ticks", "in_flight", "in_flight_since_ticks", "kernel", "totals", "latencies", "recent"],
-        "formats": ["<u8", "<u4", "<u4", "<u8", "<u8", "<u8", "(4,)<u8", "(128,)<u8", "(32,)<u4", "(32,)<u8"],
-        "offsets": [0, 8, 12, 16, 24, 32, 40, 72, 1096, 1224],
-        "itemsize": 1480,
+        "formats": ["<u8", "<u4", "<u4", "<u8", "<u8", "<u8", "(4,)<u8", "(160,)<u8", "(40,)<u4", "(32,)<u8"],
+        "offsets": [0, 8, 12, 16, 24, 32, 40, 72, 1352, 1512],
+        "itemsize": 1768,
     }
 )
 
@@ -155,7 +156,7 @@ SECOND: Final[np.dtype[np.void]] = np.dtype(
 
 FILE: Final[np.dtype[np.void]] = np.dtype(
     {
-        "names": ["kind_and_bytes", "hash", "next", "opened", "transfers", "name_bytes", "kind", "ticks", "calls", "failed", "error", "reserved"],
+        "names": ["kind_and_bytes", "hash", "next", "opened", "transfers", "name_bytes", "kind", "ticks", "calls", "failed", "error", "aggregators"],
         "formats": ["<u8", "<u8", "<u4", "<u4", "<u4", "<u2", "<u2", "<u8", "(16,)<u4", "(16,)<u4", "<u4", "<u4"],
         "offsets": [0, 8, 16, 20, 24, 28, 30, 32, 40, 104, 168, 172],
         "itemsize": 176,
@@ -173,9 +174,9 @@ OPENED: Final[np.dtype[np.void]] = np.dtype(
 
 TRANSFERS: Final[np.dtype[np.void]] = np.dtype(
     {
-        "names": ["kind_and_bytes", "file", "next", "thread", "operation", "calls", "failed", "bytes", "ticks", "slowest_ticks", "consecutive", "forward", "strided", "misaligned", "begin", "end", "last_begin", "last_end", "last_stride", "sizes", "common_bytes", "common_calls"],
-        "formats": ["<u8", "<u4", "<u4", "<u4", "<u4", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "(32,)<u8", "(4,)<u8", "(4,)<u8"],
-        "offsets": [0, 8, 12, 16, 20, 24, 32, 40, 48, 56, 64, 72, 80, 88, 96, 104, 112, 120, 128, 136, 392, 424],
+        "names": ["kind_and_bytes", "file", "next", "thread", "operation", "elsewhere", "calls", "failed", "bytes", "ticks", "slowest_ticks", "consecutive", "forward", "strided", "misaligned", "begin", "end", "last_begin", "last_end", "last_stride", "sizes", "common_bytes", "common_calls"],
+        "formats": ["<u8", "<u4", "<u4", "<u4", "<u2", "<u2", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "(32,)<u8", "(4,)<u8", "(4,)<u8"],
+        "offsets": [0, 8, 12, 16, 20, 22, 24, 32, 40, 48, 56, 64, 72, 80, 88, 96, 104, 112, 120, 128, 136, 392, 424],
         "itemsize": 456,
     }
 )

@@ -36,6 +36,15 @@ _MOVES: Mapping[str, Direction] = {
     "submit write": "write",
 }
 
+ELSEWHERE: Mapping[str, Direction | None] = {
+    "elsewhere read": "read",
+    "elsewhere write": "write",
+    "elsewhere other": None,
+}
+"""Operations that stand for all calls of their direction on what is not on storage: pipes, sockets, terminals, /proc.
+Files have these calls by their own operations.
+"""
+
 DIRECTION: Mapping[str, Direction] = {
     **{name: "metadata" for name in OPERATIONS[:FIRST_TRANSFER] if name != "MPI file"},
     **_MOVES,
@@ -137,7 +146,7 @@ PROCESSES = pl.Schema(
     }
 )
 
-PROCESS_OPERATIONS = pl.Schema(  # on whatever it was
+PROCESS_OPERATIONS = pl.Schema(  # on storage, but for those of `ELSEWHERE`
     {
         "process": pl.Int64,  # null: several, of which the source knows the sum
         "operation": pl.String,
@@ -148,7 +157,7 @@ PROCESS_OPERATIONS = pl.Schema(  # on whatever it was
     }
 )
 
-TIMELINE = pl.Schema(  # on whatever it was
+TIMELINE = pl.Schema(  # on storage, but for the operations of `ELSEWHERE`
     {
         "start_s": pl.Float64,  # of a step of `Profile.timeline_step_s`; steps without calls have no row
         "operation": pl.String,
@@ -159,7 +168,7 @@ TIMELINE = pl.Schema(  # on whatever it was
     }
 )
 
-HEAT = pl.Schema(  # on whatever it was
+HEAT = pl.Schema(  # on storage
     {
         "process": pl.Int64,
         "start_s": pl.Float64,  # of a step of `Profile.heat_step_s`; steps without calls have no row
@@ -186,6 +195,7 @@ FILES = pl.Schema(
         "last_close_s": pl.Float64,
         "metadata_ns": pl.Int64,  # in calls that move no bytes
         "last_errno": pl.Int64,
+        "mpi_aggregators": pl.Int64,  # processes that do its collective I/O: `cb_nodes` after `MPI_File_open`
         # Of each process that moved bytes: bytes, and time in the calls for it. Darshan may know two, the fastest and
         # the slowest.
         "least_process_bytes": pl.Int64,
@@ -234,7 +244,7 @@ COMMON_SIZES = pl.Schema(
     }
 )
 
-LATENCIES = pl.Schema(
+LATENCIES = pl.Schema(  # on storage, but for the operations of `ELSEWHERE`
     {
         "operation": pl.String,
         "begin_ns": pl.Float64,
@@ -243,7 +253,9 @@ LATENCIES = pl.Schema(
     }
 )
 
-ERRORS = pl.Schema({"operation": pl.String, "errno": pl.Int64, "calls": pl.Int64})
+ERRORS = pl.Schema(  # on storage, but for the operations of `ELSEWHERE`
+    {"operation": pl.String, "errno": pl.Int64, "calls": pl.Int64}
+)
 
 IN_FLIGHT = pl.Schema(
     {

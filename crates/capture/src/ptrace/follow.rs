@@ -102,12 +102,12 @@ pub fn follow(thread: i32, tracee: &mut Tracee, pending: &Pending, result: i64) 
     let bytes = result as u64;
     let mut descriptors = tracee.descriptors.borrow_mut();
     let description = pending.description.as_deref();
-    let at = |offset| Outcome::Moved { bytes, offset: Some(offset), block_bytes: block_bytes(description) };
+    let at = |offset| Outcome::Moved { bytes, offset: Some(offset), block_bytes: alignment(description) };
     let outcome = match (pending.call, &pending.description) {
         (Call::AtOffset(_), _) if argument(3) != u64::MAX => at(argument(3)),
         (Call::AtPosition(_) | Call::AtOffset(_), _) => copied(thread, description, None, bytes),
         (Call::Map, _) => {
-            Outcome::Moved { bytes: argument(1), offset: Some(argument(5)), block_bytes: block_bytes(description) }
+            Outcome::Moved { bytes: argument(1), offset: Some(argument(5)), block_bytes: alignment(description) }
         }
         (Call::Copy(from, _), _) => copied(thread, description, from.1.map(argument), bytes),
         (Call::Seek, Some(description)) => {
@@ -157,12 +157,12 @@ pub fn copied(thread: i32, description: Option<&Description>, offset: Option<u64
         Some(address) => tracee::number_at(thread, address).map(|end| end.wrapping_sub(bytes)),
         None => description.map(|description| description.advance(bytes)),
     };
-    Outcome::Moved { bytes, offset, block_bytes: block_bytes(description) }
+    Outcome::Moved { bytes, offset, block_bytes: alignment(description) }
 }
 
-/// Of the file system; 0 where that is not known.
-fn block_bytes(description: Option<&Description>) -> u32 {
-    description.and_then(|description| description.about).map_or(0, |about| about.block_bytes)
+/// What offsets are to be a multiple of; 0 where that makes no sense, or is not known.
+fn alignment(description: Option<&Description>) -> u32 {
+    description.map_or(0, Description::alignment)
 }
 
 fn duplicate(thread: i32, descriptors: &mut Descriptors, from: i32, to: i32) {

@@ -6,25 +6,21 @@ use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
-use ioassay_record::buckets::{self, LATENCIES, SIZES};
-use ioassay_record::layout::Layout;
+use ioassay_record::buckets::{self, LATENCIES};
+use ioassay_record::layout::{bytes_of, zeroed};
+use ioassay_record::names::LONGEST_NAME;
 use ioassay_record::operation::{FIRST_TRANSFER, OPERATIONS, Operation};
-use ioassay_record::read::copy;
+use ioassay_record::seconds::{FINE_BYTES, spread};
 use ioassay_record::table::{
-    ALIGNMENT, BlockKind, BlockLayout, COMMON_SIZES, Clock, ERRORS, Errors, File, FileKind, Header, LARGEST, Latencies,
-    MAGIC, Opened, Second, Seconds, State, TOTALS, Text, TextKind, Thread, Transfers, VERSION, block_word,
+    ALIGNMENT, BlockKind, BlockLayout, Clock, ERRORS, Errors, File, FileKind, Header, LARGEST, Latencies, MAGIC,
+    Opened, Second, Seconds, State, TOTALS, Text, TextKind, Thread, Transfers, VERSION, block_word,
 };
 
 /// A name, shared by all tables that have it.
 pub type Name = Rc<[u8]>;
 
-/// Of a table, what seconds may take before they get wider, and what of the rest files leave to threads.
-const SECONDS_BYTES: usize = 2 << 20;
+/// Of a table, what of the rest of seconds files leave to threads.
 const THREADS_BYTES: usize = 1 << 20;
-/// Longer names are cut.
-const LONGEST_NAME: usize = 4096;
-/// Seconds over which a call is spread at most.
-const MOST_SPREAD: u64 = 3600;
 const NS_PER_SECOND: u64 = 1_000_000_000;
 
 /// A moment on both clocks, in nanoseconds.
@@ -113,10 +109,9 @@ pub struct Ended {
     pub outcome: Outcome,
 }
 
-#[derive(Default)]
 struct FileRow {
     name: Name,
-    kind: u16,
+    kind: FileKind,
     ticks: u64,
     calls: [u32; FIRST_TRANSFER],
     failed: [u32; FIRST_TRANSFER],
@@ -139,25 +134,6 @@ struct ThreadRow {
     latencies: [Option<Box<[u64; LATENCIES]>>; OPERATIONS],
 }
 
-#[derive(Default)]
-struct TransferRow {
-    calls: u64,
-    failed: u64,
-    bytes: u64,
-    ticks: u64,
-    slowest_ticks: u64,
-    consecutive: u64,
-    forward: u64,
-    strided: u64,
-    misaligned: u64,
-    begin: u64,
-    end: u64,
-    last: Option<(u64, u64)>,
-    last_stride: u64,
-    sizes: [u64; SIZES],
-    common: [(u64, u64); COMMON_SIZES],
-}
-
 /// The table of an image of a process.
 pub struct Table {
     identity: Identity,
@@ -166,7 +142,7 @@ pub struct Table {
     files: Vec<FileRow>,
     by_name: HashMap<Name, usize>,
     threads: Vec<ThreadRow>,
-    transfers: BTreeMap<(usize, usize, u8), TransferRow>,
+    transfers: BTreeMap<(usize, usize, u8), Box<Transfers>>,
     seconds: BTreeMap<(u32, u8), [u64; TOTALS.len()]>,
     width: u32,
     errors: BTreeMap<(u8, u16), u32>,
@@ -197,7 +173,7 @@ impl Table {
             identity,
             begin,
             latest: begin.at(begin.ticks + 1),
-            files: vec![FileRow { kind: FileKind::Others as u16, ..FileRow::default() }],
+            files: vec![FileRow::new(Name::default(), FileKind::Others)],
             by_name: HashMap::new(),
             threads: Vec::new(),
             transfers: BTreeMap::new(),
@@ -231,7 +207,7 @@ impl Table {
 
     /// Takes room for a block, but not from what is left for others.
     fn take(&mut self, bytes: usize, left_for_others: usize) -> bool {
-        let fits = self.used + bytes + SECONDS_BYTES + left_for_others <= LARGEST;
+        let fits = self.used + bytes + FINE_BYTES + left_for_others <= LARGEST;
         if fits {
             self.used += bytes;
         }
@@ -247,7 +223,7 @@ impl Table {
             self.folded_calls += 1;
             return OTHERS;
         }
-        self.files.push(FileRow { name: name.clone(), ..FileRow::default() });
+        self.files.push(FileRow::new(name.clone(), FileKind::of_name(name)));
         self.by_name.insert(name.clone(), self.files.len() - 1);
         self.files.len() - 1
     }
@@ -260,7 +236,7 @@ impl Table {
             && self.take(block_bytes::<Opened>(0), THREADS_BYTES)
         {
             let row = &mut self.files[file];
-            row.kind = about.kind as u16;
+            row.kind = row.kind.opened_as(about.kind);
             row.opened = Some(OpenedRow { about, flags: 0, first_open_ticks: ticks, last_close_ticks: 0 });
         }
         if let Some(opened) = &mut self.files[file].opened {
@@ -329,17 +305,13 @@ impl Table {
 
     /// A call has ended.
     pub fn ends(&mut self, call: &Ended) {
-        let Ended { thread, operation, file, began, ended, outcome } = *call;
+        let Ended { thread, operation, mut file, began, ended, outcome } = *call;
         let took = ended.ticks.saturating_sub(began);
         let mut moved = 0;
         self.changed = true;
         self.calls += 1;
         self.latest = ended;
         self.threads[thread].in_flight = None;
-        if let Outcome::Failed(errno) = outcome {
-            let calls = self.error(operation, errno);
-            *calls = calls.saturating_add(1);
-        }
         if operation as usize >= FIRST_TRANSFER {
             let mut key = (file, thread, operation as u8);
             if !self.transfers.contains_key(&key) && !self.take(block_bytes::<Transfers>(0), THREADS_BYTES) {
@@ -350,12 +322,30 @@ impl Table {
                     self.used += block_bytes::<Transfers>(0);
                 }
             }
-            moved = self.transfers.entry(key).or_default().add(took, outcome);
+            file = key.0;
+            let row = self.transfers.entry(key).or_insert_with(|| Box::new(zeroed()));
+            match outcome {
+                Outcome::Moved { bytes, offset, block_bytes } => {
+                    moved = bytes;
+                    row.count(took, false, bytes, offset, block_bytes);
+                }
+                Outcome::Done => row.count(took, false, 0, None, 0),
+                Outcome::Failed(_) => row.count(took, true, 0, None, 0),
+            }
         } else {
             self.files[file].add(operation, took, outcome);
         }
-        self.add_latency(thread, operation, took);
-        self.spread(operation, took, ended.ns, moved);
+        let class = if self.files[file].is_on_storage() { operation } else { operation.elsewhere() };
+        if let Outcome::Failed(errno) = outcome {
+            let calls = self.error(class, errno);
+            *calls = calls.saturating_add(1);
+        }
+        self.add_latency(thread, class, took);
+        // Bytes and time evenly, the call itself where it ended.
+        let begin = if took > NS_PER_SECOND { ended.ns.saturating_sub(took) } else { ended.ns };
+        for (second, values) in spread(begin, ended.ns, took, moved) {
+            self.add_to_second(second, class, values);
+        }
     }
 
     fn error(&mut self, operation: Operation, errno: i32) -> &mut u32 {
@@ -382,33 +372,8 @@ impl Table {
         }
     }
 
-    /// Adds a call to the seconds that it took: bytes and time evenly, the call itself and its slowness where it ended.
-    fn spread(&mut self, operation: Operation, took: u64, end: u64, bytes: u64) {
-        let mut at = end.saturating_sub(took.min(MOST_SPREAD * NS_PER_SECOND));
-        if took <= NS_PER_SECOND {
-            at = end;
-        }
-        let whole = u128::from(end - at).max(1);
-        let (mut left_bytes, mut left_ticks) = (bytes, took);
-        loop {
-            let second = at / NS_PER_SECOND;
-            let until = ((second + 1) * NS_PER_SECOND).min(end);
-            let last = until >= end;
-            let part = |all: u64, left: u64| {
-                if last { left } else { ((u128::from(all) * u128::from(until - at) / whole) as u64).min(left) }
-            };
-            let (part_bytes, part_ticks) = (part(bytes, left_bytes), part(took, left_ticks));
-            let (calls, slowest) = if last { (1, took) } else { (0, 0) };
-            self.add_to_second(second as u32, operation, [calls, part_bytes, part_ticks, slowest]);
-            if last {
-                return;
-            }
-            (left_bytes, left_ticks, at) = (left_bytes - part_bytes, left_ticks - part_ticks, until);
-        }
-    }
-
     fn add_to_second(&mut self, second: u32, operation: Operation, values: [u64; TOTALS.len()]) {
-        while self.seconds.len() * size_of::<Second>() > SECONDS_BYTES - 1024 {
+        while self.seconds.len() * size_of::<Second>() > FINE_BYTES - 1024 {
             self.width += 1;
             for ((second, operation), values) in std::mem::take(&mut self.seconds) {
                 add_totals(self.seconds.entry((second >> self.width << self.width, operation)).or_default(), values);
@@ -426,8 +391,8 @@ impl Table {
         bytes.resize(size_of::<Header>(), 0);
         let replacement = replacement.map(|path| (TextKind::Replacement as u32, path.to_vec()));
         for (kind, text) in self.identity.texts.iter().chain(&replacement) {
-            let block: Text = Text { kind: *kind, text_bytes: text.len() as u32, ..empty() };
-            push(&mut bytes, block, text);
+            let block: Text = Text { kind: *kind, text_bytes: text.len() as u32, ..zeroed() };
+            push(&mut bytes, &block, text);
         }
         // Blocks name each other by their places, so these are found out first.
         let mut at = bytes.len();
@@ -454,7 +419,7 @@ impl Table {
             .collect();
 
         for (index, thread) in self.threads.iter().enumerate() {
-            let mut block: Thread = empty();
+            let mut block: Thread = zeroed();
             block.thread = AtomicU32::new(thread.number);
             block.kernel = thread.kernel.map(AtomicU64::new);
             if let Some((operation, file, since)) = thread.in_flight {
@@ -462,34 +427,33 @@ impl Table {
                 block.in_flight_since_ticks = AtomicU64::new(since);
             }
             block.latencies = latencies[index].map(AtomicU32::new);
-            push(&mut bytes, block, &[]);
+            push(&mut bytes, &block, &[]);
         }
         for (index, file) in self.files.iter().enumerate() {
-            push(&mut bytes, file.block(opened[index], first[index]), file.cut_name());
+            push(&mut bytes, &file.block(opened[index], first[index]), file.cut_name());
         }
         for opened in self.files.iter().filter_map(|file| file.opened.as_ref()) {
-            push(&mut bytes, opened.block(), &[]);
+            push(&mut bytes, &opened.block(), &[]);
         }
-        for (key, row) in &self.transfers {
-            let mut block = row.block();
-            (block.file, block.thread, block.operation, block.next) =
-                (files[key.0], threads[key.1], key.2.into(), next[key]);
-            push(&mut bytes, block, &[]);
+        for (key, row) in &mut self.transfers {
+            (row.file, row.thread, row.operation, row.next) = (files[key.0], threads[key.1], key.2.into(), next[key]);
+            row.elsewhere = (!self.files[key.0].is_on_storage()).into();
+            push(&mut bytes, &**row, &[]);
         }
         for (index, thread) in self.threads.iter().enumerate() {
             for (operation, calls) in thread.latencies.iter().enumerate() {
                 if let Some(calls) = calls {
-                    let mut block: Latencies = empty();
+                    let mut block: Latencies = zeroed();
                     (block.operation, block.thread) = (operation as u32, threads[index]);
                     block.calls = calls.map(AtomicU64::new);
-                    push(&mut bytes, block, &[]);
+                    push(&mut bytes, &block, &[]);
                 }
             }
         }
         self.push_seconds(&mut bytes);
         self.push_errors(&mut bytes);
         let header = self.header(state, bytes.len());
-        bytes[..size_of::<Header>()].copy_from_slice(as_bytes(&header));
+        bytes[..size_of::<Header>()].copy_from_slice(bytes_of(&header));
         bytes
     }
 
@@ -499,7 +463,7 @@ impl Table {
         }
         let mut rows = Vec::with_capacity(self.seconds.len() * size_of::<Second>());
         for ((second, operation), [calls, moved, ticks, slowest]) in &self.seconds {
-            let mut row: Second = empty();
+            let mut row: Second = zeroed();
             row.second = AtomicU32::new(*second);
             *row.operation.get_mut() = (*operation).into();
             *row.width.get_mut() = self.width as u16;
@@ -507,26 +471,26 @@ impl Table {
             row.bytes = AtomicU64::new(*moved);
             row.ticks = AtomicU64::new(*ticks);
             row.slowest_ticks = AtomicU64::new(*slowest);
-            rows.extend_from_slice(as_bytes(&row));
+            rows.extend_from_slice(bytes_of(&row));
         }
-        let block: Seconds = Seconds { rows: AtomicU32::new(self.seconds.len() as u32), ..empty() };
-        push(bytes, block, &rows);
+        let block: Seconds = Seconds { rows: AtomicU32::new(self.seconds.len() as u32), ..zeroed() };
+        push(bytes, &block, &rows);
     }
 
     fn push_errors(&self, bytes: &mut Vec<u8>) {
         if self.errors.is_empty() {
             return;
         }
-        let mut block: Errors = empty();
+        let mut block: Errors = zeroed();
         for (slot, ((operation, errno), calls)) in self.errors.iter().enumerate() {
             *block.kinds[slot].get_mut() = (u32::from(*operation) + 1) << 16 | u32::from(*errno);
             *block.calls[slot].get_mut() = *calls;
         }
-        push(bytes, block, &[]);
+        push(bytes, &block, &[]);
     }
 
     fn header(&self, state: State, used: usize) -> Header {
-        let mut header: Header = empty();
+        let mut header: Header = zeroed();
         header.magic = MAGIC;
         header.version = VERSION;
         header.header_bytes = size_of::<Header>() as u32;
@@ -549,6 +513,14 @@ impl Table {
 }
 
 impl FileRow {
+    fn new(name: Name, kind: FileKind) -> Self {
+        Self { name, kind, ticks: 0, calls: [0; FIRST_TRANSFER], failed: [0; FIRST_TRANSFER], error: 0, opened: None }
+    }
+
+    fn is_on_storage(&self) -> bool {
+        FileKind::is_on_storage(self.kind as u16)
+    }
+
     fn cut_name(&self) -> &[u8] {
         &self.name[..self.name.len().min(LONGEST_NAME)]
     }
@@ -564,12 +536,11 @@ impl FileRow {
     }
 
     fn block(&self, opened: u32, transfers: u32) -> File {
-        let mut block: File = empty();
-        block.hash = hash(self.cut_name());
+        let mut block: File = zeroed();
         block.opened = AtomicU32::new(opened);
         block.transfers = AtomicU32::new(transfers);
         block.name_bytes = self.cut_name().len() as u16;
-        *block.kind.get_mut() = self.kind;
+        *block.kind.get_mut() = self.kind as u16;
         block.ticks = AtomicU64::new(self.ticks);
         block.calls = self.calls.map(AtomicU32::new);
         block.failed = self.failed.map(AtomicU32::new);
@@ -580,7 +551,7 @@ impl FileRow {
 
 impl OpenedRow {
     fn block(&self) -> Opened {
-        let mut block: Opened = empty();
+        let mut block: Opened = zeroed();
         block.device = self.about.device;
         block.inode = self.about.inode;
         block.size_bytes = self.about.size_bytes;
@@ -592,86 +563,6 @@ impl OpenedRow {
     }
 }
 
-impl TransferRow {
-    /// Counts a call. The bytes that it moved.
-    fn add(&mut self, took: u64, outcome: Outcome) -> u64 {
-        self.calls += 1;
-        self.ticks += took;
-        self.slowest_ticks = self.slowest_ticks.max(took);
-        let Outcome::Moved { bytes, offset, block_bytes } = outcome else {
-            self.failed += u64::from(matches!(outcome, Outcome::Failed(_)));
-            return 0;
-        };
-        self.bytes += bytes;
-        self.sizes[buckets::of_size(bytes)] += 1;
-        self.add_common(bytes);
-        if let Some(offset) = offset {
-            self.place_in_order(offset, bytes, block_bytes);
-        }
-        bytes
-    }
-
-    /// Counts an exact size, if it is one of the first that came up; a size that came once gives way to another.
-    fn add_common(&mut self, bytes: u64) {
-        match self.common.iter_mut().find(|(size, calls)| *calls == 0 || *size == bytes) {
-            Some(found) => *found = (bytes, found.1 + 1),
-            None => {
-                if let Some(last @ &mut (_, 1)) = self.common.last_mut() {
-                    *last = (bytes, 1);
-                }
-            }
-        }
-    }
-
-    /// Says how a transfer lies to the one before.
-    fn place_in_order(&mut self, offset: u64, bytes: u64, block_bytes: u32) {
-        let end = offset.wrapping_add(bytes);
-        match self.last {
-            None => self.begin = offset,
-            Some((last_begin, last_end)) => {
-                let stride = offset.wrapping_sub(last_begin);
-                if offset == last_end {
-                    self.consecutive += 1;
-                } else if offset > last_end {
-                    self.forward += 1;
-                    self.strided += u64::from(stride == self.last_stride);
-                }
-                self.last_stride = stride;
-                self.begin = self.begin.min(offset);
-            }
-        }
-        self.last = Some((offset, end));
-        self.end = self.end.max(end);
-        // What moves nothing has met the end of the file, wherever that is.
-        if bytes != 0 && block_bytes.is_power_of_two() && !offset.is_multiple_of(u64::from(block_bytes)) {
-            self.misaligned += 1;
-        }
-    }
-
-    fn block(&self) -> Transfers {
-        let mut block: Transfers = empty();
-        block.calls = AtomicU64::new(self.calls);
-        block.failed = AtomicU64::new(self.failed);
-        block.bytes = AtomicU64::new(self.bytes);
-        block.ticks = AtomicU64::new(self.ticks);
-        block.slowest_ticks = AtomicU64::new(self.slowest_ticks);
-        block.consecutive = AtomicU64::new(self.consecutive);
-        block.forward = AtomicU64::new(self.forward);
-        block.strided = AtomicU64::new(self.strided);
-        block.misaligned = AtomicU64::new(self.misaligned);
-        block.begin = AtomicU64::new(self.begin);
-        block.end = AtomicU64::new(self.end);
-        let (last_begin, last_end) = self.last.unwrap_or_default();
-        block.last_begin = AtomicU64::new(last_begin);
-        block.last_end = AtomicU64::new(last_end);
-        block.last_stride = AtomicU64::new(self.last_stride);
-        block.sizes = self.sizes.map(AtomicU64::new);
-        block.common_bytes = self.common.map(|(bytes, _)| AtomicU64::new(bytes));
-        block.common_calls = self.common.map(|(_, calls)| AtomicU64::new(calls));
-        block
-    }
-}
-
 fn add_totals(to: &mut [u64; TOTALS.len()], [calls, bytes, ticks, slowest]: [u64; TOTALS.len()]) {
     to[0] += calls;
     to[1] += bytes;
@@ -679,36 +570,11 @@ fn add_totals(to: &mut [u64; TOTALS.len()], [calls, bytes, ticks, slowest]: [u64
     to[3] = to[3].max(slowest);
 }
 
-/// Of a name, as the recorder has it.
-fn hash(name: &[u8]) -> u64 {
-    const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
-    let mut hash = 0_u64;
-    let chunks = name.chunks_exact(8);
-    let rest = chunks.remainder();
-    let words = chunks.map(|chunk| u64::from_le_bytes(chunk.try_into().unwrap_or_default()));
-    for word in words.chain(rest.iter().map(|&byte| byte.into())) {
-        hash = (hash.rotate_left(5) ^ word).wrapping_mul(FACTOR);
-    }
-    hash ^ hash >> 32
-}
-
-/// A structure with all zero.
-fn empty<T: Layout>() -> T {
-    let zeros = vec![0; size_of::<T>()];
-    copy(&zeros).expect("there are enough bytes")
-}
-
-/// The bytes of a structure.
-fn as_bytes<T: Layout>(of: &T) -> &[u8] {
-    // SAFETY: it is of integers without padding (`Layout`).
-    unsafe { std::slice::from_raw_parts((&raw const *of).cast(), size_of::<T>()) }
-}
-
 /// Adds a block, and what follows it.
-fn push<T: BlockLayout>(bytes: &mut Vec<u8>, block: T, follow: &[u8]) {
+fn push<T: BlockLayout>(bytes: &mut Vec<u8>, block: &T, follow: &[u8]) {
     let begin = bytes.len();
     let length = block_bytes::<T>(follow.len());
-    bytes.extend_from_slice(as_bytes(&block));
+    bytes.extend_from_slice(bytes_of(block));
     bytes.extend_from_slice(follow);
     bytes.resize(begin + length, 0);
     let kind: BlockKind = T::KIND;
@@ -810,7 +676,7 @@ mod tests {
         for second in 0..200_000 {
             table.add_to_second(second, Operation::Read, [1, 2, 3, 4]);
         }
-        assert!(table.width > 0 && table.seconds.len() * size_of::<Second>() <= SECONDS_BYTES);
+        assert!(table.width > 0 && table.seconds.len() * size_of::<Second>() <= FINE_BYTES);
         assert_eq!(table.seconds.values().map(|of| of[0]).sum::<u64>(), 200_000);
     }
 }

@@ -5,6 +5,8 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use ioassay_record::names::RUNNING;
+
 use super::table::Table;
 use super::tracee;
 
@@ -47,7 +49,7 @@ impl TableFiles {
     }
 
     fn running(&self, table: &Table) -> PathBuf {
-        self.directory.join(format!("{}-{}.table", table.identity().process, table.begin_ticks()))
+        self.directory.join(format!("{}-{}.{RUNNING}", table.identity().process, table.begin_ticks()))
     }
 }
 

@@ -12,32 +12,16 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::rc::Rc;
 
+use ioassay_record::names::{COMMAND_BYTES, FINISHED, JOB_VARIABLES};
 use ioassay_record::operation::Operation;
 use ioassay_record::table::{FileKind, TextKind};
 
 use super::calls::Call;
 use super::table::{About, Identity, Name, Table};
 
-/// Arguments of a process that are kept, in bytes.
-const COMMAND_BYTES: usize = 1023;
 /// Paths are no longer.
 const PATH_BYTES: usize = 4096;
 const PAGE_BYTES: u64 = 4096;
-/// Variables that say which job and which rank a process is: the recorder's.
-const OF_JOB: [&str; 12] = [
-    "SLURM_JOB_ID",
-    "SLURM_JOB_NAME",
-    "SLURM_STEP_ID",
-    "SLURM_PROCID",
-    "SLURM_NODEID",
-    "PBS_JOBID",
-    "LSB_JOBID",
-    "PMI_RANK",
-    "PMIX_RANK",
-    "OMPI_COMM_WORLD_RANK",
-    "MV2_COMM_WORLD_RANK",
-    "FLUX_TASK_RANK",
-];
 
 /// An open file description: descriptors that `dup` and `fork` make share one.
 #[derive(Debug)]
@@ -54,6 +38,12 @@ impl Description {
     /// Moves on by so many bytes. Where it was.
     pub fn advance(&self, bytes: u64) -> u64 {
         self.position.replace(self.position.get().wrapping_add(bytes))
+    }
+
+    /// What offsets in it are to be a multiple of; 0 where that makes no sense, or is not known.
+    pub fn alignment(&self) -> u32 {
+        let Some(about) = self.about else { return 0 };
+        FileKind::of_name(&self.name).opened_as(about.kind).alignment(about.block_bytes)
     }
 }
 
@@ -108,17 +98,8 @@ impl Descriptors {
 /// What the kernel knows of an open file of a thread.
 pub fn about(thread: i32, descriptor: i32) -> Option<About> {
     let found = fs::metadata(format!("/proc/{thread}/fd/{descriptor}")).ok()?;
-    let kind = match found.mode() & libc::S_IFMT {
-        libc::S_IFREG => FileKind::Regular,
-        libc::S_IFDIR => FileKind::Directory,
-        libc::S_IFBLK => FileKind::BlockDevice,
-        libc::S_IFCHR => FileKind::CharacterDevice,
-        libc::S_IFIFO => FileKind::Pipe,
-        libc::S_IFSOCK => FileKind::Socket,
-        _ => FileKind::Anonymous,
-    };
     Some(About {
-        kind,
+        kind: FileKind::of_mode(found.mode()),
         device: found.dev(),
         inode: found.ino(),
         size_bytes: found.size(),
@@ -131,11 +112,9 @@ fn look_up(thread: i32, descriptor: i32) -> Option<Description> {
         return None;
     }
     let about = about(thread, descriptor)?;
-    let name: Name = match about.kind {
-        FileKind::Pipe => (*b"pipe").into(),
-        FileKind::Socket => (*b"socket").into(),
-        FileKind::Anonymous => (*b"anonymous").into(),
-        _ => fs::read_link(format!("/proc/{thread}/fd/{descriptor}")).ok()?.as_os_str().as_bytes().into(),
+    let name: Name = match about.kind.nameless() {
+        Some(name) => name.as_bytes().into(),
+        None => fs::read_link(format!("/proc/{thread}/fd/{descriptor}")).ok()?.as_os_str().as_bytes().into(),
     };
     let said = fs::read_to_string(format!("/proc/{thread}/fdinfo/{descriptor}")).unwrap_or_default();
     let position = said.strip_prefix("pos:").and_then(|rest| rest.split_whitespace().next()?.parse().ok());
@@ -295,7 +274,7 @@ pub fn identity_of(process: i32, node: &[u8]) -> Identity {
     let environment = read("environ");
     let of_job = environment.split_inclusive(|&byte| byte == 0).filter(|variable| {
         let name = variable.split(|&byte| byte == b'=').next().unwrap_or_default();
-        OF_JOB.iter().any(|known| known.as_bytes() == name)
+        JOB_VARIABLES.iter().any(|known| known.as_bytes() == name)
     });
     let job: Vec<u8> = of_job.flatten().copied().collect();
     if !job.is_empty() {
@@ -331,16 +310,13 @@ pub fn process_of(thread: i32) -> Option<(i32, i32)> {
 
 /// The node's name, as the recorder has it in names of files.
 pub fn node_name() -> Vec<u8> {
-    let name = fs::read("/proc/sys/kernel/hostname").unwrap_or_default();
-    let end = name.iter().position(|byte| b"\n/\0".contains(byte)).unwrap_or(name.len());
-    name[..end].to_vec()
+    let name = ioassay_host::host_name().into_bytes();
+    name.split(|&byte| byte == b'/').next().unwrap_or_default().to_vec()
 }
 
 /// The file of tables that ended, in a directory.
 pub fn finished_in(directory: &Path, node: &[u8]) -> std::path::PathBuf {
-    let mut name = OsStr::from_bytes(node).to_owned();
-    name.push(".tables");
-    directory.join(name)
+    directory.join(OsStr::from_bytes(&[node, b".", FINISHED.as_bytes()].concat()))
 }
 
 #[cfg(test)]
@@ -367,5 +343,19 @@ mod tests {
         let text = c"/some/path";
         assert_eq!(text_at(own, text.as_ptr() as u64).unwrap(), text.to_bytes());
         assert_eq!(text_at(own, 8), None);
+    }
+
+    #[test]
+    fn only_what_has_blocks_on_storage_has_offsets_that_can_be_misaligned() {
+        for (name, kind, alignment) in [
+            ("/data", FileKind::Regular, 4096),
+            ("/proc/self/maps", FileKind::Regular, 0),
+            ("pipe", FileKind::Pipe, 0),
+            ("/dev/pts/0", FileKind::CharacterDevice, 0),
+        ] {
+            let about = About { kind, device: 0, inode: 0, size_bytes: 0, block_bytes: 4096 };
+            let name: Name = name.as_bytes().into();
+            assert_eq!(Description { name, about: Some(about), position: Cell::new(0) }.alignment(), alignment);
+        }
     }
 }

@@ -503,7 +503,7 @@ impl Image {
             } else if let Some((row, _)) = block.get::<Transfers>() {
                 let (name, others) = &names[&row.file];
                 let file = if *others { &mut image.others } else { image.files.get_mut(name).unwrap() };
-                file.moved.entry(row.operation).or_default().add(&row);
+                file.moved.entry(row.operation.into()).or_default().add(&row);
             }
         }
         for (name, place) in opened {
@@ -561,6 +561,20 @@ impl Image {
             .fold(Moved::default(), |sum, one| Moved { calls: sum.calls + one.calls, bytes: sum.bytes + one.bytes })
     }
 
+    /// The same by files, of a class that seconds have: calls on what is not on storage have others there.
+    fn by_class(&self, class: Operation) -> Moved {
+        let each = self.files.values().chain([&self.others]).flat_map(|file| {
+            let is_on_storage = FileKind::is_on_storage(file.kind);
+            let counted_as = move |operation: Operation| if is_on_storage { operation } else { operation.elsewhere() };
+            let own = Operation::ALL.iter().filter(move |&&operation| counted_as(operation) == class);
+            own.map(|&operation| match file.calls.get(operation as usize) {
+                Some(&calls) => Moved { calls: calls.into(), bytes: 0 },
+                None => Moved { calls: file.of(operation).calls, bytes: file.of(operation).bytes },
+            })
+        });
+        each.fold(Moved::default(), |sum, one| Moved { calls: sum.calls + one.calls, bytes: sum.bytes + one.bytes })
+    }
+
     /// Calls that failed of an operation with that errno.
     pub fn errors(&self, operation: Operation, errno: i32) -> u64 {
         self.errors.get(&(operation as u32, errno)).copied().unwrap_or(0)
@@ -575,7 +589,7 @@ impl Image {
     fn check(&self) {
         let killed = self.state == State::Running as u32;
         for &operation in Operation::ALL {
-            let (seconds, files) = (self.by_seconds(operation), self.by_files(operation));
+            let (seconds, files) = (self.by_seconds(operation), self.by_class(operation));
             let latencies = self.latencies[operation as usize];
             let most = if killed { u64::from(self.parts) } else { self.lost_calls };
             let latencies = if self.folded_calls > 0 { files.calls } else { latencies };

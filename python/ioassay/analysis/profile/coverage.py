@@ -13,7 +13,7 @@ from typing import Literal
 
 import polars as pl
 
-from ioassay.results.profile_model import OF_OPERATION, Profile
+from ioassay.results.profile_model import DIRECTION, ELSEWHERE, Profile
 
 SHARE = 0.05
 """A shortfall beyond this share of the kernel's bytes is a doubt."""
@@ -51,9 +51,10 @@ class Coverage:
 
 def coverage(profile: Profile) -> Coverage:
     """What is missing, per process."""
+    direction = pl.col("operation").replace_strict({**DIRECTION, **ELSEWHERE}, default=None, return_dtype=pl.String)
     # What was handed over is counted by the kernel for whoever does it.
     counted = profile.process_operations.filter(~pl.col("operation").str.starts_with("submit"))
-    moved = counted.with_columns(OF_OPERATION).group_by("process", "direction").agg(pl.col("bytes").sum())
+    moved = counted.with_columns(direction=direction).group_by("process", "direction").agg(pl.col("bytes").sum())
     known = profile.processes.filter(pl.col("kernel_read_bytes").is_not_null())
     found = []
     for way, column in (("read", "kernel_read_bytes"), ("write", "kernel_written_bytes")):

@@ -136,6 +136,16 @@ def test_what_the_kernel_counted_beyond_the_record_is_a_shortfall(load: Load) ->
     assert (found.compared, found.unknown) == (3, 1)
 
 
+def test_what_went_elsewhere_is_no_shortfall(load: Load) -> None:
+    table = TableBuilder()
+    table.thread(100, kernel=(10 * MIB, 10 * MIB, 1, 1))
+    for way in ("read", "write"):
+        table.second(f"elsewhere {way}", 1, 1, moved=6 * MIB)
+        table.second(way, 1, 1, moved=4 * MIB)
+    found = coverage.coverage(load(table))
+    assert (found.shortfalls, found.compared) == ((), 1)
+
+
 def test_totals_are_of_storage_and_say_what_was_elsewhere(load: Load) -> None:
     table = TableBuilder()
     file = table.file("/data/in", {"open": 2}, inode=1, ns=30)

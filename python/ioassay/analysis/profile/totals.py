@@ -98,7 +98,7 @@ def totals(profile: Profile, stored: pl.DataFrame | None = None) -> Totals:
 
 
 def operations(profile: Profile) -> pl.DataFrame:
-    """Every operation, of whatever it was, with calls, failed (null: unknown), bytes, duration_ns, slowest_ns, and
+    """Every operation, also those elsewhere, with calls, failed (null: unknown), bytes, duration_ns, slowest_ns, and
     percentiles of its latency as `analysis.latency` has them (null where there is no histogram).
 
     In the order of the recorder's classes.
@@ -106,7 +106,7 @@ def operations(profile: Profile) -> pl.DataFrame:
     sums = profile.process_operations.group_by("operation").agg(
         *map(known_sum, ("calls", "bytes", "duration_ns")), pl.col("slowest_ns").max()
     )
-    failed = profile.file_operations.group_by("operation").agg(known_sum("failed"))
+    failed = on_storage(profile).group_by("operation").agg(known_sum("failed"))
     order = pl.col("operation").cast(pl.Enum(ALL_OPERATIONS))
     return (
         sums.join(failed, on="operation", how="left")

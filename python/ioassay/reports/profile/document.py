@@ -300,7 +300,7 @@ def _operations_table(content: Content) -> Table:
                 format.duration(row["slowest_ns"]),
             ]
         )
-    return Table(columns, rows, "Operations, on whatever they were", density="dense")
+    return Table(columns, rows, "Operations; elsewhere is on pipes, sockets, terminals and /proc", density="dense")
 
 
 def _sizes_table(content: Content) -> Table:

@@ -23,8 +23,8 @@ _MOST_CHARACTERS = 300
 """Of a command."""
 
 TIME_NOTE = (
-    "Time in calls is added over threads and processes. Time lines and latencies include calls on pipes, sockets, "
-    "terminals and /proc; totals, files and findings are of storage alone."
+    "Time in calls is added over threads and processes. Calls on pipes, sockets, terminals and /proc are operations "
+    "of their own (elsewhere); totals, rates over time, files and findings are of storage alone."
 )
 
 

@@ -41,6 +41,7 @@ OTHERS = "(other files)"
 
 _KINDS: dict[int, profile_model.FileKind] = {
     FileKind.UNKNOWN: "unknown",
+    FileKind.KERNEL: "kernel",
     FileKind.REGULAR: "file",
     FileKind.DIRECTORY: "directory",
     FileKind.BLOCK_DEVICE: "block device",
@@ -54,10 +55,7 @@ _KINDS: dict[int, profile_model.FileKind] = {
 _STORED = np.array([_KINDS[kind] in ON_STORAGE for kind in range(len(_KINDS))])
 """Of each kind."""
 
-_OF_KERNEL = ("/proc/", "/sys/")
-"""Where files are that the kernel makes up."""
-
-_WITH_PATH = frozenset(kind for kind, word in _KINDS.items() if word in (*ON_STORAGE, "character device"))
+_WITH_PATH = frozenset(kind for kind, word in _KINDS.items() if word in (*ON_STORAGE, "kernel", "character device"))
 _METADATA = DIRECTIONS.index("metadata")
 _DIRECTIONS = np.array([DIRECTIONS.index(DIRECTION[name]) if name in DIRECTION else -1 for name in OPERATIONS])
 """Of each operation; -1 where it has none."""
@@ -78,12 +76,13 @@ class Files:
         self._entries: dict[tuple[str, str], int] = {}
         self._names_seen: dict[tuple[str, str], dict[tuple[bytes, int], int]] = {}
         """By node and working directory: the entry of each name and kind, as tables have them."""
-        self._of_kernel: set[int] = set()
         key = {"entry": pl.Int64}
         self._names = GroupedRows(
-            key | {"kind": pl.UInt16, "errno": pl.UInt32, "moved": pl.UInt8, "metadata_ns": pl.Float64},
+            key
+            | {"kind": pl.UInt16, "errno": pl.UInt32, "moved": pl.UInt8, "aggregators": pl.UInt32}
+            | {"metadata_ns": pl.Float64},
             ["entry"],
-            *(pl.col(name).max() for name in ("kind", "errno", "moved")),
+            *(pl.col(name).max() for name in ("kind", "errno", "moved", "aggregators")),
         )
         self._opened = GroupedRows(
             key
@@ -121,8 +120,7 @@ class Files:
         directory = table.texts.get(TextKind.DIRECTORY, "/")
         entries = self._find_entries(node, directory, table, files)
         if len(entries):
-            of_kernel = np.array([entry in self._of_kernel for entry in entries.tolist()])
-            stored = _STORED[np.minimum(files["kind"], len(_STORED) - 1)] & ~of_kernel
+            stored = _STORED[np.minimum(files["kind"], len(_STORED) - 1)]
             self._add_names(image, table, entries, files, stored)
             self._add_calls(image, entries, files)
             self._add_transfers(image, table, entries, places, stored)
@@ -140,8 +138,6 @@ class Files:
             if entry is None:
                 key = (node, _path(directory, raw, kind))
                 entry = names[raw, kind] = self._entries.setdefault(key, len(self._entries))
-                if key[1].startswith(_OF_KERNEL):
-                    self._of_kernel.add(entry)
             found.append(entry)
         return np.array(found, dtype=np.int64)
 
@@ -152,6 +148,7 @@ class Files:
         ns = files["ticks"] * image.ns_per_tick
         self._names.add(
             {"entry": entries, "kind": files["kind"], "errno": files["error"], "moved": moved, "metadata_ns": ns}
+            | {"aggregators": files["aggregators"]}
         )
         self._add_spent(image, stored, np.full(len(files), _METADATA), np.zeros(len(files)), ns)
         places, opened = table.rows(BlockKind.OPENED)
@@ -363,14 +360,14 @@ def _files(facts: pl.DataFrame, users: pl.DataFrame, origin_ns: int) -> pl.DataF
             last_close_s=(pl.col("last_close_ns").max() - origin_ns) / 1e9,
             metadata_ns=pl.col("metadata_ns").sum(),
             last_errno=pl.col("errno").max(),
+            mpi_aggregators=pl.col("aggregators").max(),
         )
         .with_columns(
             whole("metadata_ns"),
-            kind=pl.when(pl.any_horizontal(pl.col("path").str.starts_with(place) for place in _OF_KERNEL))
-            .then(pl.lit("kernel"))
-            .otherwise(pl.col("kind").replace_strict(_KINDS, default="unknown", return_dtype=pl.String)),
+            kind=pl.col("kind").replace_strict(_KINDS, default="unknown", return_dtype=pl.String),
             block_bytes=pl.when(pl.col("block_bytes") > 0).then("block_bytes"),
             last_errno=pl.when(pl.col("last_errno") > 0).then("last_errno"),
+            mpi_aggregators=pl.when(pl.col("mpi_aggregators") > 0).then("mpi_aggregators"),
         )
         .join(moved, on="group")  # without what nobody called anything on
     )

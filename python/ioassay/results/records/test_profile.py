@@ -258,11 +258,32 @@ def test_what_a_process_spent_on_storage_is_told_from_pipes_the_kernel_and_mpi_i
     table.transfers(file, "write", {10: 1}, ns=20)
     table.transfers(file, "MPI write", {10: 1}, ns=1000)
     table.transfers(pipe, "read", {1000: 1}, ns=5000)
-    table.transfers(table.file("/proc/self/maps", {"open": 1}, ns=1), "read", {1000: 1}, ns=60_000)
+    table.transfers(
+        table.file("/proc/self/maps", {"open": 1}, kind=FileKind.KERNEL, ns=1), "read", {1000: 1}, ns=60_000
+    )
     columns = ("read_bytes", "written_bytes", "read_ns", "write_ns", "metadata_ns", "elsewhere_ns")
     profile = load([table])
     assert profile.files["kind"].to_list() == ["kernel", "file", "pipe"]
     assert rows(profile.processes, *columns) == [(100, 10, 10, 20, 70, 65_005)]
+
+
+def test_calls_elsewhere_are_operations_of_their_own_and_not_in_the_heat(load: Any) -> None:
+    table = TableBuilder()
+    for operation, moved, ns in (("read", 10, 1000), ("elsewhere read", 7, 9000), ("elsewhere other", 0, 500)):
+        table.second(operation, 1, 1, moved=moved, ns=ns, slowest_ns=ns)
+    profile = load([table])
+    expected = [("elsewhere other", 0), ("elsewhere read", 7), ("read", 10)]
+    assert sorted(rows(profile.process_operations, "operation", "bytes")) == expected
+    assert sorted(rows(profile.timeline, "operation", "bytes")) == expected
+    assert rows(profile.heat, "read_bytes", "written_bytes", "read_ns", "metadata_ns") == [(10, 0, 1000, 0)]
+
+
+def test_a_file_has_the_aggregators_that_mpi_io_named(load: Any) -> None:
+    named, unnamed = TableBuilder(1), TableBuilder(2)
+    named.file("/data", {"MPI file": 1}, aggregators=4)
+    unnamed.file("/data", {"MPI file": 1})
+    unnamed.file("/other", {"MPI file": 1})
+    assert rows(load([named, unnamed]).files, "path", "mpi_aggregators") == [("/data", 4), ("/other", None)]
 
 
 def test_a_record_that_runs_has_the_tables_of_its_live_processes(tmp_path: Path) -> None:

@@ -70,7 +70,7 @@ class ProfileFacts:
         return imbalances(self.profile)
 
     def spent_ns(self, operation: str, calls: int | None = None) -> int | None:
-        """Time in all calls of an operation, on whatever they were; of some of them, what so many take on average.
+        """Time in all calls of an operation on storage; of some of them, what so many take on average.
         `None`: unknown.
         """
         rows = self.profile.process_operations.filter(pl.col("operation") == operation)

@@ -36,7 +36,7 @@ def stalls(facts: ProfileFacts) -> Iterator[Finding]:
     known = facts.operations.drop_nulls(["p50_ns", "slowest_ns"])
     for row in known.iter_rows(named=True):
         name, median, slowest = row["operation"], row["p50_ns"], row["slowest_ns"]
-        if name not in DIRECTION or name in _WAITS or _is_elsewhere(facts, name):
+        if name not in DIRECTION or name in _WAITS:
             continue
         least = facts.thresholds.limit("stall_s", name)
         limit_ns = max(least.value * 1e9, times.value * median)
@@ -59,12 +59,3 @@ def stalls(facts: ProfileFacts) -> Iterator[Finding]:
             ),
             tuple(StepRow(start, name) for start in steps.head(MOST_REFERENCES)),
         )
-
-
-def _is_elsewhere(facts: ProfileFacts, operation: str) -> bool:
-    """True if the slow calls of an operation may be on pipes or sockets, where a reader waits for a writer."""
-    files = facts.profile.file_operations.filter(pl.col("operation") == operation).drop_nulls("slowest_ns")
-    if files.is_empty():
-        return False
-    slowest = files.sort("slowest_ns")["file"][-1]
-    return slowest not in facts.stored["file"]

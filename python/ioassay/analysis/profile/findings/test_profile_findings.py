@@ -215,12 +215,23 @@ def test_streams_collectives_and_syncs(profile: Profile) -> None:
     assert (sync.syncs, sync.written_bytes) == (10_000, 20_000_000)
 
 
-def test_a_collective_operation_is_enough(load: Callable[..., Profile]) -> None:
+@pytest.mark.parametrize("kind", ["collective", "non-blocking collective", "split collective"])
+def test_a_collective_operation_is_enough(load: Callable[..., Profile], kind: str) -> None:
     table = TableBuilder()
     file = table.file("/data/out", inode=1)
     table.transfers(file, "MPI write", {4 * MIB: 2000})
-    table.transfers(file, "MPI collective write", {4 * MIB: 1})
+    table.transfers(file, f"MPI {kind} write", {4 * MIB: 1})
     assert found_in(load(table)) == []
+
+
+def test_non_blocking_operations_are_independent_too(load: Callable[..., Profile]) -> None:
+    table = TableBuilder()
+    file = table.file("/data/out", inode=1)
+    table.transfers(file, "MPI write", {4 * MIB: 700})
+    table.transfers(file, "MPI non-blocking write", {4 * MIB: 700})
+    evidence = of_kind(load(table), NoCollectiveEvidence).evidence
+    assert isinstance(evidence, NoCollectiveEvidence)
+    assert (evidence.independent, evidence.files) == (1400, 1)
 
 
 def test_syncs_after_much_data_are_no_storm(load: Callable[..., Profile]) -> None:
@@ -256,8 +267,10 @@ def test_calls_that_stalled_with_their_moments(profile: Profile) -> None:
 
 def test_a_reader_that_waits_at_a_pipe_is_no_stall(load: Callable[..., Profile]) -> None:
     table = TableBuilder()
-    table.second("read", 1, 1000, moved=10_000, ns=9 * S, slowest_ns=5 * S)
-    table.latencies("read", {1000: 999, 5 * S: 1})
+    table.second("read", 1, 500, moved=5000, ns=500_000, slowest_ns=1000)
+    table.latencies("read", {1000: 500})
+    table.second("elsewhere read", 1, 500, moved=5000, ns=9 * S, slowest_ns=5 * S)
+    table.latencies("elsewhere read", {1000: 499, 5 * S: 1})
     for name, kind, slowest in (("pipe", FileKind.PIPE, 5 * S), ("/data/in", FileKind.REGULAR, 1000)):
         file = table.file(name, kind=kind)
         table.transfers(file, "read", {10: 500}, slowest_ns=slowest, consecutive=499)

@@ -1,0 +1,25 @@
+//! What all writers of tables call their files, and what they keep of texts.
+
+/// Extension of a file with the tables of processes that ended.
+pub const FINISHED: &str = "tables";
+/// Extension of a file with the table of a process that runs.
+pub const RUNNING: &str = "table";
+/// Longer names of files are cut.
+pub const LONGEST_NAME: usize = 4096;
+/// Arguments of a process that are kept, in bytes.
+pub const COMMAND_BYTES: usize = 1023;
+/// Variables of the environment that say which job and which rank a process is.
+pub const JOB_VARIABLES: [&str; 12] = [
+    "SLURM_JOB_ID",
+    "SLURM_JOB_NAME",
+    "SLURM_STEP_ID",
+    "SLURM_PROCID",
+    "SLURM_NODEID",
+    "PBS_JOBID",
+    "LSB_JOBID",
+    "PMI_RANK",
+    "PMIX_RANK",
+    "OMPI_COMM_WORLD_RANK",
+    "MV2_COMM_WORLD_RANK",
+    "FLUX_TASK_RANK",
+];
