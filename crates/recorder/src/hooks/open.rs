@@ -44,24 +44,30 @@ pub fn opened(file: u32, descriptor: c_int, flags: c_int) {
     descriptors::open(descriptor, file, position);
 }
 
-/// Opens what has no path: the kernel has a name for it.
+/// Opens what has no path: the kernel has a name for it. `descriptor_of` finds the descriptor in what is returned.
+#[inline]
+pub fn open_nameless_with<R: Returned>(descriptor_of: impl FnOnce(R) -> c_int, real: impl FnOnce() -> R) -> R {
+    let call = call::on_file(Open, files::others());
+    let result = real();
+    let Some(mut call) = call else { return result };
+    if result.failed() {
+        call::end(call, Outcome::Failed(errno()));
+        return result;
+    }
+    let descriptor = descriptor_of(result);
+    let (file, about) = call::update(|| files::of_descriptor(descriptor)).unwrap_or((call.file, None));
+    call.file = file;
+    call::end_and(call, Outcome::Done, |_| {
+        files::opened(file, about, 0);
+        descriptors::open(descriptor, file, 0);
+    });
+    result
+}
+
+/// The same, where the descriptor itself is returned.
 #[inline]
 pub fn open_nameless(real: impl FnOnce() -> c_int) -> c_int {
-    let call = call::on_file(Open, files::others());
-    let descriptor = real();
-    let Some(mut call) = call else { return descriptor };
-    if descriptor >= 0 {
-        let (file, about) = call::update(|| files::of_descriptor(descriptor)).unwrap_or((call.file, None));
-        call.file = file;
-        call::end(call, Outcome::Done);
-        call::update(|| {
-            files::opened(file, about, 0);
-            descriptors::open(descriptor, file, 0);
-        });
-    } else {
-        call::end(call, Outcome::Failed(errno()));
-    }
-    descriptor
+    open_nameless_with(|descriptor| descriptor, real)
 }
 
 /// Opens or makes something by a name that the C library makes up: it writes it over the template.

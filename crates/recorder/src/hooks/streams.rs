@@ -15,13 +15,13 @@ use ioassay_record::table::FileKind;
 use libc::{off64_t, size_t, ssize_t};
 
 use super::descriptors::close_as;
-use super::open::opened;
+use super::open::{open_nameless_with, opened};
 use super::{done, errno, hook};
 use crate::call::{self, Call, Outcome};
 use crate::descriptors::{self, Slot};
 use crate::files::{self, Base};
 use crate::real::{OfCLibrary, Real};
-use crate::{sys, ticks};
+use crate::ticks;
 
 /// The beginning of a `FILE`, as `<bits/types/struct_FILE.h>` has it. Macros that are compiled into programs rely on
 /// it.
@@ -248,8 +248,8 @@ fn write_to_descriptor(descriptor: c_int, real: impl FnOnce() -> c_int) -> c_int
 fn position(stream: *mut Stream) -> off64_t {
     static TELL: Real = Real::new(c"ftello64");
     // Pipes and terminals have none, and it would be an error to ask.
-    let kind = call::update(|| slot(stream).map(|slot| files::row(slot.file.load(Relaxed)).kind.load(Relaxed)));
-    if kind.flatten() != Some(FileKind::Regular as u16) || TELL.address() == 0 {
+    let kind = call::update(|| slot(stream).map(|slot| files::kind(files::row(slot.file.load(Relaxed)))));
+    if !matches!(kind.flatten(), Some(FileKind::Regular | FileKind::Kernel)) || TELL.address() == 0 {
         return 0;
     }
     // SAFETY: the function of that name, and the caller's stream.
@@ -286,18 +286,9 @@ unsafe fn was_opened(call: Option<Call>, mode: *const c_char, stream: *mut Strea
         call::end(call, Outcome::Failed(errno()));
         return;
     }
-    call::end(call, Outcome::Done);
     // SAFETY: the caller's, and the real function has read it.
     let flags = flags(unsafe { CStr::from_ptr(mode) }.to_bytes());
-    call::update(|| {
-        let descriptor = descriptor(stream);
-        opened(call.file, descriptor, flags);
-        if flags & libc::O_APPEND != 0
-            && let (Some(slot), Some(about)) = (descriptors::slot(descriptor), sys::stat(descriptor))
-        {
-            slot.position.store(about.st_size as u64, Relaxed);
-        }
-    });
+    call::end_and(call, Outcome::Done, |_| opened(call.file, descriptor(stream), flags));
 }
 
 /// What a mode means: `w+e`.
@@ -347,24 +338,6 @@ unsafe fn open_again(
     let stream = real();
     // SAFETY: the caller's.
     unsafe { was_opened(call, mode, stream) };
-    stream
-}
-
-/// A file without a name.
-#[inline(always)]
-fn open_temporary(real: impl FnOnce() -> *mut Stream) -> *mut Stream {
-    let call = call::on_file(Open, files::others());
-    let stream = real();
-    let Some(mut call) = call else { return stream };
-    if stream.is_null() {
-        call::end(call, Outcome::Failed(errno()));
-        return stream;
-    }
-    call::update(|| {
-        descriptors::forget(descriptor(stream));
-        call.file = descriptors::file(descriptor(stream));
-    });
-    call::end(call, Outcome::Done);
     stream
 }
 
@@ -425,7 +398,7 @@ hook! {
         // SAFETY: the caller's.
         unsafe { open_again(path, mode, stream, real) }
     }
-    fn tmpfile | tmpfile64() -> *mut Stream |real| { open_temporary(real) }
+    fn tmpfile | tmpfile64() -> *mut Stream |real| { open_nameless_with(descriptor, real) }
     fn popen(command: *const c_char, kind: *const c_char) -> *mut Stream |real| {
         let stream = real();
         if !stream.is_null() {
