@@ -330,14 +330,14 @@ pub struct Image {
     /// Calls that failed, by operation and errno.
     pub errors: BTreeMap<(u32, i32), u64>,
     /// Calls and bytes by second and operation.
-    pub seconds: BTreeMap<u32, [Moved; OPERATIONS]>,
+    pub seconds: BTreeMap<u32, Vec<Moved>>,
     /// Threads that live, and those that ended without saying so.
     pub threads: u32,
     /// Parts of threads.
     pub parts: u32,
     /// Calls that are under way: operation and name of the file.
     pub in_flight: Vec<(u32, String)>,
-    latencies: [u64; OPERATIONS],
+    latencies: Vec<u64>,
 }
 
 /// What was moved.
@@ -456,6 +456,7 @@ impl Image {
             own_ticks: header.own_ticks.load(Relaxed),
             kernel: header.kernel_of_ended.each_ref().map(|counter| counter.load(Relaxed)),
             bytes: table.bytes().len(),
+            latencies: vec![0; OPERATIONS],
             ..Self::default()
         };
         let (mut names, mut in_flight) = (BTreeMap::new(), Vec::new());
@@ -530,7 +531,8 @@ impl Image {
     fn add_second(&mut self, second: u32, operation: usize, calls: &AtomicU64, bytes: &AtomicU64) {
         let (calls, bytes) = (calls.load(Relaxed), bytes.load(Relaxed));
         if calls > 0 || bytes > 0 {
-            let moved = &mut self.seconds.entry(second).or_default()[operation];
+            let moved =
+                &mut self.seconds.entry(second).or_insert_with(|| vec![Moved::default(); OPERATIONS])[operation];
             (moved.calls, moved.bytes) = (moved.calls + calls, moved.bytes + bytes);
         }
     }
