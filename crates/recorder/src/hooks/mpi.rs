@@ -15,9 +15,12 @@ use core::sync::atomic::{
     Ordering::Release,
 };
 
-use ioassay_record::operation::Operation::{self, MpiFile, MpiRead, MpiReadAll, MpiWrite, MpiWriteAll};
+use ioassay_record::operation::Operation::{
+    self, MpiFile, MpiRead, MpiReadAll, MpiReadAllNonBlocking, MpiReadNonBlocking, MpiReadSplit, MpiWrite, MpiWriteAll,
+    MpiWriteAllNonBlocking, MpiWriteNonBlocking, MpiWriteSplit,
+};
 
-use super::hook;
+use super::{errno, hook, set_errno};
 use crate::call::{self, Call, Outcome};
 use crate::files::{self, Base};
 use crate::real::Real;
@@ -92,7 +95,7 @@ fn forget(handle: Word) {
 
 /// Whether the calling thread is in a call of MPI-IO already.
 fn within_another() -> bool {
-    matches!(call::outer(), Some(MpiFile | MpiRead | MpiWrite | MpiReadAll | MpiWriteAll))
+    call::outer().is_some_and(Operation::is_mpi)
 }
 
 #[inline(never)]
@@ -123,8 +126,7 @@ fn end(call: Call, entry: Option<&'static Entry>, result: c_int, elements: &Elem
     let bytes = (elements.count.max(0) as u64).saturating_mul(size(elements.datatype));
     let viewed = entry.is_none_or(|entry| entry.viewed.load(Relaxed));
     let offset = elements.offset.filter(|_| !viewed).map(|offset| offset as u64);
-    let block = files::known(files::row(call.file)).map_or(0, |opened| opened.block_bytes);
-    let block_bytes = if block.is_power_of_two() { block } else { 0 };
+    let block_bytes = files::alignment(files::row(call.file));
     call::end(call, Outcome::Moved { bytes, offset, block_bytes });
 }
 
@@ -193,9 +195,44 @@ unsafe fn open(path: *const c_char, handle: *const Word, real: impl FnOnce() -> 
     let (file, result) = unsafe { on_path(path, real) };
     if let Some(file) = file {
         // SAFETY: it was opened.
-        call::update(|| remember(unsafe { *handle }, file));
+        let handle = unsafe { *handle };
+        call::update(|| remember(handle, file));
+        if let Some(number) = aggregators(handle) {
+            call::update(|| files::row(file).aggregators.store(number, Relaxed));
+        }
     }
     result
+}
+
+/// Processes that do the collective I/O of a file that was just opened, where the MPI says it. Only the calling process is
+/// asked, and nobody waits for others.
+fn aggregators(handle: Word) -> Option<u32> {
+    static GET_INFO: Real = Real::new(c"PMPI_File_get_info");
+    static GET: Real = Real::new(c"PMPI_Info_get");
+    static FREE: Real = Real::new(c"PMPI_Info_free");
+    const DIGITS: usize = 10;
+    if [&GET_INFO, &GET, &FREE].iter().any(|real| real.address() == 0) {
+        return None;
+    }
+    let before = errno();
+    let (mut info, mut value, mut found): (Word, _, c_int) = (0, [0_u8; DIGITS + 1], 0);
+    // SAFETY: the functions of these names, and a file that was just opened. The value has room for its zero byte.
+    let said = unsafe {
+        let get_info: unsafe extern "C" fn(Word, *mut Word) -> c_int = core::mem::transmute(GET_INFO.address());
+        let get: unsafe extern "C" fn(Word, *const c_char, c_int, *mut u8, *mut c_int) -> c_int =
+            core::mem::transmute(GET.address());
+        let free: unsafe extern "C" fn(*mut Word) -> c_int = core::mem::transmute(FREE.address());
+        let mut result = get_info(handle, &raw mut info);
+        if result == SUCCESS {
+            result = get(info, c"cb_nodes".as_ptr(), DIGITS as c_int, value.as_mut_ptr(), &raw mut found);
+            free(&raw mut info);
+        }
+        result == SUCCESS && found != 0
+    };
+    set_errno(before);
+    let digits = value.iter().take_while(|byte| byte.is_ascii_digit());
+    let number = digits.fold(0_u32, |number, digit| number.wrapping_mul(10).wrapping_add((digit - b'0').into()));
+    said.then_some(number)
 }
 
 /// # Safety
@@ -240,71 +277,57 @@ unsafe fn without_kind(path: *const c_char) -> *const c_char {
     }
 }
 
-/// Hooks of both names of functions that are no transfers.
-macro_rules! functions {
-    ($($name:ident $second:ident($($argument:ident: $kind:ty),*) |$real:ident| $body:block)+) => {
-        hook! {$(
-            fn $name($($argument: $kind),*) -> c_int |$real| $body
-            fn $second($($argument: $kind),*) -> c_int |$real| $body
-        )+}
-    };
-}
-
-functions! {
-    MPI_File_open PMPI_File_open(
-        communicator: Word, path: *const c_char, mode: c_int, info: Word, handle: *mut Word
-    ) |real| {
+hook! {
+    fn MPI_File_open | PMPI_File_open(
+        communicator: Word, path: *const c_char, mode: c_int, info: Word, handle: *mut Word,
+    ) -> c_int |real| {
         // SAFETY: the caller's.
         unsafe { open(path, handle, real) }
     }
-    MPI_File_close PMPI_File_close(handle: *mut Word) |real| {
+    fn MPI_File_close | PMPI_File_close(handle: *mut Word) -> c_int |real| {
         // SAFETY: the caller's.
         unsafe { close(handle, real) }
     }
-    MPI_File_delete PMPI_File_delete(path: *const c_char, info: Word) |real| {
+    fn MPI_File_delete | PMPI_File_delete(path: *const c_char, info: Word) -> c_int |real| {
         // SAFETY: the caller's.
         unsafe { on_path(path, real).1 }
     }
-    MPI_File_sync PMPI_File_sync(handle: Word) |real| { with_file(handle, real) }
-    MPI_File_set_view PMPI_File_set_view(
-        handle: Word, begin: Long, element: Word, datatype: Word, how: *const c_char, info: Word
-    ) |real| { set_view(handle, real) }
-    MPI_File_set_size PMPI_File_set_size(handle: Word, size: Long) |real| { with_file(handle, real) }
-    MPI_File_preallocate PMPI_File_preallocate(handle: Word, size: Long) |real| { with_file(handle, real) }
-    MPI_File_seek PMPI_File_seek(handle: Word, offset: Long, whence: c_int) |real| { with_file(handle, real) }
-    MPI_File_seek_shared PMPI_File_seek_shared(handle: Word, offset: Long, whence: c_int) |real| {
+    fn MPI_File_sync | PMPI_File_sync(handle: Word) -> c_int |real| { with_file(handle, real) }
+    fn MPI_File_set_view | PMPI_File_set_view(
+        handle: Word, begin: Long, element: Word, datatype: Word, how: *const c_char, info: Word,
+    ) -> c_int |real| {
+        set_view(handle, real)
+    }
+    fn MPI_File_set_size | PMPI_File_set_size | MPI_File_preallocate | PMPI_File_preallocate(
+        handle: Word, size: Long,
+    ) -> c_int |real| {
+        with_file(handle, real)
+    }
+    fn MPI_File_seek | PMPI_File_seek | MPI_File_seek_shared | PMPI_File_seek_shared(
+        handle: Word, offset: Long, whence: c_int,
+    ) -> c_int |real| {
         with_file(handle, real)
     }
 }
 
-/// Hooks of both names of transfers, and both of those with a large count. They differ in what comes before the buffer
-/// and after the type: an offset; a status, a request, or nothing.
+/// Hooks of both names of transfers, and both of those with a large count. Some have an offset before the buffer. After the
+/// type there is a status or a request; split ones have nothing there, and what is in its register is passed on unused.
 macro_rules! transfers {
     ($($form:ident $operation:ident: $name:ident $second:ident $large:ident $second_large:ident;)+) => {$(
-        transfers!(@$form $operation $name c_int);
-        transfers!(@$form $operation $second c_int);
-        transfers!(@$form $operation $large Long);
-        transfers!(@$form $operation $second_large Long);
+        transfers!(@$form $operation $name $second c_int);
+        transfers!(@$form $operation $large $second_large Long);
     )+};
-    (@here $operation:ident $name:ident $count:ty) => {
-        hook! { fn $name(handle: Word, buffer: Word, count: $count, datatype: Word, outcome: Word) -> c_int |real| {
+    (@here $operation:ident $name:ident $second:ident $count:ty) => {
+        hook! { fn $name | $second(
+            handle: Word, buffer: Word, count: $count, datatype: Word, outcome: Word,
+        ) -> c_int |real| {
             transfer($operation, handle, Elements { count: count as Long, datatype, offset: None }, real)
         } }
     };
-    (@at $operation:ident $name:ident $count:ty) => {
-        hook! { fn $name(
+    (@at $operation:ident $name:ident $second:ident $count:ty) => {
+        hook! { fn $name | $second(
             handle: Word, offset: Long, buffer: Word, count: $count, datatype: Word, outcome: Word,
         ) -> c_int |real| {
-            transfer($operation, handle, Elements { count: count as Long, datatype, offset: Some(offset) }, real)
-        } }
-    };
-    (@here_split $operation:ident $name:ident $count:ty) => {
-        hook! { fn $name(handle: Word, buffer: Word, count: $count, datatype: Word) -> c_int |real| {
-            transfer($operation, handle, Elements { count: count as Long, datatype, offset: None }, real)
-        } }
-    };
-    (@at_split $operation:ident $name:ident $count:ty) => {
-        hook! { fn $name(handle: Word, offset: Long, buffer: Word, count: $count, datatype: Word) -> c_int |real| {
             transfer($operation, handle, Elements { count: count as Long, datatype, offset: Some(offset) }, real)
         } }
     };
@@ -314,35 +337,39 @@ transfers! {
     here MpiRead: MPI_File_read PMPI_File_read MPI_File_read_c PMPI_File_read_c;
     at MpiRead: MPI_File_read_at PMPI_File_read_at MPI_File_read_at_c PMPI_File_read_at_c;
     here MpiRead: MPI_File_read_shared PMPI_File_read_shared MPI_File_read_shared_c PMPI_File_read_shared_c;
-    here MpiRead: MPI_File_iread PMPI_File_iread MPI_File_iread_c PMPI_File_iread_c;
-    at MpiRead: MPI_File_iread_at PMPI_File_iread_at MPI_File_iread_at_c PMPI_File_iread_at_c;
-    here MpiRead: MPI_File_iread_shared PMPI_File_iread_shared MPI_File_iread_shared_c PMPI_File_iread_shared_c;
+    here MpiReadNonBlocking: MPI_File_iread PMPI_File_iread MPI_File_iread_c PMPI_File_iread_c;
+    at MpiReadNonBlocking: MPI_File_iread_at PMPI_File_iread_at MPI_File_iread_at_c PMPI_File_iread_at_c;
+    here MpiReadNonBlocking: MPI_File_iread_shared PMPI_File_iread_shared
+        MPI_File_iread_shared_c PMPI_File_iread_shared_c;
     here MpiReadAll: MPI_File_read_all PMPI_File_read_all MPI_File_read_all_c PMPI_File_read_all_c;
     at MpiReadAll: MPI_File_read_at_all PMPI_File_read_at_all MPI_File_read_at_all_c PMPI_File_read_at_all_c;
     here MpiReadAll: MPI_File_read_ordered PMPI_File_read_ordered MPI_File_read_ordered_c PMPI_File_read_ordered_c;
-    here MpiReadAll: MPI_File_iread_all PMPI_File_iread_all MPI_File_iread_all_c PMPI_File_iread_all_c;
-    at MpiReadAll: MPI_File_iread_at_all PMPI_File_iread_at_all MPI_File_iread_at_all_c PMPI_File_iread_at_all_c;
-    here_split MpiReadAll: MPI_File_read_all_begin PMPI_File_read_all_begin
+    here MpiReadAllNonBlocking: MPI_File_iread_all PMPI_File_iread_all MPI_File_iread_all_c PMPI_File_iread_all_c;
+    at MpiReadAllNonBlocking: MPI_File_iread_at_all PMPI_File_iread_at_all
+        MPI_File_iread_at_all_c PMPI_File_iread_at_all_c;
+    here MpiReadSplit: MPI_File_read_all_begin PMPI_File_read_all_begin
         MPI_File_read_all_begin_c PMPI_File_read_all_begin_c;
-    at_split MpiReadAll: MPI_File_read_at_all_begin PMPI_File_read_at_all_begin
+    at MpiReadSplit: MPI_File_read_at_all_begin PMPI_File_read_at_all_begin
         MPI_File_read_at_all_begin_c PMPI_File_read_at_all_begin_c;
-    here_split MpiReadAll: MPI_File_read_ordered_begin PMPI_File_read_ordered_begin
+    here MpiReadSplit: MPI_File_read_ordered_begin PMPI_File_read_ordered_begin
         MPI_File_read_ordered_begin_c PMPI_File_read_ordered_begin_c;
     here MpiWrite: MPI_File_write PMPI_File_write MPI_File_write_c PMPI_File_write_c;
     at MpiWrite: MPI_File_write_at PMPI_File_write_at MPI_File_write_at_c PMPI_File_write_at_c;
     here MpiWrite: MPI_File_write_shared PMPI_File_write_shared MPI_File_write_shared_c PMPI_File_write_shared_c;
-    here MpiWrite: MPI_File_iwrite PMPI_File_iwrite MPI_File_iwrite_c PMPI_File_iwrite_c;
-    at MpiWrite: MPI_File_iwrite_at PMPI_File_iwrite_at MPI_File_iwrite_at_c PMPI_File_iwrite_at_c;
-    here MpiWrite: MPI_File_iwrite_shared PMPI_File_iwrite_shared MPI_File_iwrite_shared_c PMPI_File_iwrite_shared_c;
+    here MpiWriteNonBlocking: MPI_File_iwrite PMPI_File_iwrite MPI_File_iwrite_c PMPI_File_iwrite_c;
+    at MpiWriteNonBlocking: MPI_File_iwrite_at PMPI_File_iwrite_at MPI_File_iwrite_at_c PMPI_File_iwrite_at_c;
+    here MpiWriteNonBlocking: MPI_File_iwrite_shared PMPI_File_iwrite_shared
+        MPI_File_iwrite_shared_c PMPI_File_iwrite_shared_c;
     here MpiWriteAll: MPI_File_write_all PMPI_File_write_all MPI_File_write_all_c PMPI_File_write_all_c;
     at MpiWriteAll: MPI_File_write_at_all PMPI_File_write_at_all MPI_File_write_at_all_c PMPI_File_write_at_all_c;
     here MpiWriteAll: MPI_File_write_ordered PMPI_File_write_ordered MPI_File_write_ordered_c PMPI_File_write_ordered_c;
-    here MpiWriteAll: MPI_File_iwrite_all PMPI_File_iwrite_all MPI_File_iwrite_all_c PMPI_File_iwrite_all_c;
-    at MpiWriteAll: MPI_File_iwrite_at_all PMPI_File_iwrite_at_all MPI_File_iwrite_at_all_c PMPI_File_iwrite_at_all_c;
-    here_split MpiWriteAll: MPI_File_write_all_begin PMPI_File_write_all_begin
+    here MpiWriteAllNonBlocking: MPI_File_iwrite_all PMPI_File_iwrite_all MPI_File_iwrite_all_c PMPI_File_iwrite_all_c;
+    at MpiWriteAllNonBlocking: MPI_File_iwrite_at_all PMPI_File_iwrite_at_all
+        MPI_File_iwrite_at_all_c PMPI_File_iwrite_at_all_c;
+    here MpiWriteSplit: MPI_File_write_all_begin PMPI_File_write_all_begin
         MPI_File_write_all_begin_c PMPI_File_write_all_begin_c;
-    at_split MpiWriteAll: MPI_File_write_at_all_begin PMPI_File_write_at_all_begin
+    at MpiWriteSplit: MPI_File_write_at_all_begin PMPI_File_write_at_all_begin
         MPI_File_write_at_all_begin_c PMPI_File_write_at_all_begin_c;
-    here_split MpiWriteAll: MPI_File_write_ordered_begin PMPI_File_write_ordered_begin
+    here MpiWriteSplit: MPI_File_write_ordered_begin PMPI_File_write_ordered_begin
         MPI_File_write_ordered_begin_c PMPI_File_write_ordered_begin_c;
 }
