@@ -2,6 +2,8 @@
 
 mod support;
 
+use std::collections::BTreeSet;
+use std::fs;
 use std::process::Command;
 
 use ioassay_record::operation::Operation::{Open, Read, Write};
@@ -97,4 +99,29 @@ fn a_handler_needs_hardly_more_stack_than_without_the_recorder() {
     let without = used(&String::from_utf8(without.stdout).unwrap());
     let with = used(&run("signals", &["small stack", "16384"]).output);
     assert!(with - without < 1024, "{with} bytes instead of {without}");
+}
+
+#[test]
+fn the_library_can_be_loaded_by_the_c_library_of_centos_7() {
+    let directory = tempfile::tempdir().unwrap();
+    let engine = env!("CARGO_BIN_EXE_ioassay-engine");
+    let written = Command::new(engine).arg("library").arg(directory.path()).output().unwrap();
+    let path = String::from_utf8(written.stdout).unwrap();
+    let bytes = fs::read(path.trim()).unwrap();
+    // A version that a library needs is among its texts, with a zero byte behind it.
+    let begin = b"GLIBC_";
+    let needed: BTreeSet<Vec<u32>> = bytes
+        .windows(begin.len())
+        .enumerate()
+        .filter(|(_, window)| window == begin)
+        .map(|(at, _)| {
+            let text = bytes[at + begin.len()..].split(|&byte| byte == 0).next().unwrap();
+            let text = String::from_utf8_lossy(text);
+            text.split('.')
+                .map(|number| number.parse().unwrap_or_else(|_| panic!("GLIBC_{text} is for glibc alone")))
+                .collect()
+        })
+        .collect();
+    assert!(!needed.is_empty());
+    assert!(needed.iter().all(|version| *version <= vec![2, 17]), "{needed:?}");
 }

@@ -47,8 +47,12 @@ pub fn find_file(thread: i32, tracee: &mut Tracee, pending: &mut Pending) -> boo
             true
         }
         Call::Beneath(_, base, path) => {
-            // With an empty path it is the open file itself.
-            pending.name = path_of(thread, tracee, Some(descriptor(base)), argument(path));
+            let base = descriptor(base);
+            pending.name = path_of(thread, tracee, Some(base), argument(path));
+            // With an empty path it is the open file itself, of which more is known than the name.
+            pending.description = tracee.descriptors.borrow().known(base).filter(|description| {
+                base != libc::AT_FDCWD && pending.name.as_ref().is_some_and(|name| Rc::ptr_eq(name, &description.name))
+            });
             true
         }
         Call::Open(base, path, flags) => {
