@@ -166,6 +166,12 @@ lint: build ## Formatting, clippy, ruff, mypy, generated files.
 	cargo fmt --all --check
 	cargo clippy --release --locked --workspace --all-targets --quiet -- -D warnings
 	cargo clippy --profile recorder --locked -p ioassay-recorder --features library --quiet -- -D warnings
+	@# The recorder for another processor: does its Rust compile? Its C, which `true` compiles, is the same everywhere.
+	@if rustup target add aarch64-unknown-linux-gnu > /dev/null 2>&1; then \
+		CC_aarch64_unknown_linux_gnu=true AR_aarch64_unknown_linux_gnu=true \
+			cargo check --profile recorder --locked -p ioassay-recorder --features library \
+			--target aarch64-unknown-linux-gnu --quiet; \
+	else echo "SKIPPED: the recorder for aarch64: the target's library cannot be had: rustup target add"; fi
 	cargo run --release --locked --quiet -p ioassay-dev -- check
 	$(BIN)/datamodel-codegen --all-jobs --check
 	$(BIN)/ruff format --check --quiet $(PYTHON_SOURCES)
