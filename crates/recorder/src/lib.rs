@@ -5,7 +5,8 @@
 //! * [`call`]: what happens before and after each call, and when nothing does: in a signal handler that interrupted the
 //!   recorder, in a child of `vfork`, in a process that has no table.
 //! * [`trace`]: every call, where that is asked for. [`shared`]: numbers that all threads change. [`descriptors`], [`files`], [`transfers`], [`threads`], [`seconds`], [`errors`]: what is counted, and where.
-//! * [`process`]: a process gets its table, and gives it back; [`table`] is the memory of it.
+//! * [`process`]: a process gets its table, and gives it back; [`table`] is the memory of it, [`identity`] what it says of the
+//!   process, [`finished`] the file that it ends in.
 //! * [`real`]: the functions that the hooks replace. [`ticks`]: the clock. [`thread_words`]: what a thread has of its own.
 //!   [`environment`]: that of programs which the process starts. [`sys`]: system calls without the C library. [`text`]: paths and numbers without an allocator.
 //!
@@ -25,8 +26,10 @@ pub mod descriptors;
 pub mod environment;
 pub mod errors;
 pub mod files;
+pub mod finished;
 #[cfg(feature = "library")]
 pub mod hooks;
+pub mod identity;
 pub mod process;
 pub mod real;
 pub mod seconds;

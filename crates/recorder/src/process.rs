@@ -9,13 +9,13 @@ use core::sync::atomic::{
     Ordering::Release,
 };
 
-use ioassay_record::names::{self, COMMAND_BYTES, JOB_VARIABLES, RUNNING};
-use ioassay_record::table::{BlockKind, Clock, Header, MAGIC, State, Text, TextKind, VERSION, block_word};
+use ioassay_record::names::RUNNING;
+use ioassay_record::table::{Clock, Header, MAGIC, State, TextKind, VERSION};
 
 use crate::text::{Buffer, Variables, decimal};
 use crate::thread_words::words;
 use crate::ticks::Moment;
-use crate::{descriptors, errors, files, real, seconds, sys, table, threads, ticks, trace};
+use crate::{descriptors, errors, files, finished, identity, real, seconds, sys, table, threads, ticks, trace};
 
 /// It has to be found out whether there is to be a table: the beginning, and what a forked child finds.
 const UNKNOWN: u32 = 0;
@@ -48,10 +48,6 @@ pub const VARIABLE: &CStr = c"IOASSAY_RECORD";
 static DIRECTORY: Buffer<512> = Buffer::new();
 /// The file of this process's table.
 static TABLE: Buffer<600> = Buffer::new();
-/// The file that finished tables are added to.
-static FINISHED: Buffer<640> = Buffer::new();
-/// The arguments of the process: kept, because a forked child has them too, and programs write over theirs.
-static COMMAND: Buffer<{ COMMAND_BYTES + 1 }> = Buffer::new();
 /// The number of this process.
 static NUMBER: AtomicU32 = AtomicU32::new(0);
 /// The process lets only some system calls through, so none is made any more.
@@ -226,8 +222,8 @@ fn begin() -> bool {
         RUNNING.as_bytes(),
     ];
     let mut node = [0; 65];
-    let node = node_name(&mut node);
-    if !TABLE.set(&name) || !FINISHED.set(&[DIRECTORY.get(), b"/", node, b".", names::FINISHED.as_bytes()]) {
+    let node = identity::node_name(&mut node);
+    if !TABLE.set(&name) || !finished::name(DIRECTORY.get(), node) {
         return false;
     }
     threads::forget_own();
@@ -246,7 +242,7 @@ fn begin() -> bool {
     errors::begin();
     files::begin(parent);
     descriptors::begin(parent);
-    write_texts(node);
+    identity::write(node);
     table::header().own_ticks.fetch_add(ticks::now() - now.ticks, Relaxed);
     true
 }
@@ -276,9 +272,11 @@ fn count_loss() {
     sys::close(file);
 }
 
+/// Writes the header of a table that begins now.
+///
 /// # Safety
 /// There is memory of that size, all zero.
-unsafe fn write_header(header: *mut Header, number: u32, clock: Clock, now: Moment) {
+pub unsafe fn write_header(header: *mut Header, number: u32, clock: Clock, now: Moment) {
     // SAFETY: the caller's; all of it is zero, which is a valid header.
     let header = unsafe { &mut *header };
     header.magic = MAGIC;
@@ -299,79 +297,18 @@ unsafe fn write_header(header: *mut Header, number: u32, clock: Clock, now: Mome
     header.latest_ns = AtomicU64::new(now.ns);
 }
 
-fn write_texts(node: &[u8]) {
-    write_text(TextKind::Node, &[node]);
-    if !COMMAND.is_empty() {
-        write_text(TextKind::Command, &[COMMAND.get()]);
-    }
-    files::with_scratch(|scratch| {
-        if let Ok(length @ 1..) = usize::try_from(sys::read_link(c"/proc/self/exe", scratch)) {
-            write_text(TextKind::Executable, &[&scratch[..length]]);
-        }
-    });
-    files::with_directory(|directory| write_text(TextKind::Directory, &[directory]));
-    let mut job: [&[u8]; JOB_VARIABLES.len()] = [b""; JOB_VARIABLES.len()];
-    for variable in Variables::of_process() {
-        let name = variable.split(|&byte| byte == b'=').next().unwrap_or_default();
-        if let Some(found) = JOB_VARIABLES.iter().position(|known| known.as_bytes() == name) {
-            // With the zero byte that ends it.
-            // SAFETY: it is there.
-            job[found] = unsafe { core::slice::from_raw_parts(variable.as_ptr(), variable.len() + 1) };
-        }
-    }
-    if job.iter().any(|variable| !variable.is_empty()) {
-        write_text(TextKind::Job, &job);
-    }
-}
-
-/// Writes a text into the table, of parts.
-fn write_text(kind: TextKind, parts: &[&[u8]]) {
-    let length = parts.iter().map(|part| part.len()).sum();
-    table::allocate::<Text>(length, |text, mut bytes| {
-        text.kind = kind as u32;
-        text.text_bytes = length as u32;
-        for part in parts {
-            let (own, rest) = bytes.split_at_mut(part.len());
-            own.copy_from_slice(part);
-            bytes = rest;
-        }
-    });
-}
-
-/// The node's name, as `uname` says.
-fn node_name(name: &mut [u8; 65]) -> &[u8] {
-    // SAFETY: a structure of bytes, which the kernel fills.
-    let names = unsafe {
-        let mut names: libc::utsname = core::mem::zeroed();
-        sys::call(libc::SYS_uname, [&raw mut names as usize, 0, 0, 0, 0, 0]);
-        names
-    };
-    let length = names.nodename.iter().position(|&byte| byte == 0 || byte == b'/' as c_char).unwrap_or(0);
-    for (to, from) in name.iter_mut().zip(&names.nodename[..length]) {
-        *to = *from as u8;
-    }
-    &name[..length]
-}
-
 /// The program begins: its arguments are known.
 ///
 /// # Safety
 /// These are `argc` and `argv`.
 pub unsafe fn starts(count: i32, arguments: *const *const c_char) {
-    let mut rest = COMMAND_BYTES;
-    let count = if real::is_gnu() { count } else { 0 };
-    for index in 0..count.max(0) as usize {
+    if real::is_gnu() {
         // SAFETY: the caller's.
-        let argument = unsafe { CStr::from_ptr(*arguments.add(index)) }.to_bytes_with_nul();
-        let fits = argument.len().min(rest);
-        if fits == 0 || !COMMAND.push(&argument[..fits]) {
-            break;
-        }
-        rest -= fits;
+        unsafe { identity::keep_command(count, arguments) };
     }
     if attached() {
         // A library that began before had the table made.
-        write_text(TextKind::Command, &[COMMAND.get()]);
+        identity::write_command();
     } else {
         attach();
     }
@@ -389,14 +326,14 @@ pub fn finish(state: State, replacement: Option<&CStr>) {
         let header = table::header();
         threads::count_by_kernel();
         if let Some(path) = replacement {
-            write_text(TextKind::Replacement, &[path.to_bytes()]);
+            table::write_text(TextKind::Replacement, &[path.to_bytes()]);
         }
         let now = ticks::moment();
         header.latest_ticks.store(now.ticks, Relaxed);
         header.latest_ns.store(now.ns, Relaxed);
         header.state.store(state as u32, Relaxed);
         header.own_ticks.fetch_add(ticks::now() - started, Relaxed);
-        if add_to_finished(table::used()) {
+        if finished::add(table::used()) {
             sys::unlink(TABLE.as_c_str());
         }
     });
@@ -425,51 +362,6 @@ pub fn goes_on() {
         table::header().state.store(State::Running as u32, Relaxed);
         let _ = without_signals(|| table::restore(TABLE.as_c_str()));
     }
-}
-
-/// Adds a table to those of finished processes. Whether all of it is there.
-fn add_to_finished(bytes: &[u8]) -> bool {
-    let file =
-        sys::open(FINISHED.as_c_str(), libc::O_WRONLY | libc::O_APPEND | libc::O_CREAT | libc::O_NOFOLLOW, 0o600);
-    if file < 0 {
-        return false;
-    }
-    // Where files are limited, one that others make grow at the same time could kill this process: its table stays.
-    let unlimited = sys::limit(libc::RLIMIT_FSIZE) == u64::MAX;
-    let added = unlimited && sys::write(file, bytes) == bytes.len() as isize;
-    sys::close(file);
-    added
-}
-
-/// Says that a process is about to be replaced, or that it was not: one that has no table, such as a child of `vfork`, which
-/// shares its parent's memory. Nothing but the stack is written to.
-pub fn announce(process: u32, when: Moment, state: State, path: &CStr) {
-    #[repr(C)]
-    struct Announcement {
-        header: Header,
-        text: Text,
-        bytes: [u8; 512],
-    }
-    if FINISHED.is_empty() || !system_calls_allowed() {
-        return;
-    }
-    // SAFETY: integers, for which zero is valid.
-    let mut announcement: Announcement = unsafe { core::mem::zeroed() };
-    // SAFETY: it is all zero.
-    unsafe { write_header(&raw mut announcement.header, process, Clock::Nanoseconds, when) };
-    let path = path.to_bytes();
-    let path = &path[..path.len().min(512)];
-    let text = size_of::<Text>() + path.len().next_multiple_of(8);
-    announcement.header.state = AtomicU32::new(state as u32);
-    announcement.header.used_bytes = AtomicU64::new((size_of::<Header>() + text) as u64);
-    announcement.text.kind_and_bytes = AtomicU64::new(block_word(BlockKind::Text, text));
-    announcement.text.kind = TextKind::Replacement as u32;
-    announcement.text.text_bytes = path.len() as u32;
-    announcement.bytes[..path.len()].copy_from_slice(path);
-    // SAFETY: the beginning of the structure, which has no padding.
-    let bytes =
-        unsafe { core::slice::from_raw_parts((&raw const announcement).cast::<u8>(), size_of::<Header>() + text) };
-    add_to_finished(bytes);
 }
 
 /// Runs `use_file` with the descriptor of the table's file, which is open only meanwhile.

@@ -9,7 +9,7 @@ use core::sync::atomic::{
     AtomicBool, AtomicU64, AtomicUsize, Ordering::AcqRel, Ordering::Acquire, Ordering::Relaxed, Ordering::Release,
 };
 
-use ioassay_record::table::{ALIGNMENT, Block, BlockKind, BlockLayout, Header, LARGEST, block_word};
+use ioassay_record::table::{ALIGNMENT, Block, BlockKind, BlockLayout, Header, LARGEST, Text, TextKind, block_word};
 
 use crate::{process, sys, threads, ticks};
 
@@ -278,4 +278,18 @@ fn allocate_but<T: BlockLayout>(reserve: usize, follow: usize, fill: impl FnOnce
         word.store(block_word(T::KIND, bytes), Release);
     }
     Some(place)
+}
+
+/// Writes a text into the table, of parts.
+pub fn write_text(kind: TextKind, parts: &[&[u8]]) {
+    let length = parts.iter().map(|part| part.len()).sum();
+    allocate::<Text>(length, |text, mut bytes| {
+        text.kind = kind as u32;
+        text.text_bytes = length as u32;
+        for part in parts {
+            let (own, rest) = bytes.split_at_mut(part.len());
+            own.copy_from_slice(part);
+            bytes = rest;
+        }
+    });
 }

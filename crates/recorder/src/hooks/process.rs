@@ -8,7 +8,7 @@ use ioassay_record::table::State;
 use super::hook;
 use crate::files::can_be_text;
 use crate::real::Real;
-use crate::{environment, process, sys, ticks};
+use crate::{environment, finished, process, sys, ticks};
 
 /// `_exit` of the C library.
 ///
@@ -95,14 +95,14 @@ unsafe fn replacing(
     if has_table {
         process::finish(State::Replaced, Some(name));
     } else {
-        process::announce(sys::process(), ticks::moment(), State::Replaced, name);
+        finished::announce(sys::process(), ticks::moment(), State::Replaced, name);
     }
     // SAFETY: the caller's.
     let result = unsafe { environment::with_recorder(environment, real) };
     if has_table {
         process::goes_on();
     } else {
-        process::announce(sys::process(), ticks::moment(), State::Stayed, name);
+        finished::announce(sys::process(), ticks::moment(), State::Stayed, name);
     }
     result
 }
@@ -127,7 +127,7 @@ unsafe fn spawning(
     let result = unsafe { environment::with_recorder(environment, |environment| real(number, environment)) };
     if result == 0 {
         // SAFETY: the caller's, and the function has filled it.
-        unsafe { process::announce(*number as u32, before, State::Replaced, CStr::from_ptr(path)) };
+        unsafe { finished::announce(*number as u32, before, State::Replaced, CStr::from_ptr(path)) };
     }
     result
 }
