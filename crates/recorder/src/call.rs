@@ -282,9 +282,9 @@ pub fn end_and(call: Call, outcome: Outcome, change: impl FnOnce(u64)) {
         Outcome::Failed(errno) => failed(&call, took, errno),
     };
     if is_on_storage {
-        count_by_class(thread, operation, call.began, took, bytes);
+        count_by_class(thread, operation, ended, took, bytes);
     } else {
-        count_elsewhere(thread, operation, call.began, took, bytes);
+        count_elsewhere(thread, operation, ended, took, bytes);
     }
     if trace::asked() {
         trace_call(words, &call, outcome, ended);
@@ -325,13 +325,13 @@ fn failed(call: &Call, took: u64, errno: i32) -> bool {
 
 /// Counts a call in the latencies and the second of a class.
 #[inline(always)]
-fn count_by_class(thread: &'static Thread, class: Operation, began: u64, took: u64, bytes: u64) {
+fn count_by_class(thread: &'static Thread, class: Operation, ended: u64, took: u64, bytes: u64) {
     count_latency(thread, class, took);
-    if began + took >= thread.second_ends_ticks.load(Relaxed) {
+    if ended >= thread.second_ends_ticks.load(Relaxed) {
         seconds::turn(thread);
     }
     if took > ticks::per_second() {
-        seconds::spread(thread, class, began, took, bytes);
+        seconds::spread(thread, class, ended - took, took, bytes);
         return;
     }
     let [calls, moved, ticks, slowest] = &thread.totals[class as usize];
@@ -345,8 +345,8 @@ fn count_by_class(thread: &'static Thread, class: Operation, began: u64, took: u
 
 /// Not inlined: where the class is known, its places in the thread's part are.
 #[inline(never)]
-fn count_elsewhere(thread: &'static Thread, operation: Operation, began: u64, took: u64, bytes: u64) {
-    count_by_class(thread, operation.elsewhere(), began, took, bytes);
+fn count_elsewhere(thread: &'static Thread, operation: Operation, ended: u64, took: u64, bytes: u64) {
+    count_by_class(thread, operation.elsewhere(), ended, took, bytes);
 }
 
 #[inline(always)]
