@@ -5,7 +5,10 @@ mod support;
 use std::fs;
 use std::process::Stdio;
 
-use ioassay_record::operation::Operation::{Close, ElsewhereOther, ElsewhereRead, Open, Read, Seek, Write};
+use ioassay_record::operation::Operation::{
+    Close, ElsewhereOther, ElsewhereRead, ElsewhereWrite, Open, Read, Seek, Write,
+};
+use ioassay_record::table::FileKind;
 use nix::sys::stat::Mode;
 use support::process::wait_until;
 use support::record::{Place, Record, Started, run};
@@ -53,6 +56,19 @@ fn failed_calls_are_counted_by_their_errno_which_is_what_the_program_sees() {
     ] {
         assert_eq!(image.errors(operation, errno), calls, "{operation:?} {errno}: {:?}", image.errors);
     }
+}
+
+#[test]
+fn calls_on_devices_and_proc_are_elsewhere_from_the_first_open_on() {
+    let ran = Place::new().record(&["sh", "-c", "read line < /proc/self/stat; echo \"$line\" > /dev/null"]);
+    let record = ran.record();
+    let image = record.only();
+    let [kernel, device] = ["/proc/self/stat", "/dev/null"].map(|name| image.file(name));
+    assert_eq!([kernel.kind, device.kind], [FileKind::Kernel as u16, FileKind::CharacterDevice as u16]);
+    assert_eq!([kernel.count(Open), device.count(Open)], [1, 1]);
+    assert_eq!(image.by_seconds(Open).calls, image.by_files(Open).calls - 2);
+    assert_eq!(image.by_seconds(ElsewhereRead).bytes, kernel.reads().bytes);
+    assert_eq!(image.by_seconds(ElsewhereWrite).bytes, device.writes().bytes);
 }
 
 #[test]
