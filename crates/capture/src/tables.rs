@@ -11,6 +11,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use ioassay_engine::failure::on_path;
 use ioassay_protocol::events::Failure;
+use ioassay_record::names::{FINISHED, RUNNING};
 use ioassay_record::read::copy;
 use ioassay_record::table::{Header, LARGEST, MAGIC};
 use nix::sys::statfs::{FsType, TMPFS_MAGIC, statfs};
@@ -21,10 +22,6 @@ use crate::{library, traces};
 /// The type of file system `ramfs`: `linux/magic.h`.
 const RAMFS_MAGIC: FsType = FsType(0x8584_58f6);
 
-/// Tables of processes that run: one each.
-const RUNNING: &str = "table";
-/// Tables of processes that ended, one after another.
-pub const FINISHED: &str = "tables";
 /// How many processes have no table, because there was no place for it: a number of 8 bytes. The recorder counts there where
 /// nothing else can be written any more.
 const LOST: &str = "lost";

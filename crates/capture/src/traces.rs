@@ -10,6 +10,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use ioassay_engine::failure::{about_path, on_path};
 use ioassay_engine::stdio::printed;
 use ioassay_protocol::events::Failure;
+use ioassay_record::names::FINISHED;
 use ioassay_record::read::{Table, copy};
 use ioassay_record::table::{Clock, File as FileRow, Header, Thread};
 use ioassay_record::trace::{Chunk, Traced};
@@ -111,7 +112,7 @@ pub fn print(record: &Path) -> Result<(), Failure> {
         return Err(about_path("read", record, what, "record it with --trace"));
     }
     let mut names = AllNames::new();
-    for path in with_suffix(&paths, tables::FINISHED) {
+    for path in with_suffix(&paths, FINISHED) {
         let bytes = fs::read(path).map_err(|error| on_path("read", path, &error))?;
         add_names(&bytes, &mut names);
     }
