@@ -8,11 +8,9 @@ Pure functions of two profiles, the reference first:
     span                from the first I/O to the last; the ratio of two spans is what `timeline_distance` leaves out
     compare             all of them, of each direction and of each operation
 
-Both distances are the largest difference of two cumulative shares: the statistic of Kolmogorov (1933) and Smirnov
-(1948). Sources keep buckets of sizes and steps of time. Where those of two profiles differ, each share is known
-between two bounds only, and the distance is the least that these allow; where they are the same, it is exact at their
-ends. A class that either source does not count, or of which it does not know the sizes or times, has no distance and no
-ratio (`None`): what is unknown is never a difference.
+Both distances are the largest difference of two cumulative shares, as far as buckets of sizes and steps of time allow
+(`analysis.distances`). A class that either source does not count, or of which it does not know the sizes or times, has
+no distance and no ratio (`None`): what is unknown is never a difference.
 
 Calls, bytes and sizes are those on storage. Times of operations that move no bytes, latencies and the time line are of
 whatever the calls were on, as sources have them. Not: words (`ioassay.reports.profile.comparison`), files
@@ -27,9 +25,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from ioassay.analysis import latency
+from ioassay.analysis.distances import Spread, cumulative_shares, distance, spread
 from ioassay.analysis.profile import totals
 from ioassay.analysis.profile.totals import REQUESTS
 from ioassay.results.profile_model import ALL_OPERATIONS, DIRECTION, DIRECTIONS, Direction, Profile
@@ -39,8 +37,6 @@ QUANTILES = {"p10": 0.1, "p50": 0.5, "p90": 0.9}
 
 _DIGITS = 9
 """Of shares of time: steps that begin together must not differ by a rounding error."""
-
-Floats = NDArray[np.float64]
 
 
 class SizeRange(NamedTuple):
@@ -173,51 +169,19 @@ def begin_s(profile: Profile) -> float | None:
     return None if found is None else found[0]
 
 
-class Spread(NamedTuple):
-    """Weights that lie somewhere between their beginnings and their ends."""
-
-    begins: Floats
-    ends: Floats
-    weights: Floats
-
-
-def distance(reference: Spread | None, other: Spread | None) -> float | None:
-    """The largest difference of the cumulative shares: the least that is possible where weights lie within a range."""
-    if reference is None or other is None:
-        return None
-    at = np.unique(np.concatenate([reference.begins, reference.ends, other.begins, other.ends]))
-    (least, most), (others_least, others_most) = (_cumulated(one, at) for one in (reference, other))
-    return float(max(0.0, (least - others_most).max(), (others_least - most).max()))
-
-
-def cumulated(spread: Spread) -> pl.DataFrame:
+def cumulated(of: Spread) -> pl.DataFrame:
     """at, share: the share of the weights that lies below each bound, for a figure. Bounds within a range are left out
     where others overlap.
     """
-    at = np.unique(np.concatenate([spread.begins, spread.ends]))
-    least, _ = _cumulated(spread, at)
+    at = np.unique(np.concatenate([of.begins, of.ends]))
+    least, _ = cumulative_shares(of, at)
     return pl.DataFrame({"at": at, "share": least}).filter(pl.col("at").is_finite())
-
-
-def _cumulated(spread: Spread, at: Floats) -> tuple[Floats, Floats]:
-    """The least and the most share of the weights that lies below each of `at`."""
-    total = spread.weights.sum()
-
-    def below(bounds: Floats, side: Any) -> Floats:
-        order = np.argsort(bounds, kind="stable")
-        sums = np.concatenate([[0.0], np.cumsum(spread.weights[order])])
-        found: Floats = sums[np.searchsorted(bounds[order], at, side=side)] / total
-        return found
-
-    return below(spread.ends, "right"), below(spread.begins, "left")
 
 
 def _spread(begins: pl.Series, ends: pl.Series, weights: pl.Series) -> Spread | None:
     """`None` where they weigh nothing."""
-    weighed = weights.cast(pl.Float64).to_numpy()
-    if not weighed.sum() > 0:
-        return None
-    return Spread(begins.cast(pl.Float64).to_numpy(), ends.cast(pl.Float64).fill_null(np.inf).to_numpy(), weighed)
+    columns = (begins.cast(pl.Float64), ends.cast(pl.Float64).fill_null(np.inf), weights.cast(pl.Float64))
+    return spread(*(column.to_numpy() for column in columns))
 
 
 class Sizes:

@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ioassay.analysis.profile.comparison import Sizes, Spread, compare, distance, size_distance, timeline_distance
+from ioassay.analysis.distances import Spread, distance
+from ioassay.analysis.profile.comparison import Sizes, compare, size_distance, timeline_distance
 from ioassay.analysis.profile.condition_differences import condition_differences
 from ioassay.analysis.profile.file_changes import file_changes
 from ioassay.analysis.profile.finding_changes import finding_changes
