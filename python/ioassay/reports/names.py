@@ -21,6 +21,9 @@ NOUNS: dict[Operation, str] = {
     "rename": "renames",
     "remove": "removes",
     "find": "entries",
+    "open": "opens",
+    "close": "closes",
+    "sync": "syncs",
 }
 """What a rate of each operation counts."""
 

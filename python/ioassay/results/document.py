@@ -75,6 +75,9 @@ class JobEntry(StoredModel):
         default=None, description="When what it changes is forced to stable storage; `None` where it changes nothing."
     )
     payload: str | None = Field(default=None, description="What is or was written; `None` where nothing is moved.")
+    sizes: dict[Operation, list[tuple[Count, Count]]] = Field(
+        default={}, description="Of a replay: sizes of transfers with their number, by operation."
+    )
     command: str = Field(description="The equivalent command line of IOR or mdtest.")
 
 
@@ -215,6 +218,39 @@ class WorkloadEntry(StoredModel):
     until: StopRule | None = Field(default=None, description="`None`: repeated a fixed number of times.")
 
 
+class RecordedClass(StoredModel):
+    """What an application did in a direction; zeros: nothing."""
+
+    operations: Count = 0
+    bytes: Count = 0
+    sizes: list[tuple[Count, Count]] = Field(default=[], description="Sizes of transfers with the number of calls.")
+    timeline: list[Count] = Field(
+        default=[],
+        description="Bytes, of metadata calls, in equal steps of the duration, as weights; empty: unknown.",
+    )
+
+
+class LeftOutEntry(StoredModel):
+    """What an application did and a replay of it does not."""
+
+    operation: str
+    calls: Count
+    time_ns: Count | None = Field(description="In these calls; `None`: unknown.")
+
+
+class ReplaysEntry(StoredModel):
+    """The recorded application that a study replays."""
+
+    source: str = Field(description="The command that was recorded.")
+    processes: Count
+    duration_ns: Count = Field(description="From the beginning of its first phase of I/O to the end of its last one.")
+    phases: list[str] = Field(description="The phases of a case that together replay it.")
+    read: RecordedClass
+    write: RecordedClass
+    metadata: RecordedClass
+    left_out: list[LeftOutEntry]
+
+
 class StudyEntry(StoredModel):
     """The study as it was run."""
 
@@ -235,6 +271,7 @@ class StudyEntry(StoredModel):
     surveys: list[SurveyEntry] = Field(default_factory=list)
     acceptance: list[Criterion]
     scores: Benchmark | None = Field(default=None, description="The benchmark whose score the report has.")
+    replays: ReplaysEntry | None = Field(default=None, description="The application that it replays.")
     case_order: CaseOrder = "as-written"
     seed: int | None = Field(
         default=None, description="Where random choices began, that of the order of cases too; `None` of a front end."

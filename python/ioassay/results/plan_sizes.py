@@ -22,6 +22,7 @@ from ioassay.protocol.facts import REPLACEMENT
 from ioassay.results import protocol
 from ioassay.results.document import CaseEntry, JobEntry, Operation, PhaseEntry
 from ioassay.results.point import CLIENTS, RANKS_PER_CLIENT
+from ioassay.results.replay_sizes import Replayed, replayed, replayed_operations, written_bytes_each
 from ioassay.results.stored_types import LARGEST
 from ioassay.results.versions import damaged
 
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
         Storage,
         Tree,
         Work,
+        WorkReplay,
     )
 
     class Contents(TypedDict):
@@ -116,8 +118,9 @@ def unfitting(plan: Plan) -> str | None:
         work = job["work"]
         if work["kind"] == "data" and work["files"] not in files:
             return f"it has no file set {work['files']}"
-        if work["kind"] != "data" and (tree := work.get("tree")) is not None and tree not in trees:
-            return f"it has no tree {tree}"
+        for tree in _trees_of(work):
+            if tree not in trees:
+                return f"it has no tree {tree}"
         rate_of = job.get("limit", {}).get("at_rate_of")
         earlier = [
             rate_of["step"] if rate_of else None,
@@ -130,10 +133,27 @@ def unfitting(plan: Plan) -> str | None:
     return None
 
 
+def _trees_of(work: Work) -> list[str]:
+    """The trees that a job names."""
+    match work["kind"]:
+        case "data":
+            return []
+        case "metadata":
+            return [work["tree"]]
+        case "find":
+            return [tree] if (tree := work.get("tree")) is not None else []
+        case "replay":
+            return [stream["tree"] for stream in work["streams"]]
+
+
 def _amounts(plan: Plan) -> Iterator[int]:
     """Bytes and operations of a plan, so many that no amount of its case is larger."""
     yield _file_set_bytes(plan)
     for job in _jobs(plan):
+        if job["work"]["kind"] == "replay":
+            done = _replayed(plan, job["work"])
+            yield sum(done.operations.values())
+            yield sum(done.moved_bytes.values())
         steps = _steps(plan, job)
         yield steps * len(REPLACEMENT)
         yield steps * 2 * _bytes_each_of(plan, job)
@@ -201,13 +221,20 @@ def _file_set_bytes(plan: Contents) -> int:
         work = job["work"]
         if work["kind"] == "metadata" and _writes(work):
             held[work["tree"]] = max(held[work["tree"]], bytes_each(work["operation"]))
+        elif work["kind"] == "replay":
+            for tree, each in written_bytes_each(work):
+                held[tree] = max(held[tree], each)
     in_trees = sum(Shape.of(plan["trees"][name], ranks).items * each for name, each in held.items())
     return in_trees + sum(_size(files, ranks) for files in plan.get("files", {}).values())
 
 
 def _written_bytes(plan: Contents) -> int:
     """What all phases of a case write together in one pass."""
-    return sum(_steps(plan, job) * _bytes_each_of(plan, job) for job in _jobs(plan) if _writes(job["work"]))
+    written = sum(_steps(plan, job) * _bytes_each_of(plan, job) for job in _jobs(plan) if _writes(job["work"]))
+    replays = (job["work"] for job in _jobs(plan))
+    return written + sum(
+        _replayed(plan, work).moved_bytes.get("write", 0) for work in replays if work["kind"] == "replay"
+    )
 
 
 def is_walled(plan: Contents) -> bool:
@@ -248,8 +275,39 @@ def _jobs(plan: Contents) -> Iterator[Job]:
             yield from step["jobs"]
 
 
+def _replayed(plan: Contents, work: WorkReplay) -> Replayed:
+    """What all ranks do in a replay."""
+    ranks = _ranks(plan)
+    items = {name: Shape.of(tree, ranks).items for name, tree in plan.get("trees", {}).items()}
+    return replayed(work, items, ranks)
+
+
+def _replay_entry(plan: Plan, job: Job, work: WorkReplay, command: str) -> JobEntry:
+    done, storage, ranks = _replayed(plan, work), job.get("storage") or plan["storage"], _ranks(plan)
+    return JobEntry(
+        name=job["name"],
+        operations=_operations_of(work),
+        ranks=_count(job, ranks),
+        file_set="",
+        layout="",
+        order="replayed",
+        files=0,
+        transfer_bytes=None,
+        file_set_bytes=0,
+        planned_operations=_counted(sum(done.operations.values())),
+        planned_bytes=_counted(sum(done.moved_bytes.values())),
+        sizes={name: sorted(own.items()) for name, own in done.sizes.items()},
+        api=storage["api"],
+        direct=storage.get("direct", False),
+        depth=storage.get("depth", 1),
+        command=command,
+    )
+
+
 def _entry(plan: Plan, job: Job, command: str) -> JobEntry:
     work, ranks = job["work"], _ranks(plan)
+    if work["kind"] == "replay":
+        return _replay_entry(plan, job, work, command)
     operations, steps = _operations_of(work), _steps(plan, job)
     # Of an item that is replaced the old one is read and the new one written.
     moves = 2 if _replaces(work) else 1
@@ -305,6 +363,8 @@ def _operations_of(work: Work) -> list[Operation]:
             return [*REPLACEMENT] if kind == "replace" else [kind]
         case "find":
             return ["find"]
+        case "replay":
+            return replayed_operations(work)
 
 
 def _replaces(work: Work) -> bool:
@@ -313,10 +373,10 @@ def _replaces(work: Work) -> bool:
 
 def _steps(plan: Contents, job: Job) -> int:
     """Transfers that the ranks of a job move together, or items that they work on; 0 for a walk, which finds what
-    there is.
+    there is, and for a replay (`_replayed`).
     """
     work, limit, ranks = job["work"], job.get("limit", {}), _ranks(plan)
-    if work["kind"] == "find":
+    if work["kind"] == "find" or work["kind"] == "replay":
         return 0
     most = limit.get("operations_per_rank")
     if work["kind"] == "data":
@@ -350,7 +410,7 @@ def _bytes_each_of(plan: Contents, job: Job) -> int:
             return plan["files"][work["files"]]["transfer_bytes"]
         case "metadata":
             return bytes_each(work["operation"])
-        case "find":
+        case "find" | "replay":
             return 0
 
 

@@ -28,11 +28,13 @@ if TYPE_CHECKING:
         Step,
         StepColdCache,
         Storage,
+        Stream,
         Think,
         Tree,
         WorkData,
         WorkFind,
         WorkMetadata,
+        WorkReplay,
     )
     from ioassay.results.plan_sizes import Contents
 
@@ -92,6 +94,9 @@ _ON_TREES = {
     "remove": "remove every item",
     "remove-tree": "remove the directories",
 }
+
+_MOST_STREAMS = 4
+"""Of a replay, that are said."""
 
 BARRIERS = "All ranks wait for one another before each step, so that each phase starts together on all of them."
 
@@ -260,6 +265,35 @@ def _work(plan: Contents, job: Job, name: str | None = None) -> str:
             return (
                 f"walk through {where}{_called(name, 'find')}, looking for {_conditions(plan, work)}{_pace(plan, job)}"
             )
+        case "replay":
+            return _replay(work, name) + _through(job)
+
+
+def _replay(work: WorkReplay, name: str | None) -> str:
+    streams = work["streams"]
+    pace = work.get("duration_ns")
+    within = f" within {format_duration(pace)}, no operation before its time" if pace else " as fast as it goes"
+    said = "; ".join(map(_stream, streams[:_MOST_STREAMS]))
+    more = f"; and {len(streams) - _MOST_STREAMS} more" if len(streams) > _MOST_STREAMS else ""
+    return f"replay {format_count(len(streams), 'stream')}{_called(name, 'replay')}{within} ({said}{more})"
+
+
+def _stream(stream: Stream) -> str:
+    operation = stream["operation"]
+    some = stream.get("ranks")
+    who = f"{format_count(some['count'], 'rank')} each " if some else "each rank "
+    match operation["kind"]:
+        case "fill":
+            return f"fill {stream['tree']} with {format_bytes(operation['bytes'])} a file"
+        case "read" | "write":
+            moved = format_count(operation["count"], "transfer")
+            where = "into" if operation["kind"] == "write" else "from"
+            return f"{who}{operation['kind']} {moved} {where} {stream['tree']}"
+        case "open" | "stat":
+            absent = " that is absent" if operation.get("absent") else ""
+            return f"{who}{operation['kind']} {stream['tree']}{absent} {format_count(operation['count'], 'time')}"
+        case kind:
+            return f"{who}{kind} {format_count(operation['count'], 'file')} of {stream['tree']}"
 
 
 def _called(name: str | None, verb: str) -> str:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from ioassay.studies import spelling, sweep
 from ioassay.studies.model import Workload
+from ioassay.studies.replay import Replay
 from ioassay.studies.steps import GOES_WITH, Find, Mixed, Phase, Work
 from ioassay.studies.sweep import Locate
 from ioassay.yaml_models.source import Problem, nearest
@@ -55,6 +56,9 @@ class _Steps:
         if isinstance(work.body, Find):
             yield from self._find(work.body, place)
             return
+        if isinstance(work.body, Replay):
+            yield from self._replay(work.body, place)
+            return
         phase, verb = work.body, str(work.verb)
         on = sweep.works_on(self.workload, work)
         if on is None:
@@ -79,6 +83,13 @@ class _Steps:
             wrong = f"the directories of the tree `{find.tree}` do not exist"
             known = nearest(find.tree, self.trees) if self.trees else "add `- create-tree` before this step"
             yield self.at(*place, "find", "tree").problem(wrong, known)
+
+    def _replay(self, replay: Replay, place: Path) -> Iterator[Problem]:
+        for at, verb, tree in replay.trees():
+            inside = (*place, "replay", "streams", at, verb)
+            if tree not in self.workload.trees:
+                known = nearest(tree, self.workload.trees) if self.workload.trees else "add `trees:` to the workload"
+                yield self.at(*inside, "tree").problem(f"there is no tree `{tree}`", known)
 
     def _nothing_named(self, work: Work) -> tuple[str, str]:
         known = sweep.fitting(self.workload, work)

@@ -83,6 +83,8 @@ _VALUED: Mapping[tuple[str, str], IorOption] = {("HDF5", "alignment"): "--hdf5.s
 def command(point: Point, work: Work, *, storage: Storage, inside: str, launcher: str) -> str:
     """The equivalent of a job that does its I/O by `storage`. `inside` is a place of the case's own on the target."""
     workload = point.workload
+    if work.replay is not None:
+        return "# neither IOR nor mdtest replays an application"
     on = sweep.works_on(workload, work)
     ranks = sweep.rank_ranges(point)[on].count if on is not None else point.ranks
     start = _start(ranks, point, launcher)

@@ -19,6 +19,7 @@ from ioassay import units
 from ioassay.results.point import AxisName
 from ioassay.studies.files import FileSet, Tree
 from ioassay.studies.repetitions import Repetitions
+from ioassay.studies.replay import Replays
 from ioassay.studies.steps import Step
 from ioassay.studies.storage import Storage
 from ioassay.studies.values import (
@@ -231,6 +232,10 @@ class Study(Sweep):
         default=None,
         description="The benchmark whose score the report shows, for the workload whose phases have the benchmark's "
         "names. `io500`: the phases and rules of the IO500; the score is ioassay's, not an official submission.",
+    )
+    replays: Replays | None = Field(
+        default=None,
+        description="The recorded application that the study replays; the report then says how faithful each case is.",
     )
     acceptance: list[Criterion] = Field(
         default=[],

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ioassay.studies import spelling, sweep
 from ioassay.studies.model import Workload
+from ioassay.studies.replay import Replay
 from ioassay.studies.steps import Find, Limit, Mixed, Phase, Step, Work
 from ioassay.studies.sweep import Placed, Point, RankRange
 
@@ -73,6 +74,8 @@ def _step(point: Point, step: Step) -> plan.Step:
 
 def _job(point: Point, name: str, work: Work) -> plan.Job:
     workload, phase = point.workload, work.phase
+    if isinstance(work.body, Replay):
+        return {"name": name, "work": work.body.plan()}
     if phase is None:
         return {"name": name, "work": _find(workload, work.body)}
     on = sweep.works_on(workload, work)

@@ -23,6 +23,19 @@ from ioassay.studies.model import (
     Sweep,
     Workload,
 )
+from ioassay.studies.replay import (
+    Fill,
+    LeftOut,
+    RecordedNames,
+    RecordedTransfers,
+    Replay,
+    Replays,
+    Stream,
+    StreamChanges,
+    StreamLookups,
+    StreamOrder,
+    StreamTransfers,
+)
 from ioassay.studies.steps import GOES_WITH, AtRateOf, Find, Limit, Mixed, Phase, Step, Together
 from ioassay.studies.storage import Storage, Uring
 from ioassay.yaml_models.reference import Headings, first_line, main, table
@@ -40,6 +53,13 @@ _HEADINGS = Headings(
         Phase: "Phase",
         Mixed: "Mixed phase",
         Find: "Walk",
+        Replay: "Replay",
+        Stream: "Stream",
+        Fill: "Fill",
+        StreamTransfers: "Transfers of a stream",
+        StreamOrder: "Order of a stream",
+        StreamLookups: "Lookups of a stream",
+        StreamChanges: "Changes of a stream",
         Together: "Jobs side by side",
         Limit: "Limit",
         AtRateOf: "Rate of an earlier phase",
@@ -52,6 +72,10 @@ _HEADINGS = Headings(
         SummaryRow: "Summary row",
         SurveyTable: "Survey",
         Criterion: "Criterion",
+        Replays: "Recorded application",
+        RecordedTransfers: "Recorded transfers",
+        RecordedNames: "Recorded metadata",
+        LeftOut: "Left out",
     }
 )
 

@@ -72,6 +72,7 @@ _OF_JOB: Mapping[str, _Keys] = {
     "work.at_least_bytes": ("at_least",),
     "work.at_most_bytes": ("at_most",),
     "work.newer_than_step": ("newer_than",),
+    "work.duration_ns": ("duration",),
     "work.order": ("order",),
     "work.fsync": ("fsync",),
     "limit.bytes_per_rank": ("limit", "bytes"),
@@ -85,6 +86,9 @@ _OF_JOB: Mapping[str, _Keys] = {
     "ranks": (),
 }
 """Keys of a plan's job that a study calls otherwise, the longer ones first. The rest of a key is left out."""
+
+_OF_STREAM: Mapping[str, str] = {"bytes": "file_size", "file_bytes": "file_size"}
+"""Keys of a plan's stream that a study calls otherwise."""
 
 
 def refuse(resolved: ResolvedStudy) -> None:
@@ -194,7 +198,8 @@ def _within(workload: Workload, what: str, inner: Sequence[str]) -> _Keys:
         case "trees", name, *key:
             return ("trees", name, *(_OF_TREE.get(one, one) for one in key[:1]))
         case "steps", step, "jobs", job, *key:
-            return (*_job(workload, int(step), int(job)), *_inside(".".join(key)))
+            within = _of_stream(workload, step, key) or _inside(".".join(key))
+            return (*_job(workload, int(step), int(job)), *within)
         case "steps", step, *key:
             return ("steps", int(step), *(_OF_STEP.get(key[0], ()) if key else ()))
     return ("steps",) if what == "steps" else ("clients",)
@@ -206,6 +211,16 @@ def _job(workload: Workload, step: int, job: int) -> _Keys:
     name, work = [*written.jobs()][job]
     beside: _Keys = ("together", "jobs", name) if written.together is not None else ()
     return ("steps", step, *beside, str(work.verb))
+
+
+def _of_stream(workload: Workload, step: str, key: Sequence[str]) -> _Keys:
+    """The keys that lead from a replay to what a plan says of one of its streams; none for other keys."""
+    replay = workload.steps[int(step)].replay
+    match key:
+        case "work", "streams", stream, *inner if replay is not None:
+            named = [_OF_STREAM.get(one, one) for one in inner if one != "operation"]
+            return ("streams", int(stream), replay.streams[int(stream)].verb, *named[:1])
+    return ()
 
 
 def _inside(key: str) -> _Keys:

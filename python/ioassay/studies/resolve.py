@@ -19,6 +19,9 @@ from ioassay.results.document import (
     CaseEntry,
     Criterion,
     FigureEntry,
+    LeftOutEntry,
+    RecordedClass,
+    ReplaysEntry,
     StudyEntry,
     SummaryRow,
     SurveyEntry,
@@ -30,6 +33,7 @@ from ioassay.studies.axes import Choice
 from ioassay.studies.files import FileSet
 from ioassay.studies.method import method
 from ioassay.studies.model import Study, Sweep, Workload
+from ioassay.studies.replay import RecordedTransfers, Replays
 from ioassay.studies.shorthand import spread
 from ioassay.studies.sweep import Locate, Point, Values
 from ioassay.yaml_models.source import (
@@ -349,4 +353,26 @@ def _entry(
         scores=study.scores,
         case_order=study.case_order,
         seed=study.seed,
+        replays=_replays(study.replays) if study.replays else None,
+    )
+
+
+def _replays(replays: Replays) -> ReplaysEntry:
+    def transfers(of: RecordedTransfers | None) -> RecordedClass:
+        if of is None:
+            return RecordedClass()
+        return RecordedClass(
+            operations=of.operations, bytes=of.bytes, sizes=sorted(of.sizes.items()), timeline=of.timeline
+        )
+
+    names = replays.metadata
+    return ReplaysEntry(
+        source=replays.source,
+        processes=replays.processes,
+        duration_ns=replays.duration,
+        phases=replays.phases,
+        read=transfers(replays.read),
+        write=transfers(replays.write),
+        metadata=RecordedClass(operations=names.operations, timeline=names.timeline) if names else RecordedClass(),
+        left_out=[LeftOutEntry(operation=one.operation, calls=one.calls, time_ns=one.time) for one in replays.left_out],
     )

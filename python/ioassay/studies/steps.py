@@ -14,8 +14,10 @@ from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from ioassay.protocol.facts import REPLACEMENT
 from ioassay.results.document import OPERATIONS, Operation
+from ioassay.results.replay_sizes import replayed_operations
 from ioassay.studies import spelling
 from ioassay.studies.caches import ColdCache
+from ioassay.studies.replay import Replay
 from ioassay.studies.storage import Storage
 from ioassay.studies.values import (
     Advice,
@@ -42,7 +44,18 @@ from ioassay.studies.values import (
 from ioassay.yaml_models.values import Count, Identifier, Part, Prose, Size, YesNo
 
 Verb = Literal[
-    "write", "read", "mixed", "create-tree", "create", "stat", "rename", "replace", "remove", "remove-tree", "find"
+    "write",
+    "read",
+    "mixed",
+    "create-tree",
+    "create",
+    "stat",
+    "rename",
+    "replace",
+    "remove",
+    "remove-tree",
+    "find",
+    "replay",
 ]
 """The keys of a step that is a timed phase."""
 
@@ -299,6 +312,9 @@ class Work(Part):
         default=None, alias="remove-tree", description="Remove the directories of the tree, which are empty."
     )
     find: Find | None = Field(default=None, description="Walk through directories and find what matches.")
+    replay: Replay | None = Field(
+        default=None, description="Do what a recorded application did: streams of operations, at its pace."
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -316,15 +332,15 @@ class Work(Part):
         return next((verb for verb in VERBS if getattr(self, verb.replace("-", "_")) is not None), None)
 
     @cached_property
-    def body(self) -> Phase | Find:
+    def body(self) -> Phase | Find | Replay:
         """What is said of it. Only where there is a verb."""
         assert self.verb is not None
-        body: Phase | Find = getattr(self, self.verb.replace("-", "_"))
+        body: Phase | Find | Replay = getattr(self, self.verb.replace("-", "_"))
         return body
 
     @cached_property
     def phase(self) -> Phase | None:
-        """The body, but not that of a walk, which has neither file set nor tree."""
+        """The body, but not that of a walk or a replay, which work on no single file set or tree."""
         return self.body if self.verb and isinstance(self.body, Phase) else None
 
     @property
@@ -334,6 +350,8 @@ class Work(Part):
             return ["read", "write"]
         if self.verb == "replace":
             return [*REPLACEMENT]
+        if self.replay is not None:
+            return replayed_operations(self.replay.plan())
         return [operation for operation in OPERATIONS if operation == self.verb]
 
 

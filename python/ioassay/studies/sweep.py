@@ -354,6 +354,11 @@ def _references(study: Study, at: Locate) -> Iterator[Problem]:
         if criterion.of != "all":
             operation = None if criterion.operation == "all" else criterion.operation
             yield from _reference(study, criterion.of, operation, at("acceptance", index, "of"))
+    known = {step.name for workload in study.workloads.values() for step in workload.steps if step.replay}
+    for index, phase in enumerate(study.replays.phases if study.replays else []):
+        if phase not in known:
+            wrong = f"no workload has a step `replay` called `{phase}`"
+            yield at("replays", "phases", index).problem(wrong, nearest(phase, filter(None, known)))
 
 
 def _reference(

@@ -10,6 +10,15 @@ import pytest
 
 from ioassay.protocol.plan import Plan
 from ioassay.studies.files import SIZES, FileSet, Tree
+from ioassay.studies.replay import (
+    Fill,
+    Replay,
+    Stream,
+    StreamChanges,
+    StreamLookups,
+    StreamOrder,
+    StreamTransfers,
+)
 from ioassay.studies.steps import Find, Limit, Mixed, Phase
 from ioassay.studies.storage import Storage, Uring
 from ioassay.studies.test_cases import cases
@@ -99,6 +108,41 @@ def of_uring(keys: Keys) -> Plan:
     return of_storage({"direct": "yes", "uring": {"registered_files": "no"} | keys})
 
 
+TRANSFERS: Keys = {"tree": "tree", "count": 8, "file_size": "64KiB", "sizes": "4KiB"}
+
+
+def of_replay(keys: Keys) -> Plan:
+    streams = {"streams": [{"stat": {"tree": "tree", "count": 7}}]}
+    return plan([{"create-tree": {"tree": "tree"}}, {"replay": {"duration": "3s"} | streams | keys}])
+
+
+def of_stream(keys: Keys) -> Plan:
+    return of_replay({"streams": [keys or {"stat": {"tree": "tree", "count": 8}}]})
+
+
+def of_stream_read(keys: Keys) -> Plan:
+    return of_stream({"read": TRANSFERS | keys})
+
+
+def of_stream_order(keys: Keys) -> Plan:
+    return of_stream_read({"order": {"consecutive": 2, "forward": 1, "random": 1} | keys})
+
+
+def of_stream_stat(keys: Keys) -> Plan:
+    return of_stream({"stat": {"tree": "tree", "count": 7} | keys})
+
+
+def of_stream_remove(keys: Keys) -> Plan:
+    return of_stream({"remove": {"tree": "tree", "count": 7} | keys})
+
+
+def of_fill(keys: Keys) -> Plan:
+    return of_stream({"fill": {"tree": "tree", "file_size": "1MiB"} | keys})
+
+
+OF_STREAM: Keys = {"tree": "other-tree", "timeline": [1, 2, 0]}
+OF_RANKS: Keys = OF_STREAM | {"ranks": "1-2", "items": "all"}
+
 EVERY_KEY: dict[tuple[type[Part], Callable[[Keys], Plan]], Keys] = {
     (FileSet, of_file_set): {
         "layout": "N-1",
@@ -167,6 +211,36 @@ EVERY_KEY: dict[tuple[type[Part], Callable[[Keys], Plan]], Keys] = {
         "newer_than": "write",
         "entries": "files",
     },
+    (Replay, of_replay): {
+        "name": "phase-1",
+        "duration": "4s",
+        "pace": "unlimited",
+        "streams": [{"open": {"tree": "tree", "count": 7}}],
+    },
+    (Stream, of_stream): {
+        "fill": {"tree": "tree", "file_size": "1MiB"},
+        "read": TRANSFERS,
+        "write": TRANSFERS,
+        "open": {"tree": "tree", "count": 8},
+        "stat": {"tree": "tree", "count": 8, "absent": "yes"},
+        "create": {"tree": "tree", "count": 8},
+        "rename": {"tree": "tree", "count": 8},
+        "remove": {"tree": "tree", "count": 8},
+    },
+    (Fill, of_fill): {**OF_STREAM, "file_size": "2MiB"},
+    (StreamTransfers, of_stream_read): {
+        **OF_RANKS,
+        "count": 9,
+        "opens": 2,
+        "file_size": "128KiB",
+        "sizes": {"4KiB": 300, "1MiB": 20},
+        "order": "random",
+        "region": "segment",
+        "sync_every": 4,
+    },
+    (StreamOrder, of_stream_order): {"consecutive": 3, "forward": 2, "random": 2},
+    (StreamLookups, of_stream_stat): {**OF_RANKS, "count": 9, "absent": "yes"},
+    (StreamChanges, of_stream_remove): {**OF_RANKS, "count": 9},
     (Storage, of_storage): {
         "api": "mmap",
         "options": {"collective": "yes"},
