@@ -1,0 +1,60 @@
+"""What of a profile its replay is compared with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+
+import numpy as np
+import polars as pl
+
+from ioassay.analysis.replay.model import Expected
+from ioassay.analysis.replay.phases import Course, Floats, Span
+from ioassay.analysis.replay.transfers import fewer_sizes
+from ioassay.analysis.replay.uses import Uses
+from ioassay.results.profile_model import Direction
+
+MOST_STEPS = 64
+"""Of a time line."""
+
+METADATA: Mapping[str, str] = {
+    "open": "opens",
+    "absent open": "lookups",
+    "stat": "stats",
+    "absent stat": "absent_stats",
+    "create": "creates",
+    "rename": "renames",
+    "remove": "removes",
+    "sync": "syncs",
+}
+"""The columns of `Uses.files` with operations that move no bytes. A close follows each open."""
+
+OverTime = Callable[[str, str, Sequence[Span]], Floats]
+"""How much of a column falls into some spans, as the operations of a kind do."""
+
+
+def expectation(uses: Uses, course: Course, over_time: OverTime, span: Span) -> dict[Direction, Expected]:
+    """Operations, bytes, sizes and time line of each direction, in what can be replayed. Steps of the time line are
+    not shorter than what the profile knows.
+    """
+    bounds = np.linspace(span.begin_s, span.end_s, MOST_STEPS + 1).tolist()
+    steps = [Span(begin, end) for begin, end in pairwise(bounds)]
+    found: dict[Direction, Expected] = {}
+    for direction in ("read", "write"):
+        own = uses.sizes.filter(pl.col("direction") == direction)
+        sizes = own.group_by("bytes").agg(pl.col("calls").sum()).sort("bytes")
+        found[direction] = Expected(
+            int(own["calls"].sum()),
+            int((own["bytes"] * own["calls"]).sum()),
+            fewer_sizes(sizes.iter_rows()),
+            _whole(over_time(direction, f"{direction}_bytes", steps)),
+        )
+    files = uses.files.with_columns(syncs=pl.when(pl.col("write_calls") > 0).then("syncs").otherwise(0))
+    calls = sum(int(files[column].sum()) for column in METADATA.values()) + int(files["opens"].sum())
+    over = sum((over_time(kind, column, steps) for kind, column in METADATA.items()), np.zeros(len(steps)))
+    found["metadata"] = Expected(calls, timeline=_whole(over + over_time("open", "opens", steps)))
+    return found
+
+
+def _whole(amounts: Floats) -> tuple[int, ...]:
+    return tuple(np.rint(amounts).astype(int).tolist()) if amounts.sum() > 0 else ()

@@ -1,0 +1,355 @@
+"""Profiles of made-up applications as replays: ranks, phases, streams, sizes, and what is compared."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ioassay.analysis.replay import Replay, replay
+from ioassay.analysis.replay.groups import named
+from ioassay.analysis.replay.model import Order, Ranks, Stream
+from ioassay.analysis.replay.transfers import Transfers, fewer_sizes, file_bytes, without_tails
+from ioassay.results.profiles import load_profile
+from ioassay.testing.faulty_application import faulty
+from ioassay.testing.record_tables import BEGIN_NS, TableBuilder, store_record
+
+S = 10**9
+KIB, MIB = 1 << 10, 1 << 20
+
+
+def made(path: Path, *tables: TableBuilder, below: str | None = None) -> Replay:
+    found = replay(load_profile([store_record(path / "record", *tables)]), below)
+    assert found is not None
+    return found
+
+
+def streams(of: Replay, verb: str) -> list[tuple[int, Stream]]:
+    """The streams of a kind, each with the number of its phase."""
+    return [(at, stream) for at, phase in enumerate(of.phases) for stream in phase.streams if stream.verb == verb]
+
+
+def table(pid: int = 100, *, begin_s: float = 0, end_s: float = 60, **fields: object) -> TableBuilder:
+    begin_ns, end_ns = BEGIN_NS + round(begin_s * S), BEGIN_NS + round(end_s * S)
+    return TableBuilder(pid, begin_ns=begin_ns, end_ns=end_ns, **fields)  # type: ignore[arg-type]
+
+
+def checkpoint(one: TableBuilder, path: str, *, second: int, inode: int, sizes: dict[int, int], **fields: int) -> int:
+    """A new file that is written within a second, in calls of these sizes."""
+    opened_ns = one.begin_ns + second * S
+    file = one.file(
+        path, {"open": 1, "close": 1}, inode=inode, opened_ns=opened_ns, closed_ns=opened_ns + S - 1, ns=1000
+    )
+    calls = sum(sizes.values())
+    one.transfers(file, "write", sizes, ns=S // 2, **{"consecutive": calls} | fields)
+    one.second("write", second, calls, moved=sum(size * count for size, count in sizes.items()), ns=S // 2)
+    one.second("open", second, 1, ns=1000)
+    return file
+
+
+def ranks_that_checkpoint(count: int) -> list[TableBuilder]:
+    """Ranks that write a file of 12.25 MiB each, in the seconds 10 and 30."""
+    tables = []
+    for rank in range(count):
+        one = table(100 + rank, job={"SLURM_PROCID": str(rank)})
+        for at, second in enumerate((10, 30)):
+            path = f"/scratch/out.{at}.{rank}"
+            checkpoint(one, path, second=second, inode=1 + rank + 100 * at, sizes={MIB: 12, 256 * KIB: 1})
+        tables.append(one)
+    return tables
+
+
+def test_a_process_that_begins_after_another_has_ended_takes_its_rank(tmp_path: Path) -> None:
+    tables = []
+    for at in range(6):  # two at a time
+        one = table(100 + at, begin_s=10 * (at // 2), end_s=10 * (at // 2) + 9)
+        checkpoint(one, f"/scratch/{at}", second=1, inode=1 + at, sizes={MIB: 4})
+        tables.append(one)
+    found = made(tmp_path, *tables)
+    assert (found.processes, found.ranks) == (6, 2)
+
+
+def test_a_shell_that_only_waits_has_no_rank_of_its_own(tmp_path: Path) -> None:
+    shell, worker = table(1, command=["sh"]), table(2, begin_s=5, end_s=50)
+    shell.file("/scratch/script", {"stat": 1}, ns=10)
+    shell.second("stat", 0, 1, ns=10)
+    shell.second("stat", 59, 1, ns=10)
+    checkpoint(worker, "/scratch/out", second=10, inode=1, sizes={MIB: 4})
+    assert made(tmp_path, shell, worker).ranks == 1
+
+
+def test_ranks_of_an_mpi_job_are_ranks_in_their_order(tmp_path: Path) -> None:
+    found = made(tmp_path, *ranks_that_checkpoint(4))
+    assert found.ranks == 4
+
+
+def test_phases_are_cut_where_nothing_happens_and_keep_the_pauses(tmp_path: Path) -> None:
+    found = made(tmp_path, *ranks_that_checkpoint(2))
+    assert [(phase.begin_s, phase.end_s) for phase in found.phases] == [(10, 11), (30, 31)]
+
+
+def test_what_goes_through_pipes_between_phases_makes_no_phase(tmp_path: Path) -> None:
+    tables = ranks_that_checkpoint(2)
+    for second in range(60):
+        tables[0].second("read", second, 3, moved=30)
+    assert len(made(tmp_path, *tables).phases) == 2
+
+
+def test_files_that_each_process_writes_are_written_anew_in_each_phase_by_the_ranks_that_had_them(
+    tmp_path: Path,
+) -> None:
+    found = made(tmp_path, *ranks_that_checkpoint(4))
+    for phase, stream in streams(found, "write"):
+        assert (stream.tree, stream.share, stream.ranks) == (f"out-{phase + 1}", "own", Ranks(0, 4))
+        assert (stream.count, stream.opens) == (13, 1)
+    assert {tree.name: tree.items for tree in found.trees} == {"out-1": 4, "out-2": 4}
+    assert found.fills == ()
+    directory, pattern = found.trees[0].what.directory, found.trees[0].what.pattern
+    assert (directory, pattern) == ("/scratch", "out.0.*")
+
+
+def test_the_last_transfer_of_a_file_is_smaller_because_the_file_ends(tmp_path: Path) -> None:
+    ((_, first), _) = streams(made(tmp_path, *ranks_that_checkpoint(2)), "write")
+    assert (first.sizes, first.file_bytes) == (((MIB, 1),), 12 * MIB + 256 * KIB)
+
+
+def test_files_that_do_not_divide_among_ranks_are_two_trees(tmp_path: Path) -> None:
+    tables = ranks_that_checkpoint(2)
+    checkpoint(tables[0], "/scratch/out.0.more", second=10, inode=900, sizes={MIB: 12, 256 * KIB: 1})
+    found = made(tmp_path, *tables)
+    own = [(stream.tree, stream.ranks, stream.opens) for phase, stream in streams(found, "write") if phase == 0]
+    assert own == [("out-1a", Ranks(0, 1), 2), ("out-1b", Ranks(1, 1), 1)]
+    assert {tree.name: tree.items for tree in found.trees if tree.name < "out-2"} == {"out-1a": 2, "out-1b": 1}
+
+
+def test_a_file_that_every_process_reads_whole_is_filled_and_read_by_all(tmp_path: Path) -> None:
+    tables = ranks_that_checkpoint(4)
+    for one in tables:
+        grid = one.file("/data/grid", {"open": 1, "close": 1}, inode=7, size=64 * MIB, closed_ns=one.begin_ns + S)
+        one.transfers(grid, "read", {4 * MIB: 16}, ns=S, consecutive=16)
+        one.second("read", 0, 16, moved=64 * MIB, ns=S)
+        one.second("open", 0, 1)
+    found = made(tmp_path, *tables)
+    ((phase, stream),) = streams(found, "read")
+    assert (phase, stream.tree, stream.share, stream.ranks) == (0, "shared-in", "all", Ranks(0, 4))
+    assert (stream.count, stream.opens, stream.file_bytes, stream.is_segmented) == (16, 1, 64 * MIB, False)
+    assert [(fill.tree, fill.file_bytes) for fill in found.fills] == [("shared-in", 64 * MIB)]
+
+
+def test_a_file_that_processes_write_in_parts_is_one_with_segments(tmp_path: Path) -> None:
+    tables = [table(100 + rank, job={"SLURM_PROCID": str(rank)}) for rank in range(4)]
+    for rank, one in enumerate(tables):
+        part = {"begin": rank * 16 * MIB, "end": (rank + 1) * 16 * MIB}
+        checkpoint(one, "/scratch/shared", second=5, inode=3, sizes={MIB: 16}, **part)
+    ((_, stream),) = streams(made(tmp_path, *tables), "write")
+    assert (stream.share, stream.is_segmented, stream.ranks) == ("all", True, Ranks(0, 4))
+    assert (stream.count, stream.file_bytes) == (16, 64 * MIB)
+
+
+def test_what_is_written_and_read_later_is_written_first_and_read_from_others_like_it(tmp_path: Path) -> None:
+    one = table()
+    opened_ns, closed_ns = one.begin_ns + 10 * S, one.begin_ns + 41 * S
+    file = one.file("/scratch/a", {"open": 2, "close": 2}, inode=5, opened_ns=opened_ns, closed_ns=closed_ns)
+    one.transfers(file, "write", {MIB: 8}, ns=S, consecutive=8)
+    one.transfers(file, "read", {MIB: 8}, ns=S, consecutive=8)
+    for operation, second in (("write", 10), ("read", 40)):
+        one.second(operation, second, 8, moved=8 * MIB, ns=S)
+        one.second("open", second, 1)
+    found = made(tmp_path, one)
+    assert [(phase, stream.tree) for phase, stream in streams(found, "write")] == [(0, "out")]
+    assert [(phase, stream.tree) for phase, stream in streams(found, "read")] == [(1, "out-again")]
+    assert [(fill.tree, fill.file_bytes) for fill in found.fills] == [("out-again", 8 * MIB)]
+
+
+def test_writes_that_cannot_have_been_of_other_files_are_of_the_file_that_was_open(tmp_path: Path) -> None:
+    """The first file is open all the time: it was written in the first phase, where no other one was."""
+    one = table()
+    opened_ns, closed_ns = one.begin_ns + 10 * S, one.begin_ns + 50 * S
+    first = one.file("/scratch/first", {"open": 1, "close": 1}, inode=5, opened_ns=opened_ns, closed_ns=closed_ns)
+    one.transfers(first, "write", {MIB: 8}, ns=S, consecutive=8)
+    one.second("write", 10, 8, moved=8 * MIB, ns=S)
+    one.second("open", 10, 1)
+    checkpoint(one, "/scratch/second", second=40, inode=6, sizes={MIB: 64})
+    written = [(phase, stream.count) for phase, stream in streams(made(tmp_path, one), "write")]
+    assert written == [(0, 8), (1, 64)]
+
+
+def test_writes_through_streams_are_those_of_their_buffer(tmp_path: Path) -> None:
+    one = table()
+    log = one.file("/scratch/log", {"open": 1}, inode=5, opened_ns=one.begin_ns)
+    one.transfers(log, "stream write", {100: 40_960}, ns=S, consecutive=40_960)
+    one.second("stream write", 3, 40_960, moved=4_096_000)
+    found = made(tmp_path, one)
+    ((_, stream),) = streams(found, "write")
+    assert (stream.count, stream.sizes) == (1000, ((4096, 1),)) or stream.sizes[-1][0] == 4096
+    assert found.expected["write"].operations == 1000
+    assert found.expected["write"].bytes == 4_096_000
+    assert [note.kind for note in found.notes] == ["gathered-streams"]
+
+
+def test_names_that_are_not_there_and_changes_of_names_have_trees_of_their_own(tmp_path: Path) -> None:
+    one = table()
+    one.file("/lib/missing.so", {"open": 30, "stat": 20}, {"open": 30, "stat": 20}, errno=2)
+    one.file("/scratch/dir", {"create": 1, "remove": 1})
+    one.file("/scratch/old", {"rename": 3})
+    for operation, calls in (("open", 30), ("stat", 20), ("create", 1), ("remove", 1), ("rename", 3)):
+        one.second(operation, 5, calls)
+    found = made(tmp_path, one)
+    looked = [(stream.verb, stream.tree, stream.count) for _, stream in streams(found, "open") if stream.absent]
+    looked += [(stream.verb, stream.tree, stream.count) for _, stream in streams(found, "stat") if stream.absent]
+    assert looked == [("open", "absent", 30), ("stat", "absent", 20)]
+    changes = {stream.verb: (stream.tree, stream.count) for phase in found.phases for stream in phase.streams}
+    assert changes["create"] == ("created-1", 1)
+    assert changes["remove"] == ("removed-1", 1)
+    # Each file gets its own name again.
+    assert changes["rename"] == ("renamed", 4)
+    assert {fill.tree for fill in found.fills} == {"renamed", "removed-1"}
+
+
+def test_what_cannot_be_replayed_is_named_with_its_calls(tmp_path: Path) -> None:
+    one = table()
+    checkpoint(one, "/scratch/a", second=5, inode=1, sizes={MIB: 4})
+    one.file("/scratch", {"list": 12})
+    one.file("/scratch/b", {"truncate": 2, "seek": 5})
+    assert {left.operation: left.calls for left in made(tmp_path, one).left_out} == {
+        "list": 12,
+        "truncate": 2,
+        "seek": 5,
+    }
+
+
+def test_10_000_files_of_many_kinds_are_some_dozen_streams(tmp_path: Path) -> None:
+    one = table()
+    for at in range(10_000):
+        size = 1 << (8 + at % 17)
+        file = one.file(f"/data/{at % 40}/{at}", {"open": 1, "close": 1, "stat": 1}, inode=1 + at, size=size)
+        calls = max(1, size >> 12)
+        one.transfers(file, "read" if at % 3 else "write", {min(size, 4096): calls}, consecutive=calls)
+    for second in range(50):
+        one.second("read", second, 20_000, moved=20_000 * 4096)
+        one.second("write", second, 10_000, moved=10_000 * 4096)
+    found = made(tmp_path, one)
+    assert sum(len(phase.streams) for phase in found.phases) <= 36
+    assert any(note.kind == "merged-files" for note in found.notes)
+
+
+def test_the_streams_of_a_faulty_application_do_what_it_did(tmp_path: Path) -> None:
+    found = made(tmp_path, *faulty())
+    done = {"read": 0, "write": 0}
+    moved = dict(done)
+    for verb in done:
+        for _, stream in streams(found, verb):
+            calls = stream.operations(found.ranks)
+            weights = sum(count for _, count in stream.sizes)
+            done[verb] += calls
+            moved[verb] += round(calls * sum(size * count for size, count in stream.sizes) / weights)
+    assert found.ranks == 8
+    for verb in ("read", "write"):
+        expected = found.expected[verb]  # type: ignore[index]
+        assert done[verb] == pytest.approx(expected.operations, rel=0.02)
+        assert moved[verb] == pytest.approx(expected.bytes, rel=0.02)
+
+
+def test_a_profile_without_io_on_storage_is_no_replay(tmp_path: Path) -> None:
+    one = table()
+    one.second("read", 3, 10, moved=100)
+    assert replay(load_profile([store_record(tmp_path / "record", one)])) is None
+
+
+def test_sizes_keep_their_bytes_where_there_are_too_many_of_them() -> None:
+    every = [(1000 + 17 * at, 1 + at % 5) for at in range(200)]
+    fewer = fewer_sizes(every)
+    assert len(fewer) <= 12
+    bytes_before, bytes_after = (sum(size * count for size, count in of) for of in (every, fewer))
+    assert bytes_after == pytest.approx(bytes_before, rel=0.01)
+    assert sum(count for _, count in fewer) == sum(count for _, count in every)
+
+
+def test_smaller_transfers_that_are_no_ends_of_files_are_kept() -> None:
+    one_each = Transfers(12, 12 * 37_000, 12, ((20_000, 6), (54_000, 6)), Order())
+    assert without_tails(one_each) == one_each.sizes
+    at_random = Transfers(13, 12.25 * MIB, 1, ((256 * KIB, 1), (MIB, 12)), Order(50, 0, 50))
+    assert without_tails(at_random) == at_random.sizes
+
+
+def test_a_file_has_room_for_all_that_a_visit_may_move() -> None:
+    mixed = Transfers(400, 200 * 4096 + 200 * MIB, 4, ((4096, 1), (MIB, 1)), Order())
+    assert file_bytes(mixed, mixed.sizes, mixed.bytes_per_open) > mixed.bytes_per_open
+    # But what was moved only in part keeps its size.
+    assert file_bytes(mixed, mixed.sizes, 1 << 40) == 1 << 40
+
+
+@pytest.mark.parametrize(
+    ("paths", "expected"),
+    [
+        (["/scratch/run/out.0", "/scratch/run/out.17"], ("/scratch/run", "out.*")),
+        (["/scratch/run/a.h5", "/scratch/other/b.h5"], ("/scratch", "**/*.h5")),
+        (["/scratch/run/a"], ("/scratch/run", "a")),
+        (["/scratch/run/step-1.nc", "/scratch/run/step-2.nc"], ("/scratch/run", "step-*.nc")),
+        (["a", "/b"], ("", "*")),
+    ],
+)
+def test_files_are_named_by_their_directory_and_a_pattern(paths: list[str], expected: tuple[str, str]) -> None:
+    assert named(paths) == expected
+
+
+def test_streams_of_one_time_are_of_different_ranks_as_far_as_there_are_any(tmp_path: Path) -> None:
+    tables = []
+    for rank in range(4):
+        one = table(100 + rank, job={"SLURM_PROCID": str(rank)})
+        size = MIB if rank < 3 else 16 * KIB
+        checkpoint(one, f"/scratch/{rank}", second=5, inode=1 + rank, sizes={size: 64})
+        tables.append(one)
+    written = [(stream.ranks, stream.sizes) for _, stream in streams(made(tmp_path, *tables), "write")]
+    assert written == [(Ranks(0, 3), ((MIB, 192),)), (Ranks(3, 1), ((16 * KIB, 64),))]
+
+
+def test_a_file_that_is_written_once_and_read_once_is_opened_once_for_each(tmp_path: Path) -> None:
+    one = table()
+    for at in range(20):
+        opened_ns, closed_ns = one.begin_ns + 10 * S, one.begin_ns + 41 * S
+        file = one.file(f"/scratch/{at}", {"open": 2}, inode=5 + at, opened_ns=opened_ns, closed_ns=closed_ns)
+        one.transfers(file, "write", {64 * KIB: 8}, consecutive=8)
+        one.transfers(file, "read", {512 * KIB: 1}, consecutive=1)
+    one.second("write", 10, 160, moved=10 * MIB)
+    one.second("read", 40, 20, moved=10 * MIB)
+    one.second("open", 10, 20)
+    one.second("open", 40, 20)
+    found = made(tmp_path, one)
+    opens = [(phase, stream.verb, stream.opens) for verb in ("write", "read") for phase, stream in streams(found, verb)]
+    assert opens == [(0, "write", 20), (1, "read", 20)]
+    assert streams(found, "open") == []
+
+
+def test_a_pause_begins_with_the_last_operation_of_its_phase(tmp_path: Path) -> None:
+    found = made(tmp_path, *ranks_that_checkpoint(2))
+    (pause_s,) = found.pauses_s
+    # The last of 15 calls of a rank is due in the middle of the last 15th of a second.
+    assert pause_s == pytest.approx(20 - 29 / 30)
+    assert found.duration_s == pytest.approx(20 + 29 / 30)
+
+
+def test_what_the_time_line_lacks_is_done_while_its_file_was_open(tmp_path: Path) -> None:
+    tables = ranks_that_checkpoint(1)
+    (one,) = tables
+    opened_ns, closed_ns = one.begin_ns + 30 * S, one.begin_ns + 31 * S
+    unseen = one.file("/data/unseen", {"open": 1}, inode=77, size=MIB, opened_ns=opened_ns, closed_ns=closed_ns)
+    one.transfers(unseen, "read", {MIB: 1}, consecutive=1)
+    other = one.file(
+        "/data/seen", {"open": 1}, inode=78, size=MIB, opened_ns=one.begin_ns + 10 * S, closed_ns=opened_ns
+    )
+    one.transfers(other, "read", {MIB: 1}, consecutive=1)
+    one.second("read", 10, 1, moved=MIB)
+    read = [(phase, stream.count) for phase, stream in streams(made(tmp_path, *tables), "read")]
+    assert read == [(0, 1), (1, 1)]
+
+
+def test_only_what_is_below_a_directory_is_replayed_where_one_is_named(tmp_path: Path) -> None:
+    one = table()
+    checkpoint(one, "/scratch/run/out", second=5, inode=1, sizes={MIB: 4})
+    checkpoint(one, "/scratch/runner", second=5, inode=2, sizes={MIB: 8})
+    one.file("/lib/module", {"open": 30}, {"open": 30})
+    found = made(tmp_path, one, below="/scratch/run")
+    assert [stream.count for _, stream in streams(found, "write")] == [4]
+    assert (found.expected["write"].bytes, found.expected["metadata"].operations) == (4 * MIB, 2)
+    assert [(note.kind, note.amount) for note in found.notes] == [("elsewhere", 8 + 2 + 30)]

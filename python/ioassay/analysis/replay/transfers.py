@@ -1,0 +1,122 @@
+"""The transfers of a stream: how many, how large, in which order, of which part of their file."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from ioassay.analysis.replay.model import Order, Sizes
+from ioassay.results.replay_sizes import sizes_in_visits
+
+MOST_SIZES = 12
+
+CONSECUTIVE_PERCENT = 95
+"""From this share on a stream is taken as consecutive, and the end of its files as the reason for smaller transfers."""
+
+ENOUGH = 0.02
+"""How much of the bytes may be missing for that."""
+
+
+@dataclass(frozen=True)
+class Transfers:
+    """What moves the bytes of a stream, of all its ranks together."""
+
+    calls: float
+    bytes: float
+    opens: float
+    """How often a file is opened for them."""
+    sizes: Sizes
+    order: Order
+
+    @property
+    def per_open(self) -> float:
+        """Transfers from an open to its close."""
+        return self.calls / self.opens
+
+    @property
+    def bytes_per_open(self) -> float:
+        """Bytes from an open to its close."""
+        return self.bytes / self.opens
+
+
+def fewer_sizes(sizes: Iterable[tuple[int, float]]) -> Sizes:
+    """At most `MOST_SIZES` sizes: those with most bytes and calls, others as their mean between two powers of 16."""
+    every = sorted((size, calls) for size, calls in sizes if size > 0 and calls > 0)
+    if len(every) > MOST_SIZES:
+        moved, calls = (sum(of) for of in zip(*((size * count, count) for size, count in every), strict=True))
+        weight = {size: size * count / moved + count / calls for size, count in every}
+        largest = set(sorted(weight, key=lambda size: -weight[size])[: MOST_SIZES // 2])
+        between: dict[int, tuple[float, float]] = {}
+        kept = [(size, count) for size, count in every if size in largest]
+        for size, count in every:
+            if size not in largest:
+                of = int(math.log(size, 16))
+                bytes_, many = between.get(of, (0.0, 0.0))
+                between[of] = (bytes_ + size * count, many + count)
+        every = sorted([*kept, *((max(1, round(of / many)), many) for of, many in between.values())])
+        return fewer_sizes(_largest(every)) if len(every) > MOST_SIZES else _whole(every)
+    return _whole(every)
+
+
+def _largest(every: list[tuple[int, float]]) -> list[tuple[int, float]]:
+    return sorted(every, key=lambda one: -one[0] * one[1])[:MOST_SIZES]
+
+
+def _whole(every: list[tuple[int, float]]) -> Sizes:
+    """With whole weights, of which the least is at least 1."""
+    if not every:
+        return ()
+    least = min(count for _, count in every)
+    scale = 1 / least if least < 1 else 1
+    summed: dict[int, int] = {}
+    for size, count in every:
+        summed[size] = summed.get(size, 0) + max(1, round(count * scale))
+    return tuple(sorted(summed.items()))
+
+
+def mean(sizes: Sizes) -> float:
+    """Of all transfers."""
+    return sum(size * count for size, count in sizes) / max(1, sum(count for _, count in sizes))
+
+
+def order(calls: float, forward: float, random: float) -> Order:
+    """In percent."""
+    if not calls:
+        return Order()
+    at_random = min(100, round(100 * random / calls))
+    ahead = min(100 - at_random, round(100 * forward / calls))
+    return Order(100 - at_random - ahead, ahead, at_random)
+
+
+def without_tails(moves: Transfers) -> Sizes:
+    """The sizes without those that follow from the ends of files: where a file is read or written to its end in
+    transfers of one size, its last transfer is smaller. With a file of `bytes_per_open` the engine's is, too.
+    """
+    if len(moves.sizes) < 2 or moves.order.consecutive < CONSECUTIVE_PERCENT:
+        return moves.sizes
+    size, calls = max(moves.sizes, key=lambda one: one[0] * one[1])
+    is_usual = calls >= sum(count for _, count in moves.sizes) / 2
+    if any(other > size for other, _ in moves.sizes) or not is_usual or moves.bytes_per_open < size:
+        return moves.sizes
+    done = sizes_in_visits(size, round(moves.calls), round(moves.opens), max(1, round(moves.bytes_per_open)))
+    moved = sum(one * count for one, count in done.items())
+    return ((size, 1),) if abs(moved - moves.bytes) <= ENOUGH * moves.bytes else moves.sizes
+
+
+def file_bytes(moves: Transfers, sizes: Sizes, extent: float) -> int:
+    """How large a file must be that all its transfers fit: as large as the application's, where these did not move it
+    once from its beginning to its end. `sizes` are those without tails.
+    """
+    whole, largest = moves.bytes_per_open, max((size for size, _ in sizes), default=1)
+    if moves.order.consecutive < CONSECUTIVE_PERCENT or whole < extent / 2 or whole > 1.1 * extent:
+        return max(1, round(extent), largest)
+    if sizes != moves.sizes:
+        return max(1, round(whole))
+    if len(sizes) == 1:
+        return math.ceil(moves.per_open) * largest
+    count = sum(many for _, many in sizes)
+    spread = math.sqrt(sum(many * (size - mean(sizes)) ** 2 for size, many in sizes) / count)
+    # Transfers come in random order: what some visits of a file move more must fit too.
+    margin = min(3 * spread * math.sqrt(moves.per_open), moves.per_open * (largest - mean(sizes)))
+    return max(1, math.ceil(whole + margin), largest)
