@@ -19,6 +19,7 @@ from ioassay.analysis.doubts import Doubts
 from ioassay.analysis.findings import Finding, RunFacts, findings
 from ioassay.analysis.io500 import Score
 from ioassay.analysis.rates import typical
+from ioassay.analysis.replay.faithful import Faithfulness, faithfulness
 from ioassay.analysis.scalability import Sweep
 from ioassay.analysis.stop_rule import WidePoint
 from ioassay.reports import nodes
@@ -71,6 +72,8 @@ class Content:
     surveys: list[Survey]
     scores: list[Score]
     score_tables: list[ScoreTable]
+    faithfulness: list[Faithfulness]
+    """Of each case that replays an application."""
     levels: list[peak_sustained.Row]
     judged: list[Verdict]
     doubts: Doubts
@@ -115,6 +118,7 @@ def assemble(run: LoadedRun, against: Sequence[Side] = ()) -> Content:
         surveys=surveys.assemble(run.document, points, found, names),
         scores=scores,
         score_tables=score_tables.assemble(scores, found, names),
+        faithfulness=faithfulness(run),
         levels=rows,
         judged=judged,
         doubts=found,

@@ -11,6 +11,7 @@ from ioassay.analysis.acceptance import Verdict
 from ioassay.analysis.io500 import UNITS, Score
 from ioassay.analysis.peak_sustained import Level, PeakSustained, Row
 from ioassay.analysis.rate_units import RateColumn
+from ioassay.analysis.replay.faithful import Faithfulness
 from ioassay.analysis.stop_rule import WidePoint
 from ioassay.reports.compare.data import data as comparison_data
 from ioassay.reports.run.content import Content, FindingLine
@@ -30,6 +31,7 @@ def data(content: Content) -> dict[str, Any]:
         "findings": [_finding(line) for line in content.findings],
         "peak_sustained": [_row(row) for row in content.levels],
         "surveys": [_survey(survey) for survey in content.surveys],
+        "replays": [_faithfulness(one) for one in content.faithfulness],
         "io500": [_score(score) for score in content.scores],
         "acceptance": _acceptance(content),
         "still_wide": [_wide(point) for point in content.wide],
@@ -144,6 +146,19 @@ def _score(score: Score) -> dict[str, Any]:
                 "reasons": list(phase.reasons),
             }
             for phase in score.phases
+        ],
+    }
+
+
+def _faithfulness(one: Faithfulness) -> dict[str, Any]:
+    return {
+        "case": one.case,
+        "complete": one.is_complete,
+        "recorded_ns": one.recorded_ns,
+        "duration_ns": one.duration_ns,
+        "duration_ratio": one.duration_ratio,
+        "classes": [
+            asdict(of) | {"operations_ratio": of.operations_ratio, "bytes_ratio": of.bytes_ratio} for of in one.classes
         ],
     }
 

@@ -25,7 +25,7 @@ from ioassay.reports.document import (
     numbers,
     shown,
 )
-from ioassay.reports.run import io500, levels, medians, surveys, verdicts, wording
+from ioassay.reports.run import faithfulness, io500, levels, medians, surveys, verdicts, wording
 from ioassay.reports.run.content import Content
 from ioassay.reports.run.workloads import WorkloadPart
 from ioassay.results.document import FigureEntry
@@ -42,6 +42,10 @@ def results(content: Content, drawn: Pictures | None) -> list[Block]:
     note = Paragraph(io500.NOTE, note=True)
     blocks = [
         *(block for score in content.score_tables for block in (io500.table(score), note)),
+        Section(
+            "Faithfulness of the replay",
+            faithfulness.blocks(content.document.study.replays, content.faithfulness, content.names),
+        ),
         *_levels(content),
         Section("Acceptance", [verdicts.table(content.verdicts)]),
         *_rates(content, drawn),

@@ -6,7 +6,7 @@ from rich.console import Group
 
 from ioassay.reports.document import Block, Bullets, Column, Notes, Paragraph, Span, Table, Text
 from ioassay.reports.document.terminal import rendered
-from ioassay.reports.run import abstract, io500, levels, wording
+from ioassay.reports.run import abstract, faithfulness, io500, levels, wording
 from ioassay.reports.run.content import Content
 from ioassay.units import format_count
 
@@ -21,6 +21,7 @@ def summary(content: Content) -> Group:
             levels.table(content.summary),
             levels.series_table(content.by_series),
             *(block for score in content.score_tables for block in (io500.table(score), Paragraph(score.sentence))),
+            *faithfulness.blocks(content.document.study.replays, content.faithfulness, content.names),
             *(Paragraph(grid.sentence) for survey in content.surveys for grid in survey.grids),
             _acceptance(content),
             *_findings(content),

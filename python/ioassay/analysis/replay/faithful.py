@@ -1,0 +1,174 @@
+"""How faithful the replays of a run were: what the application did, and what the engine measured, class by class.
+
+    operations, bytes   what the phases of the replay did together
+    sizes               of transfers, as the plan has them: the engine does them exactly
+    time line           bytes (of metadata: calls) in the samples, from the first I/O to the last
+    duration            from the beginning of the first of these phases to the end of the last, with the pauses between
+
+Both distances are those of `analysis.distances`, of sizes over the recorder's buckets. Directories and files that were
+made before for the replay are not counted.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from ioassay.analysis.distances import Spread, distance, spread
+from ioassay.protocol.record_layout import SIZE_BEGINS_BYTES
+from ioassay.results.document import CaseEntry, Operation, RecordedClass, ReplaysEntry
+from ioassay.results.loaded import LoadedRun
+from ioassay.results.profile_model import DIRECTIONS, Direction
+
+_NAMES: tuple[Operation, ...] = ("open", "close", "sync", "stat", "create", "rename", "remove")
+
+OPERATIONS: dict[Direction, tuple[Operation, ...]] = {"read": ("read",), "write": ("write",), "metadata": _NAMES}
+"""Those of a run, by direction."""
+
+
+@dataclass(frozen=True)
+class ClassFaithfulness:
+    """A direction in the record and in the replay."""
+
+    direction: Direction
+    recorded_operations: int
+    operations: int
+    recorded_bytes: int
+    bytes: int
+    size_distance: float | None
+    timeline_distance: float | None
+
+    @property
+    def operations_ratio(self) -> float | None:
+        """Replayed / recorded."""
+        return self.operations / self.recorded_operations if self.recorded_operations else None
+
+    @property
+    def bytes_ratio(self) -> float | None:
+        """Replayed / recorded."""
+        return self.bytes / self.recorded_bytes if self.recorded_bytes else None
+
+
+@dataclass(frozen=True)
+class Faithfulness:
+    """How faithful a case was."""
+
+    case: str
+    classes: tuple[ClassFaithfulness, ...]
+    recorded_ns: int
+    duration_ns: int
+    is_complete: bool
+    """Every phase did all it had to do."""
+
+    @property
+    def duration_ratio(self) -> float:
+        """Replayed / recorded."""
+        return self.duration_ns / self.recorded_ns
+
+
+def faithfulness(run: LoadedRun) -> list[Faithfulness]:
+    """That of each case of a run that replays an application and got so far that something was measured."""
+    replays = run.document.study.replays
+    if replays is None:
+        return []
+    own = run.measurements.filter(pl.col("phase").is_in(replays.phases))
+    cases = {case.id: case for case in run.document.cases}
+    return [_of_case(run, replays, cases[case], rows) for (case,), rows in own.group_by("case", maintain_order=True)]
+
+
+def _of_case(run: LoadedRun, replays: ReplaysEntry, case: CaseEntry, rows: pl.DataFrame) -> Faithfulness:
+    begin: int = rows["started_unix_ns"].min()  # type: ignore[assignment]
+    end: int = (rows["started_unix_ns"] + rows["duration_ns"]).max()  # type: ignore[assignment]
+    samples = _samples(run, replays, case.id, rows)
+    recorded = {direction: getattr(replays, direction) for direction in DIRECTIONS}
+    span, other_span = _recorded_span(recorded.values()), _span(samples)
+    classes = []
+    for direction, of in recorded.items():
+        own = rows.filter(pl.col("operation").is_in(OPERATIONS[direction]))
+        classes.append(
+            ClassFaithfulness(
+                direction,
+                of.operations,
+                int(own["operations"].sum()),
+                of.bytes,
+                0 if direction == "metadata" else int(own["bytes"].sum()),
+                distance(_buckets(of.sizes), _buckets(_planned_sizes(case, replays, direction).items())),
+                distance(_over_time(of, span), _replayed(samples, direction, other_span)),
+            )
+        )
+    missing = set(replays.phases) - set(rows["phase"])
+    is_complete = bool(rows["complete"].all()) and not missing
+    return Faithfulness(case.id, tuple(classes), replays.duration_ns, end - begin, is_complete)
+
+
+def _planned_sizes(case: CaseEntry, replays: ReplaysEntry, direction: Direction) -> Counter[int]:
+    """Sizes of the transfers of a direction, with their number."""
+    sizes = Counter[int]()
+    for phase in case.phases:
+        for job in phase.jobs if phase.name in replays.phases else ():
+            for name in OPERATIONS[direction]:
+                sizes.update(dict(job.sizes.get(name, [])))
+    return sizes
+
+
+def _buckets(sizes: Iterable[tuple[int, int]]) -> Spread | None:
+    """Sizes in the buckets of the recorder."""
+    begins = np.array(SIZE_BEGINS_BYTES, dtype=float)
+    counts = np.zeros(len(begins))
+    for size, calls in sizes:
+        counts[np.searchsorted(begins, size, side="right") - 1] += calls
+    return spread(begins, np.append(begins[1:], np.inf), counts)
+
+
+def _recorded_span(recorded: Iterable[RecordedClass]) -> tuple[int, int] | None:
+    """The first step with I/O, and the one after the last."""
+    used = [step for of in recorded for step, amount in enumerate(of.timeline) if amount]
+    return (min(used), max(used) + 1) if used else None
+
+
+def _over_time(recorded: RecordedClass, span: tuple[int, int] | None) -> Spread | None:
+    if span is None or not recorded.timeline:
+        return None
+    first, last = span
+    bounds = (np.arange(len(recorded.timeline) + 1) - first) / (last - first)
+    return spread(bounds[:-1], bounds[1:], recorded.timeline)
+
+
+def _samples(run: LoadedRun, replays: ReplaysEntry, case: str, rows: pl.DataFrame) -> pl.DataFrame:
+    """begin_ns, end_ns, operation, bytes, operations: what was done in each step of the replay's time."""
+    key = ["phase", "operation"]
+    phases = rows.select(*key, "started_unix_ns", "duration_ns", "sample_interval_ns").unique(key)
+    done = (
+        run.samples.filter(pl.col("case") == case, pl.col("phase").is_in(replays.phases))
+        .group_by(*key, "sample")
+        .agg(pl.col("bytes", "operations").sum())
+        .collect()
+    )
+    begins = pl.col("started_unix_ns") + pl.col("sample") * pl.col("sample_interval_ns")
+    ends = pl.min_horizontal(begins + pl.col("sample_interval_ns"), pl.col("started_unix_ns") + pl.col("duration_ns"))
+    return done.join(phases, on=key).select(
+        begin_ns=begins, end_ns=pl.max_horizontal(ends, begins + 1), operation="operation", bytes="bytes",
+        operations="operations",
+    )  # fmt: skip
+
+
+def _span(samples: pl.DataFrame) -> tuple[int, int] | None:
+    used = samples.filter(pl.col("operations") > 0)
+    found = used.select(pl.col("begin_ns").min(), pl.col("end_ns").max()).row(0)
+    return None if found[0] is None else found
+
+
+def _replayed(samples: pl.DataFrame, direction: Direction, span: tuple[int, int] | None) -> Spread | None:
+    if span is None:
+        return None
+    own = samples.filter(pl.col("operation").is_in(OPERATIONS[direction]))
+    first, length = span[0], span[1] - span[0]
+    return spread(
+        ((own["begin_ns"] - first) / length).to_numpy(),
+        ((own["end_ns"] - first) / length).to_numpy(),
+        own["operations" if direction == "metadata" else "bytes"].to_numpy(),
+    )

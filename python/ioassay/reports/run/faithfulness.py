@@ -1,0 +1,83 @@
+"""How faithful a replay was, in a report: a table for each case, what is not replayed, how to read it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ioassay.analysis.replay.faithful import ClassFaithfulness, Faithfulness
+from ioassay.reports import format
+from ioassay.reports.document import Block, Bullets, Column, Paragraph, Table, Text, changes
+from ioassay.reports.names import Names
+from ioassay.results.document import LeftOutEntry, ReplaysEntry
+from ioassay.results.profile_model import Direction
+from ioassay.units import format_about_bytes
+
+NOTE = (
+    "Recorded: what the application did, as far as it can be replayed. Replayed: what the engine did in these phases. "
+    "Distances are the largest difference of two cumulative shares, 0 identical to 1 disjoint: of calls over sizes, "
+    "and of bytes (metadata: calls) over the time from the first I/O to the last."
+)
+
+_WORDS: dict[Direction, str] = {"read": "Reads", "write": "Writes", "metadata": "Metadata"}
+
+_MOST_LEFT_OUT = 8
+
+
+def blocks(replays: ReplaysEntry | None, found: list[Faithfulness], names: Names) -> list[Block]:
+    """The tables of all cases, and what they leave out."""
+    if replays is None or not found:
+        return []
+    tables: list[Block] = [block for one in found for block in (table(one, names), Paragraph(sentence(one)))]
+    return [*tables, *left_out(replays), Paragraph(NOTE, note=True)]
+
+
+def table(one: Faithfulness, names: Names) -> Table:
+    """Operations, bytes, sizes and time line of each class, and the duration."""
+    columns = [
+        Column("Class", merges=True),
+        Column("What"),
+        *(Column(head, is_number=True) for head in ("Recorded", "Replayed", "Ratio", "Distance")),
+    ]
+    rows = [row for of in one.classes if of.recorded_operations or of.operations for row in _rows(of)]
+    taken = [format.duration(ns) for ns in (one.recorded_ns, one.duration_ns)]
+    rows.append(["All", "duration", *taken, _ratio(one.duration_ratio), format.ABSENT])
+    title = f"Faithfulness of the replay: {names.case(one.case)}"
+    return Table(columns, rows, title=title, rules=changes(row[0] for row in rows))
+
+
+def _rows(of: ClassFaithfulness) -> Iterator[list[Text]]:
+    word, nothing = _WORDS[of.direction], format.ABSENT
+    counts = (f"{count:,}" for count in (of.recorded_operations, of.operations))
+    yield [word, "operations", *counts, _ratio(of.operations_ratio), nothing]
+    if of.direction != "metadata":
+        moved = (format_about_bytes(count) for count in (of.recorded_bytes, of.bytes))
+        yield [word, "bytes", *moved, _ratio(of.bytes_ratio), nothing]
+        yield [word, "sizes", nothing, nothing, nothing, _distance(of.size_distance)]
+    yield [word, "time line", nothing, nothing, nothing, _distance(of.timeline_distance)]
+
+
+def _ratio(ratio: float | None) -> str:
+    return format.ABSENT if ratio is None else f"{ratio:.3f}"
+
+
+def _distance(distance: float | None) -> str:
+    return format.ABSENT if distance is None else f"{distance:.3f}"
+
+
+def sentence(one: Faithfulness) -> str:
+    """What is missing; empty: nothing."""
+    return "" if one.is_complete else "The replay is incomplete: some phases did not do all they had to do."
+
+
+def left_out(replays: ReplaysEntry) -> list[Block]:
+    """What no stream does."""
+    if not replays.left_out:
+        return []
+    shown = [_left_out(one) for one in replays.left_out[:_MOST_LEFT_OUT]]
+    more = len(replays.left_out) - len(shown)
+    return [Paragraph("Not replayed:"), Bullets([*shown, *([f"{more} more"] if more else [])])]
+
+
+def _left_out(one: LeftOutEntry) -> str:
+    time = "" if one.time_ns is None else f", {format.duration(one.time_ns)}"
+    return f"{one.operation}: {one.calls:,} {'call' if one.calls == 1 else 'calls'}{time}"
