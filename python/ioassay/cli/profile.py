@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -9,6 +10,7 @@ import typer
 
 from ioassay.cli.against import limits_of, named_runs, recognised
 from ioassay.cli.output import AsJson, Form, Output, chosen_format, emit, say_undrawn, show
+from ioassay.errors import UsageError
 
 
 def profile(
@@ -29,6 +31,14 @@ def profile(
             show_default=False,
         ),
     ] = None,
+    as_study: Annotated[
+        bool,
+        typer.Option("--as-study", help="Write a study that makes the same I/O, for `ioassay run`."),
+    ] = False,
+    below: Annotated[
+        str | None,
+        typer.Option(metavar="DIR", help="With --as-study: only files below this directory.", show_default=False),
+    ] = None,
     output: Output = None,
     form: Form = None,
     as_json: AsJson = False,
@@ -40,6 +50,9 @@ def profile(
 
     With --against RECORD, say what changed since that profile, and where. With --against RUN, judge by what was
     measured on the storage. Both may be given, and each several times.
+
+    With --as-study, write a study with the same I/O: sizes, order, sharing, metadata, pauses and pace. `ioassay run`
+    replays it elsewhere without the application, and reports how faithful that was.
     """
     # Imported here because they take a second, which `--help` must not.
     from ioassay.reports import Report, build  # noqa: PLC0415
@@ -52,6 +65,15 @@ def profile(
     from ioassay.results.profiles import load_profile  # noqa: PLC0415
     from ioassay.results.short_names import distinct  # noqa: PLC0415
 
+    if as_study:
+        if against:
+            raise UsageError("--as-study compares nothing.", "Leave out --against.")
+        if form is not None or as_json:
+            raise UsageError("--as-study writes YAML.", "Leave out --format and --json.")
+        emit(_study(records, (output or records[0].resolve()).stem, below).encode(), output)
+        return 0
+    if below is not None:
+        raise UsageError("--below belongs to --as-study.", "Add --as-study, or leave out --below.")
     chosen = chosen_format(form, output, as_json=as_json)
     other = recognised(against or [])
     runs = named_runs(other.runs)
@@ -71,3 +93,17 @@ def profile(
     else:
         emit(build(report, chosen), output)
     return say_undrawn()
+
+
+def _study(records: list[Path], name: str, below: str | None) -> str:
+    """The replay of some records as a study. Raises `UsageError` where there is nothing to replay."""
+    from ioassay.analysis.replay import replay  # noqa: PLC0415
+    from ioassay.reports.profile import as_study  # noqa: PLC0415
+    from ioassay.results.profiles import load_profile  # noqa: PLC0415
+
+    profile = load_profile(records)
+    found = replay(profile, None if below is None else os.path.abspath(below))
+    if found is None:
+        where = f" below {below}" if below is not None else ""
+        raise UsageError(f"The profile has no I/O on storage{where} to replay.", "See it with `ioassay profile`.")
+    return as_study.text(found, profile, name)

@@ -1,0 +1,105 @@
+"""From a recorded program to a study that makes the same I/O, and to how faithful its run was."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ioassay.engine import find_engine
+
+from .support import ioassay
+
+PROGRAM = """\
+import os, time
+for at in range(3):
+    with open(f"out.{at}", "wb", buffering=0) as file:
+        for _ in range(16):
+            file.write(bytes(1 << 18))
+        os.fsync(file.fileno())
+time.sleep(2.5)
+for at in range(3):
+    with open(f"out.{at}", "rb", buffering=0) as file:
+        while file.read(1 << 16):
+            pass
+    os.stat(f"out.{at}")
+    os.path.exists(f"absent.{at}")
+os.mkdir("made")
+os.rename("out.0", "out.3")
+os.remove("out.1")
+"""
+
+
+@pytest.fixture(scope="module")
+def record(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    scratch = tmp_path_factory.mktemp("recorded")
+    (scratch / "program.py").write_text(PROGRAM)
+    # Without the modules of its installation: those are others on each machine.
+    command = [find_engine(), "record", "--out", scratch / "record", "--", sys.executable, "-S", "-E", "program.py"]
+    subprocess.run(command, cwd=scratch, check=True, capture_output=True)
+    return scratch / "record"
+
+
+def replayed(record: Path, tmp_path: Path, *options: str) -> dict[str, Any]:
+    code, out, err = ioassay("profile", record, "--as-study", "-o", tmp_path / "app.yaml")
+    assert (code, out) == (0, ""), err
+    target = tmp_path / "target"
+    target.mkdir()
+    code, _, err = ioassay("run", tmp_path / "app.yaml", "--target", target, "--out", tmp_path / "run", *options)
+    assert code == 0, err
+    assert list(target.iterdir()) == []
+    code, text, err = ioassay("report", tmp_path / "run", "--format", "json")
+    assert code == 0, err
+    (found,) = json.loads(text)["replays"]
+    assert found["complete"]
+    return {"duration": found["duration_ratio"], **{one["direction"]: one for one in found["classes"]}}
+
+
+def test_a_recorded_program_is_replayed_call_for_call_at_its_pace(record: Path, tmp_path: Path) -> None:
+    found = replayed(record, tmp_path)
+    write = found["write"]
+    assert (write["operations"], write["bytes"]) == (48, 12 << 20)
+    assert (write["operations_ratio"], write["bytes_ratio"], write["size_distance"]) == (1, 1, 0)
+    assert found["read"]["bytes_ratio"] == pytest.approx(1, abs=0.05)
+    assert found["read"]["operations_ratio"] == pytest.approx(1, abs=0.05)
+    assert found["metadata"]["operations_ratio"] == pytest.approx(1, abs=0.1)
+    # Never faster than the application; how much slower is the machine's.
+    assert found["duration"] > 0.95
+
+
+def test_without_the_pace_it_does_the_same_as_fast_as_it_goes(record: Path, tmp_path: Path) -> None:
+    found = replayed(record, tmp_path, "--scale", "unlimited")
+    assert (found["write"]["operations_ratio"], found["write"]["bytes_ratio"]) == (1, 1)
+    assert found["duration"] < 0.9
+
+
+def test_the_study_of_a_record_goes_to_standard_output_and_takes_no_format(record: Path) -> None:
+    code, text, err = ioassay("profile", record, "--as-study")
+    assert (code, err) == (0, "")
+    assert text.startswith("# The I/O of `")
+    code, _, err = ioassay("profile", record, "--as-study", "--format", "html")
+    assert code == 2
+    assert "--as-study writes YAML." in err
+
+
+def test_files_elsewhere_are_left_out_where_a_directory_is_named(record: Path, tmp_path: Path) -> None:
+    code, text, err = ioassay("profile", record, "--as-study", "--below", record.parent)
+    assert (code, err) == (0, "")
+    assert "calls on files outside of the directory" in text
+    code, _, err = ioassay("profile", record, "--as-study", "--below", tmp_path)
+    assert code == 2
+    assert "has no I/O on storage below" in err
+    code, _, err = ioassay("profile", record, "--below", tmp_path)
+    assert code == 2
+    assert "--below belongs to --as-study." in err
+
+
+def test_a_record_without_io_on_storage_is_refused(tmp_path: Path) -> None:
+    subprocess.run([find_engine(), "record", "--out", "record", "--", "true"], cwd=tmp_path, check=True)
+    code, out, err = ioassay("profile", "record", "--as-study", directory=tmp_path)
+    assert (code, out) == (2, "")
+    assert "has no I/O on storage to replay" in err
