@@ -143,7 +143,6 @@ class _Names:
 class _Trees:
     """The trees that there are so far."""
 
-    ranks: int
     made: dict[str, Tree] = field(default_factory=dict)
     fill_bytes: dict[str, int] = field(default_factory=dict)
 
@@ -155,10 +154,7 @@ class _Trees:
         return name
 
     def fill(self, name: str, least_bytes: int) -> None:
-        """The tree is filled, each item with at least so much. Each rank fills items of its own."""
-        tree = self.made[name]
-        if tree.items < self.ranks:
-            self.made[name] = replace(tree, items=self.ranks, directories=1)
+        """The tree is filled, each item with at least so much."""
         self.fill_bytes[name] = max(least_bytes, self.fill_bytes.get(name, 1))
 
 
@@ -190,7 +186,7 @@ class _Making:
         self._names = _called(self._groups)
         self._load = {verb: np.zeros((len(self._phases), self._packed.count)) for verb in _MOVING}
         self._opened = [0.0] * len(self._groups)
-        self._trees = _Trees(self._packed.count)
+        self._trees = _Trees()
         row = {file: at for at, file in enumerate(self._files["file"])}
         sizes = used.sizes.with_columns(row=pl.col("file").replace_strict(row, return_dtype=pl.Int64))
         self._sizes = {

@@ -151,7 +151,9 @@ impl Asked<'_> {
         range(&format!("{}.ranks", self.key), self.stream.ranks, ranks)?;
         let members = u64::from(ranks_of(self.stream, ranks).count);
         let (own, items) = (self.stream.items == ItemShare::Own, self.shape.all_items());
-        if own && items < members {
+        // Of a fill, ranks without items wait for the others.
+        let fills = matches!(self.stream.operation, StreamOperation::Fill { .. });
+        if own && items < members && !fills {
             let problem = format!("{members} ranks cannot have items of their own among {items}");
             return self.refuse("items", problem, format!("use {members} items or more, fewer ranks, or all"));
         }
@@ -371,6 +373,18 @@ mod tests {
             let said = refusal(&phases);
             assert!(said.contains(problem), "{said}");
         }
+    }
+
+    #[test]
+    fn fewer_items_than_ranks_are_filled_and_used_by_all_or_by_as_many_ranks() {
+        let mut few = plan(&[fill(), json!([stream(&json!({"kind": "stat", "count": 1}))])]);
+        few.trees.get_mut("a").unwrap().items_per_directory = 2;
+        let refusal = validate(&few).unwrap_err();
+        assert_eq!(refusal.problem, "4 ranks cannot have items of their own among 2");
+        let Step::Phase(phase) = &mut few.steps[2] else { panic!() };
+        let Work::Replay(work) = &mut phase.jobs[0].work else { panic!() };
+        work.streams[0].items = ItemShare::All;
+        validate(&few).unwrap();
     }
 
     #[test]
