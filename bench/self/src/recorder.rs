@@ -180,7 +180,7 @@ fn modes(scratch: &Path) -> Result<Vec<Mode>> {
     ];
     if let Some(darshan) = std::env::var_os("DARSHAN") {
         let logs = scratch.join("darshan");
-        fs::create_dir(&logs)?;
+        create_days(&logs)?;
         let environment = vec![
             preload(Path::new(&darshan)),
             ("DARSHAN_ENABLE_NONMPI", "1".to_owned()),
@@ -189,6 +189,16 @@ fn modes(scratch: &Path) -> Result<Vec<Mode>> {
         modes.push(Mode { name: "Darshan", environment });
     }
     Ok(modes)
+}
+
+/// Directories for what Darshan logs on this day and, beyond midnight, on the next: it makes none, and without one it
+/// writes no log.
+fn create_days(logs: &Path) -> Result<()> {
+    for day in ["today", "tomorrow"] {
+        let named = Command::new("date").args(["--date", day, "+%Y/%-m/%-d"]).output()?;
+        fs::create_dir_all(logs.join(String::from_utf8(named.stdout)?.trim()))?;
+    }
+    Ok(())
 }
 
 fn start<'a>(command: &'a mut Command, mode: &Mode) -> &'a mut Command {
