@@ -275,8 +275,8 @@ layout! {
         pub failed: [AtomicU32; FIRST_TRANSFER],
         /// `errno` of the last that failed.
         pub error: AtomicU32,
-        /// Processes that do its collective I/O, as MPI-IO said when it was opened (`cb_nodes`); 0: unknown.
-        pub aggregators: AtomicU32,
+        /// 0.
+        pub reserved: u32,
     }
 
     /// What is known of a file since it was opened.

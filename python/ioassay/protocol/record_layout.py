@@ -156,7 +156,7 @@ SECOND: Final[np.dtype[np.void]] = np.dtype(
 
 FILE: Final[np.dtype[np.void]] = np.dtype(
     {
-        "names": ["kind_and_bytes", "hash", "next", "opened", "transfers", "name_bytes", "kind", "ticks", "calls", "failed", "error", "aggregators"],
+        "names": ["kind_and_bytes", "hash", "next", "opened", "transfers", "name_bytes", "kind", "ticks", "calls", "failed", "error", "reserved"],
         "formats": ["<u8", "<u8", "<u4", "<u4", "<u4", "<u2", "<u2", "<u8", "(16,)<u4", "(16,)<u4", "<u4", "<u4"],
         "offsets": [0, 8, 16, 20, 24, 28, 30, 32, 40, 104, 168, 172],
         "itemsize": 176,

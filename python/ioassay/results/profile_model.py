@@ -195,7 +195,6 @@ FILES = pl.Schema(
         "last_close_s": pl.Float64,
         "metadata_ns": pl.Int64,  # in calls that move no bytes
         "last_errno": pl.Int64,
-        "mpi_aggregators": pl.Int64,  # processes that do its collective I/O: `cb_nodes` after `MPI_File_open`
         # Of each process that moved bytes: bytes, and time in the calls for it. Darshan may know two, the fastest and
         # the slowest.
         "least_process_bytes": pl.Int64,

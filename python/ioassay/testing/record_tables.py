@@ -162,7 +162,6 @@ class TableBuilder:
         opened_ns: int | None = None,
         closed_ns: int | None = None,
         errno: int = 0,
-        aggregators: int = 0,
     ) -> int:
         """Adds a name, with calls that move no bytes; with `inode` also what is known since it was opened."""
         opened = 0
@@ -177,9 +176,7 @@ class TableBuilder:
             fields[column] = np.zeros(FIRST_TRANSFER, np.uint32)
             for operation, count in (counts or {}).items():
                 fields[column][OPERATIONS.index(operation)] = count
-        return self._add(
-            BlockKind.FILE, record_layout.FILE, fields | {"error": errno, "aggregators": aggregators}, name
-        )
+        return self._add(BlockKind.FILE, record_layout.FILE, fields | {"error": errno}, name)
 
     def transfers(
         self, file: int, operation: str, sizes: Mapping[int, int], *, ns: int = 0, slowest_ns: int = 0, **fields: int

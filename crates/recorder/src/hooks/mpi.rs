@@ -20,7 +20,7 @@ use ioassay_record::operation::Operation::{
     MpiWriteAllNonBlocking, MpiWriteNonBlocking, MpiWriteSplit,
 };
 
-use super::{errno, hook, set_errno};
+use super::hook;
 use crate::call::{self, Call, Outcome};
 use crate::files::{self, Base};
 use crate::real::Real;
@@ -197,42 +197,8 @@ unsafe fn open(path: *const c_char, handle: *const Word, real: impl FnOnce() -> 
         // SAFETY: it was opened.
         let handle = unsafe { *handle };
         call::update(|| remember(handle, file));
-        if let Some(number) = aggregators(handle) {
-            call::update(|| files::row(file).aggregators.store(number, Relaxed));
-        }
     }
     result
-}
-
-/// Processes that do the collective I/O of a file that was just opened, where the MPI says it. Only the calling process is
-/// asked, and nobody waits for others.
-fn aggregators(handle: Word) -> Option<u32> {
-    static GET_INFO: Real = Real::new(c"PMPI_File_get_info");
-    static GET: Real = Real::new(c"PMPI_Info_get");
-    static FREE: Real = Real::new(c"PMPI_Info_free");
-    const DIGITS: usize = 10;
-    if [&GET_INFO, &GET, &FREE].iter().any(|real| real.address() == 0) {
-        return None;
-    }
-    let before = errno();
-    let (mut info, mut value, mut found): (Word, _, c_int) = (0, [0_u8; DIGITS + 1], 0);
-    // SAFETY: the functions of these names, and a file that was just opened. The value has room for its zero byte.
-    let said = unsafe {
-        let get_info: unsafe extern "C" fn(Word, *mut Word) -> c_int = core::mem::transmute(GET_INFO.address());
-        let get: unsafe extern "C" fn(Word, *const c_char, c_int, *mut u8, *mut c_int) -> c_int =
-            core::mem::transmute(GET.address());
-        let free: unsafe extern "C" fn(*mut Word) -> c_int = core::mem::transmute(FREE.address());
-        let mut result = get_info(handle, &raw mut info);
-        if result == SUCCESS {
-            result = get(info, c"cb_nodes".as_ptr(), DIGITS as c_int, value.as_mut_ptr(), &raw mut found);
-            free(&raw mut info);
-        }
-        result == SUCCESS && found != 0
-    };
-    set_errno(before);
-    let digits = value.iter().take_while(|byte| byte.is_ascii_digit());
-    let number = digits.fold(0_u32, |number, digit| number.wrapping_mul(10).wrapping_add((digit - b'0').into()));
-    said.then_some(number)
 }
 
 /// # Safety

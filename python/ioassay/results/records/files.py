@@ -78,11 +78,9 @@ class Files:
         """By node and working directory: the entry of each name and kind, as tables have them."""
         key = {"entry": pl.Int64}
         self._names = GroupedRows(
-            key
-            | {"kind": pl.UInt16, "errno": pl.UInt32, "moved": pl.UInt8, "aggregators": pl.UInt32}
-            | {"metadata_ns": pl.Float64},
+            key | {"kind": pl.UInt16, "errno": pl.UInt32, "moved": pl.UInt8, "metadata_ns": pl.Float64},
             ["entry"],
-            *(pl.col(name).max() for name in ("kind", "errno", "moved", "aggregators")),
+            *(pl.col(name).max() for name in ("kind", "errno", "moved")),
         )
         self._opened = GroupedRows(
             key
@@ -148,7 +146,6 @@ class Files:
         ns = files["ticks"] * image.ns_per_tick
         self._names.add(
             {"entry": entries, "kind": files["kind"], "errno": files["error"], "moved": moved, "metadata_ns": ns}
-            | {"aggregators": files["aggregators"]}
         )
         self._add_spent(image, stored, np.full(len(files), _METADATA), np.zeros(len(files)), ns)
         places, opened = table.rows(BlockKind.OPENED)
@@ -360,14 +357,12 @@ def _files(facts: pl.DataFrame, users: pl.DataFrame, origin_ns: int) -> pl.DataF
             last_close_s=(pl.col("last_close_ns").max() - origin_ns) / 1e9,
             metadata_ns=pl.col("metadata_ns").sum(),
             last_errno=pl.col("errno").max(),
-            mpi_aggregators=pl.col("aggregators").max(),
         )
         .with_columns(
             whole("metadata_ns"),
             kind=pl.col("kind").replace_strict(_KINDS, default="unknown", return_dtype=pl.String),
             block_bytes=pl.when(pl.col("block_bytes") > 0).then("block_bytes"),
             last_errno=pl.when(pl.col("last_errno") > 0).then("last_errno"),
-            mpi_aggregators=pl.when(pl.col("mpi_aggregators") > 0).then("mpi_aggregators"),
         )
         .join(moved, on="group")  # without what nobody called anything on
     )

@@ -278,14 +278,6 @@ def test_calls_elsewhere_are_operations_of_their_own_and_not_in_the_heat(load: A
     assert rows(profile.heat, "read_bytes", "written_bytes", "read_ns", "metadata_ns") == [(10, 0, 1000, 0)]
 
 
-def test_a_file_has_the_aggregators_that_mpi_io_named(load: Any) -> None:
-    named, unnamed = TableBuilder(1), TableBuilder(2)
-    named.file("/data", {"MPI file": 1}, aggregators=4)
-    unnamed.file("/data", {"MPI file": 1})
-    unnamed.file("/other", {"MPI file": 1})
-    assert rows(load([named, unnamed]).files, "path", "mpi_aggregators") == [("/data", 4), ("/other", None)]
-
-
 def test_a_record_that_runs_has_the_tables_of_its_live_processes(tmp_path: Path) -> None:
     live = tmp_path / "live"
     live.mkdir()
