@@ -40,7 +40,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use self::earlier_rates::EarlierRates;
-use self::pacing::POLL_INTERVAL;
+use self::pacing::sleep_until;
 use self::phase_records::Found;
 use self::rank_report::RankReport;
 use self::tree_state::TreeState;
@@ -256,17 +256,9 @@ impl<'a, R: Ranks> Rank<'a, R> {
     }
 
     fn pause(&self, duration: Duration) -> Result<(), Stopped> {
-        let end_ns = self.case.clock.now_ns().saturating_add(duration.as_nanos() as u64);
-        loop {
-            let left = Duration::from_nanos(end_ns.saturating_sub(self.case.clock.now_ns()));
-            if self.ranks.must_stop() {
-                return Err(Stopped);
-            }
-            if left.is_zero() {
-                return Ok(());
-            }
-            std::thread::sleep(left.min(POLL_INTERVAL));
-        }
+        let clock = self.case.clock;
+        let end_ns = clock.now_ns().saturating_add(duration.as_nanos() as u64);
+        sleep_until(end_ns, u64::MAX, clock, self.ranks).map(|_| ()).ok_or(Stopped)
     }
 
     fn go_on(&self) -> Result<(), Stopped> {

@@ -80,7 +80,7 @@ impl Pacing {
 }
 
 /// Sleeps until `end_ns` and returns the time then. `None` if the stonewall or a stop comes first.
-fn sleep_until(end_ns: u64, stonewall_ns: u64, clock: &Clock, ranks: &impl Ranks) -> Option<u64> {
+pub(super) fn sleep_until(end_ns: u64, stonewall_ns: u64, clock: &Clock, ranks: &impl Ranks) -> Option<u64> {
     loop {
         let now_ns = clock.now_ns();
         if ranks.must_stop() || now_ns >= stonewall_ns {

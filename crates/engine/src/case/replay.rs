@@ -2,11 +2,10 @@
 //!
 //! Not here: which operation is next ([`crate::workload::replay`]).
 
-use std::ffi::{CString, OsStr};
+use std::ffi::OsStr;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::time::Duration;
 
 use ioassay_host::clock::Clock;
 use ioassay_protocol::events::Failure;
@@ -15,29 +14,30 @@ use ioassay_protocol::plan::{Job, Operation};
 
 use super::Case;
 use super::job_result::{JobResult, JobTimes};
+use super::metadata::container;
 use super::operations::{Moved, Operate, Operations};
-use super::pacing::POLL_INTERVAL;
+use super::pacing::sleep_until;
 use crate::failure::{self, Explained};
 use crate::plan::Sizes;
 use crate::ranks::{Ranks, Start};
 use crate::storage::names::{Content, Entry, Names, Presence};
-use crate::storage::{Access, Connection, OpenFile, Opening};
+use crate::storage::{Access, Connection, OpenFile, Opening, move_all};
 use crate::workload::buffer::Buffer;
 use crate::workload::random::SplitMix64;
 use crate::workload::replay::{Act, Next, Replay, largest_transfer_bytes};
 use crate::workload::tree::{Entries, EntryPath, Shape};
 
-/// What is recorded in which lane.
-const LANES: [Operation; 9] = [
-    Operation::Write,
-    Operation::Read,
-    Operation::Open,
-    Operation::Close,
-    Operation::Sync,
-    Operation::Stat,
-    Operation::Create,
-    Operation::Rename,
-    Operation::Remove,
+/// What is recorded in which lane, and its name in failures.
+const LANES: [(Operation, &str); 9] = [
+    (Operation::Write, "write"),
+    (Operation::Read, "read"),
+    (Operation::Open, "open"),
+    (Operation::Close, "close"),
+    (Operation::Sync, "fsync"),
+    (Operation::Stat, "stat"),
+    (Operation::Create, "create"),
+    (Operation::Rename, "rename"),
+    (Operation::Remove, "remove"),
 ];
 
 /// A replay, prepared outside the clock.
@@ -62,9 +62,7 @@ struct Items {
 impl Items {
     fn of(case: &Case<'_>, tree: &str) -> Result<Self, Box<Failure>> {
         let shape = Shape::of(&case.plan.trees[tree], case.plan.rank_count());
-        let path = case.workspace.container_of(&case.plan.case, tree, 0);
-        let container = CString::new(path.as_os_str().as_bytes())
-            .map_err(|_| failure::about_path("build paths", &path, "it contains a NUL byte".to_owned(), "rename it"))?;
+        let container = container(case, tree, 0)?;
         let path = |renamed| EntryPath::new(shape, Some(container.as_bytes()), Entries::Items { part: 0, renamed });
         Ok(Self { shape, path: path(false), renamed: path(true) })
     }
@@ -111,11 +109,13 @@ impl<'a> ReplayJob<'a> {
         let Case { plan, clock, .. } = *self.case;
         let mut operations = Operations::new(ranks, clock, job, 0, start, plan.sample_interval_ns);
         let count = self.replay.operations();
+        // Whichever ranks do them: all have the same lanes.
+        let any = |wanted| self.work.streams.iter().any(|stream| operations_of(&stream.operation).contains(&wanted));
+        let lanes = LANES.iter().map(|&(operation, _)| operation).enumerate().filter(|&(_, one)| any(one)).collect();
         let mut player = Player {
             ranks,
             clock,
             begin_ns: start.opened_ns,
-            duration_ns: self.work.duration_ns,
             work: self.work,
             replay: self.replay,
             next: None,
@@ -134,7 +134,7 @@ impl<'a> ReplayJob<'a> {
         let complete = failure.is_none() && !ranks.must_stop();
         let statistics = operations.finish(failure.is_some());
         JobResult {
-            lanes: LANES.iter().copied().enumerate().filter(|(_, operation)| has(self.work, *operation)).collect(),
+            lanes,
             statistics,
             times,
             short_transfers,
@@ -148,26 +148,31 @@ impl<'a> ReplayJob<'a> {
     }
 }
 
-/// True if `work` has such operations, whichever ranks do them.
-fn has(work: &ReplayWork, operation: Operation) -> bool {
-    use StreamOperation as Kind;
-    work.streams.iter().any(|stream| match (operation, &stream.operation) {
-        (Operation::Write, Kind::Fill { .. } | Kind::Write(_))
-        | (Operation::Read, Kind::Read(_))
-        | (Operation::Open, Kind::Fill { .. } | Kind::Write(_) | Kind::Read(_) | Kind::Open { .. })
-        | (Operation::Stat, Kind::Stat { .. })
-        | (Operation::Create, Kind::Create { .. })
-        | (Operation::Rename, Kind::Rename { .. })
-        | (Operation::Remove, Kind::Remove { .. }) => true,
-        (Operation::Close, Kind::Open { absent, .. }) => !absent,
-        (Operation::Close, Kind::Fill { .. } | Kind::Write(_) | Kind::Read(_)) => true,
-        (Operation::Sync, Kind::Write(transfers)) => transfers.sync_every.is_some(),
-        _ => false,
-    })
+/// The operations of a stream, the one that it is about first.
+fn operations_of(stream: &StreamOperation) -> &'static [Operation] {
+    use Operation::{Close, Create, Open, Read, Remove, Rename, Stat, Sync, Write};
+    match stream {
+        StreamOperation::Write(transfers) if transfers.sync_every.is_some() => &[Write, Open, Close, Sync],
+        StreamOperation::Fill { .. } | StreamOperation::Write(_) => &[Write, Open, Close],
+        StreamOperation::Read(_) => &[Read, Open, Close],
+        StreamOperation::Open { absent: false, .. } => &[Open, Close],
+        StreamOperation::Open { absent: true, .. } => &[Open],
+        StreamOperation::Stat { .. } => &[Stat],
+        StreamOperation::Create { .. } => &[Create],
+        StreamOperation::Rename { .. } => &[Rename],
+        StreamOperation::Remove { .. } => &[Remove],
+    }
 }
 
-fn lane(operation: Operation) -> usize {
-    LANES.iter().position(|&known| known == operation).expect("a replay has this operation")
+/// The lane of an act of a stream.
+fn lane(stream: &StreamOperation, act: Act) -> usize {
+    let operation = match act {
+        Act::Open => Operation::Open,
+        Act::Close => Operation::Close,
+        Act::Sync => Operation::Sync,
+        Act::Transfer { .. } | Act::Name => operations_of(stream)[0],
+    };
+    LANES.iter().position(|&(known, _)| known == operation).expect("a replay has this operation")
 }
 
 /// One rank's replay while it runs.
@@ -175,7 +180,6 @@ struct Player<'a, R> {
     ranks: &'a R,
     clock: &'a Clock,
     begin_ns: u64,
-    duration_ns: Option<u64>,
     work: &'a ReplayWork,
     replay: Replay,
     next: Option<Next>,
@@ -192,20 +196,14 @@ struct Player<'a, R> {
 impl<R: Ranks> Player<'_, R> {
     /// Waits until `next` is due; a stop ends the wait.
     fn wait(&self, next: Next) {
-        let Some(duration_ns) = self.duration_ns else { return };
-        let due_ns = self.begin_ns.saturating_add(next.due_ns(duration_ns));
-        loop {
-            let left = Duration::from_nanos(due_ns.saturating_sub(self.clock.now_ns()));
-            if left.is_zero() || self.ranks.must_stop() {
-                return;
-            }
-            std::thread::sleep(left.min(POLL_INTERVAL));
+        if let Some(duration_ns) = self.work.duration_ns {
+            let due_ns = self.begin_ns.saturating_add(next.due_ns(duration_ns));
+            sleep_until(due_ns, u64::MAX, self.clock, self.ranks);
         }
     }
 
     fn do_it(&mut self, next: Next) -> io::Result<Moved> {
         let operation = &self.work.streams[next.stream].operation;
-        let kind = kind(operation, next.act);
         let mut bytes = 0;
         match next.act {
             Act::Open => {
@@ -229,7 +227,7 @@ impl<R: Ranks> Player<'_, R> {
             }
             Act::Name => self.name(next.stream)?,
         }
-        Ok(Moved { bytes, lane: lane(kind) })
+        Ok(Moved { bytes, lane: lane(operation, next.act) })
     }
 
     fn file(&mut self, stream: usize) -> &mut dyn OpenFile {
@@ -245,23 +243,12 @@ impl<R: Ranks> Player<'_, R> {
     /// Moves all bytes, with as many calls as it takes.
     fn transfer(&mut self, stream: usize, write: bool, offset: u64, bytes: u64) -> io::Result<()> {
         let file = &mut **self.open[stream].as_mut().expect("opened before");
-        let (mut moved, bytes) = (0, bytes as usize);
-        while moved < bytes {
-            let (buffer, at) = (&mut self.buffer[moved..bytes], offset + moved as u64);
-            match if write { file.write_at(buffer, at) } else { file.read_at(buffer, at) } {
-                Ok(0) if write => return Err(failure::nothing_written(at)),
-                Ok(0) => {
-                    let what = format!("the file ends at or before byte {at}");
-                    let remedy = "fill it in an earlier phase with as many bytes as `file_size` says".to_owned();
-                    return Err(Explained { what, remedy }.into_io());
-                }
-                Ok(count) => moved += count,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => return Err(error),
-            }
-            self.short_transfers += u64::from(moved < bytes);
-        }
-        Ok(())
+        let buffer = &mut self.buffer[..bytes as usize];
+        let nothing = |moved| if write { failure::nothing_written(offset + moved) } else { file_ends(offset + moved) };
+        move_all(buffer.len(), &mut self.short_transfers, nothing, |from| {
+            let (rest, at) = (&mut buffer[from..], offset + from as u64);
+            if write { file.write_at(rest, at) } else { file.read_at(rest, at) }
+        })
     }
 
     fn name(&mut self, stream: usize) -> io::Result<()> {
@@ -294,6 +281,13 @@ fn rename(names: &mut dyn Names, items: &Items, times: &mut u64) -> io::Result<(
     if times.is_multiple_of(2) { names.rename(other, own) } else { names.rename(own, other) }
 }
 
+/// A read that moved nothing.
+fn file_ends(at: u64) -> io::Error {
+    let what = format!("the file ends at or before byte {at}");
+    let remedy = "fill it in an earlier phase with as many bytes as `file_size` says".to_owned();
+    Explained { what, remedy }.into_io()
+}
+
 /// What is not there is not found.
 fn absent(found: io::Result<()>) -> io::Result<()> {
     match found {
@@ -311,21 +305,6 @@ fn writes(operation: &StreamOperation) -> bool {
     matches!(operation, StreamOperation::Fill { .. } | StreamOperation::Write(_))
 }
 
-/// What an act of a stream is recorded as.
-fn kind(operation: &StreamOperation, act: Act) -> Operation {
-    match (act, operation) {
-        (Act::Open, _) | (Act::Name, StreamOperation::Open { .. }) => Operation::Open,
-        (Act::Close, _) => Operation::Close,
-        (Act::Sync, _) => Operation::Sync,
-        (Act::Transfer { .. }, StreamOperation::Read(_)) => Operation::Read,
-        (Act::Transfer { .. }, _) => Operation::Write,
-        (Act::Name, StreamOperation::Create { .. }) => Operation::Create,
-        (Act::Name, StreamOperation::Rename { .. }) => Operation::Rename,
-        (Act::Name, StreamOperation::Remove { .. }) => Operation::Remove,
-        (Act::Name, _) => Operation::Stat,
-    }
-}
-
 impl<R: Ranks> Operate for Player<'_, R> {
     fn prepares(&self) -> bool {
         true
@@ -341,17 +320,7 @@ impl<R: Ranks> Operate for Player<'_, R> {
     fn operate(&mut self, _index: u64) -> Result<Moved, Box<Failure>> {
         let next = self.next.take().expect("prepared");
         self.do_it(next).map_err(|error| {
-            let operation = match kind(&self.work.streams[next.stream].operation, next.act) {
-                Operation::Write => "write",
-                Operation::Read => "read",
-                Operation::Open => "open",
-                Operation::Close => "close",
-                Operation::Sync => "fsync",
-                Operation::Create => "create",
-                Operation::Rename => "rename",
-                Operation::Remove => "remove",
-                _ => "stat",
-            };
+            let (_, operation) = LANES[lane(&self.work.streams[next.stream].operation, next.act)];
             failure::boxed_on_path(operation, self.items[next.stream].path(), &error)
         })
     }

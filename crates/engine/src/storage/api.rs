@@ -295,6 +295,29 @@ pub trait OpenFile {
     }
 }
 
+/// Repeats `call` from the byte that it came to until all `bytes` have been moved, and counts in `short` how often it moved
+/// fewer than asked. A call that moves none is the error that `nothing` makes of the byte.
+pub fn move_all(
+    bytes: usize,
+    short: &mut u64,
+    nothing: impl Fn(u64) -> io::Error,
+    mut call: impl FnMut(usize) -> io::Result<usize>,
+) -> io::Result<()> {
+    let mut moved = 0;
+    while moved < bytes {
+        match call(moved) {
+            Ok(0) => return Err(nothing(moved as u64)),
+            Ok(count) => {
+                moved += count;
+                *short += u64::from(moved < bytes);
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
 /// A transfer to be kept in flight.
 #[derive(Debug, Clone, Copy)]
 pub struct InFlight {

@@ -24,7 +24,7 @@ use ioassay_protocol::plan::Plan;
 
 pub use self::api::{
     Access, Capabilities, Connection, Ended, InFlight, Members, NameCapabilities, OpenFile, Opening, Part, Range,
-    Setup, StorageApi, Unfit, WrongOption,
+    Setup, StorageApi, Unfit, WrongOption, move_all,
 };
 pub use self::registry::{all, all_names, by_name};
 

@@ -283,11 +283,7 @@ struct Timeline {
 
 impl Timeline {
     fn new(weights: &[u64], operations: u64) -> Self {
-        let sum = |sum: &mut u64, weight: &u64| {
-            *sum += weight;
-            Some(*sum)
-        };
-        Self { operations, until: weights.iter().scan(0, sum).collect(), part: 0 }
+        Self { operations, until: cumulated(weights), part: 0 }
     }
 
     /// When operation `index` is due: in the middle of its share of the time.
@@ -309,6 +305,15 @@ impl Timeline {
         let share = WHOLE / parts;
         (share * self.part as u128 + share * within / (weight * twice)) as u64
     }
+}
+
+/// The sum of the weights up to each.
+fn cumulated(weights: &[u64]) -> Vec<u64> {
+    let sum = |sum: &mut u64, weight: &u64| {
+        *sum += weight;
+        Some(*sum)
+    };
+    weights.iter().scan(0, sum).collect()
 }
 
 /// How a rank moves through its items.
@@ -456,13 +461,9 @@ struct Quantiles {
 
 impl Quantiles {
     fn new(weights: &[u64], count: u64, random: SplitMix64, values: Vec<u64>) -> Self {
-        let sum = |sum: &mut u64, weight: &u64| {
-            *sum += weight;
-            Some(*sum)
-        };
         let several = count > 0 && weights.iter().filter(|&&weight| weight > 0).count() > 1;
         let shuffled = several.then(|| Permutation::new(count, random));
-        Self { values, until: weights.iter().scan(0, sum).collect(), count, shuffled }
+        Self { values, until: cumulated(weights), count, shuffled }
     }
 
     fn mean(&self) -> f64 {

@@ -75,7 +75,7 @@ impl<'a> MetadataJob<'a> {
     ) -> Result<Self, Box<Failure>> {
         let shape = Shape::of(&case.plan.trees[&work.tree], case.plan.rank_count());
         let part = tree_state::part(&shape, work, member);
-        let target = Tree { shape, container: container(case, work, &shape, part)? };
+        let target = Tree { shape, container: container(case, &work.tree, shape.tree_of(part))? };
         let there = trees.part(&work.tree, part);
         let mut buffers = match moved_at_once(work) {
             0 => Vec::new(),
@@ -211,7 +211,7 @@ fn replacements(
     let parts = i64::from(shape.parts);
     let set = |directory: u64, further: i64, second: bool| -> Result<Set, Box<Failure>> {
         let part = (i64::from(member) + further).rem_euclid(parts) as u32;
-        let container = container(case, work, shape, part)?;
+        let container = container(case, &work.tree, shape.tree_of(part))?;
         Ok(Set::new(*shape, &container, part, directory, there(part).renamed != second))
     };
     let mut sets = Vec::new();
@@ -223,9 +223,9 @@ fn replacements(
     Ok(Task::Replacements { of_each: there(member).items / shape.directories_with_items(), sets })
 }
 
-/// The directory in the workspace that holds the tree of `part`.
-fn container(case: &Case<'_>, work: &MetadataWork, shape: &Shape, part: u32) -> Result<CString, Box<Failure>> {
-    let path = case.workspace.container_of(&case.plan.case, &work.tree, shape.tree_of(part));
+/// The directory in the workspace that holds tree number `number` of `tree`.
+pub(super) fn container(case: &Case<'_>, tree: &str, number: u32) -> Result<CString, Box<Failure>> {
+    let path = case.workspace.container_of(&case.plan.case, tree, number);
     CString::new(path.as_os_str().as_bytes())
         .map_err(|_| failure::about_path("build paths", &path, "it contains a NUL byte".to_owned(), "rename it").into())
 }

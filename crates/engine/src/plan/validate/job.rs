@@ -45,7 +45,7 @@ pub(super) fn pace(key: &str, plan: &Plan, job: &Job, step: usize) -> Result<(),
 }
 
 /// A time that must not be 0, nor longer than anything waits.
-fn duration(key: &str, duration_ns: u64) -> Result<(), Refusal> {
+pub(super) fn duration(key: &str, duration_ns: u64) -> Result<(), Refusal> {
     positive(key, duration_ns)?;
     if duration_ns > A_DAY_NS {
         return Err(Refusal::new(

@@ -120,7 +120,8 @@ impl TreeState {
         }
     }
 
-    fn new(shape: &Shape, can: NameCapabilities) -> Self {
+    /// One that nobody has worked on so far.
+    pub(super) fn new(shape: &Shape, can: NameCapabilities) -> Self {
         Self {
             // Where there are no directories nothing must be created before its items.
             directories: vec![!can.directories; shape.trees as usize],
@@ -144,11 +145,6 @@ pub(super) enum SharedItems {
 }
 
 impl TreeState {
-    /// What there is of the tree `shape`, which nobody has worked on so far.
-    pub(super) fn before_replay(can: NameCapabilities, shape: &Shape) -> Self {
-        Self::new(shape, can)
-    }
-
     /// What there is of a tree whose items all ranks share.
     pub(super) fn shared_items(&self) -> SharedItems {
         match self.items[0] {
@@ -185,11 +181,7 @@ pub(super) fn work(
         let problem = format!("{api} has no directory entries on this target");
         return Err(Refusal::new(key, problem, "use the storage API posix on a directory"));
     };
-    let Some(tree) = plan.trees.get(&work.tree) else {
-        let known: Vec<&str> = plan.trees.keys().map(String::as_str).collect();
-        let problem = format!("there is no tree {:?}", work.tree);
-        return Err(Refusal::new(format!("{key}.tree"), problem, format!("use one of: {}", known.join(", "))));
-    };
+    let tree = known_tree(key, plan, &work.tree)?;
     if tree.items == Items::Directories && !names.directories {
         let refusal =
             Refusal::new(format!("trees.{}.items", work.tree), format!("{api} has no directories"), "use files");
@@ -222,6 +214,18 @@ pub(super) fn work(
         There::Directories | There::Everything => TreeState::found(&asked.shape, there, items),
     };
     asked.grow(trees.entry(work.tree.clone()).or_insert_with(start), step)
+}
+
+/// The tree `name`, which the work `key` is on.
+pub(super) fn known_tree<'p>(key: &str, plan: &'p Plan, name: &str) -> Result<&'p Tree, Refusal> {
+    plan.trees.get(name).ok_or_else(|| {
+        let known: Vec<&str> = plan.trees.keys().map(String::as_str).collect();
+        Refusal::new(
+            format!("{key}.tree"),
+            format!("there is no tree {name:?}"),
+            format!("use one of: {}", known.join(", ")),
+        )
+    })
 }
 
 /// Bytes that an operation moves, and the key that says them.

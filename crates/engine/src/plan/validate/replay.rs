@@ -6,9 +6,10 @@ use ioassay_protocol::plan::Plan;
 use ioassay_protocol::plan::metadata::{Items, Sharing};
 use ioassay_protocol::plan::replay::{ItemShare, Region, ReplayWork, Stream, StreamOperation, Transfers};
 
-use super::checks::{A_DAY_NS, positive, range};
+use super::checks::{positive, range};
 use super::data::LARGEST_TRANSFER_BYTES;
-use super::metadata::{SharedItems, TreeState};
+use super::job::duration;
+use super::metadata::{SharedItems, TreeState, known_tree};
 use super::storage::JobStorage;
 use crate::plan::Refusal;
 use crate::storage::NameCapabilities;
@@ -44,16 +45,8 @@ pub(super) fn work(
         let problem = "a replay does one operation after another".to_owned();
         return refuse("streams", problem, "leave out storage.depth".to_owned());
     }
-    match work.duration_ns {
-        Some(duration_ns) if duration_ns > A_DAY_NS => {
-            return refuse(
-                "duration_ns",
-                format!("{duration_ns} ns is too long"),
-                format!("use at most {A_DAY_NS} (a day)"),
-            );
-        }
-        Some(duration_ns) => positive(&format!("{key}.duration_ns"), duration_ns)?,
-        None => {}
+    if let Some(duration_ns) = work.duration_ns {
+        duration(&format!("{key}.duration_ns"), duration_ns)?;
     }
     let count = work.streams.len();
     if count == 0 || count > MOST_STREAMS {
@@ -66,7 +59,7 @@ pub(super) fn work(
         let shape = tree(&key, plan, stream)?;
         let asked = Asked { key: &key, plan, stream, shape };
         asked.consistent(names)?;
-        let state = trees.entry(stream.tree.clone()).or_insert_with(|| TreeState::before_replay(names, &shape));
+        let state = trees.entry(stream.tree.clone()).or_insert_with(|| TreeState::new(&shape, names));
         let before = state.shared_items();
         let after = asked.after(before)?;
         let all = left.entry(&stream.tree).or_insert(before);
@@ -115,10 +108,7 @@ pub(super) fn aligned(key: &str, work: &ReplayWork, unit: u64) -> Result<(), Ref
 /// The shape of a stream's tree.
 fn tree(key: &str, plan: &Plan, stream: &Stream) -> Result<Shape, Refusal> {
     let refuse = |problem: String, valid: String| Err(Refusal::new(format!("{key}.tree"), problem, valid));
-    let Some(tree) = plan.trees.get(&stream.tree) else {
-        let known: Vec<&str> = plan.trees.keys().map(String::as_str).collect();
-        return refuse(format!("there is no tree {:?}", stream.tree), format!("use one of: {}", known.join(", ")));
-    };
+    let tree = known_tree(key, plan, &stream.tree)?;
     if tree.sharing != Sharing::SharedItems || tree.items != Items::Files {
         return refuse(
             "a replay works on files that all ranks share".to_owned(),

@@ -5,7 +5,6 @@ use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-use nix::errno::Errno;
 use nix::fcntl::{AtFlags, OFlag, openat, renameat};
 use nix::sys::stat::{Mode, SFlag, fstatat, mkdirat, mknodat};
 use nix::sys::uio::{pread, pwrite};
@@ -14,7 +13,7 @@ use nix::unistd::{UnlinkatFlags, unlinkat};
 use super::{Content, Entry, Names, Presence};
 use crate::beneath::Resolver;
 use crate::failure;
-use crate::storage::{NameCapabilities, Setup};
+use crate::storage::{NameCapabilities, Setup, move_all};
 
 /// What they can do.
 pub(in crate::storage) const CAPABILITIES: NameCapabilities =
@@ -63,7 +62,7 @@ impl PosixNames {
     fn write_and_close(&mut self, file: OwnedFd, content: Content<'_>) -> io::Result<()> {
         let (bytes, short) = (content.bytes, &mut self.short_transfers);
         move_all(bytes.len(), short, failure::nothing_written, |from| {
-            pwrite(&file, &bytes[from..], from as libc::off_t)
+            Ok(pwrite(&file, &bytes[from..], from as libc::off_t)?)
         })?;
         if content.sync {
             let before = Instant::now();
@@ -81,29 +80,6 @@ impl PosixNames {
             None => self.resolver.open_at_once(entry.name, flags, FILE_MODE),
         }
     }
-}
-
-/// Repeats `call` from the byte that it came to until all `bytes` have been moved, and counts in `short` how often it moved
-/// fewer than asked. A call that moves none is the error that `nothing` makes of the byte.
-fn move_all(
-    bytes: usize,
-    short: &mut u64,
-    nothing: fn(u64) -> io::Error,
-    mut call: impl FnMut(usize) -> nix::Result<usize>,
-) -> io::Result<()> {
-    let mut moved = 0;
-    while moved < bytes {
-        match call(moved) {
-            Ok(0) => return Err(nothing(moved as u64)),
-            Ok(count) => {
-                moved += count;
-                *short += u64::from(moved < bytes);
-            }
-            Err(Errno::EINTR) => {}
-            Err(errno) => return Err(errno.into()),
-        }
-    }
-    Ok(())
 }
 
 fn file_ends(byte: u64) -> io::Error {
@@ -154,7 +130,7 @@ impl Names for PosixNames {
     fn read(&mut self, entry: Entry<'_>, content: &mut [u8]) -> io::Result<()> {
         let file = self.open(entry, self.moving(OFlag::O_RDONLY, content))?;
         let (bytes, short) = (content.len(), &mut self.short_transfers);
-        move_all(bytes, short, file_ends, |from| pread(&file, &mut content[from..], from as libc::off_t))?;
+        move_all(bytes, short, file_ends, |from| Ok(pread(&file, &mut content[from..], from as libc::off_t)?))?;
         Ok(nix::unistd::close(file)?)
     }
 
