@@ -201,7 +201,7 @@ fn a_program_that_seals_itself_is_not_killed_for_the_recorders_calls() {
 #[test]
 fn a_program_that_forbids_the_clock_is_counted_up_to_there_and_goes_on() {
     let program = compiled("sealed");
-    for how in ["strict", "no counter"] {
+    for how in ["strict", "no counter", "sealed, no counter"] {
         let ran = Place::new().record(&[program.to_str().unwrap(), how]);
         assert!(ran.status.success(), "{how}: {:?} {}", ran.status, ran.said);
         assert_eq!(ran.record().only().file("x").writes().calls, 3, "{how}");

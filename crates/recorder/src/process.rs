@@ -346,7 +346,12 @@ pub fn end() {
 
 /// The process goes on, but no call is counted any more, and the kernel not called.
 pub fn end_for_good() {
-    end_as(OFF);
+    if attached() && !system_calls_allowed() {
+        // Its table stays where it is, for whoever collects those of processes that were killed.
+        phase().store(OFF, Release);
+    } else {
+        end_as(OFF);
+    }
 }
 
 fn end_as(next: u32) {

@@ -4,7 +4,7 @@
 #include <linux/seccomp.h>
 
 static void seal(int raw) {
-    static const int allowed[] = {SYS_read, SYS_write, SYS_pread64, SYS_exit, SYS_exit_group, SYS_rt_sigreturn};
+    static const int allowed[] = {SYS_read, SYS_write, SYS_pread64, SYS_prctl, SYS_exit, SYS_exit_group, SYS_rt_sigreturn};
     struct sock_filter filter[32] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0)};
     int length = 1;
     for (unsigned index = 0; index < sizeof allowed / sizeof *allowed; index++) {
@@ -25,6 +25,12 @@ int main(int argc, char **argv) {
     int x = file("x");
     int y = file("y");
     writes(x, 3, 10);
+    if (IS("sealed, no counter")) {
+        seal(0);
+        MUST(prctl(PR_SET_TSC, PR_TSC_SIGSEGV) == 0);
+        writes(x, 4, 10);
+        exit(0);
+    }
     if (IS("strict") || IS("no counter")) {
         /* The processor's counter ends the process from now on, and in strict mode any call but the next three does. */
         MUST(prctl(IS("strict") ? PR_SET_SECCOMP : PR_SET_TSC, IS("strict") ? SECCOMP_MODE_STRICT : PR_TSC_SIGSEGV) == 0);
