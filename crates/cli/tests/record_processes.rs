@@ -148,3 +148,9 @@ fn a_daemon_that_closes_everything_is_recorded_and_finds_all_closed() {
         assert_eq!(daemon.unwrap_or_else(|| panic!("{how}")).file("by daemon").writes().bytes, 90, "{how}");
     }
 }
+
+#[test]
+fn names_from_the_root_are_those_that_others_call_the_same_files() {
+    let record = Place::new().record(&["sh", "-c", "cd / && cat proc/self/status /proc/self/status"]).record();
+    assert_eq!(record.counts("/proc/self/status", Open), (2, 0, 0));
+}

@@ -35,7 +35,10 @@ impl FileKind {
 
     /// The kind of a file before it is opened: [`Self::Kernel`] by its name, [`Self::Unknown`] otherwise.
     pub fn of_name(name: &[u8]) -> Self {
-        if name.starts_with(b"/proc/") || name.starts_with(b"/sys/") { Self::Kernel } else { Self::Unknown }
+        let is_in = |directory: &[u8]| {
+            name.strip_prefix(directory).is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
+        };
+        if is_in(b"/proc") || is_in(b"/sys") { Self::Kernel } else { Self::Unknown }
     }
 
     /// The kind of a file that was of this kind by its name and is of that one by its `st_mode`.
@@ -88,6 +91,7 @@ mod tests {
         for (name, mode, kind) in [
             ("/proc/self/maps", 0o100_444, FileKind::Kernel),
             ("/sys/class", 0o040_755, FileKind::Kernel),
+            ("/proc", 0o040_555, FileKind::Kernel),
             ("/process", 0o100_644, FileKind::Regular),
             ("/dev/null", 0o020_666, FileKind::CharacterDevice),
         ] {

@@ -110,7 +110,13 @@ pub unsafe fn of_shared_memory(name: *const c_char) -> u32 {
 
 fn find_beneath(directory: &[u8], path: &[u8]) -> u32 {
     let path = path.strip_prefix(b"./").unwrap_or(path);
-    if path.is_empty() || path == b"." { find(&[directory]) } else { find(&[directory, b"/", path]) }
+    let is_itself = path.is_empty() || path == b".";
+    match directory {
+        b"/" if is_itself => find(&[b"/"]),
+        b"/" => find(&[b"/", path]),
+        _ if is_itself => find(&[directory]),
+        _ => find(&[directory, b"/", path]),
+    }
 }
 
 /// The row of a name of parts.
@@ -325,7 +331,7 @@ fn find_directory() {
                 unsafe { sys::call(libc::SYS_getcwd, [scratch.as_mut_ptr() as usize, scratch.len(), 0, 0, 0, 0]) };
             if let Ok(length @ 1..) = usize::try_from(length) {
                 let directory = &scratch[..length - 1];
-                DIRECTORY.set(&[if directory == b"/" { b"/." } else { directory }]);
+                DIRECTORY.set(&[directory]);
             }
         });
     }
