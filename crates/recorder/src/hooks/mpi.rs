@@ -20,7 +20,7 @@ use ioassay_record::operation::Operation::{
     MpiWriteAllNonBlocking, MpiWriteNonBlocking, MpiWriteSplit,
 };
 
-use super::hook;
+use super::{errno, hook, set_errno};
 use crate::call::{self, Call, Outcome};
 use crate::files::{self, Base};
 use crate::real::Real;
@@ -136,12 +136,13 @@ fn size(datatype: Word) -> u64 {
     if SIZE.address() == 0 {
         return 0;
     }
-    let mut size = 0;
+    let (before, mut size) = (errno(), 0);
     // SAFETY: the function of that name, and a type that was just used.
     let result = unsafe {
         let ask: unsafe extern "C" fn(Word, *mut c_int) -> c_int = core::mem::transmute(SIZE.address());
         ask(datatype, &raw mut size)
     };
+    set_errno(before);
     if result == SUCCESS { u64::try_from(size).unwrap_or(0) } else { 0 }
 }
 
