@@ -340,7 +340,7 @@ fn find_directory() {
 
 /// Takes a lock, which is held for some microseconds.
 fn lock(lock: &AtomicBool) -> bool {
-    sys::wait_until(|| !lock.swap(true, Acquire))
+    sys::wait_until(|| !lock.load(Relaxed) && !lock.swap(true, Acquire))
 }
 
 /// The working directory has changed.
