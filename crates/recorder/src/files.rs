@@ -14,7 +14,7 @@ use ioassay_record::operation::Operation;
 use ioassay_record::table::{File, FileKind, Opened};
 
 use crate::process::system_calls_allowed;
-use crate::text::Buffer;
+use crate::text::{Buffer, copy_parts};
 use crate::{descriptors, process, shared, sys, table, ticks};
 
 /// Lists of files, by the end of the hash of their names.
@@ -137,12 +137,7 @@ fn find(parts: &[&[u8]]) -> u32 {
         file.hash = hash;
         file.next = first;
         file.name_bytes = length as u16;
-        let mut rest = &mut *name;
-        for part in parts {
-            let (own, more) = rest.split_at_mut(part.len().min(rest.len()));
-            own.copy_from_slice(&part[..own.len()]);
-            rest = more;
-        }
+        copy_parts(parts, name);
         *file.kind.get_mut() = FileKind::of_name(name) as u16;
     });
     let Some(new) = new else {

@@ -11,6 +11,7 @@ use core::sync::atomic::{
 
 use ioassay_record::table::{ALIGNMENT, Block, BlockKind, BlockLayout, Header, LARGEST, Text, TextKind, block_word};
 
+use crate::text::copy_parts;
 use crate::{process, sys, threads, ticks};
 
 /// Where the table begins; 0 where there is none.
@@ -283,13 +284,9 @@ fn allocate_but<T: BlockLayout>(reserve: usize, follow: usize, fill: impl FnOnce
 /// Writes a text into the table, of parts.
 pub fn write_text(kind: TextKind, parts: &[&[u8]]) {
     let length = parts.iter().map(|part| part.len()).sum();
-    allocate::<Text>(length, |text, mut bytes| {
+    allocate::<Text>(length, |text, bytes| {
         text.kind = kind as u32;
         text.text_bytes = length as u32;
-        for part in parts {
-            let (own, rest) = bytes.split_at_mut(part.len());
-            own.copy_from_slice(part);
-            bytes = rest;
-        }
+        copy_parts(parts, bytes);
     });
 }

@@ -4,6 +4,15 @@ use core::cell::UnsafeCell;
 use core::ffi::{CStr, c_char};
 use core::sync::atomic::{AtomicUsize, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
 
+/// Copies parts, one after another, as far as they fit.
+pub fn copy_parts(parts: &[&[u8]], mut to: &mut [u8]) {
+    for part in parts {
+        let (own, rest) = to.split_at_mut(part.len().min(to.len()));
+        own.copy_from_slice(&part[..own.len()]);
+        to = rest;
+    }
+}
+
 /// A text of less than `N` bytes, with a zero byte behind it. One thread at a time writes it; its users see to that.
 pub struct Buffer<const N: usize> {
     bytes: UnsafeCell<[u8; N]>,
