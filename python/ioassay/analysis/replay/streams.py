@@ -194,14 +194,16 @@ class _Making:
             for (direction,), own in sizes.group_by("direction")
         }
 
-    def replay(self) -> Replay:
-        """The replay."""
+    def replay(self) -> Replay | None:
+        """The replay; `None` where no phase has a stream."""
         moving = [list(self._moving(at)) for at in range(len(self._phases))]
         phases = []
         for at, span in enumerate(self._phases):
             streams = (*moving[at], *self._naming(at))
             if streams:
                 phases.append(Phase(span.begin_s, span.end_s, streams))
+        if not phases:
+            return None
         fills = [
             Stream("fill", name, file_bytes=self._trees.fill_bytes[name])
             for name in self._trees.made

@@ -353,3 +353,13 @@ def test_only_what_is_below_a_directory_is_replayed_where_one_is_named(tmp_path:
     assert [stream.count for _, stream in streams(found, "write")] == [4]
     assert (found.expected["write"].bytes, found.expected["metadata"].operations) == (4 * MIB, 2)
     assert [(note.kind, note.amount) for note in found.notes] == [("elsewhere", 8 + 2 + 30)]
+
+
+def test_a_profile_of_which_no_phase_has_a_stream_is_no_replay(tmp_path: Path) -> None:
+    synced, looked = table(), table()
+    synced.file("/scratch/a", {"sync": 3})
+    looked.file("/scratch/a", {"stat": 1})
+    for second in (5, 25, 45):
+        looked.second("stat", second, 1)
+    assert replay(load_profile([store_record(tmp_path / "synced", synced)])) is None
+    assert replay(load_profile([store_record(tmp_path / "looked", looked)])) is None
