@@ -49,8 +49,7 @@ def expectation(uses: Uses, course: Course, over_time: OverTime, span: Span) -> 
             fewer_sizes(sizes.iter_rows()),
             _whole(over_time(direction, f"{direction}_bytes", steps)),
         )
-    files = uses.files.with_columns(syncs=pl.when(pl.col("write_calls") > 0).then("syncs").otherwise(0))
-    calls = sum(int(files[column].sum()) for column in METADATA.values()) + int(files["opens"].sum())
+    calls = sum(int(uses.files[column].sum()) for column in METADATA.values()) + int(uses.files["opens"].sum())
     over = sum((over_time(kind, column, steps) for kind, column in METADATA.items()), np.zeros(len(steps)))
     found["metadata"] = Expected(calls, timeline=_whole(over + over_time("open", "opens", steps)))
     return found

@@ -23,7 +23,6 @@ from ioassay.analysis.replay.expectation import expectation
 from ioassay.analysis.replay.groups import Group, described, groups, named
 from ioassay.analysis.replay.model import (
     FilesUsed,
-    LeftOut,
     Note,
     Phase,
     Ranks,
@@ -218,7 +217,7 @@ class _Making:
             expected=expectation(
                 self._uses, self._course, self._over_time, Span(phases[0].begin_s, phases[-1].last_due_s)
             ),
-            left_out=self._left_out(),
+            left_out=self._uses.left_out,
             notes=tuple(self._notes()),
         )
 
@@ -235,11 +234,6 @@ class _Making:
         ):
             if note.amount:
                 yield note
-
-    def _left_out(self) -> tuple[LeftOut, ...]:
-        unwritten = self._files.filter(pl.col("write_calls") == 0)["syncs"].sum()
-        extra = (LeftOut("sync of what was not written", int(unwritten), None),) if unwritten else ()
-        return self._uses.left_out + extra
 
     def _window(self, kind: str) -> tuple[Floats, Floats]:
         """When the operations of each file can have been: while it was open; changes of its name later, looks at it

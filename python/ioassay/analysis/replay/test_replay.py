@@ -363,3 +363,14 @@ def test_a_profile_of_which_no_phase_has_a_stream_is_no_replay(tmp_path: Path) -
         looked.second("stat", second, 1)
     assert replay(load_profile([store_record(tmp_path / "synced", synced)])) is None
     assert replay(load_profile([store_record(tmp_path / "looked", looked)])) is None
+
+
+def test_syncs_of_what_was_not_written_are_left_out_and_not_expected(tmp_path: Path) -> None:
+    one = table()
+    checkpoint(one, "/scratch/a", second=5, inode=1, sizes={MIB: 4})
+    one.file("/scratch/unwritten", {"sync": 300})
+    one.second("sync", 50, 300)
+    found = made(tmp_path, one)
+    assert [(left.operation, left.calls) for left in found.left_out] == [("sync of what was not written", 300)]
+    assert found.expected["metadata"].operations == 2  # an open, a close
+    assert len(found.phases) == 1

@@ -38,7 +38,7 @@ class Uses:
 
     files: pl.DataFrame
     """A row for each file: file, path, directory, processes, size (null: unknown), is_new, first_s, last_s, opens,
-    lookups (failed opens), stats, absent_stats, creates, renames, removes, syncs; and of `read` and `write`: calls,
+    lookups (failed opens), stats, absent_stats, creates, renames, removes, syncs (of what was written); and of `read` and `write`: calls,
     bytes, end, forward and random (transfers that began otherwise than where the one before had ended), users
     (processes).
     """
@@ -85,7 +85,13 @@ def uses(profile: Profile, below: str | None = None) -> Uses:
     files = files.with_columns(
         creates=pl.col("creates") + created.cast(pl.Int64), opens=pl.col("opens") - created.cast(pl.Int64)
     )
-    return Uses(files, sizes, *counts, elsewhere=elsewhere, left_out=_left_out(profile, own))
+    # A stream syncs what it writes.
+    unwritten = int(files.filter(pl.col("write_calls") == 0)["syncs"].sum())
+    files = files.with_columns(syncs=pl.when(pl.col("write_calls") > 0).then("syncs").otherwise(0))
+    left_out = _left_out(profile, own)
+    if unwritten:
+        left_out += (LeftOut("sync of what was not written", unwritten, None),)
+    return Uses(files, sizes, *counts, elsewhere=elsewhere, left_out=left_out)
 
 
 def _is_below(directory: str) -> pl.Expr:
