@@ -17,6 +17,9 @@ from ioassay.results.profile_model import Direction
 MOST_STEPS = 64
 """Of a time line."""
 
+HIGHEST_WEIGHT = 10_000
+"""Of a time line, at least."""
+
 METADATA: Mapping[str, str] = {
     "open": "opens",
     "absent open": "lookups",
@@ -34,9 +37,7 @@ OverTime = Callable[[str, str, Sequence[Span]], Floats]
 
 
 def expectation(uses: Uses, course: Course, over_time: OverTime, span: Span) -> dict[Direction, Expected]:
-    """Operations, bytes, sizes and time line of each direction, in what can be replayed. Steps of the time line are
-    not shorter than what the profile knows.
-    """
+    """Operations, bytes, sizes and time line of each direction, in what can be replayed."""
     bounds = np.linspace(span.begin_s, span.end_s, MOST_STEPS + 1).tolist()
     steps = [Span(begin, end) for begin, end in pairwise(bounds)]
     found: dict[Direction, Expected] = {}
@@ -56,4 +57,9 @@ def expectation(uses: Uses, course: Course, over_time: OverTime, span: Span) -> 
 
 
 def _whole(amounts: Floats) -> tuple[int, ...]:
-    return tuple(np.rint(amounts).astype(int).tolist()) if amounts.sum() > 0 else ()
+    """Whole weights, also of amounts that are far below 1 in each step."""
+    highest = float(amounts.max())
+    if highest <= 0:
+        return ()
+    scaled = amounts * max(1.0, HIGHEST_WEIGHT / highest)
+    return tuple(np.rint(scaled).astype(int).tolist())

@@ -131,7 +131,7 @@ class Expected:
     bytes: int = 0
     sizes: Sizes = ()
     timeline: tuple[int, ...] = ()
-    """Bytes, of metadata operations, in equal steps of the duration."""
+    """Bytes, of metadata operations, in equal steps of the duration, as weights."""
 
 
 @dataclass(frozen=True)

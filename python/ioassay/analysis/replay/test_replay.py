@@ -374,3 +374,13 @@ def test_syncs_of_what_was_not_written_are_left_out_and_not_expected(tmp_path: P
     assert [(left.operation, left.calls) for left in found.left_out] == [("sync of what was not written", 300)]
     assert found.expected["metadata"].operations == 2  # an open, a close
     assert len(found.phases) == 1
+
+
+def test_few_operations_over_a_long_time_have_a_time_line(tmp_path: Path) -> None:
+    one = table()
+    one.file("/scratch/a", {"stat": 4})
+    for second in range(10, 18):
+        one.second("stat", second, 1)
+    timeline = made(tmp_path, one).expected["metadata"].timeline
+    assert len(timeline) == 64
+    assert (min(timeline[:60]) > 0, max(timeline)) == (True, 10_000)
