@@ -31,6 +31,8 @@ class Packed:
     rank_of: dict[int, int]
     """By process: of those that did I/O."""
     count: int
+    folded: bool
+    """There would be more ranks than `MOST_RANKS`: some stand for several."""
     processes: int
     """That did I/O."""
     heat: pl.DataFrame
@@ -64,9 +66,10 @@ def packed(profile: Profile) -> Packed:
     used = _io_times(used if used.height else known.head(1), profile)
     is_mpi = used["rank"].n_unique() > 1 and not used["rank"].has_nulls()
     rank_of = _by_mpi(used) if is_mpi else _by_time(used)
-    count = min(MOST_RANKS, max(rank_of.values()) + 1)
+    wanted = max(rank_of.values()) + 1
+    count = min(MOST_RANKS, wanted)
     rank_of = {process: rank % count for process, rank in rank_of.items()}
-    return Packed(rank_of, count, used.height, _heat(profile, used, rank_of))
+    return Packed(rank_of, count, wanted > MOST_RANKS, used.height, _heat(profile, used, rank_of))
 
 
 def _io_times(processes: pl.DataFrame, profile: Profile) -> pl.DataFrame:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ioassay.analysis.replay import Replay, replay
+from ioassay.analysis.replay import Replay, ranks, replay
 from ioassay.analysis.replay.groups import named
 from ioassay.analysis.replay.model import Order, Ranks, Stream
 from ioassay.analysis.replay.transfers import Transfers, fewer_sizes, file_bytes, without_tails
@@ -384,3 +384,13 @@ def test_few_operations_over_a_long_time_have_a_time_line(tmp_path: Path) -> Non
     timeline = made(tmp_path, one).expected["metadata"].timeline
     assert len(timeline) == 64
     assert (min(timeline[:60]) > 0, max(timeline)) == (True, 10_000)
+
+
+@pytest.mark.parametrize(("processes", "folded"), [(4, []), (5, [5])])
+def test_only_more_processes_than_the_most_ranks_share_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, processes: int, folded: list[int]
+) -> None:
+    monkeypatch.setattr(ranks, "MOST_RANKS", 4)
+    found = made(tmp_path, *ranks_that_checkpoint(processes))
+    assert found.ranks == 4
+    assert [note.amount for note in found.notes if note.kind == "folded-ranks"] == folded
