@@ -394,3 +394,22 @@ def test_only_more_processes_than_the_most_ranks_share_them(
     found = made(tmp_path, *ranks_that_checkpoint(processes))
     assert found.ranks == 4
     assert [note.amount for note in found.notes if note.kind == "folded-ranks"] == folded
+
+
+def test_calls_of_mpi_are_not_left_out_because_those_beneath_them_are_replayed(tmp_path: Path) -> None:
+    one = table()
+    file = checkpoint(one, "/scratch/a", second=5, inode=1, sizes={MIB: 4})
+    one.transfers(file, "MPI write", {MIB: 4}, ns=S)
+    one.transfers(file, "MPI read", {MIB: 4}, ns=S)
+    assert made(tmp_path, one).left_out == ()
+
+
+def test_the_time_of_all_calls_is_not_that_of_those_below_a_directory(tmp_path: Path) -> None:
+    one = table()
+    checkpoint(one, "/scratch/a", second=5, inode=1, sizes={MIB: 4})
+    one.file("/scratch", {"list": 12})
+    one.file("/lib", {"list": 1})
+    one.second("list", 5, 13, ns=S)
+    times = {below: made(tmp_path / str(at), one, below=below).left_out for at, below in enumerate((None, "/scratch"))}
+    assert [(left.calls, left.spent_ns) for left in times[None]] == [(13, S)]
+    assert [(left.calls, left.spent_ns) for left in times["/scratch"]] == [(12, None)]

@@ -28,8 +28,9 @@ STREAMS = ("stream read", "stream write")
 _CREATES, _EMPTIES = 0o100, 0o1000
 """Flags of open."""
 
-_UNSAID = {"close", "MPI file", "stream flush", "stream seek"}
-"""Operations that need no word: a close for each open, and calls that reach the file system as others or not at all."""
+_UNSAID = ("close", "stream flush", "stream seek")
+"""Operations that need no word: a close for each open, and calls that reach the file system as others or not at all.
+So do all of MPI."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,7 @@ def uses(profile: Profile, below: str | None = None) -> Uses:
     # A stream syncs what it writes.
     unwritten = int(files.filter(pl.col("write_calls") == 0)["syncs"].sum())
     files = files.with_columns(syncs=pl.when(pl.col("write_calls") > 0).then("syncs").otherwise(0))
-    left_out = _left_out(profile, own)
+    left_out = _left_out(profile, own, below)
     if unwritten:
         left_out += (LeftOut("sync of what was not written", unwritten, None),)
     return Uses(files, sizes, *counts, elsewhere=elsewhere, left_out=left_out)
@@ -247,12 +248,15 @@ def _gathered(small: pl.DataFrame) -> list[pl.DataFrame]:
     ]
 
 
-def _left_out(profile: Profile, own: pl.DataFrame) -> tuple[LeftOut, ...]:
+def _left_out(profile: Profile, own: pl.DataFrame, below: str | None) -> tuple[LeftOut, ...]:
     """What no stream does: the other operations, and failed changes of names."""
     replayed = {name for names in OPERATIONS.values() for name in names}
-    others = own.filter(~pl.col("operation").is_in([*replayed, *_UNSAID]))
+    is_said = ~pl.col("operation").cast(pl.String).str.starts_with("MPI ")
+    others = own.filter(~pl.col("operation").is_in([*replayed, *_UNSAID]), is_said)
     calls = others.group_by("operation").agg(calls=pl.col("calls").sum(), ns=pl.col("duration_ns").sum())
-    spent = dict(profile.process_operations.group_by("operation").agg(pl.col("duration_ns").sum()).iter_rows())
+    # What the whole profile spent says nothing of some of its files.
+    whole = profile.process_operations if below is None else profile.process_operations.clear()
+    spent = dict(whole.group_by("operation").agg(pl.col("duration_ns").sum()).iter_rows())
     found = [LeftOut(name, int(count), ns or spent.get(name) or None) for name, count, ns in calls.iter_rows() if count]
     failed = own.filter(pl.col("operation").is_in([*NAMES]), ~pl.col("operation").is_in(["open", "stat"]))
     sums = failed.group_by("operation").agg(pl.col("failed").sum())
