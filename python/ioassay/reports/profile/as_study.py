@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 
 from ioassay.analysis.replay import Replay
 from ioassay.analysis.replay.model import Expected, Note, NoteKind, Order, Phase, Sizes, Stream, Tree
+from ioassay.reports.format import duration
 from ioassay.results.profile_model import Profile
 from ioassay.slugs import slug
 from ioassay.units import format_about_bytes, format_count
@@ -123,8 +124,8 @@ class _Writing:
         said = [f"{word} {format_about_bytes(moved[verb])}" for verb, word in _MOVES.items() if moved[verb]]
         names = sum(one.operations(self._replay.ranks) for one in phase.streams if one.verb not in _MOVES)
         said += [f"{format_count(names, 'operation')} on names"] if names else []
-        when = f"{_seconds(begin_s)} after the first began" if at else "the first"
-        return f"Phase {at + 1}, {when}, {_seconds(phase.duration_s)} long: {', '.join(said)}."
+        when = f"{duration(begin_s * 1e9)} after the first began" if at else "the first"
+        return f"Phase {at + 1}, {when}, {duration(phase.duration_s * 1e9)} long: {', '.join(said)}."
 
     def _expectation(self) -> Iterator[str]:
         replay = self._replay
@@ -300,7 +301,3 @@ def _duration_ns(nanoseconds: int) -> str:
 
 def _processes(count: int) -> str:
     return "1 process" if count == 1 else f"{count} processes"
-
-
-def _seconds(seconds: float) -> str:
-    return f"{seconds:.3g} s"

@@ -77,7 +77,7 @@ def test_pauses_and_pace_are_settings_of_which_a_scale_has_none(tmp_path: Path) 
 def test_comments_name_files_as_the_user_does_and_keys_name_none(tmp_path: Path) -> None:
     study = written(store_record(tmp_path / "record", *calm()))
     assert "# 8 files of about 4.50 GiB, each used by one process: /scratch/climate/checkpoint.*" in study
-    assert "Phase 2, 100 s after the first began, 12 s long: writes 6.00 GiB" in study
+    assert "Phase 2, 100 s after the first began, 12.0 s long: writes 6.00 GiB" in study
     assert not any("/scratch" in line for line in study.splitlines() if not line.lstrip().startswith("#"))
     assert max(map(len, study.splitlines())) <= 100
 
@@ -163,3 +163,14 @@ def test_the_engine_takes_the_study_of_any_application(tmp_path: Path, seed: int
         return
     study = text(found, profile, "app")
     refuse(resolve(parse_source(study, "app.yaml", "study"), None, []))
+
+
+def test_long_times_are_said_in_hours(tmp_path: Path) -> None:
+    one = TableBuilder(end_ns=BEGIN_NS + 13_000 * S)
+    for at, second in enumerate((10, 12_355)):
+        opened_ns = BEGIN_NS + second * S
+        file = one.file(f"/scratch/{at}", {"open": 1}, inode=3 + at, opened_ns=opened_ns, closed_ns=opened_ns + S)
+        one.transfers(file, "write", {MIB: 4})
+        one.second("write", second, 4, moved=4 * MIB)
+    study = written(store_record(tmp_path / "record", one))
+    assert "# Phase 2, 3.43 h after the first began" in study
