@@ -65,9 +65,9 @@ class Faithfulness:
     """Every phase did all it had to do."""
 
     @property
-    def duration_ratio(self) -> float:
+    def duration_ratio(self) -> float | None:
         """Replayed / recorded."""
-        return self.duration_ns / self.recorded_ns
+        return self.duration_ns / self.recorded_ns if self.recorded_ns else None
 
 
 def faithfulness(run: LoadedRun) -> list[Faithfulness]:

@@ -119,6 +119,10 @@ def test_the_duration_is_that_of_all_phases_with_the_pauses_between() -> None:
     assert not only(run(AS_RECORDED, complete=False)).is_complete
 
 
+def test_a_duration_that_is_damaged_has_no_ratio() -> None:
+    assert replace(only(run(AS_RECORDED)), recorded_ns=0).duration_ratio is None
+
+
 def test_a_run_that_ended_before_its_first_phase_says_nothing_and_one_that_lacks_phases_is_incomplete() -> None:
     whole = run(AS_RECORDED)
     none = replace(whole, measurements=whole.measurements.filter(~pl.col("phase").str.starts_with("phase")))
