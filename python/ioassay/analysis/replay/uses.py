@@ -39,9 +39,9 @@ class Uses:
 
     files: pl.DataFrame
     """A row for each file: file, path, directory, processes, size (null: unknown), is_new, first_s, last_s, opens,
-    lookups (failed opens), stats, absent_stats, creates, renames, removes, syncs (of what was written); and of `read` and `write`: calls,
-    bytes, end, forward and random (transfers that began otherwise than where the one before had ended), users
-    (processes).
+    lookups (failed opens), stats, absent_stats, creates, renames, removes, syncs (of what was written); and of `read`
+    and `write`: calls, bytes, end, forward and random (transfers that began otherwise than where the one before had
+    ended), users (processes).
     """
     sizes: pl.DataFrame
     """file, direction, bytes, calls: the sizes of transfers, each above 0."""
