@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from ioassay.results.profile_model import DIRECTION, Profile
+from ioassay.results.profile_model import DIRECTION, OF_OPERATION, Profile
 
 QUIET_SHARE, QUIET_S = 0.01, 0.5
 
@@ -30,8 +30,7 @@ _LEANING = 8.0
 
 _NOTHING = 1e-100
 
-READS = ("read", "stream read", "copy from", "submit read")
-WRITES = ("write", "stream write", "copy to", "submit write")
+READS, WRITES = (tuple(name for name, of in DIRECTION.items() if of == moving) for moving in ("read", "write"))
 NAMES = ("open", "stat", "create", "rename", "remove", "sync")
 """The operations that are replayed, beside the close of each open."""
 
@@ -176,11 +175,11 @@ def _ratio(wanted: Floats, sums: Floats) -> Floats:
 
 def _busy(rows: pl.DataFrame) -> Floats:
     """Steps with more than next to nothing: what goes through pipes and terminals is in the time line, too."""
-    direction = pl.col("operation").replace_strict(DIRECTION, default=None, return_dtype=pl.String)
     moved = pl.when(pl.col("bytes").fill_null(0) > 0).then("bytes").otherwise("calls").cast(pl.Float64)
-    amount = pl.when(direction == "metadata").then(pl.col("calls").cast(pl.Float64)).otherwise(moved)
+    amount = pl.when(pl.col("direction") == "metadata").then(pl.col("calls").cast(pl.Float64)).otherwise(moved)
     sums = (
-        rows.with_columns(direction=direction, amount=amount.fill_null(0))
+        rows.with_columns(OF_OPERATION)
+        .with_columns(amount=amount.fill_null(0))
         .group_by("start_s", "direction")
         .agg(pl.col("amount").sum())
     )

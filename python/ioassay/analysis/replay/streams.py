@@ -19,7 +19,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from ioassay.analysis.replay import transfers
-from ioassay.analysis.replay.expectation import expectation
+from ioassay.analysis.replay.expectation import METADATA, expectation
 from ioassay.analysis.replay.groups import Group, described, groups, named
 from ioassay.analysis.replay.model import (
     FilesUsed,
@@ -92,18 +92,7 @@ def replay(profile: Profile, below: str | None = None) -> Replay | None:
     return _Making(profile, used).replay()
 
 
-_AMOUNTS: Mapping[str, str] = {
-    "read": "read_calls",
-    "write": "write_calls",
-    "open": "opens",
-    "stat": "stats",
-    "absent open": "lookups",
-    "absent stat": "absent_stats",
-    "create": "creates",
-    "rename": "renames",
-    "remove": "removes",
-    "sync": "syncs",
-}
+_AMOUNTS: Mapping[str, str] = {"read": "read_calls", "write": "write_calls", **METADATA}
 """The column of `Uses.files` of each kind of operation."""
 
 

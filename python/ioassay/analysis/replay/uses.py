@@ -12,7 +12,7 @@ import polars as pl
 
 from ioassay.analysis.replay.model import LeftOut
 from ioassay.analysis.replay.phases import NAMES, OPERATIONS, READS, WRITES
-from ioassay.results.profile_model import ON_STORAGE, Profile
+from ioassay.results.profile_model import OF_OPERATION, ON_STORAGE, Profile
 
 BUFFER_BYTES = 4096
 """Of a stream, where the block of its file is unknown."""
@@ -169,8 +169,7 @@ def _transfers(own: pl.DataFrame, sizes: pl.DataFrame, direction: str, names: tu
 def _sizes(profile: Profile, own: pl.DataFrame, stored: pl.DataFrame) -> tuple[pl.DataFrame, tuple[int, int, int]]:
     """`Uses.sizes`, and how many calls were gathered, empty and too large."""
     key = ["file", "operation"]
-    direction = {name: kind for kind in ("read", "write") for name in OPERATIONS[kind]}
-    moved = own.filter(pl.col("operation").is_in(list(direction))).select(*key, "calls", "bytes")
+    moved = own.filter(pl.col("operation").is_in([*READS, *WRITES])).select(*key, "calls", "bytes")
     exact = (
         profile.common_sizes.drop_nulls("operation")
         .join(moved.select(key), on=key, how="semi")
@@ -198,9 +197,7 @@ def _sizes(profile: Profile, own: pl.DataFrame, stored: pl.DataFrame) -> tuple[p
     whole = every.filter(~small).select(
         "file", "operation", (pl.col("bytes") // parts).alias("bytes"), pl.col("calls") * parts
     )
-    sizes = pl.concat([whole, *_gathered(gathered)]).with_columns(
-        direction=pl.col("operation").replace_strict(direction, default=None, return_dtype=pl.String)
-    )
+    sizes = pl.concat([whole, *_gathered(gathered)]).with_columns(OF_OPERATION)
     summed = sizes.group_by("file", "direction", "bytes").agg(pl.col("calls").sum())
     counts = (int(gathered["calls"].sum()), empty, cut)
     return summed.sort("file", "direction", "bytes"), counts

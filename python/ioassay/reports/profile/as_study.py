@@ -153,7 +153,7 @@ _MOVES = {"read": "reads", "write": "writes"}
 def _bytes(stream: Stream, ranks: int) -> float:
     weights = sum(calls for _, calls in stream.sizes)
     mean = sum(size * calls for size, calls in stream.sizes) / weights if weights else 0.0
-    return min(mean * stream.operations(ranks), math.inf)
+    return mean * stream.operations(ranks)
 
 
 def _expected(expected: Expected) -> Iterator[str]:
