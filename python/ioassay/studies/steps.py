@@ -343,7 +343,7 @@ class Work(Part):
         """The body, but not that of a walk or a replay, which work on no single file set or tree."""
         return self.body if self.verb and isinstance(self.body, Phase) else None
 
-    @property
+    @cached_property
     def operations(self) -> list[Operation]:
         """What its operations do: a measurement for each."""
         if self.verb == "mixed":

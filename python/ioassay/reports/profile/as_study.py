@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 
 from ioassay.analysis.replay import Replay
 from ioassay.analysis.replay.model import Expected, Note, NoteKind, Order, Phase, Sizes, Stream, Tree
+from ioassay.analysis.replay.transfers import mean
 from ioassay.reports.format import duration
 from ioassay.results.profile_model import Profile
 from ioassay.slugs import slug
@@ -151,9 +152,7 @@ _MOVES = {"read": "reads", "write": "writes"}
 
 
 def _bytes(stream: Stream, ranks: int) -> float:
-    weights = sum(calls for _, calls in stream.sizes)
-    mean = sum(size * calls for size, calls in stream.sizes) / weights if weights else 0.0
-    return mean * stream.operations(ranks)
+    return mean(stream.sizes) * stream.operations(ranks)
 
 
 def _expected(expected: Expected) -> Iterator[str]:
