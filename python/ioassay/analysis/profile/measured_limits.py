@@ -33,6 +33,7 @@ from ioassay.results.loaded import LoadedRun
 from ioassay.results.point import PLACEMENT, of_text
 from ioassay.results.profile_model import Profile
 from ioassay.results.schema import KEY
+from ioassay.units import format_count
 
 NEAR_PEAK = 0.9
 """Of the best rate of a sweep: a larger transfer gains less than a tenth."""
@@ -234,7 +235,7 @@ class _Measured:
         conditions = series.conditions
         parts = [f"{workload}, {phase}" if job in (phase, "") else f"{workload}, {phase}, {job}"]
         if conditions.ranks:
-            parts.append(f"{conditions.ranks} rank{'s' * (conditions.ranks != 1)}")
+            parts.append(format_count(conditions.ranks, "rank"))
         if conditions.direct:
             parts.append("direct")
         return Threshold(name, value, "measured", f"{self._name}: {', '.join(parts)}")

@@ -212,12 +212,12 @@ def _(evidence: BlockingEvidence) -> Message:
 @message.register
 def _(evidence: AggregatorEvidence) -> Message:
     did = "read" if evidence.direction == "read" else "written"
-    through = "1 process" if evidence.aggregators == 1 else f"{evidence.aggregators:,} processes"
-    files = "1 file" if evidence.files == 1 else f"{evidence.files:,} files"
+    through = format.count(evidence.aggregators, "process", "processes")
+    callers = format.count(evidence.participants, "process", "processes")
     return Message(
-        headline=f"Collective {evidence.direction}s of {evidence.participants:,} processes on {evidence.nodes:,} nodes "
+        headline=f"Collective {evidence.direction}s of {callers} on {evidence.nodes:,} nodes "
         f"go through {through}: {'fewer' if evidence.is_few else 'more'} than nodes.",
-        details=f"{format.size(evidence.moved_bytes)} {did} so ({files}).",
+        details=f"{format.size(evidence.moved_bytes)} {did} so ({format.count(evidence.files, 'file')}).",
         remedy=f"Set the MPI-IO hint cb_nodes to {evidence.nodes}, one aggregator for each node; on Lustre, also try "
         "the number of the file's stripes.",
     )

@@ -186,11 +186,7 @@ def _only(side: Side, files: Sequence[FileAmounts]) -> Table:
 
 def _only_counts(content: Content) -> list[str]:
     sides = (content.reference, content.files.only_reference), (content.other, content.files.only_other)
-    return [
-        f"{len(files):,} {'file' if len(files) == 1 else 'files'} only of {side.name}."
-        for side, files in sides
-        if files
-    ]
+    return [f"{format.count(len(files), 'file')} only of {side.name}." for side, files in sides if files]
 
 
 def _operations(content: Content) -> Table:

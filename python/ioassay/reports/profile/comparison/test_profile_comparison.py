@@ -95,6 +95,16 @@ def test_what_a_source_does_not_know_has_no_ratio(unlike: Content) -> None:
     assert "Darshan counts only calls that succeeded" in text
 
 
+def test_one_of_something_has_no_plural(tmp_path: Path) -> None:
+    table = TableBuilder()
+    table.second("read", 0, 1, moved=10, ns=1000)
+    table.transfers(table.file("/a", inode=1), "read", {10: 1}, ns=1000)
+    paths = [store_record(tmp_path / name, *tables) for name, tables in (("b", [table]), ("a", [TableBuilder()]))]
+    before, after = (load_profile([path]) for path in paths)
+    assert "Read: none any more; 1 call, 10 B" in markdown(compared(before, after))
+    assert "1 file only of before." in terminal(compared(before, after))
+
+
 def test_the_terminal_shows_the_essentials(content: Content) -> None:
     text = terminal(content)
     assert "Gone: All 20,000 writes of MPI-IO are independent, none is collective." in text

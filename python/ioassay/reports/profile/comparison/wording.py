@@ -148,7 +148,7 @@ def _class_sentence(one: ClassComparison) -> str:
 
 def _all(one: Amounts) -> str:
     """`28,000 calls, 4000 MiB, 40.0 s`."""
-    parts = [f"{one.calls:,} calls"]
+    parts = [format.count(one.calls, "call")]
     parts += [format.size(one.bytes)] if one.bytes else []
     parts += [] if one.spent_ns is None else [format.duration(one.spent_ns)]
     return ", ".join(parts)
@@ -316,8 +316,8 @@ def imbalance(content: Content, measure: str) -> Row:
 def _imbalance(one: Imbalance | None) -> str:
     if one is None:
         return format.ABSENT
-    peers = "ranks" if one.peers == "rank" else "workers"
-    return f"{format.share(one.share)} of {one.count:,} {peers}"
+    peer = "rank" if one.peers == "rank" else "worker"
+    return f"{format.share(one.share)} of {format.count(one.count, peer)}"
 
 
 CHANGES: Mapping[Change, str] = {
