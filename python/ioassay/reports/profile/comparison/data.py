@@ -54,10 +54,11 @@ def data(content: Content) -> dict[str, Any]:
 
 
 def table(content: Content) -> pl.DataFrame:
-    """A row for each amount of each direction and operation: class, amount (its unit in its name), reference, other,
-    ratio.
+    """A row for each amount of each direction and operation: of (`direction`, `operation`: some have one name), class,
+    amount (its unit in its name), reference, other, ratio.
     """
     schema = {
+        "of": pl.String,
         "class": pl.String,
         "amount": pl.String,
         "reference": pl.Float64,
@@ -67,15 +68,17 @@ def table(content: Content) -> pl.DataFrame:
     return pl.DataFrame(list(_rows(content)), schema, orient="row")
 
 
-def _rows(content: Content) -> Iterator[tuple[str, str, float | None, float | None, float | None]]:
-    for one in (*content.comparison.directions, *content.comparison.operations):
+def _rows(content: Content) -> Iterator[tuple[str, str, str, float | None, float | None, float | None]]:
+    found = content.comparison
+    classes = *(("direction", one) for one in found.directions), *(("operation", one) for one in found.operations)
+    for of, one in classes:
         for name in _AMOUNTS:
             mine, its = getattr(one.reference, name), getattr(one.other, name)
             if mine is not None or its is not None:
-                yield one.name, name, mine, its, one.ratio(name)
+                yield of, one.name, name, mine, its, one.ratio(name)
         for name in ("size_distance", "timeline_distance"):
             if (distance := getattr(one, name)) is not None:
-                yield one.name, name, 0.0, distance, None
+                yield of, one.name, name, 0.0, distance, None
 
 
 def _named(content: Content) -> tuple[tuple[str, Side], ...]:

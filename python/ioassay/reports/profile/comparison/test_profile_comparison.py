@@ -16,6 +16,7 @@ from ioassay.reports.document.terminal import rendered
 from ioassay.reports.profile.comparison import ProfileComparisonReport
 from ioassay.reports.profile.comparison.content import Content, Side, assemble
 from ioassay.reports.profile.comparison.document import document, summary
+from ioassay.reports.profile.comparison.wording import distances
 from ioassay.reports.profile.content import assemble as assemble_one
 from ioassay.results.darshan import profile as darshan
 from ioassay.results.profile_model import Profile
@@ -134,6 +135,25 @@ def test_the_table_has_a_row_for_each_amount(content: Content) -> None:
     rows = list(csv.DictReader(io.StringIO(reports.build(ProfileComparisonReport(content), "csv").decode())))
     (calls,) = (row for row in rows if (row["class"], row["amount"]) == ("stat", "calls"))
     assert (float(calls["reference"]), float(calls["other"])) == (64_000, 0)
+    of = [row["of"] for row in rows if (row["class"], row["amount"]) == ("write", "calls")]
+    assert of == ["direction", "operation"]
+    assert len({(row["of"], row["class"], row["amount"]) for row in rows}) == len(rows)
+
+
+def test_an_operation_has_its_own_distance_where_it_is_not_that_of_its_direction(tmp_path: Path) -> None:
+    def profile(name: str, *, streams: bool) -> Profile:
+        table = TableBuilder()
+        file = table.file("/a", inode=1)
+        for operation in ("write", "stream write") if streams else ("write",):
+            for second in (1, 2) if operation == "write" else (7, 8):
+                table.second(operation, second, 1, moved=1000)
+            table.transfers(file, operation, {1000: 2})
+        return load_profile([store_record(tmp_path / name, table)])
+
+    both = profile("both", streams=True)
+    rows = {name: row for name, *row in distances(compared(profile("alone", streams=False), both))}
+    assert rows["Write"] != rows["Write (operation)"]
+    assert "Write (operation)" not in {name for name, *_ in distances(compared(both, both))}
 
 
 def test_two_profiles_that_are_the_same_differ_in_nothing(content: Content) -> None:

@@ -267,13 +267,22 @@ def _pair(mine: float | None, its: float | None, show: Callable[[float], str]) -
 
 
 def distances(content: Content) -> list[Row]:
-    """How unlike sizes and time lines are, of each direction and operation of which either is known."""
+    """How unlike sizes and time lines are, of each direction and operation of which either is known. An operation that
+    is called like its direction has a row only where it says something else.
+    """
     found = content.comparison
-    return [
-        [one.name.capitalize(), distance(one.size_distance), distance(one.timeline_distance)]
-        for one in (*found.directions, *(one for one in found.operations if one.name not in DIRECTIONS))
-        if one.size_distance is not None or one.timeline_distance is not None
-    ]
+    rows = [_distance_row(one.name.capitalize(), one) for one in found.directions]
+    of_direction = {one.name: row for one, row in zip(found.directions, rows, strict=True)}
+    for one in found.operations:
+        same = of_direction.get(one.name)
+        row = _distance_row(f"{one.name.capitalize()}{' (operation)' if same else ''}", one)
+        if same is None or row[1:] != same[1:]:
+            rows.append(row)
+    return [row for row in rows if set(row[1:]) != {format.ABSENT}]
+
+
+def _distance_row(name: str, one: ClassComparison) -> Row:
+    return [name, distance(one.size_distance), distance(one.timeline_distance)]
 
 
 def distance(value: float | None) -> str:
