@@ -30,7 +30,7 @@ from ioassay.analysis import latency
 from ioassay.analysis.distances import Spread, cumulative_shares, distance, spread
 from ioassay.analysis.profile import totals
 from ioassay.analysis.profile.totals import REQUESTS
-from ioassay.results.profile_model import ALL_OPERATIONS, DIRECTION, DIRECTIONS, Direction, Profile
+from ioassay.results.profile_model import ALL_OPERATIONS, DIRECTION, DIRECTIONS, METADATA, Direction, Profile
 
 QUANTILES = {"p10": 0.1, "p50": 0.5, "p90": 0.9}
 """Of sizes, by name."""
@@ -199,7 +199,7 @@ class Sizes:
             .filter(pl.col("end_bytes").is_null() | (pl.col("end_bytes") > 1), pl.col("calls") > 0)
             .with_row_index("bucket")
         )
-        called = moving.filter(~pl.col("operation").is_in(_WITHOUT_SIZES))
+        called = moving.filter(~pl.col("operation").is_in(_WITHOUT_BYTES))
         self._unknown = frozenset(called.join(buckets, on=key, how="anti")["operation"])
         exact = _exact(profile.common_sizes, buckets, key)
         taken = exact.group_by("bucket").agg(taken=pl.col("calls").sum())
@@ -241,7 +241,7 @@ class Sizes:
 
 _RANGE = ("begin_bytes", "end_bytes", "calls")
 
-_WITHOUT_SIZES = (*(name for name, its in DIRECTION.items() if its == "metadata"), "MPI file")
+_WITHOUT_BYTES = (*METADATA, "MPI file")
 """Operations that move no bytes."""
 
 _LARGEST = 2**62
@@ -283,7 +283,7 @@ def _over_time(profile: Profile, operations: Collection[str]) -> Spread | None:
     rows = profile.timeline.filter(pl.col("operation").is_in(list(operations)), _has_any())
     if span is None or rows.is_empty():
         return None
-    moves = not all(DIRECTION.get(name) == "metadata" for name in operations)
+    moves = not set(operations) <= set(_WITHOUT_BYTES)
     amount = rows["bytes" if moves else "calls"]
     if amount.has_nulls():
         return None
@@ -344,7 +344,7 @@ class _Side:
         if spent is None:
             every = self._operations.filter(pl.col("operation") == name)
             spent = None if every.is_empty() and rows["calls"].sum() else _sum(every["duration_ns"])
-        moves = DIRECTION.get(name) != "metadata" and name != "MPI file"
+        moves = name not in _WITHOUT_BYTES
         return Amounts(
             calls=int(rows["calls"].sum()),
             bytes=_sum(rows["bytes"]) if moves else None,

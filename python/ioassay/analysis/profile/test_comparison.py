@@ -124,6 +124,19 @@ def test_of_metadata_calls_are_spread_over_time(load: Load) -> None:
     assert timeline_distance(lookups(1, 2, 3, 4), lookups(1, 4), ["stat"]) == pytest.approx(0.25)
 
 
+def test_calls_on_open_mpi_files_move_nothing_and_are_spread_by_their_number(load: Load) -> None:
+    def used(*seconds: int) -> Profile:
+        table = TableBuilder(end_ns=BEGIN_NS + 100 * S)
+        for second in range(1, 5):
+            table.second("stat", second, 1)
+        for second in seconds:
+            table.second("MPI file", second, 10)
+        table.file("/a", {"stat": 4, "MPI file": 10 * len(seconds)})
+        return load(table)
+
+    assert timeline_distance(used(1, 2, 3, 4), used(1, 4), ["MPI file"]) == pytest.approx(0.25)
+
+
 def test_quantiles_of_sizes_are_as_exact_as_the_source_knows_them(load: Load, darshan_profile: Profile) -> None:
     sizes = compare(load(writer({1000: 60, 3 * MIB: 40})), darshan_profile).of("write")
     assert {name: one.exact_bytes for name, one in sizes.reference.sizes.items()} == {
