@@ -87,11 +87,6 @@ MPI_TRANSFERS: Mapping[Direction, MpiTransfers] = {
 }
 """By direction. A source that does not tell them apart names those that it does not count: `Profile.uncounted`."""
 
-ALL_OPERATIONS: tuple[str, ...] = tuple(
-    dict.fromkeys([*OPERATIONS, *(name for kinds in MPI_TRANSFERS.values() for names in kinds for name in names)])
-)
-"""Every operation that a profile may have, those of the recorder first."""
-
 ProcessState = Literal["ended", "running", "killed", "replaced"]
 """Of a process: it ended by itself, runs, was killed, or `exec` replaced it by a program that was not recorded."""
 

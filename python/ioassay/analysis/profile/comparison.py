@@ -3,14 +3,13 @@
 Pure functions of two profiles, the reference first:
 
     ratio               other / reference: 1 where both did equally much
-    size_distance       how unlike the sizes of transfers are, weighted by calls: 0 identical to 1 disjoint
     timeline_distance   how unlike bytes (of metadata: calls) are spread over the time of I/O: 0 to 1
     span                from the first I/O to the last; the ratio of two spans is what `timeline_distance` leaves out
-    compare             all of them, of each direction and of each operation
+    compare             all of them and how unlike the sizes of transfers are, of each direction and of each operation
 
-Both distances are the largest difference of two cumulative shares, as far as buckets of sizes and steps of time allow
-(`analysis.distances`). A class that either source does not count, or of which it does not know the sizes or times, has
-no distance and no ratio (`None`): what is unknown is never a difference.
+Both distances, 0 identical to 1 disjoint, are the largest difference of two cumulative shares, as far as buckets of
+sizes and steps of time allow (`analysis.distances`). A class that either source does not count, or of which it does not
+know the sizes or times, has no distance and no ratio (`None`): what is unknown is never a difference.
 
 Calls, bytes and sizes are those on storage. Times of operations that move no bytes, latencies and the time line are of
 whatever the calls were on, as sources have them. Not: words (`ioassay.reports.profile.comparison`), files
@@ -30,7 +29,8 @@ from ioassay.analysis import latency
 from ioassay.analysis.distances import Spread, cumulative_shares, distance, spread
 from ioassay.analysis.profile import totals
 from ioassay.analysis.profile.totals import REQUESTS
-from ioassay.results.profile_model import ALL_OPERATIONS, DIRECTION, DIRECTIONS, METADATA, Direction, Profile
+from ioassay.protocol.record_layout import OPERATIONS
+from ioassay.results.profile_model import DIRECTION, DIRECTIONS, METADATA, Direction, Profile
 
 QUANTILES = {"p10": 0.1, "p50": 0.5, "p90": 0.9}
 """Of sizes, by name."""
@@ -80,6 +80,9 @@ class ClassComparison:
     reference: Amounts
     other: Amounts
     size_distance: float | None = None
+    """Between the shares of calls below a size, of transfers on storage that moved something; `None`: either has none,
+    or not all sizes are known.
+    """
     timeline_distance: float | None = None
 
     def ratio(self, amount: str) -> float | None:
@@ -93,7 +96,7 @@ class Comparison:
 
     directions: tuple[ClassComparison, ...]
     operations: tuple[ClassComparison, ...]
-    """In the order of `ALL_OPERATIONS`; those that neither profile has on storage are left out."""
+    """In the order of `OPERATIONS`; those that neither profile has on storage are left out."""
     reference_span_s: float | None
     other_span_s: float | None
     uncounted: tuple[str, ...]
@@ -114,7 +117,7 @@ def compare(reference: Profile, other: Profile) -> Comparison:
     common = counted(reference) & counted(other)
     mine, its = _Side(reference, common), _Side(other, common)
     used = mine.used | its.used
-    names = [name for name in ALL_OPERATIONS if name in used & common]
+    names = [name for name in OPERATIONS if name in used & common]
     return Comparison(
         directions=tuple(_direction(mine, its, direction) for direction in DIRECTIONS),
         operations=tuple(
@@ -129,22 +132,13 @@ def compare(reference: Profile, other: Profile) -> Comparison:
         ),
         reference_span_s=span_s(reference),
         other_span_s=span_s(other),
-        uncounted=tuple(name for name in ALL_OPERATIONS if name in used - common),
+        uncounted=tuple(name for name in OPERATIONS if name in used - common),
     )
 
 
 def ratio(reference: float | None, other: float | None) -> float | None:
     """Other / reference; `None` where either is unknown, or the reference is 0."""
     return None if reference is None or other is None or not reference else other / reference
-
-
-def size_distance(reference: Profile, other: Profile, operations: Collection[str]) -> float | None:
-    """How unlike the sizes of transfers by these operations are, on storage: 0 identical to 1 disjoint.
-
-    The largest difference between the shares of calls below a size, over all sizes. `None` where either profile has no
-    such transfer, or does not know all their sizes. Transfers that moved nothing are left out.
-    """
-    return distance(Sizes(reference).spread(operations), Sizes(other).spread(operations))
 
 
 def timeline_distance(reference: Profile, other: Profile, operations: Collection[str]) -> float | None:
@@ -295,7 +289,7 @@ def _over_time(profile: Profile, operations: Collection[str]) -> Spread | None:
 
 def counted(profile: Profile) -> frozenset[str]:
     """The operations that the profile's source counts."""
-    return frozenset(ALL_OPERATIONS) - profile.uncounted
+    return frozenset(OPERATIONS) - profile.uncounted
 
 
 class _Side:

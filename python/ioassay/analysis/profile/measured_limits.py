@@ -20,7 +20,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import polars as pl
@@ -101,11 +101,11 @@ class MeasuredLimits:
     """Each with the direction or operation that it is for; empty: for all."""
     unused: tuple[Unused, ...] = ()
     needs: tuple[StorageNeed, ...] = ()
-    elsewhere: tuple[str, ...] = field(default=())
+    elsewhere: tuple[str, ...] = ()
     """Names of runs below whose mount the profile has no file: they may have measured other storage."""
 
 
-def measured_limits(runs: Sequence[NamedRun], profile: Profile, base: Thresholds | None = None) -> MeasuredLimits:
+def measured_limits(runs: Sequence[NamedRun], profile: Profile) -> MeasuredLimits:
     """The limits for a profile. An earlier run that has one goes before later ones."""
     found: dict[tuple[str, str], Threshold] = {}
     needs: dict[str, StorageNeed] = {}
@@ -124,7 +124,7 @@ def measured_limits(runs: Sequence[NamedRun], profile: Profile, base: Thresholds
         "uncached reads": "cached_read_ns" in names,
         "latencies": bool(names & {"stall_s", "stat_calls"}),
     }
-    thresholds = (base or Thresholds())._replace(**general, of_operation=of_operation)
+    thresholds = Thresholds()._replace(**general, of_operation=of_operation)
     return MeasuredLimits(
         thresholds=thresholds,
         measured=tuple((about, threshold) for (_, about), threshold in found.items()),

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from ioassay.analysis.distances import Spread, distance
-from ioassay.analysis.profile.comparison import Sizes, compare, size_distance, timeline_distance
+from ioassay.analysis.profile.comparison import Sizes, compare, timeline_distance
 from ioassay.analysis.profile.condition_differences import condition_differences
 from ioassay.analysis.profile.file_changes import file_changes
 from ioassay.analysis.profile.finding_changes import finding_changes
@@ -82,7 +82,7 @@ def test_ratios_are_of_the_other_to_the_reference(load: Load) -> None:
 
 def test_the_distance_of_sizes_is_the_share_of_calls_that_moved_elsewhere(load: Load) -> None:
     def apart(one: dict[int, int], other: dict[int, int]) -> float | None:
-        return size_distance(load(writer(one)), load(writer(other)), ["write"])
+        return compare(load(writer(one)), load(writer(other))).of("write").size_distance
 
     assert apart({4 * KIB: 100}, {4 * KIB: 7}) == 0
     assert apart({4 * KIB: 100}, {MIB: 1}) == 1
@@ -267,9 +267,9 @@ def test_nothing_is_compared_with_nothing(load: Load) -> None:
 def test_sizes_that_a_source_does_not_know_have_no_distance(load: Load) -> None:
     profile = load(writer({MIB: 4}))
     unknown = replace(profile, file_sizes=profile.file_sizes.clear(), common_sizes=profile.common_sizes.clear())
-    assert size_distance(profile, unknown, ["write"]) is None
+    assert compare(profile, unknown).of("write").size_distance is None
     assert Sizes(unknown).quantiles(["write"]) == {}
-    assert size_distance(profile, unknown, ["read"]) is None
+    assert compare(profile, unknown).of("read").size_distance is None
 
 
 def test_what_was_only_on_pipes_is_no_operation_on_storage(load: Load) -> None:

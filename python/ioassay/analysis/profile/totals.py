@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import polars as pl
 
 from ioassay.analysis import latency
-from ioassay.results.profile_model import ALL_OPERATIONS, DIRECTIONS, OF_OPERATION, ON_STORAGE, Direction, Profile
+from ioassay.protocol.record_layout import OPERATIONS
+from ioassay.results.profile_model import DIRECTIONS, OF_OPERATION, ON_STORAGE, Direction, Profile
 
 REQUESTS = {"read": ("read", "submit read"), "write": ("write", "submit write")}
 """The operations that ask the file system for bytes as the program asked. Streams gather theirs first."""
@@ -107,7 +108,7 @@ def operations(profile: Profile) -> pl.DataFrame:
         *map(known_sum, ("calls", "bytes", "duration_ns")), pl.col("slowest_ns").max()
     )
     failed = on_storage(profile).group_by("operation").agg(known_sum("failed"))
-    order = pl.col("operation").cast(pl.Enum(ALL_OPERATIONS))
+    order = pl.col("operation").cast(pl.Enum(OPERATIONS))
     return (
         sums.join(failed, on="operation", how="left")
         .join(_percentiles(profile), on="operation", how="left")

@@ -18,7 +18,6 @@ import polars as pl
 from ioassay.errors import UsageError
 from ioassay.protocol.record_layout import LATENCY_BEGINS_TICKS, OPERATIONS, VERSION, BlockKind, State
 from ioassay.results.profile_model import (
-    ALL_OPERATIONS,
     ERRORS,
     IN_FLIGHT,
     LATENCIES,
@@ -105,7 +104,6 @@ class _Reading:
             losses=(*self._losses, *self._escaped()),
             unknown=(),
             supplements=(),
-            uncounted=frozenset(ALL_OPERATIONS) - frozenset(OPERATIONS),
         )
 
     def _find(self) -> Iterator[Image]:

@@ -24,6 +24,7 @@ from ioassay.reports.document import (
 )
 from ioassay.reports.profile.comparison import wording
 from ioassay.reports.profile.comparison.content import Content, Side
+from ioassay.reports.profile.wording import opening
 from ioassay.version import __version__
 
 if TYPE_CHECKING:
@@ -81,8 +82,6 @@ def summary(content: Content) -> list[Block]:
 
 
 def _sides(content: Content) -> Table:
-    from ioassay.reports.profile.wording import opening  # noqa: PLC0415
-
     mine, its = (dict(opening(side.own)) for side in content.sides)
     rows = [[what, mine[what], its.get(what, format.ABSENT)] for what in mine]
     return Table([Column(), *(Column(side.name) for side in content.sides)], rows)
