@@ -298,8 +298,8 @@ class _Side:
     def __init__(self, profile: Profile, common: Collection[str]) -> None:
         self.profile = profile
         self._common = common
-        self._totals = totals.totals(profile)
         self._stored = totals.on_storage(profile)
+        self._totals = totals.totals(profile, self._stored)
         self.sizes = Sizes(profile, self._stored)
         self._operations = profile.process_operations
 

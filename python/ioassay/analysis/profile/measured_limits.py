@@ -21,6 +21,7 @@ import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import polars as pl
@@ -73,6 +74,11 @@ class NamedRun:
 
     name: str
     run: LoadedRun
+
+    @cached_property
+    def series(self) -> tuple[_Series, ...]:
+        """What it measured: the same for every profile."""
+        return tuple(_series(self.run))
 
 
 @dataclass(frozen=True)
@@ -202,7 +208,7 @@ class _Measured:
         self._profile = profile
         active = profile.processes.filter(pl.any_horizontal(pl.col("read_bytes", "written_bytes").fill_null(1) > 0))
         self._processes = active.height or profile.processes.height
-        self._series = list(_series(named.run))
+        self._series = named.series
 
     def thresholds(self) -> Iterator[tuple[str, Threshold]]:
         """What each limit is about (a direction, an operation; empty: all), and the limit."""

@@ -246,3 +246,10 @@ def test_the_values_of_other_axes_stay_apart(profile: Profile) -> None:
     run = run_of(text, rate)
     assert {of_text(point)["depth"] for point in run.measurements["point"]} == {1, 8}
     assert values(limits_of(run, profile))["small_request_bytes", "read"] == 256 * KIB
+
+
+def test_two_profiles_reduce_a_run_once(profile: Profile) -> None:
+    named = NamedRun("sizes", sizes_that_reach({"write": 4 * KIB, "read": 4 * KIB}))
+    series = named.series
+    assert measured_limits([named], profile) == measured_limits([named], profile)
+    assert named.series is series

@@ -25,8 +25,10 @@ def pictures(content: Content) -> dict[str, Picture]:
 
 def _over_time(content: Content) -> Iterator[Picture]:
     panels, frames, widths = [], [], []
+    moved, called = ([rates(side.profile) for side in content.sides] for rates in (steps.rates, steps.operation_rates))
     for line in (*TRANSFERS, "metadata"):
-        own = [_course(side.profile, line) for side in content.sides]
+        of_sides = zip(content.sides, called if line == "metadata" else moved, strict=True)
+        own = [_course(side.profile, line, *rates) for side, rates in of_sides]
         rows = [
             rates.with_columns(series=pl.lit(side.name)) for side, (rates, _) in zip(content.sides, own, strict=True)
         ]
@@ -53,9 +55,10 @@ def _over_time(content: Content) -> Iterator[Picture]:
     )
 
 
-def _course(profile: Profile, line: str) -> tuple[pl.DataFrame, float]:
-    """start_s from the first I/O, rate, of a direction; with a row at the end. And how long a step is."""
-    rates, step_s = steps.operation_rates(profile) if line == "metadata" else steps.rates(profile)
+def _course(profile: Profile, line: str, rates: pl.DataFrame, step_s: float) -> tuple[pl.DataFrame, float]:
+    """start_s from the first I/O, rate, of a direction (`rates` as `steps` has them); with a row at the end. And how
+    long a step is.
+    """
     own = rates if line == "metadata" else rates.filter(pl.col("line") == line)
     summed = own.group_by("start_s").agg(pl.col("rate").sum()).sort("start_s")
     begin_s = comparison.begin_s(profile)
