@@ -104,6 +104,7 @@ class _Reading:
             losses=(*self._losses, *self._escaped()),
             unknown=(),
             supplements=(),
+            uncounted=frozenset(),
         )
 
     def _find(self) -> Iterator[Image]:
