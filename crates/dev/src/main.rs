@@ -13,6 +13,8 @@ use clap::{Parser, ValueEnum};
 use ioassay_protocol::events::{Event, Progress};
 use ioassay_protocol::front_end::FrontEnd;
 use ioassay_protocol::plan::Plan;
+use ioassay_protocol::watch::contract::Contract;
+use ioassay_protocol::watch::setup::Setup;
 use schemars::{Schema, schema_for};
 
 /// Generate or check the JSON schemas, the reference of the front ends, facts and layouts for the control plane.
@@ -42,6 +44,8 @@ fn generated() -> Vec<(PathBuf, String)> {
         (schemas.join("front-end.json"), text(schema_for!(FrontEnd))),
         (reference.join("front-ends.md"), ioassay_frontends::reference()),
         (schemas.join("progress.json"), text(schema_for!(Progress))),
+        (schemas.join("contract.json"), text(schema_for!(Contract))),
+        (schemas.join("agent.json"), text(schema_for!(Setup))),
         (control_plane.join("protocol/facts.py"), facts::module()),
         (control_plane.join("protocol/record_layout.py"), record_layout::module()),
     ]

@@ -1,7 +1,8 @@
-//! The documents that cross a boundary between the control plane and the engine.
+//! The documents that cross a boundary between the control plane and the engine or an agent.
 //!
 //! * [`plan::Plan`] goes in: one case, fully resolved, as `plan.json`.
 //! * [`events::Event`] comes out: one JSON object per line, appended to `events.jsonl` as it happens.
+//! * [`watch`]: what an agent is asked, and what it says.
 //!
 //! What belongs here: the shape of these documents, their version, and the words of their fields.
 //! What does not: reading or writing them, validating a plan against a machine, clocks, printing.
@@ -17,6 +18,7 @@ mod failure;
 pub mod front_end;
 pub mod plan;
 pub mod survey;
+pub mod watch;
 
 /// Version of every document in this crate. It rises when an old reader would misread a new document.
 pub const VERSION: u32 = 2;

@@ -1,0 +1,4 @@
+//! `ioassay-agent`: one per node while jobs are watched. Once a second it reads the recorders' tables and the node's
+//! counters, compares them with the contract, and gives documents to sinks.
+//!
+//! Not here: hooks, where rates are held (`crates/recorder`), what a document says (`ioassay_protocol::watch`).

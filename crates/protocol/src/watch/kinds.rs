@@ -1,0 +1,218 @@
+//! The kinds of documents that an agent makes of jobs and of itself.
+
+use crate::documents;
+
+documents! {
+    /// What the processes of a job did on a node in a second, by class of calls.
+    pub struct Io = io {
+        /// The node.
+        node: String as Label,
+        /// The job: its number in the scheduler, or the name of the record.
+        job: String as Label,
+        /// The user whose processes they are, by number.
+        user: String as Label,
+        /// The class of calls, in the recorder's words.
+        class: String as Label,
+        /// Calls that ended.
+        calls: u64 as Amount,
+        /// Bytes that were moved.
+        bytes: u64 as Amount,
+        /// What the calls took, added up over threads.
+        busy_ns: u64 as Amount,
+        /// What the slowest of the calls that ended took.
+        slowest_ns: u64 as Greatest,
+    }
+
+    /// The processes of a job on a node.
+    pub struct Job = job {
+        /// The node.
+        node: String as Label,
+        /// The job.
+        job: String as Label,
+        /// Its user, by number.
+        user: String as Label,
+        /// The command of its oldest process.
+        command: String as Text,
+        /// Its name in the scheduler.
+        name: Option<String> as Text,
+        /// Processes that run.
+        processes: u64 as Level,
+        /// Processes that began.
+        began: u64 as Amount,
+        /// Processes that ended.
+        ended: u64 as Amount,
+        /// Resident memory.
+        resident_bytes: u64 as Level,
+        /// Virtual memory.
+        virtual_bytes: u64 as Level,
+        /// Processor time in programs.
+        user_ns: u64 as Amount,
+        /// Processor time in the kernel.
+        system_ns: u64 as Amount,
+        /// Time in which threads waited for block devices.
+        io_wait_ns: u64 as Amount,
+        /// Calls that the recorder could not count, or only with files of all names.
+        uncounted_calls: u64 as Amount,
+        /// Time that throttling made threads wait.
+        throttled_ns: u64 as Amount,
+    }
+
+    /// A call that has been under way for longer than a second.
+    pub struct InFlight = in_flight {
+        /// The node.
+        node: String as Label,
+        /// The job.
+        job: String as Label,
+        /// The class of calls.
+        class: String as Label,
+        /// The process.
+        pid: String as Key,
+        /// The thread.
+        thread: String as Key,
+        /// The file.
+        file: String as Text,
+        /// Since when it has been.
+        since_ns: u64 as Level,
+    }
+
+    /// A rule was broken.
+    pub struct Alert = alert {
+        /// The node.
+        node: String as Label,
+        /// The job; empty where all jobs of the node broke the rule together.
+        job: String as Label,
+        /// The label of the rule.
+        label: String as Label,
+        /// What the rule does: monitor or throttle.
+        action: String as Label,
+        /// The path of the rule.
+        path: String as Text,
+        /// The classes of calls of the rule, with commas between them.
+        calls: String as Text,
+        /// What the rule measures.
+        measure: String as Text,
+        /// What was measured in the window, in the unit of the measure.
+        measured: u64 as Level,
+        /// What is allowed, in the same unit.
+        allowed: u64 as Level,
+        /// The length of the window.
+        window_s: u64 as Level,
+        /// The process that contributed most.
+        pid: u64 as Level,
+        /// Its command.
+        command: String as Text,
+        /// The file that it used last, or in the slowest call.
+        file: String as Text,
+        /// Its rank.
+        rank: String as Text,
+        /// Its user, by number.
+        user: String as Text,
+    }
+
+    /// How a rule fares on a node.
+    pub struct RuleState = rule {
+        /// The node.
+        node: String as Label,
+        /// The job.
+        job: String as Label,
+        /// The label of the rule.
+        label: String as Label,
+        /// What was measured in the last second, in the unit of the measure.
+        measured: u64 as Level,
+        /// What is allowed in a window, in the same unit.
+        allowed: u64 as Level,
+        /// Calls that had to wait.
+        waits: u64 as Amount,
+        /// What they waited.
+        waited_ns: u64 as Amount,
+        /// Calls that a throttling rule counts but cannot hold: maps, and transfers handed over to the kernel.
+        beyond_calls: u64 as Amount,
+        /// What the rule does not reach, and why; empty where it reaches everything.
+        remark: String as Text,
+    }
+
+    /// A phase of a run of ioassay, when it ended.
+    pub struct Phase = phase {
+        /// The node.
+        node: String as Label,
+        /// The run.
+        run: String as Label,
+        /// The case of the run.
+        case: String as Label,
+        /// The phase, with its repetition.
+        phase: String as Label,
+        /// The study.
+        study: String as Text,
+        /// When it began, in nanoseconds since 1970.
+        begin_ns: u64 as Level,
+        /// When it ended, in nanoseconds since 1970.
+        end_ns: u64 as Level,
+        /// Bytes that it moved.
+        bytes: u64 as Amount,
+        /// Its operations.
+        operations: u64 as Amount,
+    }
+
+    /// The agent itself.
+    pub struct Agent = agent {
+        /// The node.
+        node: String as Label,
+        /// Processor time that it took.
+        processor_ns: u64 as Amount,
+        /// Its resident memory.
+        resident_bytes: u64 as Level,
+        /// By how much it looked too late.
+        late_ns: u64 as Greatest,
+        /// Tables that it reads.
+        tables: u64 as Level,
+        /// Tables that it does not read: damaged, of another version, or more than it may.
+        refused_tables: u64 as Level,
+        /// Documents that wait in the spools.
+        spooled_documents: u64 as Level,
+        /// Bytes of the spools.
+        spooled_bytes: u64 as Level,
+        /// Documents that were given up because a spool was full or a store refused them.
+        dropped_documents: u64 as Amount,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::watch::document::{Document, FieldKind, Value};
+
+    #[test]
+    fn labels_come_first_and_names_are_unique() {
+        for kind in KINDS {
+            let labels = kind.fields.iter().take_while(|field| field.kind == FieldKind::Label).count();
+            assert!(kind.fields[labels..].iter().all(|field| field.kind != FieldKind::Label), "{}", kind.name);
+            let mut names: Vec<_> = kind.fields.iter().map(|field| field.name).collect();
+            names.sort_unstable();
+            names.dedup();
+            assert_eq!(names.len(), kind.fields.len(), "{}", kind.name);
+        }
+    }
+
+    #[test]
+    fn a_document_is_told_from_another_by_second_addition_and_labels() {
+        let io = |class: &str, calls| Io { class: class.to_owned(), calls, ..Io::default() };
+        let first = io("read", 1).of(7, 0);
+        assert_eq!(first.identity(), io("read", 2).of(7, 0).identity());
+        let others = [io("write", 1).of(7, 0), io("read", 1).of(8, 0), io("read", 1).of(7, 1)];
+        assert!(others.iter().all(|other| other.identity() != first.identity()));
+        assert_eq!((first.value("calls"), first.value("nothing")), (Some(&Value::Number(1)), None));
+        assert_eq!(others[2].time_ns(), 7_000_000_001);
+    }
+
+    #[test]
+    fn documents_of_a_second_that_only_a_key_tells_apart_have_moments_of_their_own() {
+        let calls: Vec<_> =
+            (0..100).map(|pid| InFlight { pid: format!("{pid}"), ..InFlight::default() }.of(7, 0)).collect();
+        let mut moments: Vec<_> = calls.iter().map(Document::time_ns).collect();
+        moments.sort_unstable();
+        moments.dedup();
+        assert_eq!(moments.len(), calls.len());
+        assert!(moments.iter().all(|moment| moment / 1_000_000_000 == 7));
+        assert_eq!(Io::KIND.fields[0].about, "The node.");
+    }
+}

@@ -1,0 +1,111 @@
+//! `agent.json`: what an agent is asked, resolved from YAML by the control plane.
+
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The document.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Setup {
+    /// Version of the document.
+    pub version: u32,
+    /// Whose tables are read.
+    pub tables: Tables,
+    /// Whether the node's own counters are published too.
+    pub node: bool,
+    /// The contract, a file that may be replaced while the agent runs. `None`: no rules.
+    pub contract: Option<PathBuf>,
+    /// Events of a run of ioassay (`events.jsonl`), whose phases are marked.
+    pub events: Vec<PathBuf>,
+    /// Where documents go.
+    pub sinks: Vec<Sink>,
+    /// Where documents wait while a store is not to be had, and how much.
+    pub spool: Option<Spool>,
+}
+
+/// Whose tables an agent reads.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Tables {
+    /// Those in these directories, which recorders fill.
+    Directories(Vec<PathBuf>),
+    /// Those of all recorded processes of the node that the agent may look at.
+    Node,
+}
+
+/// Where documents wait.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Spool {
+    /// A directory of the agent's own; it is created.
+    pub directory: PathBuf,
+    /// The most that all documents of a sink may take there, in bytes.
+    pub most_bytes: u64,
+}
+
+/// A place that documents go to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Sink {
+    /// Lines of JSON: on standard output, or in a file for each node in a directory.
+    JsonLines {
+        /// The directory; `None`: standard output.
+        directory: Option<PathBuf>,
+    },
+    /// Parquet files in a directory, a folder for each kind.
+    Parquet {
+        /// The directory; it is created.
+        directory: PathBuf,
+        /// A file is closed after so many seconds.
+        file_s: u32,
+    },
+    /// Elasticsearch or OpenSearch, through `_bulk`.
+    Elasticsearch {
+        /// How it is reached.
+        server: Server,
+        /// Names of indices begin with it: `PREFIX-KIND-2026.11.26`.
+        prefix: String,
+    },
+    /// InfluxDB, as line protocol; VictoriaMetrics takes it too.
+    Influxdb {
+        /// How it is reached.
+        server: Server,
+        /// What is said of the place in the address: `db=ioassay`, or `org=site&bucket=ioassay`.
+        query: String,
+        /// The path of the interface: `/write`, or `/api/v2/write`.
+        path: String,
+    },
+    /// Prometheus, by remote write.
+    PrometheusRemoteWrite {
+        /// How it is reached.
+        server: Server,
+    },
+    /// Prometheus, which asks: an exporter.
+    PrometheusExporter {
+        /// A loopback address with a port, or the path of a Unix socket.
+        listen: String,
+    },
+    /// A plug-in of Mistral, which is started and gets alerts on its standard input.
+    MistralPlugin {
+        /// The program and its arguments.
+        command: Vec<String>,
+        /// How often alerts are written, in seconds.
+        interval_s: u32,
+    },
+}
+
+/// How a server is reached.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Server {
+    /// Its address: `https://host:9200`.
+    pub url: String,
+    /// A file that only its owner can read: a line `token TOKEN`, or `user NAME` and `password PASSWORD`, or `api-key KEY`.
+    pub credentials: Option<PathBuf>,
+    /// A file of certificates that are trusted besides those of the system.
+    pub authorities: Option<PathBuf>,
+    /// A file with a certificate and its key, by which the agent proves who it is.
+    pub certificate: Option<PathBuf>,
+}
