@@ -1,6 +1,6 @@
 //! Structures of plain integers that describe themselves.
 
-use core::sync::atomic::{AtomicU16, AtomicU32, AtomicU64};
+use core::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64};
 
 /// What may stand in a structure of a table: an integer, or an array of such.
 ///
@@ -20,7 +20,7 @@ macro_rules! plain {
     };
 }
 plain!(u8 => "<u1", u16 => "<u2", u32 => "<u4", u64 => "<u8", i32 => "<i4", i64 => "<i8");
-plain!(AtomicU16 => "<u2", AtomicU32 => "<u4", AtomicU64 => "<u8");
+plain!(AtomicU8 => "<u1", AtomicU16 => "<u2", AtomicU32 => "<u4", AtomicU64 => "<u8");
 
 // SAFETY: an array is its elements, one after another.
 unsafe impl<T: Plain, const N: usize> Plain for [T; N] {

@@ -10,6 +10,7 @@
 //! * [`transfers`], [`seconds`], [`file_kind`], [`names`]: how all writers count, and what they call things.
 //! * [`read`]: tables out of bytes that nobody vouches for.
 //! * [`trace`]: every call, in a few bytes.
+//! * [`rules`]: what an agent has recorders count and hold back; [`patterns`] on which files, [`throttle`] to what rate.
 //! * [`layout`]: declares a structure and describes it, for readers in other languages.
 //!
 //! Everything is little-endian, in the layout of C, and of plain integers: any bytes are a valid value. Readers of
@@ -25,9 +26,12 @@ pub mod file_kind;
 pub mod layout;
 pub mod names;
 pub mod operation;
+pub mod patterns;
 pub mod read;
+pub mod rules;
 pub mod seconds;
 pub mod table;
+pub mod throttle;
 pub mod trace;
 pub mod transfers;
 

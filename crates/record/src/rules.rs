@@ -1,0 +1,402 @@
+//! The rules that an agent gives to all processes of a job on its node, in a file beside their tables.
+//!
+//! The file has two halves. The agent fills the one that is not in use ([`encode`], [`half_begins_at`]) and then writes the next
+//! generation ([`GENERATION_AT`]), both by `pwrite`: each generation is in the half of its parity. Recorders map the file, take
+//! the half of the generation that they read, and see by the generation afterwards whether it was that. The agent says that it
+//! lives by a lock ([`LOCK_AT`]): without it nobody is held back.
+//!
+//! A rule has a slot as long as it lives, so that what recorders count by slots stays its own. Where its rate changes, the agent
+//! writes zeros over the slot's bucket ([`bucket_begins_at`]), or the debts of the old rate go on.
+//!
+//! Any bytes are a valid file: nothing in it is trusted, neither an offset nor a length.
+
+use core::mem::offset_of;
+use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering::Acquire, Ordering::Relaxed};
+
+use crate::layout;
+use crate::layout::zeroed;
+use crate::operation::{OPERATIONS, Operation};
+use crate::patterns;
+
+/// What the file is called, in the directory of the tables.
+pub const NAME: &str = "rules";
+/// How it begins.
+pub const MAGIC: [u8; 8] = *b"ioassayR";
+/// Of its layout; any change raises it.
+pub const VERSION: u32 = 1;
+/// Rules that there are at the same time, at most.
+pub const SLOTS: usize = 64;
+/// Of all patterns together.
+pub const PATTERNS_BYTES: usize = 16 << 10;
+
+const _: () = assert!(OPERATIONS <= 64, "classes are bits of a word");
+
+/// What a rule does. A number that is none of these makes the slot an unused one.
+#[repr(u32)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RuleKind {
+    /// It only counts.
+    Monitor = 1,
+    /// It holds calls back that together move more bytes per second.
+    ThrottleBytes = 2,
+    /// It holds calls back that are more per second.
+    ThrottleCalls = 3,
+}
+
+layout! {
+    /// How the file of rules begins.
+    pub struct RulesHeader {
+        /// [`MAGIC`].
+        pub magic: [u8; 8],
+        /// [`VERSION`].
+        pub version: u32,
+        /// Of the whole file.
+        pub file_bytes: u32,
+        /// Of the rules that hold: 0 before there are any. It only grows.
+        pub generation: AtomicU64,
+        /// 0: nothing that is written to often shares the line of the generation.
+        pub reserved: [u64; 5],
+    }
+
+    /// What the calls that a slot holds back share, in a line of its own.
+    pub struct Bucket {
+        /// When the next of them may begin ([`crate::throttle`]), on `CLOCK_MONOTONIC`.
+        pub next_ns: AtomicU64,
+        /// 0.
+        pub reserved: [u64; 7],
+    }
+
+    /// The rules of a generation. A set of slots has a bit for each.
+    pub struct Half {
+        /// Slots whose rules are for calls of an operation.
+        pub of_operation: [AtomicU64; 64],
+        /// Slots whose rules hold calls back.
+        pub throttles: AtomicU64,
+        /// Slots whose rules are for calls of some sizes.
+        pub sized: AtomicU64,
+        /// 0.
+        pub reserved: [u64; 6],
+        /// [`RuleKind`]; 0 where the slot is not used.
+        pub kinds: [AtomicU32; SLOTS],
+        /// Where the pattern begins in `patterns`.
+        pub pattern_begins: [AtomicU32; SLOTS],
+        /// Of the pattern.
+        pub pattern_bytes: [AtomicU32; SLOTS],
+        /// Calls that move less do not count.
+        pub least_bytes: [AtomicU64; SLOTS],
+        /// Calls that move more do not count.
+        pub most_bytes: [AtomicU64; SLOTS],
+        /// Bytes or calls per second of rules that hold calls back.
+        pub rates_per_s: [AtomicU64; SLOTS],
+        /// What may be made up for of time in which there were too few.
+        pub bursts_ns: [AtomicU64; SLOTS],
+        /// Texts of [`crate::patterns`], one after another.
+        pub patterns: [AtomicU8; PATTERNS_BYTES],
+    }
+}
+
+/// All of the file, as it lies in memory where it is mapped.
+#[repr(C)]
+#[derive(Debug)]
+pub struct RulesFile {
+    /// How it begins.
+    pub header: RulesHeader,
+    /// Of each slot.
+    pub buckets: [Bucket; SLOTS],
+    halves: [Half; 2],
+}
+
+/// Of the file: whole pages.
+pub const FILE_BYTES: usize = size_of::<RulesFile>().next_multiple_of(4096);
+/// Where the generation is: a word that is written at once.
+pub const GENERATION_AT: u64 = offset_of!(RulesHeader, generation) as u64;
+/// The byte on which the agent holds a lock for writing (`F_OFD_SETLK`) as long as it lives.
+pub const LOCK_AT: u64 = 0;
+
+/// Where the half of a generation begins in the file.
+pub const fn half_begins_at(generation: u64) -> u64 {
+    offset_of!(RulesFile, halves) as u64 + generation % 2 * size_of::<Half>() as u64
+}
+
+/// Where the bucket of a slot begins in the file.
+pub const fn bucket_begins_at(slot: usize) -> u64 {
+    (offset_of!(RulesFile, buckets) + slot * size_of::<Bucket>()) as u64
+}
+
+/// The beginning of a file that has no rules yet; zeros follow.
+pub fn header() -> RulesHeader {
+    RulesHeader { magic: MAGIC, version: VERSION, file_bytes: FILE_BYTES as u32, ..zeroed() }
+}
+
+impl RulesFile {
+    /// Whether it is a file of rules, of this version.
+    pub fn is_sound(&self) -> bool {
+        (self.header.magic, self.header.version) == (MAGIC, VERSION)
+    }
+
+    /// The generation of the rules that hold; 0 where there are none.
+    #[inline(always)]
+    pub fn generation(&self) -> u64 {
+        self.header.generation.load(Acquire)
+    }
+
+    /// The rules of a generation, as long as [`Self::generation`] says so.
+    #[inline(always)]
+    pub fn half(&self, generation: u64) -> &Half {
+        &self.halves[generation as usize % 2]
+    }
+}
+
+/// The slots of a set.
+pub fn slots(set: u64) -> impl Iterator<Item = usize> {
+    let mut left = set;
+    core::iter::from_fn(move || {
+        let slot = (left != 0).then(|| left.trailing_zeros() as usize)?;
+        left &= left - 1;
+        Some(slot)
+    })
+}
+
+impl Half {
+    /// The slots whose rules are for calls of an operation, on whatever file.
+    #[inline(always)]
+    pub fn of(&self, operation: Operation) -> u64 {
+        self.of_operation[operation as usize].load(Relaxed)
+    }
+
+    /// Those of the slots whose rules are for calls that move so many bytes.
+    #[inline(always)]
+    pub fn fitting(&self, set: u64, bytes: u64) -> u64 {
+        let sized = set & self.sized.load(Relaxed);
+        let unfit = slots(sized).filter(|&slot| {
+            let (least, most) = (self.least_bytes[slot].load(Relaxed), self.most_bytes[slot].load(Relaxed));
+            !(least..=most).contains(&bytes)
+        });
+        unfit.fold(set, |fit, slot| fit & !(1 << slot))
+    }
+
+    /// The slots whose rules are for a file of that name.
+    pub fn matching(&self, name: &[u8]) -> u64 {
+        let is_match = |&slot: &usize| self.kind(slot).is_some() && patterns::matches(self.pattern(slot), name);
+        (0..SLOTS).filter(is_match).fold(0, |set, slot| set | 1 << slot)
+    }
+
+    /// What the rule of a slot does; nothing where the slot is not used.
+    pub fn kind(&self, slot: usize) -> Option<RuleKind> {
+        match self.kinds[slot].load(Relaxed) {
+            1 => Some(RuleKind::Monitor),
+            2 => Some(RuleKind::ThrottleBytes),
+            3 => Some(RuleKind::ThrottleCalls),
+            _ => None,
+        }
+    }
+
+    /// Its pattern, which is cut where it would end behind the others.
+    fn pattern(&self, slot: usize) -> &[AtomicU8] {
+        let begin = self.pattern_begins[slot].load(Relaxed) as usize;
+        let rest = self.patterns.get(begin..).unwrap_or_default();
+        &rest[..rest.len().min(self.pattern_bytes[slot].load(Relaxed) as usize)]
+    }
+}
+
+/// A rule, as the agent gives it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rule<'a> {
+    /// What it does.
+    pub kind: RuleKind,
+    /// Classes of calls, a bit for each ([`bit`]).
+    pub operations: u64,
+    /// Which files, a pattern of [`crate::patterns`]; empty is all.
+    pub path: &'a [u8],
+    /// Calls that move less do not count; what moves nothing moves 0 bytes.
+    pub least_bytes: u64,
+    /// Calls that move more do not count.
+    pub most_bytes: u64,
+    /// Bytes or calls per second, of a rule that holds calls back.
+    pub rate_per_s: u64,
+    /// What may be made up for of time in which there were too few.
+    pub burst_ns: u64,
+}
+
+/// The bit of a class of calls.
+pub const fn bit(operation: Operation) -> u64 {
+    1 << operation as u32
+}
+
+/// Why rules cannot be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unfit {
+    /// All paths together have more than [`PATTERNS_BYTES`]; this slot's is the first without room.
+    Paths(usize),
+    /// The rule of this slot holds calls back, and has no rate.
+    NoRate(usize),
+    /// The rule of this slot is for no size at all.
+    NoSize(usize),
+}
+
+/// The half with these rules, by slots. Its bytes ([`layout::bytes_of`]) belong at [`half_begins_at`] of the next generation.
+///
+/// # Errors
+/// Where a rule makes no sense, or the paths have no room.
+pub fn encode(rules: &[Option<Rule>; SLOTS]) -> Result<Half, Unfit> {
+    let mut half: Half = zeroed();
+    let mut begin = 0;
+    for (slot, rule) in rules.iter().enumerate() {
+        let Some(rule) = rule else { continue };
+        let throttles = rule.kind != RuleKind::Monitor;
+        if throttles && rule.rate_per_s == 0 {
+            return Err(Unfit::NoRate(slot));
+        }
+        if rule.least_bytes > rule.most_bytes {
+            return Err(Unfit::NoSize(slot));
+        }
+        let path = patterns::trimmed(rule.path);
+        let room = half.patterns.get_mut(begin..begin + path.len()).ok_or(Unfit::Paths(slot))?;
+        room.iter_mut().zip(path).for_each(|(to, from)| *to.get_mut() = *from);
+        let bit = 1 << slot;
+        for (operation, of) in half.of_operation.iter_mut().enumerate() {
+            *of.get_mut() |= if rule.operations >> operation & 1 == 1 { bit } else { 0 };
+        }
+        *half.throttles.get_mut() |= if throttles { bit } else { 0 };
+        *half.sized.get_mut() |= if (rule.least_bytes, rule.most_bytes) == (0, u64::MAX) { 0 } else { bit };
+        *half.kinds[slot].get_mut() = rule.kind as u32;
+        *half.pattern_begins[slot].get_mut() = begin as u32;
+        *half.pattern_bytes[slot].get_mut() = path.len() as u32;
+        *half.least_bytes[slot].get_mut() = rule.least_bytes;
+        *half.most_bytes[slot].get_mut() = rule.most_bytes;
+        *half.rates_per_s[slot].get_mut() = rule.rate_per_s;
+        *half.bursts_ns[slot].get_mut() = rule.burst_ns;
+        begin += path.len();
+    }
+    Ok(half)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layout::bytes_of;
+    use crate::read::copy;
+    use proptest::prelude::*;
+    use std::boxed::Box;
+    use std::vec;
+    use std::vec::Vec;
+
+    const ALL: Rule = Rule {
+        kind: RuleKind::Monitor,
+        operations: u64::MAX,
+        path: b"",
+        least_bytes: 0,
+        most_bytes: u64::MAX,
+        rate_per_s: 0,
+        burst_ns: 0,
+    };
+
+    fn rules<'a>(given: &[(usize, Rule<'a>)]) -> [Option<Rule<'a>>; SLOTS] {
+        let mut rules = [None; SLOTS];
+        given.iter().for_each(|(slot, rule)| rules[*slot] = Some(*rule));
+        rules
+    }
+
+    #[test]
+    fn a_rule_is_for_its_operations_its_files_and_its_sizes() {
+        let reads = Rule { operations: bit(Operation::Read), path: b"/data", least_bytes: 10, most_bytes: 20, ..ALL };
+        let half = encode(&rules(&[(3, reads), (63, ALL)])).unwrap();
+        assert_eq!((half.of(Operation::Read), half.of(Operation::Write)), (1 << 3 | 1 << 63, 1 << 63));
+        assert_eq!((half.matching(b"/data/x"), half.matching(b"/database")), (1 << 3 | 1 << 63, 1 << 63));
+        let both = 1 << 3 | 1 << 63;
+        assert_eq!([9, 10, 20, 21].map(|bytes| half.fitting(both, bytes)), [1 << 63, both, both, 1 << 63]);
+    }
+
+    #[test]
+    fn a_slot_without_a_rule_matches_no_file() {
+        assert_eq!(encode(&rules(&[])).unwrap().matching(b"/x"), 0);
+    }
+
+    #[test]
+    fn rules_that_make_no_sense_are_refused_by_their_slots() {
+        let throttle = Rule { kind: RuleKind::ThrottleBytes, ..ALL };
+        let long = vec![b'x'; PATTERNS_BYTES];
+        for (slot, rule, unfit) in [
+            (2, throttle, Unfit::NoRate(2)),
+            (3, Rule { least_bytes: 2, most_bytes: 1, ..ALL }, Unfit::NoSize(3)),
+            (4, Rule { path: &long, ..ALL }, Unfit::Paths(4)),
+        ] {
+            let first = Rule { path: b"y", ..ALL };
+            assert_eq!(encode(&rules(&[(0, first), (slot, rule)])).unwrap_err(), unfit);
+        }
+        assert!(encode(&rules(&[(0, Rule { path: &long, ..ALL })])).is_ok());
+    }
+
+    #[test]
+    fn each_generation_has_the_other_half_and_no_part_of_the_file_meets_another() {
+        let [first, second] = [half_begins_at(6), half_begins_at(7)];
+        assert_eq!(half_begins_at(8), first);
+        assert_eq!(second, first + size_of::<Half>() as u64);
+        assert!(bucket_begins_at(SLOTS) <= first && second + size_of::<Half>() as u64 <= FILE_BYTES as u64);
+        assert_eq!((bucket_begins_at(0) % 64, bucket_begins_at(1) - bucket_begins_at(0)), (0, 64));
+    }
+
+    prop_compose! {
+        fn any_rule()(
+            kind in prop::sample::select(vec![RuleKind::Monitor, RuleKind::ThrottleBytes, RuleKind::ThrottleCalls]),
+            operations: u64,
+            path in "(/[a-c*?/]{0,12}[a-c])?",
+            sizes: (u64, u64),
+            rate_per_s in 1..u64::MAX,
+            burst_ns: u64,
+        ) -> (Vec<u8>, Rule<'static>) {
+            let (least_bytes, most_bytes) = (sizes.0.min(sizes.1), sizes.0.max(sizes.1));
+            (path.into_bytes(), Rule { kind, operations, path: b"", least_bytes, most_bytes, rate_per_s, burst_ns })
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_encoded_is_what_recorders_read(
+            given in prop::collection::vec(prop::option::of(any_rule()), SLOTS..=SLOTS)
+        ) {
+            let mut wanted = [None; SLOTS];
+            for (slot, rule) in given.iter().enumerate() {
+                wanted[slot] = rule.as_ref().map(|(path, rule)| Rule { path, ..*rule });
+            }
+            let half: Half = copy(bytes_of(&encode(&wanted).unwrap())).unwrap();
+            for (slot, rule) in wanted.iter().enumerate() {
+                prop_assert_eq!(half.kind(slot), rule.map(|rule| rule.kind));
+                let Some(rule) = rule else { continue };
+                let pattern: Vec<_> = half.pattern(slot).iter().map(|byte| byte.load(Relaxed)).collect();
+                prop_assert_eq!(&pattern, rule.path);
+                for &operation in Operation::ALL {
+                    prop_assert_eq!(half.of(operation) >> slot & 1 == 1, rule.operations & bit(operation) != 0);
+                }
+                for bytes in [0, rule.least_bytes, rule.most_bytes, u64::MAX] {
+                    let fits = (rule.least_bytes..=rule.most_bytes).contains(&bytes);
+                    prop_assert_eq!(half.fitting(1 << slot, bytes) != 0, fits);
+                }
+                let numbers = [&half.rates_per_s, &half.bursts_ns].map(|numbers| numbers[slot].load(Relaxed));
+                prop_assert_eq!(numbers, [rule.rate_per_s, rule.burst_ns]);
+                let throttles = half.throttles.load(Relaxed) >> slot & 1 == 1;
+                prop_assert_eq!(throttles, rule.kind != RuleKind::Monitor);
+            }
+        }
+
+        #[test]
+        fn any_bytes_are_harmless(seed: u64, kinds in 0..5_u32, name in "/[a-z*/]{0,200}") {
+            let mut random = seed | 1;
+            let mut bytes = vec![0_u8; size_of::<Half>()];
+            for eight in bytes.chunks_exact_mut(8) {
+                random ^= random << 13;
+                random ^= random >> 7;
+                random ^= random << 17;
+                eight.copy_from_slice(&random.to_le_bytes());
+            }
+            let half: Box<Half> = Box::new(copy(&bytes).unwrap());
+            half.kinds.iter().for_each(|kind| kind.store(kinds, Relaxed));
+            // Offsets and lengths that are within, at the end, and anywhere.
+            half.pattern_begins.iter().step_by(2).for_each(|begin| { begin.fetch_and(0x7fff, Relaxed); });
+            half.pattern_bytes.iter().step_by(3).for_each(|length| { length.fetch_and(0x3fff, Relaxed); });
+            let set = half.matching(name.as_bytes());
+            prop_assert!((1..=3).contains(&kinds) || set == 0);
+            prop_assert_eq!(half.fitting(set, random) & !set, 0);
+        }
+    }
+}
