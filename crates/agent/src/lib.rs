@@ -2,3 +2,12 @@
 //! counters, compares them with the contract, and gives documents to sinks.
 //!
 //! Not here: hooks, where rates are held (`crates/recorder`), what a document says (`ioassay_protocol::watch`).
+
+pub mod clock;
+pub mod discovery;
+pub mod jobs;
+pub mod processes;
+pub mod registrations;
+pub mod rules;
+pub mod tables;
+pub mod wake;

@@ -29,9 +29,9 @@ pub struct Setup {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Tables {
-    /// Those in these directories, which recorders fill.
-    Directories(Vec<PathBuf>),
-    /// Those of all recorded processes of the node that the agent may look at.
+    /// Those of the recorders that start the agent. It ends when they have ended.
+    Registered,
+    /// Those of all recorded processes of the node that the agent may look at, until it is stopped.
     Node,
 }
 

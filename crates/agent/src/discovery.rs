@@ -1,0 +1,79 @@
+//! The recorded processes of the node, found by what their environment says of tables.
+
+use std::collections::{BTreeSet, HashMap};
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// The variable that names the directory of the tables.
+const VARIABLE: &[u8] = b"IOASSAY_RECORD=";
+/// More of an environment is not looked at.
+const MOST_BYTES: u64 = 1 << 20;
+/// Looks at which a process that names no tables is asked again: it may not have begun its program yet.
+const ASKED: u8 = 3;
+
+/// What is known of the processes of the node.
+#[derive(Debug, Default)]
+pub struct Discovery {
+    /// How often each was asked in vain.
+    asked: HashMap<u32, u8>,
+}
+
+impl Discovery {
+    /// Processes that were not known, and the directories of tables that they name.
+    pub fn look(&mut self) -> Vec<(u32, PathBuf)> {
+        let mut found = Vec::new();
+        let Ok(listed) = fs::read_dir("/proc") else { return found };
+        let name = |entry: fs::DirEntry| entry.file_name().to_str()?.parse::<u32>().ok();
+        let now: BTreeSet<u32> = listed.flatten().filter_map(name).collect();
+        self.asked.retain(|pid, _| now.contains(pid));
+        for pid in now {
+            let asked = self.asked.entry(pid).or_default();
+            if *asked >= ASKED {
+                continue;
+            }
+            *asked += 1;
+            if let Some(directory) = directory_of(pid) {
+                *asked = ASKED;
+                found.push((pid, directory));
+            }
+        }
+        found
+    }
+}
+
+/// The directory of tables that a process's environment names.
+fn directory_of(pid: u32) -> Option<PathBuf> {
+    let mut environment = Vec::new();
+    let file = File::open(Path::new("/proc").join(pid.to_string()).join("environ")).ok()?;
+    file.take(MOST_BYTES).read_to_end(&mut environment).ok()?;
+    let value = environment.split(|&byte| byte == 0).find_map(|variable| variable.strip_prefix(VARIABLE))?;
+    let path = Path::new(OsStr::from_bytes(value));
+    path.is_absolute().then(|| path.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    #[test]
+    fn a_process_whose_environment_names_tables_is_found_once() {
+        let mut discovery = Discovery::default();
+        let mut child = Command::new("sleep").arg("1000").env("IOASSAY_RECORD", "/some/tables").spawn().unwrap();
+        let mut other = Command::new("sleep").arg("1000").env("IOASSAY_RECORD", "relative").spawn().unwrap();
+        let mut times = 0;
+        for _ in 0..5 {
+            let found = discovery.look();
+            assert!(found.iter().all(|(pid, _)| *pid != other.id()));
+            times += found.iter().filter(|(pid, path)| *pid == child.id() && path == Path::new("/some/tables")).count();
+        }
+        assert_eq!(times, 1);
+        for child in [&mut child, &mut other] {
+            child.kill().unwrap();
+            child.wait().unwrap();
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! Jobs: what their processes did, added up, as documents of each second.
+
+use std::collections::{BTreeMap, HashMap};
+
+use ioassay_protocol::watch::document::Document;
+use ioassay_protocol::watch::kinds::{InFlight as InFlightDocument, Io, Job as JobDocument};
+use ioassay_record::operation::Operation;
+
+use crate::clock::Ticks;
+use crate::processes::{Process, Usage};
+use crate::tables::amounts::{Amounts, Totals};
+use crate::tables::follow::Seen;
+use crate::tables::identity::Identity;
+use crate::tables::table::InFlight;
+
+/// Jobs that are told apart; the processes of others belong to a job of this name.
+const MOST_JOBS: usize = 1000;
+const OTHERS: &str = "others";
+/// Seconds after which a job without processes is forgotten.
+const FORGOTTEN_AFTER_S: u32 = 60;
+/// A call that takes longer is said to be under way.
+const LONG_NS: u64 = 1_000_000_000;
+/// Calls under way that are said of a job in a second: the longest ones.
+const MOST_IN_FLIGHT: usize = 10;
+
+/// Which job: its name, and the user whose processes they are.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct JobKey {
+    /// Its number in the scheduler, or the name of the record.
+    pub job: String,
+    /// The user.
+    pub user: u32,
+}
+
+/// A call under way, as it is said.
+#[derive(Debug, Clone)]
+struct LongCall {
+    pid: u32,
+    thread: u32,
+    operation: Operation,
+    file: String,
+    since_ns: u64,
+}
+
+/// A job.
+#[derive(Debug, Default)]
+struct Job {
+    command: String,
+    oldest_ns: u64,
+    name: Option<String>,
+    /// In nanoseconds.
+    amounts: Amounts,
+    in_flight: Vec<LongCall>,
+    began: u64,
+    ended: u64,
+    uncounted: u64,
+    idle_s: u32,
+}
+
+/// A process of a job, as the kernel sees it.
+#[derive(Debug)]
+struct Member {
+    job: JobKey,
+    process: Option<Process>,
+}
+
+/// All jobs of the node.
+#[derive(Debug, Default)]
+pub struct Jobs {
+    jobs: BTreeMap<JobKey, Job>,
+    members: HashMap<(u32, u64), Member>,
+}
+
+impl Jobs {
+    /// The job of a process: its scheduler's, or `otherwise`.
+    pub fn key(&self, identity: &Identity, owner: u32, otherwise: &str) -> JobKey {
+        let key = JobKey { job: identity.job_number().unwrap_or(otherwise).to_owned(), user: owner };
+        if self.jobs.len() < MOST_JOBS || self.jobs.contains_key(&key) {
+            return key;
+        }
+        JobKey { job: OTHERS.to_owned(), ..key }
+    }
+
+    /// Adds what was seen of a process to its job. `name_of` finds the name of a file at a place of the process's table; `pid` is
+    /// the process's number on this node.
+    pub fn add(&mut self, key: &JobKey, seen: &Seen, pid: u32, ticks: &Ticks, name_of: impl Fn(&InFlight) -> String) {
+        let table = &seen.process.table;
+        let identity = &table.identity;
+        let job = self.jobs.entry(key.clone()).or_default();
+        job.idle_s = 0;
+        if job.command.is_empty() || identity.begin_ns < job.oldest_ns {
+            job.command =
+                if identity.command.is_empty() { identity.executable.clone() } else { identity.command.clone() };
+            job.oldest_ns = identity.begin_ns;
+            job.name = identity.job_name().map(str::to_owned);
+        }
+        for (second, class, [calls, bytes, busy, slowest]) in seen.look.amounts.iter() {
+            let [busy, slowest] = [busy, slowest].map(|time| ticks.ns(time, table.counts_ticks()));
+            job.amounts.add(second, class, [calls, bytes, busy, slowest]);
+        }
+        for call in &seen.look.in_flight {
+            let since_ns = ticks.ago_ns(call.since_ticks, table.counts_ticks());
+            if since_ns >= LONG_NS {
+                let InFlight { thread, operation, .. } = *call;
+                job.in_flight.push(LongCall {
+                    pid: identity.process,
+                    thread,
+                    operation,
+                    file: name_of(call),
+                    since_ns,
+                });
+            }
+        }
+        job.uncounted += seen.look.uncounted_calls;
+        let process = (identity.process, identity.begin_ticks);
+        if seen.is_new {
+            job.began += 1;
+        }
+        if seen.has_ended {
+            job.ended += 1;
+            self.members.remove(&process);
+        } else if seen.is_new {
+            let found = Process::find(pid, seen.process.owner, identity);
+            self.members.insert(process, Member { job: key.clone(), process: found });
+        }
+    }
+
+    /// The documents of the second that is over, and of earlier ones of which more became known.
+    pub fn documents(&mut self, node: &str, second: u32) -> Vec<Document> {
+        let mut processes: BTreeMap<JobKey, (u64, Usage)> = BTreeMap::new();
+        let jobs = &mut self.jobs;
+        self.members.retain(|_, member| {
+            let change = match &mut member.process {
+                Some(process) => process.look(),
+                // Nobody knows; its table will say when it ends.
+                None => crate::processes::Change { runs: true, ..Default::default() },
+            };
+            if !change.runs {
+                // It was killed.
+                if let Some(job) = jobs.get_mut(&member.job) {
+                    job.ended += 1;
+                }
+                return false;
+            }
+            let (count, usage) = processes.entry(member.job.clone()).or_default();
+            *count += 1;
+            *usage = sum(*usage, change.usage);
+            true
+        });
+        let mut documents = Vec::new();
+        for (key, job) in &mut self.jobs {
+            let (count, usage) = processes.remove(key).unwrap_or_default();
+            job.say(node, key, second, count, usage, &mut documents);
+        }
+        self.jobs.retain(|_, job| job.idle_s < FORGOTTEN_AFTER_S);
+        documents
+    }
+}
+
+impl Job {
+    fn say(&mut self, node: &str, key: &JobKey, second: u32, processes: u64, usage: Usage, to: &mut Vec<Document>) {
+        let user = key.user.to_string();
+        let amounts = self.amounts.take_until(second);
+        let is_idle = amounts.is_empty() && processes == 0 && self.began + self.ended == 0;
+        self.idle_s = if is_idle { self.idle_s + 1 } else { 0 };
+        if is_idle {
+            return;
+        }
+        for (of, class, totals) in amounts.iter() {
+            let Some(operation) = Operation::ALL.get(usize::from(class)) else { continue };
+            let [calls, bytes, busy_ns, slowest_ns]: Totals = totals;
+            let io = Io {
+                node: node.to_owned(),
+                job: key.job.clone(),
+                user: user.clone(),
+                class: operation.word().to_owned(),
+                calls,
+                bytes,
+                busy_ns,
+                slowest_ns,
+            };
+            // Later looks add to earlier seconds, each once: so its lateness is the number of the addition.
+            to.push(io.of(of.into(), second - of));
+        }
+        self.in_flight.sort_by_key(|call| std::cmp::Reverse(call.since_ns));
+        for call in self.in_flight.drain(..).take(MOST_IN_FLIGHT) {
+            let document = InFlightDocument {
+                node: node.to_owned(),
+                job: key.job.clone(),
+                class: call.operation.word().to_owned(),
+                pid: call.pid.to_string(),
+                thread: call.thread.to_string(),
+                file: call.file,
+                since_ns: call.since_ns,
+            };
+            to.push(document.of(second.into(), 0));
+        }
+        let document = JobDocument {
+            node: node.to_owned(),
+            job: key.job.clone(),
+            user,
+            command: self.command.clone(),
+            name: self.name.clone(),
+            processes,
+            began: std::mem::take(&mut self.began),
+            ended: std::mem::take(&mut self.ended),
+            resident_bytes: usage.resident_bytes,
+            virtual_bytes: usage.virtual_bytes,
+            user_ns: usage.user_ns,
+            system_ns: usage.system_ns,
+            io_wait_ns: usage.io_wait_ns,
+            uncounted_calls: std::mem::take(&mut self.uncounted),
+            throttled_ns: 0,
+        };
+        to.push(document.of(second.into(), 0));
+    }
+}
+
+fn sum(one: Usage, other: Usage) -> Usage {
+    Usage {
+        resident_bytes: one.resident_bytes.saturating_add(other.resident_bytes),
+        virtual_bytes: one.virtual_bytes.saturating_add(other.virtual_bytes),
+        user_ns: one.user_ns.saturating_add(other.user_ns),
+        system_ns: one.system_ns.saturating_add(other.system_ns),
+        io_wait_ns: one.io_wait_ns.saturating_add(other.io_wait_ns),
+    }
+}

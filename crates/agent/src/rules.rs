@@ -1,0 +1,15 @@
+//! Rules: from the contract to the recorders, and from what they count to alerts.
+//!
+//! * [`contract`]: the contract's file, checked.
+//! * [`slots`]: each rule of calls has a slot of the recorders for as long as it lives.
+//! * [`file`](mod@file): the file by which recorders get them.
+//! * [`shares`]: one rate for recorders that share no file.
+//! * [`windows`]: what was measured, window by window, and what is broken.
+//!
+//! Not here: counting calls and holding them back, which recorders do.
+
+pub mod contract;
+pub mod file;
+pub mod shares;
+pub mod slots;
+pub mod windows;

@@ -1,0 +1,152 @@
+//! The file by which the recorders of a directory get the rules, and see that the agent lives.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io;
+use std::mem::offset_of;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileExt, MetadataExt};
+
+use ioassay_record::layout::bytes_of;
+use ioassay_record::rules::{
+    FILE_BYTES, GENERATION_AT, Half, LOCK_AT, MAGIC, NAME, VERSION, bucket_begins_at, half_begins_at,
+};
+
+use crate::tables::directory::Directory;
+
+/// The file, which this agent has locked.
+#[derive(Debug)]
+pub struct RulesFile {
+    file: File,
+    generation: u64,
+}
+
+impl RulesFile {
+    /// Opens and locks the file of a directory.
+    ///
+    /// # Errors
+    /// If there is none, it is none, or another agent has it.
+    pub fn open(directory: &Directory) -> io::Result<Self> {
+        let file = directory.open_to_write(OsStr::new(NAME))?.file;
+        let mut begin = [0; 12];
+        file.read_exact_at(&mut begin, 0)?;
+        let is_sound = begin[..8] == MAGIC && begin[8..] == VERSION.to_le_bytes();
+        if !is_sound || file.metadata()?.size() != FILE_BYTES as u64 {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "it is no file of rules of this version"));
+        }
+        lock(&file)?;
+        let mut generation = [0; 8];
+        file.read_exact_at(&mut generation, GENERATION_AT)?;
+        Ok(Self { file, generation: u64::from_le_bytes(generation) })
+    }
+
+    /// Puts rules in force.
+    ///
+    /// # Errors
+    /// If they cannot be written.
+    pub fn write(&mut self, half: &Half) -> io::Result<()> {
+        // 0 is none.
+        let next = self.generation.wrapping_add(1).max(1);
+        self.file.write_all_at(bytes_of(half), half_begins_at(next))?;
+        self.file.write_all_at(&next.to_le_bytes(), GENERATION_AT)?;
+        self.generation = next;
+        Ok(())
+    }
+
+    /// Changes the rate of the throttling rule in a slot, of the rules in force.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn set_rate(&self, slot: usize, per_s: u64) -> io::Result<()> {
+        let at = half_begins_at(self.generation) + (offset_of!(Half, rates_per_s) + slot * size_of::<u64>()) as u64;
+        self.file.write_all_at(&per_s.max(1).to_le_bytes(), at)
+    }
+
+    /// Forgives what calls that a slot holds back have still to wait for: its rate has changed.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn empty_bucket(&self, slot: usize) -> io::Result<()> {
+        self.file.write_all_at(&[0; 8], bucket_begins_at(slot))
+    }
+}
+
+/// Locks the byte by which recorders see that the agent lives. The lock goes with the agent, however it ends.
+fn lock(file: &File) -> io::Result<()> {
+    let lock = libc::flock {
+        l_type: libc::F_WRLCK as libc::c_short,
+        l_whence: libc::SEEK_SET as libc::c_short,
+        l_start: LOCK_AT as libc::off_t,
+        l_len: 1,
+        l_pid: 0,
+    };
+    // SAFETY: it reads the structure.
+    if unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &raw const lock) } == -1 {
+        let error = io::Error::last_os_error();
+        return Err(match error.raw_os_error() {
+            Some(libc::EAGAIN | libc::EACCES) => {
+                io::Error::new(io::ErrorKind::WouldBlock, "another agent watches this job")
+            }
+            _ => error,
+        });
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ioassay_record::layout::zeroed;
+    use ioassay_record::rules::header;
+    use std::fs;
+    use std::sync::atomic::Ordering::Relaxed;
+
+    fn directory(bytes: Vec<u8>) -> (tempfile::TempDir, Directory) {
+        let place = tempfile::tempdir().unwrap();
+        fs::write(place.path().join(NAME), bytes).unwrap();
+        let directory = Directory::at(place.path()).unwrap();
+        (place, directory)
+    }
+
+    fn empty() -> Vec<u8> {
+        let mut bytes = bytes_of(&header()).to_vec();
+        bytes.resize(FILE_BYTES, 0);
+        bytes
+    }
+
+    #[test]
+    fn a_generation_is_written_into_the_half_that_is_not_in_use() {
+        let (place, directory) = directory(empty());
+        let mut file = RulesFile::open(&directory).unwrap();
+        let half: Half = zeroed();
+        half.throttles.store(5, Relaxed);
+        file.write(&half).unwrap();
+        let bytes = fs::read(place.path().join(NAME)).unwrap();
+        assert_eq!(bytes.len(), FILE_BYTES);
+        assert_eq!(bytes[GENERATION_AT as usize..][..8], 1_u64.to_le_bytes());
+        let begin = half_begins_at(1) as usize;
+        assert_eq!(bytes[begin..begin + size_of::<Half>()], *bytes_of(&half));
+        file.set_rate(3, 77).unwrap();
+        let bytes = fs::read(place.path().join(NAME)).unwrap();
+        let rate = begin + offset_of!(Half, rates_per_s) + 3 * 8;
+        assert_eq!(bytes[rate..rate + 8], 77_u64.to_le_bytes());
+    }
+
+    #[test]
+    fn what_is_no_file_of_rules_is_refused_and_stays_as_it_is() {
+        for bytes in [vec![], vec![0; FILE_BYTES], empty()[..FILE_BYTES - 1].to_vec()] {
+            let (place, directory) = directory(bytes.clone());
+            assert!(RulesFile::open(&directory).is_err());
+            assert!(fs::read(place.path().join(NAME)).unwrap() == bytes);
+        }
+    }
+
+    #[test]
+    fn a_second_agent_is_refused_until_the_first_has_gone() {
+        let (_place, directory) = directory(empty());
+        let first = RulesFile::open(&directory).unwrap();
+        assert!(RulesFile::open(&directory).unwrap_err().to_string().contains("another agent"));
+        drop(first);
+        assert!(RulesFile::open(&directory).is_ok());
+    }
+}

@@ -1,0 +1,367 @@
+//! What was measured of each rule, window by window, and which rules are broken.
+//!
+//! Windows begin at multiples of their length since 1970, so that those of all nodes are the same.
+
+use std::collections::BTreeMap;
+
+use ioassay_protocol::watch::contract::{Action, Measure, Rule, Scope};
+use ioassay_protocol::watch::document::Document;
+use ioassay_protocol::watch::kinds::{Alert, RuleState};
+
+use crate::jobs::JobKey;
+use crate::rules::slots::Active;
+
+/// What was counted for a rule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counted {
+    /// Calls that ended.
+    pub calls: u64,
+    /// Bytes that were moved.
+    pub bytes: u64,
+    /// What the calls took.
+    pub busy_ns: u64,
+    /// What the fastest took; 0 where there was none.
+    pub fastest_ns: u64,
+    /// What the slowest took.
+    pub slowest_ns: u64,
+    /// From the end of a transfer to the beginning of the next.
+    pub seek_bytes: u64,
+    /// Calls that were held back.
+    pub waits: u64,
+    /// What they waited.
+    pub waited_ns: u64,
+    /// Calls that cannot be held back.
+    pub beyond_calls: u64,
+    /// Memory, at the end of the second.
+    pub resident_bytes: u64,
+    /// Virtual memory, at the end of the second.
+    pub virtual_bytes: u64,
+    /// Processor time in programs.
+    pub user_ns: u64,
+    /// Processor time in the kernel.
+    pub system_ns: u64,
+    /// Time in which block devices were waited for.
+    pub io_wait_ns: u64,
+}
+
+impl Counted {
+    /// Both together, of the same second.
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            resident_bytes: self.resident_bytes.saturating_add(other.resident_bytes),
+            virtual_bytes: self.virtual_bytes.saturating_add(other.virtual_bytes),
+            ..self.then(other)
+        }
+    }
+
+    /// This, and what was counted in the seconds after.
+    fn then(self, later: Self) -> Self {
+        let fastest = |one: u64, other: u64| if one == 0 || other != 0 && other < one { other } else { one };
+        Self {
+            calls: self.calls.saturating_add(later.calls),
+            bytes: self.bytes.saturating_add(later.bytes),
+            busy_ns: self.busy_ns.saturating_add(later.busy_ns),
+            fastest_ns: fastest(self.fastest_ns, later.fastest_ns),
+            slowest_ns: self.slowest_ns.max(later.slowest_ns),
+            seek_bytes: self.seek_bytes.saturating_add(later.seek_bytes),
+            waits: self.waits.saturating_add(later.waits),
+            waited_ns: self.waited_ns.saturating_add(later.waited_ns),
+            beyond_calls: self.beyond_calls.saturating_add(later.beyond_calls),
+            resident_bytes: self.resident_bytes.max(later.resident_bytes),
+            virtual_bytes: self.virtual_bytes.max(later.virtual_bytes),
+            user_ns: self.user_ns.saturating_add(later.user_ns),
+            system_ns: self.system_ns.saturating_add(later.system_ns),
+            io_wait_ns: self.io_wait_ns.saturating_add(later.io_wait_ns),
+        }
+    }
+
+    /// What a rule measures of it.
+    pub fn measured(&self, measure: Measure) -> u64 {
+        match measure {
+            Measure::Bandwidth => self.bytes,
+            Measure::Count => self.calls,
+            Measure::MinimumLatency => self.fastest_ns,
+            Measure::MeanLatency => self.busy_ns.checked_div(self.calls).unwrap_or_default(),
+            Measure::MaximumLatency => self.slowest_ns,
+            Measure::TotalLatency => self.busy_ns,
+            Measure::SeekDistance => self.seek_bytes,
+            Measure::ResidentMemory => self.resident_bytes,
+            Measure::VirtualMemory => self.virtual_bytes,
+            Measure::UserTime => self.user_ns,
+            Measure::SystemTime => self.system_ns,
+            Measure::IoWaitTime => self.io_wait_ns,
+        }
+    }
+}
+
+/// The process that contributed most to what a rule measured.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Contributor {
+    /// How much, in the unit of the measure.
+    pub measured: u64,
+    /// The process.
+    pub pid: u32,
+    /// Its command.
+    pub command: String,
+    /// The file that it used last, or in the slowest call.
+    pub file: String,
+    /// Its rank.
+    pub rank: String,
+}
+
+/// What was measured of a rule in a second: of a job, by one of its processes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Observation {
+    /// The job.
+    pub job: JobKey,
+    /// What was counted of the process.
+    pub counted: Counted,
+    /// The process.
+    pub contributor: Contributor,
+}
+
+/// A window of a rule, of a job or of all together.
+#[derive(Debug, Default)]
+struct Window {
+    counted: Counted,
+    user: Option<u32>,
+    most: Contributor,
+}
+
+/// Windows that are not over yet.
+#[derive(Debug, Default)]
+pub struct Windows {
+    /// By the rule's label, and the job; `None` for all jobs of the node.
+    open: BTreeMap<(String, Option<JobKey>), Window>,
+}
+
+impl Windows {
+    /// Adds what was seen in a second that is over, and ends the windows that end with it. Documents of the second.
+    pub fn second(
+        &mut self,
+        node: &str,
+        second: u32,
+        rules: &[Active],
+        mut observed: impl FnMut(&Active) -> Vec<Observation>,
+        remark: impl Fn(&Active) -> String,
+    ) -> Vec<Document> {
+        let mut documents = Vec::new();
+        let mut broken: Vec<(&Active, Option<JobKey>, Window)> = Vec::new();
+        for active in rules {
+            let mut now: BTreeMap<Option<JobKey>, Window> = BTreeMap::new();
+            for Observation { job, counted, contributor } in observed(active) {
+                let key = (active.rule.scope == Scope::Job).then(|| job.clone());
+                let window = now.entry(key).or_default();
+                window.counted = window.counted.and(counted);
+                window.user = Some(job.user);
+                if contributor.measured >= window.most.measured {
+                    window.most = contributor;
+                }
+            }
+            for (key, new) in now {
+                documents.push(state(node, active, key.as_ref(), &new.counted, remark(active)).of(second.into(), 0));
+                let window = self.open.entry((active.rule.label.clone(), key)).or_default();
+                window.counted = window.counted.then(new.counted);
+                window.user = new.user;
+                if new.most.measured >= window.most.measured {
+                    window.most = new.most;
+                }
+            }
+            if !(second + 1).is_multiple_of(active.rule.window_s) {
+                continue;
+            }
+            let label = &active.rule.label;
+            let ended: Vec<_> = self.open.keys().filter(|(open, _)| open == label).cloned().collect();
+            for key in ended {
+                let Some(window) = self.open.remove(&key) else { continue };
+                if is_broken(&active.rule, &window.counted) {
+                    broken.push((active, key.1, window));
+                }
+            }
+        }
+        // Rules that went.
+        self.open.retain(|(label, _), _| rules.iter().any(|active| active.rule.label == *label));
+        for (active, job, window) in &broken {
+            let is_topped = broken.iter().any(|(other, of, _)| {
+                of == job && other.rule.limit > active.rule.limit && differ_in_limit_alone(&active.rule, &other.rule)
+            });
+            if !is_topped {
+                documents.push(alert(node, &active.rule, job.as_ref(), window).of(second.into(), 0));
+            }
+        }
+        documents
+    }
+}
+
+/// Whether a window breaks a rule. One that throttles is broken by what it held back.
+fn is_broken(rule: &Rule, counted: &Counted) -> bool {
+    match rule.action {
+        Action::Monitor => counted.measured(rule.measure) > rule.limit,
+        Action::Throttle => counted.waits > 0,
+    }
+}
+
+/// Of several rules about the same only the highest that is broken is worth an alert.
+fn differ_in_limit_alone(one: &Rule, other: &Rule) -> bool {
+    *one == Rule { label: one.label.clone(), limit: one.limit, ..other.clone() }
+}
+
+fn state(node: &str, active: &Active, job: Option<&JobKey>, counted: &Counted, remark: String) -> RuleState {
+    RuleState {
+        node: node.to_owned(),
+        job: job.map(|key| key.job.clone()).unwrap_or_default(),
+        label: active.rule.label.clone(),
+        measured: counted.measured(active.rule.measure),
+        allowed: active.rule.limit,
+        waits: counted.waits,
+        waited_ns: counted.waited_ns,
+        beyond_calls: counted.beyond_calls,
+        remark,
+    }
+}
+
+fn alert(node: &str, rule: &Rule, job: Option<&JobKey>, window: &Window) -> Alert {
+    let Contributor { pid, command, file, rank, .. } = window.most.clone();
+    Alert {
+        node: node.to_owned(),
+        job: job.map(|key| key.job.clone()).unwrap_or_default(),
+        label: rule.label.clone(),
+        action: word(&rule.action),
+        path: rule.path.clone().unwrap_or_default(),
+        calls: rule.calls.join(","),
+        measure: word(&rule.measure),
+        measured: window.counted.measured(rule.measure),
+        allowed: rule.limit,
+        window_s: rule.window_s.into(),
+        pid: pid.into(),
+        command,
+        file,
+        rank,
+        user: window.user.map(|user| user.to_string()).unwrap_or_default(),
+    }
+}
+
+/// The word of a constant in the contract.
+fn word<T: serde::Serialize>(constant: &T) -> String {
+    match serde_json::to_value(constant) {
+        Ok(serde_json::Value::String(word)) => word,
+        _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::contract::tests::rule;
+    use ioassay_protocol::watch::document::Value;
+
+    fn active(rule: Rule) -> Active {
+        Active { rule, slot: Some(0), beyond: None }
+    }
+
+    fn job(name: &str) -> JobKey {
+        JobKey { job: name.to_owned(), user: 7 }
+    }
+
+    fn seen(name: &str, pid: u32, bytes: u64) -> Observation {
+        let counted = Counted { bytes, calls: 1, ..Counted::default() };
+        Observation {
+            job: job(name),
+            counted,
+            contributor: Contributor { measured: bytes, pid, ..Contributor::default() },
+        }
+    }
+
+    /// Alerts of a second: label, job, measured, and whose it is.
+    fn alerts(
+        windows: &mut Windows,
+        second: u32,
+        rules: &[Active],
+        seen: &[Observation],
+    ) -> Vec<(String, String, u64, u64)> {
+        let documents = windows.second("node", second, rules, |_| seen.to_vec(), |_| String::new());
+        let text = |document: &Document, name| match document.value(name) {
+            Some(Value::Text(text)) => text.clone(),
+            other => panic!("{other:?}"),
+        };
+        let number = |document: &Document, name| match document.value(name) {
+            Some(Value::Number(number)) => *number,
+            other => panic!("{other:?}"),
+        };
+        let of = |document: &Document| {
+            (text(document, "label"), text(document, "job"), number(document, "measured"), number(document, "pid"))
+        };
+        documents.iter().filter(|document| document.kind.name == "alert").map(of).collect()
+    }
+
+    fn told(label: &str, job: &str, measured: u64, pid: u64) -> (String, String, u64, u64) {
+        (label.to_owned(), job.to_owned(), measured, pid)
+    }
+
+    #[test]
+    fn processes_of_a_job_break_a_rule_together_and_the_largest_is_named() {
+        let rules = [active(rule())];
+        let mut windows = Windows::default();
+        let seen = [seen("a", 1, 40), seen("a", 2, 61), seen("b", 3, 100)];
+        assert_eq!(alerts(&mut windows, 10, &rules, &seen), [told("reads", "a", 101, 2)]);
+        assert_eq!(alerts(&mut windows, 11, &rules, &seen[..1]), []);
+    }
+
+    #[test]
+    fn a_rule_of_the_node_adds_up_its_jobs() {
+        let rules = [active(Rule { scope: Scope::Node, ..rule() })];
+        let found = alerts(&mut Windows::default(), 10, &rules, &[seen("a", 1, 60), seen("b", 2, 50)]);
+        assert_eq!(found, [told("reads", "", 110, 1)]);
+    }
+
+    #[test]
+    fn a_window_ends_with_its_last_second_and_the_next_begins_empty() {
+        let rules = [active(Rule { window_s: 5, ..rule() })];
+        let mut windows = Windows::default();
+        for second in 10..14 {
+            assert_eq!(alerts(&mut windows, second, &rules, &[seen("a", 1, 21)]), []);
+        }
+        assert_eq!(alerts(&mut windows, 14, &rules, &[seen("a", 1, 21)]), [told("reads", "a", 105, 1)]);
+        assert_eq!(alerts(&mut windows, 19, &rules, &[seen("a", 1, 21)]), []);
+    }
+
+    #[test]
+    fn a_window_that_ends_in_an_idle_second_is_judged_all_the_same() {
+        let rules = [active(Rule { window_s: 5, ..rule() })];
+        let mut windows = Windows::default();
+        alerts(&mut windows, 10, &rules, &[seen("a", 1, 200)]);
+        assert_eq!(alerts(&mut windows, 14, &rules, &[]), [told("reads", "a", 200, 1)]);
+    }
+
+    #[test]
+    fn of_rules_that_differ_in_their_limit_only_the_highest_broken_one_is_told() {
+        let higher = Rule { label: "higher".to_owned(), limit: 200, ..rule() };
+        let unlike = Rule { label: "unlike".to_owned(), limit: 300, path: None, ..rule() };
+        let rules = [rule(), higher, unlike].map(active);
+        let found = alerts(&mut Windows::default(), 1, &rules, &[seen("a", 1, 250)]);
+        assert_eq!(found, [told("higher", "a", 250, 1)]);
+    }
+
+    #[test]
+    fn a_throttling_rule_is_told_where_it_held_something_back() {
+        let rules = [active(Rule { action: Action::Throttle, ..rule() })];
+        let mut held = seen("a", 1, 100);
+        assert_eq!(alerts(&mut Windows::default(), 1, &rules, &[held.clone()]), []);
+        held.counted.waits = 3;
+        assert_eq!(alerts(&mut Windows::default(), 1, &rules, &[held]), [told("reads", "a", 100, 1)]);
+    }
+
+    #[test]
+    fn latencies_of_a_window_are_those_of_all_its_calls() {
+        let one =
+            Counted { calls: 3, busy_ns: 30, fastest_ns: 5, slowest_ns: 20, resident_bytes: 7, ..Counted::default() };
+        let other =
+            Counted { calls: 1, busy_ns: 50, fastest_ns: 50, slowest_ns: 50, resident_bytes: 9, ..Counted::default() };
+        let both = one.then(other);
+        let of = |measure| both.measured(measure);
+        assert_eq!([of(Measure::MinimumLatency), of(Measure::MeanLatency), of(Measure::MaximumLatency)], [5, 20, 50]);
+        assert_eq!((of(Measure::TotalLatency), of(Measure::ResidentMemory)), (80, 9));
+        assert_eq!(one.and(other).resident_bytes, 16);
+        assert_eq!(Counted::default().measured(Measure::MeanLatency), 0);
+    }
+}

@@ -1,0 +1,266 @@
+//! All tables of a directory, from their first second to the end of their processes.
+
+use std::collections::HashMap;
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+
+use ioassay_record::read::{Damage, Table as Whole};
+use ioassay_record::table::{LARGEST, State};
+
+use crate::tables::directory::{Directory, Opened};
+use crate::tables::table::{Bytes, Look, Span, Table};
+
+/// Tables of a directory that are followed at the same time.
+const MOST_TABLES: usize = 16_384;
+/// Of the tables of processes that ended, so much is read at a time: the largest fits.
+const FINISHED_BYTES: usize = 2 * LARGEST;
+/// Looks after which a process that was replaced does not come back.
+const PATIENCE: u32 = 30;
+
+/// A process: its number, and when its table began.
+type Key = (u32, u64);
+
+/// The tables of a directory.
+#[derive(Debug)]
+pub struct Follow {
+    /// The directory.
+    pub directory: Directory,
+    processes: HashMap<Key, Process>,
+    /// The files of running processes by name: inode, and whose table it is, if it is any.
+    files: HashMap<OsString, (u64, Option<Key>)>,
+    /// How far files of tables of ended processes were read.
+    finished: HashMap<OsString, Finished>,
+    /// What was there before is not read.
+    is_first_look: bool,
+}
+
+/// A process and its table.
+#[derive(Debug)]
+pub struct Process {
+    /// Its table.
+    pub table: Table,
+    /// The owner of its file.
+    pub owner: u32,
+    opened: Option<Opened>,
+    /// Looks since its file has gone.
+    gone: u32,
+}
+
+#[derive(Debug, Default)]
+struct Finished {
+    read: u64,
+    /// Looks at which nothing whole was there.
+    stuck: u32,
+}
+
+/// What was seen of a process.
+#[derive(Debug)]
+pub struct Seen<'a> {
+    /// The process.
+    pub process: &'a Process,
+    /// What was new.
+    pub look: Look,
+    /// It was not seen before.
+    pub is_new: bool,
+    /// It has ended.
+    pub has_ended: bool,
+}
+
+/// What is said of tables that are not read.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct Refused {
+    /// How many there are.
+    pub tables: u64,
+    /// Why the last one was not read.
+    pub reason: Option<String>,
+}
+
+impl Refused {
+    fn because(&mut self, reason: impl ToString) {
+        self.tables += 1;
+        self.reason = Some(reason.to_string());
+    }
+}
+
+impl Follow {
+    /// Follows the tables of a directory.
+    pub fn new(directory: Directory) -> Self {
+        Self {
+            directory,
+            processes: HashMap::new(),
+            files: HashMap::new(),
+            finished: HashMap::new(),
+            is_first_look: true,
+        }
+    }
+
+    /// Tables that are followed.
+    pub fn tables(&self) -> usize {
+        self.processes.len()
+    }
+
+    /// Looks at all tables. `see` gets each of which something may be new.
+    ///
+    /// # Errors
+    /// If the directory cannot be listed: it was removed, with what is in it.
+    pub fn look(&mut self, span: Span, refused: &mut Refused, mut see: impl FnMut(Seen)) -> io::Result<()> {
+        let names = self.directory.names()?;
+        if names.too_many {
+            refused.because("there are too many files in the directory");
+        }
+        // First the ended ones: what their files say completes what is known of them.
+        for name in &names.finished {
+            self.look_at_finished(name, span, refused, &mut see);
+        }
+        self.is_first_look = false;
+        for (name, inode) in &names.running {
+            if self.files.get(name).is_none_or(|(known, _)| known != inode) {
+                let key = self.open(name, refused);
+                self.files.insert(name.clone(), (*inode, key));
+            }
+        }
+        let running: HashMap<&OsString, u64> = names.running.iter().map(|(name, inode)| (name, *inode)).collect();
+        let mut gone = Vec::new();
+        self.files.retain(|name, (inode, key)| {
+            let is_there = running.get(name) == Some(inode);
+            gone.extend(key.filter(|_| !is_there));
+            is_there
+        });
+        for key in gone {
+            if let Some(process) = self.processes.get_mut(&key) {
+                process.opened = None;
+            }
+        }
+        self.look_at_running(span, refused, &mut see);
+        Ok(())
+    }
+
+    /// Opens the table of a process that runs. Which process it is.
+    fn open(&mut self, name: &OsStr, refused: &mut Refused) -> Option<Key> {
+        if self.processes.len() >= MOST_TABLES {
+            refused.because("there are too many tables");
+            return None;
+        }
+        let opened = match self.directory.open(name) {
+            Ok(opened) => opened,
+            // It has ended since it was listed.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
+            Err(error) => {
+                refused.because(error);
+                return None;
+            }
+        };
+        match Table::open(&opened.file) {
+            Ok(table) => {
+                let key = (table.identity.process, table.identity.begin_ticks);
+                match self.processes.get_mut(&key) {
+                    // Its file was given back to it, after an `exec` that failed.
+                    Some(process) if process.opened.is_none() => {
+                        process.opened = Some(opened);
+                        process.gone = 0;
+                    }
+                    Some(_) => {
+                        refused.because("two files say that they are the table of the same process");
+                        return None;
+                    }
+                    None => {
+                        let owner = opened.owner;
+                        self.processes.insert(key, Process { table, owner, opened: Some(opened), gone: 0 });
+                    }
+                }
+                Some(key)
+            }
+            Err(error) => {
+                refused.because(error);
+                None
+            }
+        }
+    }
+
+    fn look_at_running(&mut self, span: Span, refused: &mut Refused, see: &mut impl FnMut(Seen)) {
+        self.processes.retain(|_, process| {
+            let Some(opened) = &process.opened else {
+                process.gone += 1;
+                if process.gone > PATIENCE {
+                    return false;
+                }
+                return true;
+            };
+            let is_new = process.table.is_new();
+            match process.table.look(&opened.file, span) {
+                Ok(look) => {
+                    see(Seen { process, look, is_new, has_ended: false });
+                    true
+                }
+                Err(error) => {
+                    refused.because(error);
+                    process.opened = None;
+                    process.gone = PATIENCE;
+                    true
+                }
+            }
+        });
+    }
+
+    fn look_at_finished(&mut self, name: &OsStr, span: Span, refused: &mut Refused, see: &mut impl FnMut(Seen)) {
+        let is_first_look = self.is_first_look;
+        let Ok(opened) = self.directory.open(name) else { return refused.because("a file of tables cannot be opened") };
+        let length = opened.file.metadata().map_or(0, |about| about.size());
+        let state = self.finished.entry(name.to_owned()).or_default();
+        if is_first_look || state.read > length {
+            state.read = length;
+        }
+        let new = (length - state.read).min(FINISHED_BYTES as u64) as usize;
+        if new == 0 {
+            return;
+        }
+        let mut bytes = vec![0; new];
+        let Ok(count) = opened.file.read_at(&mut bytes, state.read) else {
+            return refused.because("a file of tables cannot be read");
+        };
+        bytes.truncate(count);
+        let mut rest = &bytes[..];
+        let mut whole = Vec::new();
+        while !rest.is_empty() {
+            match Whole::first(rest) {
+                Ok(table) => {
+                    whole.push(table.bytes());
+                    rest = &rest[table.bytes().len()..];
+                    state.stuck = 0;
+                }
+                // It is being added, or what was to be added was cut.
+                Err(Damage::Length) if state.stuck < 3 => {
+                    state.stuck += 1;
+                    break;
+                }
+                Err(damage) => {
+                    refused.because(format!("{damage:?}"));
+                    let next = rest[1..].windows(8).position(|begin| begin == ioassay_record::table::MAGIC);
+                    rest = next.map_or(&[], |next| &rest[next + 1..]);
+                    state.stuck = 0;
+                }
+            }
+        }
+        state.read += (bytes.len() - rest.len()) as u64;
+        for table in whole {
+            self.ended(table, opened.owner, span, see);
+        }
+    }
+
+    /// A process has ended or was replaced, and this is its table.
+    fn ended(&mut self, bytes: &[u8], owner: u32, span: Span, see: &mut impl FnMut(Seen)) {
+        let Ok(new) = Table::open(bytes) else { return };
+        let key = (new.identity.process, new.identity.begin_ticks);
+        let mut process = self.processes.remove(&key).unwrap_or(Process { table: new, owner, opened: None, gone: 0 });
+        let is_new = process.table.is_new();
+        let Ok(look) = process.table.look_whole(bytes, span) else { return };
+        let has_ended = look.state == Some(State::Ended);
+        see(Seen { process: &process, look, is_new, has_ended });
+        // One that was replaced may come back, if that failed.
+        if !has_ended && self.processes.len() < MOST_TABLES {
+            process.opened = None;
+            self.processes.insert(key, process);
+        }
+    }
+}

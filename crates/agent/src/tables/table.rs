@@ -1,0 +1,361 @@
+//! A table that is read again and again: what is new since the last time.
+//!
+//! Blocks stay where they are, so each is found once. What changes is read every time: the header, the threads, and the rows
+//! of seconds that may still grow.
+
+use std::fs::File;
+use std::io;
+use std::mem::offset_of;
+use std::os::unix::fs::FileExt;
+use std::sync::atomic::Ordering::Relaxed;
+
+use ioassay_record::layout::Layout;
+use ioassay_record::operation::{OPERATIONS, Operation};
+use ioassay_record::read::{Damage, copy};
+use ioassay_record::table::{
+    ALIGNMENT, Block, BlockKind, Clock, File as FileRow, Header, LARGEST, MAGIC, Second, Seconds, State, Text, Thread,
+    VERSION,
+};
+
+use crate::tables::amounts::{Amounts, Released, Totals};
+use crate::tables::identity::{Identity, clean};
+
+/// Where the bytes of a table are.
+pub trait Bytes {
+    /// Reads from an offset on; fewer bytes at the end.
+    ///
+    /// # Errors
+    /// If they cannot be read.
+    fn read_at(&self, into: &mut [u8], offset: u64) -> io::Result<usize>;
+}
+
+impl Bytes for File {
+    fn read_at(&self, into: &mut [u8], offset: u64) -> io::Result<usize> {
+        FileExt::read_at(self, into, offset)
+    }
+}
+
+impl Bytes for [u8] {
+    fn read_at(&self, into: &mut [u8], offset: u64) -> io::Result<usize> {
+        let rest = usize::try_from(offset).ok().and_then(|offset| self.get(offset..)).unwrap_or_default();
+        let count = rest.len().min(into.len());
+        into[..count].copy_from_slice(&rest[..count]);
+        Ok(count)
+    }
+}
+
+/// New blocks are looked for in so many bytes at a time; those behind come with the next look.
+const MOST_NEW_BYTES: usize = 1 << 20;
+/// Threads of a process that are looked at.
+const MOST_THREADS: usize = 2048;
+/// Blocks of rows that may still grow: threads that make one at the same time leave all but one of them empty.
+const GROWING_BLOCKS: usize = 8;
+/// Rows of a block that are looked at: recorders make blocks of 100.
+const MOST_ROWS: usize = 1024;
+/// So much of a thread changes.
+const THREAD_BYTES: usize = offset_of!(Thread, latencies);
+
+/// A table.
+#[derive(Debug)]
+pub struct Table {
+    /// Who its process is.
+    pub identity: Identity,
+    /// The clock of its ticks, as in the header.
+    clock: u32,
+    /// Where the first block begins that is not known yet.
+    next: usize,
+    threads: Vec<SeenThread>,
+    rows: Vec<SeenRows>,
+    released: Released,
+    /// Of the header, at the last look: calls that were not counted, and the recorder's own time.
+    uncounted: u64,
+    is_first_look: bool,
+}
+
+/// A thread, as it was seen last.
+#[derive(Debug)]
+struct SeenThread {
+    place: usize,
+    second: u32,
+    totals: Box<[Totals; OPERATIONS]>,
+}
+
+/// A block of rows, as they were seen last.
+#[derive(Debug)]
+struct SeenRows {
+    place: usize,
+    count: usize,
+    rows: Vec<[u64; 3]>,
+    /// Looks since it is full.
+    full: u8,
+}
+
+/// What a look has found.
+#[derive(Debug, Default)]
+pub struct Look {
+    /// What is new of all classes.
+    pub amounts: Amounts,
+    /// Calls under way.
+    pub in_flight: Vec<InFlight>,
+    /// Calls that were not counted since the last look, or only as those of all files.
+    pub uncounted_calls: u64,
+    /// The process has ended, or was replaced.
+    pub state: Option<State>,
+}
+
+/// A call that is under way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct InFlight {
+    /// The thread, by number.
+    pub thread: u32,
+    /// The class of the call.
+    pub operation: Operation,
+    /// Place of the file.
+    pub file: u32,
+    /// Since when, in ticks.
+    pub since_ticks: u64,
+}
+
+/// Which seconds a look is about.
+#[derive(Debug, Clone, Copy)]
+pub struct Span {
+    /// The first second that is counted at all: what was before the agent began is not.
+    pub first: u32,
+    /// The last second that is over.
+    pub last: u32,
+    /// The last second that is looked at: that of a process which has ended need not be over.
+    pub until: u32,
+}
+
+impl Table {
+    /// The table that these bytes begin with.
+    ///
+    /// # Errors
+    /// If they cannot be read, or are none.
+    pub fn open<B: Bytes + ?Sized>(bytes: &B) -> io::Result<Self> {
+        let header = header(bytes)?;
+        Ok(Self {
+            identity: Identity::of(&header),
+            clock: header.clock,
+            next: size_of::<Header>(),
+            threads: Vec::new(),
+            rows: Vec::new(),
+            released: Released::default(),
+            uncounted: 0,
+            is_first_look: true,
+        })
+    }
+
+    /// Whether its ticks are those of the processor's counter.
+    pub fn counts_ticks(&self) -> bool {
+        self.clock == Clock::Counter as u32
+    }
+
+    /// Whether nobody has looked at it yet.
+    pub fn is_new(&self) -> bool {
+        self.is_first_look
+    }
+
+    /// Looks at all that is new in the table of a process that has ended.
+    ///
+    /// # Errors
+    /// As [`Table::look`].
+    pub fn look_whole(&mut self, bytes: &[u8], span: Span) -> io::Result<Look> {
+        // Its last second will not be looked at again.
+        let whole = Span { until: u32::MAX, ..span };
+        let mut look = self.look(bytes, whole)?;
+        look.in_flight.clear();
+        Ok(look)
+    }
+
+    /// Looks at what is new.
+    ///
+    /// # Errors
+    /// If it cannot be read, or is no table any more.
+    pub fn look<B: Bytes + ?Sized>(&mut self, bytes: &B, span: Span) -> io::Result<Look> {
+        let header = header(bytes)?;
+        if header.process != self.identity.process || header.begin_ticks != self.identity.begin_ticks {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "it is the table of another process now"));
+        }
+        let used = (header.used_bytes.load(Relaxed) as usize).min(LARGEST);
+        self.find_blocks(bytes, used)?;
+        let mut look = Look::default();
+        // Rows before threads: an amount that goes over meanwhile is seen the next time, instead of twice.
+        let rows = self.look_at_rows(bytes, span)?;
+        self.look_at_threads(bytes, span, &mut look)?;
+        for (second, width, class, new) in rows {
+            let left = self.released.settle(second, width, class, new);
+            // Of a wide row nobody knows which second it was, but it was since the last look.
+            let (second, is_known) = if width == 0 { (second, true) } else { (span.last, !self.is_first_look) };
+            if second >= span.first && is_known {
+                look.amounts.add(second, class, left);
+            }
+        }
+        let uncounted = [&header.folded_calls, &header.lost_calls, &header.handler_calls]
+            .iter()
+            .fold(0_u64, |sum, calls| sum.saturating_add(calls.load(Relaxed)));
+        look.uncounted_calls = if self.is_first_look { 0 } else { uncounted.saturating_sub(self.uncounted) };
+        self.uncounted = uncounted;
+        self.is_first_look = false;
+        let state = header.state.load(Relaxed);
+        look.state = [State::Ended, State::Replaced, State::Stayed].into_iter().find(|one| *one as u32 == state);
+        Ok(look)
+    }
+
+    /// The name of the file at that place; empty where there is none.
+    pub fn file_name<B: Bytes + ?Sized>(bytes: &B, place: u32) -> String {
+        let mut buffer = [0; size_of::<FileRow>() + 1024];
+        let Ok(count) = bytes.read_at(&mut buffer, place.into()) else { return String::new() };
+        let Some(row) = structure::<FileRow>(&buffer[..count], BlockKind::File) else { return String::new() };
+        let name = &buffer[size_of::<FileRow>()..count];
+        clean(&name[..name.len().min(row.name_bytes.into())])
+    }
+
+    /// Finds the blocks that are new.
+    fn find_blocks<B: Bytes + ?Sized>(&mut self, bytes: &B, used: usize) -> io::Result<()> {
+        let new = used.saturating_sub(self.next).min(MOST_NEW_BYTES);
+        if new < size_of::<Block>() {
+            return Ok(());
+        }
+        let mut buffer = vec![0; new];
+        let count = bytes.read_at(&mut buffer, self.next as u64)?;
+        let mut rest = &buffer[..count];
+        while let Some(block) = copy::<Block>(rest) {
+            let word = block.kind_and_bytes.into_inner();
+            let (kind, length) = ((word >> 32) as u32, word as u32 as usize);
+            // One that is being filled, or that is not whole in what was read: it comes with the next look.
+            if length < size_of::<Block>() || !length.is_multiple_of(ALIGNMENT) || kind == BlockKind::Reserved as u32 {
+                return Ok(());
+            }
+            let Some(whole) = rest.get(..length) else {
+                // A block larger than all that is read at once is none of those that matter.
+                self.next += if rest.len() == MOST_NEW_BYTES { length } else { 0 };
+                return Ok(());
+            };
+            self.found(kind, whole);
+            self.next += length;
+            rest = &rest[length..];
+        }
+        Ok(())
+    }
+
+    fn found(&mut self, kind: u32, block: &[u8]) {
+        if kind == BlockKind::Text as u32 {
+            if let Some(text) = copy::<Text>(block) {
+                self.identity.add(&text, &block[size_of::<Text>()..]);
+            }
+        } else if kind == BlockKind::Thread as u32 && block.len() >= size_of::<Thread>() {
+            if self.threads.len() < MOST_THREADS {
+                let totals = Box::new([[0; 4]; OPERATIONS]);
+                self.threads.push(SeenThread { place: self.next, second: 0, totals });
+            }
+        } else if kind == BlockKind::Seconds as u32 && block.len() >= size_of::<Seconds>() {
+            let count = ((block.len() - size_of::<Seconds>()) / size_of::<Second>()).min(MOST_ROWS);
+            self.rows.push(SeenRows { place: self.next, count, rows: Vec::new(), full: 0 });
+        }
+    }
+
+    /// What is new in rows: second, width, class and totals.
+    fn look_at_rows<B: Bytes + ?Sized>(&mut self, bytes: &B, span: Span) -> io::Result<Vec<(u32, u16, u16, Totals)>> {
+        let (mut buffer, mut found) = (Vec::new(), Vec::new());
+        for block in &mut self.rows {
+            buffer.resize(size_of::<Seconds>() + block.count * size_of::<Second>(), 0);
+            let count = bytes.read_at(&mut buffer, block.place as u64)?;
+            let read = &buffer[..count];
+            let Some(begin) = structure::<Seconds>(read, BlockKind::Seconds) else { continue };
+            let used = begin.rows.load(Relaxed) as usize;
+            let rows = read[size_of::<Seconds>()..].chunks_exact(size_of::<Second>()).take(used.min(block.count));
+            block.rows.resize(used.min(block.count), [0; 3]);
+            for (row, seen) in rows.filter_map(copy::<Second>).zip(&mut block.rows) {
+                let (second, width) = (row.second.into_inner(), row.width.into_inner());
+                let class = row.operation.into_inner();
+                // A row that is being filled; one of a second that is not over, in which a thread has ended.
+                if second == 0 || second > span.until {
+                    continue;
+                }
+                let now = [row.calls, row.bytes, row.ticks].map(|total| total.into_inner());
+                let [calls, bytes, ticks] = [0, 1, 2].map(|total: usize| now[total].saturating_sub(seen[total]));
+                *seen = now;
+                if [calls, bytes, ticks] != [0; 3] {
+                    found.push((second, width, class, [calls, bytes, ticks, row.slowest_ticks.into_inner()]));
+                }
+            }
+            block.full = block.full.saturating_add((used >= block.count).into());
+        }
+        // One that is full is looked at once more: another thread may have been about to add to one of its rows.
+        if let Some(last) = self.rows.last().map(|block| block.place) {
+            self.rows.retain(|block| block.full < 2 || block.place == last);
+        }
+        let beyond = self.rows.len().saturating_sub(GROWING_BLOCKS);
+        self.rows.drain(..beyond);
+        Ok(found)
+    }
+
+    fn look_at_threads<B: Bytes + ?Sized>(&mut self, bytes: &B, span: Span, look: &mut Look) -> io::Result<()> {
+        let mut buffer = [0; size_of::<Thread>()];
+        for seen in &mut self.threads {
+            let count = bytes.read_at(&mut buffer[..THREAD_BYTES], seen.place as u64)?;
+            if count < THREAD_BYTES {
+                continue;
+            }
+            let Some(thread) = structure::<Thread>(&buffer, BlockKind::Thread) else { continue };
+            let number = thread.thread.into_inner();
+            let in_flight = thread.in_flight.into_inner();
+            if let Some(&operation) = Operation::ALL.get(((in_flight >> 32) as usize).wrapping_sub(1))
+                && number != 0
+            {
+                let since_ticks = thread.in_flight_since_ticks.into_inner();
+                look.in_flight.push(InFlight { thread: number, operation, file: in_flight as u32, since_ticks });
+            }
+            let second = thread.second.into_inner();
+            if second == 0 || second > span.until {
+                continue;
+            }
+            let is_another = second != seen.second;
+            for (class, (totals, seen_of)) in (0..).zip(thread.totals.iter().zip(&mut *seen.totals)) {
+                let now = [0, 1, 2, 3].map(|total: usize| totals[total].load(Relaxed));
+                if is_another || now[0] < seen_of[0] {
+                    self.released.release(seen.second, class, *seen_of);
+                    *seen_of = [0; 4];
+                }
+                let [calls, bytes, ticks] = [0, 1, 2].map(|total: usize| now[total].saturating_sub(seen_of[total]));
+                *seen_of = now;
+                if second >= span.first {
+                    look.amounts.add(second, class, [calls, bytes, ticks, now[3]]);
+                }
+            }
+            seen.second = second;
+        }
+        Ok(())
+    }
+}
+
+/// The structure of a block of that kind, if it is one.
+fn structure<T: Layout>(bytes: &[u8], kind: BlockKind) -> Option<T> {
+    let word = copy::<Block>(bytes)?.kind_and_bytes.into_inner();
+    if (word >> 32) as u32 != kind as u32 {
+        return None;
+    }
+    copy(bytes)
+}
+
+/// The header of a table.
+///
+/// # Errors
+/// If it cannot be read, or is none of this version.
+pub fn header<B: Bytes + ?Sized>(bytes: &B) -> io::Result<Header> {
+    let mut buffer = [0; size_of::<Header>()];
+    let count = bytes.read_at(&mut buffer, 0)?;
+    let damaged = |damage: Damage| io::Error::new(io::ErrorKind::InvalidData, format!("{damage:?}"));
+    let header = copy::<Header>(&buffer[..count]).ok_or_else(|| damaged(Damage::NotATable))?;
+    if header.magic != MAGIC {
+        return Err(damaged(Damage::NotATable));
+    }
+    if header.version != VERSION {
+        return Err(damaged(Damage::Version(header.version)));
+    }
+    if header.header_bytes as usize != size_of::<Header>() {
+        return Err(damaged(Damage::Length));
+    }
+    Ok(header)
+}

@@ -1,0 +1,137 @@
+//! What an agent waits for: the next second, a signal to stop, recorders that come and go.
+
+use std::io;
+use std::os::fd::AsFd;
+use std::path::Path;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::inotify::{AddWatchFlags, InitFlags, Inotify};
+use nix::sys::signal::{SigSet, Signal};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
+
+/// Recorders have some time after a second to write down what belongs to it.
+const LOOK_AFTER: Duration = Duration::from_millis(100);
+const SECOND: Duration = Duration::from_secs(1);
+
+/// Why the agent was woken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Woken {
+    /// Another second is over: this one.
+    Second(u32),
+    /// Something happened in the directory of registrations.
+    Registrations,
+    /// It is to stop.
+    Stop,
+}
+
+/// The agent's alarm clock.
+#[derive(Debug)]
+pub struct Wake {
+    signals: SignalFd,
+    registrations: Option<Inotify>,
+    next: Duration,
+}
+
+impl Wake {
+    /// Waits for signals from now on, and for changes of the directory of registrations.
+    ///
+    /// Signals are blocked for the calling thread, and for those that it starts later.
+    ///
+    /// # Errors
+    /// If the kernel refuses.
+    pub fn new(registrations: Option<&Path>) -> io::Result<Self> {
+        let stops: SigSet = [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP, Signal::SIGQUIT].into_iter().collect();
+        stops.thread_block()?;
+        let signals = SignalFd::with_flags(&stops, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?;
+        let registrations = registrations.map(|directory| -> nix::Result<Inotify> {
+            let inotify = Inotify::init(InitFlags::IN_CLOEXEC | InitFlags::IN_NONBLOCK)?;
+            let changes = AddWatchFlags::IN_MOVED_TO | AddWatchFlags::IN_CREATE | AddWatchFlags::IN_DELETE;
+            inotify.add_watch(directory, changes)?;
+            Ok(inotify)
+        });
+        Ok(Self { signals, registrations: registrations.transpose()?, next: first_look(now()) })
+    }
+
+    /// The last second that was over when the agent began.
+    pub fn began(&self) -> u32 {
+        (self.next.as_secs() - 2) as u32
+    }
+
+    /// By how much the last look came too late, in nanoseconds.
+    pub fn late_ns(&self) -> u64 {
+        let wanted = self.next.saturating_sub(SECOND);
+        now().saturating_sub(wanted).as_nanos() as u64
+    }
+
+    /// Waits for what comes next.
+    pub fn wait(&mut self) -> Woken {
+        loop {
+            let now = now();
+            // The time of day may have been set back, or far ahead.
+            if self.next > now + SECOND + LOOK_AFTER {
+                self.next = first_look(now);
+            }
+            if now >= self.next {
+                self.next = first_look(now);
+                return Woken::Second((self.next.as_secs() - 2) as u32);
+            }
+            // It counts whole milliseconds, and must not wake too early.
+            let left = PollTimeout::try_from(self.next - now + Duration::from_millis(1)).unwrap_or(PollTimeout::MAX);
+            let mut waited = vec![PollFd::new(self.signals.as_fd(), PollFlags::POLLIN)];
+            waited.extend(self.registrations.iter().map(|watch| PollFd::new(watch.as_fd(), PollFlags::POLLIN)));
+            match poll(&mut waited, left) {
+                Ok(0) | Err(Errno::EINTR) => continue,
+                // It must not spin, whatever this is.
+                Err(_) => std::thread::sleep(Duration::from_millis(100)),
+                Ok(_) => {}
+            }
+            if let Ok(Some(_)) = self.signals.read_signal() {
+                return Woken::Stop;
+            }
+            if self
+                .registrations
+                .as_ref()
+                .is_some_and(|watch| watch.read_events().is_ok_and(|events| !events.is_empty()))
+            {
+                return Woken::Registrations;
+            }
+        }
+    }
+}
+
+/// Since 1970.
+fn now() -> Duration {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
+}
+
+/// The next moment at which a second is over and the recorders had their time.
+fn first_look(now: Duration) -> Duration {
+    let of_this_second = Duration::from_secs(now.as_secs()) + LOOK_AFTER;
+    if now < of_this_second { of_this_second } else { of_this_second + SECOND }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_look_is_a_moment_after_each_second() {
+        let ms = Duration::from_millis;
+        assert_eq!(first_look(ms(7_050)), ms(7_100));
+        assert_eq!(first_look(ms(7_100)), ms(8_100));
+        assert_eq!(first_look(ms(7_999)), ms(8_100));
+    }
+
+    #[test]
+    fn seconds_follow_each_other_and_a_registration_wakes() {
+        let place = tempfile::tempdir().unwrap();
+        let mut wake = Wake::new(Some(place.path())).unwrap();
+        let Woken::Second(first) = wake.wait() else { panic!() };
+        assert_eq!(first, wake.began());
+        std::fs::write(place.path().join("1.json"), "").unwrap();
+        assert_eq!(wake.wait(), Woken::Registrations);
+        assert_eq!(wake.wait(), Woken::Second(first + 1));
+    }
+}
