@@ -19,6 +19,7 @@ pub mod memory;
 pub mod mount_users;
 pub mod mounts;
 mod network;
+pub mod node_view;
 pub mod process_usage;
 pub mod processors;
 pub mod quota;

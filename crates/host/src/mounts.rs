@@ -75,7 +75,7 @@ impl Line {
 }
 
 /// A field as it was before the kernel wrote spaces and the like as octal numbers: `\040`.
-fn unescaped(field: &[u8]) -> OsString {
+pub(crate) fn unescaped(field: &[u8]) -> OsString {
     let mut bytes = Vec::with_capacity(field.len());
     let mut rest = field;
     while let Some((&first, after)) = rest.split_first() {
