@@ -6,8 +6,10 @@
 pub mod clock;
 pub mod discovery;
 pub mod jobs;
+pub mod node;
 pub mod processes;
 pub mod registrations;
 pub mod rules;
 pub mod tables;
+pub mod usage;
 pub mod wake;

@@ -99,7 +99,7 @@ fn ticks_per_second() -> u64 {
     sysconf(SysconfVar::CLK_TCK).ok().flatten().filter(|ticks| *ticks > 0).map_or(100, |ticks| ticks as u64)
 }
 
-fn page_bytes() -> u64 {
+pub(crate) fn page_bytes() -> u64 {
     sysconf(SysconfVar::PAGE_SIZE).ok().flatten().map_or(4096, |bytes| bytes as u64)
 }
 
