@@ -4,12 +4,15 @@
 //! Not here: hooks, where rates are held (`crates/recorder`), what a document says (`ioassay_protocol::watch`).
 
 pub mod clock;
+pub mod delivery;
 pub mod discovery;
 pub mod jobs;
 pub mod node;
 pub mod processes;
 pub mod registrations;
 pub mod rules;
+pub mod sinks;
+pub mod spool;
 pub mod tables;
 pub mod usage;
 pub mod wake;

@@ -1,0 +1,147 @@
+//! Where documents go: a file for each kind of sink, and the registry.
+//!
+//! A sink has two halves, each with a thread of its own: one makes payloads of documents, the other brings payloads to the
+//! store. Between them payloads wait ([`crate::delivery`]).
+//! Not here: when something is sent, and what happens to it while it cannot be.
+
+mod json_lines;
+
+use std::time::Duration;
+
+use ioassay_protocol::watch::document::{Document, Value};
+use ioassay_protocol::watch::setup;
+use jiff::Timestamp;
+use serde::ser::SerializeMap;
+use sha2::{Digest, Sha256};
+
+/// Documents as a store takes them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Payload {
+    /// How many documents it is of; at least one.
+    pub documents: u64,
+    /// What is sent.
+    pub bytes: Vec<u8>,
+}
+
+impl Payload {
+    fn of(documents: &[Document], bytes: Vec<u8>) -> Self {
+        Self { documents: documents.len() as u64, bytes }
+    }
+}
+
+/// Makes payloads of documents.
+pub trait Encoder: Send {
+    /// The payloads that are ready with these documents, which are some thousand at most. A sink may keep documents for later
+    /// payloads.
+    fn encode(&mut self, documents: &[Document]) -> Vec<Payload>;
+
+    /// The payloads of what was kept. Nothing comes after it.
+    fn flush(&mut self) -> Vec<Payload> {
+        Vec::new()
+    }
+}
+
+/// Brings payloads to a store.
+pub trait Transport: Send {
+    /// Sends one payload. After [`Refusal::Later`] the same one comes next; and one may come of which the store has a part, or
+    /// everything.
+    fn send(&mut self, payload: &[u8]) -> Result<(), Refusal>;
+}
+
+/// Why a payload was not stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Refusal {
+    /// It may be another time: the store is not to be had.
+    Later {
+        /// What happened, and what to try.
+        reason: String,
+        /// How long the store asks to be left alone.
+        after: Option<Duration>,
+    },
+    /// It will not be stored, and nothing of it is tried again.
+    Never {
+        /// What happened, and what to try.
+        reason: String,
+        /// How many of its documents are lost.
+        documents: u64,
+    },
+    /// A part of it is to be sent again, the rest is stored or lost.
+    Partly {
+        /// What is to be sent in its place.
+        rest: Vec<u8>,
+        /// How many of its documents are lost.
+        documents: u64,
+        /// What happened, and what to try.
+        reason: String,
+        /// How long the store asks to be left alone.
+        after: Option<Duration>,
+    },
+}
+
+impl Refusal {
+    fn later(reason: String) -> Self {
+        Self::Later { reason, after: None }
+    }
+}
+
+/// A sink of the setup.
+pub struct Sink {
+    /// What people know it by. Nothing in it is secret.
+    pub name: String,
+    /// What its directory in the spool is called: the same for the same store.
+    pub directory: String,
+    /// Makes its payloads.
+    pub encoder: Box<dyn Encoder>,
+    /// Brings them to the store.
+    pub transport: Box<dyn Transport>,
+}
+
+/// Why a sink cannot be set up: what is wrong, and what to do.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct SinkError(pub String);
+
+/// The registry: the sink that `setup` describes, on a node.
+pub fn open(setup: &setup::Sink, node: &str) -> Result<Sink, SinkError> {
+    match setup {
+        setup::Sink::JsonLines { directory } => json_lines::open(directory.as_deref(), node),
+        setup::Sink::MistralPlugin { .. } => Err(SinkError(
+            "plug-ins of Mistral are no sink of this agent; remove mistral-plugin from the sinks".to_owned(),
+        )),
+        _ => Err(SinkError("this sink is not there yet".to_owned())),
+    }
+}
+
+/// What a store knows a document by: made of its content, so that one that is sent twice is stored once.
+fn id(document: &Document) -> String {
+    hex(&Sha256::digest(document.identity())[..16])
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A name for a spool's directory: the kind of sink, and a sum of what tells it from others of the kind.
+fn directory_name(kind: &str, about: &str) -> String {
+    format!("{kind}-{}", hex(&Sha256::digest(about)[..4]))
+}
+
+/// What `document` says, as entries of a JSON object. What is not known is left out.
+fn entries<M: SerializeMap>(map: &mut M, document: &Document) -> Result<(), M::Error> {
+    let known = document.fields().filter(|(_, value)| **value != Value::Missing);
+    known.into_iter().try_for_each(|(field, value)| map.serialize_entry(field.name, value))
+}
+
+/// A document's second in UTC.
+fn moment(document: &Document) -> Timestamp {
+    i64::try_from(document.second).ok().and_then(|second| Timestamp::from_second(second).ok()).unwrap_or(Timestamp::MAX)
+}
+
+/// A node's name as the name of a file.
+fn file_name(node: &str) -> String {
+    let name: String = node
+        .chars()
+        .map(|letter| if letter.is_alphanumeric() || "-_.".contains(letter) { letter } else { '_' })
+        .collect();
+    if name.trim_start_matches('.').is_empty() { "node".to_owned() } else { name.trim_start_matches('.').to_owned() }
+}
