@@ -1,0 +1,1 @@
+"""Contracts and dashboards as data for the agent, and other monitors' formats."""

@@ -1,0 +1,112 @@
+"""Mistral's log entries ↔ alerts, the documents of that kind that agents send (`crates/protocol/src/watch/kinds.rs`).
+
+An alert has no size range, processor or file system, so an entry made of one says `all`, 0 and nothing.
+Not: lines (`log`), rules (`mapping`).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import datetime, tzinfo
+from typing import Final
+
+from ioassay.errors import UsageError
+from ioassay.monitoring.mistral.log import MOST_COMMAND, LogEntry, Source
+from ioassay.monitoring.mistral.mapping import MEASURE, MEASUREMENT, call_types_of, classes_of
+from ioassay.monitoring.mistral.terms import LARGEST, TIMES, SizeRange, Unreadable, units_of
+from ioassay.protocol.contract import Action, Measure
+
+_US: Final = 1_000_000
+_NS_PER_US: Final = 1000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Alert:
+    """A rule was broken. The fields are those of the document, and its second and addition."""
+
+    second: int
+    """Since 1970."""
+    part: int
+    """0, or which addition to what was already said of the same second this is."""
+    node: str
+    job: str
+    """Empty: all jobs of the node together."""
+    label: str
+    action: Action
+    path: str
+    """Empty: all files."""
+    calls: str
+    """Classes of calls with commas between them."""
+    measure: Measure
+    measured: int
+    """In the unit of the measure: bytes, nanoseconds, calls."""
+    allowed: int
+    window_s: int
+    pid: int
+    command: str
+    file: str
+    rank: str
+    """Empty: none."""
+    user: str
+
+
+def entry_of(alert: Alert, sequence: int, zone: tzinfo) -> LogEntry:
+    """The log entry of an alert; `zone` is that of the clock on the node's wall."""
+    measurement = MEASUREMENT[alert.measure]
+    per_unit = _NS_PER_US if units_of(measurement) is TIMES else 1
+    return LogEntry(
+        source=Source("local" if alert.job else "global", alert.action),
+        time=datetime.fromtimestamp(alert.second, zone).replace(microsecond=alert.part % _US, tzinfo=None),
+        label=alert.label,
+        path=alert.path or "/",
+        call_types=call_types_of(alert.calls.split(","), alert.measure),
+        sizes=SizeRange(),
+        measurement=measurement,
+        measured=min(alert.measured // per_unit, LARGEST),
+        measured_us=alert.window_s * _US,
+        threshold=min(alert.allowed // per_unit, LARGEST),
+        timeframe_us=alert.window_s * _US,
+        host=alert.node,
+        pid=min(alert.pid, LARGEST),
+        processor=0,
+        command=alert.command[:MOST_COMMAND],
+        file=alert.file,
+        job_group="",
+        job=alert.job,
+        rank=int(alert.rank) if re.fullmatch("[0-9]{1,9}", alert.rank) else None,
+        sequence=sequence,
+    )
+
+
+def alert_of(entry: LogEntry, zone: tzinfo) -> Alert:
+    """The alert of a log entry; `zone` is that of the clock on the host's wall. Raises `UsageError`."""
+    measure = MEASURE.get(entry.measurement)
+    if measure is None:
+        raise UsageError(f"Entry {entry.sequence}: {entry.measurement} is no measure of ioassay.")
+    if entry.timeframe_us % _US:
+        raise UsageError(f"Entry {entry.sequence}: its time frame is no number of whole seconds.")
+    try:
+        classes = classes_of(entry.call_types)
+    except Unreadable as error:
+        raise UsageError(f"Entry {entry.sequence}: {error.wrong}.") from None
+    per_unit = _NS_PER_US if units_of(entry.measurement) is TIMES else 1
+    return Alert(
+        second=int(entry.time.replace(microsecond=0, tzinfo=zone).timestamp()),
+        part=entry.time.microsecond,
+        node=entry.host,
+        job=entry.job if entry.source.scope == "local" else "",
+        label=entry.label,
+        action=entry.source.kind,
+        path="" if entry.path == "/" else entry.path,
+        calls=",".join(classes),
+        measure=measure,
+        measured=entry.measured * per_unit,
+        allowed=entry.threshold * per_unit,
+        window_s=entry.timeframe_us // _US,
+        pid=entry.pid,
+        command=entry.command,
+        file=entry.file,
+        rank="" if entry.rank is None else str(entry.rank),
+        user="",
+    )

@@ -1,0 +1,244 @@
+"""Mistral's log lines: text → entries, and back.
+
+A line has its fields between commas. Within a field a backslash stands before a comma and a backslash, and `\\n` is a
+line feed; nothing is quoted. Lines that plug-ins get have `SCOPE#KIND#` before them; those of log files have not, for
+each scope and kind has a file of its own. Version 6 of the plug-in interface (since 2020) has the file system's type,
+name and host after the path, which version 5 has not.
+
+Times are those of the host's clock on the wall, without a time zone.
+Not: what entries mean to ioassay (`alerts`), how plug-ins get them (`plugin_stream`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final, Literal
+
+from ioassay.monitoring.mistral.terms import (
+    KINDS,
+    LARGEST,
+    MEASUREMENTS,
+    SCOPES,
+    TIMES,
+    CallType,
+    Kind,
+    Measurement,
+    Scope,
+    SizeRange,
+    Units,
+    Unreadable,
+    format_quantity,
+    parse_call_types,
+    parse_quantity,
+    shown,
+    units_of,
+    word,
+)
+from ioassay.yaml_models.source import Origin, Problem, SourceError
+
+Version = Literal[5, 6]
+"""Of the plug-in interface."""
+
+VERSIONS: Final[tuple[Version, ...]] = (5, 6)
+
+MOST_COMMAND: Final = 1405
+"""Characters of a command line that Mistral keeps, and that plug-ins have room for."""
+
+_FIELDS: Final[dict[int, Version]] = {17: 5, 20: 6}
+"""How many fields a line has in which version."""
+
+_FILE_SYSTEM: Final = slice(3, 6)
+"""Where the fields of the file system are."""
+
+_TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{6})?", re.ASCII)
+_ESCAPED: Final = re.compile(r"\\(.?)", re.DOTALL)
+_FIELD: Final = re.compile(r"(?:[^\\,]|\\.|\\\Z)*", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Source:
+    """Which of Mistral's four contracts an entry is of."""
+
+    scope: Scope
+    kind: Kind
+
+
+@dataclass(frozen=True, kw_only=True)
+class LogEntry:
+    """A rule was broken."""
+
+    source: Source
+    time: datetime
+    """Without a time zone."""
+    label: str
+    path: str
+    """Of the rule."""
+    file_system_type: str = ""
+    file_system_name: str = ""
+    file_system_host: str = ""
+    call_types: tuple[CallType, ...]
+    sizes: SizeRange
+    measurement: Measurement
+    measured: int
+    """In the base unit of the measurement: bytes, microseconds, calls."""
+    measured_us: int
+    """How long it was measured."""
+    threshold: int
+    timeframe_us: int
+    host: str
+    pid: int
+    """The process that contributed most."""
+    processor: int
+    """Where that process last did such a call."""
+    command: str
+    file: str
+    """Of the call that passed the threshold."""
+    job_group: str
+    job: str
+    rank: int | None
+    sequence: int
+
+
+def read_log(text: str, file: str, source: Source | None = None) -> list[LogEntry]:
+    """Reads a log; `file` is what problems call it, `source` says what lines are of that do not say it themselves.
+
+    Raises `SourceError` with a line for each problem.
+    """
+    entries: list[LogEntry] = []
+    problems: list[Problem] = []
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line:
+            continue
+        try:
+            entries.append(read_entry(line, source))
+        except Unreadable as error:
+            problems.append(Origin(f"{file}:{number}").problem(error.wrong, error.meant))
+    if problems:
+        raise SourceError(problems)
+    return entries
+
+
+def read_entry(line: str, source: Source | None = None) -> LogEntry:
+    """Reads a line without its end. Raises `Unreadable`."""
+    fields = [_ESCAPED.sub(_unescaped, field) for field in _split(line)]
+    version = _FIELDS.get(len(fields))
+    if version is None:
+        counts = " or ".join(str(count) for count in _FIELDS)
+        raise Unreadable(f"{len(fields)} fields where a log line has {counts}", "give a log of Mistral 2.12 or later")
+    *marks, time = fields[0].split("#")
+    if marks:
+        if len(marks) != 2:
+            raise Unreadable(f"{shown(fields[0])} is no beginning of a log line", "begin with local#monitor#TIME")
+        source = Source(word(marks[0], SCOPES, "scope"), word(marks[1], KINDS, "kind of contract"))
+    if source is None:
+        raise Unreadable("the line does not say what contract it is of", "say the log's scope and kind")
+    file_system = fields[_FILE_SYSTEM] if version == 6 else ["", "", ""]
+    if version == 6:
+        del fields[_FILE_SYSTEM]
+    measurement = word(fields[5], MEASUREMENTS, "measurement")
+    units = units_of(measurement)
+    measured, measured_us = _rate(fields[6], units)
+    threshold, timeframe_us = _rate(fields[7], units)
+    return LogEntry(
+        source=source,
+        time=_moment(time),
+        label=fields[1],
+        path=fields[2],
+        file_system_type=file_system[0],
+        file_system_name=file_system[1],
+        file_system_host=file_system[2],
+        call_types=parse_call_types(fields[3]),
+        sizes=SizeRange.parse(fields[4]),
+        measurement=measurement,
+        measured=measured,
+        measured_us=measured_us,
+        threshold=threshold,
+        timeframe_us=timeframe_us,
+        host=fields[8],
+        pid=_number(fields[9], "process"),
+        processor=_number(fields[10], "processor"),
+        command=fields[11],
+        file=fields[12],
+        job_group=fields[13],
+        job=fields[14],
+        rank=_number(fields[15], "rank") if fields[15] else None,
+        sequence=_number(fields[16], "sequence number"),
+    )
+
+
+def _split(line: str) -> Iterator[str]:
+    """The fields, still escaped."""
+    at = 0
+    while True:
+        match = _FIELD.match(line, at)
+        assert match is not None  # a field may be empty
+        yield match[0]
+        if match.end() == len(line):
+            return
+        at = match.end() + 1
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    return {"n": "\n", "": "\\"}.get(match[1], match[1])
+
+
+def _moment(text: str) -> datetime:
+    if _TIME.fullmatch(text) and text >= "1970":
+        try:
+            return datetime.fromisoformat(text)
+        except ValueError:
+            pass  # the 31st of February
+    raise Unreadable(f"{shown(text)} is no time", "write it as 2020-07-30T14:30:05.108355")
+
+
+def _number(text: str, noun: str) -> int:
+    if not re.fullmatch(r"-?[0-9]{1,19}", text) or abs(int(text)) > LARGEST:
+        raise Unreadable(f"the {noun} {shown(text)} is no whole number", "write a number of at most 63 bits")
+    return int(text)
+
+
+def _rate(text: str, units: Units) -> tuple[int, int]:
+    """Reads a quantity and a time, such as `2MB/1s`."""
+    quantity, slash, time = text.partition("/")
+    if not slash:
+        raise Unreadable(f"{shown(text)} has no time frame", "write it as 2MB/1s")
+    return parse_quantity(quantity, units), parse_quantity(time, TIMES)
+
+
+def write_log(entries: Iterable[LogEntry], version: Version = 6, *, marked: bool = False) -> str:
+    """The text of a log. Only `marked` lines, as plug-ins get them, say what contract they are of."""
+    return "".join(write_entry(entry, version, marked=marked) + "\n" for entry in entries)
+
+
+def write_entry(entry: LogEntry, version: Version = 6, *, marked: bool = False) -> str:
+    """A line without its end."""
+    units = units_of(entry.measurement)
+    mark = f"{entry.source.scope}#{entry.source.kind}#" if marked else ""
+    fields: Sequence[object] = (
+        mark + entry.time.isoformat(timespec="microseconds"),
+        entry.label,
+        entry.path,
+        *((entry.file_system_type, entry.file_system_name, entry.file_system_host) if version == 6 else ()),
+        "+".join(entry.call_types),
+        entry.sizes,
+        entry.measurement,
+        f"{format_quantity(entry.measured, units)}/{format_quantity(entry.measured_us, TIMES)}",
+        f"{format_quantity(entry.threshold, units)}/{format_quantity(entry.timeframe_us, TIMES)}",
+        entry.host,
+        entry.pid,
+        entry.processor,
+        entry.command[:MOST_COMMAND],
+        entry.file,
+        entry.job_group,
+        entry.job,
+        "" if entry.rank is None else entry.rank,
+        entry.sequence,
+    )
+    return ",".join(_escaped(str(field)) for field in fields)
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", r"\\").replace(",", r"\,").replace("\n", r"\n")

@@ -1,0 +1,279 @@
+"""Mistral's rules ↔ rules of ioassay: which classes of calls its types are, which measure its measurements.
+
+What Mistral measures and a recorder does not is refused, by name and line. What a recorder measures somewhat
+differently is a note where it leads to an alert, and refused where it would slow a job down.
+Not: files (`contract_file`), alerts (`alerts`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from ioassay.errors import UsageError
+from ioassay.monitoring.mistral.contract_file import MistralContract, MistralRule
+from ioassay.monitoring.mistral.terms import (
+    CALL_TYPES,
+    LARGEST,
+    TIMES,
+    CallType,
+    Kind,
+    Measurement,
+    SizeRange,
+    Unreadable,
+    shown,
+    units_of,
+)
+from ioassay.protocol import contract as protocol
+from ioassay.protocol import record_layout
+from ioassay.protocol.contract import Measure, Rule
+from ioassay.yaml_models.source import Origin, Problem, SourceError
+
+_US: Final = 1_000_000
+_NS_PER_US: Final = 1000
+
+CALL_TYPE: Final[Mapping[str, CallType]] = {
+    "accept": "accept",
+    "connect": "connect",
+    "glob": "glob",
+    "open": "open",
+    "stat": "access",
+    "list": "access",
+    "create": "create",
+    "remove": "delete",
+    "rename": "fschange",
+    "truncate": "fschange",
+    "attribute": "fschange",
+    "seek": "seek",
+    "stream seek": "seek",
+    "read": "read",
+    "stream read": "read",
+    "copy from": "read",
+    "submit read": "read",
+    "write": "write",
+    "stream write": "write",
+    "copy to": "write",
+    "submit write": "write",
+    "map": "mmap",
+    "MPI file": "mpi_open",
+    "MPI read": "mpi_read",
+    "MPI collective read": "mpi_read",
+    "MPI non-blocking read": "mpi_read",
+    "MPI non-blocking collective read": "mpi_read",
+    "MPI split collective read": "mpi_read",
+    "MPI write": "mpi_write",
+    "MPI collective write": "mpi_write",
+    "MPI non-blocking write": "mpi_write",
+    "MPI non-blocking collective write": "mpi_write",
+    "MPI split collective write": "mpi_write",
+}
+"""The type of Mistral's that each class of calls belongs to. All others, such as `close` and `sync`, have none."""
+
+MEASUREMENT: Final[Mapping[Measure, Measurement]] = {
+    "bandwidth": "bandwidth",
+    "count": "count",
+    "minimum-latency": "min-latency",
+    "mean-latency": "mean-latency",
+    "maximum-latency": "max-latency",
+    "total-latency": "total-latency",
+    "seek-distance": "seek-distance",
+    "resident-memory": "memory-rss",
+    "virtual-memory": "memory-vsize",
+    "user-time": "user-time",
+    "system-time": "system-time",
+    "io-wait-time": "host-cpu-iowait-time",
+}
+"""What Mistral calls each measure."""
+
+MEASURE: Final[Mapping[Measurement, Measure]] = {
+    "memory": "resident-memory",
+    "host-cpu-user-time": "user-time",
+    "host-cpu-system-time": "system-time",
+    **{measurement: measure for measure, measurement in MEASUREMENT.items()},
+}
+"""The measure of each measurement, but for `cpu-time`, which is two."""
+
+_THROTTLED: Final[tuple[Measurement, ...]] = ("bandwidth", "count")
+_SIZED: Final = frozenset({"read", "write", "mpi_read", "mpi_write"})
+"""Types of calls that have sizes."""
+
+_NEEDS: Final[Mapping[CallType, CallType]] = {"create": "open", "mpi_create": "mpi_open", "mpi_sync": "mpi_open"}
+"""Types some or all of whose calls recorders count as another type: files are created by opening them."""
+
+_HOST: Final = "host-cpu-"
+
+
+@dataclass(frozen=True)
+class Converted:
+    """Rules of ioassay made of a contract."""
+
+    rules: list[Rule]
+    notes: list[Problem]
+    """What is measured differently."""
+
+
+_COUNTED: Final = frozenset(CALL_TYPE[name] for name in record_layout.OPERATIONS if name in CALL_TYPE)
+"""Types that classes of calls belong to."""
+
+
+def classes_of(call_types: Iterable[CallType]) -> list[str]:
+    """The classes of calls that types have, in the recorder's order. Raises `Unreadable` for a type that has none."""
+    wanted: set[CallType] = set()
+    for call_type in call_types:
+        needed = {call_type, _NEEDS.get(call_type, call_type)}
+        if call_type != "none" and not needed & _COUNTED:
+            raise Unreadable(f"calls of the type {call_type} are not recorded", "leave it out")
+        wanted |= needed
+    return [name for name in record_layout.OPERATIONS if CALL_TYPE.get(name) in wanted]
+
+
+def call_types_of(classes: Iterable[str], measure: Measure) -> tuple[CallType, ...]:
+    """The types that have these classes, in alphabetical order; `none` where no type has any."""
+    if measure == "seek-distance":
+        return ("seek",)
+    found = {CALL_TYPE[name] for name in classes if name in CALL_TYPE}
+    return tuple(name for name in CALL_TYPES if name in found) or ("none",)
+
+
+def rules_of(contract: MistralContract, scope: protocol.Scope, file: str) -> Converted:
+    """Makes rules of a contract; `file` is what problems call it. Raises `SourceError` with a line for each problem."""
+    rules: list[Rule] = []
+    notes: list[Problem] = []
+    problems: list[Problem] = []
+    labels: set[str] = set()
+    if contract.timeframe_us % _US or contract.timeframe_us > _US * (2**32 - 1):
+        header = Origin(f"{file}:{contract.line}")
+        problems.append(header.problem("the time frame is no number of whole seconds", "write 1s or more"))
+    for rule in contract.rules:
+        origin = Origin(f"{file}:{rule.line}", rule.label)
+        try:
+            if rule.label in labels:
+                raise Unreadable("the label is that of an earlier rule", "give each rule a label of its own")
+            labels.add(rule.label)
+            rules.append(_rule(rule, contract, scope))
+            for difference in _differences(rule, contract):
+                if contract.kind == "throttle":
+                    raise Unreadable(difference, "so it would slow down other calls too: leave it out")
+                notes.append(origin.problem(difference, ""))
+        except Unreadable as error:
+            problems.append(origin.problem(error.wrong, error.meant))
+    if problems:
+        raise SourceError(problems)
+    return Converted(rules, notes)
+
+
+def _rule(rule: MistralRule, contract: MistralContract, scope: protocol.Scope) -> Rule:
+    """Raises `Unreadable`."""
+    measure = MEASURE.get(rule.measurement)
+    if measure is None:
+        raise Unreadable("cpu-time is the sum of two measures", "write a rule for user-time and one for system-time")
+    if contract.kind == "throttle" and rule.measurement not in _THROTTLED:
+        raise Unreadable(f"{rule.measurement} cannot be throttled", f"throttle {' or '.join(_THROTTLED)}")
+    is_of_calls = not _is_of_processes(rule.measurement)
+    if is_of_calls == (rule.call_types == ("none",)) or (len(rule.call_types) > 1 and "none" in rule.call_types):
+        needed = "a type of calls" if is_of_calls else "the type of calls none"
+        raise Unreadable(f"{rule.measurement} of {'+'.join(rule.call_types)}", f"write {needed}")
+    if rule.measurement == "seek-distance" and rule.call_types != ("seek",):
+        raise Unreadable("seek-distance is that of seeks alone", "write seek")
+    if rule.measurement == "bandwidth" and not _SIZED.issuperset(rule.call_types):
+        raise Unreadable(
+            f"calls of {'+'.join(rule.call_types)} do not all move bytes", f"use {', '.join(sorted(_SIZED))}"
+        )
+    if rule.sizes != SizeRange() and not _SIZED.issuperset(rule.call_types):
+        raise Unreadable(f"calls of {'+'.join(rule.call_types)} do not all have a size", "write the size range all")
+    calls = classes_of(rule.call_types if rule.measurement != "seek-distance" else ("read", "write"))
+    return Rule(
+        action=contract.kind,
+        calls=calls,
+        label=rule.label,
+        least_bytes=rule.sizes.least_bytes,
+        limit=rule.threshold * (_NS_PER_US if units_of(rule.measurement) is TIMES else 1),
+        measure=measure,
+        most_bytes=rule.sizes.most_bytes,
+        path=_path(rule.path) if is_of_calls else None,
+        scope=scope,
+        window_s=contract.timeframe_us // _US,
+    )
+
+
+def _is_of_processes(measurement: Measurement) -> bool:
+    """Whether it is measured of processes, not of their calls."""
+    return measurement.startswith(("memory", _HOST)) or measurement in ("user-time", "system-time", "cpu-time")
+
+
+def _path(text: str) -> str | None:
+    """The path of a rule; `None`: all files. Raises `Unreadable`."""
+    if not text.startswith("/"):
+        raise Unreadable(f"the path {shown(text)} is not absolute", "write where it is")
+    if "$" in text:
+        raise Unreadable(f"the path {shown(text)} has a variable of the environment", "write its value")
+    return text.rstrip("/") or None
+
+
+def _differences(rule: MistralRule, contract: MistralContract) -> Iterator[str]:
+    """What is measured differently of a rule."""
+    names = frozenset(rule.call_types)
+    if len(names & {"create", "open"}) == 1:
+        yield "opens that create a file and opens that do not are one class of calls (create+open is exact)"
+    if names & {"mpi_create", "mpi_open", "mpi_sync"}:
+        yield "opening, closing and syncing files of MPI are one class of calls"
+    if rule.measurement == "seek-distance":
+        yield "the distance is that between the end of a transfer and the begin of the next, sought or not"
+    if rule.measurement.startswith(_HOST):
+        yield "the time is that of the processes that are watched, not of the host"
+    lower = [
+        other.label
+        for other in contract.rules
+        if other.threshold < rule.threshold
+        and (other.path, other.call_types, other.sizes, other.measurement)
+        == (rule.path, rule.call_types, rule.sizes, rule.measurement)
+    ]
+    if lower and contract.kind == "monitor":
+        yield f"Mistral does not log {', '.join(lower)} where this rule is broken too; here each of them alerts"
+
+
+def contracts_of(rules: Sequence[Rule]) -> dict[tuple[protocol.Scope, Kind], MistralContract]:
+    """The contracts that rules make, by scope and kind. Raises `UsageError` for what Mistral has no words for."""
+    groups: dict[tuple[protocol.Scope, Kind], list[Rule]] = {}
+    for rule in rules:
+        groups.setdefault((rule["scope"], rule["action"]), []).append(rule)
+    return {group: _contract(group[1], of_group) for group, of_group in groups.items()}
+
+
+def _contract(kind: Kind, rules: Sequence[Rule]) -> MistralContract:
+    windows = {rule["window_s"] for rule in rules}
+    if len(windows) > 1:
+        seconds = ", ".join(f"{window} s" for window in sorted(windows))
+        raise UsageError(f"The {kind} rules have windows of {seconds}; a contract of Mistral has one.")
+    try:
+        return MistralContract(kind, windows.pop() * _US, tuple(_mistral_rule(rule) for rule in rules))
+    except Unreadable as error:
+        raise UsageError(str(error)) from None
+
+
+def _mistral_rule(rule: Rule) -> MistralRule:
+    """Raises `Unreadable`."""
+    measurement = MEASUREMENT[rule["measure"]]
+    call_types = call_types_of(rule["calls"], rule["measure"])
+    limit = rule["limit"]
+    label = shown(rule["label"])
+    if units_of(measurement) is TIMES:
+        limit, rest = divmod(limit, _NS_PER_US)
+        if rest:
+            raise Unreadable(f"rule {label} has a limit of {rule['limit']} ns", "Mistral knows whole microseconds")
+    if max(limit, rule["least_bytes"], rule.get("most_bytes") or 0) > LARGEST:
+        raise Unreadable(f"rule {label} has a number of more than 63 bits", "write a smaller one")
+    sizes = SizeRange(rule["least_bytes"], rule.get("most_bytes"))
+    found = MistralRule(rule["label"], rule.get("path") or "/", call_types, sizes, measurement, limit)
+    contract = MistralContract(rule["action"], rule["window_s"] * _US, (found,))
+    try:
+        same = _rule(found, contract, rule["scope"])
+    except Unreadable as error:
+        raise Unreadable(f"rule {label}: {error.wrong}", error.meant) from None
+    if sorted(same["calls"]) != sorted(rule["calls"]):
+        names = ", ".join(name for name in same["calls"] if name not in rule["calls"]) or "other classes"
+        raise Unreadable(
+            f"rule {label}: Mistral's {'+'.join(call_types)} has {names} too", "no rule of Mistral's is this one"
+        )
+    return found
