@@ -13,7 +13,7 @@ from typing import Final
 
 from ioassay.errors import UsageError
 from ioassay.monitoring.mistral.log import MOST_COMMAND, LogEntry, Source
-from ioassay.monitoring.mistral.mapping import MEASURE, MEASUREMENT, call_types_of, classes_of
+from ioassay.monitoring.mistral.mapping import LARGEST_LIMIT, MEASURE, MEASUREMENT, call_types_of, classes_of
 from ioassay.monitoring.mistral.terms import LARGEST, TIMES, SizeRange, Unreadable, units_of
 from ioassay.protocol.contract import Action, Measure
 
@@ -83,14 +83,16 @@ def alert_of(entry: LogEntry, zone: tzinfo) -> Alert:
     """The alert of a log entry; `zone` is that of the clock on the host's wall. Raises `UsageError`."""
     measure = MEASURE.get(entry.measurement)
     if measure is None:
-        raise UsageError(f"Entry {entry.sequence}: {entry.measurement} is no measure of ioassay.")
-    if entry.timeframe_us % _US:
-        raise UsageError(f"Entry {entry.sequence}: its time frame is no number of whole seconds.")
+        raise UsageError(f"Entry {entry.sequence}: {entry.measurement} is not a measure of ioassay.")
+    if entry.timeframe_us == 0 or entry.timeframe_us % _US:
+        raise UsageError(f"Entry {entry.sequence}: its time frame is not a whole number of seconds.")
+    per_unit = _NS_PER_US if units_of(entry.measurement) is TIMES else 1
+    if max(entry.measured, entry.threshold) * per_unit > LARGEST_LIMIT:
+        raise UsageError(f"Entry {entry.sequence}: a time is longer than 584 years.")
     try:
-        classes = classes_of(entry.call_types)
+        classes = classes_of(entry.call_types, entry.measurement)
     except Unreadable as error:
         raise UsageError(f"Entry {entry.sequence}: {error.wrong}.") from None
-    per_unit = _NS_PER_US if units_of(entry.measurement) is TIMES else 1
     return Alert(
         second=int(entry.time.replace(microsecond=0, tzinfo=zone).timestamp()),
         part=entry.time.microsecond,

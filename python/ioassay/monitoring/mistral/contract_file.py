@@ -93,7 +93,8 @@ def read_contract(text: str, file: str) -> MistralContract:
 def _header(fields: Sequence[str], line: int) -> MistralContract:
     if len(fields) != 3 or not fields[1].endswith(_HEADER_ENDING):
         raise Unreadable(
-            f"{shown(','.join(fields))} is no header", f"write `{_VERSION}, monitor{_HEADER_ENDING}, 1s`, or throttle…"
+            f"{shown(','.join(fields))} is not a header",
+            f"write `{_VERSION}, monitor{_HEADER_ENDING}, 1s`, or `{_VERSION}, throttle…`",
         )
     version, header, timeframe = fields
     if version != _VERSION:

@@ -50,6 +50,8 @@ MOST_COMMAND: Final = 1405
 _FIELDS: Final[dict[int, Version]] = {17: 5, 20: 6}
 """How many fields a line has in which version."""
 
+_NO_RANK: Final = ("", "-1")
+
 _FILE_SYSTEM: Final = slice(3, 6)
 """Where the fields of the file system are."""
 
@@ -131,7 +133,7 @@ def read_entry(line: str, source: Source | None = None) -> LogEntry:
     *marks, time = fields[0].split("#")
     if marks:
         if len(marks) != 2:
-            raise Unreadable(f"{shown(fields[0])} is no beginning of a log line", "begin with local#monitor#TIME")
+            raise Unreadable(f"{shown(fields[0])} is not the beginning of a log line", "begin with local#monitor#TIME")
         source = Source(word(marks[0], SCOPES, "scope"), word(marks[1], KINDS, "kind of contract"))
     if source is None:
         raise Unreadable("the line does not say what contract it is of", "say the log's scope and kind")
@@ -164,7 +166,7 @@ def read_entry(line: str, source: Source | None = None) -> LogEntry:
         file=fields[12],
         job_group=fields[13],
         job=fields[14],
-        rank=_number(fields[15], "rank") if fields[15] else None,
+        rank=_number(fields[15], "rank") if fields[15] not in _NO_RANK else None,
         sequence=_number(fields[16], "sequence number"),
     )
 
@@ -191,12 +193,12 @@ def _moment(text: str) -> datetime:
             return datetime.fromisoformat(text)
         except ValueError:
             pass  # the 31st of February
-    raise Unreadable(f"{shown(text)} is no time", "write it as 2020-07-30T14:30:05.108355")
+    raise Unreadable(f"{shown(text)} is not a time", "write it as 2020-07-30T14:30:05.108355")
 
 
 def _number(text: str, noun: str) -> int:
-    if not re.fullmatch(r"-?[0-9]{1,19}", text) or abs(int(text)) > LARGEST:
-        raise Unreadable(f"the {noun} {shown(text)} is no whole number", "write a number of at most 63 bits")
+    if not re.fullmatch("[0-9]{1,19}", text) or int(text) > LARGEST:
+        raise Unreadable(f"the {noun} {shown(text)} is not a number that plug-ins take", "write a whole number")
     return int(text)
 
 

@@ -32,6 +32,8 @@ from ioassay.yaml_models.source import Origin, Problem, SourceError
 
 _US: Final = 1_000_000
 _NS_PER_US: Final = 1000
+LARGEST_LIMIT: Final = 2**64 - 1
+"""What a limit and a measured value of ioassay can be at most."""
 
 CALL_TYPE: Final[Mapping[str, CallType]] = {
     "accept": "accept",
@@ -101,6 +103,9 @@ _SIZED: Final = frozenset({"read", "write", "mpi_read", "mpi_write"})
 _NEEDS: Final[Mapping[CallType, CallType]] = {"create": "open", "mpi_create": "mpi_open", "mpi_sync": "mpi_open"}
 """Types some or all of whose calls recorders count as another type: files are created by opening them."""
 
+_TRANSFERS: Final[tuple[CallType, ...]] = ("read", "write")
+"""Types whose calls have a distance from the one before, which Mistral measures of the seeks between them."""
+
 _HOST: Final = "host-cpu-"
 
 
@@ -117,10 +122,10 @@ _COUNTED: Final = frozenset(CALL_TYPE[name] for name in record_layout.OPERATIONS
 """Types that classes of calls belong to."""
 
 
-def classes_of(call_types: Iterable[CallType]) -> list[str]:
+def classes_of(call_types: Iterable[CallType], measurement: Measurement) -> list[str]:
     """The classes of calls that types have, in the recorder's order. Raises `Unreadable` for a type that has none."""
     wanted: set[CallType] = set()
-    for call_type in call_types:
+    for call_type in _TRANSFERS if measurement == "seek-distance" else call_types:
         needed = {call_type, _NEEDS.get(call_type, call_type)}
         if call_type != "none" and not needed & _COUNTED:
             raise Unreadable(f"calls of the type {call_type} are not recorded", "leave it out")
@@ -144,7 +149,7 @@ def rules_of(contract: MistralContract, scope: protocol.Scope, file: str) -> Con
     labels: set[str] = set()
     if contract.timeframe_us % _US or contract.timeframe_us > _US * (2**32 - 1):
         header = Origin(f"{file}:{contract.line}")
-        problems.append(header.problem("the time frame is no number of whole seconds", "write 1s or more"))
+        problems.append(header.problem("the time frame is not a whole number of seconds", "write 1s or more"))
     for rule in contract.rules:
         origin = Origin(f"{file}:{rule.line}", rule.label)
         try:
@@ -182,13 +187,16 @@ def _rule(rule: MistralRule, contract: MistralContract, scope: protocol.Scope) -
         )
     if rule.sizes != SizeRange() and not _SIZED.issuperset(rule.call_types):
         raise Unreadable(f"calls of {'+'.join(rule.call_types)} do not all have a size", "write the size range all")
-    calls = classes_of(rule.call_types if rule.measurement != "seek-distance" else ("read", "write"))
+    limit = rule.threshold * (_NS_PER_US if units_of(rule.measurement) is TIMES else 1)
+    if limit > LARGEST_LIMIT:
+        raise Unreadable("the threshold is longer than 584 years", "write a shorter time")
+    calls = classes_of(rule.call_types, rule.measurement)
     return Rule(
         action=contract.kind,
         calls=calls,
         label=rule.label,
         least_bytes=rule.sizes.least_bytes,
-        limit=rule.threshold * (_NS_PER_US if units_of(rule.measurement) is TIMES else 1),
+        limit=limit,
         measure=measure,
         most_bytes=rule.sizes.most_bytes,
         path=_path(rule.path) if is_of_calls else None,
@@ -205,7 +213,7 @@ def _is_of_processes(measurement: Measurement) -> bool:
 def _path(text: str) -> str | None:
     """The path of a rule; `None`: all files. Raises `Unreadable`."""
     if not text.startswith("/"):
-        raise Unreadable(f"the path {shown(text)} is not absolute", "write where it is")
+        raise Unreadable(f"the path {shown(text)} is not absolute", "write an absolute path")
     if "$" in text:
         raise Unreadable(f"the path {shown(text)} has a variable of the environment", "write its value")
     return text.rstrip("/") or None
@@ -219,9 +227,9 @@ def _differences(rule: MistralRule, contract: MistralContract) -> Iterator[str]:
     if names & {"mpi_create", "mpi_open", "mpi_sync"}:
         yield "opening, closing and syncing files of MPI are one class of calls"
     if rule.measurement == "seek-distance":
-        yield "the distance is that between the end of a transfer and the begin of the next, sought or not"
+        yield "the distance is measured from the end of a transfer to the start of the next"
     if rule.measurement.startswith(_HOST):
-        yield "the time is that of the processes that are watched, not of the host"
+        yield "the time is that of the watched processes, not of the whole host"
     lower = [
         other.label
         for other in contract.rules
@@ -263,7 +271,7 @@ def _mistral_rule(rule: Rule) -> MistralRule:
         if rest:
             raise Unreadable(f"rule {label} has a limit of {rule['limit']} ns", "Mistral knows whole microseconds")
     if max(limit, rule["least_bytes"], rule.get("most_bytes") or 0) > LARGEST:
-        raise Unreadable(f"rule {label} has a number of more than 63 bits", "write a smaller one")
+        raise Unreadable(f"rule {label} has a larger number than plug-ins take", "write a smaller one")
     sizes = SizeRange(rule["least_bytes"], rule.get("most_bytes"))
     found = MistralRule(rule["label"], rule.get("path") or "/", call_types, sizes, measurement, limit)
     contract = MistralContract(rule["action"], rule["window_s"] * _US, (found,))
@@ -274,6 +282,6 @@ def _mistral_rule(rule: Rule) -> MistralRule:
     if sorted(same["calls"]) != sorted(rule["calls"]):
         names = ", ".join(name for name in same["calls"] if name not in rule["calls"]) or "other classes"
         raise Unreadable(
-            f"rule {label}: Mistral's {'+'.join(call_types)} has {names} too", "no rule of Mistral's is this one"
+            f"rule {label}: Mistral's {'+'.join(call_types)} has {names} too", "Mistral cannot say this rule"
         )
     return found

@@ -62,7 +62,7 @@ def read_answer(line: str) -> Version | None:
     for version in VERSIONS:
         if match is not None and int(match[1]) == version:
             return version
-    raise Unreadable(f"{shown(line)} is no answer of a plug-in", f"expected :PGNVERSION:{VERSIONS[-1]}:")
+    raise Unreadable(f"{shown(line)} is not an answer of a plug-in", f"expected :PGNVERSION:{VERSIONS[-1]}:")
 
 
 def read_stream(text: str, file: str) -> Stream:

@@ -72,8 +72,8 @@ SCOPES: Final[tuple[Scope, ...]] = get_args(Scope)
 CALL_TYPES: Final[tuple[CallType, ...]] = get_args(CallType)
 MEASUREMENTS: Final[tuple[Measurement, ...]] = get_args(Measurement)
 
-LARGEST: Final = 2**63 - 1
-"""The largest quantity that plug-ins take."""
+LARGEST: Final = 2**63 - 1024
+"""The largest quantity that plug-ins take: they compute in floating point, and the result must be below 2^63."""
 
 Units = Mapping[str, int]
 """Suffixes and how much they stand for, the smallest first."""
@@ -84,7 +84,7 @@ COUNTS: Final[Units] = {"": 1, "k": 10**3, "M": 10**6}
 
 
 class Unreadable(ValueError):
-    """A text that is no such term of Mistral. Readers make an error with its line of it."""
+    """A text that is not such a term of Mistral. Readers make an error with its line of it."""
 
     def __init__(self, wrong: str, meant: str) -> None:
         super().__init__(f"{wrong}; {meant}")
@@ -102,7 +102,7 @@ def word(text: str, words: tuple[Word, ...], noun: str) -> Word:
     for known in words:
         if known == text:
             return known
-    raise Unreadable(f"{shown(text)} is no {noun}", f"use {', '.join(words)}")
+    raise Unreadable(f"{shown(text)} is not a {noun}", f"use {', '.join(words)}")
 
 
 def units_of(measurement: Measurement) -> Units:
@@ -117,10 +117,10 @@ def parse_quantity(text: str, units: Units) -> int:
     suffixes = " ".join(suffix or "nothing" for suffix in units)
     match = re.fullmatch(r"([0-9]{1,20})([A-Za-z]*)", text)
     if match is None or match[2] not in units:
-        raise Unreadable(f"{shown(text)} is no whole number with a unit", f"write a number with {suffixes}")
+        raise Unreadable(f"{shown(text)} is not a whole number with a unit", f"write a number with {suffixes}")
     quantity = int(match[1]) * units[match[2]]
     if quantity > LARGEST:
-        raise Unreadable(f"{shown(text)} does not fit 63 bits", "write a smaller number")
+        raise Unreadable(f"{shown(text)} is larger than plug-ins take", "write a smaller number")
     return quantity
 
 
@@ -148,7 +148,7 @@ class SizeRange:
             return cls()
         least, dash, most = text.partition("-")
         if not dash:
-            raise Unreadable(f"{shown(text)} is no size range", "write all, 4kB-1MB, 4kB- or -1MB")
+            raise Unreadable(f"{shown(text)} is not a size range", "write all, 4kB-1MB, 4kB- or -1MB")
         if least in ("", "0"):  # the one number that needs no unit
             least = "0B"
         found = cls(parse_quantity(least, SIZES), parse_quantity(most, SIZES) if most else None)
