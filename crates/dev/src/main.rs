@@ -1,10 +1,11 @@
 //! Generates and checks what is generated from Rust: the JSON schemas in `python/ioassay/schemas/`, the reference of
-//! the front ends, the facts that the control plane goes by too, the layouts of a recorder's tables.
+//! the front ends, the facts that the control plane goes by too, the layouts of a recorder's tables, the documents of an agent.
 //!
 //! `cargo run -p ioassay-dev -- generate` writes them, `-- check` fails when one is stale. Not shipped.
 
 mod facts;
 mod record_layout;
+mod watch_kinds;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -48,6 +49,7 @@ fn generated() -> Vec<(PathBuf, String)> {
         (schemas.join("agent.json"), text(schema_for!(Setup))),
         (control_plane.join("protocol/facts.py"), facts::module()),
         (control_plane.join("protocol/record_layout.py"), record_layout::module()),
+        (control_plane.join("protocol/watch_kinds.py"), watch_kinds::module()),
     ]
 }
 

@@ -108,13 +108,7 @@ class Spool(TypedDict, closed=True):
     """The most that all documents of a sink may take there, in bytes."""
 
 
-class TablesDirectories(TypedDict, closed=True):
-    """Those in these directories, which recorders fill."""
-
-    directories: list[str]
-
-
-Tables: TypeAlias = TablesDirectories | Literal["node"]
+Tables: TypeAlias = Literal["registered", "node"]
 """Whose tables an agent reads."""
 
 
