@@ -35,6 +35,8 @@ pub struct Request {
     pub stop_with_parent: bool,
     /// Keep every call too.
     pub trace: bool,
+    /// Let an agent give rules to the processes.
+    pub watched: bool,
     /// How calls are seen.
     pub via: Via,
 }

@@ -11,8 +11,10 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use ioassay_engine::failure::on_path;
 use ioassay_protocol::events::Failure;
+use ioassay_record::layout::bytes_of;
 use ioassay_record::names::{FINISHED, RUNNING};
 use ioassay_record::read::copy;
+use ioassay_record::rules;
 use ioassay_record::table::{Header, LARGEST, MAGIC};
 use nix::sys::statfs::{FsType, TMPFS_MAGIC, statfs};
 
@@ -61,6 +63,10 @@ impl Tables {
         })?;
         let lost = path.join(LOST);
         fs::write(&lost, [0; 8]).map_err(|error| on_path("write", &lost, &error))?;
+        if request.watched {
+            let path = path.join(rules::NAME);
+            write_rules(&path).map_err(|error| on_path("write", &path, &error))?;
+        }
         if request.trace {
             let wish = path.join(traces::WISH);
             fs::write(&wish, "").map_err(|error| on_path("create", &wish, &error))?;
@@ -94,12 +100,23 @@ impl Tables {
         kept.lost += add_tables(&paths, &mut to).map_err(failed)?;
         let traces: Vec<_> = with_suffix(&paths, TRACE).collect();
         traces::keep(&traces, record)?;
-        for path in traces.into_iter().chain(self.library()).chain([&*lost, &self.path.join(traces::WISH)]) {
+        let asked = [traces::WISH, rules::NAME].map(|name| self.path.join(name));
+        let asked = asked.iter().map(PathBuf::as_path);
+        for path in traces.into_iter().chain(self.library()).chain([&*lost]).chain(asked) {
             let _ = fs::remove_file(path);
         }
         let _ = fs::remove_dir(&self.path);
         Ok(kept)
     }
+}
+
+/// The file in which an agent gives rules: there are none yet. Its pages are there, because recorders map it.
+fn write_rules(path: &Path) -> io::Result<()> {
+    let mut file = OpenOptions::new().create_new(true).write(true).mode(0o600).open(path)?;
+    let header = rules::header();
+    let begin = bytes_of(&header);
+    file.write_all(begin)?;
+    file.write_all(&vec![0; rules::FILE_BYTES - begin.len()])
 }
 
 fn number_of(bytes: &[u8]) -> u64 {

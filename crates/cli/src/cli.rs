@@ -131,6 +131,9 @@ pub enum Command {
         /// Record every call, in a few bytes each (`ioassay-engine calls` prints them).
         #[arg(long)]
         trace: bool,
+        /// Let an agent give rules to the processes, in a file beside their tables.
+        #[arg(long, hide = true)]
+        watched: bool,
         /// How to see I/O calls.
         ///
         /// preload: by a library in each process. ptrace: also of static, Go and setuid programs, at a higher cost; the
@@ -287,8 +290,9 @@ impl Command {
                 command::survey(&request, ranks_per_node, &events, stop_with_parent, ranks)
             }
             Self::Launch { command } => command::launch(&command),
-            Self::Record { out, tables, stop_with_parent, trace, via, command } => {
-                ioassay_capture::record(&Request { command, out, tables, stop_with_parent, trace, via: via.into() })
+            Self::Record { out, tables, stop_with_parent, trace, watched, via, command } => {
+                let via = via.into();
+                ioassay_capture::record(&Request { command, out, tables, stop_with_parent, trace, watched, via })
             }
             Self::Library { directory } => ioassay_capture::write_library(&directory),
             Self::Calls { record } => ioassay_capture::print_calls(&record),

@@ -7,7 +7,8 @@ use ioassay_record::layout::{Field, Layout};
 use ioassay_record::operation::{self, Operation};
 use ioassay_record::table::{
     ALIGNMENT, Block, BlockKind, Clock, Errors, File, FileKind, Header, KERNEL_COUNTERS, LARGEST, Latencies, MAGIC,
-    Opened, Second, Seconds, State, TOTALS, Text, TextKind, Thread, Transfers, VERSION,
+    Opened, Second, Seconds, State, TOTALS, Text, TextKind, Thread, Transfers, VERSION, WATCHED_ROWS, Watched,
+    WatchedRow,
 };
 
 use crate::facts::tuple;
@@ -53,6 +54,7 @@ pub fn module() -> String {
     constant("FIRST_TRANSFER", operation::FIRST_TRANSFER.to_string(), "The first class that moves bytes.");
     constant("TOTALS", tuple(TOTALS), "What is kept of the calls of an operation in a second.");
     constant("KERNEL_COUNTERS", tuple(KERNEL_COUNTERS), "What the kernel counts of a thread.");
+    constant("WATCHED_ROWS", WATCHED_ROWS.to_string(), "Rows that follow a block of what rules match.");
     let latencies: Vec<_> = (0..buckets::LATENCIES).map(|at| buckets::latency_begins_at(at).to_string()).collect();
     constant(
         "LATENCY_BEGINS_TICKS",
@@ -65,7 +67,8 @@ pub fn module() -> String {
         format!("({})", sizes.join(", ")),
         "The least size in each bucket; the last bucket has no end.",
     );
-    text += &enumeration!(BlockKind: Reserved, Text, Thread, Latencies, Seconds, File, Opened, Transfers, Errors);
+    text +=
+        &enumeration!(BlockKind: Reserved, Text, Thread, Latencies, Seconds, File, Opened, Transfers, Errors, Watched);
     text += &enumeration!(State: Running, Ended, Replaced, Stayed);
     text += &enumeration!(Clock: Counter, Nanoseconds);
     text += &enumeration!(TextKind: Command, Executable, Directory, Node, Job, Replacement);
@@ -85,6 +88,8 @@ pub fn module() -> String {
             structure::<Opened>(),
             structure::<Transfers>(),
             structure::<Errors>(),
+            structure::<Watched>(),
+            structure::<WatchedRow>(),
         ]
         .concat()
 }

@@ -7,7 +7,7 @@
 //! * [`operation`]: the classes of calls that are counted.
 //! * [`table`]: header and blocks, as they lie in memory and in the file.
 //! * [`buckets`]: of latencies and of sizes.
-//! * [`transfers`], [`seconds`], [`file_kind`], [`names`]: how all writers count, and what they call things.
+//! * [`transfers`], [`seconds`], [`watched`], [`file_kind`], [`names`]: how all writers count, and what they call things.
 //! * [`read`]: tables out of bytes that nobody vouches for.
 //! * [`trace`]: every call, in a few bytes.
 //! * [`rules`]: what an agent has recorders count and hold back; [`patterns`] on which files, [`throttle`] to what rate.
@@ -34,6 +34,7 @@ pub mod table;
 pub mod throttle;
 pub mod trace;
 pub mod transfers;
+pub mod watched;
 
 #[cfg(not(target_endian = "little"))]
 compile_error!("tables are little-endian, and are written as they lie in memory");

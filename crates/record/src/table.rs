@@ -10,6 +10,7 @@ use core::sync::atomic::{AtomicU16, AtomicU32, AtomicU64};
 use crate::buckets::{LATENCIES, SIZES};
 use crate::layout;
 use crate::operation::{FIRST_TRANSFER, OPERATIONS};
+use crate::rules::SLOTS;
 
 /// How a table begins.
 pub const MAGIC: [u8; 8] = *b"ioassayT";
@@ -67,6 +68,8 @@ pub enum BlockKind {
     Transfers = 8,
     /// [`Errors`].
     Errors = 9,
+    /// [`Watched`], followed by [`WatchedRow`]s.
+    Watched = 10,
 }
 
 /// What a text says.
@@ -125,6 +128,11 @@ pub const ERRORS: usize = 120;
 /// Places of transfers that a thread remembers.
 pub const RECENT: usize = 32;
 
+/// Rows of a block of [`Watched`]: slots of rules that follow each other.
+pub const WATCHED_ROWS: usize = 16;
+/// Blocks of [`Watched`] that a thread has for all slots of rules.
+pub const WATCHED_BLOCKS: usize = SLOTS / WATCHED_ROWS;
+
 layout! {
     /// How a table begins.
     pub struct Header {
@@ -164,6 +172,10 @@ layout! {
         pub handler_calls: AtomicU64,
         /// Calls that a trace should have and has not.
         pub untraced_calls: AtomicU64,
+        /// Calls that rules match, and for which the table had no place: they are in no [`WatchedRow`].
+        pub unwatched_calls: AtomicU64,
+        /// What calls were held back by rules before they began, in ticks: it is in none of the times of calls.
+        pub throttled_ticks: AtomicU64,
         /// What the recorder itself took outside of the calls that it measures, in ticks: beginning, growing, folding.
         pub own_ticks: AtomicU64,
         /// [`KERNEL_COUNTERS`] of threads that ended.
@@ -207,6 +219,8 @@ layout! {
         pub totals: [[AtomicU64; TOTALS.len()]; OPERATIONS],
         /// Places of its [`Latencies`], by operation.
         pub latencies: [AtomicU32; OPERATIONS],
+        /// Places of its [`Watched`], by slots; 0 where no rule of them has matched a call.
+        pub watched: [AtomicU32; WATCHED_BLOCKS],
         /// The recorder's own: places of [`Transfers`] that it used last.
         pub recent: [AtomicU64; RECENT],
     }
@@ -267,6 +281,10 @@ layout! {
         pub name_bytes: u16,
         /// [`FileKind`].
         pub kind: AtomicU16,
+        /// The recorder's own: slots of the rules that are for the file, a bit each, and what says of which rules that is.
+        pub rules: AtomicU64,
+        /// The other half of it.
+        pub rules_stamp: AtomicU64,
         /// What the calls below took, in ticks.
         pub ticks: AtomicU64,
         /// Calls by operation, also those that failed; a number that would not fit stays at its greatest.
@@ -359,6 +377,47 @@ layout! {
         /// Calls of that kind.
         pub calls: [AtomicU32; ERRORS],
     }
+
+    /// What a thread did that rules match ([`crate::rules`]): [`WATCHED_ROWS`] rows follow, of as many slots.
+    pub struct Watched {
+        /// How it begins.
+        pub kind_and_bytes: AtomicU64,
+        /// Place of the [`Thread`] that fills it. All that had its part are in it, one after another.
+        pub thread: u32,
+        /// Of the first row.
+        pub first_slot: u32,
+    }
+
+    /// What a thread did that the rules match which the slot had one after another. Numbers only grow, but for the seconds.
+    pub struct WatchedRow {
+        /// Calls, also those that failed.
+        pub calls: AtomicU64,
+        /// Calls that failed.
+        pub failed: AtomicU64,
+        /// That were moved.
+        pub bytes: AtomicU64,
+        /// That the calls took, without what they were held back, in ticks.
+        pub ticks: AtomicU64,
+        /// From where the thread's last transfer of the operation and file ended to where the next began, either way.
+        pub seek_bytes: AtomicU64,
+        /// Calls that this rule held back, of all that wait together the longest.
+        pub waits: AtomicU64,
+        /// What they waited, in ticks.
+        pub waited_ticks: AtomicU64,
+        /// Place of the last [`File`].
+        pub file: AtomicU32,
+        /// 0.
+        pub reserved: u32,
+        /// Of the last call that was timed and the one before that was of another second: an even second is the first of each pair
+        /// below. Since 1970; 0 while the pair is being changed.
+        pub seconds: [AtomicU32; 2],
+        /// Place of the [`File`] that the slowest call of that second was on.
+        pub slowest_files: [AtomicU32; 2],
+        /// What the fastest call took, in ticks.
+        pub fastest_ticks: [AtomicU64; 2],
+        /// What the slowest call took, in ticks.
+        pub slowest_ticks: [AtomicU64; 2],
+    }
 }
 
 /// A structure that a block begins with.
@@ -372,7 +431,7 @@ macro_rules! blocks {
         $(impl BlockLayout for $name { const KIND: BlockKind = BlockKind::$name; })+
     };
 }
-blocks!(Text, Thread, Latencies, Seconds, File, Opened, Transfers, Errors);
+blocks!(Text, Thread, Latencies, Seconds, File, Opened, Transfers, Errors, Watched);
 
 /// The word that a block begins with.
 pub const fn block_word(kind: BlockKind, bytes: usize) -> u64 {

@@ -271,6 +271,9 @@ pub fn end_and(call: Call, outcome: Outcome, change: impl FnOnce(u64)) {
     let took = ended.saturating_sub(call.began);
     // First: what has just been opened may turn out not to be on storage.
     change(ended);
+    if ended >= thread.second_ends_ticks.load(Relaxed) {
+        seconds::turn(thread);
+    }
     let mut bytes = 0;
     let is_on_storage = match outcome {
         Outcome::Moved { bytes: moved, offset, block_bytes } => {
@@ -278,7 +281,7 @@ pub fn end_and(call: Call, outcome: Outcome, change: impl FnOnce(u64)) {
             let file = call.file;
             transfers::count(thread, Transfer { file, operation, offset, bytes, block_bytes, took, failed: false })
         }
-        Outcome::Done => files::count(call.file, operation, took, None),
+        Outcome::Done => files::count(thread, call.file, operation, took, None),
         Outcome::Failed(errno) => failed(&call, took, errno),
     };
     if is_on_storage {
@@ -317,7 +320,7 @@ fn failed(call: &Call, took: u64, errno: i32) -> bool {
         let transfer = Transfer { file, operation, offset: None, bytes: 0, block_bytes: 0, took, failed: true };
         transfers::count(call.thread, transfer)
     } else {
-        files::count(file, operation, took, Some(errno))
+        files::count(call.thread, file, operation, took, Some(errno))
     };
     errors::count(if is_on_storage { operation } else { operation.elsewhere() }, errno);
     is_on_storage
@@ -327,9 +330,6 @@ fn failed(call: &Call, took: u64, errno: i32) -> bool {
 #[inline(always)]
 fn count_by_class(thread: &'static Thread, class: Operation, ended: u64, took: u64, bytes: u64) {
     count_latency(thread, class, took);
-    if ended >= thread.second_ends_ticks.load(Relaxed) {
-        seconds::turn(thread);
-    }
     if took > ticks::per_second() {
         seconds::spread(thread, class, ended - took, took, bytes);
         return;

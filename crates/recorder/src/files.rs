@@ -11,11 +11,12 @@ use core::sync::atomic::{
 
 use ioassay_record::names::LONGEST_NAME;
 use ioassay_record::operation::Operation;
-use ioassay_record::table::{File, FileKind, Opened};
+use ioassay_record::table::{File, FileKind, Opened, Thread};
 
 use crate::process::system_calls_allowed;
+use crate::rules::Counted;
 use crate::text::{Buffer, copy_parts};
-use crate::{descriptors, process, shared, sys, table, ticks};
+use crate::{descriptors, process, rules, shared, sys, table, ticks};
 
 /// Lists of files, by the end of the hash of their names.
 const LISTS: usize = 8192;
@@ -220,7 +221,7 @@ pub fn row(place: u32) -> &'static File {
 }
 
 /// Its name.
-fn name(file: &'static File) -> &'static [u8] {
+pub fn name(file: &'static File) -> &'static [u8] {
     // SAFETY: it lies behind the row.
     unsafe { core::slice::from_raw_parts((&raw const *file).add(1).cast(), file.name_bytes.into()) }
 }
@@ -287,10 +288,11 @@ pub fn alignment(file: &File) -> u32 {
     known(file).map_or(0, |opened| kind(file).alignment(opened.block_bytes))
 }
 
-/// Counts a call on a file that moves no bytes. Whether it was on storage.
+/// Counts a call of a thread on a file that moves no bytes. Whether it was on storage.
 #[inline]
-pub fn count(place: u32, operation: Operation, took: u64, error: Option<i32>) -> bool {
+pub fn count(thread: &'static Thread, place: u32, operation: Operation, took: u64, error: Option<i32>) -> bool {
     let file = row(place);
+    rules::count(thread, Counted { file: place, operation, took, failed: error.is_some(), bytes: 0 }, || 0);
     let operation = operation as usize;
     shared::add_saturating(&file.calls[operation], 1);
     shared::add(&file.ticks, took);

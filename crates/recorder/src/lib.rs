@@ -5,6 +5,7 @@
 //! * [`call`]: what happens before and after each call, and when nothing does: in a signal handler that interrupted the
 //!   recorder, in a child of `vfork`, in a process that has no table.
 //! * [`trace`]: every call, where that is asked for. [`shared`]: numbers that all threads change. [`descriptors`], [`files`], [`transfers`], [`threads`], [`seconds`], [`errors`]: what is counted, and where.
+//! * [`rules`]: what an agent wants counted as well.
 //! * [`process`]: a process gets its table, and gives it back; [`table`] is the memory of it, [`identity`] what it says of the
 //!   process, [`finished`] the file that it ends in.
 //! * [`real`]: the functions that the hooks replace. [`ticks`]: the clock. [`thread_words`]: what a thread has of its own.
@@ -32,6 +33,7 @@ pub mod hooks;
 pub mod identity;
 pub mod process;
 pub mod real;
+pub mod rules;
 pub mod seconds;
 pub mod shared;
 pub mod sys;

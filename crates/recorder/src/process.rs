@@ -15,7 +15,7 @@ use ioassay_record::table::{Clock, Header, MAGIC, State, TextKind, VERSION};
 use crate::text::{Buffer, Variables, decimal};
 use crate::thread_words::words;
 use crate::ticks::Moment;
-use crate::{descriptors, errors, files, finished, identity, real, seconds, sys, table, threads, ticks, trace};
+use crate::{descriptors, errors, files, finished, identity, real, rules, seconds, sys, table, threads, ticks, trace};
 
 /// It has to be found out whether there is to be a table: the beginning, and what a forked child finds.
 const UNKNOWN: u32 = 0;
@@ -237,6 +237,7 @@ fn begin() -> bool {
     wish.set(&[DIRECTORY.get(), b"/trace"]);
     let stem = TABLE.get().strip_suffix(RUNNING.as_bytes()).unwrap_or_default();
     trace::begin(wish.as_c_str(), &[stem, b"trace"], words());
+    rules::begin(DIRECTORY.get());
     threads::begin();
     seconds::begin();
     errors::begin();

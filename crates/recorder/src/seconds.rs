@@ -53,9 +53,11 @@ pub fn fold(thread: &Thread) {
         if totals[0].load(Relaxed) == 0 && totals[2].load(Relaxed) == 0 {
             continue;
         }
-        let values = [0, 1, 2, 3].map(|total| totals[total].load(Relaxed));
-        if add(second, Operation::ALL[number], values) {
-            totals.iter().for_each(|total| total.store(0, Relaxed));
+        // First they are zero: who reads rows and then threads finds nothing twice.
+        let values = totals.each_ref().map(|total| total.load(Relaxed));
+        totals.iter().for_each(|total| total.store(0, Release));
+        if !add(second, Operation::ALL[number], values) {
+            totals.iter().zip(values).for_each(|(total, value)| total.store(value, Relaxed));
         }
     }
 }

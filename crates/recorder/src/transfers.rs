@@ -5,7 +5,8 @@ use core::sync::atomic::{Ordering::AcqRel, Ordering::Acquire, Ordering::Relaxed}
 use ioassay_record::operation::{OPERATIONS, Operation};
 use ioassay_record::table::{LARGEST, RECENT, Thread, Transfers};
 
-use crate::{files, table};
+use crate::rules::Counted;
+use crate::{files, rules, table};
 
 /// A transfer that ended.
 #[derive(Debug, Clone, Copy)]
@@ -31,6 +32,10 @@ pub struct Transfer {
 pub fn count(thread: &'static Thread, transfer: Transfer) -> bool {
     let Transfer { file, operation, offset, bytes, block_bytes, took, failed } = transfer;
     let Some(row) = row(thread, file, operation) else { return true };
+    rules::count(thread, Counted { file, operation, took, failed, bytes }, || {
+        let last = row.last_end.load(Relaxed);
+        offset.filter(|_| !failed && row.bytes.load(Relaxed) != 0).map_or(0, |offset| offset.abs_diff(last))
+    });
     row.count(took, failed, bytes, offset, block_bytes);
     // The thread's own row says it: threads that open files write to those of files.
     row.elsewhere == 0

@@ -38,6 +38,9 @@ TOTALS: Final = ("calls", "bytes", "ticks", "slowest_ticks")
 KERNEL_COUNTERS: Final = ("rchar", "wchar", "syscr", "syscw")
 """What the kernel counts of a thread."""
 
+WATCHED_ROWS: Final = 16
+"""Rows that follow a block of what rules match."""
+
 LATENCY_BEGINS_TICKS: Final = (0, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384, 448, 512, 640, 768, 896, 1024, 1280, 1536, 1792, 2048, 2560, 3072, 3584, 4096, 5120, 6144, 7168, 8192, 10240, 12288, 14336, 16384, 20480, 24576, 28672, 32768, 40960, 49152, 57344, 65536, 81920, 98304, 114688, 131072, 163840, 196608, 229376, 262144, 327680, 393216, 458752, 524288, 655360, 786432, 917504, 1048576, 1310720, 1572864, 1835008, 2097152, 2621440, 3145728, 3670016, 4194304, 5242880, 6291456, 7340032, 8388608, 10485760, 12582912, 14680064, 16777216, 20971520, 25165824, 29360128, 33554432, 41943040, 50331648, 58720256, 67108864, 83886080, 100663296, 117440512, 134217728, 167772160, 201326592, 234881024, 268435456, 335544320, 402653184, 469762048, 536870912, 671088640, 805306368, 939524096, 1073741824, 1342177280, 1610612736, 1879048192, 2147483648, 2684354560, 3221225472, 3758096384, 4294967296, 5368709120, 6442450944, 7516192768, 8589934592, 10737418240, 12884901888, 15032385536, 17179869184, 21474836480, 25769803776, 30064771072, 34359738368, 42949672960, 51539607552, 60129542144, 68719476736, 85899345920, 103079215104, 120259084288, 137438953472, 171798691840, 206158430208, 240518168576)
 """The least latency in each bucket; the last bucket has no end."""
 
@@ -55,6 +58,7 @@ class BlockKind(IntEnum):
     OPENED = 7
     TRANSFERS = 8
     ERRORS = 9
+    WATCHED = 10
 
 
 class State(IntEnum):
@@ -93,10 +97,10 @@ class FileKind(IntEnum):
 
 HEADER: Final[np.dtype[np.void]] = np.dtype(
     {
-        "names": ["magic", "version", "header_bytes", "used_bytes", "state", "clock", "process", "parent", "user", "width", "begin_ticks", "begin_ns", "latest_ticks", "latest_ns", "folded_calls", "lost_calls", "handler_calls", "untraced_calls", "own_ticks", "kernel_of_ended"],
-        "formats": ["(8,)<u1", "<u4", "<u4", "<u8", "<u4", "<u4", "<u4", "<u4", "<u4", "<u4", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "(4,)<u8"],
-        "offsets": [0, 8, 12, 16, 24, 28, 32, 36, 40, 44, 48, 56, 64, 72, 80, 88, 96, 104, 112, 120],
-        "itemsize": 152,
+        "names": ["magic", "version", "header_bytes", "used_bytes", "state", "clock", "process", "parent", "user", "width", "begin_ticks", "begin_ns", "latest_ticks", "latest_ns", "folded_calls", "lost_calls", "handler_calls", "untraced_calls", "unwatched_calls", "throttled_ticks", "own_ticks", "kernel_of_ended"],
+        "formats": ["(8,)<u1", "<u4", "<u4", "<u8", "<u4", "<u4", "<u4", "<u4", "<u4", "<u4", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "(4,)<u8"],
+        "offsets": [0, 8, 12, 16, 24, 28, 32, 36, 40, 44, 48, 56, 64, 72, 80, 88, 96, 104, 112, 120, 128, 136],
+        "itemsize": 168,
     }
 )
 
@@ -120,10 +124,10 @@ TEXT: Final[np.dtype[np.void]] = np.dtype(
 
 THREAD: Final[np.dtype[np.void]] = np.dtype(
     {
-        "names": ["kind_and_bytes", "thread", "second", "second_ends_ticks", "in_flight", "in_flight_since_ticks", "kernel", "totals", "latencies", "recent"],
-        "formats": ["<u8", "<u4", "<u4", "<u8", "<u8", "<u8", "(4,)<u8", "(160,)<u8", "(40,)<u4", "(32,)<u8"],
-        "offsets": [0, 8, 12, 16, 24, 32, 40, 72, 1352, 1512],
-        "itemsize": 1768,
+        "names": ["kind_and_bytes", "thread", "second", "second_ends_ticks", "in_flight", "in_flight_since_ticks", "kernel", "totals", "latencies", "watched", "recent"],
+        "formats": ["<u8", "<u4", "<u4", "<u8", "<u8", "<u8", "(4,)<u8", "(160,)<u8", "(40,)<u4", "(4,)<u4", "(32,)<u8"],
+        "offsets": [0, 8, 12, 16, 24, 32, 40, 72, 1352, 1512, 1528],
+        "itemsize": 1784,
     }
 )
 
@@ -156,10 +160,10 @@ SECOND: Final[np.dtype[np.void]] = np.dtype(
 
 FILE: Final[np.dtype[np.void]] = np.dtype(
     {
-        "names": ["kind_and_bytes", "hash", "next", "opened", "transfers", "name_bytes", "kind", "ticks", "calls", "failed", "error", "reserved"],
-        "formats": ["<u8", "<u8", "<u4", "<u4", "<u4", "<u2", "<u2", "<u8", "(16,)<u4", "(16,)<u4", "<u4", "<u4"],
-        "offsets": [0, 8, 16, 20, 24, 28, 30, 32, 40, 104, 168, 172],
-        "itemsize": 176,
+        "names": ["kind_and_bytes", "hash", "next", "opened", "transfers", "name_bytes", "kind", "rules", "rules_stamp", "ticks", "calls", "failed", "error", "reserved"],
+        "formats": ["<u8", "<u8", "<u4", "<u4", "<u4", "<u2", "<u2", "<u8", "<u8", "<u8", "(16,)<u4", "(16,)<u4", "<u4", "<u4"],
+        "offsets": [0, 8, 16, 20, 24, 28, 30, 32, 40, 48, 56, 120, 184, 188],
+        "itemsize": 192,
     }
 )
 
@@ -187,5 +191,23 @@ ERRORS: Final[np.dtype[np.void]] = np.dtype(
         "formats": ["<u8", "(120,)<u4", "(120,)<u4"],
         "offsets": [0, 8, 488],
         "itemsize": 968,
+    }
+)
+
+WATCHED: Final[np.dtype[np.void]] = np.dtype(
+    {
+        "names": ["kind_and_bytes", "thread", "first_slot"],
+        "formats": ["<u8", "<u4", "<u4"],
+        "offsets": [0, 8, 12],
+        "itemsize": 16,
+    }
+)
+
+WATCHED_ROW: Final[np.dtype[np.void]] = np.dtype(
+    {
+        "names": ["calls", "failed", "bytes", "ticks", "seek_bytes", "waits", "waited_ticks", "file", "reserved", "seconds", "slowest_files", "fastest_ticks", "slowest_ticks"],
+        "formats": ["<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u4", "<u4", "(2,)<u4", "(2,)<u4", "(2,)<u8", "(2,)<u8"],
+        "offsets": [0, 8, 16, 24, 32, 40, 48, 56, 60, 64, 72, 80, 96],
+        "itemsize": 112,
     }
 )

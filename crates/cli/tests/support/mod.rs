@@ -8,6 +8,7 @@ pub mod mpi;
 pub mod plug_ins;
 pub mod process;
 pub mod record;
+pub mod rules;
 pub mod skipped;
 
 use std::collections::BTreeMap;

@@ -15,6 +15,7 @@ use ioassay_record::operation::{FIRST_TRANSFER, OPERATIONS, Operation};
 use ioassay_record::read::{Table, copy};
 use ioassay_record::table::{
     Errors, File, FileKind, Header, Latencies, Opened, Second, Seconds, State, Text, TextKind, Thread, Transfers,
+    WATCHED_ROWS, Watched, WatchedRow,
 };
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
@@ -337,6 +338,10 @@ pub struct Image {
     pub parts: u32,
     /// Calls that are under way: operation and name of the file.
     pub in_flight: Vec<(u32, String)>,
+    /// What rules matched, by slots.
+    pub watched: BTreeMap<usize, Matched>,
+    pub unwatched_calls: u64,
+    pub throttled_ticks: u64,
     latencies: Vec<u64>,
 }
 
@@ -345,6 +350,22 @@ pub struct Image {
 pub struct Moved {
     pub calls: u64,
     pub bytes: u64,
+}
+
+/// What the rules of a slot matched, of all threads.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct Matched {
+    pub calls: u64,
+    pub failed: u64,
+    pub bytes: u64,
+    pub ticks: u64,
+    pub seek_bytes: u64,
+    pub waits: u64,
+    pub waited_ticks: u64,
+    /// Name of the last file of the last thread.
+    pub file: String,
+    /// By second: the fastest call and the slowest, in ticks, and what that one was on.
+    pub extremes: BTreeMap<u32, (u64, u64, String)>,
 }
 
 /// Of one operation on a file, which moves bytes.
@@ -441,6 +462,31 @@ impl Transferred {
     }
 }
 
+impl Matched {
+    fn add(&mut self, row: &WatchedRow, name: impl Fn(u32) -> String) {
+        let of = |number: &AtomicU64| number.load(Relaxed);
+        self.calls += of(&row.calls);
+        self.failed += of(&row.failed);
+        self.bytes += of(&row.bytes);
+        self.ticks += of(&row.ticks);
+        self.seek_bytes += of(&row.seek_bytes);
+        self.waits += of(&row.waits);
+        self.waited_ticks += of(&row.waited_ticks);
+        self.file = name(row.file.load(Relaxed));
+        for pair in 0..2 {
+            let second = row.seconds[pair].load(Relaxed);
+            if second != 0 {
+                let slowest = (of(&row.slowest_ticks[pair]), name(row.slowest_files[pair].load(Relaxed)));
+                let known = self.extremes.entry(second).or_insert((u64::MAX, 0, String::new()));
+                known.0 = known.0.min(of(&row.fastest_ticks[pair]));
+                if slowest.0 >= known.1 {
+                    (known.1, known.2) = slowest;
+                }
+            }
+        }
+    }
+}
+
 impl Image {
     fn of(table: &Table) -> Self {
         let header: Header = table.header();
@@ -454,12 +500,14 @@ impl Image {
             lost_calls: header.lost_calls.load(Relaxed),
             handler_calls: header.handler_calls.load(Relaxed),
             own_ticks: header.own_ticks.load(Relaxed),
+            unwatched_calls: header.unwatched_calls.load(Relaxed),
+            throttled_ticks: header.throttled_ticks.load(Relaxed),
             kernel: header.kernel_of_ended.each_ref().map(|counter| counter.load(Relaxed)),
             bytes: table.bytes().len(),
             latencies: vec![0; OPERATIONS],
             ..Self::default()
         };
-        let (mut names, mut in_flight) = (BTreeMap::new(), Vec::new());
+        let (mut names, mut in_flight, mut watched) = (BTreeMap::new(), Vec::new(), Vec::new());
         let (mut opened, mut open_flags) = (Vec::new(), BTreeMap::new());
         for block in table.blocks() {
             if let Some((text, bytes)) = block.get::<Text>() {
@@ -501,11 +549,18 @@ impl Image {
                     *image.errors.entry(((kind >> 16) - 1, (kind & 0xffff) as i32)).or_default() +=
                         u64::from(calls.load(Relaxed));
                 }
+            } else if let Some((block, rows)) = block.get::<Watched>() {
+                let rows = rows.chunks_exact(size_of::<WatchedRow>()).filter_map(copy::<WatchedRow>);
+                assert_eq!(block.first_slot as usize % WATCHED_ROWS, 0);
+                watched.extend((block.first_slot as usize..).zip(rows));
             } else if let Some((row, _)) = block.get::<Transfers>() {
                 let (name, others) = &names[&row.file];
                 let file = if *others { &mut image.others } else { image.files.get_mut(name).unwrap() };
                 file.moved.entry(row.operation.into()).or_default().add(&row);
             }
+        }
+        for (slot, row) in watched.iter().filter(|(_, row)| row.calls.load(Relaxed) > 0) {
+            image.watched.entry(*slot).or_default().add(row, |place| names[&place].0.clone());
         }
         for (name, place) in opened {
             if let (Some(counts), Some(flags)) = (image.files.get_mut(&name), open_flags.get(&place)) {

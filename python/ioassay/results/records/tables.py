@@ -39,6 +39,7 @@ _STRUCTURES: dict[BlockKind, np.dtype[np.void]] = {
     BlockKind.OPENED: record_layout.OPENED,
     BlockKind.TRANSFERS: record_layout.TRANSFERS,
     BlockKind.ERRORS: record_layout.ERRORS,
+    BlockKind.WATCHED: record_layout.WATCHED,
 }
 
 Rows = NDArray[Any]

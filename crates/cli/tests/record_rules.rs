@@ -1,0 +1,131 @@
+//! Rules that an agent gives to programs while they run: what they count.
+
+mod support;
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Stdio;
+
+use ioassay_record::operation::Operation::{Read, Stat, Write};
+use ioassay_record::rules::{Rule, bit};
+use support::process::wait_until;
+use support::record::{Image, Place, Record, Started, compiled};
+use support::rules::{ALL, Agent};
+
+/// A program under rules, which has not begun yet.
+struct Watched {
+    place: Place,
+    started: Started,
+    record: PathBuf,
+    agent: Agent,
+}
+
+impl Watched {
+    fn start(how: &str) -> Self {
+        let mut place = Place::new();
+        let tables = place.root.path().join("tables");
+        fs::create_dir(&tables).unwrap();
+        place.options = vec!["--watched".into(), "--tables".into(), tables.clone().into()];
+        let (mut recorder, record) = place.recorder(&[compiled("rules").to_str().unwrap(), how]);
+        let started = Started::new(recorder.stdout(Stdio::piped()).stderr(Stdio::piped()));
+        Self { place, started, record, agent: Agent::of(&tables) }
+    }
+
+    fn path(&self, name: &str) -> Vec<u8> {
+        fs::canonicalize(self.place.path("")).unwrap().join(name).into_os_string().into_encoded_bytes()
+    }
+
+    /// The program comes to that point.
+    fn pass(&self, name: &str) {
+        fs::write(self.place.path(name), "").unwrap();
+    }
+
+    fn wait_for(&self, name: &str) {
+        wait_until(name, || self.place.path(name).exists());
+    }
+
+    /// Lets it go on to its end.
+    fn end(self) -> Record {
+        let ran = self.started.ran(&self.record);
+        assert!(ran.status.success(), "{:?}: {}{}", ran.status, ran.output, ran.said);
+        ran.record()
+    }
+}
+
+fn sums(image: &Image, slot: usize) -> (u64, u64, u64) {
+    let matched = image.watched.get(&slot).cloned().unwrap_or_default();
+    (matched.calls, matched.failed, matched.bytes)
+}
+
+#[test]
+fn calls_count_for_the_rules_of_their_path_class_and_size() {
+    let mut watched = Watched::start("match");
+    let data = watched.path("data");
+    let in_data = |operations| Rule { operations, path: &data, ..ALL };
+    let rules = [
+        (0, in_data(bit(Write))),
+        (1, Rule { least_bytes: 5000, most_bytes: 5000, ..in_data(bit(Write)) }),
+        (17, in_data(bit(Read))),
+        (33, in_data(bit(Stat))),
+        (63, Rule { path: b"/nowhere", ..ALL }),
+    ];
+    watched.agent.give(&rules);
+    watched.pass("go");
+    let record = watched.end();
+    let image = record.only();
+    assert_eq!(sums(image, 0), (15, 0, 26_000));
+    assert_eq!(sums(image, 1), (5, 0, 25_000));
+    assert_eq!(sums(image, 17), (4, 1, 3000));
+    assert_eq!(sums(image, 33), (1, 1, 0));
+    assert_eq!(image.watched.keys().copied().collect::<Vec<_>>(), [0, 1, 17, 33]);
+    // From 1000 to 3000, and from 4000 back to 500.
+    assert_eq!(image.watched[&17].seek_bytes, 2000 + 3500);
+    assert!(image.watched[&33].file.ends_with("/data/missing"), "{:?}", image.watched[&33]);
+    assert_eq!((image.unwatched_calls, image.throttled_ticks), (0, 0));
+}
+
+#[test]
+fn the_seconds_of_a_rule_have_the_fastest_and_the_slowest_call() {
+    let mut watched = Watched::start("match");
+    let data = watched.path("data");
+    watched.agent.give(&[(5, Rule { path: &data, ..ALL })]);
+    watched.pass("go");
+    let record = watched.end();
+    let matched = &record.only().watched[&5];
+    assert!(!matched.extremes.is_empty() && matched.extremes.len() <= 2, "{matched:?}");
+    for (fastest, slowest, file) in matched.extremes.values() {
+        assert!(0 < *fastest && fastest <= slowest && *slowest <= matched.ticks, "{matched:?}");
+        assert!(file.contains("/data"), "{matched:?}");
+    }
+}
+
+#[test]
+fn threads_and_forked_children_count_for_themselves() {
+    let mut watched = Watched::start("several");
+    let data = watched.path("data");
+    watched.agent.give(&[(20, Rule { operations: bit(Write), path: &data, ..ALL })]);
+    watched.pass("go");
+    let record = watched.end();
+    assert_eq!(record.images.iter().map(|image| sums(image, 20)).collect::<Vec<_>>(), [(200, 0, 2000), (50, 0, 500)]);
+}
+
+#[test]
+fn rules_that_change_count_from_then_on() {
+    let mut watched = Watched::start("change");
+    let x = watched.path("x");
+    let (on_x, elsewhere) = (Rule { operations: bit(Write), path: &x, ..ALL }, Rule { path: b"/nowhere", ..ALL });
+    watched.agent.give(&[(0, on_x), (1, elsewhere)]);
+    watched.pass("go");
+    watched.wait_for("done");
+    watched.agent.give(&[(0, elsewhere), (1, on_x)]);
+    watched.pass("go on");
+    let record = watched.end();
+    assert_eq!([0, 1].map(|slot| sums(record.only(), slot)), [(10, 0, 100), (20, 0, 200)]);
+}
+
+#[test]
+fn without_rules_nothing_is_counted_for_any() {
+    let watched = Watched::start("match");
+    watched.pass("go");
+    assert!(watched.end().only().watched.is_empty());
+}

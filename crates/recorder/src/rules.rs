@@ -1,0 +1,174 @@
+//! Rules that an agent gives: which calls they match, and counting those.
+//!
+//! Without an agent there is no file of rules, and a call asks one word. Which rules are for a file is kept in its row, with what
+//! says of which generation that is: a call that no rule matches reads two words of the row and one of the file of rules.
+//!
+//! The file is written to by the agent alone, but for the buckets; nothing in it is trusted ([`ioassay_record::rules`]).
+
+use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+
+use ioassay_record::operation::Operation;
+use ioassay_record::rules::{FILE_BYTES, Half, NAME, RulesFile, slots};
+use ioassay_record::table::{File, Thread, WATCHED_ROWS, Watched, WatchedRow};
+use ioassay_record::watched::WatchedCall;
+
+use crate::text::Buffer;
+use crate::{files, sys, table};
+
+/// Where the file is mapped; 0 where there is none.
+static FILE: AtomicUsize = AtomicUsize::new(0);
+/// Its device and inode.
+static IDENTITY: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
+/// Its name.
+static PATH: Buffer<600> = Buffer::new();
+
+/// Maps the file of rules, if there is one in the directory of the tables. A forked child has its parent's.
+pub fn begin(directory: &[u8]) {
+    if FILE.load(Relaxed) != 0 || !PATH.set(&[directory, b"/", NAME.as_bytes()]) {
+        return;
+    }
+    let file = sys::open(PATH.as_c_str(), libc::O_RDWR | libc::O_NOFOLLOW, 0);
+    if file < 0 {
+        return;
+    }
+    if let Some(about) = sys::stat(file as i32)
+        && about.st_size >= FILE_BYTES as i64
+    {
+        IDENTITY[0].store(about.st_dev, Relaxed);
+        IDENTITY[1].store(about.st_ino, Relaxed);
+        // SAFETY: new memory, which is never unmapped if it is kept.
+        unsafe {
+            let protection = libc::PROT_READ | libc::PROT_WRITE;
+            let mapped = sys::map(0, FILE_BYTES, protection, libc::MAP_SHARED, file, 0);
+            if mapped > 0 && (*(mapped as *const RulesFile)).is_sound() {
+                FILE.store(mapped as usize, Relaxed);
+            } else if mapped > 0 {
+                sys::call(libc::SYS_munmap, [mapped as usize, FILE_BYTES, 0, 0, 0, 0]);
+            }
+        }
+    }
+    sys::close(file);
+}
+
+/// The rules that hold.
+#[derive(Clone, Copy)]
+pub struct Rules {
+    /// Their number.
+    pub generation: u64,
+    /// What they are, as long as that is the generation.
+    pub half: &'static Half,
+}
+
+/// The file of rules, if there is one.
+#[inline(always)]
+fn file() -> Option<&'static RulesFile> {
+    // SAFETY: it is mapped, and any bytes are valid.
+    unsafe { (FILE.load(Relaxed) as *const RulesFile).as_ref() }
+}
+
+/// The rules that hold, if there are any.
+#[inline(always)]
+pub fn given() -> Option<Rules> {
+    let file = file()?;
+    let generation = file.generation();
+    (generation != 0).then(|| Rules { generation, half: file.half(generation) })
+}
+
+impl Rules {
+    /// The slots whose rules are for calls of an operation on a file, whatever they move.
+    #[inline(always)]
+    fn of(self, operation: Operation, place: u32) -> u64 {
+        let of_operation = self.half.of(operation);
+        if of_operation == 0 || place == 0 {
+            return 0;
+        }
+        let file = files::row(place);
+        let set = file.rules.load(Relaxed);
+        let set = if file.rules_stamp.load(Relaxed) == stamp(set, self.generation) { set } else { self.look_up(file) };
+        of_operation & set
+    }
+
+    /// Finds out which rules are for a file, and keeps it.
+    #[cold]
+    fn look_up(self, row: &'static File) -> u64 {
+        let set = self.half.matching(files::name(row));
+        // While it was found out, other rules may have come.
+        if file().is_some_and(|file| file.generation() == self.generation) {
+            row.rules.store(set, Relaxed);
+            row.rules_stamp.store(stamp(set, self.generation), Relaxed);
+        }
+        set
+    }
+}
+
+/// What is kept beside a set of slots: threads that keep sets of two generations at once leave a pair that is of neither.
+#[inline(always)]
+fn stamp(set: u64, generation: u64) -> u64 {
+    set.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ generation
+}
+
+/// What a call was that is counted.
+#[derive(Clone, Copy)]
+pub struct Counted {
+    /// Place of the file's row.
+    pub file: u32,
+    /// Its class, before what is not on storage gets another.
+    pub operation: Operation,
+    /// In ticks; 0 where it was not timed.
+    pub took: u64,
+    /// Whether it failed.
+    pub failed: bool,
+    /// That were moved.
+    pub bytes: u64,
+}
+
+/// Counts a call for the rules that match it. `seek_bytes` says how far it began from the end of the one before.
+#[inline(always)]
+pub fn count(thread: &'static Thread, call: Counted, seek_bytes: impl FnOnce() -> u64) {
+    if let Some(rules) = given() {
+        let set = rules.of(call.operation, call.file);
+        if set != 0 {
+            count_in(rules, set, thread, call, seek_bytes());
+        }
+    }
+}
+
+#[inline(never)]
+fn count_in(rules: Rules, set: u64, thread: &'static Thread, call: Counted, seek_bytes: u64) {
+    let Counted { file, took, failed, bytes, .. } = call;
+    let second = thread.second.load(Relaxed);
+    let call = WatchedCall { file, second, took, failed, bytes, seek_bytes };
+    for slot in slots(rules.half.fitting(set, bytes)) {
+        match row(thread, slot) {
+            Some(row) => row.count(&call),
+            None => {
+                table::header().unwatched_calls.fetch_add(1, Relaxed);
+            }
+        }
+    }
+}
+
+/// Where a thread counts for a slot, which is made if there is none yet. Nothing where the table is full.
+#[inline(always)]
+fn row(thread: &'static Thread, slot: usize) -> Option<&'static WatchedRow> {
+    let place = match thread.watched[slot / WATCHED_ROWS].load(Relaxed) {
+        0 => new_rows(thread, slot / WATCHED_ROWS)?,
+        place => place,
+    };
+    // SAFETY: it was allocated as that, with rows behind it.
+    unsafe {
+        let watched: &Watched = table::at(place);
+        Some(&*(&raw const *watched).add(1).cast::<WatchedRow>().add(slot % WATCHED_ROWS))
+    }
+}
+
+#[cold]
+fn new_rows(thread: &'static Thread, block: usize) -> Option<u32> {
+    let of = table::place(thread);
+    let place = table::allocate::<Watched>(WATCHED_ROWS * size_of::<WatchedRow>(), |watched, _| {
+        watched.thread = of;
+        watched.first_slot = (block * WATCHED_ROWS) as u32;
+    })?;
+    thread.watched[block].store(place, Relaxed);
+    Some(place)
+}
