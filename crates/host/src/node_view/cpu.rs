@@ -1,6 +1,6 @@
 //! Processor time of the whole node, and the processes that wait for a processor or for I/O: /proc/stat.
 //!
-//! Read line by line here: procfs allocates a structure for each processor, of which none is wanted.
+//! Read line by line here: procfs makes a structure for each processor, of which none is wanted.
 
 use super::files::{Files, number};
 use super::reading::{Reading, Subject, fields};
@@ -48,7 +48,7 @@ fn tick_ns() -> u64 {
 }
 
 fn parse(stat: &str, tick_ns: u64) -> Option<Cpu> {
-    let mut times = stat.lines().find_map(|line| line.strip_prefix("cpu "))?.split_whitespace();
+    let mut times = stat.lines().find_map(|line| line.strip_prefix("cpu "))?.split_ascii_whitespace();
     let mut time = || number(times.next(), tick_ns);
     let [user_ns, nice_ns, system_ns, idle_ns, iowait_ns] = [time(), time(), time(), time(), time()];
     let [interrupts, soft_interrupts, steal_ns] = [time(), time(), time()];

@@ -1,7 +1,7 @@
 //! Block devices: /proc/diskstats, without partitions, whose work their device counts too.
 //!
 //! A device on top of others (RAID, LVM, encryption) stands beside them: the same bytes appear at both. Read line by line
-//! here, because what procfs makes of the file holds a string and 20 numbers for each partition too.
+//! here: procfs fails as a whole where one line is not what it expects.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -77,7 +77,7 @@ impl Disk {
 
 /// From a line of the kernel's Documentation/admin-guide/iostats.rst.
 fn parse(line: &str) -> Option<(&str, Disk)> {
-    let mut words = line.split_whitespace().skip(2);
+    let mut words = line.split_ascii_whitespace().skip(2);
     let name = words.next()?;
     let mut next = |unit| number(words.next(), unit);
     let (reads, _merged, read_bytes, read_ns) = (next(1)?, next(1), next(SECTOR_BYTES), next(NS_PER_MS));

@@ -186,7 +186,7 @@ fn parse(answer: &str) -> Vec<Reading> {
 /// From a line such as `_fs_io_s_ _n_ 10.0.0.1 _nn_ node1 _rc_ 0 _t_ 1700000000 _tu_ 5 _cl_ my.cluster _fs_ scratch _d_ 4 _br_
 /// 10 _bw_ 20 _oc_ 1 _cc_ 1 _rdc_ 3 _wc_ 4 _dir_ 0 _iu_ 2`.
 fn file_system(line: &str) -> Option<Reading> {
-    let words: Vec<&str> = line.strip_prefix("_fs_io_s_ ")?.split_whitespace().collect();
+    let words: Vec<&str> = line.strip_prefix("_fs_io_s_ ")?.split_ascii_whitespace().collect();
     let word = |keyword: &str| words.chunks_exact(2).find(|pair| pair[0] == keyword).map(|pair| pair[1]);
     let count = |keyword| number(word(keyword), 1);
     // Not 0 where nothing is mounted.

@@ -62,7 +62,7 @@ pub fn read(files: &mut Files, readings: &mut Vec<Reading>) {
 /// From a line such as `  eth0: 369792829 9503 0 0 0 0 0 0 586413 5498 0 0 0 0 0 0`.
 fn interface(line: &str) -> Option<(&str, Interface)> {
     let (name, numbers) = line.rsplit_once(':')?;
-    let mut numbers = numbers.split_whitespace().map(|word| number(Some(word), 1));
+    let mut numbers = numbers.split_ascii_whitespace().map(|word| number(Some(word), 1));
     let received_bytes = numbers.next()??;
     let mut next = || numbers.next().flatten();
     let values = Interface {

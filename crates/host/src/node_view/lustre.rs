@@ -244,7 +244,7 @@ fn parse(text: &str, rows: &[Row]) -> Option<Box<[Option<u64>]>> {
     }
     let mut values: Box<[Option<u64>]> = rows.iter().map(|row| row.otherwise).collect();
     for line in text.lines() {
-        let mut words = line.split_whitespace();
+        let mut words = line.split_ascii_whitespace();
         let (Some(name), samples, Some("samples")) = (words.next(), words.next(), words.next()) else { continue };
         let unit = words.next().unwrap_or_default();
         // After the least and the greatest.

@@ -46,7 +46,7 @@ impl NodeView {
     }
 
     /// What there is at this moment, by subject, and within one in the system's order. What the system does not say, or
-    /// would be too slow to say now (GPFS, and Lustre's targets where there are very many), is left out: a later reading has
+    /// would be too slow to say now (GPFS, and NFS mounts and Lustre's targets where there are very many), is left out: a later reading has
     /// it. So [`difference`] is between two readings of the same subject, name and source, whatever their distance.
     pub fn read(&mut self) -> Vec<Reading> {
         let mut readings = Vec::new();
@@ -63,7 +63,7 @@ impl NodeView {
 
 #[cfg(test)]
 mod tests {
-    use std::fs::{self, File};
+    use std::fs;
     use std::io::Write;
 
     use proptest::prelude::*;
@@ -152,7 +152,10 @@ mod tests {
             let mut earlier = Vec::new();
             for texts in [texts, again] {
                 for ((name, _), bytes) in FILES.iter().zip(texts) {
-                    File::create(root.path().join(name)).unwrap().write_all(&bytes).unwrap();
+                    let path = root.path().join(name);
+                    // A new file: some file systems write the old one out before they truncate it.
+                    fs::remove_file(&path).unwrap();
+                    fs::write(path, bytes).unwrap();
                 }
                 let now = view.read();
                 for (before, now) in earlier.iter().zip(&now) {

@@ -13,6 +13,10 @@ use super::files::{Files, number};
 use super::reading::{Field, Kind, Reading, Subject};
 use crate::mounts::unescaped;
 
+/// Of so many mounts the counters are read every time: of each the kernel writes some hundred numbers. Where there are more,
+/// they are read less often.
+const MOUNTS_PER_READING: usize = 64;
+
 /// What applications and the client moved, in the order of the line `bytes:`.
 const MOVED: [Field; 6] = [
     counter("normal_read_bytes", "Bytes that applications read through the page cache"),
@@ -106,14 +110,20 @@ pub struct Mounts {
     points: Vec<(String, bool)>,
     /// Of each mount point that was read last.
     transmissions: HashMap<String, Transmissions>,
+    readings_to_skip: usize,
 }
 
 impl Mounts {
-    /// Adds the mounts of now.
+    /// Adds the mounts of now, if there are not too many of them to be read every time.
     pub fn read(&mut self, files: &mut Files, readings: &mut Vec<Reading>) {
+        if self.readings_to_skip > 0 {
+            self.readings_to_skip -= 1;
+            return;
+        }
         let mountinfo = files.root.join("proc/self/mountinfo");
         let Some(mountstats) = files.read("proc/self/mountstats") else { return };
         let mounts = parse(&mountstats);
+        self.readings_to_skip = mounts.len().saturating_sub(1) / MOUNTS_PER_READING;
         if !self.points.iter().map(|(point, _)| point.as_str()).eq(mounts.iter().map(|mount| mount.point)) {
             let points: Vec<_> = mounts.iter().map(|mount| mount.point).collect();
             let mountinfo = std::fs::read(mountinfo).unwrap_or_default();
@@ -196,13 +206,13 @@ impl<'a> Mount<'a> {
     }
 
     fn take_moved(&mut self, numbers: &str) {
-        for (value, word) in self.values[..MOVED.len()].iter_mut().zip(numbers.split_whitespace()) {
+        for (value, word) in self.values[..MOVED.len()].iter_mut().zip(numbers.split_ascii_whitespace()) {
             *value = number(Some(word), 1);
         }
     }
 
     fn take_operation(&mut self, operation: &str, numbers: &str) {
-        let mut words = numbers.split_whitespace();
+        let mut words = numbers.split_ascii_whitespace();
         let times = 5..8;
         let mut row: [Option<u64>; COLUMNS] =
             std::array::from_fn(|column| number(words.next(), if times.contains(&column) { NS_PER_MS } else { 1 }));
@@ -352,6 +362,17 @@ device 10.0.0.1:/home mounted on /home with fstype nfs4 statvers=1.1
         assert_eq!(names(), ["/home", "/mnt/my data"]);
         fs::write(root.path().join("proc/self/mountstats"), VERSION_4).unwrap();
         assert_eq!(names(), ["/home"]);
+    }
+
+    #[test]
+    fn very_many_mounts_are_read_less_often() {
+        let mountstats = |mounts: usize| {
+            let mount = |index| VERSION_4.replace("mounted on /home ", &format!("mounted on /home/user{index} "));
+            (0..mounts).map(mount).collect::<String>()
+        };
+        let readings = |mounts| readings(&mountstats(mounts), "").map(|readings| readings.len());
+        assert_eq!(readings(MOUNTS_PER_READING), [MOUNTS_PER_READING; 2]);
+        assert_eq!(readings(MOUNTS_PER_READING + 1), [MOUNTS_PER_READING + 1, 0]);
     }
 
     #[test]
