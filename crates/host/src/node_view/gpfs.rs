@@ -91,8 +91,8 @@ impl Gpfs {
     }
 }
 
-/// A thread that asks `program` at each request, until it fails, or nobody is there to ask for more. `None` where no thread
-/// can be had.
+/// A thread that asks `program` at each request, until it fails or the view is dropped. `None` where no thread can be
+/// started.
 fn start(program: PathBuf, deadline: Duration) -> Option<Worker> {
     let (requests, asked) = sync_channel(1);
     let (answer, answers) = sync_channel(1);
@@ -107,7 +107,7 @@ fn start(program: PathBuf, deadline: Duration) -> Option<Worker> {
             }
         }
         let _ = child.kill();
-        // What hangs in the kernel keeps this thread alone.
+        // A program that hangs in the kernel keeps only this thread.
         let _ = child.wait();
     };
     std::thread::Builder::new().name("mmpmon".to_owned()).spawn(work).ok()?;
@@ -159,7 +159,7 @@ fn ask(child: &mut Child, deadline: Duration) -> io::Result<String> {
 /// Whether there is something to read, or the end, within `time`.
 fn readable(output: &ChildStdout, time: Duration) -> io::Result<bool> {
     let mut polled = libc::pollfd { fd: output.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-    // Rounded up, so that nobody spins through the last part of a millisecond.
+    // Rounded up: a wait of 0 ms would return at once, again and again.
     let ms = i32::try_from(time.as_millis() + 1).unwrap_or(i32::MAX);
     // SAFETY: one entry, which lives until the call returns.
     match unsafe { libc::poll(&raw mut polled, 1, ms) } {
@@ -183,8 +183,7 @@ fn parse(answer: &str) -> Vec<Reading> {
     readings
 }
 
-/// From a line such as `_fs_io_s_ _n_ 10.0.0.1 _nn_ node1 _rc_ 0 _t_ 1700000000 _tu_ 5 _cl_ my.cluster _fs_ scratch _d_ 4 _br_
-/// 10 _bw_ 20 _oc_ 1 _cc_ 1 _rdc_ 3 _wc_ 4 _dir_ 0 _iu_ 2`.
+/// From a line such as `_fs_io_s_ _n_ 10.0.0.1 _nn_ node1 _rc_ 0 … _cl_ my.cluster _fs_ scratch _d_ 4 _br_ 10 _bw_ 20 …`.
 fn file_system(line: &str) -> Option<Reading> {
     let words: Vec<&str> = line.strip_prefix("_fs_io_s_ ")?.split_ascii_whitespace().collect();
     let word = |keyword: &str| words.chunks_exact(2).find(|pair| pair[0] == keyword).map(|pair| pair[1]);
@@ -256,8 +255,8 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let program = root.path().join(PROGRAM);
         std::fs::create_dir_all(program.parent().unwrap()).unwrap();
-        // Written by another process: what this one has open for writing, a child of another test's would keep open, and
-        // nobody could start it.
+        // Written by another process: a file cannot be executed while it is open for writing, and a child that another
+        // test starts at this moment would keep it open.
         let mut writer = Command::new("sh");
         writer.args(["-c", "cat >\"$0\" && chmod +x \"$0\""]).arg(&program).stdin(Stdio::piped());
         let mut writer = writer.spawn().unwrap();

@@ -1,10 +1,10 @@
-//! What a node counts, for those who ask every second: devices, network, memory, processors, and the clients of parallel
-//! file systems.
+//! What a node counts, to be read once a second: devices, network, memory, processors, and the clients of parallel file
+//! systems.
 //!
 //! * [`NodeView`] reads everything; each subject has a file.
-//! * [`reading`] has what the subjects have in common: fields, declared once for whoever stores them, and differences.
+//! * [`Reading`] is the form that all subjects have in common; [`Subject::fields`] declares the fields for what stores them.
 //!
-//! Not here: who asks, what is done with a difference, and what is read once for a stored run ([`crate::environment`]).
+//! Not here: when to read, what a difference means, and what is read once for a stored run ([`crate::environment`]).
 
 mod cpu;
 mod disk;

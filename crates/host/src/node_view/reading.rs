@@ -136,14 +136,14 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// Of the node's only one of its kind, or one that belongs to nothing else. `values` are as [`Subject::fields`].
-    pub(super) fn new(subject: Subject, name: impl Into<String>, values: Box<[Option<u64>]>) -> Self {
-        debug_assert_eq!(values.len(), subject.fields().len());
+    /// Of something that belongs to nothing else. `values` must be as many as [`Subject::fields`], in their order.
+    pub fn new(subject: Subject, name: impl Into<String>, values: Box<[Option<u64>]>) -> Self {
+        assert_eq!(values.len(), subject.fields().len(), "a value for each field of {subject:?}");
         Self { subject, name: name.into(), source: String::new(), values }
     }
 
-    /// As [`Self::new`], of one that belongs to `source`.
-    pub(super) fn within(self, source: impl Into<String>) -> Self {
+    /// The same, of something that belongs to `source`.
+    pub fn within(self, source: impl Into<String>) -> Self {
         Self { source: source.into(), ..self }
     }
 
