@@ -6,7 +6,8 @@
 //!
 //! The lines are those of the request `fs_io_s` with the option `-p` (IBM's documentation of mmpmon, "Display I/O statistics
 //! per mounted file system"): pairs of a keyword and a value. The answer has no end that could be recognized: it is complete
-//! when no more comes for a moment. What comes later still is found in the next answer.
+//! when no more comes for a moment. What comes later still is found in the next answer. Tried with a program that
+//! stands for mmpmon, not with a running GPFS.
 
 use std::io::{self, Read, Write};
 use std::os::fd::AsRawFd;

@@ -5,10 +5,10 @@
 //! without a sample have no line. The lines before (`snapshot_time`, and since 2.15 `start_time` and `elapsed_time`) are no
 //! counters. Known from Lustre's source: `lprocfs_stats_seq_show` and `lprocfs_stats_header` in
 //! lustre/obdclass/lprocfs_status.c, `llite_opcode_table` in lustre/llite/lproc_llite.c, `ptlrpc_ldebugfs_register` in
-//! lustre/ptlrpc/lproc_ptlrpc.c. Up to 2.12 most lines of llite are `[regs]`, without times; later they are `[usec]` or
-//! `[usecs]`.
+//! lustre/ptlrpc/lproc_ptlrpc.c. In 2.12 most lines of llite are `[regs]`, without times; later they are `[usec]` or
+//! `[usecs]`. Tried with made-up files in these formats, not with a running Lustre.
 //!
-//! Where a file is depends on the version. In debugfs, where all versions since 2.12 have them, root alone may read them.
+//! Where a file is depends on the version. Newer ones have them in debugfs, which root alone may read.
 
 use std::path::PathBuf;
 

@@ -45,9 +45,10 @@ impl NodeView {
         }
     }
 
-    /// What there is at this moment, by subject, and within one in the system's order. What the system does not say, or
-    /// would be too slow to say now (GPFS, and NFS mounts and Lustre's targets where there are very many), is left out: a later reading has
-    /// it. So [`difference`] is between two readings of the same subject, name and source, whatever their distance.
+    /// What there is at this moment, by subject, and within one in the system's order. What the system does not say is left
+    /// out. So is what takes too long to be read every time, until a later reading has it: GPFS, and NFS mounts and Lustre's
+    /// targets where there are very many. So [`difference`] is between two readings of the same subject, name and source,
+    /// however far apart they are.
     pub fn read(&mut self) -> Vec<Reading> {
         let mut readings = Vec::new();
         self.processors.read(&mut self.files, &mut readings);

@@ -153,6 +153,11 @@ impl Reading {
         fields.zip(&self.values).filter_map(|(field, value)| Some((field, (*value)?)))
     }
 
+    /// A value for each field, in the order of the fields; `None` where the system does not say.
+    pub fn all_values(&self) -> &[Option<u64>] {
+        &self.values
+    }
+
     /// The value of the field `name`.
     pub fn value(&self, name: &str) -> Option<u64> {
         self.values().find(|(field, _)| field.name == name).map(|(_, value)| value)
@@ -231,6 +236,8 @@ mod tests {
         );
         assert_eq!(between.value("dirty_bytes"), Some(300));
         assert_eq!(between.value("available_bytes"), None);
+        assert_eq!(between.all_values().len(), Subject::Memory.fields().len());
+        assert_eq!(between.all_values().iter().flatten().collect::<Vec<_>>(), [&300, &3]);
     }
 
     #[test]
