@@ -54,13 +54,23 @@ struct Job {
     began: u64,
     ended: u64,
     uncounted: u64,
+    throttled_ns: u64,
     idle_s: u32,
 }
 
-/// A process of a job, as the kernel sees it.
+/// A process of a job.
 #[derive(Debug)]
-struct Member {
-    job: JobKey,
+pub struct Member {
+    /// Its job.
+    pub job: JobKey,
+    /// Its number, as its table says.
+    pub pid: u32,
+    /// Its command.
+    pub command: String,
+    /// Its rank.
+    pub rank: String,
+    /// What it used since the last look, and has now.
+    pub usage: Usage,
     process: Option<Process>,
 }
 
@@ -81,10 +91,9 @@ impl Jobs {
         JobKey { job: OTHERS.to_owned(), ..key }
     }
 
-    /// Adds what was seen of a process to its job. `name_of` finds the name of a file at a place of the process's table; `pid` is
-    /// the process's number on this node.
-    pub fn add(&mut self, key: &JobKey, seen: &Seen, pid: u32, ticks: &Ticks, name_of: impl Fn(&InFlight) -> String) {
-        let table = &seen.process.table;
+    /// Adds what was seen of a process to its job; `pid` is the process's number on this node.
+    pub fn add(&mut self, key: &JobKey, seen: &Seen, pid: u32, ticks: &Ticks) {
+        let table = seen.table;
         let identity = &table.identity;
         let job = self.jobs.entry(key.clone()).or_default();
         job.idle_s = 0;
@@ -106,12 +115,13 @@ impl Jobs {
                     pid: identity.process,
                     thread,
                     operation,
-                    file: name_of(call),
+                    file: seen.file_name(call.file),
                     since_ns,
                 });
             }
         }
         job.uncounted += seen.look.uncounted_calls;
+        job.throttled_ns += ticks.ns(seen.look.throttled_ticks, table.counts_ticks());
         let process = (identity.process, identity.begin_ticks);
         if seen.is_new {
             job.began += 1;
@@ -120,33 +130,50 @@ impl Jobs {
             job.ended += 1;
             self.members.remove(&process);
         } else if seen.is_new {
-            let found = Process::find(pid, seen.process.owner, identity);
-            self.members.insert(process, Member { job: key.clone(), process: found });
+            let found = Process::find(pid, seen.owner, identity);
+            let member = Member {
+                job: key.clone(),
+                pid: identity.process,
+                command: identity.command.clone(),
+                rank: identity.rank().to_owned(),
+                usage: Usage::default(),
+                process: found,
+            };
+            self.members.insert(process, member);
         }
+    }
+
+    /// Looks at what all processes use.
+    pub fn look_at_processes(&mut self) {
+        let jobs = &mut self.jobs;
+        self.members.retain(|_, member| {
+            // Of one that cannot be found nobody knows; its table will say when it ends.
+            let Some(process) = &mut member.process else { return true };
+            let change = process.look();
+            member.usage = change.usage;
+            if !change.runs
+                && let Some(job) = jobs.get_mut(&member.job)
+            {
+                // It was killed.
+                job.ended += 1;
+            }
+            change.runs
+        });
+    }
+
+    /// The processes that run.
+    pub fn members(&self) -> impl Iterator<Item = &Member> {
+        self.members.values()
     }
 
     /// The documents of the second that is over, and of earlier ones of which more became known.
     pub fn documents(&mut self, node: &str, second: u32) -> Vec<Document> {
         let mut processes: BTreeMap<JobKey, (u64, Usage)> = BTreeMap::new();
-        let jobs = &mut self.jobs;
-        self.members.retain(|_, member| {
-            let change = match &mut member.process {
-                Some(process) => process.look(),
-                // Nobody knows; its table will say when it ends.
-                None => crate::processes::Change { runs: true, ..Default::default() },
-            };
-            if !change.runs {
-                // It was killed.
-                if let Some(job) = jobs.get_mut(&member.job) {
-                    job.ended += 1;
-                }
-                return false;
-            }
+        for member in self.members.values() {
             let (count, usage) = processes.entry(member.job.clone()).or_default();
             *count += 1;
-            *usage = sum(*usage, change.usage);
-            true
-        });
+            *usage = sum(*usage, member.usage);
+        }
         let mut documents = Vec::new();
         for (key, job) in &mut self.jobs {
             let (count, usage) = processes.remove(key).unwrap_or_default();
@@ -210,7 +237,7 @@ impl Job {
             system_ns: usage.system_ns,
             io_wait_ns: usage.io_wait_ns,
             uncounted_calls: std::mem::take(&mut self.uncounted),
-            throttled_ns: 0,
+            throttled_ns: std::mem::take(&mut self.throttled_ns),
         };
         to.push(document.of(second.into(), 0));
     }

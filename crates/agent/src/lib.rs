@@ -3,6 +3,7 @@
 //!
 //! Not here: hooks, where rates are held (`crates/recorder`), what a document says (`ioassay_protocol::watch`).
 
+pub mod agent;
 pub mod clock;
 pub mod delivery;
 pub mod discovery;
@@ -11,6 +12,7 @@ pub mod node;
 pub mod processes;
 pub mod registrations;
 pub mod rules;
+pub mod setup;
 pub mod sinks;
 pub mod spool;
 pub mod tables;

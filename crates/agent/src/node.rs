@@ -28,10 +28,14 @@ fn kind(subject: Subject) -> Kind {
     Kind { name: subject.name(), about: "What the node counted in a second.", fields: fields.leak() }
 }
 
-/// The node, as it was at the last look.
+/// Looks after which what was read of something is forgotten.
+const FORGOTTEN_AFTER: u32 = 60;
+
+/// The node, as it was at the last looks.
 pub struct Node {
     view: NodeView,
-    before: HashMap<(Subject, String, String), Reading>,
+    /// What was read last, and how many looks ago: not everything is read each time.
+    before: HashMap<(Subject, String, String), (Reading, u32)>,
 }
 
 impl Node {
@@ -46,15 +50,16 @@ impl Node {
     /// What happened since the last look, as documents of a second.
     pub fn documents(&mut self, name: &str, second: u32) -> Vec<Document> {
         let mut documents = Vec::new();
-        let mut now = HashMap::new();
+        self.before.retain(|_, (_, looks)| {
+            *looks += 1;
+            *looks < FORGOTTEN_AFTER
+        });
         for reading in self.view.read() {
             let key = (reading.subject, reading.name.clone(), reading.source.clone());
-            if let Some(before) = self.before.get(&key) {
-                documents.push(document(&difference(before, &reading), name, second));
+            if let Some((before, _)) = self.before.insert(key, (reading.clone(), 0)) {
+                documents.push(document(&difference(&before, &reading), name, second));
             }
-            now.insert(key, reading);
         }
-        self.before = now;
         documents
     }
 }
@@ -71,7 +76,7 @@ fn document(reading: &Reading, node: &str, second: u32) -> Document {
     let mut values = vec![Value::from(node)];
     values.extend(subject.label().map(|_| Value::from(reading.name.as_str())));
     values.extend(subject.source_label().map(|_| Value::from(reading.source.as_str())));
-    values.extend(subject.fields().iter().map(|field| Value::from(reading.value(field.name))));
+    values.extend(reading.all_values().iter().copied().map(Value::from));
     Document { kind: &KINDS[place], second: second.into(), part: 0, values }
 }
 

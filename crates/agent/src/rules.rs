@@ -10,6 +10,7 @@
 
 pub mod contract;
 pub mod file;
+pub mod in_force;
 pub mod shares;
 pub mod slots;
 pub mod windows;

@@ -7,6 +7,7 @@
 //! * [`tables`]: the directory in which processes have their tables while they run, and what becomes of it.
 //! * [`traces`]: every call, where that was asked for.
 //! * [`escaped`]: processes that the library never reached.
+//! * [`watch`]: the agent that watches the command, if one is asked for.
 //! * [`document`]: what `record.json` says.
 //!
 //! Not here: hooks (`crates/recorder`), what tables mean (`ioassay profile`).
@@ -19,6 +20,7 @@ pub mod ptrace;
 pub mod request;
 pub mod tables;
 pub mod traces;
+pub mod watch;
 
 use std::path::Path;
 
@@ -32,6 +34,7 @@ use nix::sys::signal::Signal;
 use crate::document::{Document, State};
 pub use crate::request::{Request, Via};
 use crate::tables::Tables;
+use crate::watch::Watch;
 
 /// Runs the command and records it. Ends with the command's own exit code, or with 128 and the signal that ended it.
 pub fn record(request: &Request) -> Ended {
@@ -65,6 +68,8 @@ fn try_record(request: &Request) -> Result<u8, Failure> {
     let tables = Tables::make(request, &directory)?;
     let mut document = Document::begin(request, &directory, tables.path());
     document.write(&directory)?;
+    let watch =
+        request.watch.as_deref().map(|setup| Watch::begin(setup, request, tables.path(), &directory)).transpose()?;
     let ended = match tables.library() {
         Some(library) => command::run(request, tables.path(), library),
         None => ptrace::run(&request.command, tables.path(), request.via),
@@ -77,6 +82,10 @@ fn try_record(request: &Request) -> Result<u8, Failure> {
         }
         Err(_) => State::Failed,
     };
+    // The agent looks at the tables once more, before they go into the record.
+    if let Some(watch) = watch {
+        watch.end();
+    }
     finish(&mut document, state, tables, &directory)?;
     let ended = ended?;
     say_what_was_missed(&document, &directory);

@@ -35,6 +35,8 @@ pub struct Request {
     pub stop_with_parent: bool,
     /// Keep every call too.
     pub trace: bool,
+    /// What an agent is asked that watches the command, a file.
+    pub watch: Option<PathBuf>,
     /// Let an agent give rules to the processes.
     pub watched: bool,
     /// How calls are seen.
@@ -68,6 +70,14 @@ impl Request {
         }
         let what = format!("{} exists; a record is a new directory", within.join(name).display());
         Err(about_path("create", &out, what, "give another one with --out, or remove it"))
+    }
+
+    /// The directory that all processes of a launcher have in common: that of the record, or the one above it.
+    pub fn common_directory(&self, directory: &Path) -> PathBuf {
+        match self.directory() {
+            (_, Some(_)) => directory.parent().unwrap_or(directory).to_owned(),
+            (_, None) => directory.to_owned(),
+        }
     }
 
     /// The directory, and within it that of this process, if a launcher has started several.

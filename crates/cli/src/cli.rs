@@ -131,6 +131,9 @@ pub enum Command {
         /// Record every call, in a few bytes each (`ioassay-engine calls` prints them).
         #[arg(long)]
         trace: bool,
+        /// Watch it by an agent: what `ioassay watch prepare` wrote (`agent.json`).
+        #[arg(long, value_name = "FILE")]
+        watch: Option<PathBuf>,
         /// Let an agent give rules to the processes, in a file beside their tables.
         #[arg(long, hide = true)]
         watched: bool,
@@ -290,9 +293,10 @@ impl Command {
                 command::survey(&request, ranks_per_node, &events, stop_with_parent, ranks)
             }
             Self::Launch { command } => command::launch(&command),
-            Self::Record { out, tables, stop_with_parent, trace, watched, via, command } => {
-                let via = via.into();
-                ioassay_capture::record(&Request { command, out, tables, stop_with_parent, trace, watched, via })
+            Self::Record { out, tables, stop_with_parent, trace, watch, watched, via, command } => {
+                let (via, watched) = (via.into(), watched || watch.is_some());
+                let request = Request { command, out, tables, stop_with_parent, trace, watch, watched, via };
+                ioassay_capture::record(&request)
             }
             Self::Library { directory } => ioassay_capture::write_library(&directory),
             Self::Calls { record } => ioassay_capture::print_calls(&record),

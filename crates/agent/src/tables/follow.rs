@@ -37,14 +37,35 @@ pub struct Follow {
 
 /// A process and its table.
 #[derive(Debug)]
-pub struct Process {
-    /// Its table.
-    pub table: Table,
-    /// The owner of its file.
-    pub owner: u32,
+struct Process {
+    table: Table,
+    owner: u32,
     opened: Option<Opened>,
     /// Looks since its file has gone.
     gone: u32,
+}
+
+/// What was seen of a process.
+#[derive(Debug)]
+pub struct Seen<'a> {
+    /// Its table.
+    pub table: &'a Table,
+    /// The owner of its file.
+    pub owner: u32,
+    /// What was new.
+    pub look: Look,
+    /// It was not seen before.
+    pub is_new: bool,
+    /// It has ended.
+    pub has_ended: bool,
+    bytes: &'a dyn Bytes,
+}
+
+impl Seen<'_> {
+    /// The name of the file at a place of its table; empty where there is none.
+    pub fn file_name(&self, place: u32) -> String {
+        if place == 0 { String::new() } else { Table::file_name(self.bytes, place) }
+    }
 }
 
 #[derive(Debug, Default)]
@@ -52,19 +73,6 @@ struct Finished {
     read: u64,
     /// Looks at which nothing whole was there.
     stuck: u32,
-}
-
-/// What was seen of a process.
-#[derive(Debug)]
-pub struct Seen<'a> {
-    /// The process.
-    pub process: &'a Process,
-    /// What was new.
-    pub look: Look,
-    /// It was not seen before.
-    pub is_new: bool,
-    /// It has ended.
-    pub has_ended: bool,
 }
 
 /// What is said of tables that are not read.
@@ -190,7 +198,8 @@ impl Follow {
             let is_new = process.table.is_new();
             match process.table.look(&opened.file, span) {
                 Ok(look) => {
-                    see(Seen { process, look, is_new, has_ended: false });
+                    let (table, owner) = (&process.table, process.owner);
+                    see(Seen { table, owner, look, is_new, has_ended: false, bytes: &opened.file });
                     true
                 }
                 Err(error) => {
@@ -250,13 +259,13 @@ impl Follow {
 
     /// A process has ended or was replaced, and this is its table.
     fn ended(&mut self, bytes: &[u8], owner: u32, span: Span, see: &mut impl FnMut(Seen)) {
-        let Ok(new) = Table::open(bytes) else { return };
+        let Ok(new) = Table::open(&bytes) else { return };
         let key = (new.identity.process, new.identity.begin_ticks);
         let mut process = self.processes.remove(&key).unwrap_or(Process { table: new, owner, opened: None, gone: 0 });
         let is_new = process.table.is_new();
         let Ok(look) = process.table.look_whole(bytes, span) else { return };
         let has_ended = look.state == Some(State::Ended);
-        see(Seen { process: &process, look, is_new, has_ended });
+        see(Seen { table: &process.table, owner: process.owner, look, is_new, has_ended, bytes: &bytes });
         // One that was replaced may come back, if that failed.
         if !has_ended && self.processes.len() < MOST_TABLES {
             process.opened = None;

@@ -7,21 +7,21 @@ use std::fs::File;
 use std::io;
 use std::mem::offset_of;
 use std::os::unix::fs::FileExt;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use ioassay_record::layout::Layout;
 use ioassay_record::operation::{OPERATIONS, Operation};
 use ioassay_record::read::{Damage, copy};
 use ioassay_record::table::{
     ALIGNMENT, Block, BlockKind, Clock, File as FileRow, Header, LARGEST, MAGIC, Second, Seconds, State, Text, Thread,
-    VERSION,
+    VERSION, WATCHED_BLOCKS, WATCHED_ROWS, Watched, WatchedRow,
 };
 
 use crate::tables::amounts::{Amounts, Released, Totals};
 use crate::tables::identity::{Identity, clean};
 
 /// Where the bytes of a table are.
-pub trait Bytes {
+pub trait Bytes: std::fmt::Debug {
     /// Reads from an offset on; fewer bytes at the end.
     ///
     /// # Errors
@@ -35,7 +35,7 @@ impl Bytes for File {
     }
 }
 
-impl Bytes for [u8] {
+impl Bytes for &[u8] {
     fn read_at(&self, into: &mut [u8], offset: u64) -> io::Result<usize> {
         let rest = usize::try_from(offset).ok().and_then(|offset| self.get(offset..)).unwrap_or_default();
         let count = rest.len().min(into.len());
@@ -52,6 +52,8 @@ const MOST_THREADS: usize = 2048;
 const GROWING_BLOCKS: usize = 8;
 /// Rows of a block that are looked at: recorders make blocks of 100.
 const MOST_ROWS: usize = 1024;
+/// Of a block of rows of rules.
+const WATCHED_BYTES: usize = size_of::<Watched>() + WATCHED_ROWS * size_of::<WatchedRow>();
 /// So much of a thread changes.
 const THREAD_BYTES: usize = offset_of!(Thread, latencies);
 
@@ -66,9 +68,12 @@ pub struct Table {
     next: usize,
     threads: Vec<SeenThread>,
     rows: Vec<SeenRows>,
+    watched: Vec<SeenWatched>,
     released: Released,
     /// Of the header, at the last look: calls that were not counted, and the recorder's own time.
     uncounted: u64,
+    /// Of the header, at the last look: what rules held back.
+    throttled_ticks: u64,
     is_first_look: bool,
 }
 
@@ -90,13 +95,48 @@ struct SeenRows {
     full: u8,
 }
 
+/// Rows of some slots of rules of a thread, as they were seen last.
+#[derive(Debug)]
+struct SeenWatched {
+    place: usize,
+    first_slot: usize,
+    rows: [[u64; 6]; WATCHED_ROWS],
+}
+
+/// What is new of a rule's slot, of one thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SlotCount {
+    /// The slot.
+    pub slot: usize,
+    /// Calls that ended.
+    pub calls: u64,
+    /// Bytes that were moved.
+    pub bytes: u64,
+    /// What the calls took.
+    pub ticks: u64,
+    /// From where transfers ended to where the next began.
+    pub seek_bytes: u64,
+    /// Calls that were held back.
+    pub waits: u64,
+    /// What they waited.
+    pub waited_ticks: u64,
+    /// What the fastest and the slowest call took that ended in the last second; 0 where there was none.
+    pub extremes_ticks: [u64; 2],
+    /// Places of the last file, and of that of the slowest call; 0 where there is none.
+    pub files: [u32; 2],
+}
+
 /// What a look has found.
 #[derive(Debug, Default)]
 pub struct Look {
     /// What is new of all classes.
     pub amounts: Amounts,
+    /// What is new of the slots of rules.
+    pub slots: Vec<SlotCount>,
     /// Calls under way.
     pub in_flight: Vec<InFlight>,
+    /// What rules held back since the last look, in ticks.
+    pub throttled_ticks: u64,
     /// Calls that were not counted since the last look, or only as those of all files.
     pub uncounted_calls: u64,
     /// The process has ended, or was replaced.
@@ -132,7 +172,7 @@ impl Table {
     ///
     /// # Errors
     /// If they cannot be read, or are none.
-    pub fn open<B: Bytes + ?Sized>(bytes: &B) -> io::Result<Self> {
+    pub fn open(bytes: &dyn Bytes) -> io::Result<Self> {
         let header = header(bytes)?;
         Ok(Self {
             identity: Identity::of(&header),
@@ -140,8 +180,10 @@ impl Table {
             next: size_of::<Header>(),
             threads: Vec::new(),
             rows: Vec::new(),
+            watched: Vec::new(),
             released: Released::default(),
             uncounted: 0,
+            throttled_ticks: 0,
             is_first_look: true,
         })
     }
@@ -163,7 +205,7 @@ impl Table {
     pub fn look_whole(&mut self, bytes: &[u8], span: Span) -> io::Result<Look> {
         // Its last second will not be looked at again.
         let whole = Span { until: u32::MAX, ..span };
-        let mut look = self.look(bytes, whole)?;
+        let mut look = self.look(&bytes, whole)?;
         look.in_flight.clear();
         Ok(look)
     }
@@ -172,7 +214,7 @@ impl Table {
     ///
     /// # Errors
     /// If it cannot be read, or is no table any more.
-    pub fn look<B: Bytes + ?Sized>(&mut self, bytes: &B, span: Span) -> io::Result<Look> {
+    pub fn look(&mut self, bytes: &dyn Bytes, span: Span) -> io::Result<Look> {
         let header = header(bytes)?;
         if header.process != self.identity.process || header.begin_ticks != self.identity.begin_ticks {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "it is the table of another process now"));
@@ -181,6 +223,7 @@ impl Table {
         self.find_blocks(bytes, used)?;
         let mut look = Look::default();
         // Rows before threads: an amount that goes over meanwhile is seen the next time, instead of twice.
+        let is_older = self.is_first_look && self.identity.begin_ns / 1_000_000_000 < span.first.into();
         let rows = self.look_at_rows(bytes, span)?;
         self.look_at_threads(bytes, span, &mut look)?;
         for (second, width, class, new) in rows {
@@ -191,11 +234,16 @@ impl Table {
                 look.amounts.add(second, class, left);
             }
         }
-        let uncounted = [&header.folded_calls, &header.lost_calls, &header.handler_calls]
+        let uncounted = [&header.folded_calls, &header.lost_calls, &header.handler_calls, &header.unwatched_calls]
             .iter()
             .fold(0_u64, |sum, calls| sum.saturating_add(calls.load(Relaxed)));
-        look.uncounted_calls = if self.is_first_look { 0 } else { uncounted.saturating_sub(self.uncounted) };
-        self.uncounted = uncounted;
+        self.look_at_watched(bytes, span, is_older, &mut look)?;
+        let throttled_ticks = header.throttled_ticks.load(Relaxed);
+        if !is_older {
+            look.uncounted_calls = uncounted.saturating_sub(self.uncounted);
+            look.throttled_ticks = throttled_ticks.saturating_sub(self.throttled_ticks);
+        }
+        (self.uncounted, self.throttled_ticks) = (uncounted, throttled_ticks);
         self.is_first_look = false;
         let state = header.state.load(Relaxed);
         look.state = [State::Ended, State::Replaced, State::Stayed].into_iter().find(|one| *one as u32 == state);
@@ -203,7 +251,7 @@ impl Table {
     }
 
     /// The name of the file at that place; empty where there is none.
-    pub fn file_name<B: Bytes + ?Sized>(bytes: &B, place: u32) -> String {
+    pub fn file_name(bytes: &dyn Bytes, place: u32) -> String {
         let mut buffer = [0; size_of::<FileRow>() + 1024];
         let Ok(count) = bytes.read_at(&mut buffer, place.into()) else { return String::new() };
         let Some(row) = structure::<FileRow>(&buffer[..count], BlockKind::File) else { return String::new() };
@@ -212,7 +260,7 @@ impl Table {
     }
 
     /// Finds the blocks that are new.
-    fn find_blocks<B: Bytes + ?Sized>(&mut self, bytes: &B, used: usize) -> io::Result<()> {
+    fn find_blocks(&mut self, bytes: &dyn Bytes, used: usize) -> io::Result<()> {
         let new = used.saturating_sub(self.next).min(MOST_NEW_BYTES);
         if new < size_of::<Block>() {
             return Ok(());
@@ -252,11 +300,19 @@ impl Table {
         } else if kind == BlockKind::Seconds as u32 && block.len() >= size_of::<Seconds>() {
             let count = ((block.len() - size_of::<Seconds>()) / size_of::<Second>()).min(MOST_ROWS);
             self.rows.push(SeenRows { place: self.next, count, rows: Vec::new(), full: 0 });
+        } else if kind == BlockKind::Watched as u32
+            && block.len() >= WATCHED_BYTES
+            && self.watched.len() < MOST_THREADS * WATCHED_BLOCKS
+            && let Some(watched) = copy::<Watched>(block)
+            && watched.first_slot as usize <= (WATCHED_BLOCKS - 1) * WATCHED_ROWS
+        {
+            let first_slot = watched.first_slot as usize;
+            self.watched.push(SeenWatched { place: self.next, first_slot, rows: [[0; 6]; WATCHED_ROWS] });
         }
     }
 
     /// What is new in rows: second, width, class and totals.
-    fn look_at_rows<B: Bytes + ?Sized>(&mut self, bytes: &B, span: Span) -> io::Result<Vec<(u32, u16, u16, Totals)>> {
+    fn look_at_rows(&mut self, bytes: &dyn Bytes, span: Span) -> io::Result<Vec<(u32, u16, u16, Totals)>> {
         let (mut buffer, mut found) = (Vec::new(), Vec::new());
         for block in &mut self.rows {
             buffer.resize(size_of::<Seconds>() + block.count * size_of::<Second>(), 0);
@@ -291,7 +347,7 @@ impl Table {
         Ok(found)
     }
 
-    fn look_at_threads<B: Bytes + ?Sized>(&mut self, bytes: &B, span: Span, look: &mut Look) -> io::Result<()> {
+    fn look_at_threads(&mut self, bytes: &dyn Bytes, span: Span, look: &mut Look) -> io::Result<()> {
         let mut buffer = [0; size_of::<Thread>()];
         for seen in &mut self.threads {
             let count = bytes.read_at(&mut buffer[..THREAD_BYTES], seen.place as u64)?;
@@ -328,6 +384,44 @@ impl Table {
         }
         Ok(())
     }
+
+    fn look_at_watched(&mut self, bytes: &dyn Bytes, span: Span, is_older: bool, look: &mut Look) -> io::Result<()> {
+        let mut buffer = [0; WATCHED_BYTES];
+        for block in &mut self.watched {
+            if bytes.read_at(&mut buffer, block.place as u64)? < WATCHED_BYTES {
+                continue;
+            }
+            let rows = buffer[size_of::<Watched>()..].chunks_exact(size_of::<WatchedRow>());
+            for ((slot, row), seen) in
+                (block.first_slot..).zip(rows.filter_map(copy::<WatchedRow>)).zip(&mut block.rows)
+            {
+                let now = [&row.calls, &row.bytes, &row.ticks, &row.seek_bytes, &row.waits, &row.waited_ticks];
+                let now = now.map(|number| number.load(Relaxed));
+                let before = std::mem::replace(seen, now);
+                let new = [0, 1, 2, 3, 4, 5].map(|at: usize| now[at].saturating_sub(before[at]));
+                if new == [0; 6] || is_older {
+                    continue;
+                }
+                let [calls, bytes, ticks, seek_bytes, waits, waited_ticks] = new;
+                let pair = span.last as usize % 2;
+                let is_of_second = row.seconds[pair].load(Relaxed) == span.last;
+                let of_second = |ticks: &[AtomicU64; 2]| if is_of_second { ticks[pair].load(Relaxed) } else { 0 };
+                let slowest_file = if is_of_second { row.slowest_files[pair].load(Relaxed) } else { 0 };
+                look.slots.push(SlotCount {
+                    slot,
+                    calls,
+                    bytes,
+                    ticks,
+                    seek_bytes,
+                    waits,
+                    waited_ticks,
+                    extremes_ticks: [of_second(&row.fastest_ticks), of_second(&row.slowest_ticks)],
+                    files: [row.file.load(Relaxed), slowest_file],
+                });
+            }
+        }
+        Ok(())
+    }
 }
 
 /// The structure of a block of that kind, if it is one.
@@ -343,7 +437,7 @@ fn structure<T: Layout>(bytes: &[u8], kind: BlockKind) -> Option<T> {
 ///
 /// # Errors
 /// If it cannot be read, or is none of this version.
-pub fn header<B: Bytes + ?Sized>(bytes: &B) -> io::Result<Header> {
+pub fn header(bytes: &dyn Bytes) -> io::Result<Header> {
     let mut buffer = [0; size_of::<Header>()];
     let count = bytes.read_at(&mut buffer, 0)?;
     let damaged = |damage: Damage| io::Error::new(io::ErrorKind::InvalidData, format!("{damage:?}"));

@@ -1,0 +1,236 @@
+//! The agent: one look each second at tables, node and contract, and what it says of them.
+
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use ioassay_protocol::watch::document::Document;
+use ioassay_protocol::watch::kinds::Agent as AgentDocument;
+use ioassay_protocol::watch::setup::{Setup, Tables};
+
+use crate::clock::Ticks;
+use crate::delivery::Deliveries;
+use crate::discovery::Discovery;
+use crate::jobs::Jobs;
+use crate::node::Node;
+use crate::registrations::Registrations;
+use crate::rules::in_force::{DirectoryNumber, RulesInForce};
+use crate::tables::directory::Directory;
+use crate::tables::follow::{Follow, Refused};
+use crate::tables::table::Span;
+use crate::usage::OwnUsage;
+
+/// Directories of tables that are watched at the same time.
+const MOST_DIRECTORIES: usize = 4096;
+
+/// A directory of tables that is watched.
+struct Watched {
+    follow: Follow,
+    /// What its processes are called where they belong to no scheduler's job.
+    job: String,
+    number: DirectoryNumber,
+}
+
+/// An agent at work.
+pub struct Agent {
+    node: String,
+    first: u32,
+    ticks: Ticks,
+    view: Option<Node>,
+    watched: BTreeMap<PathBuf, Watched>,
+    watched_ever: DirectoryNumber,
+    registrations: Option<Registrations>,
+    /// Registrations by name, and the directories that they are about.
+    registered: HashMap<String, PathBuf>,
+    discovery: Option<Discovery>,
+    jobs: Jobs,
+    rules: RulesInForce,
+    usage: OwnUsage,
+    dropped: u64,
+    problems: Problems,
+}
+
+/// What the agent says on standard error: each thing once, until something else is wrong.
+#[derive(Debug, Default)]
+struct Problems(HashMap<&'static str, String>);
+
+impl Problems {
+    fn say(&mut self, about: &'static str, problem: Option<String>) {
+        match problem {
+            None => {
+                self.0.remove(about);
+            }
+            Some(problem) => {
+                if self.0.get(about) != Some(&problem) {
+                    eprintln!("ioassay-agent: {problem}");
+                    self.0.insert(about, problem);
+                }
+            }
+        }
+    }
+}
+
+impl Agent {
+    /// An agent that begins to look after this second.
+    ///
+    /// # Errors
+    /// If the directory of registrations cannot be served.
+    pub fn new(setup: &Setup, node: String, first: u32, registrations: Option<&Path>) -> io::Result<Self> {
+        Ok(Self {
+            node,
+            first,
+            ticks: Ticks::new(),
+            view: setup.node.then(Node::new),
+            watched: BTreeMap::new(),
+            watched_ever: 0,
+            registrations: registrations.map(Registrations::serve).transpose()?,
+            registered: HashMap::new(),
+            discovery: matches!(setup.tables, Tables::Node).then(Discovery::default),
+            jobs: Jobs::default(),
+            rules: RulesInForce::new(setup.contract.clone()),
+            usage: OwnUsage::new(),
+            dropped: 0,
+            problems: Problems::default(),
+        })
+    }
+
+    /// Looks at what registrations have come, and for a last time at the tables of those that leave. Whether there was any.
+    pub fn look_at_registrations(&mut self, last: u32) -> bool {
+        let Some(found) = self.registrations.as_ref().and_then(|served| served.look().ok()) else { return false };
+        for (name, registration) in found.holding {
+            if let Entry::Vacant(new) = self.registered.entry(name) {
+                new.insert(registration.tables.clone());
+                let directory = Directory::at(&registration.tables);
+                self.watch(registration.tables, directory, registration.job);
+            }
+        }
+        for name in found.leaving {
+            if let Some(path) = self.registered.remove(&name) {
+                let span = Span { first: self.first, last, until: u32::MAX };
+                self.look_at(&path, span, &mut Refused::default());
+                self.forget(&path);
+            }
+            if let Some(registrations) = &self.registrations {
+                registrations.let_go(&name);
+            }
+        }
+        !self.registered.is_empty()
+    }
+
+    /// Whether nobody is registered, and nobody will be before another agent is there.
+    pub fn ends_if_nobody_is_registered(&mut self) -> bool {
+        self.registered.is_empty() && self.registrations.as_mut().is_some_and(Registrations::end_if_empty)
+    }
+
+    /// What is known of the second that is not over yet.
+    pub fn look_for_the_last_time(&mut self) -> Vec<Document> {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs() as u32;
+        let span = Span { first: self.first, last: now, until: now };
+        let paths: Vec<PathBuf> = self.watched.keys().cloned().collect();
+        for path in &paths {
+            self.look_at(path, span, &mut Refused::default());
+        }
+        self.jobs.documents(&self.node, now)
+    }
+
+    fn watch(&mut self, path: PathBuf, directory: io::Result<Directory>, job: String) {
+        if self.watched.len() >= MOST_DIRECTORIES {
+            return self.problems.say("directories", Some("there are too many directories of tables".to_owned()));
+        }
+        match directory {
+            Ok(directory) => {
+                self.watched_ever += 1;
+                let number = self.watched_ever;
+                let problem = self.rules.watch(number, &directory);
+                self.problems.say("rules", problem);
+                self.watched.insert(path, Watched { follow: Follow::new(directory), job, number });
+            }
+            Err(error) => self.problems.say("tables", Some(format!("{}: {error}", path.display()))),
+        }
+    }
+
+    fn discover(&mut self) {
+        let Some(discovery) = &mut self.discovery else { return };
+        for (pid, path) in discovery.look() {
+            let directory = Directory::of_process(pid, &path);
+            // Two namespaces may have different directories of the same name: they are told apart by what they are.
+            let Ok(identity) = directory.as_ref().map_or_else(|_| Err(()), |found| found.identity().map_err(|_| ()))
+            else {
+                continue;
+            };
+            let key = PathBuf::from(format!("{}:{}", identity.0, identity.1));
+            if !self.watched.contains_key(&key) {
+                let job = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+                self.watch(key, directory, job);
+            }
+        }
+    }
+
+    /// Looks at a second that is over. Documents of it.
+    pub fn look(&mut self, last: u32, late_ns: u64, deliveries: &Deliveries) -> Vec<Document> {
+        self.ticks.learn();
+        self.discover();
+        let problem = self.rules.renew();
+        self.problems.say("contract", problem);
+        let span = Span { first: self.first, last, until: last };
+        let mut refused = Refused::default();
+        let paths: Vec<PathBuf> = self.watched.keys().cloned().collect();
+        for path in &paths {
+            if !self.look_at(path, span, &mut refused) && self.discovery.is_some() {
+                self.forget(path);
+            }
+        }
+        self.problems.say("refused", refused.reason.clone().map(|reason| format!("a table is not read: {reason}")));
+        self.jobs.look_at_processes();
+        let mut documents = self.jobs.documents(&self.node, last);
+        documents.extend(self.rules.documents(&self.node, last, &self.jobs));
+        if let Some(view) = &mut self.view {
+            documents.extend(view.documents(&self.node, last));
+        }
+        documents.push(self.own_document(last, late_ns, &refused, deliveries));
+        documents
+    }
+
+    /// Looks at the tables of a directory. Whether it is still there.
+    fn look_at(&mut self, path: &Path, span: Span, refused: &mut Refused) -> bool {
+        let Some(watched) = self.watched.get_mut(path) else { return false };
+        let (jobs, rules, ticks) = (&mut self.jobs, &mut self.rules, &self.ticks);
+        let looked = watched.follow.look(span, refused, |seen| {
+            let key = jobs.key(&seen.table.identity, seen.owner, &watched.job);
+            rules.add(watched.number, &key, &seen, ticks);
+            jobs.add(&key, &seen, seen.table.identity.process, ticks);
+        });
+        looked.is_ok()
+    }
+
+    fn forget(&mut self, path: &Path) {
+        if let Some(watched) = self.watched.remove(path) {
+            self.rules.forget(watched.number);
+        }
+    }
+
+    fn own_document(&mut self, last: u32, late_ns: u64, refused: &Refused, deliveries: &Deliveries) -> Document {
+        let states = deliveries.state();
+        for state in &states {
+            let problem = state.problem.clone().or_else(|| state.refusal.clone());
+            self.problems.say("sinks", problem.map(|problem| format!("{}: {problem}", state.name)));
+        }
+        let cost = self.usage.look();
+        let dropped: u64 = states.iter().map(|state| state.dropped_documents).sum();
+        let document = AgentDocument {
+            node: self.node.clone(),
+            processor_ns: cost.processor_ns,
+            resident_bytes: cost.resident_bytes,
+            late_ns,
+            tables: self.watched.values().map(|watched| watched.follow.tables() as u64).sum(),
+            refused_tables: refused.tables,
+            spooled_documents: states.iter().map(|state| state.waiting_documents).sum(),
+            spooled_bytes: states.iter().map(|state| state.waiting_bytes).sum(),
+            dropped_documents: dropped.saturating_sub(self.dropped),
+        };
+        self.dropped = dropped;
+        document.of(last.into(), 0)
+    }
+}

@@ -1,0 +1,83 @@
+//! `ioassay-agent`: a setup in, documents out. The whole program on one screen; no logic here.
+
+use std::io;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Parser;
+use ioassay_agent::agent::Agent;
+use ioassay_agent::delivery::Deliveries;
+use ioassay_agent::setup;
+use ioassay_agent::wake::{Wake, Woken};
+use ioassay_protocol::watch::document::Document;
+
+/// Watches the I/O of recorded jobs on this node: their tables and the node's counters to contracts and sinks.
+///
+/// Usually `ioassay record --watch` starts it. It ends when what it watches has ended, or by SIGTERM or SIGINT.
+#[derive(Parser)]
+#[command(name = "ioassay-agent", version)]
+struct Arguments {
+    /// What is asked: `agent.json`, as `ioassay watch prepare` writes it.
+    setup: PathBuf,
+    /// The directory in which recorders say where their tables are.
+    #[arg(long, value_name = "DIRECTORY")]
+    registrations: Option<PathBuf>,
+}
+
+/// What sinks may still deliver when the agent ends.
+const LAST_DELIVERY: Duration = Duration::from_secs(5);
+
+fn main() -> ExitCode {
+    match run(&Arguments::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("ioassay-agent: {message}");
+            ExitCode::from(3)
+        }
+    }
+}
+
+fn run(asked: &Arguments) -> Result<(), String> {
+    let setup = setup::read(&asked.setup, asked.registrations.is_some())?;
+    let registrations = asked.registrations.as_deref();
+    let mut wake = Wake::new(registrations).map_err(|error| format!("signals cannot be waited for: {error}"))?;
+    let node = ioassay_host::host_name();
+    let mut agent = match Agent::new(&setup, node.clone(), wake.began() + 1, registrations) {
+        Ok(agent) => agent,
+        // Another agent was started at the same time.
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+        Err(error) => return Err(format!("the registrations cannot be served: {error}")),
+    };
+    let deliveries = Deliveries::start(&setup.sinks, setup.spool.as_ref(), &node).map_err(|error| error.to_string())?;
+    let mut second = wake.began();
+    let give = |documents: Vec<Document>| deliveries.give(&documents);
+    // Those who came before the directory was watched.
+    let mut may_end = agent.look_at_registrations(second);
+    loop {
+        match wake.wait() {
+            Woken::Second(last) => {
+                second = last;
+                give(agent.look(last, wake.late_ns(), &deliveries));
+                if may_end && agent.ends_if_nobody_is_registered() {
+                    break;
+                }
+            }
+            Woken::Registrations => may_end |= agent.look_at_registrations(second),
+            Woken::Stop => {
+                give(agent.look_for_the_last_time());
+                break;
+            }
+        }
+    }
+    for rest in deliveries.finish(LAST_DELIVERY) {
+        if rest.spooled_documents + rest.dropped_documents > 0 {
+            let why = rest.problem.map(|problem| format!(": {problem}")).unwrap_or_default();
+            eprintln!(
+                "ioassay-agent: {}: {} documents wait in the spool for the next agent, {} were given up{why}",
+                rest.name, rest.spooled_documents, rest.dropped_documents
+            );
+        }
+    }
+    Ok(())
+}

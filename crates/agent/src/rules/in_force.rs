@@ -1,0 +1,229 @@
+//! The rules in force: given to the recorders of all directories, and measured by what these count.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
+
+use ioassay_protocol::watch::contract::{Action, Measure, Scope};
+use ioassay_protocol::watch::document::Document;
+
+use crate::clock::Ticks;
+use crate::jobs::{JobKey, Jobs};
+use crate::rules::contract::ContractFile;
+use crate::rules::file::RulesFile;
+use crate::rules::shares::{Demand, shares};
+use crate::rules::slots::{Active, Slots};
+use crate::rules::windows::{Contributor, Counted, Observation, Windows};
+use crate::tables::directory::Directory;
+use crate::tables::follow::Seen;
+
+/// Which of the watched directories.
+pub type DirectoryNumber = u64;
+
+/// The rules in force.
+#[derive(Debug, Default)]
+pub struct RulesInForce {
+    contract: Option<ContractFile>,
+    slots: Slots,
+    windows: Windows,
+    files: BTreeMap<DirectoryNumber, Given>,
+    /// What was counted since the last second, by slot.
+    seen: HashMap<usize, Vec<Counts>>,
+    /// Processes that no rule holds back, by job: the tables say nothing of rules.
+    problem: Option<String>,
+}
+
+/// The file of a directory, and what was given by it.
+#[derive(Debug)]
+struct Given {
+    file: Option<RulesFile>,
+    job: Option<JobKey>,
+    /// Rates that were written last, by slot.
+    rates: HashMap<usize, u64>,
+    /// What throttling rules saw in the last second, by slot.
+    demands: HashMap<usize, Demand>,
+}
+
+/// What was counted of a slot, of one thread.
+#[derive(Debug, Clone)]
+struct Counts {
+    job: JobKey,
+    counted: Counted,
+    contributor: Contributor,
+    /// The file that was used last, and that of the slowest call.
+    files: [String; 2],
+}
+
+impl RulesInForce {
+    /// The rules of a contract's file.
+    pub fn new(contract: Option<PathBuf>) -> Self {
+        Self { contract: contract.map(ContractFile::new), ..Self::default() }
+    }
+
+    /// Gives the rules to the recorders of a directory too. In words, why they cannot be given; they are counted by nobody then.
+    pub fn watch(&mut self, number: DirectoryNumber, directory: &Directory) -> Option<String> {
+        self.contract.as_ref()?;
+        let opened = RulesFile::open(directory);
+        let problem = opened
+            .as_ref()
+            .err()
+            .map(|error| format!("rules do not reach what is recorded in {}: {error}", directory.path().display()));
+        let given = Given { file: opened.ok(), job: None, rates: HashMap::new(), demands: HashMap::new() };
+        self.files.insert(number, given);
+        problem.or_else(|| self.give().err())
+    }
+
+    /// Forgets a directory that has gone.
+    pub fn forget(&mut self, number: DirectoryNumber) {
+        self.files.remove(&number);
+    }
+
+    /// Reads the contract again if it was replaced. In words, what is wrong with it; the rules that held go on then.
+    pub fn renew(&mut self) -> Option<String> {
+        let changed = self.contract.as_mut()?.changed();
+        self.problem = match changed {
+            Ok(None) => return self.problem.clone(),
+            Ok(Some(contract)) => self.slots.replace(contract).and_then(|()| self.give()).err(),
+            Err(problem) => Some(problem),
+        };
+        self.problem.clone()
+    }
+
+    /// Writes the rules for all recorders.
+    fn give(&mut self) -> Result<(), String> {
+        let count = self.files.len().max(1) as u64;
+        // Until it is known who does what, nobody gets more than an equal part.
+        let half = self.slots.encode(|active| (active.rate_per_s() / count).max(1))?;
+        for given in self.files.values_mut() {
+            let Some(file) = &mut given.file else { continue };
+            given.rates.clear();
+            for active in self.slots.active().iter().filter(|active| active.rule.action == Action::Throttle) {
+                let Some(slot) = active.slot else { continue };
+                given.rates.insert(slot, (active.rate_per_s() / count).max(1));
+                file.empty_bucket(slot).map_err(|error| error.to_string())?;
+            }
+            file.write(&half).map_err(|error| error.to_string())?;
+        }
+        Ok(())
+    }
+
+    /// Adds what was seen of a process of a job, whose tables are in that directory.
+    pub fn add(&mut self, number: DirectoryNumber, key: &JobKey, seen: &Seen, ticks: &Ticks) {
+        let Some(given) = self.files.get_mut(&number) else { return };
+        given.job = Some(key.clone());
+        let ns = |time| ticks.ns(time, seen.table.counts_ticks());
+        let identity = &seen.table.identity;
+        for slot in &seen.look.slots {
+            let counted = Counted {
+                calls: slot.calls,
+                bytes: slot.bytes,
+                busy_ns: ns(slot.ticks),
+                fastest_ns: ns(slot.extremes_ticks[0]),
+                slowest_ns: ns(slot.extremes_ticks[1]),
+                seek_bytes: slot.seek_bytes,
+                waits: slot.waits,
+                waited_ns: ns(slot.waited_ticks),
+                ..Counted::default()
+            };
+            let contributor = Contributor {
+                measured: 0,
+                pid: identity.process,
+                command: identity.command.clone(),
+                file: String::new(),
+                rank: identity.rank().to_owned(),
+            };
+            let files = slot.files.map(|place| seen.file_name(place));
+            let counts = Counts { job: key.clone(), counted, contributor, files };
+            self.seen.entry(slot.slot).or_default().push(counts);
+            let demand = given.demands.entry(slot.slot).or_default();
+            let measure = self.slots.active().iter().find(|active| active.slot == Some(slot.slot));
+            let used = measure.map_or(0, |active| counted.measured(active.rule.measure));
+            demand.used = demand.used.saturating_add(used);
+            demand.waited |= slot.waits > 0;
+        }
+    }
+
+    /// Judges a second that is over. Documents of it.
+    pub fn documents(&mut self, node: &str, second: u32, jobs: &Jobs) -> Vec<Document> {
+        let seen = std::mem::take(&mut self.seen);
+        let unreached = self.files.values().filter(|given| given.file.is_none()).count();
+        let observed = |active: &Active| match active.slot {
+            Some(slot) => of_calls(active, slot, &seen),
+            None => of_processes(active.rule.measure, jobs),
+        };
+        let remark = |_: &Active| match unreached {
+            0 => String::new(),
+            count => format!("{count} records of this node are not reached"),
+        };
+        let documents = self.windows.second(node, second, self.slots.active(), observed, remark);
+        self.share();
+        documents
+    }
+
+    /// Divides the rates of throttling rules among recorders that share no file.
+    fn share(&mut self) {
+        for active in self.slots.active().iter().filter(|active| active.rule.action == Action::Throttle) {
+            let Some(slot) = active.slot else { continue };
+            let mut groups: BTreeMap<Option<JobKey>, Vec<DirectoryNumber>> = BTreeMap::new();
+            for (number, given) in self.files.iter().filter(|(_, given)| given.file.is_some()) {
+                let group = if active.rule.scope == Scope::Job { given.job.clone() } else { None };
+                groups.entry(group).or_default().push(*number);
+            }
+            for members in groups.into_values() {
+                let demand = |number| self.files[number].demands.get(&slot).copied().unwrap_or_default();
+                let demands: Vec<Demand> = members.iter().map(demand).collect();
+                for (number, share) in members.iter().zip(shares(active.rate_per_s(), &demands)) {
+                    let Some(given) = self.files.get_mut(number) else { continue };
+                    let before = given.rates.insert(slot, share);
+                    if before != Some(share)
+                        && let Some(file) = &given.file
+                    {
+                        // A file that cannot be written to is one of a record that has ended.
+                        let _ = file.set_rate(slot, share);
+                    }
+                }
+            }
+        }
+        self.files.values_mut().for_each(|given| given.demands.clear());
+    }
+}
+
+/// What was observed of a rule that measures calls.
+fn of_calls(active: &Active, slot: usize, seen: &HashMap<usize, Vec<Counts>>) -> Vec<Observation> {
+    let of_slot = |slot: usize| seen.get(&slot).into_iter().flatten();
+    let is_slowest = matches!(active.rule.measure, Measure::MaximumLatency | Measure::MeanLatency);
+    let held = of_slot(slot).map(|counts| {
+        let Counts { job, counted, contributor, files: [last, slowest] } = counts.clone();
+        let measured = counted.measured(active.rule.measure);
+        let file = if is_slowest && !slowest.is_empty() { slowest } else { last };
+        Observation { job, counted, contributor: Contributor { measured, file, ..contributor } }
+    });
+    let beyond = active.beyond.into_iter().flat_map(of_slot).map(|counts| Observation {
+        job: counts.job.clone(),
+        counted: Counted { beyond_calls: counts.counted.calls, ..Counted::default() },
+        contributor: Contributor::default(),
+    });
+    beyond.chain(held).collect()
+}
+
+/// What was observed of a rule that measures processes.
+fn of_processes(measure: Measure, jobs: &Jobs) -> Vec<Observation> {
+    let observed = jobs.members().map(|member| {
+        let counted = Counted {
+            resident_bytes: member.usage.resident_bytes,
+            virtual_bytes: member.usage.virtual_bytes,
+            user_ns: member.usage.user_ns,
+            system_ns: member.usage.system_ns,
+            io_wait_ns: member.usage.io_wait_ns,
+            ..Counted::default()
+        };
+        let contributor = Contributor {
+            measured: counted.measured(measure),
+            pid: member.pid,
+            command: member.command.clone(),
+            file: String::new(),
+            rank: member.rank.clone(),
+        };
+        Observation { job: member.job.clone(), counted, contributor }
+    });
+    observed.collect()
+}

@@ -1,0 +1,257 @@
+//! The agent that watches the command: one for all processes of a record on a node.
+//!
+//! Those who record the same find each other by a directory in the temporary one, and whoever comes first starts the agent. It
+//! ends by itself when all have left. A job goes on whatever becomes of it.
+
+use std::fmt::Write as _;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use ioassay_engine::failure::on_path;
+use ioassay_engine::stdio::say;
+use ioassay_protocol::events::Failure;
+use ioassay_protocol::watch::registration::{AGENT, HOLDS, LEAVING, Registration};
+use ioassay_protocol::watch::setup::{Setup, Tables};
+use ioassay_record::rules;
+use sha2::{Digest, Sha256};
+
+use crate::request::Request;
+
+/// The folder of a record that says how it is watched.
+const FOLDER: &str = "watch";
+const SETUP: &str = "agent.json";
+const CONTRACT: &str = "contract.json";
+/// The agent's program, beside this one; this variable names another.
+const PROGRAM: &str = "ioassay-agent";
+const PROGRAM_VARIABLE: &str = "IOASSAY_AGENT";
+/// What the agent may take to begin, and to look for the last time.
+const PATIENCE: Duration = Duration::from_secs(3);
+const POLL_INTERVAL: Duration = Duration::from_millis(2);
+
+/// That the command is watched.
+#[derive(Debug)]
+pub struct Watch {
+    registrations: PathBuf,
+    name: String,
+    log: PathBuf,
+}
+
+impl Watch {
+    /// Registers the tables, and starts an agent if there is none.
+    ///
+    /// # Errors
+    /// If the setup cannot be read, or the record not be written. An agent that does not begin is said, and no error.
+    pub fn begin(setup: &Path, request: &Request, tables: &Path, record: &Path) -> Result<Self, Failure> {
+        let common = request.common_directory(record);
+        let folder = common.join(FOLDER);
+        let has_rules = keep(setup, &folder)?;
+        let registrations = meeting_place(&common).map_err(|error| on_path("create", &common, &error))?;
+        let log = folder.join(format!("agent-{}.log", ioassay_host::host_name()));
+        let name = std::process::id().to_string();
+        let watch = Self { registrations, name, log };
+        let job = common.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        watch.register(&Registration { tables: tables.to_owned(), job })?;
+        let begun = watch.start_agent(&folder.join(SETUP)).and_then(|()| watch.wait_for_agent(has_rules, tables));
+        if let Err(error) = begun {
+            say!("ioassay-engine: nobody watches the command: {error}");
+            watch.say_log();
+        }
+        Ok(watch)
+    }
+
+    fn register(&self, registration: &Registration) -> Result<(), Failure> {
+        let path = self.registrations.join(format!("{}.{HOLDS}", self.name));
+        let new = self.registrations.join(format!("{}.new", self.name));
+        let text = serde_json::to_vec(registration).expect("a document of plain values");
+        fs::write(&new, text).and_then(|()| fs::rename(&new, &path)).map_err(|error| on_path("write", &path, &error))
+    }
+
+    /// Starts an agent, unless one is there. Several that are started at the same time agree which goes on.
+    fn start_agent(&self, setup: &Path) -> io::Result<()> {
+        if self.is_served() {
+            return Ok(());
+        }
+        let log = OpenOptions::new().create(true).append(true).mode(0o644).open(&self.log)?;
+        let mut command = Command::new(program());
+        command.arg(setup).arg("--registrations").arg(&self.registrations);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).current_dir("/");
+        // It watches others too, so it is no child of ours: neither our terminal nor our end is its own.
+        // SAFETY: these functions may be called between `fork` and `exec`.
+        unsafe {
+            command.pre_exec(|| {
+                libc::setsid();
+                match libc::fork() {
+                    -1 => Err(io::Error::last_os_error()),
+                    0 => Ok(()),
+                    _ => libc::_exit(0),
+                }
+            });
+        }
+        let about = |error: io::Error| io::Error::other(format!("{}: {error}", program().display()));
+        command.spawn().map_err(about)?.wait()?;
+        Ok(())
+    }
+
+    /// Waits until the agent has begun and, where there are rules, given them to the recorders.
+    fn wait_for_agent(&self, has_rules: bool, tables: &Path) -> io::Result<()> {
+        let rules = tables.join(rules::NAME);
+        let are_given = || {
+            let mut generation = [0; 8];
+            let file = File::open(&rules).and_then(|file| file.read_exact_at(&mut generation, rules::GENERATION_AT));
+            file.is_ok() && generation != [0; 8]
+        };
+        let until = Instant::now() + PATIENCE;
+        while Instant::now() < until {
+            if self.is_served() && (!has_rules || are_given()) {
+                return Ok(());
+            }
+            std::thread::sleep(POLL_INTERVAL);
+        }
+        Err(io::Error::new(
+            io::ErrorKind::TimedOut,
+            if self.is_served() { "its rules are not in force" } else { "the agent does not begin" },
+        ))
+    }
+
+    /// Whether an agent serves the registrations.
+    fn is_served(&self) -> bool {
+        let Ok(file) = File::open(self.registrations.join(AGENT)) else { return false };
+        // SAFETY: it takes numbers; the lock goes with the file.
+        unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_SH | libc::LOCK_NB) == -1 }
+    }
+
+    /// Leaves, once the agent has looked at the tables for the last time.
+    pub fn end(self) {
+        let leaving = self.registrations.join(format!("{}.{LEAVING}", self.name));
+        let holds = self.registrations.join(format!("{}.{HOLDS}", self.name));
+        if fs::rename(&holds, &leaving).is_err() {
+            return;
+        }
+        let until = Instant::now() + PATIENCE;
+        while leaving.exists() && self.is_served() && Instant::now() < until {
+            std::thread::sleep(POLL_INTERVAL);
+        }
+        if fs::remove_file(&leaving).is_ok() {
+            say!("ioassay-engine: the agent did not look at the last second");
+        }
+        // Where no agent is left that would.
+        if !self.is_served() {
+            let _ = fs::remove_file(self.registrations.join(AGENT));
+            let _ = fs::remove_dir(&self.registrations);
+        }
+        self.say_log();
+    }
+
+    /// What the agent had to say.
+    fn say_log(&self) {
+        let text = fs::read_to_string(&self.log).unwrap_or_default();
+        let mut lines = text.lines();
+        for line in lines.by_ref().take(5) {
+            say!("{line}");
+        }
+        let more = lines.count();
+        if more > 0 {
+            say!("ioassay-engine: {more} lines more in {}", self.log.display());
+        }
+    }
+}
+
+/// Keeps setup and contract in the record, where the contract may be replaced while the command runs. Whether there are rules.
+fn keep(setup: &Path, folder: &Path) -> Result<bool, Failure> {
+    let text = fs::read(setup).map_err(|error| on_path("read", setup, &error))?;
+    let unfit = |error: serde_json::Error| on_path("read", setup, &io::Error::other(error));
+    let mut kept: Setup = serde_json::from_slice(&text).map_err(unfit)?;
+    kept.tables = Tables::Registered;
+    fs::create_dir_all(folder).map_err(|error| on_path("create", folder, &error))?;
+    if let Some(contract) = &kept.contract {
+        let text = fs::read(contract).map_err(|error| on_path("read", contract, &error))?;
+        write_once(&folder.join(CONTRACT), &text)?;
+        kept.contract = Some(folder.join(CONTRACT));
+    }
+    write_once(&folder.join(SETUP), &serde_json::to_vec_pretty(&kept).expect("a document of plain values"))?;
+    Ok(kept.contract.is_some())
+}
+
+/// Writes a file that is whole as soon as it is there, unless another process was first.
+fn write_once(path: &Path, text: &[u8]) -> Result<(), Failure> {
+    let directory = path.parent().unwrap_or(Path::new("."));
+    let written = tempfile::NamedTempFile::new_in(directory).and_then(|mut file| {
+        file.write_all(text)?;
+        match file.persist_noclobber(path) {
+            Err(error) if error.error.kind() != io::ErrorKind::AlreadyExists => Err(error.error),
+            _ => Ok(()),
+        }
+    });
+    written.map_err(|error| on_path("write", path, &error))
+}
+
+/// The directory in which all that record the same on this node find each other: this user's, and closed to others.
+fn meeting_place(common: &Path) -> io::Result<PathBuf> {
+    let user = nix::unistd::geteuid();
+    let digest = Sha256::digest(common.as_os_str().as_bytes());
+    let mut name = format!("ioassay-watch-{user}-");
+    for byte in &digest[..8] {
+        write!(name, "{byte:02x}").expect("a string takes all");
+    }
+    let path = std::env::temp_dir().join(name);
+    match fs::DirBuilder::new().mode(0o700).create(&path) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+        _ => {}
+    }
+    let about = fs::symlink_metadata(&path)?;
+    if !about.is_dir() || about.uid() != user.as_raw() || about.mode() & 0o077 != 0 {
+        let what = format!("{} is not this user's own directory, closed to others", path.display());
+        return Err(io::Error::other(what));
+    }
+    Ok(path)
+}
+
+/// The agent's program: the one that was named, the one beside this program, or one of the search path.
+fn program() -> PathBuf {
+    let beside = || std::env::current_exe().ok()?.parent().map(|directory| directory.join(PROGRAM));
+    std::env::var_os(PROGRAM_VARIABLE)
+        .map(PathBuf::from)
+        .or_else(|| beside().filter(|path| path.is_file()))
+        .unwrap_or_else(|| PROGRAM.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn those_who_record_the_same_meet_at_the_same_place_which_is_closed_to_others() {
+        let record = tempfile::tempdir().unwrap();
+        let place = meeting_place(record.path()).unwrap();
+        assert_eq!(meeting_place(record.path()).unwrap(), place);
+        assert_ne!(meeting_place(&record.path().join("other")).unwrap(), place);
+        assert_eq!(fs::metadata(&place).unwrap().mode() & 0o777, 0o700);
+        fs::remove_dir(&place).unwrap();
+        fs::remove_dir(meeting_place(&record.path().join("other")).unwrap()).unwrap();
+    }
+
+    #[test]
+    fn the_first_setup_is_kept_and_its_contract_is_that_of_the_record() {
+        let place = tempfile::tempdir().unwrap();
+        let (setup, contract, folder) =
+            (place.path().join("s.json"), place.path().join("c.json"), place.path().join("record/watch"));
+        fs::write(&contract, "rules").unwrap();
+        let text = format!(
+            r#"{{"version":2,"tables":"node","node":true,"contract":{contract:?},"events":[],"sinks":[],"spool":null}}"#
+        );
+        fs::write(&setup, text).unwrap();
+        assert!(keep(&setup, &folder).unwrap());
+        fs::write(&contract, "others").unwrap();
+        assert!(keep(&setup, &folder).unwrap());
+        assert_eq!(fs::read_to_string(folder.join(CONTRACT)).unwrap(), "rules");
+        let kept: Setup = serde_json::from_slice(&fs::read(folder.join(SETUP)).unwrap()).unwrap();
+        assert_eq!((kept.tables, kept.contract), (Tables::Registered, Some(folder.join(CONTRACT))));
+    }
+}
