@@ -1,10 +1,11 @@
 //! Jobs: what their processes did, added up, as documents of each second.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use ioassay_protocol::watch::document::Document;
 use ioassay_protocol::watch::kinds::{InFlight as InFlightDocument, Io, Job as JobDocument};
 use ioassay_record::operation::Operation;
+use ioassay_record::table::State;
 
 use crate::clock::Ticks;
 use crate::processes::{Process, Usage};
@@ -16,6 +17,8 @@ use crate::tables::table::InFlight;
 /// Jobs that are told apart; the processes of others belong to a job of this name.
 const MOST_JOBS: usize = 1000;
 const OTHERS: &str = "others";
+/// Replaced processes that are remembered: those that go on as programs which are not recorded never come back.
+const MOST_REPLACED: usize = 10_000;
 /// Seconds after which a job without processes is forgotten.
 const FORGOTTEN_AFTER_S: u32 = 60;
 /// A call that takes longer is said to be under way.
@@ -79,6 +82,8 @@ pub struct Member {
 pub struct Jobs {
     jobs: BTreeMap<JobKey, Job>,
     members: HashMap<(u32, u64), Member>,
+    /// Processes that were replaced by `exec` and have not been seen since: user and number.
+    replaced: HashSet<(u32, u32)>,
 }
 
 impl Jobs {
@@ -123,12 +128,22 @@ impl Jobs {
         job.uncounted += seen.look.uncounted_calls;
         job.throttled_ns += ticks.ns(seen.look.throttled_ticks, table.counts_ticks());
         let process = (identity.process, identity.begin_ticks);
-        if seen.is_new {
-            job.began += 1;
-        }
-        if seen.has_ended {
-            job.ended += 1;
-            self.members.remove(&process);
+        // An image that follows another is the same process.
+        let is_process = !self.replaced.remove(&(key.user, identity.process));
+        job.began += u64::from(seen.look.began && is_process && seen.end != Some(State::Stayed));
+        if let Some(end) = seen.end {
+            let was_member = self.members.remove(&process).is_some();
+            match end {
+                // One that ended before the agent began is in none of its seconds.
+                State::Ended => job.ended += u64::from(seen.look.began || was_member),
+                State::Replaced => {
+                    if self.replaced.len() >= MOST_REPLACED {
+                        self.replaced.clear();
+                    }
+                    self.replaced.insert((key.user, identity.process));
+                }
+                State::Stayed | State::Running => {}
+            }
         } else if seen.is_new {
             let found = Process::find(pid, seen.owner, identity);
             let member = Member {

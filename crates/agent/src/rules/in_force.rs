@@ -62,6 +62,8 @@ impl RulesInForce {
     /// Gives the rules to the recorders of a directory too. In words, why they cannot be given; they are counted by nobody then.
     pub fn watch(&mut self, number: DirectoryNumber, directory: &Directory) -> Option<String> {
         self.contract.as_ref()?;
+        // The first recorders must not begin without the rules.
+        let _ = self.renew();
         let opened = RulesFile::open(directory);
         let problem = opened
             .as_ref()

@@ -31,7 +31,6 @@ pub struct Follow {
     files: HashMap<OsString, (u64, Option<Key>)>,
     /// How far files of tables of ended processes were read.
     finished: HashMap<OsString, Finished>,
-    /// What was there before is not read.
     is_first_look: bool,
 }
 
@@ -56,8 +55,8 @@ pub struct Seen<'a> {
     pub look: Look,
     /// It was not seen before.
     pub is_new: bool,
-    /// It has ended.
-    pub has_ended: bool,
+    /// What became of it, if it does not go on: what its file says once it was kept.
+    pub end: Option<State>,
     bytes: &'a dyn Bytes,
 }
 
@@ -199,7 +198,7 @@ impl Follow {
             match process.table.look(&opened.file, span) {
                 Ok(look) => {
                     let (table, owner) = (&process.table, process.owner);
-                    see(Seen { table, owner, look, is_new, has_ended: false, bytes: &opened.file });
+                    see(Seen { table, owner, look, is_new, end: None, bytes: &opened.file });
                     true
                 }
                 Err(error) => {
@@ -217,7 +216,10 @@ impl Follow {
         let Ok(opened) = self.directory.open(name) else { return refused.because("a file of tables cannot be opened") };
         let length = opened.file.metadata().map_or(0, |about| about.size());
         let state = self.finished.entry(name.to_owned()).or_default();
-        if is_first_look || state.read > length {
+        if is_first_look {
+            // Of what ended long ago nothing is counted.
+            state.read = length.saturating_sub(FINISHED_BYTES as u64);
+        } else if state.read > length {
             state.read = length;
         }
         let new = (length - state.read).min(FINISHED_BYTES as u64) as usize;
@@ -264,10 +266,10 @@ impl Follow {
         let mut process = self.processes.remove(&key).unwrap_or(Process { table: new, owner, opened: None, gone: 0 });
         let is_new = process.table.is_new();
         let Ok(look) = process.table.look_whole(bytes, span) else { return };
-        let has_ended = look.state == Some(State::Ended);
-        see(Seen { table: &process.table, owner: process.owner, look, is_new, has_ended, bytes: &bytes });
+        let end = look.state;
+        see(Seen { table: &process.table, owner: process.owner, look, is_new, end, bytes: &bytes });
         // One that was replaced may come back, if that failed.
-        if !has_ended && self.processes.len() < MOST_TABLES {
+        if end != Some(State::Ended) && self.processes.len() < MOST_TABLES {
             process.opened = None;
             self.processes.insert(key, process);
         }

@@ -139,6 +139,8 @@ pub struct Look {
     pub throttled_ticks: u64,
     /// Calls that were not counted since the last look, or only as those of all files.
     pub uncounted_calls: u64,
+    /// The process has begun since the agent did, and was not looked at before.
+    pub began: bool,
     /// The process has ended, or was replaced.
     pub state: Option<State>,
 }
@@ -224,6 +226,7 @@ impl Table {
         let mut look = Look::default();
         // Rows before threads: an amount that goes over meanwhile is seen the next time, instead of twice.
         let is_older = self.is_first_look && self.identity.begin_ns / 1_000_000_000 < span.first.into();
+        look.began = self.is_first_look && !is_older;
         let rows = self.look_at_rows(bytes, span)?;
         self.look_at_threads(bytes, span, &mut look)?;
         for (second, width, class, new) in rows {
