@@ -13,4 +13,6 @@ pub mod amounts;
 pub mod directory;
 pub mod follow;
 pub mod identity;
+#[cfg(test)]
+pub mod made_up;
 pub mod table;

@@ -456,3 +456,174 @@ pub fn header(bytes: &dyn Bytes) -> io::Result<Header> {
     }
     Ok(header)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tables::made_up::MadeUp;
+    use ioassay_record::table::TextKind;
+    use proptest::prelude::*;
+
+    /// The seconds 10 to `last`, all of which are over.
+    fn until(last: u32) -> Span {
+        Span { first: 10, last, until: last }
+    }
+
+    fn look(table: &mut Table, made_up: &MadeUp, last: u32) -> Vec<(u32, u64, u64)> {
+        let look = table.look(&&made_up.bytes[..], until(last)).unwrap();
+        look.amounts.iter().map(|(second, _, [calls, bytes, ..])| (second, calls, bytes)).collect()
+    }
+
+    fn open(made_up: &MadeUp) -> Table {
+        Table::open(&&made_up.bytes[..]).unwrap()
+    }
+
+    #[test]
+    fn what_a_thread_counted_is_counted_once_when_it_comes_to_a_row() {
+        let mut made_up = MadeUp::new(1, 10);
+        let (thread, rows) = (made_up.thread(), made_up.rows(4));
+        made_up.set_thread(thread, 10, [3, 300, 30, 9]);
+        let mut table = open(&made_up);
+        assert_eq!(look(&mut table, &made_up, 10), [(10, 3, 300)]);
+        assert_eq!(look(&mut table, &made_up, 10), []);
+        // It did more in that second, unseen, and is in the next.
+        made_up.set_row(rows, 0, 10, 0, [4, 400, 40, 9]);
+        made_up.set_thread(thread, 11, [1, 7, 1, 1]);
+        assert_eq!(look(&mut table, &made_up, 11), [(10, 1, 100), (11, 1, 7)]);
+    }
+
+    #[test]
+    fn a_second_that_is_not_over_waits() {
+        let mut made_up = MadeUp::new(1, 10);
+        let thread = made_up.thread();
+        made_up.set_thread(thread, 11, [1, 7, 1, 1]);
+        let mut table = open(&made_up);
+        assert_eq!(look(&mut table, &made_up, 10), []);
+        made_up.set_thread(thread, 11, [2, 9, 1, 1]);
+        assert_eq!(look(&mut table, &made_up, 11), [(11, 2, 9)]);
+    }
+
+    #[test]
+    fn a_long_call_adds_to_seconds_that_were_told_already() {
+        let mut made_up = MadeUp::new(1, 10);
+        let rows = made_up.rows(4);
+        let mut table = open(&made_up);
+        assert_eq!(look(&mut table, &made_up, 12), []);
+        for (number, second) in (11..14).enumerate() {
+            made_up.set_row(rows, number, second, 0, [u64::from(second == 13), 100, 10, 30]);
+        }
+        assert_eq!(look(&mut table, &made_up, 13), [(11, 0, 100), (12, 0, 100), (13, 1, 100)]);
+    }
+
+    #[test]
+    fn what_was_before_the_agent_is_not_counted() {
+        let mut made_up = MadeUp::new(1, 3);
+        let (thread, rows) = (made_up.thread(), made_up.rows(4));
+        made_up.set_row(rows, 0, 9, 0, [5, 500, 1, 1]);
+        made_up.set_row(rows, 1, 8, 2, [5, 500, 1, 1]);
+        made_up.set_thread(thread, 9, [1, 7, 1, 1]);
+        let mut table = open(&made_up);
+        assert_eq!(look(&mut table, &made_up, 12), []);
+        // A wide row has grown since, and the thread's second is known.
+        made_up.set_row(rows, 1, 8, 2, [7, 700, 1, 1]);
+        made_up.set_row(rows, 0, 9, 0, [6, 507, 1, 1]);
+        made_up.set_thread(thread, 13, [1, 8, 1, 1]);
+        assert_eq!(look(&mut table, &made_up, 13), [(13, 3, 208)]);
+    }
+
+    #[test]
+    fn blocks_that_come_later_are_found_and_one_that_is_being_filled_is_waited_for() {
+        let mut made_up = MadeUp::new(1, 10);
+        made_up.text(TextKind::Command, b"app\0");
+        let mut table = open(&made_up);
+        assert_eq!(look(&mut table, &made_up, 10), []);
+        let thread = made_up.thread();
+        made_up.set_thread(thread, 11, [1, 7, 1, 1]);
+        let word = made_up.bytes[thread..thread + 8].to_vec();
+        made_up.bytes[thread + 4..thread + 8].copy_from_slice(&(BlockKind::Reserved as u32).to_le_bytes());
+        assert_eq!(look(&mut table, &made_up, 11), []);
+        made_up.bytes[thread..thread + 8].copy_from_slice(&word);
+        assert_eq!(look(&mut table, &made_up, 11), [(11, 1, 7)]);
+        assert_eq!(table.identity.command, "app");
+    }
+
+    #[test]
+    fn rules_and_calls_under_way_are_seen() {
+        let mut made_up = MadeUp::new(1, 10);
+        let (thread, watched, file) = (made_up.thread(), made_up.watched(), made_up.file(b"/data/x"));
+        made_up.edit::<Thread>(thread, |thread| {
+            thread.thread.store(42, Relaxed);
+            thread.in_flight.store((Operation::Sync as u64 + 1) << 32 | file as u64, Relaxed);
+            thread.in_flight_since_ticks.store(5, Relaxed);
+        });
+        let row = watched + size_of::<Watched>() + 3 * size_of::<WatchedRow>();
+        made_up.edit::<WatchedRow>(row, |row| {
+            row.calls.store(2, Relaxed);
+            row.bytes.store(20, Relaxed);
+            row.seconds[0].store(10, Relaxed);
+            row.fastest_ticks[0].store(4, Relaxed);
+            row.slowest_ticks[0].store(8, Relaxed);
+            row.file.store(file as u32, Relaxed);
+        });
+        let mut table = open(&made_up);
+        let seen = table.look(&&made_up.bytes[..], until(10)).unwrap();
+        let in_flight = InFlight { thread: 42, operation: Operation::Sync, file: file as u32, since_ticks: 5 };
+        assert_eq!(seen.in_flight, [in_flight]);
+        let [slot] = seen.slots[..] else { panic!("{:?}", seen.slots) };
+        assert_eq!((slot.slot, slot.calls, slot.bytes, slot.extremes_ticks), (3, 2, 20, [4, 8]));
+        assert_eq!(Table::file_name(&&made_up.bytes[..], slot.files[0]), "/data/x");
+        assert_eq!(Table::file_name(&&made_up.bytes[..], thread as u32), "");
+        // A second later, of which the row has no extremes.
+        made_up.edit::<WatchedRow>(row, |row| row.calls.store(3, Relaxed));
+        let [slot] = table.look(&&made_up.bytes[..], until(11)).unwrap().slots[..] else { panic!() };
+        assert_eq!((slot.calls, slot.bytes, slot.extremes_ticks), (1, 0, [0, 0]));
+    }
+
+    #[test]
+    fn another_process_in_the_same_file_is_refused() {
+        let made_up = MadeUp::new(1, 10);
+        let mut table = open(&made_up);
+        let other = MadeUp::new(2, 10);
+        assert!(table.look(&&other.bytes[..], until(10)).is_err());
+        assert!(table.look(&&made_up.bytes[..20], until(10)).is_err());
+        assert!(Table::open(&&b"ioassayT"[..]).is_err());
+    }
+
+    proptest! {
+        /// A table that is forged or cut between two looks, in whatever way, harms nobody.
+        #[test]
+        fn any_bytes_are_harmless(
+            changes in prop::collection::vec((any::<prop::sample::Index>(), prop::num::u64::ANY), 0..40),
+            cut in any::<prop::sample::Index>(),
+            keep_identity: bool,
+        ) {
+            let mut made_up = MadeUp::new(1, 10);
+            made_up.text(TextKind::Job, b"SLURM_JOB_ID=1\0");
+            let (thread, rows) = (made_up.thread(), made_up.rows(15));
+            made_up.watched();
+            made_up.file(b"/data/x");
+            made_up.set_thread(thread, 10, [1, 2, 3, 4]);
+            made_up.set_row(rows, 0, 10, 0, [1, 2, 3, 4]);
+            let mut table = open(&made_up);
+            prop_assert!(table.look(&&made_up.bytes[..], until(10)).is_ok());
+            let begin = if keep_identity { size_of::<Header>() } else { 0 };
+            for (index, word) in changes {
+                let words = (made_up.bytes.len() - begin) / 8;
+                let at = begin + index.index(words) * 8;
+                made_up.bytes[at..at + 8].copy_from_slice(&word.to_le_bytes());
+            }
+            let cut = &made_up.bytes[..cut.index(made_up.bytes.len() + 1)];
+            for bytes in [&made_up.bytes[..], cut] {
+                if let Ok(mut new) = Table::open(&bytes) {
+                    let _ = new.look(&bytes, until(11));
+                    let _ = new.look_whole(bytes, until(12));
+                }
+                if let Ok(look) = table.look(&bytes, until(11)) {
+                    for call in look.in_flight {
+                        let _ = Table::file_name(&bytes, call.file);
+                    }
+                }
+            }
+        }
+    }
+}
