@@ -110,6 +110,18 @@ fn assert_all(place: &Place, record: &Record) {
 }
 
 #[test]
+fn connections_are_counted_like_the_recorder_does() {
+    for via in VIAS {
+        let place = place(via);
+        fs::write(place.path("go"), "").unwrap();
+        let record = place.run("rules", &["classes"]);
+        let socket = record.only().file("socket");
+        assert_eq!([Accept, Connect].map(|operation| socket.count(operation)), [1, 2], "{via}");
+        assert_eq!(socket.failed[Connect as usize], 1, "{via}");
+    }
+}
+
+#[test]
 fn a_static_program_is_counted_exactly() {
     for via in VIAS {
         let (place, record) = run(via, "all", 0);

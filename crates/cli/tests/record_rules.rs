@@ -6,7 +6,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Stdio;
 
-use ioassay_record::operation::Operation::{Read, Stat, Write};
+use ioassay_record::operation::Operation::{Accept, Connect, ElsewhereOther, Glob, Read, Stat, Write};
 use ioassay_record::rules::{Rule, bit};
 use support::process::wait_until;
 use support::record::{Image, Place, Record, Started, compiled};
@@ -97,6 +97,22 @@ fn the_seconds_of_a_rule_have_the_fastest_and_the_slowest_call() {
         assert!(0 < *fastest && fastest <= slowest && *slowest <= matched.ticks, "{matched:?}");
         assert!(file.contains("/data"), "{matched:?}");
     }
+}
+
+#[test]
+fn connections_and_patterns_have_classes_that_rules_know() {
+    let mut watched = Watched::start("classes");
+    let each = [Accept, Connect, Glob, Read].map(|operation| Rule { operations: bit(operation), ..ALL });
+    let [accept, connect, glob, read] = each;
+    watched.agent.give(&[(0, accept), (1, connect), (2, glob), (3, Rule { most_bytes: 1, ..read })]);
+    watched.pass("go");
+    let record = watched.end();
+    let image = record.only();
+    assert_eq!([0, 1, 2, 3].map(|slot| sums(image, slot)), [(1, 0, 0), (2, 1, 0), (2, 0, 0), (1, 0, 1)]);
+    let socket = image.file("socket");
+    assert_eq!([Accept, Connect].map(|operation| socket.count(operation)), [1, 2]);
+    assert_eq!((image.by_seconds(Accept).calls, image.by_seconds(Glob).calls), (0, 2), "sockets are elsewhere");
+    assert_eq!(image.errors(ElsewhereOther, libc::ENOENT), 1);
 }
 
 #[test]

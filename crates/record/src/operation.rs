@@ -31,7 +31,7 @@ operations! {
     Sync = 3 => "sync",
     /// `stat` in all its forms, `access`, `readlink`, `statfs`, and reading extended attributes.
     Stat = 4 => "stat",
-    /// `opendir`, `readdir` and their like, `getdents`.
+    /// `opendir`, `readdir` and their like, `getdents`; patterns are [`Operation::Glob`].
     List = 5 => "list",
     /// `mkdir`, `mknod`, `link`, `symlink`.
     Create = 6 => "create",
@@ -53,54 +53,60 @@ operations! {
     StreamFlush = 14 => "stream flush",
     /// `MPI_File_open`, `close`, `sync`, `set_view`, `set_size`.
     MpiFile = 15 => "MPI file",
+    /// `accept`, `accept4`: on the socket that listens.
+    Accept = 16 => "accept",
+    /// `connect`.
+    Connect = 17 => "connect",
+    /// `glob`, and `wordexp` of a pattern.
+    Glob = 18 => "glob",
     /// `read`, `pread`, `readv` and their like. From here on, classes that move bytes.
-    Read = 16 => "read",
+    Read = 19 => "read",
     /// `write`, `pwrite`, `writev` and their like.
-    Write = 17 => "write",
+    Write = 20 => "write",
     /// `fread`, `fgets`, `getc` and their like: the calls that the program makes, not those of the C library.
-    StreamRead = 18 => "stream read",
+    StreamRead = 21 => "stream read",
     /// `fwrite`, `fputs`, `fprintf` and their like.
-    StreamWrite = 19 => "stream write",
+    StreamWrite = 22 => "stream write",
     /// The source of `sendfile`, `copy_file_range`, `splice`.
-    CopyFrom = 20 => "copy from",
+    CopyFrom = 23 => "copy from",
     /// Where these copy to.
-    CopyTo = 21 => "copy to",
+    CopyTo = 24 => "copy to",
     /// `mmap` of a file: bytes that are mapped, which need not be read.
-    Map = 22 => "map",
+    Map = 25 => "map",
     /// Reads handed to the kernel or to threads of the C library: `aio_read`, `lio_listio`, io_uring.
-    SubmitRead = 23 => "submit read",
+    SubmitRead = 26 => "submit read",
     /// Writes handed over like that.
-    SubmitWrite = 24 => "submit write",
+    SubmitWrite = 27 => "submit write",
     /// Independent reads of MPI-IO that return when they are done.
-    MpiRead = 25 => "MPI read",
+    MpiRead = 28 => "MPI read",
     /// Independent writes of MPI-IO that return when they are done.
-    MpiWrite = 26 => "MPI write",
+    MpiWrite = 29 => "MPI write",
     /// Collective reads of MPI-IO that return when they are done.
-    MpiReadAll = 27 => "MPI collective read",
+    MpiReadAll = 30 => "MPI collective read",
     /// Collective writes of MPI-IO that return when they are done.
-    MpiWriteAll = 28 => "MPI collective write",
+    MpiWriteAll = 31 => "MPI collective write",
     /// `MPI_File_iread` and its like, independent.
-    MpiReadNonBlocking = 29 => "MPI non-blocking read",
+    MpiReadNonBlocking = 32 => "MPI non-blocking read",
     /// `MPI_File_iwrite` and its like, independent.
-    MpiWriteNonBlocking = 30 => "MPI non-blocking write",
+    MpiWriteNonBlocking = 33 => "MPI non-blocking write",
     /// `MPI_File_iread_all`, `MPI_File_iread_at_all`.
-    MpiReadAllNonBlocking = 31 => "MPI non-blocking collective read",
+    MpiReadAllNonBlocking = 34 => "MPI non-blocking collective read",
     /// `MPI_File_iwrite_all`, `MPI_File_iwrite_at_all`.
-    MpiWriteAllNonBlocking = 32 => "MPI non-blocking collective write",
+    MpiWriteAllNonBlocking = 35 => "MPI non-blocking collective write",
     /// `MPI_File_read_all_begin` and its like.
-    MpiReadSplit = 33 => "MPI split collective read",
+    MpiReadSplit = 36 => "MPI split collective read",
     /// `MPI_File_write_all_begin` and its like.
-    MpiWriteSplit = 34 => "MPI split collective write",
+    MpiWriteSplit = 37 => "MPI split collective write",
     /// Reads of all classes but MPI-IO from what is not on storage. Files have these calls by their own classes.
-    ElsewhereRead = 35 => "elsewhere read",
+    ElsewhereRead = 38 => "elsewhere read",
     /// Such writes.
-    ElsewhereWrite = 36 => "elsewhere write",
+    ElsewhereWrite = 39 => "elsewhere write",
     /// All other calls on what is not on storage.
-    ElsewhereOther = 37 => "elsewhere other",
+    ElsewhereOther = 40 => "elsewhere other",
 }
 
 /// There may be so many.
-pub const OPERATIONS: usize = 40;
+pub const OPERATIONS: usize = 44;
 /// The first that moves bytes.
 pub const FIRST_TRANSFER: usize = Operation::Read as usize;
 
@@ -139,12 +145,14 @@ mod tests {
     #[test]
     fn what_is_not_on_storage_has_classes_of_its_own() {
         use Operation::{
-            ElsewhereOther, ElsewhereRead, ElsewhereWrite, Map, MpiFile, MpiReadSplit, Open, StreamRead, SubmitWrite,
+            Connect, ElsewhereOther, ElsewhereRead, ElsewhereWrite, Map, MpiFile, MpiReadSplit, Open, StreamRead,
+            SubmitWrite,
         };
         for (operation, elsewhere) in [
             (StreamRead, ElsewhereRead),
             (SubmitWrite, ElsewhereWrite),
             (Open, ElsewhereOther),
+            (Connect, ElsewhereOther),
             (Map, ElsewhereOther),
             (MpiFile, MpiFile),
             (MpiReadSplit, MpiReadSplit),

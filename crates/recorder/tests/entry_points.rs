@@ -34,7 +34,7 @@ const LEFT_OUT: &[(&str, &str)] = &[
     ),
     (
         "they move between processes or nodes, not to storage; what they make is looked up when it is first used",
-        "pipe pipe2 __pipe *recv* *send sendto sendm* __send* accept* eventfd* signalfd timerfd_* epoll_create* \
+        "pipe pipe2 __pipe *recv* *send sendto sendm* __send* eventfd* signalfd timerfd_* epoll_create* \
          pidfd_* process_vm_* tee vmsplice mq_* __mq_open_2 sem_* shmat shmdt shmctl shmget isfdtype",
     ),
     ("terminals, and who is at them", "openpty posix_openpt tcsendbreak tcgetattr tcsetattr *utmp* logwtmp updwtmp*"),

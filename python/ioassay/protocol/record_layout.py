@@ -23,13 +23,13 @@ ALIGNMENT: Final = 8
 LARGEST_BYTES: Final = 8388608
 """Of a table."""
 
-OPERATIONS: Final = ("open", "close", "seek", "sync", "stat", "list", "create", "remove", "rename", "truncate", "attribute", "lock", "advise", "stream seek", "stream flush", "MPI file", "read", "write", "stream read", "stream write", "copy from", "copy to", "map", "submit read", "submit write", "MPI read", "MPI write", "MPI collective read", "MPI collective write", "MPI non-blocking read", "MPI non-blocking write", "MPI non-blocking collective read", "MPI non-blocking collective write", "MPI split collective read", "MPI split collective write", "elsewhere read", "elsewhere write", "elsewhere other")
+OPERATIONS: Final = ("open", "close", "seek", "sync", "stat", "list", "create", "remove", "rename", "truncate", "attribute", "lock", "advise", "stream seek", "stream flush", "MPI file", "accept", "connect", "glob", "read", "write", "stream read", "stream write", "copy from", "copy to", "map", "submit read", "submit write", "MPI read", "MPI write", "MPI collective read", "MPI collective write", "MPI non-blocking read", "MPI non-blocking write", "MPI non-blocking collective read", "MPI non-blocking collective write", "MPI split collective read", "MPI split collective write", "elsewhere read", "elsewhere write", "elsewhere other")
 """The classes of calls, by number."""
 
-MOST_OPERATIONS: Final = 40
+MOST_OPERATIONS: Final = 44
 """Classes that a table has room for."""
 
-FIRST_TRANSFER: Final = 16
+FIRST_TRANSFER: Final = 19
 """The first class that moves bytes."""
 
 TOTALS: Final = ("calls", "bytes", "ticks", "slowest_ticks")
@@ -125,9 +125,9 @@ TEXT: Final[np.dtype[np.void]] = np.dtype(
 THREAD: Final[np.dtype[np.void]] = np.dtype(
     {
         "names": ["kind_and_bytes", "thread", "second", "second_ends_ticks", "in_flight", "in_flight_since_ticks", "kernel", "totals", "latencies", "watched", "recent"],
-        "formats": ["<u8", "<u4", "<u4", "<u8", "<u8", "<u8", "(4,)<u8", "(160,)<u8", "(40,)<u4", "(4,)<u4", "(32,)<u8"],
-        "offsets": [0, 8, 12, 16, 24, 32, 40, 72, 1352, 1512, 1528],
-        "itemsize": 1784,
+        "formats": ["<u8", "<u4", "<u4", "<u8", "<u8", "<u8", "(4,)<u8", "(176,)<u8", "(44,)<u4", "(4,)<u4", "(32,)<u8"],
+        "offsets": [0, 8, 12, 16, 24, 32, 40, 72, 1480, 1656, 1672],
+        "itemsize": 1928,
     }
 )
 
@@ -161,9 +161,9 @@ SECOND: Final[np.dtype[np.void]] = np.dtype(
 FILE: Final[np.dtype[np.void]] = np.dtype(
     {
         "names": ["kind_and_bytes", "hash", "next", "opened", "transfers", "name_bytes", "kind", "rules", "rules_stamp", "ticks", "calls", "failed", "error", "reserved"],
-        "formats": ["<u8", "<u8", "<u4", "<u4", "<u4", "<u2", "<u2", "<u8", "<u8", "<u8", "(16,)<u4", "(16,)<u4", "<u4", "<u4"],
-        "offsets": [0, 8, 16, 20, 24, 28, 30, 32, 40, 48, 56, 120, 184, 188],
-        "itemsize": 192,
+        "formats": ["<u8", "<u8", "<u4", "<u4", "<u4", "<u2", "<u2", "<u8", "<u8", "<u8", "(19,)<u4", "(19,)<u4", "<u4", "<u4"],
+        "offsets": [0, 8, 16, 20, 24, 28, 30, 32, 40, 48, 56, 132, 208, 212],
+        "itemsize": 216,
     }
 )
 

@@ -46,11 +46,11 @@ Files have these calls by their own operations.
 """
 
 DIRECTION: Mapping[str, Direction] = {
-    **{name: "metadata" for name in OPERATIONS[:FIRST_TRANSFER] if name != "MPI file"},
+    **{name: "metadata" for name in OPERATIONS[:FIRST_TRANSFER] if name not in ("MPI file", "accept", "connect")},
     **_MOVES,
 }
 """Of each operation that reaches the file system itself. A call of MPI-IO makes such calls, and a map moves bytes
-without calls: both would count twice or wrongly in sums of bytes and time.
+without calls: both would count twice or wrongly in sums of bytes and time. Connections are to no file system.
 """
 
 METADATA = tuple(name for name, direction in DIRECTION.items() if direction == "metadata")

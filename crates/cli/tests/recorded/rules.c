@@ -1,5 +1,8 @@
 /* Calls that rules match. Each waits for the file "go", which the agent makes when its rules are there. */
 #include "recorded.h"
+#include <glob.h>
+#include <sys/un.h>
+#include <wordexp.h>
 
 static void wait_for(const char *name) {
     while (access(name, F_OK) != 0) usleep(1000);
@@ -51,11 +54,31 @@ static void change(void) {
     writes(descriptor, 20, 10);
 }
 
+/* A connection, and patterns. */
+static void classes(void) {
+    struct sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = "socket"};
+    int listening = socket(AF_UNIX, SOCK_STREAM, 0), connected = socket(AF_UNIX, SOCK_STREAM, 0);
+    FAILS(connect(connected, (struct sockaddr *)&address, sizeof address), ENOENT);
+    MUST(bind(listening, (struct sockaddr *)&address, sizeof address) == 0 && listen(listening, 1) == 0);
+    MUST(connect(connected, (struct sockaddr *)&address, sizeof address) == 0);
+    int accepted = accept(listening, NULL, NULL);
+    MUST(accepted >= 0 && write(connected, "x", 1) == 1 && read(accepted, bytes, 1) == 1);
+    glob_t found;
+    MUST(glob("sock*", 0, NULL, &found) == 0 && found.gl_pathc == 1);
+    globfree(&found);
+    wordexp_t words;
+    MUST(wordexp("go* sock*", &words, 0) == 0 && words.we_wordc == 2);
+    wordfree(&words);
+    MUST(wordexp("plain", &words, 0) == 0 && words.we_wordc == 1);
+    wordfree(&words);
+}
+
 int main(int argc, char **argv) {
     MUST(argc > 1);
     wait_for("go");
     if (IS("match")) match();
     if (IS("several")) several();
     if (IS("change")) change();
+    if (IS("classes")) classes();
     return 0;
 }

@@ -1,13 +1,13 @@
 //! Listing directories. What the C library opens and reads while it searches (`scandir`, `nftw`, `glob`) is one call on
 //! the directory where it begins, or on the pattern.
 
-use core::ffi::{c_char, c_int, c_void};
+use core::ffi::{CStr, c_char, c_int, c_void};
 
-use ioassay_record::operation::Operation::List;
+use ioassay_record::operation::Operation::{Glob, List};
 use libc::{DIR, off64_t, size_t, ssize_t};
 
 use super::descriptors::close_as;
-use super::{Path, done, done_unless, errno, hook, on_descriptor, on_path, on_path_at};
+use super::{Path, done, done_unless, errno, hook, on_descriptor, on_none, on_path, on_path_at};
 use crate::call::{self, Call, Outcome};
 
 /// A call on an open directory.
@@ -76,6 +76,12 @@ hook! {
         on_path(List, path, real)
     }
     fn glob | glob64(pattern: Path, flags: c_int, failed: usize, found: *mut c_void) -> c_int |real| {
-        on_path(List, pattern, real)
+        on_path(Glob, pattern, real)
+    }
+    fn wordexp(words: *const c_char, found: *mut c_void, flags: c_int) -> c_int |real| {
+        // It lists directories for patterns alone.
+        // SAFETY: the caller's text.
+        let lists = unsafe { CStr::from_ptr(words) }.to_bytes().iter().any(|byte| b"*?[".contains(byte));
+        if lists { on_none(Glob, real) } else { real() }
     }
 }

@@ -22,6 +22,7 @@ mod open;
 mod paths;
 mod process;
 mod restrictions;
+mod sockets;
 mod stat;
 mod streams;
 mod streams_wide;

@@ -4,7 +4,7 @@
 use core::ffi::{c_int, c_long, c_uint, c_ulong};
 
 use ioassay_record::operation::Operation::{
-    Advise, Attribute, Close, Create, List, Lock, Read, Remove, Rename, Stat, Sync, Truncate, Write,
+    Accept, Advise, Attribute, Close, Connect, Create, List, Lock, Read, Remove, Rename, Stat, Sync, Truncate, Write,
 };
 use libc::{off64_t, size_t, ssize_t};
 
@@ -95,6 +95,8 @@ hook! {
             libc::SYS_symlinkat => on_path_at(Create, b as c_int, path(c), real),
             libc::SYS_unlinkat => on_path_at(Remove, descriptor, path(b), real),
             libc::SYS_renameat | libc::SYS_renameat2 => on_path_at(Rename, descriptor, path(b), real),
+            libc::SYS_accept | libc::SYS_accept4 => on_descriptor(Accept, descriptor, real),
+            libc::SYS_connect => on_descriptor(Connect, descriptor, real),
             libc::SYS_chdir | libc::SYS_fchdir | libc::SYS_chroot => go(integer).into(),
             libc::SYS_prctl => restrictions::control(descriptor, b as c_ulong, real),
             libc::SYS_seccomp => restrictions::seccomp(a, real),
