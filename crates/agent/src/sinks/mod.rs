@@ -4,7 +4,12 @@
 //! store. Between them payloads wait ([`crate::delivery`]).
 //! Not here: when something is sent, and what happens to it while it cannot be.
 
+mod credentials;
+mod elasticsearch;
+mod http;
 mod json_lines;
+#[cfg(test)]
+mod scripted_server;
 
 use std::time::Duration;
 
@@ -62,7 +67,7 @@ pub enum Refusal {
     Never {
         /// What happened, and what to try.
         reason: String,
-        /// How many of its documents are lost.
+        /// How many of its documents are lost, or more where it is not known how many there are.
         documents: u64,
     },
     /// A part of it is to be sent again, the rest is stored or lost.
@@ -105,6 +110,7 @@ pub struct SinkError(pub String);
 pub fn open(setup: &setup::Sink, node: &str) -> Result<Sink, SinkError> {
     match setup {
         setup::Sink::JsonLines { directory } => json_lines::open(directory.as_deref(), node),
+        setup::Sink::Elasticsearch { server, prefix } => elasticsearch::open(server, prefix),
         setup::Sink::MistralPlugin { .. } => Err(SinkError(
             "plug-ins of Mistral are no sink of this agent; remove mistral-plugin from the sinks".to_owned(),
         )),

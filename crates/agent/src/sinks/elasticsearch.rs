@@ -1,0 +1,456 @@
+//! Elasticsearch and OpenSearch, through `_bulk`.
+//!
+//! A document is created under an id that is made of its content, in the index of its own day: one that is sent again is
+//! there already, and after midnight, too.
+
+use std::io::{self, Read, Write};
+use std::time::Duration;
+
+use flate2::Compression;
+use flate2::read::GzDecoder;
+use flate2::write::GzEncoder;
+use ioassay_protocol::watch::document::{Document, Value};
+use ioassay_protocol::watch::setup::Server;
+use reqwest::header::{CONTENT_ENCODING, CONTENT_TYPE};
+use reqwest::{Method, StatusCode};
+use serde::ser::SerializeMap;
+use serde::{Deserialize, Serializer};
+use serde_json::json;
+
+use super::http::{Answer, Store};
+use super::{Encoder, Payload, Refusal, Sink, SinkError, Transport, directory_name, id, moment};
+
+/// Longer texts are stored, and not found.
+const SEARCHED_LETTERS: u32 = 1024;
+/// Above those that come with the servers, below most of a site's own.
+const PRIORITY: u32 = 150;
+
+/// The sink at `server`, with indices `PREFIX-KIND-DAY`.
+pub fn open(server: &Server, prefix: &str) -> Result<Sink, SinkError> {
+    let allowed = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || "-_.".contains(letter);
+    if !prefix.starts_with(|letter: char| letter.is_ascii_lowercase()) || !prefix.chars().all(allowed) {
+        return Err(SinkError(format!(
+            "{prefix:?} cannot begin the names of indices; use small letters of ASCII, digits, and - _ . behind them"
+        )));
+    }
+    let store = Store::open("Elasticsearch", server, "Bearer")?;
+    Ok(Sink {
+        name: store.name(),
+        directory: directory_name("elasticsearch", &format!("{} {prefix}", store.name())),
+        encoder: Box::new(Bulk { prefix: prefix.to_owned() }),
+        transport: Box::new(Indices { store, prefix: prefix.to_owned(), prepared: false }),
+    })
+}
+
+struct Bulk {
+    prefix: String,
+}
+
+impl Encoder for Bulk {
+    fn encode(&mut self, documents: &[Document]) -> Vec<Payload> {
+        let mut lines = Vec::new();
+        for document in documents {
+            self.create(&mut lines, document).expect("a document has nothing that JSON cannot say");
+        }
+        vec![Payload::of(documents, packed(&lines))]
+    }
+}
+
+impl Bulk {
+    fn create(&self, lines: &mut Vec<u8>, document: &Document) -> serde_json::Result<()> {
+        let moment = moment(document);
+        let index = format!("{}-{}-{}", self.prefix, document.kind.name, moment.strftime("%Y.%m.%d"));
+        serde_json::to_writer(&mut *lines, &json!({"create": {"_index": index, "_id": id(document)}}))?;
+        lines.push(b'\n');
+        let mut to = serde_json::Serializer::new(&mut *lines);
+        let mut map = to.serialize_map(None)?;
+        map.serialize_entry("@timestamp", &moment.to_string())?;
+        map.serialize_entry("part", &document.part)?;
+        for (field, value) in document.fields() {
+            match value {
+                Value::Text(text) => map.serialize_entry(field.name, text)?,
+                // The widest type that both servers have.
+                Value::Number(number) => map.serialize_entry(field.name, &(*number).min(i64::MAX as u64))?,
+                Value::Missing => {}
+            }
+        }
+        map.end()?;
+        lines.push(b'\n');
+        Ok(())
+    }
+}
+
+struct Indices {
+    store: Store,
+    prefix: String,
+    /// There is an index template.
+    prepared: bool,
+}
+
+/// What became of the documents of a payload that are not stored.
+#[derive(Default)]
+struct Outcome {
+    /// What to send again.
+    rest: Vec<u8>,
+    rest_reason: String,
+    after: Option<Duration>,
+    lost: u64,
+    lost_reason: String,
+}
+
+impl Transport for Indices {
+    fn send(&mut self, payload: &[u8]) -> Result<(), Refusal> {
+        let Ok(lines) = unpacked(payload) else {
+            let reason = "the spool holds what this agent cannot read, perhaps of another version".to_owned();
+            return Err(Refusal::Never { reason, documents: u64::MAX });
+        };
+        if !self.prepared {
+            self.prepare()?;
+            self.prepared = true;
+        }
+        let mut outcome = Outcome::default();
+        self.bulk(&lines, payload.to_vec(), &mut outcome);
+        if outcome.rest.is_empty() {
+            let (documents, reason) = (outcome.lost, outcome.lost_reason);
+            return if documents == 0 { Ok(()) } else { Err(Refusal::Never { reason, documents }) };
+        }
+        // Whatever the server was restarted as may lack the template.
+        self.prepared = false;
+        let reason = outcome.rest_reason;
+        Err(Refusal::Partly { rest: packed(&outcome.rest), documents: outcome.lost, reason, after: outcome.after })
+    }
+}
+
+impl Indices {
+    /// Sends documents, and adds to `outcome` what is not stored. `packed` are the same lines.
+    fn bulk(&mut self, lines: &[u8], packed_lines: Vec<u8>, outcome: &mut Outcome) {
+        const PATH: &str = "_bulk?filter_path=errors,items.*.status,items.*.error.type,items.*.error.reason";
+        let headers = [(CONTENT_TYPE, "application/x-ndjson"), (CONTENT_ENCODING, "gzip")];
+        let documents = documents(lines);
+        let answer = match self.store.ask(Method::POST, PATH, &headers, packed_lines) {
+            Ok(answer) => answer,
+            Err(refusal) => return outcome.add(refusal, lines),
+        };
+        if answer.status == StatusCode::PAYLOAD_TOO_LARGE && documents.len() > 1 {
+            for half in documents.chunks(documents.len().div_ceil(2)) {
+                let half = half.concat();
+                self.bulk(&half, packed(&half), outcome);
+            }
+        } else if answer.status.is_success() {
+            self.sort_out(&answer, &documents, outcome);
+        } else {
+            outcome.add(self.store.refusal(&answer, documents.len() as u64), lines);
+        }
+    }
+
+    /// Which documents are stored, which never will be, and which are to come again.
+    fn sort_out(&self, answer: &Answer, documents: &[&[u8]], outcome: &mut Outcome) {
+        let said = match serde_json::from_slice::<BulkAnswer>(&answer.body) {
+            Ok(said) if !said.errors || said.items.len() == documents.len() => said,
+            _ => {
+                let reason = format!(
+                    "{} does not answer as Elasticsearch does; check its address ({})",
+                    self.store.name(),
+                    self.store.excerpt(&answer.body)
+                );
+                return outcome.add(Refusal::later(reason), &documents.concat());
+            }
+        };
+        for (item, document) in said.items.into_iter().zip(documents) {
+            let Created { status, error } = item.create;
+            let reason = error.map(|error| self.store.excerpt(format!("{}: {}", error.kind, error.reason).as_bytes()));
+            let reason = format!("status {status}: {}", reason.unwrap_or_default());
+            let name = self.store.name();
+            match status {
+                // It is there already.
+                200..=299 | 409 => {}
+                // The index is closed, full, or may not be created: somebody can change that.
+                401 | 403 | 404 | 408 | 429 | 500.. => {
+                    outcome.add(Refusal::later(format!("{name} cannot store documents now ({reason})")), document);
+                }
+                _ => outcome.add(
+                    Refusal::Never { reason: format!("{name} refuses documents ({reason})"), documents: 1 },
+                    document,
+                ),
+            }
+        }
+    }
+
+    /// Sees to it that there is an index template. One that is there may be the site's own, and is left alone.
+    fn prepare(&mut self) -> Result<(), Refusal> {
+        let path = format!("_index_template/{}", self.prefix);
+        if self.store.ask(Method::GET, &path, &[], Vec::new())?.status.is_success() {
+            return Ok(());
+        }
+        let put = self.put(&path, &composable(&self.prefix))?;
+        let unknown = put.status == StatusCode::METHOD_NOT_ALLOWED
+            || ["no handler found", "invalid_index_name", "invalid_type_name"]
+                .iter()
+                .any(|word| put.body.windows(word.len()).any(|said| said == word.as_bytes()));
+        let put = if put.status.is_client_error() && unknown {
+            self.put(&format!("_template/{}", self.prefix), &legacy(&self.prefix))?
+        } else {
+            put
+        };
+        if put.status.is_success() {
+            return Ok(());
+        }
+        let complaint = self.store.complaint(&put);
+        Err(Refusal::Later { reason: format!("index template {}: {complaint}", self.prefix), after: put.after })
+    }
+
+    fn put(&mut self, path: &str, template: &serde_json::Value) -> Result<Answer, Refusal> {
+        self.store.ask(Method::PUT, path, &[(CONTENT_TYPE, "application/json")], template.to_string().into_bytes())
+    }
+}
+
+impl Outcome {
+    fn add(&mut self, refusal: Refusal, lines: &[u8]) {
+        match refusal {
+            Refusal::Never { reason, documents } => {
+                self.lost += documents;
+                self.lost_reason = reason;
+            }
+            Refusal::Later { reason, after } | Refusal::Partly { reason, after, .. } => {
+                self.rest.extend(lines);
+                self.rest_reason = reason;
+                self.after = self.after.max(after);
+            }
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct BulkAnswer {
+    errors: bool,
+    #[serde(default)]
+    items: Vec<Item>,
+}
+
+#[derive(Deserialize)]
+struct Item {
+    create: Created,
+}
+
+#[derive(Deserialize)]
+struct Created {
+    status: u16,
+    error: Option<ItemError>,
+}
+
+#[derive(Deserialize)]
+struct ItemError {
+    #[serde(rename = "type", default)]
+    kind: String,
+    #[serde(default)]
+    reason: String,
+}
+
+/// The types of all fields of all kinds: texts are found as a whole, numbers are whole numbers.
+fn mappings() -> serde_json::Value {
+    let keyword = json!({"type": "keyword", "ignore_above": SEARCHED_LETTERS});
+    json!({
+        "date_detection": false,
+        "numeric_detection": false,
+        "dynamic_templates": [
+            {"texts": {"match_mapping_type": "string", "mapping": keyword}},
+            {"numbers": {"match_mapping_type": "long", "mapping": {"type": "long"}}},
+        ],
+        "properties": {"@timestamp": {"type": "date"}, "part": {"type": "long"}},
+        "_meta": {"written_by": concat!("ioassay-agent ", env!("CARGO_PKG_VERSION"))},
+    })
+}
+
+fn composable(prefix: &str) -> serde_json::Value {
+    json!({"index_patterns": [format!("{prefix}-*")], "priority": PRIORITY, "template": {"mappings": mappings()}})
+}
+
+/// For servers that have no composable ones.
+fn legacy(prefix: &str) -> serde_json::Value {
+    json!({"index_patterns": [format!("{prefix}-*")], "order": 1, "mappings": mappings()})
+}
+
+/// The two lines of each document.
+fn documents(lines: &[u8]) -> Vec<&[u8]> {
+    let mut documents = Vec::new();
+    let mut begin = 0;
+    let ends = lines.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at + 1);
+    for end in ends.skip(1).step_by(2) {
+        documents.push(&lines[begin..end]);
+        begin = end;
+    }
+    documents
+}
+
+fn packed(lines: &[u8]) -> Vec<u8> {
+    let mut to = GzEncoder::new(Vec::new(), Compression::fast());
+    to.write_all(lines).and_then(|()| to.finish()).expect("memory takes everything")
+}
+
+fn unpacked(packed: &[u8]) -> io::Result<Vec<u8>> {
+    let mut lines = Vec::new();
+    GzDecoder::new(packed).read_to_end(&mut lines)?;
+    Ok(lines)
+}
+
+#[cfg(test)]
+mod tests {
+    use ioassay_protocol::watch::kinds::{Io, Job};
+
+    use super::*;
+    use crate::sinks::scripted_server::{Asked, ScriptedServer};
+
+    fn documents_of(seconds: std::ops::Range<u64>) -> Vec<Document> {
+        seconds.map(|second| Io { node: "n1".into(), calls: u64::MAX, ..Io::default() }.of(second, 0)).collect()
+    }
+
+    fn lines(payload: &[u8]) -> Vec<serde_json::Value> {
+        let lines = unpacked(payload).unwrap();
+        serde_json::Deserializer::from_slice(&lines).into_iter().collect::<Result<_, _>>().unwrap()
+    }
+
+    /// What a server answers that has the template, and to bulk requests this.
+    fn start(mut bulk: impl FnMut(&Asked) -> (&'static str, String) + Send + 'static) -> (ScriptedServer, Sink) {
+        let server = ScriptedServer::start(move |asked| {
+            let (head, body) = if asked.line.contains("_bulk") { bulk(asked) } else { ("200 OK", "{}".to_owned()) };
+            (head.to_owned(), body)
+        });
+        let sink = open(&server.server(), "ioassay").unwrap();
+        (server, sink)
+    }
+
+    fn answer(statuses: &[u16]) -> String {
+        let items: Vec<_> = statuses
+            .iter()
+            .map(|status| {
+                let error = (*status >= 300).then(|| json!({"type": "some_exception", "reason": "why"}));
+                json!({"create": {"status": status, "error": error}})
+            })
+            .collect();
+        json!({"errors": statuses.iter().any(|status| *status >= 300), "items": items}).to_string()
+    }
+
+    #[test]
+    fn a_document_is_created_under_its_own_id_in_the_index_of_its_own_day() {
+        let mut bulk = Bulk { prefix: "ioassay".to_owned() };
+        let job = Job { node: "n1".into(), user_ns: u64::MAX, ..Job::default() };
+        let document = job.of(1_800_000_000, 3);
+        let payload = bulk.encode(std::slice::from_ref(&document)).remove(0);
+        let lines = lines(&payload.bytes);
+        let create = json!({"create": {"_index": "ioassay-job-2027.01.15", "_id": id(&document)}});
+        assert_eq!((payload.documents, lines.len(), &lines[0]), (1, 2, &create));
+        assert_eq!(lines[1]["@timestamp"], "2027-01-15T08:00:00Z");
+        assert_eq!((&lines[1]["part"], &lines[1]["user_ns"]), (&json!(3), &json!(i64::MAX)));
+        assert!(lines[1].get("name").is_none());
+    }
+
+    #[test]
+    fn what_is_there_already_is_stored_and_only_what_can_be_stored_is_sent_again() {
+        let (server, mut sink) = start(|_| ("200 OK", answer(&[201, 409, 429, 400, 503])));
+        let documents = documents_of(0..5);
+        let payload = sink.encoder.encode(&documents).remove(0);
+        let Err(Refusal::Partly { rest, documents: lost, reason, .. }) = sink.transport.send(&payload.bytes) else {
+            panic!("a part is to come again");
+        };
+        assert_eq!(lost, 1);
+        assert!(reason.contains("cannot store documents now (status 503: some_exception: why)"), "{reason}");
+        let again: Vec<_> = lines(&rest).iter().step_by(2).map(|line| line["create"]["_id"].clone()).collect();
+        assert_eq!(again, [id(&documents[2]), id(&documents[4])]);
+        assert_eq!(server.asked().line, "GET /_index_template/ioassay");
+        let asked = server.asked();
+        assert!(asked.line.starts_with("POST /_bulk?filter_path=") && asked.headers.contains("content-encoding: gzip"));
+        assert_eq!(asked.body, payload.bytes);
+    }
+
+    #[test]
+    fn what_is_refused_for_good_is_counted_and_said() {
+        let (_server, mut sink) = start(|_| ("200 OK", answer(&[201, 400])));
+        let payload = sink.encoder.encode(&documents_of(0..2)).remove(0);
+        let refusal = sink.transport.send(&payload.bytes).unwrap_err();
+        assert!(
+            matches!(refusal, Refusal::Never { documents: 1, reason } if reason.contains("refuses documents (status 400"))
+        );
+    }
+
+    #[test]
+    fn a_payload_that_is_too_long_is_halved_until_it_is_not() {
+        let (_server, mut sink) = start(|asked| {
+            let documents = lines(&asked.body).len() / 2;
+            // A single document can be too long, too: the last one is.
+            let too_long = documents > 2 || lines(&asked.body).last().unwrap()["@timestamp"] == "1970-01-01T00:00:06Z";
+            if too_long { ("413 Payload Too Large", String::new()) } else { ("200 OK", answer(&vec![201; documents])) }
+        });
+        let payload = sink.encoder.encode(&documents_of(0..7)).remove(0);
+        let refusal = sink.transport.send(&payload.bytes).unwrap_err();
+        assert!(matches!(refusal, Refusal::Never { documents: 1, reason } if reason.contains("document too long")));
+    }
+
+    #[test]
+    fn what_is_no_elasticsearch_is_said() {
+        for body in ["<html>welcome</html>", "{}", r#"{"errors": true}"#] {
+            let (_server, mut sink) = start(move |_| ("200 OK", body.to_owned()));
+            let payload = sink.encoder.encode(&documents_of(0..2)).remove(0);
+            let refusal = sink.transport.send(&payload.bytes).unwrap_err();
+            assert!(matches!(refusal, Refusal::Partly { rest, documents: 0, reason, .. }
+                if reason.contains("does not answer as Elasticsearch does") && lines(&rest).len() == 4));
+        }
+    }
+
+    #[test]
+    fn a_missing_template_is_put_and_an_old_server_gets_one_of_the_old_kind() {
+        for (is_old, paths) in [
+            (false, &["GET /_index_template/ioassay", "PUT /_index_template/ioassay"][..]),
+            (true, &["GET /_index_template/ioassay", "PUT /_index_template/ioassay", "PUT /_template/ioassay"]),
+        ] {
+            let server = ScriptedServer::start(move |asked| {
+                let is_composable = asked.line.contains("_index_template");
+                let (head, body) = match (asked.line.starts_with("GET"), is_old && is_composable) {
+                    (true, _) => ("404 Not Found", "{}"),
+                    (false, true) => ("400 Bad Request", r#"{"error": "no handler found for uri"}"#),
+                    (false, false) => ("200 OK", r#"{"errors": false}"#),
+                };
+                (head.to_owned(), body.to_owned())
+            });
+            let mut sink = open(&server.server(), "ioassay").unwrap();
+            let payload = sink.encoder.encode(&documents_of(0..1)).remove(0);
+            for _ in 0..2 {
+                sink.transport.send(&payload.bytes).unwrap();
+            }
+            for path in paths {
+                let asked = server.asked();
+                assert_eq!(asked.line, *path);
+                if asked.line.starts_with("PUT") {
+                    let template: serde_json::Value = serde_json::from_slice(&asked.body).unwrap();
+                    assert_eq!(template["index_patterns"], json!(["ioassay-*"]));
+                }
+            }
+            assert!((0..2).all(|_| server.asked().line.starts_with("POST /_bulk")));
+        }
+    }
+
+    #[test]
+    fn a_template_that_may_not_be_put_is_said_and_nothing_is_stored_without_it() {
+        let server = ScriptedServer::start(|_| ("403 Forbidden".to_owned(), "no".to_owned()));
+        let mut sink = open(&server.server(), "ioassay").unwrap();
+        let payload = sink.encoder.encode(&documents_of(0..1)).remove(0);
+        let refusal = sink.transport.send(&payload.bytes).unwrap_err();
+        assert!(
+            matches!(refusal, Refusal::Later { reason, .. } if reason.starts_with("index template ioassay: Elastic"))
+        );
+    }
+
+    #[test]
+    fn a_prefix_that_cannot_begin_the_name_of_an_index_is_refused() {
+        let server = ScriptedServer::start(|_| (String::new(), String::new())).server();
+        for prefix in ["", "Upper", "_under", "a*b", "ä", ".hidden", "a b"] {
+            assert!(open(&server, prefix).is_err(), "{prefix}");
+        }
+        assert!(open(&server, "site-1.ioassay").is_ok());
+    }
+
+    #[test]
+    fn bytes_that_another_version_left_in_the_spool_are_given_up() {
+        let (_server, mut sink) = start(|_| ("200 OK", String::new()));
+        assert!(matches!(sink.transport.send(b"no gzip"), Err(Refusal::Never { .. })));
+    }
+}
