@@ -3,12 +3,6 @@
 //! A document is created under an id that is made of its content, in the index of its own day: one that is sent again is
 //! there already, and after midnight, too.
 
-use std::io::{self, Read, Write};
-use std::time::Duration;
-
-use flate2::Compression;
-use flate2::read::GzDecoder;
-use flate2::write::GzEncoder;
 use ioassay_protocol::watch::document::{Document, Value};
 use ioassay_protocol::watch::setup::Server;
 use reqwest::header::{CONTENT_ENCODING, CONTENT_TYPE};
@@ -17,6 +11,7 @@ use serde::ser::SerializeMap;
 use serde::{Deserialize, Serializer};
 use serde_json::json;
 
+use super::batch::{self, Bulk, Outcome, packed};
 use super::http::{Answer, Store};
 use super::{Encoder, Payload, Refusal, Sink, SinkError, Transport, directory_name, id, moment};
 
@@ -37,16 +32,16 @@ pub fn open(server: &Server, prefix: &str) -> Result<Sink, SinkError> {
     Ok(Sink {
         name: store.name(),
         directory: directory_name("elasticsearch", &format!("{} {prefix}", store.name())),
-        encoder: Box::new(Bulk { prefix: prefix.to_owned() }),
+        encoder: Box::new(Creations { prefix: prefix.to_owned() }),
         transport: Box::new(Indices { store, prefix: prefix.to_owned(), prepared: false }),
     })
 }
 
-struct Bulk {
+struct Creations {
     prefix: String,
 }
 
-impl Encoder for Bulk {
+impl Encoder for Creations {
     fn encode(&mut self, documents: &[Document]) -> Vec<Payload> {
         let mut lines = Vec::new();
         for document in documents {
@@ -56,7 +51,7 @@ impl Encoder for Bulk {
     }
 }
 
-impl Bulk {
+impl Creations {
     fn create(&self, lines: &mut Vec<u8>, document: &Document) -> serde_json::Result<()> {
         let moment = moment(document);
         let index = format!("{}-{}-{}", self.prefix, document.kind.name, moment.strftime("%Y.%m.%d"));
@@ -87,64 +82,35 @@ struct Indices {
     prepared: bool,
 }
 
-/// What became of the documents of a payload that are not stored.
-#[derive(Default)]
-struct Outcome {
-    /// What to send again.
-    rest: Vec<u8>,
-    rest_reason: String,
-    after: Option<Duration>,
-    lost: u64,
-    lost_reason: String,
-}
-
 impl Transport for Indices {
     fn send(&mut self, payload: &[u8]) -> Result<(), Refusal> {
-        let Ok(lines) = unpacked(payload) else {
-            let reason = "the spool holds what this agent cannot read, perhaps of another version".to_owned();
-            return Err(Refusal::Never { reason, documents: u64::MAX });
-        };
         if !self.prepared {
             self.prepare()?;
-            self.prepared = true;
         }
-        let mut outcome = Outcome::default();
-        self.bulk(&lines, payload.to_vec(), &mut outcome);
-        if outcome.rest.is_empty() {
-            let (documents, reason) = (outcome.lost, outcome.lost_reason);
-            return if documents == 0 { Ok(()) } else { Err(Refusal::Never { reason, documents }) };
-        }
-        // Whatever the server was restarted as may lack the template.
-        self.prepared = false;
-        let reason = outcome.rest_reason;
-        Err(Refusal::Partly { rest: packed(&outcome.rest), documents: outcome.lost, reason, after: outcome.after })
+        let sent = batch::send(self, payload);
+        // A server that was away may have been set up anew, without the template.
+        self.prepared = !matches!(sent, Err(Refusal::Partly { .. }));
+        sent
     }
 }
 
-impl Indices {
-    /// Sends documents, and adds to `outcome` what is not stored. `packed` are the same lines.
-    fn bulk(&mut self, lines: &[u8], packed_lines: Vec<u8>, outcome: &mut Outcome) {
-        const PATH: &str = "_bulk?filter_path=errors,items.*.status,items.*.error.type,items.*.error.reason";
-        let headers = [(CONTENT_TYPE, "application/x-ndjson"), (CONTENT_ENCODING, "gzip")];
-        let documents = documents(lines);
-        let answer = match self.store.ask(Method::POST, PATH, &headers, packed_lines) {
-            Ok(answer) => answer,
-            Err(refusal) => return outcome.add(refusal, lines),
-        };
-        if answer.status == StatusCode::PAYLOAD_TOO_LARGE && documents.len() > 1 {
-            for half in documents.chunks(documents.len().div_ceil(2)) {
-                let half = half.concat();
-                self.bulk(&half, packed(&half), outcome);
-            }
-        } else if answer.status.is_success() {
-            self.sort_out(&answer, &documents, outcome);
-        } else {
-            outcome.add(self.store.refusal(&answer, documents.len() as u64), lines);
-        }
+impl Bulk for Indices {
+    const LINES: usize = 2;
+
+    fn store(&mut self) -> &mut Store {
+        &mut self.store
     }
 
-    /// Which documents are stored, which never will be, and which are to come again.
+    fn post(&mut self, packed: Vec<u8>) -> Result<Answer, Refusal> {
+        const PATH: &str = "_bulk?filter_path=errors,items.*.status,items.*.error.type,items.*.error.reason";
+        let headers = [(CONTENT_TYPE, "application/x-ndjson"), (CONTENT_ENCODING, "gzip")];
+        self.store.ask(Method::POST, PATH, &headers, packed)
+    }
+
     fn sort_out(&self, answer: &Answer, documents: &[&[u8]], outcome: &mut Outcome) {
+        if !answer.status.is_success() {
+            return outcome.add(self.store.refusal(answer, documents.len() as u64), &documents.concat());
+        }
         let said = match serde_json::from_slice::<BulkAnswer>(&answer.body) {
             Ok(said) if !said.errors || said.items.len() == documents.len() => said,
             _ => {
@@ -158,28 +124,29 @@ impl Indices {
         };
         for (item, document) in said.items.into_iter().zip(documents) {
             let Created { status, error } = item.create;
-            let reason = error.map(|error| self.store.excerpt(format!("{}: {}", error.kind, error.reason).as_bytes()));
-            let reason = format!("status {status}: {}", reason.unwrap_or_default());
+            let error = error.map(|error| format!("{}: {}", error.kind, error.reason)).unwrap_or_default();
+            let reason = format!("(status {status}: {})", self.store.excerpt(error.as_bytes()));
             let name = self.store.name();
-            match status {
+            let refusal = match status {
                 // It is there already.
-                200..=299 | 409 => {}
+                200..=299 | 409 => continue,
                 // The index is closed, full, or may not be created: somebody can change that.
                 401 | 403 | 404 | 408 | 429 | 500.. => {
-                    outcome.add(Refusal::later(format!("{name} cannot store documents now ({reason})")), document);
+                    Refusal::later(format!("{name} cannot store documents now {reason}"))
                 }
-                _ => outcome.add(
-                    Refusal::Never { reason: format!("{name} refuses documents ({reason})"), documents: 1 },
-                    document,
-                ),
-            }
+                _ => Refusal::Never { reason: format!("{name} refuses documents {reason}"), documents: 1 },
+            };
+            outcome.add(refusal, document);
         }
     }
+}
 
+impl Indices {
     /// Sees to it that there is an index template. One that is there may be the site's own, and is left alone.
     fn prepare(&mut self) -> Result<(), Refusal> {
         let path = format!("_index_template/{}", self.prefix);
         if self.store.ask(Method::GET, &path, &[], Vec::new())?.status.is_success() {
+            self.prepared = true;
             return Ok(());
         }
         let put = self.put(&path, &composable(&self.prefix))?;
@@ -193,6 +160,7 @@ impl Indices {
             put
         };
         if put.status.is_success() {
+            self.prepared = true;
             return Ok(());
         }
         let complaint = self.store.complaint(&put);
@@ -201,22 +169,6 @@ impl Indices {
 
     fn put(&mut self, path: &str, template: &serde_json::Value) -> Result<Answer, Refusal> {
         self.store.ask(Method::PUT, path, &[(CONTENT_TYPE, "application/json")], template.to_string().into_bytes())
-    }
-}
-
-impl Outcome {
-    fn add(&mut self, refusal: Refusal, lines: &[u8]) {
-        match refusal {
-            Refusal::Never { reason, documents } => {
-                self.lost += documents;
-                self.lost_reason = reason;
-            }
-            Refusal::Later { reason, after } | Refusal::Partly { reason, after, .. } => {
-                self.rest.extend(lines);
-                self.rest_reason = reason;
-                self.after = self.after.max(after);
-            }
-        }
     }
 }
 
@@ -270,34 +222,12 @@ fn legacy(prefix: &str) -> serde_json::Value {
     json!({"index_patterns": [format!("{prefix}-*")], "order": 1, "mappings": mappings()})
 }
 
-/// The two lines of each document.
-fn documents(lines: &[u8]) -> Vec<&[u8]> {
-    let mut documents = Vec::new();
-    let mut begin = 0;
-    let ends = lines.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at + 1);
-    for end in ends.skip(1).step_by(2) {
-        documents.push(&lines[begin..end]);
-        begin = end;
-    }
-    documents
-}
-
-fn packed(lines: &[u8]) -> Vec<u8> {
-    let mut to = GzEncoder::new(Vec::new(), Compression::fast());
-    to.write_all(lines).and_then(|()| to.finish()).expect("memory takes everything")
-}
-
-fn unpacked(packed: &[u8]) -> io::Result<Vec<u8>> {
-    let mut lines = Vec::new();
-    GzDecoder::new(packed).read_to_end(&mut lines)?;
-    Ok(lines)
-}
-
 #[cfg(test)]
 mod tests {
     use ioassay_protocol::watch::kinds::{Io, Job};
 
     use super::*;
+    use crate::sinks::batch::unpacked;
     use crate::sinks::scripted_server::{Asked, ScriptedServer};
 
     fn documents_of(seconds: std::ops::Range<u64>) -> Vec<Document> {
@@ -332,7 +262,7 @@ mod tests {
 
     #[test]
     fn a_document_is_created_under_its_own_id_in_the_index_of_its_own_day() {
-        let mut bulk = Bulk { prefix: "ioassay".to_owned() };
+        let mut bulk = Creations { prefix: "ioassay".to_owned() };
         let job = Job { node: "n1".into(), user_ns: u64::MAX, ..Job::default() };
         let document = job.of(1_800_000_000, 3);
         let payload = bulk.encode(std::slice::from_ref(&document)).remove(0);

@@ -4,9 +4,11 @@
 //! store. Between them payloads wait ([`crate::delivery`]).
 //! Not here: when something is sent, and what happens to it while it cannot be.
 
+mod batch;
 mod credentials;
 mod elasticsearch;
 mod http;
+mod influxdb;
 mod json_lines;
 #[cfg(test)]
 mod scripted_server;
@@ -111,6 +113,7 @@ pub fn open(setup: &setup::Sink, node: &str) -> Result<Sink, SinkError> {
     match setup {
         setup::Sink::JsonLines { directory } => json_lines::open(directory.as_deref(), node),
         setup::Sink::Elasticsearch { server, prefix } => elasticsearch::open(server, prefix),
+        setup::Sink::Influxdb { server, query, path } => influxdb::open(server, query, path),
         setup::Sink::MistralPlugin { .. } => Err(SinkError(
             "plug-ins of Mistral are no sink of this agent; remove mistral-plugin from the sinks".to_owned(),
         )),
