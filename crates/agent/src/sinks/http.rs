@@ -95,6 +95,11 @@ impl Store {
         format!("{} at {}", self.kind, self.address.as_str().trim_end_matches('/'))
     }
 
+    /// Whether the address says more than host and port.
+    pub fn has_path(&self) -> bool {
+        self.address.path() != "/"
+    }
+
     /// Asks for `path` below the store's address; the path may have a query.
     pub fn ask(
         &mut self,
@@ -105,7 +110,9 @@ impl Store {
     ) -> Result<Answer, Refusal> {
         let (path, query) = path.split_once('?').map_or((path, None), |(path, query)| (path, Some(query)));
         let mut url = self.address.clone();
-        url.set_path(&format!("{}/{}", url.path().trim_end_matches('/'), path.trim_start_matches('/')));
+        if !path.is_empty() {
+            url.set_path(&format!("{}/{}", url.path().trim_end_matches('/'), path.trim_start_matches('/')));
+        }
         url.set_query(query);
         let mut all = HeaderMap::new();
         for (name, value) in headers {
@@ -146,7 +153,7 @@ impl Store {
             (413, _) => "finds a single document too long".to_owned(),
             (429, _) => "has too much to do; documents wait".to_owned(),
             (300..=399, _) => {
-                let to = answer.location.as_deref().unwrap_or("another address");
+                let to = answer.location.as_deref().map_or("another address".to_owned(), |to| self.scrubbed(to));
                 format!("redirects to {to}, which is not followed; name that address in `url`")
             }
             (400..=499, _) => "refuses what it was sent".to_owned(),
@@ -159,8 +166,7 @@ impl Store {
 
     /// The beginning of what a store says, fit to be shown.
     pub fn excerpt(&self, said: &[u8]) -> String {
-        let text = String::from_utf8_lossy(&said[..said.len().min(64 << 10)]);
-        let text = self.credentials.as_ref().map_or_else(|| text.to_string(), |credentials| credentials.scrub(&text));
+        let text = self.scrubbed(&String::from_utf8_lossy(&said[..said.len().min(64 << 10)]));
         let mut words = text.split(|letter: char| letter.is_whitespace() || letter.is_control());
         let mut short = String::new();
         for word in words.by_ref().filter(|word| !word.is_empty()) {
@@ -173,6 +179,10 @@ impl Store {
             short.push_str(word);
         }
         short
+    }
+
+    fn scrubbed(&self, text: &str) -> String {
+        self.credentials.as_ref().map_or_else(|| text.to_owned(), |credentials| credentials.scrub(text))
     }
 
     /// Why there was no answer.

@@ -10,6 +10,7 @@ mod elasticsearch;
 mod http;
 mod influxdb;
 mod json_lines;
+mod prometheus;
 #[cfg(test)]
 mod scripted_server;
 
@@ -114,6 +115,8 @@ pub fn open(setup: &setup::Sink, node: &str) -> Result<Sink, SinkError> {
         setup::Sink::JsonLines { directory } => json_lines::open(directory.as_deref(), node),
         setup::Sink::Elasticsearch { server, prefix } => elasticsearch::open(server, prefix),
         setup::Sink::Influxdb { server, query, path } => influxdb::open(server, query, path),
+        setup::Sink::PrometheusRemoteWrite { server } => prometheus::remote_write::open(server, node),
+        setup::Sink::PrometheusExporter { listen } => prometheus::exporter::open(listen, node),
         setup::Sink::MistralPlugin { .. } => Err(SinkError(
             "plug-ins of Mistral are no sink of this agent; remove mistral-plugin from the sinks".to_owned(),
         )),
@@ -153,4 +156,71 @@ fn file_name(node: &str) -> String {
         .map(|letter| if letter.is_alphanumeric() || "-_.".contains(letter) { letter } else { '_' })
         .collect();
     if name.trim_start_matches('.').is_empty() { "node".to_owned() } else { name.trim_start_matches('.').to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+
+    use ioassay_protocol::watch::kinds::{Io, KINDS};
+    use tempfile::tempdir;
+
+    use super::scripted_server::ScriptedServer;
+    use super::*;
+
+    #[test]
+    fn no_kind_has_a_field_that_sinks_have_themselves() {
+        for field in KINDS.iter().flat_map(|kind| kind.fields) {
+            assert!(!["kind", "time", "second", "part", "id", "@timestamp"].contains(&field.name), "{}", field.name);
+        }
+    }
+
+    #[test]
+    fn no_sink_repeats_a_secret_whatever_its_store_answers() {
+        let directory = tempdir().unwrap();
+        let path = directory.path().join("credentials");
+        for text in ["token hunter2", "user me\npassword hunter2", "api-key hunter2"] {
+            fs::write(&path, text).unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+            for head in [
+                "200 OK",
+                "302 Found\r\nLocation: http://hunter2@host/hunter2?hunter2",
+                "400 No",
+                "401 No",
+                "403 No",
+                "404 No",
+                "500 No",
+            ] {
+                // It repeats what it was sent.
+                let scripted =
+                    ScriptedServer::start(move |asked| (head.to_owned(), format!("hunter2 {}", asked.headers)));
+                let server = setup::Server { credentials: Some(path.clone()), ..scripted.server() };
+                for setup in [
+                    setup::Sink::Elasticsearch { server: server.clone(), prefix: "ioassay".to_owned() },
+                    setup::Sink::Influxdb {
+                        server: server.clone(),
+                        query: "db=x".to_owned(),
+                        path: "/write".to_owned(),
+                    },
+                    setup::Sink::PrometheusRemoteWrite { server: server.clone() },
+                ] {
+                    let mut sink = open(&setup, "n1").unwrap();
+                    let mut payloads = sink.encoder.encode(&[Io::default().of(1, 0)]);
+                    payloads.extend(sink.encoder.flush());
+                    let sent =
+                        format!("{} {} {:?}", sink.name, sink.directory, sink.transport.send(&payloads[0].bytes));
+                    // As it is, and with its user in base64.
+                    assert!(!["hunter2", "bWU6aHVudGVyMg=="].iter().any(|secret| sent.contains(secret)), "{sent}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_node_of_any_name_has_a_file_in_its_directory() {
+        for (node, file) in [("n1.site-2", "n1.site-2"), ("../../etc", "_.._etc"), ("a b/c", "a_b_c"), ("..", "node")] {
+            assert_eq!(file_name(node), file);
+        }
+    }
 }

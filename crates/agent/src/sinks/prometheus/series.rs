@@ -1,0 +1,422 @@
+//! Documents as series: few enough for a store that pays for each.
+//!
+//! Amounts become counters, the rest gauges. Classes of calls are put into groups, and what there are too many of (jobs,
+//! devices) is added up as `other`. Texts and keys (paths, processes, commands) are no labels.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use ioassay_protocol::watch::document::{Document, Field, FieldKind, Kind, Value};
+use ioassay_record::operation::Operation;
+
+/// Series of groups that have their own names, and of one kind of documents among them.
+const NAMED: usize = 150;
+const NAMED_OF_KIND: usize = 96;
+/// Series of groups that are called other. With the one that says how many are folded there are 200 at most.
+const OTHER: usize = 49;
+/// What is folded is counted up to this.
+const FOLDED: usize = 10_000;
+/// A series goes when so long nothing was said of it, in seconds.
+const STALE_S: u64 = 300;
+/// A state that nothing was said of for so long is not known any more, in seconds.
+const KNOWN_S: u64 = 5;
+/// A clock that goes back by more than this has been set, in seconds.
+const SET_BACK_S: u64 = 600;
+/// The longest label, in bytes.
+const LABEL_BYTES: usize = 200;
+
+/// Documents that are counted, whatever numbers are in them: what they are about is in their texts.
+const COUNTED: [&str; 2] = ["alert", "in_flight"];
+/// Labels that would say nothing more: a job has one user, which documents of jobs say.
+const LEFT_OUT: [(&str, &str); 1] = [("io", "user")];
+/// What many of are added up as.
+const OTHER_NAME: &str = "other";
+
+/// What a series is to Prometheus.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Meaning {
+    /// It only grows.
+    Counter,
+    /// The greatest since it was last reset.
+    Greatest,
+    /// As it is now.
+    Level,
+}
+
+/// What all series of one name have in common.
+#[derive(Debug)]
+pub struct Metric {
+    /// Its name.
+    pub name: String,
+    /// What it means to people.
+    pub about: &'static str,
+    /// What it is to Prometheus.
+    pub meaning: Meaning,
+    /// The place of its field; `None`: documents are counted.
+    field: Option<usize>,
+}
+
+/// Names and values, in the order of the kind's fields, none of them empty.
+pub type Labels = Vec<(&'static str, String)>;
+
+/// The series of a node.
+pub struct Series {
+    node: String,
+    metrics: HashMap<&'static str, Arc<Vec<Metric>>>,
+    groups: BTreeMap<(&'static str, Labels), Group>,
+    /// What was added up as other, and when last.
+    folded: HashMap<(&'static str, Labels), u64>,
+    second: u64,
+}
+
+/// The series of one set of labels: one for each metric of a kind.
+pub struct Group {
+    metrics: Arc<Vec<Metric>>,
+    is_other: bool,
+    updated: u64,
+    slots: Vec<Slot>,
+}
+
+/// One series.
+#[derive(Debug, Clone, Default)]
+pub struct Slot {
+    /// Its value; `None`: not known any more.
+    pub value: Option<u64>,
+    /// Whether it was sent, and not taken back.
+    pub sent: bool,
+    /// The second that a level is of.
+    second: u64,
+}
+
+impl Group {
+    /// Its series, by metric.
+    pub fn slots(&mut self) -> impl Iterator<Item = (&Metric, &mut Slot)> {
+        self.metrics.iter().zip(&mut self.slots)
+    }
+}
+
+impl Series {
+    /// None yet.
+    pub fn of(node: &str) -> Self {
+        Self {
+            node: node.to_owned(),
+            metrics: HashMap::new(),
+            groups: BTreeMap::new(),
+            folded: HashMap::new(),
+            second: 0,
+        }
+    }
+
+    /// The second that they are of.
+    pub fn second(&self) -> u64 {
+        self.second
+    }
+
+    /// Whether a document is of a later second, or of so much an earlier one that the clock must have been set.
+    pub fn is_beyond(&self, second: u64) -> bool {
+        second > self.second || second + SET_BACK_S < self.second
+    }
+
+    /// Goes on to another second, and says which groups go.
+    pub fn advance(&mut self, second: u64) -> Vec<(Labels, Group)> {
+        self.second = second;
+        let is_stale = |updated: u64| updated.abs_diff(second) > STALE_S;
+        self.folded.retain(|_, updated| !is_stale(*updated));
+        for (_, slot) in
+            self.groups.values_mut().flat_map(Group::slots).filter(|(metric, _)| metric.meaning == Meaning::Level)
+        {
+            if slot.second.abs_diff(second) > KNOWN_S {
+                slot.value = None;
+            }
+        }
+        let gone = self.groups.extract_if(.., |_, group| is_stale(group.updated));
+        gone.map(|((_, labels), group)| (labels, group)).collect()
+    }
+
+    /// Adds a document. It may be of an earlier second, about which it says more.
+    pub fn add(&mut self, document: &Document) {
+        let now = self.second;
+        let Some(group) = self.group(document) else { return };
+        group.updated = now;
+        for (metric, slot) in group.metrics.iter().zip(&mut group.slots) {
+            let number = match metric.field.map(|field| &document.values[field]) {
+                None => 1,
+                Some(Value::Number(number)) => *number,
+                Some(Value::Text(_) | Value::Missing) => continue,
+            };
+            match metric.meaning {
+                Meaning::Counter => slot.value = Some(slot.value.unwrap_or(0).saturating_add(number)),
+                Meaning::Greatest => slot.value = Some(slot.value.unwrap_or(0).max(number)),
+                // Of an earlier second it is past.
+                Meaning::Level if document.second < now => {}
+                Meaning::Level => {
+                    // Those of many jobs that are one series are added up.
+                    let before = slot.value.filter(|_| slot.second == now).unwrap_or(0);
+                    (slot.value, slot.second) = (Some(before.saturating_add(number)), now);
+                }
+            }
+        }
+    }
+
+    /// Greatest values begin anew.
+    pub fn reset_greatest(&mut self) {
+        for (metric, slot) in self.groups.values_mut().flat_map(Group::slots) {
+            if metric.meaning == Meaning::Greatest {
+                slot.value = Some(0);
+            }
+        }
+    }
+
+    /// All groups, those of one kind after one another.
+    pub fn groups(&mut self) -> impl Iterator<Item = (&Labels, &mut Group)> {
+        self.groups.iter_mut().map(|((_, labels), group)| (labels, group))
+    }
+
+    /// How many series are folded into others.
+    pub fn folded(&self) -> (&'static str, &'static str, Labels, u64) {
+        let series: usize =
+            self.folded.keys().map(|(kind, _)| self.metrics.get(kind).map_or(0, |metrics| metrics.len())).sum();
+        let about = "Series that were added up as \"other\" so that there are not too many.";
+        ("ioassay_series_folded", about, vec![("node", self.node.clone())], series as u64)
+    }
+
+    /// The group of a document; `None`: there is no space for it, not even as other.
+    fn group(&mut self, document: &Document) -> Option<&mut Group> {
+        let kind = document.kind;
+        let metrics = Arc::clone(self.metrics.entry(kind.name).or_insert_with(|| Arc::new(metrics(kind))));
+        if metrics.is_empty() {
+            return None;
+        }
+        let key = (kind.name, labels(document));
+        if !self.groups.contains_key(&key) {
+            let size = metrics.len();
+            let used = |of: &dyn Fn(&str, &Group) -> bool| -> usize {
+                self.groups
+                    .iter()
+                    .filter(|((kind, _), group)| of(kind, group))
+                    .map(|(_, group)| group.slots.len())
+                    .sum()
+            };
+            let of_kind = used(&|other, group| other == kind.name && !group.is_other);
+            let fits =
+                used(&|_, group| !group.is_other) + size <= NAMED && (of_kind == 0 || of_kind + size <= NAMED_OF_KIND);
+            if !fits {
+                if self.folded.len() < FOLDED || self.folded.contains_key(&key) {
+                    self.folded.insert(key.clone(), self.second);
+                }
+                let other = (kind.name, key.1.into_iter().map(folded).collect());
+                if !self.groups.contains_key(&other) {
+                    if used(&|_, group| group.is_other) + size > OTHER {
+                        return None;
+                    }
+                    self.groups.insert(other.clone(), Group::of(metrics, true));
+                }
+                return self.groups.get_mut(&other);
+            }
+            self.folded.remove(&key);
+            self.groups.insert(key.clone(), Group::of(metrics, false));
+        }
+        self.groups.get_mut(&key)
+    }
+}
+
+impl Group {
+    fn of(metrics: Arc<Vec<Metric>>, is_other: bool) -> Self {
+        let slots = metrics.iter().map(|metric| match metric.meaning {
+            Meaning::Counter | Meaning::Greatest => Slot { value: Some(0), ..Slot::default() },
+            Meaning::Level => Slot::default(),
+        });
+        Self { slots: slots.collect(), metrics, is_other, updated: 0 }
+    }
+}
+
+fn metrics(kind: &'static Kind) -> Vec<Metric> {
+    if COUNTED.contains(&kind.name) {
+        let name = format!("ioassay_{}_total", kind.name);
+        return vec![Metric { name, about: kind.about, meaning: Meaning::Counter, field: None }];
+    }
+    let metric = |(place, field): (usize, &Field)| {
+        let (meaning, unit) = match field.kind {
+            FieldKind::Amount => (Meaning::Counter, "_total"),
+            FieldKind::Greatest => (Meaning::Greatest, "_max"),
+            FieldKind::Level => (Meaning::Level, ""),
+            FieldKind::Label | FieldKind::Key | FieldKind::Text => return None,
+        };
+        let name = format!("ioassay_{}_{}{unit}", kind.name, field.name);
+        Some(Metric { name, about: field.about, meaning, field: Some(place) })
+    };
+    kind.fields.iter().enumerate().filter_map(metric).collect()
+}
+
+fn labels(document: &Document) -> Labels {
+    let kind = document.kind.name;
+    let labels = document.fields().filter(|(field, _)| field.kind == FieldKind::Label);
+    let labels = labels.filter(|(field, _)| !LEFT_OUT.contains(&(kind, field.name)));
+    let labels = labels.filter_map(|(field, value)| match value {
+        Value::Text(text) if field.name == "class" => Some((field.name, class_group(text).to_owned())),
+        Value::Text(text) => Some((field.name, text[..text.floor_char_boundary(LABEL_BYTES)].to_owned())),
+        Value::Number(_) | Value::Missing => None,
+    });
+    labels.filter(|(_, value)| !value.is_empty()).collect()
+}
+
+/// A label of what is added up: what there are only few of stays.
+fn folded((name, value): (&'static str, String)) -> (&'static str, String) {
+    let stays = matches!(name, "node" | "class" | "action");
+    (name, if stays { value } else { OTHER_NAME.to_owned() })
+}
+
+/// The group of a class of calls. Calls of MPI-IO stand by themselves, since those that they make are counted, too.
+fn class_group(class: &str) -> &'static str {
+    use Operation::{
+        Advise, Attribute, Close, CopyFrom, CopyTo, Create, ElsewhereOther, ElsewhereRead, ElsewhereWrite, List, Lock,
+        Map, MpiFile, MpiRead, MpiReadAll, MpiReadAllNonBlocking, MpiReadNonBlocking, MpiReadSplit, MpiWrite,
+        MpiWriteAll, MpiWriteAllNonBlocking, MpiWriteNonBlocking, MpiWriteSplit, Open, Read, Remove, Rename, Seek,
+        Stat, StreamFlush, StreamRead, StreamSeek, StreamWrite, SubmitRead, SubmitWrite, Sync, Truncate, Write,
+    };
+    let Some(operation) = Operation::ALL.iter().find(|operation| operation.word() == class) else { return OTHER_NAME };
+    match operation {
+        Read | StreamRead | CopyFrom | SubmitRead => "read",
+        Write | StreamWrite | CopyTo | SubmitWrite => "write",
+        Open | Close | Seek | Sync | Stat | List | Create | Remove | Rename | Truncate | Attribute | Lock | Advise
+        | StreamSeek | StreamFlush => "metadata",
+        MpiRead | MpiReadAll | MpiReadNonBlocking | MpiReadAllNonBlocking | MpiReadSplit => "MPI read",
+        MpiWrite | MpiWriteAll | MpiWriteNonBlocking | MpiWriteAllNonBlocking | MpiWriteSplit => "MPI write",
+        Map | MpiFile | ElsewhereRead | ElsewhereWrite | ElsewhereOther => OTHER_NAME,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ioassay_protocol::watch::kinds::{Alert, InFlight, Io, Job};
+
+    use super::*;
+
+    /// What all series say, as `name{labels}`.
+    fn said(series: &mut Series) -> BTreeMap<String, u64> {
+        let mut all = BTreeMap::new();
+        for (labels, group) in series.groups() {
+            let labels: Vec<_> = labels.iter().map(|(name, value)| format!("{name}={value}")).collect();
+            for (metric, slot) in group.slots() {
+                all.extend(slot.value.map(|value| (format!("{}{{{}}}", metric.name, labels.join(",")), value)));
+            }
+        }
+        all
+    }
+
+    fn io(job: &str, class: &str, calls: u64, second: u64) -> Document {
+        let (node, user) = ("n1".into(), "1000".into());
+        Io { node, user, job: job.into(), class: class.into(), calls, slowest_ns: calls, ..Io::default() }.of(second, 0)
+    }
+
+    fn job(job: &str, processes: u64, second: u64) -> Document {
+        Job { node: "n1".into(), job: job.into(), processes, began: 1, ..Job::default() }.of(second, 0)
+    }
+
+    #[test]
+    fn amounts_grow_greatest_values_are_reset_and_states_are_as_they_are() {
+        let mut series = Series::of("n1");
+        series.advance(10);
+        for document in [io("7", "read", 3, 10), io("7", "stream read", 5, 10), io("7", "open", 1, 10), job("7", 4, 10)]
+        {
+            series.add(&document);
+        }
+        let all = said(&mut series);
+        assert_eq!(all["ioassay_io_calls_total{node=n1,job=7,class=read}"], 8);
+        assert_eq!(all["ioassay_io_slowest_ns_max{node=n1,job=7,class=read}"], 5);
+        assert_eq!(all["ioassay_io_calls_total{node=n1,job=7,class=metadata}"], 1);
+        assert_eq!(all["ioassay_job_processes{node=n1,job=7}"], 4);
+        series.reset_greatest();
+        series.advance(11);
+        series.add(&job("7", 2, 11));
+        // What is said of an earlier second adds to amounts, and changes no state.
+        series.add(&io("7", "read", 2, 10));
+        series.add(&job("7", 9, 10));
+        let all = said(&mut series);
+        assert_eq!(all["ioassay_io_calls_total{node=n1,job=7,class=read}"], 10);
+        assert_eq!(all["ioassay_io_slowest_ns_max{node=n1,job=7,class=read}"], 2);
+        assert_eq!(
+            (all["ioassay_job_processes{node=n1,job=7}"], all["ioassay_job_began_total{node=n1,job=7}"]),
+            (2, 3)
+        );
+    }
+
+    #[test]
+    fn there_are_never_more_than_200_series_and_nothing_is_left_out_of_sums() {
+        let mut series = Series::of("n1");
+        series.advance(10);
+        for number in 0..100 {
+            for class in ["read", "write", "open", "map"] {
+                series.add(&io(&number.to_string(), class, 1, 10));
+            }
+            series.add(&job(&number.to_string(), 1, 10));
+        }
+        let all = said(&mut series);
+        assert!((150..=199).contains(&all.len()), "{}", all.len());
+        let sum =
+            |name: &str| all.iter().filter(|(other, _)| other.starts_with(name)).map(|(_, value)| value).sum::<u64>();
+        assert_eq!((sum("ioassay_io_calls_total"), sum("ioassay_job_processes{")), (400, 100));
+        assert_eq!(all["ioassay_io_calls_total{node=n1,job=other,class=read}"], 94);
+        let (.., folded) = series.folded();
+        // Six jobs have series of calls by themselves, five of processes.
+        assert_eq!(folded, 16 * 94 + 10 * 95);
+    }
+
+    #[test]
+    fn series_of_a_job_that_ended_go_and_make_room() {
+        let mut series = Series::of("n1");
+        series.advance(10);
+        (0..7).for_each(|number| series.add(&io(&format!("{number}"), "read", 1, 10)));
+        series.add(&job("7", 4, 10));
+        assert!(series.advance(10 + KNOWN_S).is_empty());
+        assert!(said(&mut series).contains_key("ioassay_job_processes{node=n1,job=7}"));
+        series.advance(11 + KNOWN_S);
+        assert!(!said(&mut series).contains_key("ioassay_job_processes{node=n1,job=7}"));
+        assert_eq!(series.advance(10 + STALE_S).len(), 0);
+        assert_eq!(series.advance(11 + STALE_S).len(), 8);
+        assert!(said(&mut series).is_empty());
+    }
+
+    #[test]
+    fn a_clock_that_was_set_back_does_not_stop_the_series() {
+        let mut series = Series::of("n1");
+        series.advance(1_000_000);
+        assert!(series.is_beyond(1_000_001) && !series.is_beyond(999_999) && series.is_beyond(5));
+    }
+
+    #[test]
+    fn paths_processes_commands_and_ranks_are_no_labels() {
+        let mut series = Series::of("n1");
+        series.advance(10);
+        let secret = || String::from("secret");
+        let alert = Alert {
+            label: "slow".into(),
+            path: secret(),
+            command: secret(),
+            file: secret(),
+            rank: secret(),
+            user: secret(),
+            ..Alert::default()
+        };
+        let call = InFlight { pid: secret(), thread: secret(), file: secret(), ..InFlight::default() };
+        let job = Job { command: secret(), name: Some(secret()), ..Job::default() };
+        for document in [alert.of(10, 0), call.of(10, 0), job.of(10, 0)] {
+            series.add(&document);
+        }
+        let all = said(&mut series);
+        assert!(all.keys().all(|name| !name.contains("secret")), "{all:?}");
+        assert_eq!((all["ioassay_alert_total{label=slow}"], all["ioassay_in_flight_total{class=other}"]), (1, 1));
+    }
+
+    #[test]
+    fn reads_and_writes_of_every_kind_are_in_their_groups() {
+        for (group, expected) in [("read", 4), ("write", 4), ("MPI read", 5), ("MPI write", 5), ("metadata", 15)] {
+            let found = Operation::ALL.iter().filter(|operation| class_group(operation.word()) == group).count();
+            assert_eq!(found, expected, "{group}");
+        }
+        assert_eq!(
+            (class_group("copy from"), class_group("elsewhere read"), class_group("new")),
+            ("read", "other", "other")
+        );
+    }
+}
