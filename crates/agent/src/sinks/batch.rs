@@ -68,8 +68,7 @@ impl Outcome {
 /// Sends a payload of packed lines.
 pub fn send<B: Bulk>(bulk: &mut B, payload: &[u8]) -> Result<(), Refusal> {
     let Ok(lines) = unpacked(payload) else {
-        let reason = "the spool holds what this agent cannot read, perhaps of another version".to_owned();
-        return Err(Refusal::Never { reason, documents: u64::MAX });
+        return Err(Refusal::of_another_version());
     };
     let mut outcome = Outcome::default();
     send_documents(bulk, &documents(&lines, B::LINES), payload.to_vec(), &mut outcome);

@@ -10,6 +10,7 @@ mod elasticsearch;
 mod http;
 mod influxdb;
 mod json_lines;
+mod parquet;
 mod prometheus;
 #[cfg(test)]
 mod scripted_server;
@@ -90,6 +91,12 @@ impl Refusal {
     fn later(reason: String) -> Self {
         Self::Later { reason, after: None }
     }
+
+    /// Nobody knows of how many documents it is.
+    fn of_another_version() -> Self {
+        let reason = "the spool holds what this agent cannot read, perhaps of another version".to_owned();
+        Self::Never { reason, documents: u64::MAX }
+    }
 }
 
 /// A sink of the setup.
@@ -117,10 +124,10 @@ pub fn open(setup: &setup::Sink, node: &str) -> Result<Sink, SinkError> {
         setup::Sink::Influxdb { server, query, path } => influxdb::open(server, query, path),
         setup::Sink::PrometheusRemoteWrite { server } => prometheus::remote_write::open(server, node),
         setup::Sink::PrometheusExporter { listen } => prometheus::exporter::open(listen, node),
+        setup::Sink::Parquet { directory, file_s } => parquet::open(directory, *file_s, node),
         setup::Sink::MistralPlugin { .. } => Err(SinkError(
             "plug-ins of Mistral are no sink of this agent; remove mistral-plugin from the sinks".to_owned(),
         )),
-        _ => Err(SinkError("this sink is not there yet".to_owned())),
     }
 }
 
