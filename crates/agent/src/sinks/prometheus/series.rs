@@ -269,20 +269,21 @@ fn folded((name, value): (&'static str, String)) -> (&'static str, String) {
 /// The group of a class of calls. Calls of MPI-IO stand by themselves, since those that they make are counted, too.
 fn class_group(class: &str) -> &'static str {
     use Operation::{
-        Advise, Attribute, Close, CopyFrom, CopyTo, Create, ElsewhereOther, ElsewhereRead, ElsewhereWrite, List, Lock,
-        Map, MpiFile, MpiRead, MpiReadAll, MpiReadAllNonBlocking, MpiReadNonBlocking, MpiReadSplit, MpiWrite,
-        MpiWriteAll, MpiWriteAllNonBlocking, MpiWriteNonBlocking, MpiWriteSplit, Open, Read, Remove, Rename, Seek,
-        Stat, StreamFlush, StreamRead, StreamSeek, StreamWrite, SubmitRead, SubmitWrite, Sync, Truncate, Write,
+        Accept, Advise, Attribute, Close, Connect, CopyFrom, CopyTo, Create, ElsewhereOther, ElsewhereRead,
+        ElsewhereWrite, Glob, List, Lock, Map, MpiFile, MpiRead, MpiReadAll, MpiReadAllNonBlocking, MpiReadNonBlocking,
+        MpiReadSplit, MpiWrite, MpiWriteAll, MpiWriteAllNonBlocking, MpiWriteNonBlocking, MpiWriteSplit, Open, Read,
+        Remove, Rename, Seek, Stat, StreamFlush, StreamRead, StreamSeek, StreamWrite, SubmitRead, SubmitWrite, Sync,
+        Truncate, Write,
     };
     let Some(operation) = Operation::ALL.iter().find(|operation| operation.word() == class) else { return OTHER_NAME };
     match operation {
         Read | StreamRead | CopyFrom | SubmitRead => "read",
         Write | StreamWrite | CopyTo | SubmitWrite => "write",
         Open | Close | Seek | Sync | Stat | List | Create | Remove | Rename | Truncate | Attribute | Lock | Advise
-        | StreamSeek | StreamFlush => "metadata",
+        | StreamSeek | StreamFlush | Glob => "metadata",
         MpiRead | MpiReadAll | MpiReadNonBlocking | MpiReadAllNonBlocking | MpiReadSplit => "MPI read",
         MpiWrite | MpiWriteAll | MpiWriteNonBlocking | MpiWriteAllNonBlocking | MpiWriteSplit => "MPI write",
-        Map | MpiFile | ElsewhereRead | ElsewhereWrite | ElsewhereOther => OTHER_NAME,
+        Accept | Connect | Map | MpiFile | ElsewhereRead | ElsewhereWrite | ElsewhereOther => OTHER_NAME,
     }
 }
 
