@@ -28,10 +28,13 @@ UV := uv==0.13.9
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-build: $(VENV)/installed ## Build everything: .venv/bin/ioassay and .venv/bin/ioassay-engine.
-	@cargo build --quiet --release --locked -p ioassay-cli
-	@cmp -s target/release/ioassay-engine $(BIN)/ioassay-engine \
-		|| install target/release/ioassay-engine $(BIN)/ioassay-engine
+PROGRAMS := ioassay-engine ioassay-agent
+
+build: $(VENV)/installed ## Build everything: .venv/bin/ioassay and the programs that it starts.
+	@cargo build --quiet --release --locked -p ioassay-cli -p ioassay-agent
+	@for program in $(PROGRAMS); do \
+		cmp -s target/release/$$program $(BIN)/$$program || install target/release/$$program $(BIN)/$$program; \
+	done
 
 # The Python side is installed in place, so only a change of its dependencies installs it again.
 $(VENV)/installed: pyproject.toml
