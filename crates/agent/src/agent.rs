@@ -15,6 +15,7 @@ use crate::delivery::Deliveries;
 use crate::discovery::Discovery;
 use crate::jobs::Jobs;
 use crate::node::Node;
+use crate::phases::Phases;
 use crate::registrations::Registrations;
 use crate::rules::in_force::{DirectoryNumber, RulesInForce};
 use crate::tables::directory::Directory;
@@ -47,6 +48,7 @@ pub struct Agent {
     discovery: Option<Discovery>,
     jobs: Jobs,
     rules: RulesInForce,
+    phases: Option<Phases>,
     usage: OwnUsage,
     dropped: u64,
     problems: Problems,
@@ -90,6 +92,7 @@ impl Agent {
             discovery: matches!(setup.tables, Tables::Node).then(Discovery::default),
             jobs: Jobs::default(),
             rules: RulesInForce::new(setup.contract.clone()),
+            phases: setup.run.clone().map(Phases::new),
             usage: OwnUsage::new(),
             dropped: 0,
             problems: Problems::default(),
@@ -132,7 +135,9 @@ impl Agent {
         for path in &paths {
             self.look_at(path, span, &mut Refused::default());
         }
-        self.jobs.documents(&self.node, now)
+        let mut documents = self.jobs.documents(&self.node, now);
+        documents.extend(self.phases.iter_mut().flat_map(|phases| phases.documents(&self.node)));
+        documents
     }
 
     fn watch(&mut self, path: PathBuf, directory: io::Result<Directory>, job: String) {
@@ -189,6 +194,7 @@ impl Agent {
         if let Some(view) = &mut self.view {
             documents.extend(view.documents(&self.node, last));
         }
+        documents.extend(self.phases.iter_mut().flat_map(|phases| phases.documents(&self.node)));
         documents.push(self.own_document(last, late_ns, &refused, deliveries));
         documents
     }

@@ -9,6 +9,7 @@ pub mod delivery;
 pub mod discovery;
 pub mod jobs;
 pub mod node;
+pub mod phases;
 pub mod processes;
 pub mod registrations;
 pub mod rules;

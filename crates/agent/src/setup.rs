@@ -40,7 +40,7 @@ mod tests {
         let path = place.path().join("agent.json");
         let text = |version: u32, tables: &str| {
             format!(
-                r#"{{"version":{version},"tables":"{tables}","node":true,"contract":null,"events":[],"sinks":[],"spool":null}}"#
+                r#"{{"version":{version},"tables":"{tables}","node":true,"contract":null,"run":null,"sinks":[],"spool":null}}"#
             )
         };
         for (text, with_registrations, wrong) in [

@@ -244,7 +244,7 @@ mod tests {
             (place.path().join("s.json"), place.path().join("c.json"), place.path().join("record/watch"));
         fs::write(&contract, "rules").unwrap();
         let text = format!(
-            r#"{{"version":2,"tables":"node","node":true,"contract":{contract:?},"events":[],"sinks":[],"spool":null}}"#
+            r#"{{"version":2,"tables":"node","node":true,"contract":{contract:?},"run":null,"sinks":[],"spool":null}}"#
         );
         fs::write(&setup, text).unwrap();
         assert!(keep(&setup, &folder).unwrap());

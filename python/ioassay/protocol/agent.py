@@ -108,7 +108,7 @@ class Spool(TypedDict, closed=True):
     """The most that all documents of a sink may take there, in bytes."""
 
 
-Tables: TypeAlias = Literal["registered", "node"]
+Tables: TypeAlias = Literal["registered", "node", "none"]
 """Whose tables an agent reads."""
 
 
@@ -117,10 +117,10 @@ class Setup(TypedDict, closed=True):
 
     contract: NotRequired[str | None]
     """The contract, a file that may be replaced while the agent runs. `None`: no rules."""
-    events: list[str]
-    """Events of a run of ioassay (`events.jsonl`), whose phases are marked."""
     node: bool
     """Whether the node's own counters are published too."""
+    run: NotRequired[str | None]
+    """The directory of a run of ioassay, whose phases are marked."""
     sinks: list[Sink]
     """Where documents go."""
     spool: NotRequired[Spool | None]

@@ -131,25 +131,27 @@ documents! {
         remark: String as Text,
     }
 
-    /// A phase of a run of ioassay, when it ended.
+    /// What a workload did in a phase of a run of ioassay, when the phase ended.
     pub struct Phase = phase {
-        /// The node.
+        /// The node that noted it.
         node: String as Label,
         /// The run.
         run: String as Label,
-        /// The case of the run.
+        /// The case of the run, with its repetition.
         case: String as Label,
-        /// The phase, with its repetition.
+        /// The phase.
         phase: String as Label,
-        /// The study.
-        study: String as Text,
-        /// When it began, in nanoseconds since 1970.
+        /// The workload.
+        workload: String as Label,
+        /// What its operations did.
+        operation: String as Label,
+        /// When the phase began, in nanoseconds since 1970.
         begin_ns: u64 as Level,
-        /// When it ended, in nanoseconds since 1970.
+        /// When the phase ended, in nanoseconds since 1970.
         end_ns: u64 as Level,
-        /// Bytes that it moved.
+        /// Bytes that were moved.
         bytes: u64 as Amount,
-        /// Its operations.
+        /// Operations that were done.
         operations: u64 as Amount,
     }
 

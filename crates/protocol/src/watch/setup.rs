@@ -17,8 +17,8 @@ pub struct Setup {
     pub node: bool,
     /// The contract, a file that may be replaced while the agent runs. `None`: no rules.
     pub contract: Option<PathBuf>,
-    /// Events of a run of ioassay (`events.jsonl`), whose phases are marked.
-    pub events: Vec<PathBuf>,
+    /// The directory of a run of ioassay, whose phases are marked.
+    pub run: Option<PathBuf>,
     /// Where documents go.
     pub sinks: Vec<Sink>,
     /// Where documents wait while a store is not to be had, and how much.
@@ -33,6 +33,8 @@ pub enum Tables {
     Registered,
     /// Those of all recorded processes of the node that the agent may look at, until it is stopped.
     Node,
+    /// Nobody's: the node and the run are watched, until the agent is stopped.
+    None,
 }
 
 /// Where documents wait.
