@@ -2,55 +2,10 @@
 
 mod support;
 
-use std::fs;
-use std::path::PathBuf;
-use std::process::Stdio;
-
 use ioassay_record::operation::Operation::{Accept, Connect, ElsewhereOther, Glob, Read, Stat, Write};
 use ioassay_record::rules::{Rule, bit};
-use support::process::wait_until;
-use support::record::{Image, Place, Record, Started, compiled};
-use support::rules::{ALL, Agent};
-
-/// A program under rules, which has not begun yet.
-struct Watched {
-    place: Place,
-    started: Started,
-    record: PathBuf,
-    agent: Agent,
-}
-
-impl Watched {
-    fn start(how: &str) -> Self {
-        let mut place = Place::new();
-        let tables = place.root.path().join("tables");
-        fs::create_dir(&tables).unwrap();
-        place.options = vec!["--watched".into(), "--tables".into(), tables.clone().into()];
-        let (mut recorder, record) = place.recorder(&[compiled("rules").to_str().unwrap(), how]);
-        let started = Started::new(recorder.stdout(Stdio::piped()).stderr(Stdio::piped()));
-        Self { place, started, record, agent: Agent::of(&tables) }
-    }
-
-    fn path(&self, name: &str) -> Vec<u8> {
-        fs::canonicalize(self.place.path("")).unwrap().join(name).into_os_string().into_encoded_bytes()
-    }
-
-    /// The program comes to that point.
-    fn pass(&self, name: &str) {
-        fs::write(self.place.path(name), "").unwrap();
-    }
-
-    fn wait_for(&self, name: &str) {
-        wait_until(name, || self.place.path(name).exists());
-    }
-
-    /// Lets it go on to its end.
-    fn end(self) -> Record {
-        let ran = self.started.ran(&self.record);
-        assert!(ran.status.success(), "{:?}: {}{}", ran.status, ran.output, ran.said);
-        ran.record()
-    }
-}
+use support::record::Image;
+use support::rules::{ALL, Watched};
 
 fn sums(image: &Image, slot: usize) -> (u64, u64, u64) {
     let matched = image.watched.get(&slot).cloned().unwrap_or_default();
@@ -59,7 +14,7 @@ fn sums(image: &Image, slot: usize) -> (u64, u64, u64) {
 
 #[test]
 fn calls_count_for_the_rules_of_their_path_class_and_size() {
-    let mut watched = Watched::start("match");
+    let mut watched = Watched::start("rules", "match");
     let data = watched.path("data");
     let in_data = |operations| Rule { operations, path: &data, ..ALL };
     let rules = [
@@ -86,7 +41,7 @@ fn calls_count_for_the_rules_of_their_path_class_and_size() {
 
 #[test]
 fn the_seconds_of_a_rule_have_the_fastest_and_the_slowest_call() {
-    let mut watched = Watched::start("match");
+    let mut watched = Watched::start("rules", "match");
     let data = watched.path("data");
     watched.agent.give(&[(5, Rule { path: &data, ..ALL })]);
     watched.pass("go");
@@ -101,7 +56,7 @@ fn the_seconds_of_a_rule_have_the_fastest_and_the_slowest_call() {
 
 #[test]
 fn connections_and_patterns_have_classes_that_rules_know() {
-    let mut watched = Watched::start("classes");
+    let mut watched = Watched::start("rules", "classes");
     let each = [Accept, Connect, Glob, Read].map(|operation| Rule { operations: bit(operation), ..ALL });
     let [accept, connect, glob, read] = each;
     watched.agent.give(&[(0, accept), (1, connect), (2, glob), (3, Rule { most_bytes: 1, ..read })]);
@@ -117,7 +72,7 @@ fn connections_and_patterns_have_classes_that_rules_know() {
 
 #[test]
 fn threads_and_forked_children_count_for_themselves() {
-    let mut watched = Watched::start("several");
+    let mut watched = Watched::start("rules", "several");
     let data = watched.path("data");
     watched.agent.give(&[(20, Rule { operations: bit(Write), path: &data, ..ALL })]);
     watched.pass("go");
@@ -127,7 +82,7 @@ fn threads_and_forked_children_count_for_themselves() {
 
 #[test]
 fn rules_that_change_count_from_then_on() {
-    let mut watched = Watched::start("change");
+    let mut watched = Watched::start("rules", "change");
     let x = watched.path("x");
     let (on_x, elsewhere) = (Rule { operations: bit(Write), path: &x, ..ALL }, Rule { path: b"/nowhere", ..ALL });
     watched.agent.give(&[(0, on_x), (1, elsewhere)]);
@@ -141,7 +96,7 @@ fn rules_that_change_count_from_then_on() {
 
 #[test]
 fn without_rules_nothing_is_counted_for_any() {
-    let watched = Watched::start("match");
+    let watched = Watched::start("rules", "match");
     watched.pass("go");
     assert!(watched.end().only().watched.is_empty());
 }

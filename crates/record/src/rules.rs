@@ -6,7 +6,7 @@
 //! lives by a lock ([`LOCK_AT`]): without it nobody is held back.
 //!
 //! A rule has a slot as long as it lives, so that what recorders count by slots stays its own. Where its rate changes, the agent
-//! writes zeros over the slot's bucket ([`bucket_begins_at`]), or the debts of the old rate go on.
+//! writes eight zeros over the slot's bucket ([`bucket_begins_at`]), or the debts of the old rate go on.
 //!
 //! Any bytes are a valid file: nothing in it is trusted, neither an offset nor a length.
 
@@ -62,8 +62,10 @@ layout! {
     pub struct Bucket {
         /// When the next of them may begin ([`crate::throttle`]), on `CLOCK_MONOTONIC`.
         pub next_ns: AtomicU64,
+        /// What calls have reserved and given back, of all time; it wraps around.
+        pub returned_ns: AtomicU64,
         /// 0.
-        pub reserved: [u64; 7],
+        pub reserved: [u64; 6],
     }
 
     /// The rules of a generation. A set of slots has a bit for each.
@@ -191,6 +193,20 @@ impl Half {
         }
     }
 
+    /// Whether the rule of a slot is the same as in another generation, so that it goes on with its bucket.
+    pub fn has_same(&self, other: &Self, slot: usize) -> bool {
+        let numbers = |half: &Self| {
+            [&half.least_bytes, &half.most_bytes, &half.rates_per_s, &half.bursts_ns].map(|all| all[slot].load(Relaxed))
+        };
+        let of = |half: &Self, operation: &AtomicU64| (half.kind(slot), operation.load(Relaxed) >> slot & 1);
+        let mut classes = self.of_operation.iter().zip(&other.of_operation);
+        let (pattern, others) = (self.pattern(slot), other.pattern(slot));
+        numbers(self) == numbers(other)
+            && classes.all(|(own, others)| of(self, own) == of(other, others))
+            && pattern.len() == others.len()
+            && pattern.iter().zip(others).all(|(own, other)| own.load(Relaxed) == other.load(Relaxed))
+    }
+
     /// Its pattern, which is cut where it would end behind the others.
     fn pattern(&self, slot: usize) -> &[AtomicU8] {
         let begin = self.pattern_begins[slot].load(Relaxed) as usize;
@@ -305,6 +321,23 @@ mod tests {
         assert_eq!((half.matching(b"/data/x"), half.matching(b"/database")), (1 << 3 | 1 << 63, 1 << 63));
         let both = 1 << 3 | 1 << 63;
         assert_eq!([9, 10, 20, 21].map(|bytes| half.fitting(both, bytes)), [1 << 63, both, both, 1 << 63]);
+    }
+
+    #[test]
+    fn a_rule_is_the_same_where_nothing_of_it_has_changed() {
+        let rule = Rule { kind: RuleKind::ThrottleBytes, rate_per_s: 5, path: b"/data", ..ALL };
+        let half = encode(&rules(&[(3, rule)])).unwrap();
+        let with = |rule| encode(&rules(&[(1, ALL), (3, rule)])).unwrap().has_same(&half, 3);
+        assert!(with(rule));
+        for other in [
+            Rule { kind: RuleKind::Monitor, ..rule },
+            Rule { rate_per_s: 6, ..rule },
+            Rule { path: b"/dat", ..rule },
+            Rule { operations: 1, ..rule },
+            Rule { most_bytes: 9, ..rule },
+        ] {
+            assert!(!with(other), "{other:?}");
+        }
     }
 
     #[test]

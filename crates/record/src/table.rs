@@ -404,7 +404,7 @@ layout! {
         pub waits: AtomicU64,
         /// What they waited, in ticks.
         pub waited_ticks: AtomicU64,
-        /// Place of the last [`File`].
+        /// Place of the last [`File`]; 0 before a call has ended.
         pub file: AtomicU32,
         /// 0.
         pub reserved: u32,

@@ -5,13 +5,22 @@
 //! burst counts as that: what was not used in time is forfeited. So no call waits for itself: one that is larger than the burst
 //! goes at once, and those after it wait for its debt.
 //!
+//! What a call reserved and did not use it gives back. Those that wait already were told to begin after it: a second number says
+//! how much has been given back at all, and they may begin by as much earlier as it has grown meanwhile ([`begins_at`]).
+//!
 //! Not here: clocks, waiting, which calls are meant.
 
 #[cfg(not(feature = "loom"))]
-use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use core::sync::atomic::{
+    AtomicU64,
+    Ordering::{AcqRel, Acquire, Relaxed},
+};
 
 #[cfg(feature = "loom")]
-use loom::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use loom::sync::atomic::{
+    AtomicU64,
+    Ordering::{AcqRel, Acquire, Relaxed},
+};
 
 const NS_PER_SECOND: u128 = 1_000_000_000;
 /// What a call costs at most, ten minutes: a rate that is nearly none must not stop a job for ever.
@@ -28,25 +37,45 @@ pub fn cost_ns(amount: u64, rate_per_s: u64) -> u64 {
 
 /// Takes what a call costs. The moment at which it may begin, on the clock of `now_ns`; all that is past is at once.
 pub fn reserve(next_ns: &AtomicU64, now_ns: u64, cost_ns: u64, burst_ns: u64) -> u64 {
-    let mut next = next_ns.load(Relaxed);
+    let mut next = next_ns.load(Acquire);
     loop {
         let known = if next > now_ns.saturating_add(MOST_AHEAD_NS) { now_ns } else { next };
         let start = known.max(now_ns.saturating_sub(burst_ns));
-        match next_ns.compare_exchange_weak(next, start.saturating_add(cost_ns), Relaxed, Relaxed) {
+        match next_ns.compare_exchange_weak(next, start.saturating_add(cost_ns), AcqRel, Acquire) {
             Ok(_) => return start,
             Err(other) => next = other,
         }
     }
 }
 
-/// Gives back what a call did not use of what it reserved: `start_ns` and `cost_ns` are those of the reservation. What was
-/// reserved for a time that is longer ago than the burst is forfeited by now, and not given to others.
-pub fn give_back(next_ns: &AtomicU64, start_ns: u64, cost_ns: u64, unused_ns: u64, now_ns: u64, burst_ns: u64) {
+/// When a call may begin that was to begin at `start_ns`: `returned_before` is what had been given back when it reserved, read after
+/// that.
+pub fn begins_at(start_ns: u64, returned_ns: &AtomicU64, returned_before: u64) -> u64 {
+    start_ns.saturating_sub(returned_ns.load(Relaxed).wrapping_sub(returned_before))
+}
+
+/// A call that was let through.
+#[derive(Debug, Clone, Copy)]
+pub struct Reserved {
+    /// When it was to begin.
+    pub start_ns: u64,
+    /// What it took.
+    pub cost_ns: u64,
+    /// Of that, what it did not use.
+    pub unused_ns: u64,
+}
+
+/// Gives back what a call did not use of what it reserved. What was reserved for a time that is longer ago than the burst is
+/// forfeited by now, and not given to others.
+pub fn give_back(next_ns: &AtomicU64, returned_ns: &AtomicU64, call: Reserved, now_ns: u64, burst_ns: u64) {
+    let Reserved { start_ns, cost_ns, unused_ns } = call;
     let of_use = start_ns.saturating_add(cost_ns).saturating_sub(now_ns.saturating_sub(burst_ns));
     let back = unused_ns.min(of_use);
     if back > 0 {
+        // First: who reserves in between would else begin by twice as much earlier.
+        returned_ns.fetch_add(back, Relaxed);
         let mut next = next_ns.load(Relaxed);
-        while let Err(other) = next_ns.compare_exchange_weak(next, next.saturating_sub(back), Relaxed, Relaxed) {
+        while let Err(other) = next_ns.compare_exchange_weak(next, next.saturating_sub(back), AcqRel, Relaxed) {
             next = other;
         }
     }
@@ -59,6 +88,14 @@ mod tests {
     use std::vec::Vec;
 
     const SECOND: u64 = 1_000_000_000;
+
+    fn back(next: &AtomicU64, call: Reserved, now: u64, burst: u64) {
+        give_back(next, &AtomicU64::new(0), call, now, burst);
+    }
+
+    fn reserved(start_ns: u64, cost_ns: u64, unused_ns: u64) -> Reserved {
+        Reserved { start_ns, cost_ns, unused_ns }
+    }
 
     #[test]
     fn a_call_larger_than_the_burst_goes_at_once_and_the_next_waits_for_its_debt() {
@@ -73,8 +110,19 @@ mod tests {
         let next = AtomicU64::new(0);
         let now = 100 * SECOND;
         let start = reserve(&next, now, 5 * SECOND, 0);
-        give_back(&next, start, 5 * SECOND, 4 * SECOND, now, 0);
+        back(&next, reserved(start, 5 * SECOND, 4 * SECOND), now, 0);
         assert_eq!(reserve(&next, now, SECOND, 0), now + SECOND);
+    }
+
+    #[test]
+    fn those_that_wait_already_begin_earlier_by_what_is_given_back() {
+        let (next, returned) = (AtomicU64::new(0), AtomicU64::new(0));
+        let now = 100 * SECOND;
+        let first = reserve(&next, now, 5 * SECOND, 0);
+        let second = reserve(&next, now, SECOND, 0);
+        give_back(&next, &returned, reserved(first, 5 * SECOND, 4 * SECOND), now, 0);
+        assert_eq!((second, begins_at(second, &returned, 0)), (now + 5 * SECOND, now + SECOND));
+        assert_eq!(reserve(&next, now, SECOND, 0), now + 2 * SECOND);
     }
 
     #[test]
@@ -84,7 +132,7 @@ mod tests {
         let start = reserve(&next, now, 5 * SECOND, burst);
         let later = now + 60 * SECOND;
         assert_eq!(reserve(&next, later, SECOND, burst), later - burst);
-        give_back(&next, start, 5 * SECOND, 5 * SECOND, later, burst);
+        back(&next, reserved(start, 5 * SECOND, 5 * SECOND), later, burst);
         assert_eq!(reserve(&next, later, SECOND, burst), later);
     }
 
@@ -100,7 +148,7 @@ mod tests {
         assert_eq!((cost_ns(u64::MAX, 0), cost_ns(1 << 20, 1 << 20)), (MOST_COST_NS, SECOND));
         let next = AtomicU64::new(0);
         reserve(&next, u64::MAX, u64::MAX, u64::MAX);
-        give_back(&next, u64::MAX, u64::MAX, u64::MAX, 0, u64::MAX);
+        back(&next, reserved(u64::MAX, u64::MAX, u64::MAX), 0, u64::MAX);
         assert_eq!(next.into_inner(), 0);
     }
 
@@ -122,7 +170,7 @@ mod tests {
                 let start = reserve(&next, now, cost, burst);
                 now = now.max(start);
                 let moved = bytes * percent / 100;
-                give_back(&next, start, cost, cost - cost_ns(moved, rate), now, burst);
+                back(&next, reserved(start, cost, cost - cost_ns(moved, rate)), now, burst);
                 passed.push((now, moved));
             }
             for first in 0..passed.len() {
@@ -174,15 +222,20 @@ mod models {
     }
 
     #[test]
-    fn what_is_given_back_while_another_reserves_is_not_lost() {
+    fn what_is_given_back_while_another_reserves_is_neither_lost_nor_given_twice() {
         loom::model(|| {
-            let next = Arc::new(AtomicU64::new(0));
-            let start = reserve(&next, 100, 10, 0);
-            let other = Arc::clone(&next);
-            let other = thread::spawn(move || reserve(&other, 100, 10, 0));
-            give_back(&next, start, 10, 4, 100, 0);
-            assert!([106, 110].contains(&other.join().unwrap()));
-            assert_eq!(next.load(Relaxed), 116);
+            let shared = Arc::new((AtomicU64::new(0), AtomicU64::new(0)));
+            let start_ns = reserve(&shared.0, 100, 10, 0);
+            let other = Arc::clone(&shared);
+            let other = thread::spawn(move || {
+                let start = reserve(&other.0, 100, 10, 0);
+                (start, other.1.load(Relaxed))
+            });
+            give_back(&shared.0, &shared.1, Reserved { start_ns, cost_ns: 10, unused_ns: 4 }, 100, 0);
+            let (start, returned) = other.join().unwrap();
+            let begin = begins_at(start, &shared.1, returned);
+            assert!([106, 110].contains(&begin), "{begin}");
+            assert_eq!(shared.0.load(Relaxed), 116);
         });
     }
 }

@@ -7,7 +7,7 @@
 //! with them, by which the next call sees that.
 
 use core::ffi::c_char;
-use core::sync::atomic::{Ordering::Relaxed, Ordering::SeqCst, compiler_fence};
+use core::sync::atomic::Ordering::Relaxed;
 
 use ioassay_record::buckets;
 use ioassay_record::operation::Operation;
@@ -18,6 +18,7 @@ use ioassay_record::transfers::add;
 use crate::descriptors::{self, Slot};
 use crate::files::{self, Base};
 use crate::thread_words::{ThreadWords, beneath, stack, words};
+use crate::throttle::{self, Held, Next};
 use crate::transfers::{self, Transfer};
 use crate::{errors, process, seconds, table, threads, ticks, trace};
 
@@ -31,6 +32,8 @@ pub struct Call {
     /// Place of the file's row.
     pub file: u32,
     began: u64,
+    /// What rules have let it through for.
+    held: Held,
     /// What the slot had before: the call that a signal handler interrupted.
     outer: [u64; 2],
     /// Where the stack was when that one began.
@@ -66,9 +69,15 @@ pub enum Outcome {
 /// A call on a descriptor, and the descriptor's slot.
 #[inline(always)]
 pub fn on_descriptor(operation: Operation, descriptor: i32) -> Option<(Call, &'static Slot)> {
+    transfer_on(operation, descriptor, 0)
+}
+
+/// The same, of a call that asks for so many bytes.
+#[inline(always)]
+pub fn transfer_on(operation: Operation, descriptor: i32, bytes: usize) -> Option<(Call, &'static Slot)> {
     let caller = enter()?;
     let slot = descriptors::slot(descriptor).unwrap_or_else(descriptors::unknown);
-    Some((begin(caller, operation, slot.file.load(Relaxed)), slot))
+    Some((begin(caller, operation, slot.file.load(Relaxed), bytes as u64)?, slot))
 }
 
 /// A call on a path.
@@ -80,13 +89,13 @@ pub unsafe fn on_path(operation: Operation, base: Base, path: *const c_char) -> 
     let caller = enter()?;
     // SAFETY: the caller's.
     let file = unsafe { files::of_path(base, path) };
-    Some(begin(caller, operation, file))
+    begin(caller, operation, file, 0)
 }
 
 /// A call on a file whose row is known, or on none in particular.
 #[inline(always)]
 pub fn on_file(operation: Operation, file: u32) -> Option<Call> {
-    Some(begin(enter()?, operation, file))
+    begin(enter()?, operation, file, 0)
 }
 
 /// Counts a transfer on a descriptor that is not worth the clock: its bytes were in a buffer, or the call that made it is
@@ -98,14 +107,14 @@ pub fn at_once(operation: Operation, descriptor: i32, bytes: u64, offset: Option
         let block_bytes = slot.block_bytes.load(Relaxed);
         add_at_once(words, thread, operation, slot.file.load(Relaxed), bytes, offset, block_bytes);
     }
-    leave(words);
+    words.leave();
 }
 
 /// The same, on a file whose row is known, or on none in particular.
 pub fn at_once_on_file(operation: Operation, file: u32, bytes: u64) {
     let Some(Caller { words, thread, .. }) = enter() else { return };
     add_at_once(words, thread, operation, file, bytes, None, 0);
-    leave(words);
+    words.leave();
 }
 
 #[inline(always)]
@@ -119,6 +128,7 @@ fn add_at_once(
     block_bytes: u32,
 ) {
     let transfer = Transfer { file, operation, offset, bytes, block_bytes, took: 0, failed: false };
+    throttle::charge(operation, file, bytes);
     let class = if transfers::count(thread, transfer) { operation } else { operation.elsewhere() };
     count_latency(thread, class, 0);
     let [calls, moved, ..] = &thread.totals[class as usize];
@@ -142,7 +152,7 @@ const AT_ONCE: u64 = 64;
 pub fn outer() -> Option<Operation> {
     let Caller { words, thread, .. } = enter()?;
     let in_flight = thread.in_flight.load(Relaxed);
-    leave(words);
+    words.leave();
     Operation::ALL.get(((in_flight >> 32) as usize).checked_sub(1)?).copied()
 }
 
@@ -151,9 +161,9 @@ pub fn outer() -> Option<Operation> {
 pub fn on_found(operation: Operation, find: impl FnOnce() -> Option<u32>) -> Option<Call> {
     let caller = enter()?;
     match find() {
-        Some(file) => Some(begin(caller, operation, file)),
+        Some(file) => begin(caller, operation, file, 0),
         None => {
-            leave(caller.words);
+            caller.words.leave();
             None
         }
     }
@@ -164,7 +174,7 @@ pub fn on_found(operation: Operation, find: impl FnOnce() -> Option<u32>) -> Opt
 pub fn update<R>(change: impl FnOnce() -> R) -> Option<R> {
     let caller = enter()?;
     let result = change();
-    leave(caller.words);
+    caller.words.leave();
     Some(result)
 }
 
@@ -177,15 +187,13 @@ fn enter() -> Option<Caller> {
     if busy != 0 && interrupted(stack, busy) {
         return None;
     }
-    // Before anything is asked: a signal handler that forks from now on sees that a child must not go on with the table.
-    words.busy.store(stack, Relaxed);
-    compiler_fence(SeqCst);
+    words.enter();
     let mut table = process::table();
     if !process::is_attached(table) {
         table = attach(words);
     }
     if !process::is_attached(table) || words.vforked.load(Relaxed) != 0 && process::in_vfork_child() {
-        leave(words);
+        words.leave();
         return None;
     }
     let address = words.thread.load(Relaxed);
@@ -197,7 +205,7 @@ fn enter() -> Option<Caller> {
         Some(thread) => Some(Caller { words, thread, table }),
         None => {
             table::header().lost_calls.fetch_add(1, Relaxed);
-            leave(words);
+            words.leave();
             None
         }
     }
@@ -227,14 +235,9 @@ fn interrupted(stack: usize, busy: usize) -> bool {
 }
 
 #[inline(always)]
-fn leave(words: &ThreadWords) {
-    compiler_fence(SeqCst);
-    words.busy.store(0, Relaxed);
-}
-
-#[inline(always)]
-fn begin(caller: Caller, operation: Operation, file: u32) -> Call {
+fn begin(caller: Caller, operation: Operation, file: u32, requested: u64) -> Option<Call> {
     let Caller { words, thread, table } = caller;
+    let held = throttle::hold(Next { words, thread, table, operation, file, requested })?;
     let (stack, outer_stack) = (stack(), words.in_flight.load(Relaxed));
     let mut outer = [thread.in_flight.load(Relaxed), thread.in_flight_since_ticks.load(Relaxed)];
     if outer[0] != 0 && !beneath(stack, outer_stack) {
@@ -243,10 +246,10 @@ fn begin(caller: Caller, operation: Operation, file: u32) -> Call {
     }
     thread.in_flight.store((operation as u64 + 1) << 32 | u64::from(file), Relaxed);
     words.in_flight.store(stack, Relaxed);
-    leave(words);
+    words.leave();
     let began = ticks::now();
     thread.in_flight_since_ticks.store(began, Relaxed);
-    Call { thread, table, operation, file, began, outer, outer_stack }
+    Some(Call { thread, table, operation, file, began, held, outer, outer_stack })
 }
 
 /// The call has ended.
@@ -260,11 +263,10 @@ pub fn end(call: Call, outcome: Outcome) {
 pub fn end_and(call: Call, outcome: Outcome, change: impl FnOnce(u64)) {
     let ended = ticks::now();
     let words = words();
-    words.busy.store(stack(), Relaxed);
-    compiler_fence(SeqCst);
+    words.enter();
     // Not in a child that a signal handler has forked meanwhile: the call was its parent's, and so were all places.
     if process::table() != call.table {
-        leave(words);
+        words.leave();
         return;
     }
     let (thread, operation) = (call.thread, call.operation);
@@ -289,6 +291,7 @@ pub fn end_and(call: Call, outcome: Outcome, change: impl FnOnce(u64)) {
     } else {
         count_elsewhere(thread, operation, ended, took, bytes);
     }
+    throttle::settle(call.held, bytes);
     if trace::asked() {
         trace_call(words, &call, outcome, ended);
     }
@@ -298,7 +301,7 @@ pub fn end_and(call: Call, outcome: Outcome, change: impl FnOnce(u64)) {
         thread.in_flight_since_ticks.store(since, Relaxed);
         words.in_flight.store(call.outer_stack, Relaxed);
     }
-    leave(words);
+    words.leave();
 }
 
 #[cold]

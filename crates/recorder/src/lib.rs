@@ -5,14 +5,15 @@
 //! * [`call`]: what happens before and after each call, and when nothing does: in a signal handler that interrupted the
 //!   recorder, in a child of `vfork`, in a process that has no table.
 //! * [`trace`]: every call, where that is asked for. [`shared`]: numbers that all threads change. [`descriptors`], [`files`], [`transfers`], [`threads`], [`seconds`], [`errors`]: what is counted, and where.
-//! * [`rules`]: what an agent wants counted as well.
+//! * [`rules`]: what an agent wants counted as well, and [`throttle`] held back; [`masks`] says when that must not be.
 //! * [`process`]: a process gets its table, and gives it back; [`table`] is the memory of it, [`identity`] what it says of the
 //!   process, [`finished`] the file that it ends in.
 //! * [`real`]: the functions that the hooks replace. [`ticks`]: the clock. [`thread_words`]: what a thread has of its own.
 //!   [`environment`]: that of programs which the process starts. [`sys`]: system calls without the C library. [`text`]: paths and numbers without an allocator.
 //!
 //! It lives inside of other people's processes, so:
-//! * A counted call takes no lock, allocates nothing, calls no kernel, and shares no cache line that is written to.
+//! * A counted call takes no lock, allocates nothing, calls no kernel, and shares no cache line that is written to. A call that a
+//!   rule holds back does both, before it begins.
 //! * What is rare (a new file, a new thread, a full table) may call the kernel, but past the C library: no `errno` is
 //!   touched, no hook is called.
 //! * No descriptor stays open, no signal handler is installed, no thread is started, nothing is printed.
@@ -31,6 +32,7 @@ pub mod finished;
 #[cfg(feature = "library")]
 pub mod hooks;
 pub mod identity;
+pub mod masks;
 pub mod process;
 pub mod real;
 pub mod rules;
@@ -41,6 +43,7 @@ pub mod table;
 pub mod text;
 pub mod thread_words;
 pub mod threads;
+pub mod throttle;
 pub mod ticks;
 pub mod trace;
 pub mod transfers;

@@ -15,7 +15,9 @@ use ioassay_record::table::{Clock, Header, MAGIC, State, TextKind, VERSION};
 use crate::text::{Buffer, Variables, decimal};
 use crate::thread_words::words;
 use crate::ticks::Moment;
-use crate::{descriptors, errors, files, finished, identity, real, rules, seconds, sys, table, threads, ticks, trace};
+use crate::{
+    descriptors, errors, files, finished, identity, masks, real, rules, seconds, sys, table, threads, ticks, trace,
+};
 
 /// It has to be found out whether there is to be a table: the beginning, and what a forked child finds.
 const UNKNOWN: u32 = 0;
@@ -52,6 +54,9 @@ static TABLE: Buffer<600> = Buffer::new();
 static NUMBER: AtomicU32 = AtomicU32::new(0);
 /// The process lets only some system calls through, so none is made any more.
 static SEALED: AtomicBool = AtomicBool::new(false);
+
+/// The process is at its end: nothing is held back any more.
+static ENDING: AtomicBool = AtomicBool::new(false);
 
 /// Whether this process has a table.
 #[inline(always)]
@@ -313,6 +318,7 @@ pub unsafe fn starts(count: i32, arguments: *const *const c_char) {
     } else {
         attach();
     }
+    masks::begin();
 }
 
 /// The process ends, or is about to be replaced: what it counted is added to the file of the finished.
@@ -340,6 +346,16 @@ pub fn finish(state: State, replacement: Option<&CStr>) {
     });
 }
 
+/// The process is about to end, by itself.
+pub fn begin_end() {
+    ENDING.store(true, Relaxed);
+}
+
+/// Whether the process is at its end.
+pub fn is_ending() -> bool {
+    ENDING.load(Relaxed)
+}
+
 /// The process has ended. What comes after that all the same makes a table that replaces this one.
 pub fn end() {
     end_as(ENDED);
@@ -356,6 +372,7 @@ pub fn end_for_good() {
 }
 
 fn end_as(next: u32) {
+    begin_end();
     if has_own_table() {
         finish(State::Ended, None);
         phase().store(next, Release);

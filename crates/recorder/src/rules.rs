@@ -8,7 +8,7 @@
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 use ioassay_record::operation::Operation;
-use ioassay_record::rules::{FILE_BYTES, Half, NAME, RulesFile, slots};
+use ioassay_record::rules::{Bucket, FILE_BYTES, Half, NAME, RulesFile, slots};
 use ioassay_record::table::{File, Thread, WATCHED_ROWS, Watched, WatchedRow};
 use ioassay_record::watched::WatchedCall;
 
@@ -50,6 +50,31 @@ pub fn begin(directory: &[u8]) {
     sys::close(file);
 }
 
+/// Whether there is a file of rules.
+#[inline(always)]
+pub fn watched() -> bool {
+    FILE.load(Relaxed) != 0
+}
+
+/// What the calls that a slot holds back share.
+pub fn bucket(slot: usize) -> Option<&'static Bucket> {
+    file().map(|file| &file.buckets[slot])
+}
+
+/// Runs `use_file` with a descriptor of the file of rules, which is open only meanwhile.
+pub fn with_file<R>(use_file: impl FnOnce(isize) -> R) -> Option<R> {
+    let file = sys::open(PATH.as_c_str(), libc::O_RDONLY | libc::O_NOFOLLOW, 0);
+    if file < 0 {
+        return None;
+    }
+    // After `chroot` the name may be that of another file.
+    let own = IDENTITY.each_ref().map(|number| number.load(Relaxed));
+    let is_it = sys::stat(file as i32).is_some_and(|about| [about.st_dev, about.st_ino] == own);
+    let result = is_it.then(|| use_file(file));
+    sys::close(file);
+    result
+}
+
 /// The rules that hold.
 #[derive(Clone, Copy)]
 pub struct Rules {
@@ -69,15 +94,20 @@ fn file() -> Option<&'static RulesFile> {
 /// The rules that hold, if there are any.
 #[inline(always)]
 pub fn given() -> Option<Rules> {
+    of_generation(file()?.generation())
+}
+
+/// The rules of a generation, if it is not too long ago.
+#[inline(always)]
+pub fn of_generation(generation: u64) -> Option<Rules> {
     let file = file()?;
-    let generation = file.generation();
     (generation != 0).then(|| Rules { generation, half: file.half(generation) })
 }
 
 impl Rules {
     /// The slots whose rules are for calls of an operation on a file, whatever they move.
     #[inline(always)]
-    fn of(self, operation: Operation, place: u32) -> u64 {
+    pub fn of(self, operation: Operation, place: u32) -> u64 {
         let of_operation = self.half.of(operation);
         if of_operation == 0 || place == 0 {
             return 0;
@@ -86,6 +116,15 @@ impl Rules {
         let set = file.rules.load(Relaxed);
         let set = if file.rules_stamp.load(Relaxed) == stamp(set, self.generation) { set } else { self.look_up(file) };
         of_operation & set
+    }
+
+    /// Those of the slots whose rules are the same in the generation that follows, if `next` is that.
+    pub fn same_in(self, next: Self, set: u64) -> u64 {
+        if next.generation == self.generation {
+            return set;
+        }
+        let same = |&slot: &usize| next.generation == self.generation + 1 && self.half.has_same(next.half, slot);
+        slots(set).filter(same).fold(0, |same, slot| same | 1 << slot)
     }
 
     /// Finds out which rules are for a file, and keeps it.
@@ -98,6 +137,13 @@ impl Rules {
             row.rules_stamp.store(stamp(set, self.generation), Relaxed);
         }
         set
+    }
+}
+
+/// Counts what a call was held back by the rule of a slot.
+pub fn count_wait(thread: &'static Thread, slot: usize, ticks: u64) {
+    if let Some(row) = row(thread, slot) {
+        row.count_wait(ticks);
     }
 }
 

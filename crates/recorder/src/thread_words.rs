@@ -4,7 +4,7 @@
 //! the C library keeps for libraries with such variables.
 
 use core::arch::{asm, global_asm};
-use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize};
+use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst, compiler_fence};
 
 /// The words of a thread; all zero at its beginning.
 #[repr(C)]
@@ -21,20 +21,42 @@ pub struct ThreadWords {
     pub kernel: [AtomicU64; 4],
     /// The process that called `vfork`, if it or its child may be running here.
     pub vforked: AtomicU32,
-    reserved: u32,
+    /// Whether `own_mask` is known.
+    pub mask_known: AtomicU32,
+    /// Signals that the program has blocked itself (`masks`).
+    pub own_mask: AtomicU64,
+    /// Where its stack was when it began to wait with other signals blocked; 0 where it does not.
+    pub waits_at: AtomicUsize,
 }
 
-const _: () = assert!(size_of::<ThreadWords>() <= 80);
+const _: () = assert!(size_of::<ThreadWords>() <= 96);
+
+impl ThreadWords {
+    /// The thread is busy from here on, until [`Self::leave`]. Before anything is asked: a signal handler that forks from now on
+    /// sees that a child must not go on with the table.
+    #[inline(always)]
+    pub fn enter(&self) {
+        self.busy.store(stack(), Relaxed);
+        compiler_fence(SeqCst);
+    }
+
+    /// It is busy no more.
+    #[inline(always)]
+    pub fn leave(&self) {
+        compiler_fence(SeqCst);
+        self.busy.store(0, Relaxed);
+    }
+}
 
 global_asm!(
     ".pushsection .tbss,\"awT\",%nobits",
     ".globl ioassay_thread_words",
     ".hidden ioassay_thread_words",
     ".type ioassay_thread_words, %object",
-    ".size ioassay_thread_words, 80",
+    ".size ioassay_thread_words, 96",
     ".p2align 4",
     "ioassay_thread_words:",
-    ".zero 80",
+    ".zero 96",
     ".popsection",
 );
 

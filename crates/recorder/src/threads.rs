@@ -1,8 +1,6 @@
 //! Each thread has a part of the table that it alone writes to.
 
-use core::sync::atomic::{
-    AtomicU32, AtomicU64, AtomicUsize, Ordering::AcqRel, Ordering::Relaxed, Ordering::SeqCst, compiler_fence,
-};
+use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::AcqRel, Ordering::Relaxed, Ordering::SeqCst};
 
 use ioassay_record::operation::Operation;
 use ioassay_record::table::{KERNEL_COUNTERS, Latencies, Thread};
@@ -10,7 +8,7 @@ use ioassay_record::table::{KERNEL_COUNTERS, Latencies, Thread};
 use crate::process::{self, system_calls_allowed};
 use crate::real::Real;
 use crate::text::{Buffer, decimal};
-use crate::thread_words::{stack, words};
+use crate::thread_words::words;
 use crate::{seconds, shared, sys, table, trace};
 
 /// Threads that have a part at the same time, at most.
@@ -125,15 +123,13 @@ const FIRST_KEYS: u32 = 32;
 /// The calling thread ends: its part is free for another.
 extern "C" fn ended(_: *mut u8) {
     let words = words();
-    words.busy.store(stack(), Relaxed);
-    compiler_fence(SeqCst);
+    words.enter();
     trace::give_up(words);
     let address = words.thread.swap(0, Relaxed);
     if address != 0 && process::attached() {
         give_back(address);
     }
-    compiler_fence(SeqCst);
-    words.busy.store(0, Relaxed);
+    words.leave();
 }
 
 /// Leaves the part at that address to another thread.

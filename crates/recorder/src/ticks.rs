@@ -62,6 +62,11 @@ fn nanoseconds(clock: libc::clockid_t) -> u64 {
     time.tv_sec as u64 * NANOSECONDS + time.tv_nsec as u64
 }
 
+/// `CLOCK_MONOTONIC`, which all processes of the node share, unless one is in a time namespace.
+pub fn monotonic_ns() -> u64 {
+    nanoseconds(libc::CLOCK_MONOTONIC)
+}
+
 /// A moment on both clocks.
 #[derive(Debug, Clone, Copy)]
 pub struct Moment {

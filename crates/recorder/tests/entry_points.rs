@@ -30,7 +30,7 @@ const LEFT_OUT: &[(&str, &str)] = &[
     ),
     (
         "they make threads, locks in memory and signals, or ask the clock",
-        "pthread_* mtx_* rwlock_* *clock* thrd_* tss_* __cxa_thread* __sched_* *timeofday sigblock",
+        "pthread_* mtx_* rwlock_* *clock* thrd_* tss_* __cxa_thread* __sched_* *timeofday",
     ),
     (
         "they move between processes or nodes, not to storage; what they make is looked up when it is first used",
@@ -67,7 +67,7 @@ const LEFT_OUT: &[(&str, &str)] = &[
     (
         "memory",
         "aligned_alloc calloc malloc* __malloc_* realloc* __realloc_hook *memalign* pvalloc valloc pkey_alloc \
-         obstack_alloc* _obstack_allocated_p bcopy swapcontext *buffer_alloc*",
+         obstack_alloc* _obstack_allocated_p bcopy *buffer_alloc*",
     ),
     (
         "numbers, texts, random numbers",

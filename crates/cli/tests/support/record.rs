@@ -559,8 +559,12 @@ impl Image {
                 file.moved.entry(row.operation.into()).or_default().add(&row);
             }
         }
-        for (slot, row) in watched.iter().filter(|(_, row)| row.calls.load(Relaxed) > 0) {
-            image.watched.entry(*slot).or_default().add(row, |place| names[&place].0.clone());
+        for (slot, row) in watched.iter().filter(|(_, row)| row.calls.load(Relaxed) + row.waits.load(Relaxed) > 0) {
+            image
+                .watched
+                .entry(*slot)
+                .or_default()
+                .add(row, |place| names.get(&place).map(|(name, _)| name.clone()).unwrap_or_default());
         }
         for (name, place) in opened {
             if let (Some(counts), Some(flags)) = (image.files.get_mut(&name), open_flags.get(&place)) {

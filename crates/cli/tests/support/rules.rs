@@ -4,7 +4,8 @@ use std::fs::{self, File};
 use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
 
 use ioassay_record::layout::bytes_of;
 use ioassay_record::operation::Operation;
@@ -13,6 +14,7 @@ use ioassay_record::rules::{
 };
 
 use super::process::wait_until;
+use super::record::{Place, Record, Started, compiled};
 
 /// A rule that counts all calls on all files.
 pub const ALL: Rule = Rule {
@@ -28,6 +30,82 @@ pub const ALL: Rule = Rule {
 /// A rule that holds back what such calls move.
 pub const fn throttle(operation: Operation, rate_per_s: u64) -> Rule<'static> {
     Rule { kind: RuleKind::ThrottleBytes, operations: bit(operation), rate_per_s, burst_ns: 50_000_000, ..ALL }
+}
+
+/// A program under rules, which has not begun yet.
+pub struct Watched {
+    pub place: Place,
+    started: Started,
+    record: PathBuf,
+    pub agent: Agent,
+}
+
+impl Watched {
+    /// Starts a program of ours.
+    pub fn start(program: &str, how: &str) -> Self {
+        let mut place = Place::new();
+        let tables = place.root.path().join("tables");
+        fs::create_dir(&tables).unwrap();
+        place.options = vec!["--watched".into(), "--tables".into(), tables.clone().into()];
+        let (mut recorder, record) = place.recorder(&[compiled(program).to_str().unwrap(), how]);
+        let started = Started::new(recorder.stdout(Stdio::piped()).stderr(Stdio::piped()));
+        Self { place, started, record, agent: Agent::of(&tables) }
+    }
+
+    /// How rules name a file of the program.
+    pub fn path(&self, name: &str) -> Vec<u8> {
+        fs::canonicalize(self.place.path("")).unwrap().join(name).into_os_string().into_encoded_bytes()
+    }
+
+    /// Lets the program go beyond that point.
+    pub fn pass(&self, name: &str) {
+        fs::write(self.place.path(name), "").unwrap();
+    }
+
+    /// The program has come to that point.
+    pub fn wait_for(&self, name: &str) {
+        wait_until(name, || self.place.path(name).exists());
+    }
+
+    /// Gives the agent away.
+    pub fn without_agent(self) -> (Unwatched, Agent) {
+        (Unwatched { place: self.place, started: self.started, record: self.record }, self.agent)
+    }
+
+    /// Whether a thread of the program sleeps in the kernel's `nanosleep`, as calls do that are held back.
+    pub fn holds_back(&self) -> bool {
+        let tasks = fs::read_dir(format!("/proc/{}/task", self.started.command())).unwrap().flatten();
+        tasks.into_iter().any(|task| {
+            let call = fs::read_to_string(task.path().join("syscall")).unwrap_or_default();
+            call.split(' ').next() == Some(&libc::SYS_nanosleep.to_string())
+        })
+    }
+
+    /// Waits for its end.
+    pub fn end(self) -> Record {
+        self.without_agent().0.end()
+    }
+}
+
+/// A program that is to follow rules, and whose agent is elsewhere.
+pub struct Unwatched {
+    place: Place,
+    started: Started,
+    record: PathBuf,
+}
+
+impl Unwatched {
+    /// Lets the program go beyond that point.
+    pub fn pass(&self, name: &str) {
+        fs::write(self.place.path(name), "").unwrap();
+    }
+
+    /// Waits for its end.
+    pub fn end(self) -> Record {
+        let ran = self.started.ran(&self.record);
+        assert!(ran.status.success(), "{:?}: {}{}", ran.status, ran.output, ran.said);
+        ran.record()
+    }
 }
 
 /// Who gives the rules. It lives until it is dropped.
@@ -74,5 +152,24 @@ impl Agent {
         for slot in 0..SLOTS {
             self.file.write_all_at(&[0; 8], bucket_begins_at(slot)).unwrap();
         }
+    }
+}
+
+/// A process that holds the lock of an agent, which has given it away.
+pub struct OtherProcess(Child);
+
+impl Agent {
+    /// Leaves the lock to another process alone.
+    pub fn live_on_in_another_process(self) -> OtherProcess {
+        let file = Stdio::from(self.file);
+        OtherProcess(Command::new("sleep").arg("1000").stdin(file).spawn().unwrap())
+    }
+}
+
+impl OtherProcess {
+    /// Kills it.
+    pub fn kill(mut self) {
+        self.0.kill().unwrap();
+        self.0.wait().unwrap();
     }
 }

@@ -1,5 +1,7 @@
 //! Reading and writing: `read`, `write`, and their like with offsets, vectors and flags.
 //!
+//! How many bytes vectors are for is known afterwards: their addresses only the kernel may look at.
+//!
 //! Names with two underscores are those by which libraries of the C library's own age call the same.
 
 use core::ffi::{c_int, c_void};
@@ -46,10 +48,10 @@ pub fn moved(call: Call, slot: &Slot, offset: u64, bytes: ssize_t) {
 
 hook! {
     fn read | __read(descriptor: c_int, bytes: *mut c_void, count: size_t) -> ssize_t |real| {
-        at_position(call::on_descriptor(Read, descriptor), real)
+        at_position(call::transfer_on(Read, descriptor, count), real)
     }
     fn __read_chk(descriptor: c_int, bytes: *mut c_void, count: size_t, room: size_t) -> ssize_t |real| {
-        at_position(call::on_descriptor(Read, descriptor), real)
+        at_position(call::transfer_on(Read, descriptor, count), real)
     }
     fn readv(descriptor: c_int, vector: *const iovec, count: c_int) -> ssize_t |real| {
         at_position(call::on_descriptor(Read, descriptor), real)
@@ -57,12 +59,12 @@ hook! {
     fn pread | pread64 | __pread64(
         descriptor: c_int, bytes: *mut c_void, count: size_t, offset: off64_t,
     ) -> ssize_t |real| {
-        at_offset(call::on_descriptor(Read, descriptor), offset, real)
+        at_offset(call::transfer_on(Read, descriptor, count), offset, real)
     }
     fn __pread_chk | __pread64_chk(
         descriptor: c_int, bytes: *mut c_void, count: size_t, offset: off64_t, room: size_t,
     ) -> ssize_t |real| {
-        at_offset(call::on_descriptor(Read, descriptor), offset, real)
+        at_offset(call::transfer_on(Read, descriptor, count), offset, real)
     }
     fn preadv | preadv64(descriptor: c_int, vector: *const iovec, count: c_int, offset: off64_t) -> ssize_t |real| {
         at_offset(call::on_descriptor(Read, descriptor), offset, real)
@@ -73,7 +75,7 @@ hook! {
         at_offset(call::on_descriptor(Read, descriptor), offset, real)
     }
     fn write | __write(descriptor: c_int, bytes: *const c_void, count: size_t) -> ssize_t |real| {
-        at_position(call::on_descriptor(Write, descriptor), real)
+        at_position(call::transfer_on(Write, descriptor, count), real)
     }
     fn writev(descriptor: c_int, vector: *const iovec, count: c_int) -> ssize_t |real| {
         at_position(call::on_descriptor(Write, descriptor), real)
@@ -81,7 +83,7 @@ hook! {
     fn pwrite | pwrite64 | __pwrite64(
         descriptor: c_int, bytes: *const c_void, count: size_t, offset: off64_t,
     ) -> ssize_t |real| {
-        at_offset(call::on_descriptor(Write, descriptor), offset, real)
+        at_offset(call::transfer_on(Write, descriptor, count), offset, real)
     }
     fn pwritev | pwritev64(descriptor: c_int, vector: *const iovec, count: c_int, offset: off64_t) -> ssize_t |real| {
         at_offset(call::on_descriptor(Write, descriptor), offset, real)

@@ -22,6 +22,7 @@ mod open;
 mod paths;
 mod process;
 mod restrictions;
+mod signals;
 mod sockets;
 mod stat;
 mod streams;

@@ -40,6 +40,33 @@ pub unsafe extern "C" fn _Exit(code: c_int) -> ! {
     unsafe { _exit(code) }
 }
 
+/// Declares functions that end the process after calling others of it.
+macro_rules! ending {
+    ($($name:ident),+) => {$(
+        #[doc = concat!("`", stringify!($name), "` of the C library.")]
+        ///
+        /// # Safety
+        /// As for that.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name(code: c_int) -> ! {
+            static REAL: Real = Real::new(
+                // SAFETY: it ends with the only zero byte.
+                unsafe { CStr::from_bytes_with_nul_unchecked(concat!(stringify!($name), "\0").as_bytes()) },
+            );
+            if !process::in_vfork_child() {
+                process::begin_end();
+            }
+            match REAL.address() {
+                // SAFETY: the same.
+                0 => unsafe { _exit(code) },
+                // SAFETY: it is the function of that name.
+                real => unsafe { core::mem::transmute::<usize, extern "C" fn(c_int) -> !>(real)(code) },
+            }
+        }
+    )+};
+}
+ending! { exit, quick_exit }
+
 static VFORK: Real = Real::new(c"vfork");
 
 /// What [`vfork`] jumps to.

@@ -90,10 +90,10 @@ fn written(items: size_t, size: size_t, wanted: size_t) -> Option<u64> {
 }
 
 #[inline(never)]
-fn begin(operation: Operation, stream: *mut Stream) -> Option<(Call, &'static Slot)> {
+fn begin(operation: Operation, stream: *mut Stream, most: size_t) -> Option<(Call, &'static Slot)> {
     match descriptor(stream) {
         ..0 => None,
-        descriptor => call::on_descriptor(operation, descriptor),
+        descriptor => call::transfer_on(operation, descriptor, most),
     }
 }
 
@@ -108,7 +108,7 @@ fn end(call: Call, slot: &'static Slot, bytes: Option<u64>) {
     call::end(call, outcome);
 }
 
-/// A transfer. `bytes` says how many a result means; nothing where it failed.
+/// A transfer of bytes that nobody can count before. `bytes` says how many a result means; nothing where it failed.
 #[inline(always)]
 pub fn transfer<R: Copy>(
     operation: Operation,
@@ -116,7 +116,19 @@ pub fn transfer<R: Copy>(
     real: impl FnOnce() -> R,
     bytes: impl FnOnce(R) -> Option<u64>,
 ) -> R {
-    let call = begin(operation, stream);
+    transfer_most(operation, stream, 0, real, bytes)
+}
+
+/// A transfer of so many bytes at most.
+#[inline(always)]
+fn transfer_most<R: Copy>(
+    operation: Operation,
+    stream: *mut Stream,
+    most: size_t,
+    real: impl FnOnce() -> R,
+    bytes: impl FnOnce(R) -> Option<u64>,
+) -> R {
+    let call = begin(operation, stream, most);
     let result = real();
     if let Some((call, slot)) = call {
         end(call, slot, bytes(result));
@@ -163,7 +175,7 @@ fn transfer_some<R: Copy>(
     bytes: impl FnOnce(R) -> Option<u64>,
 ) -> R {
     if most > FEW || most > within {
-        return transfer(operation, stream, real, bytes);
+        return transfer_most(operation, stream, most, real, bytes);
     }
     let result = real();
     if let Some(bytes) = bytes(result)
@@ -345,7 +357,7 @@ unsafe fn open_again(
 /// It is a stream that a seek may be made of.
 #[inline(always)]
 fn seek(stream: *mut Stream, offset: off64_t, whence: c_int, real: impl FnOnce() -> c_int) -> c_int {
-    let Some((call, slot)) = begin(StreamSeek, stream) else { return real() };
+    let Some((call, slot)) = begin(StreamSeek, stream, 0) else { return real() };
     let result = done(Some(call), real);
     if result == 0 {
         let begin = match whence {
@@ -363,7 +375,7 @@ fn flush(stream: *mut Stream, real: impl FnOnce() -> c_int) -> c_int {
     let call = if stream.is_null() {
         call::on_file(StreamFlush, files::others())
     } else {
-        begin(StreamFlush, stream).map(|(call, _)| call)
+        begin(StreamFlush, stream, 0).map(|(call, _)| call)
     };
     done(call, real)
 }

@@ -16,10 +16,12 @@ use super::maps::map;
 use super::open::{open_at, open_nameless};
 use super::paths::go;
 use super::{Path, hook, on_descriptor, on_none, on_path_at, restrictions};
-use crate::{call, process};
+use crate::{call, masks, process};
 
-/// `fchmodat2`, the same everywhere.
+/// Not in the C library's headers of all systems; the first two are the same everywhere.
 const FCHMODAT2: c_long = 452;
+const EPOLL_PWAIT2: c_long = 441;
+const IO_PGETEVENTS: c_long = if cfg!(target_arch = "x86_64") { 333 } else { 292 };
 
 hook! {
     fn syscall(number: c_long, a: c_long, b: c_long, c: c_long, d: c_long, e: c_long, f: c_long) -> c_long |real| {
@@ -28,16 +30,20 @@ hook! {
         let path = |argument: c_long| unsafe { Path::of_argument(argument as usize) };
         let offset = |argument: c_long| argument as *const off64_t;
         match number {
-            libc::SYS_read | libc::SYS_readv => {
-                at_position(call::on_descriptor(Read, descriptor), || real() as ssize_t) as c_long
+            libc::SYS_read | libc::SYS_write => {
+                let operation = if number == libc::SYS_read { Read } else { Write };
+                at_position(call::transfer_on(operation, descriptor, c as size_t), || real() as ssize_t) as c_long
             }
-            libc::SYS_write | libc::SYS_writev => {
-                at_position(call::on_descriptor(Write, descriptor), || real() as ssize_t) as c_long
+            libc::SYS_pread64 | libc::SYS_pwrite64 => {
+                let operation = if number == libc::SYS_pread64 { Read } else { Write };
+                at_offset(call::transfer_on(operation, descriptor, c as size_t), d, || real() as ssize_t) as c_long
             }
-            libc::SYS_pread64 | libc::SYS_preadv | libc::SYS_preadv2 => {
+            libc::SYS_readv => at_position(call::on_descriptor(Read, descriptor), || real() as ssize_t) as c_long,
+            libc::SYS_writev => at_position(call::on_descriptor(Write, descriptor), || real() as ssize_t) as c_long,
+            libc::SYS_preadv | libc::SYS_preadv2 => {
                 at_offset(call::on_descriptor(Read, descriptor), d, || real() as ssize_t) as c_long
             }
-            libc::SYS_pwrite64 | libc::SYS_pwritev | libc::SYS_pwritev2 => {
+            libc::SYS_pwritev | libc::SYS_pwritev2 => {
                 at_offset(call::on_descriptor(Write, descriptor), d, || real() as ssize_t) as c_long
             }
             libc::SYS_sendfile => {
@@ -100,6 +106,11 @@ hook! {
             libc::SYS_chdir | libc::SYS_fchdir | libc::SYS_chroot => go(integer).into(),
             libc::SYS_prctl => restrictions::control(descriptor, b as c_ulong, real),
             libc::SYS_seccomp => restrictions::seccomp(a, real),
+            libc::SYS_rt_sigprocmask if b != 0 => masks::change(real),
+            libc::SYS_rt_sigsuspend => masks::wait(true, real),
+            libc::SYS_ppoll => masks::wait(d != 0, real),
+            libc::SYS_epoll_pwait | EPOLL_PWAIT2 | libc::SYS_io_uring_enter => masks::wait(e != 0, real),
+            libc::SYS_pselect6 | IO_PGETEVENTS => masks::wait(f != 0, real),
             libc::SYS_exit_group => {
                 if !process::in_vfork_child() {
                     process::end();

@@ -12,7 +12,7 @@ use libc::iovec;
 
 use super::asynchronous::{Request, begin_last, bytes_of};
 use super::hook;
-use crate::{call, descriptors};
+use crate::{call, descriptors, masks};
 
 /// The beginning of `struct io_uring` of `<liburing.h>`.
 #[repr(C)]
@@ -152,7 +152,7 @@ hook! {
         signals: *mut c_void,
     ) -> c_int |real| {
         // SAFETY: the caller's.
-        unsafe { submit(ring, real) }
+        unsafe { submit(ring, || masks::wait(!signals.is_null(), real)) }
     }
     fn io_uring_submit_and_wait_min_timeout(
         ring: *mut Ring,
@@ -163,7 +163,7 @@ hook! {
         signals: *mut c_void,
     ) -> c_int |real| {
         // SAFETY: the caller's.
-        unsafe { submit(ring, real) }
+        unsafe { submit(ring, || masks::wait(!signals.is_null(), real)) }
     }
     fn io_uring_submit_and_wait_reg(
         ring: *mut Ring,
