@@ -10,6 +10,7 @@ mod elasticsearch;
 mod http;
 mod influxdb;
 mod json_lines;
+mod mistral_plugin;
 mod parquet;
 mod prometheus;
 #[cfg(test)]
@@ -125,9 +126,7 @@ pub fn open(setup: &setup::Sink, node: &str) -> Result<Sink, SinkError> {
         setup::Sink::PrometheusRemoteWrite { server } => prometheus::remote_write::open(server, node),
         setup::Sink::PrometheusExporter { listen } => prometheus::exporter::open(listen, node),
         setup::Sink::Parquet { directory, file_s } => parquet::open(directory, *file_s, node),
-        setup::Sink::MistralPlugin { .. } => Err(SinkError(
-            "plug-ins of Mistral are no sink of this agent; remove mistral-plugin from the sinks".to_owned(),
-        )),
+        setup::Sink::MistralPlugin { command } => mistral_plugin::open(command),
     }
 }
 

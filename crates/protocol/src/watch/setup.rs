@@ -93,8 +93,6 @@ pub enum Sink {
     MistralPlugin {
         /// The program and its arguments.
         command: Vec<String>,
-        /// How often alerts are written, in seconds.
-        interval_s: u32,
     },
 }
 
