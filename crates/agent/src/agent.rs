@@ -12,7 +12,7 @@ use ioassay_protocol::watch::setup::{Setup, Tables};
 
 use crate::clock::Ticks;
 use crate::delivery::Deliveries;
-use crate::discovery::Discovery;
+use crate::discovery::{Discovery, Found};
 use crate::jobs::Jobs;
 use crate::node::Node;
 use crate::phases::Phases;
@@ -46,6 +46,8 @@ pub struct Agent {
     /// Registrations by name, and the directories that they are about.
     registered: HashMap<String, PathBuf>,
     discovery: Option<Discovery>,
+    /// Numbers on this node of processes that see themselves by others, by the directory of their tables.
+    numbers: HashMap<(PathBuf, u32), u32>,
     jobs: Jobs,
     rules: RulesInForce,
     phases: Option<Phases>,
@@ -90,6 +92,7 @@ impl Agent {
             registrations: registrations.map(Registrations::serve).transpose()?,
             registered: HashMap::new(),
             discovery: matches!(setup.tables, Tables::Node).then(Discovery::default),
+            numbers: HashMap::new(),
             jobs: Jobs::default(),
             rules: RulesInForce::new(setup.contract.clone()),
             phases: setup.run.clone().map(Phases::new),
@@ -158,7 +161,8 @@ impl Agent {
 
     fn discover(&mut self) {
         let Some(discovery) = &mut self.discovery else { return };
-        for (pid, path) in discovery.look() {
+        self.numbers.retain(|_, pid| discovery.runs(*pid));
+        for Found { pid, number, directory: path } in discovery.look() {
             let directory = Directory::of_process(pid, &path);
             // Two namespaces may have different directories of the same name: they are told apart by what they are.
             let Ok(identity) = directory.as_ref().map_or_else(|_| Err(()), |found| found.identity().map_err(|_| ()))
@@ -166,6 +170,7 @@ impl Agent {
                 continue;
             };
             let key = PathBuf::from(format!("{}:{}", identity.0, identity.1));
+            self.numbers.insert((key.clone(), number), pid);
             if !self.watched.contains_key(&key) {
                 let job = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
                 self.watch(key, directory, job);
@@ -202,11 +207,13 @@ impl Agent {
     /// Looks at the tables of a directory. Whether it is still there.
     fn look_at(&mut self, path: &Path, span: Span, refused: &mut Refused) -> bool {
         let Some(watched) = self.watched.get_mut(path) else { return false };
-        let (jobs, rules, ticks) = (&mut self.jobs, &mut self.rules, &self.ticks);
+        let (jobs, rules, ticks, numbers) = (&mut self.jobs, &mut self.rules, &self.ticks, &self.numbers);
         let looked = watched.follow.look(span, refused, |seen| {
             let key = jobs.key(&seen.table.identity, seen.owner, &watched.job);
             rules.add(watched.number, &key, &seen, ticks);
-            jobs.add(&key, &seen, seen.table.identity.process, ticks);
+            let number = seen.table.identity.process;
+            let pid = numbers.get(&(path.to_owned(), number)).copied().unwrap_or(number);
+            jobs.add(&key, &seen, pid, ticks);
         });
         looked.is_ok()
     }

@@ -22,8 +22,13 @@ pub struct Discovery {
 }
 
 impl Discovery {
-    /// Processes that were not known, and the directories of tables that they name.
-    pub fn look(&mut self) -> Vec<(u32, PathBuf)> {
+    /// Whether a process was there at the last look.
+    pub fn runs(&self, pid: u32) -> bool {
+        self.asked.contains_key(&pid)
+    }
+
+    /// Processes that were not known and name a directory of tables.
+    pub fn look(&mut self) -> Vec<Found> {
         let mut found = Vec::new();
         let Ok(listed) = fs::read_dir("/proc") else { return found };
         let name = |entry: fs::DirEntry| entry.file_name().to_str()?.parse::<u32>().ok();
@@ -37,11 +42,29 @@ impl Discovery {
             *asked += 1;
             if let Some(directory) = directory_of(pid) {
                 *asked = ASKED;
-                found.push((pid, directory));
+                found.push(Found { pid, number: own_number(pid).unwrap_or(pid), directory });
             }
         }
         found
     }
+}
+
+/// A process that records itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// Its number on this node.
+    pub pid: u32,
+    /// Its number as it sees itself, which its table has.
+    pub number: u32,
+    /// The directory of tables, as it sees it.
+    pub directory: PathBuf,
+}
+
+/// The number of a process in its own namespace: the last one of the line `NSpid`.
+fn own_number(pid: u32) -> Option<u32> {
+    let status = fs::read_to_string(Path::new("/proc").join(pid.to_string()).join("status")).ok()?;
+    let numbers = status.lines().find_map(|line| line.strip_prefix("NSpid:"))?;
+    numbers.split_ascii_whitespace().last()?.parse().ok()
 }
 
 /// The directory of tables that a process's environment names.
@@ -67,8 +90,9 @@ mod tests {
         let mut times = 0;
         for _ in 0..5 {
             let found = discovery.look();
-            assert!(found.iter().all(|(pid, _)| *pid != other.id()));
-            times += found.iter().filter(|(pid, path)| *pid == child.id() && path == Path::new("/some/tables")).count();
+            assert!(found.iter().all(|found| found.pid != other.id()));
+            let is_child = |found: &&Found| found.pid == child.id() && found.directory == Path::new("/some/tables");
+            times += found.iter().filter(is_child).inspect(|found| assert_eq!(found.number, found.pid)).count();
         }
         assert_eq!(times, 1);
         for child in [&mut child, &mut other] {

@@ -28,7 +28,9 @@ pub struct RulesInForce {
     files: BTreeMap<DirectoryNumber, Given>,
     /// What was counted since the last second, by slot.
     seen: HashMap<usize, Vec<Counts>>,
-    /// Processes that no rule holds back, by job: the tables say nothing of rules.
+    /// The most that a process has contributed to a slot since then, by job.
+    most: HashMap<(usize, JobKey), u64>,
+    /// What is wrong with the contract.
     problem: Option<String>,
 }
 
@@ -49,8 +51,6 @@ struct Counts {
     job: JobKey,
     counted: Counted,
     contributor: Contributor,
-    /// The file that was used last, and that of the slowest call.
-    files: [String; 2],
 }
 
 impl RulesInForce {
@@ -126,20 +126,29 @@ impl RulesInForce {
                 waited_ns: ns(slot.waited_ticks),
                 ..Counted::default()
             };
+            let active = self.slots.active().iter().find(|active| active.slot == Some(slot.slot));
+            let measure = active.map(|active| active.rule.measure);
+            let measured = measure.map_or(0, |measure| counted.measured(measure));
+            let most = self.most.entry((slot.slot, key.clone())).or_default();
+            // Names are looked up for those alone that may be named.
+            let file = if measured > 0 && measured >= *most {
+                *most = measured;
+                let is_slowest = matches!(measure, Some(Measure::MaximumLatency | Measure::MeanLatency));
+                let [last, slowest] = slot.files;
+                seen.file_name(if is_slowest && slowest != 0 { slowest } else { last })
+            } else {
+                String::new()
+            };
             let contributor = Contributor {
-                measured: 0,
+                measured,
                 pid: identity.process,
                 command: identity.command.clone(),
-                file: String::new(),
+                file,
                 rank: identity.rank().to_owned(),
             };
-            let files = slot.files.map(|place| seen.file_name(place));
-            let counts = Counts { job: key.clone(), counted, contributor, files };
-            self.seen.entry(slot.slot).or_default().push(counts);
+            self.seen.entry(slot.slot).or_default().push(Counts { job: key.clone(), counted, contributor });
             let demand = given.demands.entry(slot.slot).or_default();
-            let measure = self.slots.active().iter().find(|active| active.slot == Some(slot.slot));
-            let used = measure.map_or(0, |active| counted.measured(active.rule.measure));
-            demand.used = demand.used.saturating_add(used);
+            demand.used = demand.used.saturating_add(measured);
             demand.waited |= slot.waits > 0;
         }
     }
@@ -147,6 +156,7 @@ impl RulesInForce {
     /// Judges a second that is over. Documents of it.
     pub fn documents(&mut self, node: &str, second: u32, jobs: &Jobs) -> Vec<Document> {
         let seen = std::mem::take(&mut self.seen);
+        self.most.clear();
         let unreached = self.files.values().filter(|given| given.file.is_none()).count();
         let observed = |active: &Active| match active.slot {
             Some(slot) => of_calls(active, slot, &seen),
@@ -192,12 +202,9 @@ impl RulesInForce {
 /// What was observed of a rule that measures calls.
 fn of_calls(active: &Active, slot: usize, seen: &HashMap<usize, Vec<Counts>>) -> Vec<Observation> {
     let of_slot = |slot: usize| seen.get(&slot).into_iter().flatten();
-    let is_slowest = matches!(active.rule.measure, Measure::MaximumLatency | Measure::MeanLatency);
     let held = of_slot(slot).map(|counts| {
-        let Counts { job, counted, contributor, files: [last, slowest] } = counts.clone();
-        let measured = counted.measured(active.rule.measure);
-        let file = if is_slowest && !slowest.is_empty() { slowest } else { last };
-        Observation { job, counted, contributor: Contributor { measured, file, ..contributor } }
+        let Counts { job, counted, contributor } = counts.clone();
+        Observation { job, counted, contributor }
     });
     let beyond = active.beyond.into_iter().flat_map(of_slot).map(|counts| Observation {
         job: counts.job.clone(),
