@@ -15,6 +15,8 @@ use crate::tables::table::{Bytes, Look, Span, Table};
 const MOST_TABLES: usize = 16_384;
 /// Of the tables of processes that ended, so much is read at a time: the largest fits.
 const FINISHED_BYTES: usize = 2 * LARGEST;
+/// How often a file is tried that is no table: its recorder may not have written the header yet.
+const TRIES: u32 = 3;
 /// Looks after which a process that was replaced does not come back.
 const PATIENCE: u32 = 30;
 
@@ -27,8 +29,8 @@ pub struct Follow {
     /// The directory.
     pub directory: Directory,
     processes: HashMap<Key, Process>,
-    /// The files of running processes by name: inode, and whose table it is, if it is any.
-    files: HashMap<OsString, (u64, Option<Key>)>,
+    /// The files of running processes by name.
+    files: HashMap<OsString, Known>,
     /// How far files of tables of ended processes were read.
     finished: HashMap<OsString, Finished>,
     is_first_look: bool,
@@ -65,6 +67,17 @@ impl Seen<'_> {
     pub fn file_name(&self, place: u32) -> String {
         if place == 0 { String::new() } else { Table::file_name(self.bytes, place) }
     }
+}
+
+/// What is known of a file.
+#[derive(Debug)]
+struct Known {
+    inode: u64,
+    /// Whose table it is.
+    key: Option<Key>,
+    /// How often it was tried in vain, and why.
+    refused: u32,
+    reason: String,
 }
 
 #[derive(Debug, Default)]
@@ -121,19 +134,34 @@ impl Follow {
             self.look_at_finished(name, span, refused, &mut see);
         }
         self.is_first_look = false;
-        for (name, inode) in &names.running {
-            if self.files.get(name).is_none_or(|(known, _)| known != inode) {
-                let key = self.open(name, refused);
-                self.files.insert(name.clone(), (*inode, key));
-            }
-        }
+        // A process whose table was given another file goes on in that one.
         let running: HashMap<&OsString, u64> = names.running.iter().map(|(name, inode)| (name, *inode)).collect();
         let mut gone = Vec::new();
-        self.files.retain(|name, (inode, key)| {
-            let is_there = running.get(name) == Some(inode);
-            gone.extend(key.filter(|_| !is_there));
+        self.files.retain(|name, known| {
+            let is_there = running.get(name) == Some(&known.inode);
+            gone.extend(known.key.filter(|_| !is_there));
             is_there
         });
+        for (name, inode) in &names.running {
+            let known = self.files.get(name).filter(|known| known.inode == *inode);
+            let tried = known.map_or(0, |known| known.refused);
+            if known.is_some_and(|known| known.key.is_some()) || tried >= TRIES {
+                continue;
+            }
+            match self.open(name) {
+                Ok(key) => {
+                    let known = Known { inode: *inode, key, refused: 0, reason: String::new() };
+                    self.files.insert(name.clone(), known);
+                }
+                Err(error) => {
+                    let known = Known { inode: *inode, key: None, refused: tried + 1, reason: error.to_string() };
+                    self.files.insert(name.clone(), known);
+                }
+            }
+        }
+        for known in self.files.values().filter(|known| known.refused >= TRIES) {
+            refused.because(&known.reason);
+        }
         for key in gone {
             if let Some(process) = self.processes.get_mut(&key) {
                 process.opened = None;
@@ -143,46 +171,30 @@ impl Follow {
         Ok(())
     }
 
-    /// Opens the table of a process that runs. Which process it is.
-    fn open(&mut self, name: &OsStr, refused: &mut Refused) -> Option<Key> {
+    /// Opens the table of a process that runs. Which process it is; nothing where it has ended since the files were listed.
+    fn open(&mut self, name: &OsStr) -> io::Result<Option<Key>> {
         if self.processes.len() >= MOST_TABLES {
-            refused.because("there are too many tables");
-            return None;
+            return Err(io::Error::other("there are too many tables"));
         }
         let opened = match self.directory.open(name) {
-            Ok(opened) => opened,
-            // It has ended since it was listed.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
-            Err(error) => {
-                refused.because(error);
-                return None;
-            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            opened => opened?,
         };
-        match Table::open(&opened.file) {
-            Ok(table) => {
-                let key = (table.identity.process, table.identity.begin_ticks);
-                match self.processes.get_mut(&key) {
-                    // Its file was given back to it, after an `exec` that failed.
-                    Some(process) if process.opened.is_none() => {
-                        process.opened = Some(opened);
-                        process.gone = 0;
-                    }
-                    Some(_) => {
-                        refused.because("two files say that they are the table of the same process");
-                        return None;
-                    }
-                    None => {
-                        let owner = opened.owner;
-                        self.processes.insert(key, Process { table, owner, opened: Some(opened), gone: 0 });
-                    }
-                }
-                Some(key)
+        let table = Table::open(&opened.file)?;
+        let key = (table.identity.process, table.identity.begin_ticks);
+        match self.processes.get_mut(&key) {
+            // Its file was given back to it, after an `exec` that failed.
+            Some(process) if process.opened.is_none() => {
+                process.opened = Some(opened);
+                process.gone = 0;
             }
-            Err(error) => {
-                refused.because(error);
-                None
+            Some(_) => return Err(io::Error::other("two files say that they are the table of the same process")),
+            None => {
+                let owner = opened.owner;
+                self.processes.insert(key, Process { table, owner, opened: Some(opened), gone: 0 });
             }
         }
+        Ok(Some(key))
     }
 
     fn look_at_running(&mut self, span: Span, refused: &mut Refused, see: &mut impl FnMut(Seen)) {

@@ -1,0 +1,290 @@
+"""The agent beside real recorded processes: what it says, what rules do, and what users can do to it."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from ioassay.engine import find_engine
+from ioassay.protocol import record_layout
+from ioassay.protocol.facts import PROTOCOL_VERSION
+from ioassay.results.records.profile import load_profile
+
+from .support import is_gone, until
+
+# Calls of these processes are known: each writes and reads 4 KiB blocks until its file of orders is gone.
+PROGRAM = """
+import os, sys
+path, orders, block = sys.argv[1], sys.argv[2], int(sys.argv[3])
+file = os.open(path, os.O_RDWR | os.O_CREAT)
+while os.path.exists(orders):
+    os.pwrite(file, b"x" * block, 0)
+    os.pread(file, block, 0)
+"""
+
+WRITES = {
+    "label": "writes",
+    "action": "monitor",
+    "scope": "job",
+    "calls": ["write"],
+    "least_bytes": 0,
+    "measure": "bandwidth",
+    "limit": 1,
+    "window_s": 1,
+}
+
+
+class Watched:
+    """A recorded command that an agent watches, with what the agent says."""
+
+    def __init__(
+        self, directory: Path, rules: Sequence[Mapping[str, Any]], block: int = 4096, processes: int = 2
+    ) -> None:
+        self.directory = directory
+        self.record, self.out, self.orders = directory / "record", directory / "out", directory / "orders"
+        self.out.mkdir()
+        self.orders.touch()
+        self.data = directory / "data"
+        self.data.mkdir()
+        setup = directory / "agent.json"
+        sinks = [{"kind": "json-lines", "directory": str(self.out)}]
+        contract = directory / "contract.json"
+        contract.write_text(json.dumps({"version": PROTOCOL_VERSION, "rules": list(rules)}))
+        document = {"version": PROTOCOL_VERSION, "tables": "registered", "node": False, "sinks": sinks}
+        setup.write_text(json.dumps({**document, "contract": str(contract), "run": None, "spool": None}))
+        program = directory / "program.py"
+        program.write_text(PROGRAM)
+        commands = [
+            f"{sys.executable} {program} {self.data}/{number} {self.orders} {block} &" for number in range(processes)
+        ]
+        command = ["sh", "-c", f"{' '.join(commands)} wait"]
+        recording = [str(find_engine()), "record", "--watch", str(setup), "--out", str(self.record), "--", *command]
+        self.process = subprocess.Popen(recording, stderr=subprocess.PIPE, text=True, start_new_session=True)
+
+    def documents(self, kind: str) -> list[dict[str, Any]]:
+        """What the agent has said so far."""
+        lines = [line for file in self.out.glob("*.jsonl") for line in file.read_text().splitlines(keepends=True)]
+        documents = [json.loads(line) for line in lines if line.endswith("\n")]
+        return [document for document in documents if document["kind"] == kind]
+
+    def until(self, kind: str, **fields: object) -> dict[str, Any]:
+        """Waits for a document with these fields."""
+        found: list[dict[str, Any]] = []
+
+        def look() -> bool:
+            assert self.process.poll() is None, self.process.communicate()[1]
+            for document in self.documents(kind):
+                if all(document.get(name) == value for name, value in fields.items()):
+                    found.append(document)
+            return bool(found)
+
+        until(look, f"a document {kind} with {fields}")
+        return found[-1]
+
+    def agent(self) -> int:
+        """The process of the agent."""
+        (pid,) = [
+            int(entry.name)
+            for entry in Path("/proc").iterdir()
+            if entry.name.isdigit() and _arguments(entry)[1:2] == [str(self.record / "watch/agent.json")]
+        ]
+        return pid
+
+    def tables(self) -> Path:
+        """Where the tables are."""
+        return Path(json.loads((self.record / "record.json").read_text())["tables"])
+
+    def replace_contract(self, text: str) -> None:
+        """Replaces the contract while the agent runs."""
+        new = self.directory / "new.json"
+        new.write_text(text)
+        new.rename(self.record / "watch/contract.json")
+
+    def end(self) -> str:
+        """Ends the command. What was said on standard error."""
+        self.orders.unlink(missing_ok=True)
+        _, err = self.process.communicate(timeout=60)
+        assert self.process.returncode == 0, err
+        return err
+
+
+def _arguments(entry: Path) -> list[str]:
+    try:
+        return (entry / "cmdline").read_text().split("\0")
+    except OSError:
+        return []
+
+
+@contextmanager
+def watched(directory: Path, *rules: Mapping[str, Any], block: int = 4096, processes: int = 2) -> Iterator[Watched]:
+    """Watches a command until the end of the block."""
+    command = Watched(directory, rules, block, processes)
+    try:
+        yield command
+    finally:
+        command.orders.unlink(missing_ok=True)
+        try:
+            command.process.wait(60)
+        except subprocess.TimeoutExpired:
+            os.killpg(command.process.pid, signal.SIGKILL)
+
+
+def test_the_agent_says_every_call_once_and_goes_with_the_command(tmp_path: Path) -> None:
+    with watched(tmp_path, WRITES) as command:
+        command.until("job", processes=3)
+        first = command.until("io", **{"class": "write"})
+        until(lambda: len({doc["second"] for doc in command.documents("io")}) >= 3, "three seconds")
+        agent = command.agent()
+        command.end()
+        until(lambda: is_gone(agent), "the agent to end")
+    assert first["node"] == os.uname().nodename
+    assert first["job"] == "record"
+    said: Counter[str] = Counter()
+    for document in command.documents("io"):
+        said[document["class"]] += document["calls"]
+    profile = load_profile([command.record])
+    # By class, those elsewhere among them.
+    recorded = profile.process_operations.group_by("operation").agg(pl.sum("calls"))
+    assert dict(said) == dict(recorded.rows())
+    ids = [document["id"] for document in command.documents("io")]
+    assert len(ids) == len(set(ids))
+    written = profile.file_operations.filter(pl.col("operation") == "write")["bytes"].sum()
+    assert sum(doc["measured"] for doc in command.documents("rule")) == written
+    jobs = command.documents("job")
+    assert sum(doc["began"] for doc in jobs) == sum(doc["ended"] for doc in jobs) == 3
+
+
+def test_a_broken_rule_names_the_process_and_its_file(tmp_path: Path) -> None:
+    other = {**WRITES, "label": "elsewhere", "path": "/nowhere"}
+    higher = {**WRITES, "label": "more", "limit": 2}
+    with watched(tmp_path, WRITES, other, higher, processes=1) as command:
+        alert = command.until("alert")
+        assert alert["label"] == "more"  # of rules that differ in their limit, the highest broken one
+        assert (alert["measured"] > 2, alert["allowed"], alert["window_s"]) == (True, 2, 1)
+        assert alert["file"] == str(command.data / "0")
+        assert str(command.data / "0") in alert["command"]
+        assert f"{alert['pid']}" in {entry.name for entry in Path("/proc").iterdir()}
+        command.end()
+    assert {document["label"] for document in command.documents("alert")} == {"more"}
+
+
+def test_rules_change_while_the_command_runs_and_a_malformed_contract_changes_nothing(tmp_path: Path) -> None:
+    with watched(tmp_path, WRITES) as command:
+        command.until("alert", label="writes")
+        for text in ("{", '{"version": 99, "rules": []}', json.dumps({"version": PROTOCOL_VERSION, "rules": [{}]})):
+            command.replace_contract(text)
+            log = command.record / f"watch/agent-{os.uname().nodename}.log"
+            until(lambda: "contract.json" in log.read_text(), "the complaint")  # noqa: B023
+        last = max(doc["second"] for doc in command.documents("alert"))
+        until(lambda: any(doc["second"] > last + 1 for doc in command.documents("alert")), "the rule to hold on")
+        reads = {**WRITES, "label": "reads", "calls": ["read"]}
+        command.replace_contract(json.dumps({"version": PROTOCOL_VERSION, "rules": [reads]}))
+        changed = command.until("alert", label="reads")
+        until(lambda: any(doc["second"] > changed["second"] + 1 for doc in command.documents("alert")), "alerts")
+        late = [doc for doc in command.documents("alert") if doc["second"] > changed["second"]]
+        assert {doc["label"] for doc in late} == {"reads"}
+        assert "contract.json" in command.end()
+
+
+def test_a_throttled_job_is_held_to_its_rate_and_let_go_when_the_agent_is_killed(tmp_path: Path) -> None:
+    rate = 1 << 20
+    throttle = {**WRITES, "label": "slow", "action": "throttle", "path": str(tmp_path / "data"), "limit": rate}
+    with watched(tmp_path, throttle, block=64 << 10) as command:
+        until(lambda: len(command.documents("rule")) >= 5, "five seconds")
+        # The first second is not a whole one.
+        states = command.documents("rule")[1:5]
+        assert sum(state["measured"] for state in states) == pytest.approx(4 * rate, rel=0.1)
+        assert all(state["waits"] > 0 for state in states)
+        assert command.until("alert", label="slow")["action"] == "throttle"
+        assert command.until("job")["throttled_ns"] > 0
+        os.kill(command.agent(), signal.SIGKILL)
+        written = _written(command)
+        until(lambda: _written(command) > written + 20 * rate, "the job to go on unhindered")
+        command.end()
+
+
+def _written(command: Watched) -> int:
+    """Bytes that the processes have written so far, as the kernel counts them."""
+    total = 0
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit() and str(command.orders) in _arguments(entry):
+            try:
+                lines = (entry / "io").read_text().splitlines()
+            except OSError:
+                continue
+            total += int(dict(line.split(": ") for line in lines)["wchar"])
+    return total
+
+
+def test_tables_that_are_cut_or_forged_under_the_agent_harm_neither_it_nor_the_job(tmp_path: Path) -> None:
+    with watched(tmp_path, WRITES) as command:
+        command.until("io")
+        tables = command.tables()
+        agent = command.agent()
+        live = next(iter(tables.glob("*.table")))
+        forged = live.read_bytes()
+        (tables / "1-1.table").write_bytes(forged)  # says that it is another one's
+        (tables / "2-2.table").write_bytes(record_layout.MAGIC + b"\xff" * 5000)
+        (tables / "3-3.table").write_bytes(b"")
+        (tables / "4-4.table").symlink_to("/etc/shadow")
+        os.mkfifo(tables / "5-5.table")
+        (tables / "6-6.table").hardlink_to(command.directory / "agent.json")
+        cut = tables / "7-7.table"
+        number = record_layout.HEADER.fields["process"][1]
+        cut.write_bytes(forged[:number] + b"\x07\0\0\0" + forged[number + 4 :])
+        refused = command.until("agent", refused_tables=6)
+        os.truncate(cut, 100)
+        until(lambda: command.documents("agent")[-1]["second"] > refused["second"] + 2, "the agent to go on")
+        assert not is_gone(agent)
+        for name in ("1-1", "2-2", "3-3", "4-4", "5-5", "6-6", "7-7"):
+            (tables / f"{name}.table").unlink()
+        command.end()
+
+
+def test_a_second_agent_leaves_the_first_alone(tmp_path: Path) -> None:
+    with watched(tmp_path, WRITES) as command:
+        command.until("io")
+        pid = command.agent()
+        setup, _, registrations = _arguments(Path(f"/proc/{pid}"))[1:4]
+        agent = Path(f"/proc/{pid}/exe").readlink()
+        second = subprocess.run(
+            [agent, setup, "--registrations", registrations], capture_output=True, timeout=30, check=False
+        )
+        assert (second.returncode, second.stderr) == (0, b"")
+        with (command.tables() / "rules").open("r+b") as rules, pytest.raises(BlockingIOError):
+            fcntl.lockf(rules, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, 0)
+        command.end()
+
+
+def test_a_command_goes_on_where_no_agent_begins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("IOASSAY_AGENT", "/no/such/agent")
+    with watched(tmp_path, WRITES, processes=1) as command:
+        until((command.data / "0").exists, "the command to run")
+        assert "nobody watches the command: /no/such/agent" in command.end()
+    assert list(command.record.glob("*.tables"))
+
+
+def test_the_agent_refuses_a_wrong_setup_in_words(tmp_path: Path) -> None:
+    agent = find_engine().parent / "ioassay-agent"
+    agent = Path(os.environ.get("IOASSAY_AGENT", agent))
+    setup = tmp_path / "agent.json"
+    for text, wrong in (("{", "EOF"), ('{"version": 99}', "missing field"), ("", "EOF")):
+        setup.write_text(text)
+        refused = subprocess.run([agent, setup], capture_output=True, text=True, timeout=30, check=False)
+        assert (refused.returncode, wrong in refused.stderr, str(setup) in refused.stderr) == (3, True, True)
+    started = time.monotonic()
+    assert subprocess.run([agent], capture_output=True, timeout=30, check=False).returncode == 2
+    assert time.monotonic() - started < 30
