@@ -194,6 +194,12 @@ def format_bytes(size_bytes: int) -> str:
     return _exact(size_bytes, _BINARY, zero="B")
 
 
+def format_exact_bytes(size_bytes: int) -> str:
+    """A size, exactly, as it is typed in the fewest characters, binary or decimal: `64KiB`, `50MB`."""
+    shown = (_exact(size_bytes, family, zero="B").replace(" ", "") for family in (_BINARY, _DECIMAL))
+    return min(shown, key=len)
+
+
 def format_duration(duration_ns: int) -> str:
     """A duration, exactly, in the largest unit that divides it: `3 s`, `1500 ms`."""
     return _exact(duration_ns, _DURATIONS, zero="s")

@@ -105,8 +105,13 @@ class Source:
     tree: Entries
 
 
-def read_source(path: Path, noun: str) -> Source:
-    """Reads a file; `noun` is what it should be, such as `study`. Raises `SourceError`."""
+def read_source(path: Path, noun: str, key: str = "name") -> Source:
+    """Reads a file; `noun` is what it should be, such as `study`, and `key` how that begins. Raises `SourceError`."""
+    return parse_source(read_text(path, noun), printable(str(path)), noun, key)
+
+
+def read_text(path: Path, noun: str) -> str:
+    """The text of a file; `noun` is what it should be, such as `study`. Raises `SourceError`."""
     origin = Origin(printable(str(path)))
     try:
         with path.open("rb") as file:
@@ -118,15 +123,17 @@ def read_source(path: Path, noun: str) -> Source:
         wrong = f"is longer than {LARGEST_BYTES} bytes"
         raise SourceError([origin.problem(wrong, f"name a {noun}, not a data file")])
     try:
-        text = data.decode()
+        return data.decode()
     except UnicodeDecodeError as error:
         wrong = f"byte {error.start} is not UTF-8"
         raise SourceError([origin.problem(wrong, f"name a {noun}, or save it as UTF-8")]) from None
-    return parse_source(text, origin.place, noun)
 
 
-def parse_source(text: str, file: str, noun: str) -> Source:
-    """Parses a file's text; `file` is what problems call it, `noun` what it should be. Raises `SourceError`."""
+def parse_source(text: str, file: str, noun: str, key: str = "name") -> Source:
+    """Parses a file's text; `file` is what problems call it, `noun` what it should be, `key` how that begins.
+
+    Raises `SourceError`.
+    """
     top = Origin(file + ":1")
     try:
         document = _Loader(text).get_single_node()
@@ -147,13 +154,13 @@ def parse_source(text: str, file: str, noun: str) -> Source:
         wrong = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise SourceError([top.problem(f"not YAML: {wrong}", _SYNTAX)]) from None
     if document is None:
-        raise SourceError([top.problem("the file is empty", f"begin with `name:`, or copy a built-in {noun}")])
+        raise SourceError([top.problem("the file is empty", f"begin with `{key}:`, or copy an example of a {noun}")])
     problems: list[Problem] = []
     tree = _tree(document, file, "", problems)
     if problems:
         raise SourceError(problems)
     if not isinstance(tree, Entries):
-        meant = f"a {noun} is a list of keys such as `name:`, `title:`"
+        meant = f"a {noun} is a set of keys such as `{key}:`"
         raise SourceError([tree.origin.problem(f"not a {noun}", meant)])
     return Source(file, text, tree)
 

@@ -1,0 +1,509 @@
+"""Contracts as people write them: YAML → the rules that agents enforce, and back; what rules mean in sentences.
+
+A contract of Mistral is read too (`mistral`): both become the same document.
+Not: where rules are enforced (`crates/agent`, `crates/recorder`), the setup of an agent (`setup`).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal, Self
+
+import yaml
+from pydantic import Field, TypeAdapter, ValidationError, model_validator
+
+from ioassay import units
+from ioassay.errors import UsageError
+from ioassay.monitoring import calls
+from ioassay.monitoring.mistral.contract_file import read_contract
+from ioassay.monitoring.mistral.mapping import rules_of
+from ioassay.protocol.contract import Contract, Measure, Rule, Scope
+from ioassay.protocol.facts import PROTOCOL_VERSION
+from ioassay.yaml_models.source import (
+    Entries,
+    Origin,
+    Problem,
+    SourceError,
+    locate,
+    parse_source,
+    quoted,
+    read_text,
+)
+from ioassay.yaml_models.validate import validate
+from ioassay.yaml_models.values import Kind, Part, parsed
+
+NOUN: Final = "contract"
+SLOTS: Final = 64
+"""Rules of calls that recorders can count at the same time; a throttling one takes two."""
+MOST_PATHS_BYTES: Final = 16 << 10
+"""What the paths of all these rules may have together."""
+LONGEST_WINDOW_S: Final = 86_400
+LONGEST_LABEL: Final = 128
+
+_NS: Final = 1_000_000_000
+_MISTRAL: Final = re.compile(r"\s*[0-9]+\s*,")
+"""How a contract of Mistral begins: `2, monitortimeframe, 1s`."""
+
+
+@dataclass(frozen=True)
+class Amount:
+    """What may happen in a window, or, where that is not said, in each second of it."""
+
+    amount: int
+    window_s: int | None
+
+
+def _window(text: str) -> int:
+    window_ns = units.parse_duration_ns(text)
+    if window_ns % _NS or not 1 <= window_ns // _NS <= LONGEST_WINDOW_S:
+        raise ValueError(f"{quoted(text)} is not a whole number of seconds up to a day; write 1s, 10s or 5min")
+    return window_ns // _NS
+
+
+def _count(text: str) -> int:
+    match = re.fullmatch(r"([0-9]{1,19}) ?(k|M|G|)", text)
+    if match is None:
+        raise ValueError(f"{quoted(text)} is not a number of calls; write 500, 20k or 3M")
+    return int(match[1]) * {"": 1, "k": 10**3, "M": 10**6, "G": 10**9}[match[2]]
+
+
+def _amount(text: str, parse: Any, example: str) -> Amount:
+    rate = re.fullmatch(r"(.+?) ?/ ?s", text)
+    if rate:
+        return Amount(parse(rate[1]), None)
+    within = re.fullmatch(r"(.+) per (.+)", text)
+    if within:
+        return Amount(parse(within[1]), _window(within[2]))
+    raise ValueError(f"{quoted(text)} has no time; write {example}")
+
+
+def _bandwidth(text: str) -> Amount:
+    return _amount(text, units.parse_bytes, "50MB/s, or 500MB per 10s")
+
+
+def _calls_in_time(text: str) -> Amount:
+    return _amount(text, _count, "10k/s, or 100k per 10s")
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Sizes of transfers, both ends included. `None`: any."""
+
+    least: int
+    most: int | None
+
+
+def _sizes(text: str) -> Sizes:
+    if match := re.fullmatch(r"(.+) to (.+)", text):
+        found = Sizes(units.parse_bytes(match[1]), units.parse_bytes(match[2]))
+    elif match := re.fullmatch(r"(.+) or more", text):
+        found = Sizes(units.parse_bytes(match[1]), None)
+    elif match := re.fullmatch(r"(.+) or less", text):
+        found = Sizes(0, units.parse_bytes(match[1]))
+    else:
+        raise ValueError(f"{quoted(text)} is not a range of sizes; write 4k to 64k, 64k or less, or 1MiB or more")
+    if found.most is not None and found.most < found.least:
+        raise ValueError(f"{quoted(text)} ends before it begins; write the smaller size first")
+    return found
+
+
+def _label(text: str) -> str:
+    label = " ".join(text.split())
+    if not label or len(label) > LONGEST_LABEL or not label.isprintable():
+        raise ValueError(f"{quoted(text)} is not a label; write 1 to {LONGEST_LABEL} characters that can be printed")
+    return label
+
+
+def _path(text: str) -> str:
+    if not text.startswith("/") or ".." in text.split("/"):
+        raise ValueError(f"{quoted(text)} is not an absolute path; write it without `..`, as /scratch/project")
+    return re.sub("/+", "/", text).rstrip("/") or "/"
+
+
+Label = Annotated[str, parsed(_label), Kind("label")]
+AbsolutePath = Annotated[str, parsed(_path), Kind("absolute path")]
+Window = Annotated[int, parsed(_window), Kind("duration")]
+Bandwidth = Annotated[Amount, parsed(_bandwidth), Kind("`50MB/s`, or `500MB per 10s`")]
+Calls = Annotated[Amount, parsed(_calls_in_time), Kind("`10k/s`, or `100k per 10s`")]
+Latency = Annotated[int, parsed(units.parse_duration_ns), Kind("duration, such as `10ms`")]
+Memory = Annotated[int, parsed(units.parse_bytes), Kind("size, such as `64GiB`")]
+SizeRange = Annotated[Sizes, parsed(_sizes), Kind("`4k to 64k`, `64k or less`, `1MiB or more`")]
+CallWord = Annotated[str, parsed(calls.word), Kind("[kind of calls](#kinds-of-calls)")]
+
+MEASURES: Final[dict[str, Measure]] = {
+    "bandwidth": "bandwidth",
+    "count": "count",
+    "mean latency": "mean-latency",
+    "longest latency": "maximum-latency",
+    "shortest latency": "minimum-latency",
+    "total latency": "total-latency",
+    "seek distance": "seek-distance",
+    "resident memory": "resident-memory",
+    "virtual memory": "virtual-memory",
+    "user time": "user-time",
+    "system time": "system-time",
+    "I/O wait time": "io-wait-time",
+}
+"""The measure of each key."""
+
+KEY: Final[dict[Measure, str]] = {measure: key for key, measure in MEASURES.items()}
+
+OF_PROCESSES: Final = frozenset[Measure](
+    ("resident-memory", "virtual-memory", "user-time", "system-time", "io-wait-time")
+)
+"""Measures of whole processes; the others are of calls."""
+
+IN_BYTES: Final = frozenset[Measure](("bandwidth", "seek-distance", "resident-memory", "virtual-memory"))
+"""Measures in bytes. `count` is a number, the others are times in nanoseconds."""
+
+
+class YamlRule(Part):
+    """A rule: whose calls, what is measured of them, and how much of that is allowed.
+
+    It has either `monitor` or `throttle`, and one measure.
+    """
+
+    monitor: Label | None = Field(default=None, description="Alert when the rule is broken. The label, in alerts.")
+    throttle: Label | None = Field(
+        default=None, description="Hold the processes to the limit (`bandwidth` or `count`). The label, in alerts."
+    )
+    path: AbsolutePath | None = Field(
+        default=None, description="Only files at this path and beneath it. Without it: all files."
+    )
+    calls: list[CallWord] = Field(default=[], description="Which calls count. Measures of processes have none.")
+    sizes: SizeRange | None = Field(default=None, description="Only transfers of these sizes.")
+    bandwidth: Bandwidth | None = Field(default=None, description="Bytes that these calls may move.")
+    count: Calls | None = Field(default=None, description="How many such calls there may be.")
+    mean_latency: Latency | None = Field(
+        default=None, alias="mean latency", description="What the calls may take on average."
+    )
+    longest_latency: Latency | None = Field(
+        default=None, alias="longest latency", description="What a single call may take."
+    )
+    shortest_latency: Latency | None = Field(
+        default=None,
+        alias="shortest latency",
+        description="What the fastest call of a window may take: broken if all are slower.",
+    )
+    total_latency: Latency | None = Field(
+        default=None, alias="total latency", description="What all calls may take, added up over processes."
+    )
+    seek_distance: Memory | None = Field(
+        default=None,
+        alias="seek distance",
+        description="How far transfers may begin from the end of the one before, added up.",
+    )
+    resident_memory: Memory | None = Field(
+        default=None, alias="resident memory", description="What the processes may have in memory."
+    )
+    virtual_memory: Memory | None = Field(
+        default=None, alias="virtual memory", description="What the processes may have allocated."
+    )
+    user_time: Latency | None = Field(
+        default=None, alias="user time", description="Processor time that they may spend in programs."
+    )
+    system_time: Latency | None = Field(
+        default=None, alias="system time", description="Processor time that they may spend in the kernel."
+    )
+    io_wait_time: Latency | None = Field(
+        default=None, alias="I/O wait time", description="How long they may wait for block devices."
+    )
+    over: Window | None = Field(
+        default=None,
+        description="The window: in each, what is measured is compared with the limit. Without it: 1 s, or what "
+        "stands after `per`.",
+    )
+    scope: Literal["job", "node"] = Field(
+        default="job", description="Add up the calls of each job on a node by itself, or of all jobs on the node."
+    )
+
+    @model_validator(mode="after")
+    def _makes_sense(self) -> Self:
+        self.rule()
+        return self
+
+    def rule(self) -> Rule:
+        """The rule of the protocol. Raises `ValueError`."""
+        if (self.monitor is None) == (self.throttle is None):
+            raise ValueError("needs a label; write either `monitor: LABEL` or `throttle: LABEL`")
+        measure, limit = self._measure()
+        classes = calls.classes_of(self.calls)
+        self._check(measure, classes)
+        window_s, total = self.over or 1, limit
+        if isinstance(limit, Amount):
+            if limit.window_s and self.over:
+                raise ValueError(f"has two windows; leave out `over`, or write {KEY[measure]} per second")
+            window_s = limit.window_s or window_s
+            total = limit.amount * (1 if limit.window_s else window_s)
+        assert isinstance(total, int)
+        if total > units.LARGEST:
+            raise ValueError(f"has a limit of {total} over its window; it must fit 64 bits, so write less")
+        if self.throttle and total == 0:
+            raise ValueError("has a limit of 0, which would stop the job for good; write a larger one")
+        return Rule(
+            action="monitor" if self.monitor is not None else "throttle",
+            calls=classes,
+            label=self.monitor or self.throttle or "",
+            least_bytes=self.sizes.least if self.sizes else 0,
+            limit=total,
+            measure=measure,
+            most_bytes=self.sizes.most if self.sizes else None,
+            path=None if self.path == "/" else self.path,
+            scope=self.scope,
+            window_s=window_s,
+        )
+
+    def _measure(self) -> tuple[Measure, int | Amount]:
+        given = {
+            MEASURES[field.alias or name]: getattr(self, name)
+            for name, field in type(self).model_fields.items()
+            if (field.alias or name) in MEASURES and getattr(self, name) is not None
+        }
+        if len(given) != 1:
+            found = " and ".join(f"`{KEY[measure]}`" for measure in given) or "no measure"
+            raise ValueError(f"has {found}; write one of {', '.join(f'`{key}`' for key in MEASURES)}")
+        return next(iter(given.items()))
+
+    def _check(self, measure: Measure, classes: list[str]) -> None:
+        """Raises `ValueError` where parts of the rule contradict each other."""
+        key = KEY[measure]
+        if self.throttle is not None and measure not in ("bandwidth", "count"):
+            raise ValueError(f"throttles `{key}`; throttle `bandwidth` or `count`, or monitor it")
+        if measure in OF_PROCESSES:
+            if classes or self.path is not None or self.sizes is not None:
+                raise ValueError(f"`{key}` is measured of whole processes; leave out `calls`, `path` and `sizes`")
+            return
+        if not classes:
+            raise ValueError(f"`{key}` is measured of calls; add which, for example `calls: [read, write]`")
+        if measure in ("bandwidth", "seek-distance") and not calls.moves_bytes(classes):
+            raise ValueError(f"`{key}` of calls that move no bytes; use `read`, `write` and the like")
+        if self.sizes is not None and not calls.moves_bytes(classes):
+            raise ValueError("has `sizes` of calls that move no bytes; use `read`, `write` and the like, or no sizes")
+        if self.throttle is not None and calls.NOT_HELD.issuperset(classes):
+            raise ValueError("nothing can hold these calls back; monitor them")
+
+
+class YamlContract(Part):
+    """A contract."""
+
+    rules: list[YamlRule] = Field(description="The rules. A contract without any, `rules: []`, lifts those before it.")
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A contract that was read."""
+
+    contract: Contract
+    notes: list[Problem]
+    """What it says and is measured differently here."""
+
+
+def load(path: Path, scope: Scope = "job") -> Loaded:
+    """The contract in a file: ours, one of Mistral, or `contract.json`. Raises `SourceError`.
+
+    `scope` is that of Mistral's rules, whose files do not say it.
+    """
+    return parse(read_text(path, NOUN), str(path), scope)
+
+
+def parse(text: str, file: str, scope: Scope = "job") -> Loaded:
+    """The contract in a text; `file` is what problems call it. Raises `SourceError`."""
+    if is_of_mistral(text):
+        converted = rules_of(read_contract(text, file), scope, file)
+        contract, notes, tree = Contract(rules=converted.rules, version=PROTOCOL_VERSION), converted.notes, None
+    elif text.lstrip().startswith("{"):
+        contract, notes, tree = _document(text, file), [], None
+    else:
+        tree = parse_source(text, file, NOUN, "rules").tree
+        rules = [rule.rule() for rule in validate(YamlContract, tree).rules]
+        contract, notes = Contract(rules=rules, version=PROTOCOL_VERSION), []
+    problems = list(_together(contract, tree, file))
+    if problems:
+        raise SourceError(problems)
+    return Loaded(contract, notes)
+
+
+def is_of_mistral(text: str) -> bool:
+    """Whether a text is a contract of Mistral, by the first line that says anything."""
+    lines = (line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#"))
+    return bool(_MISTRAL.match(next(lines, "")))
+
+
+def _document(text: str, file: str) -> Contract:
+    """The contract in the JSON that agents read."""
+    top = Origin(f"{file}:1")
+    try:
+        contract = TypeAdapter(Contract).validate_python(json.loads(text), strict=True)
+    except ValidationError as error:
+        details = error.errors()[0]
+        where = ".".join(map(str, details["loc"]))
+        raise SourceError([top.problem(f"{where}: {details['msg']}", "write it with `ioassay watch set`")]) from None
+    except (ValueError, RecursionError) as error:
+        raise SourceError([top.problem(f"not JSON: {error}", "write a contract as YAML")]) from None
+    if contract["version"] != PROTOCOL_VERSION:
+        wrong = f"version {contract['version']} instead of {PROTOCOL_VERSION}"
+        raise SourceError([top.problem(wrong, "write it again with `ioassay watch set`")])
+    return contract
+
+
+def _together(contract: Contract, tree: Entries | None, file: str) -> Iterator[Problem]:
+    """What is wrong with rules that are right one by one."""
+
+    def origin(at: int) -> Origin:
+        return locate(tree, ["rules", at]) if tree else Origin(f"{file}:1", f"rules[{at}]")
+
+    slots = paths_bytes = 0
+    labels: set[str] = set()
+    for at, rule in enumerate(contract["rules"]):
+        if rule["label"] in labels:
+            yield origin(at).problem(f"the label {quoted(rule['label'])} is given twice", "rename one of them")
+        labels.add(rule["label"])
+        if rule["measure"] in OF_PROCESSES:
+            continue
+        slots_of_rule = 2 if rule["action"] == "throttle" else 1
+        slots += slots_of_rule
+        paths_bytes += slots_of_rule * len((rule.get("path") or "").encode())
+        if slots - slots_of_rule <= SLOTS < slots:
+            wrong = f"more rules of calls than the {SLOTS} that recorders count; a throttling one takes two"
+            yield origin(at).problem(wrong, "leave some out")
+        if paths_bytes > MOST_PATHS_BYTES:
+            wrong = f"the paths up to here have more than {MOST_PATHS_BYTES} bytes, a throttling rule's twice"
+            yield origin(at).problem(wrong, "write shorter ones")
+            return
+
+
+def document(contract: Contract) -> bytes:
+    """The text of `contract.json`."""
+    return (json.dumps(contract, indent=2) + "\n").encode()
+
+
+def text_of(contract: Contract) -> str:
+    """The contract as YAML, which `parse` reads back to the same. Raises `UsageError` for what YAML cannot say."""
+    rules = [_entries(rule) for rule in contract["rules"]]
+    text = yaml.safe_dump({"rules": rules}, sort_keys=False, allow_unicode=True, width=1000)
+    try:
+        same = parse(text, "contract").contract
+    except SourceError as error:
+        raise UsageError(f"The contract has a rule that YAML cannot say: {error.problems[0]}.") from None
+    if same != contract:
+        differing = next(
+            (rule["label"] for rule, other in zip(contract["rules"], same["rules"], strict=True) if rule != other), ""
+        )
+        raise UsageError(f"YAML cannot say the rule {quoted(differing)}.")
+    return text
+
+
+def _entries(rule: Rule) -> dict[str, object]:
+    """A rule as it is written."""
+    entries: dict[str, object] = {rule["action"]: rule["label"]}
+    if path := rule.get("path"):
+        entries["path"] = path
+    if rule["calls"]:
+        entries["calls"] = calls.words_of(rule["calls"])
+    if sizes := sizes_text(rule):
+        entries["sizes"] = sizes
+    entries[KEY[rule["measure"]]] = limit_text(rule)
+    if rule["measure"] not in ("bandwidth", "count") and rule["window_s"] != 1:
+        entries["over"] = f"{rule['window_s']}s"
+    if rule["scope"] != "job":
+        entries["scope"] = rule["scope"]
+    return entries
+
+
+def sizes_text(rule: Rule) -> str:
+    """The sizes of transfers of a rule, as they are written; empty: all."""
+    least, most = rule["least_bytes"], rule.get("most_bytes")
+    if most is None:
+        return f"{units.format_exact_bytes(least)} or more" if least else ""
+    if not least:
+        return f"{units.format_exact_bytes(most)} or less"
+    return f"{units.format_exact_bytes(least)} to {units.format_exact_bytes(most)}"
+
+
+def limit_text(rule: Rule) -> str:
+    """The limit of a rule, as it is written."""
+    limit = amount_text(rule["measure"], rule["limit"])
+    if rule["measure"] not in ("bandwidth", "count"):
+        return limit
+    return f"{limit}/s" if rule["window_s"] == 1 else f"{limit} per {rule['window_s']}s"
+
+
+def amount_text(measure: Measure, amount: int) -> str:
+    """An amount in the unit of a measure, exactly."""
+    if measure == "count":
+        factor = next((factor for factor in (10**9, 10**6, 10**3) if amount and amount % factor == 0), 1)
+        return f"{amount // factor}{ {10**9: 'G', 10**6: 'M', 10**3: 'k', 1: ''}[factor] }"
+    if measure in IN_BYTES:
+        return units.format_exact_bytes(amount)
+    return units.format_duration(amount).replace(" ", "")
+
+
+def sentences(contract: Contract) -> list[str]:
+    """What the rules mean, one sentence or two for each."""
+    return [sentence(rule) for rule in contract["rules"]]
+
+
+def sentence(rule: Rule) -> str:
+    """What a rule means."""
+    whose = "each job on a node" if rule["scope"] == "job" else "all jobs on a node together"
+    measure, window = rule["measure"], units.format_duration(rule["window_s"] * _NS)
+    amount = amount_text(measure, rule["limit"])
+    which = _which(rule)
+    if rule["action"] == "throttle":
+        # Agents hold a rate, whatever the window.
+        rate = amount_text(measure, max(1, rule["limit"] // rule["window_s"]))
+        held = f"to {rate}/s" if measure == "bandwidth" else f"to {rate} calls/s"
+        text = f"Holds {which} of {whose} {held}."
+        beyond = sorted(calls.NOT_HELD.intersection(rule["calls"]))
+        return text + (f" Counts {' and '.join(beyond)} calls but cannot hold them." if beyond else "")
+    subject = {"job": "of a job on a node", "node": "of all jobs on a node together"}[rule["scope"]]
+    what = {
+        "bandwidth": f"{which} {subject} move more than {amount} in {window}",
+        "count": f"there are more than {amount} {which} {subject} in {window}",
+        "mean-latency": f"{which} {subject} take longer than {amount} on average over {window}",
+        "maximum-latency": f"one of {which} {subject} takes longer than {amount}, looking at {window} at a time",
+        "minimum-latency": f"each of {which} {subject} takes longer than {amount} for {window}",
+        "total-latency": f"{which} {subject} take more than {amount} together in {window}",
+        "seek-distance": f"{which} {subject} seek over more than {amount} in {window}",
+        "resident-memory": f"the processes {subject} have more than {amount} resident in memory for {window}",
+        "virtual-memory": f"the processes {subject} have more than {amount} of virtual memory for {window}",
+        "user-time": f"the processes {subject} take more than {amount} of processor time in programs in {window}",
+        "system-time": f"the processes {subject} take more than {amount} of processor time in the kernel in {window}",
+        "io-wait-time": f"the processes {subject} wait for block devices for more than {amount} in {window}",
+    }[measure]
+    return f"Alerts when {what}."
+
+
+def _which(rule: Rule) -> str:
+    """Which calls a rule is about."""
+    words = calls.words_of(rule["calls"])
+    named = f"{' and '.join([', '.join(words[:-1]), words[-1]] if len(words) > 1 else words)} calls"
+    sizes = f" of {sizes_text(rule)}" if sizes_text(rule) else ""
+    where = f" below {rule['path']}" if rule.get("path") else ""
+    return f"{named}{sizes}{where}"
+
+
+@dataclass(frozen=True)
+class Changes:
+    """What a contract changes of the one before, by label."""
+
+    new: list[str]
+    gone: list[str]
+    changed: list[str]
+    kept: list[str]
+
+
+def changes(before: Contract, after: Contract) -> Changes:
+    """What `after` changes of `before`. Rules are the same by their label."""
+    old, new = ({rule["label"]: rule for rule in contract["rules"]} for contract in (before, after))
+    both = [label for label in new if label in old]
+    return Changes(
+        new=[label for label in new if label not in old],
+        gone=[label for label in old if label not in new],
+        changed=[label for label in both if new[label] != old[label]],
+        kept=[label for label in both if new[label] == old[label]],
+    )

@@ -1,0 +1,233 @@
+"""Contracts: YAML → rules and back, with every error and its line; what rules mean."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ioassay.errors import UsageError
+from ioassay.monitoring import calls, contract
+from ioassay.monitoring.contract import MEASURES, OF_PROCESSES, changes, document, parse, sentences, text_of
+from ioassay.protocol.contract import Contract, Rule
+from ioassay.protocol.facts import PROTOCOL_VERSION
+from ioassay.protocol.record_layout import OPERATIONS
+from ioassay.yaml_models.source import SourceError
+
+READS = """\
+rules:
+  - monitor: heavy reads of home
+    path: /home/
+    calls: [read]
+    sizes: 0 to 64k
+    bandwidth: 50MB/s
+    over: 10s
+"""
+
+MISTRAL = """\
+# made for Mistral
+2, throttletimeframe, 10s
+reads, /scratch/, read, all, bandwidth, 1GB
+"""
+
+
+def one(text: str) -> Rule:
+    (rule,) = parse(text, "contract.yaml").contract["rules"]
+    return rule
+
+
+def rule(*lines: str) -> str:
+    return "rules:\n  - " + "\n    ".join(lines) + "\n"
+
+
+def problems(text: str) -> str:
+    with pytest.raises(SourceError) as error:
+        parse(text, "contract.yaml")
+    return error.value.message
+
+
+def test_a_bandwidth_is_a_rate_and_its_limit_that_of_the_window() -> None:
+    assert one(READS) == {
+        "action": "monitor",
+        "calls": ["read", "stream read", "copy from", "submit read"],
+        "label": "heavy reads of home",
+        "least_bytes": 0,
+        "limit": 500_000_000,
+        "measure": "bandwidth",
+        "most_bytes": 65536,
+        "path": "/home",
+        "scope": "job",
+        "window_s": 10,
+    }
+
+
+def test_an_amount_per_time_brings_its_window() -> None:
+    found = one(rule("throttle: stats", "calls: [stat]", "count: 100k per 10s", "scope: node"))
+    assert (found["limit"], found["window_s"], found["scope"], found["action"]) == (100_000, 10, "node", "throttle")
+
+
+def test_a_plain_class_is_less_than_the_group_of_its_name() -> None:
+    assert one(rule("monitor: a", "calls: [plain read]", "count: 1/s"))["calls"] == ["read"]
+    assert "stream read" in one(rule("monitor: a", "calls: [READ]", "count: 1/s"))["calls"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        (["calls: [read]", "count: 1/s"], "contract.yaml:2: rules[0]: needs a label"),
+        (["monitor: a", "throttle: b", "calls: [read]", "count: 1/s"], "either `monitor: LABEL` or `throttle: LABEL`"),
+        (["monitor: a", "calls: [read]"], "has no measure"),
+        (["monitor: a", "calls: [read]", "count: 1/s", "bandwidth: 1MB/s"], "`bandwidth` and `count`"),
+        (["monitor: a", "calls: [reed]", "count: 1/s"], 'contract.yaml:3: rules[0].calls[0]: "reed" is not a kind'),
+        (["monitor: a", "calls: [read]", "bandwidth: 50MB"], "has no time; write 50MB/s"),
+        (["monitor: a", "calls: [read]", "count: 1 per 2s", "over: 3s"], "has two windows"),
+        (["monitor: a", "calls: [stat]", "bandwidth: 1MB/s"], "calls that move no bytes"),
+        (["monitor: a", "calls: [stat]", "sizes: 1 or more", "count: 1/s"], "`sizes` of calls that move no bytes"),
+        (["monitor: a", "count: 1/s"], "is measured of calls"),
+        (["monitor: a", "calls: [read]", "user time: 1s"], "is measured of whole processes"),
+        (["throttle: a", "calls: [read]", "mean latency: 1s"], "throttle `bandwidth` or `count`"),
+        (["throttle: a", "calls: [read]", "count: 0/s"], "would stop the job for good"),
+        (["throttle: a", "calls: [map]", "bandwidth: 1MB/s"], "nothing can hold these calls back"),
+        (["monitor: a", "calls: [read]", "count: 1/s", "path: home"], "not an absolute path"),
+        (["monitor: a", "calls: [read]", "count: 1/s", "path: /a/../b"], "without `..`"),
+        (["monitor: a", "calls: [read]", "count: 1/s", "sizes: 2k to 1k"], "ends before it begins"),
+        (["monitor: a", "calls: [read]", "count: 1/s", "over: 1500ms"], "whole number of seconds"),
+        (["monitor: a", "calls: [read]", "bandwidth: 16383PiB/s", "over: 1h"], "fit 64 bits"),
+        (["monitor: a", "calls: [read]", "count: 1/s", "skope: node"], "unknown key; did you mean `scope`?"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_with_its_line_and_what_to_write(lines: list[str], said: str) -> None:
+    assert said in problems(rule(*lines))
+
+
+def test_a_label_is_that_of_one_rule() -> None:
+    twice = READS + READS.removeprefix("rules:\n")
+    assert "contract.yaml:8: rules[1]: the label" in problems(twice)
+
+
+def test_there_are_no_more_rules_than_recorders_can_count() -> None:
+    rules = [f"  - throttle: {number}\n    calls: [read]\n    count: 1/s\n" for number in range(33)]
+    assert parse("rules:\n" + "".join(rules[:32]), "contract.yaml").contract["rules"]
+    assert "contract.yaml:98: rules[32]: more rules of calls than the 64" in problems("rules:\n" + "".join(rules))
+    memory = "".join(f"  - monitor: m{number}\n    user time: 1s\n" for number in range(100))
+    assert len(parse("rules:\n" + memory, "contract.yaml").contract["rules"]) == 100
+
+
+def test_paths_that_recorders_have_no_room_for_are_refused() -> None:
+    long = "/" + "x" * 9000
+    assert "write shorter ones" in problems(rule("throttle: a", f"path: {long}", "calls: [read]", "count: 1/s"))
+    assert one(rule("monitor: a", f"path: {long}", "calls: [read]", "count: 1/s"))["path"] == long
+
+
+def test_a_contract_of_mistral_is_known_by_its_first_line() -> None:
+    loaded = parse(MISTRAL, "old.contract", "node")
+    (found,) = loaded.contract["rules"]
+    assert (found["label"], found["action"], found["scope"]) == ("reads", "throttle", "node")
+    assert (found["limit"], found["window_s"], found["path"]) == (10**9, 10, "/scratch")
+    assert "bandwidth: 1GB per 10s" in text_of(loaded.contract)
+
+
+def test_the_document_of_an_agent_is_read_as_a_contract() -> None:
+    before = parse(READS, "contract.yaml").contract
+    assert parse(document(before).decode(), "contract.json").contract == before
+    assert "rules.0" in problems('{"version": 2, "rules": [{"label": "a"}]}')
+    assert "version 1 instead of" in problems('{"version": 1, "rules": []}')
+    assert "not JSON" in problems("{")
+    twice = json.dumps({"version": PROTOCOL_VERSION, "rules": before["rules"] * 2})
+    assert "given twice" in problems(twice)
+
+
+def test_no_rules_are_a_contract_too() -> None:
+    assert parse("rules: []", "contract.yaml").contract["rules"] == []
+    assert "begin with `rules:`" in problems("")
+
+
+def test_each_rule_is_explained_in_a_sentence() -> None:
+    text = READS + "\n".join(
+        [
+            "  - {throttle: storm, calls: [metadata], count: 20k/s, scope: node}",
+            "  - {throttle: all, calls: [read, map], bandwidth: 2GB per 3s}",
+            "  - {monitor: slow, calls: [sync], longest latency: 2s}",
+        ]
+    )
+    assert sentences(parse(text, "contract.yaml").contract) == [
+        "Alerts when read calls of 64KiB or less below /home of a job on a node move more than 500MB in 10 s.",
+        "Holds metadata calls of all jobs on a node together to 20k calls/s.",
+        "Holds read and map calls of each job on a node to 666666666B/s. Counts map and submit read calls but cannot "
+        "hold them.",
+        "Alerts when one of sync calls of a job on a node takes longer than 2s, looking at 1 s at a time.",
+    ]
+
+
+def test_changes_are_found_by_label() -> None:
+    def of(*rules: tuple[str, int]) -> Contract:
+        return Contract(version=PROTOCOL_VERSION, rules=[{**one(READS), "label": a, "limit": b} for a, b in rules])
+
+    found = changes(of(("a", 1), ("b", 1), ("c", 1)), of(("b", 1), ("c", 2), ("d", 1)))
+    assert found == contract.Changes(new=["d"], gone=["a"], changed=["c"], kept=["b"])
+
+
+LABELS = st.text(st.characters(categories=["L", "N", "P", "S"]), min_size=1, max_size=20)
+AMOUNTS = st.integers(1, 2**64 - 1)
+
+
+@st.composite
+def rules(draw: st.DrawFn) -> Rule:
+    measure = draw(st.sampled_from(sorted(MEASURES.values())))
+    action = draw(st.sampled_from(["monitor", "throttle"])) if measure in ("bandwidth", "count") else "monitor"
+    names = [name for name in OPERATIONS if not name.startswith("elsewhere")]
+    transfers = [name for name in names if calls.moves_bytes([name])]
+    sized = measure in ("bandwidth", "seek-distance") or draw(st.booleans())
+    of_processes = measure in OF_PROCESSES
+    chosen = set() if of_processes else draw(st.sets(st.sampled_from(transfers if sized else names), min_size=1))
+    if action == "throttle" and calls.NOT_HELD.issuperset(chosen):
+        chosen.add("write")
+    least, most = sorted(draw(st.tuples(AMOUNTS, AMOUNTS))) if sized and not of_processes else (0, None)
+    return Rule(
+        action=action,  # type: ignore[typeddict-item]
+        calls=[name for name in OPERATIONS if name in chosen],
+        label=draw(LABELS),
+        least_bytes=least,
+        limit=draw(AMOUNTS if measure not in ("count",) else st.integers(1, 10**18)),
+        measure=measure,
+        most_bytes=most,
+        path=None if of_processes else draw(st.sampled_from([None, "/scratch", "/home/a b: #c"])),
+        scope=draw(st.sampled_from(["job", "node"])),
+        window_s=draw(st.integers(1, 86_400)),
+    )
+
+
+@given(st.lists(rules(), max_size=4, unique_by=lambda rule: rule["label"]))
+def test_what_is_written_as_yaml_is_read_back_to_the_same_rules(drawn: list[Rule]) -> None:
+    whole = Contract(version=PROTOCOL_VERSION, rules=drawn)
+    assert parse(text_of(whole), "contract.yaml").contract == whole
+    assert parse(document(whole).decode(), "contract.json").contract == whole
+    assert len(sentences(whole)) == len(drawn)
+
+
+@given(
+    st.one_of(
+        st.text(),
+        st.lists(st.sampled_from([*READS.splitlines(keepends=True), "  - ", ":", "{", "[", "1s", "MB/s"])).map("".join),
+        st.text().map(lambda text: "2, " + text),
+        st.text().map(lambda text: "{" + text),
+        st.dictionaries(st.sampled_from(["version", "rules"]), st.one_of(st.integers(), st.lists(st.integers()))).map(
+            json.dumps
+        ),
+    )
+)
+def test_any_text_is_a_contract_or_an_error_with_a_line(text: str) -> None:
+    found = None
+    try:
+        parse(text, "contract.yaml")
+    except SourceError as error:
+        found = error
+    assert found is None or all(str(problem).startswith("contract.yaml:") for problem in found.problems)
+
+
+def test_yaml_refuses_what_it_cannot_say() -> None:
+    found = {**one(READS), "calls": ["elsewhere read"]}
+    with pytest.raises(UsageError, match="cannot say"):
+        text_of(Contract(version=PROTOCOL_VERSION, rules=[found]))  # type: ignore[list-item]
