@@ -1,0 +1,434 @@
+"""What an agent is asked, as people write it: YAML → `agent.json`, with paths made absolute and files checked.
+
+Secrets stay in files of their own: neither the YAML nor `agent.json` has any, and no message repeats what a file of
+credentials holds. Not: rules (`contract`), what sinks do (`crates/agent`).
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import os
+import shutil
+import stat
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Final, Self
+from urllib.parse import urlencode, urlsplit
+
+from pydantic import Field, model_validator
+
+from ioassay import units
+from ioassay.monitoring import contract
+from ioassay.protocol import agent as protocol
+from ioassay.protocol.contract import Contract
+from ioassay.protocol.facts import PROTOCOL_VERSION
+from ioassay.results.atomic import write_atomically
+from ioassay.yaml_models.source import Problem, Source, SourceError, locate, quoted, read_source
+from ioassay.yaml_models.validate import validate
+from ioassay.yaml_models.values import Kind, Part, Prose, Size, YesNo, between, parsed
+
+NOUN: Final = "setup of an agent"
+AGENT: Final = "agent.json"
+CONTRACT: Final = "contract.json"
+
+_NS: Final = 1_000_000_000
+_DEFAULT_SPOOL_BYTES: Final = 1 << 30
+_LONGEST_CREDENTIALS_BYTES: Final = 64 << 10
+_FORM: Final = "write a line `token TOKEN`, or `user NAME` and `password PASSWORD`, or `api-key KEY`"
+
+
+def _file(text: str) -> str:
+    if not text or "\0" in text:
+        raise ValueError("is empty; write the path of a file")
+    return os.path.expanduser(text)
+
+
+def _url(text: str) -> str:
+    # What was typed may have a password in it, so no message repeats it.
+    try:
+        parts = urlsplit(text)
+        has_host, secret = bool(parts.hostname) and (parts.port or 1) > 0, "@" in parts.netloc
+    except ValueError:
+        raise ValueError("is not an address; write https://HOST:PORT") from None
+    if secret:
+        raise ValueError("has a user or a password in it; put them into a file and name it with `credentials`")
+    if parts.scheme not in ("http", "https") or not has_host or not text.isascii() or any(map(str.isspace, text)):
+        raise ValueError("is not an address of a server; write https://HOST:PORT")
+    if parts.query or parts.fragment:
+        raise ValueError("has a query; write only https://HOST:PORT and a path, if there is one")
+    return text
+
+
+def _listen(text: str) -> str:
+    if text.startswith("/"):
+        return text
+    host, _, port = text.rpartition(":")
+    try:
+        loopback = ipaddress.ip_address(host.strip("[]")).is_loopback and 0 < units.parse_count(port) < 1 << 16
+    except ValueError:
+        loopback = False
+    if not loopback:
+        raise ValueError(
+            f"{quoted(text)} is not a loopback address with a port; write 127.0.0.1:9464, or the path of a Unix socket"
+        )
+    return text
+
+
+def _prefix(text: str) -> str:
+    if not text[:1].islower() or not text.isascii() or not all(one.islower() or one in "0123456789-_." for one in text):
+        raise ValueError(f"{quoted(text)} cannot begin names of indices; use small letters, digits, and - _ . behind")
+    return text
+
+
+def _seconds(lowest: int, highest: int) -> object:
+    def parse(text: str) -> int:
+        duration = units.parse_duration_ns(text)
+        if duration % _NS:
+            raise ValueError(f"{quoted(text)} is not a whole number of seconds; write 10s or 1min")
+        return duration // _NS
+
+    return between(parse, lowest, highest, lambda seconds: f"{seconds}s")
+
+
+def _below(base: Path, path: str) -> Path:
+    """An absolute path, without looking at the disk."""
+    return Path(os.path.normpath(base / path))
+
+
+def _program(base: Path, command: list[str]) -> str:
+    """The program of a command: found by `PATH`, or where a name with a `/` says."""
+    return str(_below(base, command[0])) if "/" in command[0] else command[0]
+
+
+def _is_file(path: Path) -> os.stat_result:
+    """Raises `ValueError` for what is no readable file."""
+    try:
+        about = path.stat()
+    except OSError as error:
+        raise ValueError(f"{path} cannot be read: {error.strerror}; name a readable file") from None
+    if not stat.S_ISREG(about.st_mode):
+        raise ValueError(f"{path} is not a regular file; name a readable file")
+    return about
+
+
+def _is_private(path: Path) -> str:
+    """The text of a file that only its owner can read. Raises `ValueError`, which does not repeat the text."""
+    about = _is_file(path)
+    if about.st_uid not in (os.geteuid(), 0):
+        raise ValueError(
+            f"{path} belongs to user {about.st_uid}, who could change it; run: chown {os.geteuid()} {path}"
+        )
+    if about.st_mode & 0o077:
+        raise ValueError(f"{path} can be read by others (mode {about.st_mode & 0o7777:04o}); run: chmod 600 {path}")
+    return _text(path)
+
+
+def _text(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return file.read(_LONGEST_CREDENTIALS_BYTES + 1).decode()
+    except OSError as error:
+        raise ValueError(f"{path} cannot be read: {error.strerror}; name a readable file") from None
+    except UnicodeDecodeError:
+        raise ValueError(f"{path} is not text; name another file") from None
+
+
+def _check_credentials(path: Path) -> None:
+    text = _is_private(path)
+    lines = [line.split(None, 1) for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+    words = sorted(line[0] for line in lines if len(line) == 2)
+    if len(words) != len(lines) or words not in (["token"], ["api-key"], ["password", "user"]):
+        raise ValueError(f"{path} holds no credentials; {_FORM}")
+
+
+def _check_authorities(path: Path) -> None:
+    _is_file(path)
+    if "-----BEGIN CERTIFICATE-----" not in _text(path):
+        raise ValueError(f"{path} holds no certificate in PEM form; name a file of certificates")
+
+
+def _check_certificate(path: Path) -> None:
+    text = _is_private(path)
+    if "-----BEGIN CERTIFICATE-----" not in text or "PRIVATE KEY-----" not in text:
+        raise ValueError(f"{path} has not both a certificate and its key; put both into the file, in PEM form")
+
+
+def _check_directory(path: Path) -> None:
+    """It is a directory, or the nearest above it is one in which it can be made."""
+    while not path.exists() and path != path.parent:
+        path = path.parent
+    if not path.is_dir() or not os.access(path, os.W_OK | os.X_OK):
+        raise ValueError(f"nothing can be written below {path}; name a directory that the agent may write to")
+
+
+def _check_command(path: Path) -> None:
+    if shutil.which(path) is None:
+        raise ValueError(f"{path} is not an executable file; name a program")
+
+
+_CHECKS: Final[dict[str, Callable[[Path], None]]] = {
+    "credentials": _check_credentials,
+    "authorities": _check_authorities,
+    "certificate": _check_certificate,
+    "directory": _check_directory,
+    "command": _check_command,
+}
+"""What is checked of the files that a sink names, by key."""
+
+
+File = Annotated[str, parsed(_file), Kind("path")]
+Url = Annotated[str, parsed(_url), Kind("address, `https://HOST:PORT`")]
+Listen = Annotated[str, parsed(_listen), Kind("loopback address with port, or path of a Unix socket")]
+Prefix = Annotated[str, parsed(_prefix), Kind("name in small letters")]
+Seconds = Annotated[int, _seconds(1, 86_400), Kind("duration")]
+
+
+class ServerPart(Part):
+    """How a server is reached."""
+
+    url: Url = Field(description="Its address, without user and password.")
+    credentials: File | None = Field(
+        default=None,
+        description="A file that only its owner can read (mode 600), with a line `token TOKEN`, or `user NAME` and "
+        "`password PASSWORD`, or `api-key KEY`.",
+    )
+    authorities: File | None = Field(
+        default=None, description="A file of certificates (PEM) that are trusted besides those of the system."
+    )
+    certificate: File | None = Field(
+        default=None,
+        description="A file with a certificate and its key (PEM, mode 600), by which the agent proves who it is.",
+    )
+
+    def server(self, base: Path) -> protocol.Server:
+        """As agents read it; paths are relative to `base`."""
+
+        def path(text: str | None) -> str | None:
+            return None if text is None else str(_below(base, text))
+
+        return protocol.Server(
+            url=self.url,
+            credentials=path(self.credentials),
+            authorities=path(self.authorities),
+            certificate=path(self.certificate),
+        )
+
+
+class ParquetPart(Part):
+    """Parquet files, a folder for each kind of documents. Needs no server."""
+
+    directory: File = Field(description="Where they are written. It is created.")
+    every: Seconds = Field(default=60, description="How long documents are gathered for a file.")
+
+    def sink(self, base: Path) -> protocol.Sink:
+        """As agents read it; paths are relative to `base`."""
+        return protocol.SinkParquet(kind="parquet", directory=str(_below(base, self.directory)), file_s=self.every)
+
+
+class JsonLinesPart(Part):
+    """JSON lines, a file for each node. `ioassay watch DIRECTORY` follows them."""
+
+    directory: File = Field(description="Where they are written, for several nodes on a shared file system.")
+
+    def sink(self, base: Path) -> protocol.Sink:
+        """As agents read it; paths are relative to `base`."""
+        return protocol.SinkJsonLines(kind="json-lines", directory=str(_below(base, self.directory)))
+
+
+class ElasticsearchPart(ServerPart):
+    """Elasticsearch or OpenSearch."""
+
+    prefix: Prefix = Field(default="ioassay", description="Names of indices begin with it: `ioassay-io-2026.11.26`.")
+
+    def sink(self, base: Path) -> protocol.Sink:
+        """As agents read it; paths are relative to `base`."""
+        return protocol.SinkElasticsearch(kind="elasticsearch", server=self.server(base), prefix=self.prefix)
+
+
+class InfluxdbPart(ServerPart):
+    """InfluxDB, or VictoriaMetrics, which takes the same. Either `database`, or `organization` and `bucket`."""
+
+    database: Prose | None = Field(default=None, description="The database (InfluxDB 1 and 3, VictoriaMetrics).")
+    organization: Prose | None = Field(default=None, description="The organization (InfluxDB 2).")
+    bucket: Prose | None = Field(default=None, description="The bucket (InfluxDB 2).")
+
+    @model_validator(mode="after")
+    def _says_where(self) -> Self:
+        if (self.database is None) == (self.bucket is None) or (self.organization is None) != (self.bucket is None):
+            raise ValueError("does not say where to write; write `database`, or `organization` and `bucket`")
+        return self
+
+    def sink(self, base: Path) -> protocol.Sink:
+        """As agents read it; paths are relative to `base`."""
+        names = {"db": self.database, "org": self.organization, "bucket": self.bucket}
+        return protocol.SinkInfluxdb(
+            kind="influxdb",
+            server=self.server(base),
+            query=urlencode({name: value for name, value in names.items() if value is not None}),
+            path="/api/v2/write" if self.bucket else "/write",
+        )
+
+
+class PrometheusPart(ServerPart):
+    """Prometheus, by remote write. A `url` without a path means `/api/v1/write`."""
+
+    def sink(self, base: Path) -> protocol.Sink:
+        """As agents read it; paths are relative to `base`."""
+        return protocol.SinkPrometheusRemoteWrite(kind="prometheus-remote-write", server=self.server(base))
+
+
+class ExporterPart(Part):
+    """An exporter that Prometheus scrapes."""
+
+    listen: Listen = Field(default="127.0.0.1:9464", description="Where it answers.")
+
+    def sink(self, _base: Path) -> protocol.Sink:
+        """As agents read it."""
+        return protocol.SinkPrometheusExporter(kind="prometheus-exporter", listen=self.listen)
+
+
+class MistralPluginPart(Part):
+    """A plug-in made for Mistral, which gets alerts on its standard input."""
+
+    command: list[Prose] = Field(min_length=1, description="The program and its arguments.")
+    every: Seconds = Field(default=1, description="How often alerts are written to it.")
+
+    def sink(self, base: Path) -> protocol.Sink:
+        """As agents read it; a program with a `/` in its name is relative to `base`."""
+        return protocol.SinkMistralPlugin(
+            kind="mistral-plugin", command=[_program(base, self.command), *self.command[1:]], interval_s=self.every
+        )
+
+
+AnySink = (
+    ParquetPart | JsonLinesPart | ElasticsearchPart | InfluxdbPart | PrometheusPart | ExporterPart | MistralPluginPart
+)
+
+
+class SinkPart(Part):
+    """A place that documents go to: one of these."""
+
+    parquet: ParquetPart | None = Field(default=None, description="Parquet files. Needs no server.")
+    json_lines: JsonLinesPart | None = Field(
+        default=None, alias="json lines", description="A file of JSON lines for each node, for `ioassay watch DIR`."
+    )
+    elasticsearch: ElasticsearchPart | None = Field(default=None, description="Elasticsearch or OpenSearch.")
+    influxdb: InfluxdbPart | None = Field(default=None, description="InfluxDB or VictoriaMetrics.")
+    prometheus: PrometheusPart | None = Field(default=None, description="Prometheus, by remote write.")
+    exporter: ExporterPart | None = Field(
+        default=None, alias="prometheus exporter", description="An exporter that Prometheus scrapes."
+    )
+    mistral_plugin: MistralPluginPart | None = Field(
+        default=None, alias="mistral plug-in", description="A plug-in made for Mistral."
+    )
+
+    @model_validator(mode="after")
+    def _is_one(self) -> Self:
+        if len(self._given()) != 1:
+            raise ValueError("is not one kind of sink; begin each with `- ` and one kind, for example `- parquet:`")
+        return self
+
+    def _given(self) -> list[tuple[str, AnySink]]:
+        parts = ((field.alias or name, getattr(self, name)) for name, field in type(self).model_fields.items())
+        return [(name, part) for name, part in parts if part is not None]
+
+    @property
+    def chosen(self) -> tuple[str, AnySink]:
+        """Its kind, and what is said of it."""
+        return self._given()[0]
+
+
+class SpoolPart(Part):
+    """Where documents wait while a store cannot be reached."""
+
+    directory: File = Field(description="A directory of the agent's own on a local disk. It is created.")
+    size: Size = Field(default=_DEFAULT_SPOOL_BYTES, description="The most that waits for each sink; older is dropped.")
+
+
+class SetupPart(Part):
+    """The setup of an agent. Paths in it are relative to its file."""
+
+    node: YesNo = Field(default=True, description="Publish the node's own counters: disks, network, memory, and so on.")
+    contract: File | None = Field(
+        default=None, description="A file with the [contract](contract.md). Without it: no rules, until they are set."
+    )
+    sinks: list[SinkPart] = Field(
+        default=[], description="Where documents go. Without any: Parquet files beside the setup that the agent reads."
+    )
+    spool: SpoolPart | None = Field(
+        default=None, description="Where documents wait. Without it: at most 1 GiB beside what the agent reads."
+    )
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """An agent's setup and the contract that it enforces first."""
+
+    setup: protocol.Setup
+    """Without `contract`, which `write` names."""
+    contract: contract.Loaded
+
+
+def load(path: Path, place: Path, tables: protocol.Tables, rules: Path | None = None) -> Resolved:
+    """The setup in a file, for an agent whose own directory is `place`; `rules` is a contract instead of the setup's.
+
+    Raises `SourceError` with every problem that can be known without the stores.
+    """
+    source = read_source(path, NOUN, "sinks")
+    model, base = validate(SetupPart, source.tree), path.absolute().parent
+    problems = list(_problems(model, source, base))
+    if problems:
+        raise SourceError(problems)
+    return _resolved(model, base, place, tables, rules)
+
+
+def default(place: Path, tables: protocol.Tables, rules: Path | None = None) -> Resolved:
+    """The setup that needs no server: Parquet files in `place`. Raises `SourceError` for the contract."""
+    return _resolved(SetupPart(), place, place, tables, rules)
+
+
+def _resolved(model: SetupPart, base: Path, place: Path, tables: protocol.Tables, rules: Path | None) -> Resolved:
+    place = place.absolute()
+    sinks = [sink.chosen[1].sink(base) for sink in model.sinks]
+    spool = model.spool or SpoolPart(directory=str(place / "spool"))
+    rules = rules or (_below(base, model.contract) if model.contract else None)
+    no_rules = contract.Loaded(Contract(version=PROTOCOL_VERSION, rules=[]), [])
+    return Resolved(
+        protocol.Setup(
+            version=PROTOCOL_VERSION,
+            tables=tables,
+            node=model.node,
+            contract=None,
+            events=[],
+            sinks=sinks or [protocol.SinkParquet(kind="parquet", directory=str(place), file_s=60)],
+            spool=protocol.Spool(directory=str(_below(base, spool.directory)), most_bytes=spool.size),
+        ),
+        contract.load(rules) if rules else no_rules,
+    )
+
+
+def write(resolved: Resolved, place: Path) -> Path:
+    """Writes `agent.json` and `contract.json` into a directory, which is created. Returns the path of `agent.json`."""
+    place = place.absolute()
+    place.mkdir(parents=True, exist_ok=True)
+    write_atomically(place / CONTRACT, contract.document(resolved.contract.contract))
+    setup: protocol.Setup = {**resolved.setup, "contract": str(place / CONTRACT)}
+    write_atomically(place / AGENT, (json.dumps(setup, indent=2) + "\n").encode())
+    return place / AGENT
+
+
+def _problems(model: SetupPart, source: Source, base: Path) -> Iterator[Problem]:
+    """What is wrong with the files that the setup names."""
+    for at, sink in enumerate(model.sinks):
+        name, part = sink.chosen
+        for key, check in _CHECKS.items():
+            value = getattr(part, key, None)
+            if value is None:
+                continue
+            try:
+                check(Path(_program(base, value)) if isinstance(value, list) else _below(base, value))
+            except ValueError as error:
+                wrong, _, meant = str(error).partition("; ")
+                yield locate(source.tree, ["sinks", at, name, key]).problem(wrong, meant)

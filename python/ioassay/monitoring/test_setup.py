@@ -1,0 +1,197 @@
+"""Setups of agents: YAML → `agent.json`, paths made absolute, files checked, secrets never shown."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import TypeAdapter
+
+from ioassay.monitoring.setup import SetupPart, default, load, write
+from ioassay.protocol.agent import Setup
+from ioassay.yaml_models.source import SourceError, parse_source
+from ioassay.yaml_models.validate import validate
+
+SECRET = "hunter2"
+PEM = "-----BEGIN CERTIFICATE-----\n-----BEGIN PRIVATE KEY-----\n"
+
+ALL = """\
+node: no
+contract: rules.yaml
+spool: {directory: /var/spool/here, size: 2g}
+sinks:
+  - parquet: {directory: files, every: 2min}
+  - json lines: {directory: ./lines}
+  - elasticsearch:
+      url: https://store:9200
+      credentials: secret
+      authorities: site.pem
+      certificate: mine.pem
+      prefix: site-io
+  - influxdb: {url: "http://influx:8086", database: a b}
+  - influxdb: {url: "http://influx:8086/x", organization: site, bucket: io}
+  - prometheus: {url: "http://prometheus:9090"}
+  - prometheus exporter: {}
+  - prometheus exporter: {listen: /run/ioassay.sock}
+  - mistral plug-in: {command: [sh, -c, cat], every: 5s}
+"""
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """A directory with all files that `ALL` names."""
+    for name, text in {
+        "secret": f"# of the store\nuser me\npassword {SECRET}\n",
+        "site.pem": PEM,
+        "mine.pem": PEM,
+    }.items():
+        (tmp_path / name).write_text(text)
+        (tmp_path / name).chmod(0o600)
+    (tmp_path / "rules.yaml").write_text("rules: [{monitor: a, calls: [read], count: 1/s}]")
+    return tmp_path
+
+
+def setup(place: Path, text: str) -> Path:
+    (place / "setup.yaml").write_text(text)
+    return place / "setup.yaml"
+
+
+def problems(place: Path, text: str) -> str:
+    with pytest.raises(SourceError) as error:
+        load(setup(place, text), place, "node")
+    return error.value.message
+
+
+def test_every_sink_and_path_becomes_what_agents_read(place: Path) -> None:
+    found = load(setup(place, ALL), place / "of agent", "node")
+    server = {
+        "url": "https://store:9200",
+        "credentials": f"{place}/secret",
+        "authorities": f"{place}/site.pem",
+        "certificate": f"{place}/mine.pem",
+    }
+    plain = {"credentials": None, "authorities": None, "certificate": None}
+    influx = {"kind": "influxdb", "server": {"url": "http://influx:8086", **plain}}
+    assert found.setup == {
+        "version": 2,
+        "tables": "node",
+        "node": False,
+        "contract": None,
+        "events": [],
+        "spool": {"directory": "/var/spool/here", "most_bytes": 2 << 30},
+        "sinks": [
+            {"kind": "parquet", "directory": f"{place}/files", "file_s": 120},
+            {"kind": "json-lines", "directory": f"{place}/lines"},
+            {"kind": "elasticsearch", "server": server, "prefix": "site-io"},
+            {**influx, "query": "db=a+b", "path": "/write"},
+            {
+                **influx,
+                "server": {"url": "http://influx:8086/x", **plain},
+                "query": "org=site&bucket=io",
+                "path": "/api/v2/write",
+            },
+            {"kind": "prometheus-remote-write", "server": {"url": "http://prometheus:9090", **plain}},
+            {"kind": "prometheus-exporter", "listen": "127.0.0.1:9464"},
+            {"kind": "prometheus-exporter", "listen": "/run/ioassay.sock"},
+            {"kind": "mistral-plugin", "command": ["sh", "-c", "cat"], "interval_s": 5},
+        ],
+    }
+    assert [rule["label"] for rule in found.contract.contract["rules"]] == ["a"]
+
+
+def test_without_a_setup_parquet_files_lie_beside_what_the_agent_reads(tmp_path: Path) -> None:
+    found = default(tmp_path / "watch", "registered").setup
+    assert found["sinks"] == [{"kind": "parquet", "directory": f"{tmp_path}/watch", "file_s": 60}]
+    assert found["spool"] == {"directory": f"{tmp_path}/watch/spool", "most_bytes": 1 << 30}
+    assert found["node"]
+    assert found["tables"] == "registered"
+
+
+def test_an_agent_always_has_a_contract_that_can_be_replaced(tmp_path: Path) -> None:
+    agent = write(default(tmp_path, "node"), tmp_path / "new" / "place")
+    document = TypeAdapter(Setup).validate_json(agent.read_bytes(), strict=True)
+    rules = Path(document["contract"] or "")
+    assert rules == tmp_path / "new" / "place" / "contract.json"
+    assert json.loads(rules.read_text()) == {"rules": [], "version": 2}
+
+
+def test_a_contract_that_is_given_replaces_that_of_the_setup(place: Path) -> None:
+    (place / "other.yaml").write_text("rules: []")
+    assert not load(setup(place, ALL), place, "node", place / "other.yaml").contract.contract["rules"]
+
+
+@pytest.mark.parametrize(
+    "url", [f"https://me:{SECRET}@store:9200", f"https://{SECRET}@store", f"http://a/?token={SECRET}"]
+)
+def test_an_address_with_a_secret_is_refused_and_never_repeated(place: Path, url: str) -> None:
+    said = problems(place, f"sinks:\n  - elasticsearch: {{url: '{url}'}}\n")
+    assert "setup.yaml:2: sinks[0].elasticsearch.url: has a" in said
+    assert SECRET not in said
+
+
+def test_credentials_that_others_can_read_are_refused_with_the_command_that_helps(place: Path) -> None:
+    (place / "secret").chmod(0o640)
+    said = problems(place, ALL)
+    assert f"can be read by others (mode 0640); run: chmod 600 {place}/secret" in said
+    assert "setup.yaml:9: sinks[2].elasticsearch.credentials" in said
+
+
+@pytest.mark.parametrize("text", [SECRET, f"token {SECRET}\nuser me", f"password {SECRET}", "token", ""])
+def test_credentials_that_are_not_complete_are_refused_and_never_repeated(place: Path, text: str) -> None:
+    (place / "secret").write_text(text)
+    said = problems(place, ALL)
+    assert "holds no credentials; write a line `token TOKEN`" in said
+    assert SECRET not in said
+
+
+def test_every_file_that_is_not_what_it_should_be_is_a_problem_of_its_own(place: Path) -> None:
+    (place / "site.pem").write_text("x")
+    (place / "mine.pem").unlink()
+    (place / "files").write_text("")
+    said = problems(place, ALL.replace("[sh,", "[./no-program,"))
+    for part in (
+        "holds no certificate",
+        "mine.pem cannot be read",
+        "nothing can be written below",
+        "no-program is not",
+    ):
+        assert part in said
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("sinks: [{}]", "is not one kind of sink"),
+        ("sinks: [{parquet: {directory: a}, json lines: {directory: b}}]", "is not one kind of sink"),
+        ("sinks: [{influxdb: {url: 'http://a'}}]", "write `database`, or `organization` and `bucket`"),
+        ("sinks: [{influxdb: {url: 'http://a', bucket: b}}]", "`organization` and `bucket`"),
+        ("sinks: [{prometheus exporter: {listen: '0.0.0.0:9464'}}]", "is not a loopback address with a port"),
+        ("sinks: [{prometheus exporter: {listen: '127.0.0.1'}}]", "is not a loopback address with a port"),
+        ("sinks: [{elasticsearch: {url: 'ftp://a'}}]", "write https://HOST:PORT"),
+        ("sinks: [{elasticsearch: {url: 'http://a:x'}}]", "write https://HOST:PORT"),
+        ("sinks: [{elasticsearch: {url: 'http://a', prefix: IO}}]", "cannot begin names of indices"),
+        ("sinks: [{parquet: {directory: a, every: 1500ms}}]", "whole number of seconds"),
+        ("sink: []", "unknown key; did you mean `sinks`?"),
+        ("", "begin with `sinks:`"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_with_what_to_write(place: Path, text: str, said: str) -> None:
+    assert said in problems(place, text)
+
+
+def test_a_listening_address_may_be_of_ipv6(place: Path) -> None:
+    found = load(setup(place, "sinks: [{prometheus exporter: {listen: '[::1]:9464'}}]"), place, "node")
+    assert found.setup["sinks"] == [{"kind": "prometheus-exporter", "listen": "[::1]:9464"}]
+
+
+@given(st.one_of(st.text(), st.lists(st.sampled_from([*ALL.splitlines(keepends=True), "{", ":", "- "])).map("".join)))
+def test_any_text_is_a_setup_or_an_error_with_a_line(text: str) -> None:
+    found = None
+    try:
+        validate(SetupPart, parse_source(text, "setup.yaml", "setup", "sinks").tree)
+    except SourceError as error:
+        found = error
+    assert found is None or all(str(problem).startswith("setup.yaml:") for problem in found.problems)
