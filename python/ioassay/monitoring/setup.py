@@ -87,9 +87,9 @@ def _seconds(lowest: int, highest: int) -> object:
         duration = units.parse_duration_ns(text)
         if duration % _NS:
             raise ValueError(f"{quoted(text)} is not a whole number of seconds; write 10s or 1min")
-        return duration // _NS
+        return duration
 
-    return between(parse, lowest, highest, lambda seconds: f"{seconds}s")
+    return between(parse, lowest * _NS, highest * _NS, units.format_duration)
 
 
 def _below(base: Path, path: str) -> Path:
@@ -220,11 +220,13 @@ class ParquetPart(Part):
     """Parquet files, a folder for each kind of documents. Needs no server."""
 
     directory: File = Field(description="Where they are written. It is created.")
-    every: Seconds = Field(default=60, description="How long documents are gathered for a file.")
+    every: Seconds = Field(default=60 * _NS, description="How long documents are gathered for a file.")
 
     def sink(self, base: Path) -> protocol.Sink:
         """As agents read it; paths are relative to `base`."""
-        return protocol.SinkParquet(kind="parquet", directory=str(_below(base, self.directory)), file_s=self.every)
+        return protocol.SinkParquet(
+            kind="parquet", directory=str(_below(base, self.directory)), file_s=self.every // _NS
+        )
 
 
 class JsonLinesPart(Part):
@@ -293,12 +295,14 @@ class MistralPluginPart(Part):
     """A plug-in made for Mistral, which gets alerts on its standard input."""
 
     command: list[Prose] = Field(min_length=1, description="The program and its arguments.")
-    every: Seconds = Field(default=1, description="How often alerts are written to it.")
+    every: Seconds = Field(default=_NS, description="How often alerts are written to it.")
 
     def sink(self, base: Path) -> protocol.Sink:
         """As agents read it; a program with a `/` in its name is relative to `base`."""
         return protocol.SinkMistralPlugin(
-            kind="mistral-plugin", command=[_program(base, self.command), *self.command[1:]], interval_s=self.every
+            kind="mistral-plugin",
+            command=[_program(base, self.command), *self.command[1:]],
+            interval_s=self.every // _NS,
         )
 
 

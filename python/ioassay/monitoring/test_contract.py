@@ -102,6 +102,13 @@ def test_what_makes_no_sense_is_refused_with_its_line_and_what_to_write(lines: l
     assert said in problems(rule(*lines))
 
 
+def test_every_group_of_calls_is_explained_and_recorded() -> None:
+    assert set(calls.ABOUT) == set(calls.GROUPS)
+    assert all(set(group) <= set(OPERATIONS) for group in calls.GROUPS.values())
+    for words in calls.WORDS:
+        assert calls.words_of(calls.classes_of([words])) == [words]
+
+
 def test_a_label_is_that_of_one_rule() -> None:
     twice = READS + READS.removeprefix("rules:\n")
     assert "contract.yaml:8: rules[1]: the label" in problems(twice)
