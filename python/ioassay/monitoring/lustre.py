@@ -1,0 +1,174 @@
+"""Throttle rules as limits of Lustre's servers: commands for the token bucket filter (TBF) of their scheduler (NRS).
+
+Syntax: Lustre Operations Manual, "Network Request Scheduler (NRS) Tuning", section "Token Bucket Filter (TBF) policy".
+What a bucket is: under the policy `tbf`, requests share one that have the same job, node, operation, user and group
+(`nrs_tbf_cli_gen_key` of lustre/ptlrpc/nrs_tbf.c), and each CPU partition of a server has its own (LU-17158).
+
+Not: running the commands. There is no Lustre to try them on.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from ioassay import units
+from ioassay.errors import UsageError
+from ioassay.monitoring.calls import GROUPS
+from ioassay.monitoring.contract import OF_PROCESSES
+from ioassay.protocol.contract import Contract, Rule
+from ioassay.yaml_models.source import quoted
+
+DEFAULT_RPC_BYTES: Final = 4 << 20
+"""`max_pages_per_rpc` of 1024 pages of 4 KiB."""
+
+_OPERATION: Final = {"read": "ost_read", "write": "ost_write"}
+_POLICIES: Final = "ost.OSS.ost_io.nrs_policies"
+_RULES: Final = "ost.OSS.ost_io.nrs_tbf_rule"
+_JOB: Final = re.compile(r"[A-Za-z0-9_.:*%@-]{1,64}")
+
+
+@dataclass(frozen=True)
+class Servers:
+    """What the limits are divided by."""
+
+    partitions: int
+    """CPU partitions of a server."""
+    count: int
+    """Object storage servers that the files of a job are spread over."""
+    rpc_bytes: int
+    """What a full request carries."""
+
+
+@dataclass(frozen=True)
+class Whose:
+    """Whose requests are limited. Without either: everybody's."""
+
+    job: str | None = None
+    """As the clients' `jobid_var` says it; `*` stands for any characters."""
+    user: int | None = None
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A rule of a server."""
+
+    name: str
+    rule: Rule
+    operations: tuple[str, ...]
+    rate: int
+    """Requests per second, of a bucket."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What became of a contract's throttle rules."""
+
+    limits: list[Limit]
+    refused: dict[str, str]
+    """Rules that the servers cannot enforce, by label, and why."""
+
+
+def limits_of(contract: Contract, servers: Servers, mount: str | None) -> Limits:
+    """The limits that hold the throttle rules of a contract; `mount` is where the file system is mounted."""
+    limits: list[Limit] = []
+    refused: dict[str, str] = {}
+    taken: dict[str, str] = {}
+    for number, rule in enumerate(contract["rules"], start=1):
+        if rule["action"] != "throttle":
+            continue
+        directions = [name for name in _OPERATION if set(GROUPS[name]) <= set(rule["calls"])]
+        if reason := _refusal(rule, directions, mount):
+            refused[rule["label"]] = reason
+            continue
+        operations = tuple(_OPERATION[name] for name in directions)
+        earlier = next((taken[name] for name in operations if name in taken), None)
+        rate = rule["limit"] // rule["window_s"] // servers.rpc_bytes
+        rate //= servers.partitions * servers.count * len(operations)
+        if earlier is not None:
+            refused[rule["label"]] = f"a request is held by one rule only, and {quoted(earlier)} has these already"
+        elif rate == 0:
+            refused[rule["label"]] = (
+                "less than one request per second for a bucket: rates of servers are whole numbers; allow at least "
+                f"{_smallest(servers, len(operations))}"
+            )
+        else:
+            taken |= dict.fromkeys(operations, rule["label"])
+            limits.append(Limit(f"ioassay_{number}", rule, operations, rate))
+    return Limits(limits, refused)
+
+
+def _smallest(servers: Servers, operations: int) -> str:
+    return f"{units.format_exact_bytes(servers.rpc_bytes * servers.partitions * servers.count * operations)}/s"
+
+
+def _refusal(rule: Rule, directions: list[str], mount: str | None) -> str | None:
+    """Why a server cannot enforce a rule, if it cannot."""
+    path = rule.get("path")
+    if rule["measure"] != "bandwidth" or rule["measure"] in OF_PROCESSES:
+        return "servers count requests, which clients make of calls as their caches allow; throttle `bandwidth`"
+    if sorted(rule["calls"]) != sorted(name for direction in directions for name in GROUPS[direction]):
+        return "servers see reads and writes of any kind; use `calls: [read]`, `[write]` or `[read, write]`"
+    if rule["least_bytes"] or rule.get("most_bytes") is not None:
+        return "servers do not see the sizes of calls; leave out `sizes`"
+    if rule["scope"] != "job":
+        return "a bucket is of a job on a node, never of all jobs; use `scope: job`"
+    if path and path != mount:
+        return f"servers do not see paths: {path} is not known as the whole file system; name that with --file-system"
+    return None
+
+
+def start(limits: Limits, whose: Whose) -> Iterator[str]:
+    """The commands that set the limits, for each server. Raises `UsageError` for a job that is not a name."""
+    yield _set(_POLICIES, "tbf")
+    for limit in limits.limits:
+        conditions = [f"jobid={{{_job(whose.job)}}}"] if whose.job is not None else []
+        conditions += [f"uid={{{whose.user}}}"] if whose.user is not None else []
+        conditions += [f"opcode={{{' '.join(limit.operations)}}}"]
+        yield _set(_RULES, f"start {limit.name} {'&'.join(conditions)} rate={limit.rate}")
+
+
+def stop(limits: Limits) -> Iterator[str]:
+    """The commands that lift them again."""
+    for limit in limits.limits:
+        yield _set(_RULES, f"stop {limit.name}")
+    yield _set(_POLICIES, "fifo")
+
+
+def _set(parameter: str, value: str) -> str:
+    return f"lctl set_param {parameter}={shlex.quote(value)}"
+
+
+def _job(job: str) -> str:
+    if not _JOB.fullmatch(job):
+        raise UsageError(f"--job {quoted(job)} is not a job of Lustre.", "Use letters, digits, and _ . : % @ - or *.")
+    return job
+
+
+def script(limits: Limits, servers: Servers, whose: Whose, *, unset: bool) -> str:
+    """All that an administrator needs to set the limits, or to lift them: commands, and what they rest on."""
+    what = (
+        f"{units.format_exact_bytes(servers.rpc_bytes)} a request, {units.format_count(servers.count, 'server')}, "
+        f"{units.format_count(servers.partitions, 'CPU partition')} each"
+    )
+    lines = [
+        "#!/bin/sh",
+        "# Run it as root on every object storage server (OSS).",
+        "# Written from the Lustre Operations Manual (NRS, Token Bucket Filter), and not tried: there was no Lustre.",
+    ]
+    if unset:
+        return "\n".join([*lines, "# The scheduler goes back to its default, fifo.", *stop(limits)]) + "\n"
+    lines += [
+        f"# Computed for: {what}. A bucket is of one job, node, user and operation.",
+        "# Servers count requests: small ones count like full ones, so that small I/O is held to fewer bytes.",
+        "# A node whose requests come to one CPU partition gets that partition's share of its limit.",
+        "# This replaces the server's present scheduling policy: lctl get_param ost.OSS.ost_io.nrs_policies",
+    ]
+    for limit in limits.limits:
+        rate = units.format_exact_bytes(limit.rule["limit"] // limit.rule["window_s"])
+        lines.append(f"# {limit.name}: {limit.rule['label']}: {rate}/s of {' and '.join(limit.operations)}")
+    lines += [f"# not here: {label}: {reason}" for label, reason in limits.refused.items()]
+    return "\n".join([*lines, *start(limits, whose)]) + "\n"

@@ -1,0 +1,96 @@
+"""Throttle rules as commands for Lustre's servers: rates, refusals, syntax of the manual."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+
+import pytest
+
+from ioassay.errors import UsageError
+from ioassay.monitoring.contract import parse
+from ioassay.monitoring.lustre import DEFAULT_RPC_BYTES, Limits, Servers, Whose, limits_of, script, start, stop
+
+SERVERS = Servers(partitions=2, count=1, rpc_bytes=DEFAULT_RPC_BYTES)
+
+
+def limits(*rules: str, mount: str | None = None, servers: Servers = SERVERS) -> Limits:
+    text = "rules:\n" + "".join(f"  - {{{rule}}}\n" for rule in rules)
+    return limits_of(parse(text, "contract.yaml").contract, servers, mount)
+
+
+WRITES = "throttle: writes, calls: [write], bandwidth: 800MiB/s"
+
+
+def test_a_rate_is_divided_by_request_partitions_and_servers() -> None:
+    assert [limit.rate for limit in limits(WRITES).limits] == [100]
+    four = Servers(partitions=2, count=4, rpc_bytes=1 << 20)
+    assert [limit.rate for limit in limits(WRITES, servers=four).limits] == [100]
+    assert [limit.rate for limit in limits(WRITES.replace("MiB/s", "MiB per 2s")).limits] == [50]
+
+
+def test_reads_and_writes_of_a_rule_have_a_bucket_each_and_half_of_the_rate() -> None:
+    (limit,) = limits(WRITES.replace("[write]", "[read, write]")).limits
+    assert (limit.operations, limit.rate) == (("ost_read", "ost_write"), 50)
+
+
+def test_the_commands_are_those_of_the_manual() -> None:
+    found = limits(WRITES, WRITES.replace("writes", "reads").replace("[write]", "[read]"))
+    assert [*start(found, Whose(job="4711"))] == [
+        "lctl set_param ost.OSS.ost_io.nrs_policies=tbf",
+        "lctl set_param ost.OSS.ost_io.nrs_tbf_rule='start ioassay_1 jobid={4711}&opcode={ost_write} rate=100'",
+        "lctl set_param ost.OSS.ost_io.nrs_tbf_rule='start ioassay_2 jobid={4711}&opcode={ost_read} rate=100'",
+    ]
+    assert "'start ioassay_1 opcode={ost_write} rate=100'" in [*start(found, Whose())][1]
+    assert "'start ioassay_1 uid={1000}&opcode={ost_write} rate=100'" in [*start(found, Whose(user=1000))][1]
+    assert [*stop(found)] == [
+        "lctl set_param ost.OSS.ost_io.nrs_tbf_rule='stop ioassay_1'",
+        "lctl set_param ost.OSS.ost_io.nrs_tbf_rule='stop ioassay_2'",
+        "lctl set_param ost.OSS.ost_io.nrs_policies=fifo",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        ("throttle: a, calls: [stat], count: 10/s", "clients make of calls"),
+        ("throttle: a, calls: [plain read], bandwidth: 1GB/s", "reads and writes of any kind"),
+        ("throttle: a, calls: [read, map], bandwidth: 1GB/s", "reads and writes of any kind"),
+        ("throttle: a, calls: [MPI read], bandwidth: 1GB/s", "reads and writes of any kind"),
+        ("throttle: a, calls: [read], bandwidth: 1GB/s, sizes: 64k or less", "sizes of calls"),
+        ("throttle: a, calls: [read], bandwidth: 1GB/s, scope: node", "use `scope: job`"),
+        ("throttle: a, calls: [read], bandwidth: 1GB/s, path: /lustre/project", "do not see paths"),
+        ("throttle: a, calls: [read], bandwidth: 1MB/s", "allow at least 8MiB/s"),
+    ],
+)
+def test_what_servers_cannot_enforce_is_refused_by_name(rule: str, said: str) -> None:
+    found = limits(rule, mount="/lustre")
+    assert not found.limits
+    assert said in found.refused["a"]
+
+
+def test_a_request_is_held_by_one_rule_so_the_second_is_refused() -> None:
+    found = limits(WRITES, "throttle: all, calls: [read, write], bandwidth: 1GB/s")
+    assert [limit.rule["label"] for limit in found.limits] == ["writes"]
+    assert '"writes" has these already' in found.refused["all"]
+
+
+def test_the_path_of_the_whole_file_system_is_none_and_monitors_are_left_to_agents() -> None:
+    found = limits(WRITES + ", path: /lustre", "monitor: a, calls: [stat], count: 1/s", mount="/lustre")
+    assert len(found.limits) == 1
+    assert not found.refused
+
+
+def test_a_job_cannot_bring_a_command_with_it() -> None:
+    with pytest.raises(UsageError, match="is not a job of Lustre"):
+        list(start(limits(WRITES), Whose(job="1} rate=9 {*")))
+
+
+def test_the_script_is_one_that_a_shell_reads() -> None:
+    found = limits('throttle: it\'s "a" `label` $(x), calls: [write], bandwidth: 800MiB/s')
+    for unset in (False, True):
+        text = script(found, SERVERS, Whose(), unset=unset)
+        assert "not tried" in text
+        subprocess.run(["sh", "-n"], input=text, text=True, check=True)
+        commands = [shlex.split(line) for line in text.splitlines() if not line.startswith("#")]
+        assert {tuple(words[:2]) for words in commands} == {("lctl", "set_param")}
