@@ -1,0 +1,323 @@
+"""What jobs, nodes, rules and devices do in the latest second: documents in, state out, in bounded memory.
+
+A node's second is shown once it is complete: when the agent has spoken of itself, which it does last, or when documents
+of a later second come. What is added to earlier seconds later, such as the calls that took several, is left out.
+Not: the clock, tables.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from ioassay.monitoring.view.documents import Document
+from ioassay.results.profile_model import DIRECTION
+
+MOST_NODES: Final = 4096
+MOST_ROWS: Final = 10_000
+"""Documents of a node's second that are kept; an agent makes some hundred."""
+MOST_ALERTS: Final = 1000
+SILENT_AFTER_S: Final = 10
+"""A node of which nothing was heard for so long, while others spoke, takes no part in sums."""
+
+DEVICES: Final = {
+    "disk": ("device", "read_bytes", "write_bytes"),
+    "nfs": ("mount_point", "server_read_bytes", "server_write_bytes"),
+    "lustre": ("file_system", "read_bytes", "write_bytes"),
+    "gpfs": ("file_system", "read_bytes", "write_bytes"),
+    "network": ("interface", "received_bytes", "sent_bytes"),
+    "infiniband": ("port", "received_bytes", "sent_bytes"),
+}
+"""Kinds of documents about devices: what each is called by, and its bytes in both directions."""
+
+
+@dataclass
+class Rates:
+    """What calls did in a second."""
+
+    read_bytes: int = 0
+    write_bytes: int = 0
+    metadata_calls: int = 0
+    calls: int = 0
+    busy_ns: int = 0
+    slowest_ns: int = 0
+
+    def add(self, io: Document) -> None:
+        """Adds the calls of a class, if it is on storage. Those of MPI-IO and maps are left out: they count twice."""
+        direction = DIRECTION.get(io.text("class"))
+        if direction is None:
+            return
+        if direction == "read":
+            self.read_bytes += io.number("bytes")
+        elif direction == "write":
+            self.write_bytes += io.number("bytes")
+        else:
+            self.metadata_calls += io.number("calls")
+        self.calls += io.number("calls")
+        self.busy_ns += io.number("busy_ns")
+        self.slowest_ns = max(self.slowest_ns, io.number("slowest_ns"))
+
+    def merge(self, other: Rates) -> None:
+        """Adds those of another node or job."""
+        self.read_bytes += other.read_bytes
+        self.write_bytes += other.write_bytes
+        self.metadata_calls += other.metadata_calls
+        self.calls += other.calls
+        self.busy_ns += other.busy_ns
+        self.slowest_ns = max(self.slowest_ns, other.slowest_ns)
+
+    @property
+    def mean_ns(self) -> float | None:
+        """The mean time of a call; `None`: there was none."""
+        return self.busy_ns / self.calls if self.calls else None
+
+
+@dataclass
+class Second:
+    """What a node said of a second."""
+
+    second: int
+    rows: list[Document] = field(default_factory=list)
+
+    def add(self, document: Document) -> None:
+        """Adds a document, if there are not too many."""
+        if len(self.rows) < MOST_ROWS:
+            self.rows.append(document)
+
+    def of(self, kind: str) -> Iterator[Document]:
+        """The documents of a kind."""
+        return (row for row in self.rows if row.kind == kind)
+
+
+@dataclass
+class Job:
+    """A job in the latest second, over all nodes."""
+
+    name: str
+    rates: Rates = field(default_factory=Rates)
+    nodes: int = 0
+    user: str = ""
+    command: str = ""
+    processes: int = 0
+    throttled_ns: int = 0
+    in_flight: int = 0
+
+
+@dataclass
+class NodeRow:
+    """A node in its latest second."""
+
+    name: str
+    second: int
+    is_silent: bool
+    """Nothing was heard of it while others spoke."""
+    rates: Rates
+    jobs: int
+    cpu_share: float | None
+    """Of the processors that worked."""
+    memory_share: float | None
+    """That programs cannot get any more."""
+    dropped: int
+    """Documents that its agent had to give up."""
+
+
+@dataclass
+class Device:
+    """A disk, mount, file system or interface of a node in its latest second."""
+
+    node: str
+    kind: str
+    name: str
+    read_bytes: int
+    write_bytes: int
+    busy_share: float | None
+    """Of the second, in which it had requests; `None`: it does not count that."""
+
+
+@dataclass
+class RuleRow:
+    """A rule for a job in the latest second, over all nodes."""
+
+    label: str
+    job: str
+    nodes: int = 0
+    measured: int = 0
+    """The greatest of a node."""
+    allowed: int = 0
+    waits: int = 0
+    waited_ns: int = 0
+    beyond_calls: int = 0
+    remark: str = ""
+    is_broken: bool = False
+
+    @property
+    def state(self) -> str:
+        """How it fares, in words."""
+        if self.waits:
+            return "throttles"
+        return "broken" if self.is_broken else "kept"
+
+
+@dataclass
+class _Node:
+    pending: Second
+    complete: Second | None = None
+
+
+@dataclass
+class View:
+    """All nodes that documents speak of."""
+
+    alerts: deque[Document] = field(default_factory=lambda: deque(maxlen=MOST_ALERTS))
+    """The latest last."""
+    alert_count: int = 0
+    refused: int = 0
+    """Lines that were no documents."""
+    _nodes: dict[str, _Node] = field(default_factory=dict)
+
+    def add(self, document: Document) -> None:
+        """Takes note of a document."""
+        node = self._nodes.get(document.node)
+        if node is None:
+            if len(self._nodes) >= MOST_NODES:
+                return
+            node = self._nodes[document.node] = _Node(Second(document.second))
+        if document.kind == "alert":
+            self.alerts.append(document)
+            self.alert_count += 1
+        if document.second > node.pending.second:
+            node.complete, node.pending = node.pending, Second(document.second)
+        if document.second == node.pending.second:
+            node.pending.add(document)
+            if document.kind == "agent":
+                node.complete = node.pending
+
+    @property
+    def second(self) -> int | None:
+        """The latest second that is complete on a node."""
+        return max((node.complete.second for node in self._nodes.values() if node.complete), default=None)
+
+    def seconds(self) -> dict[str, Second]:
+        """The latest complete second of each node that is not silent."""
+        newest = self.second or 0
+        complete = ((name, node.complete) for name, node in sorted(self._nodes.items()) if node.complete)
+        return {name: one for name, one in complete if newest - one.second < SILENT_AFTER_S}
+
+    def totals(self) -> Rates:
+        """What all jobs do on all nodes together."""
+        rates = Rates()
+        for second in self.seconds().values():
+            for io in second.of("io"):
+                rates.add(io)
+        return rates
+
+    def jobs(self) -> list[Job]:
+        """Jobs, those that move most first."""
+        jobs: dict[str, Job] = {}
+        for second in self.seconds().values():
+            here = set()
+            for row in second.rows:
+                if row.kind not in ("io", "job", "in_flight"):
+                    continue
+                name = row.text("job")
+                job = jobs.setdefault(name, Job(name))
+                here.add(name)
+                if row.kind == "io":
+                    job.rates.add(row)
+                elif row.kind == "in_flight":
+                    job.in_flight += 1
+                else:
+                    job.user, job.command = row.text("user"), job.command or row.text("command")
+                    job.processes += row.number("processes")
+                    job.throttled_ns += row.number("throttled_ns")
+            for name in here:
+                jobs[name].nodes += 1
+        return sorted(jobs.values(), key=lambda job: (-_weight(job.rates), job.name))
+
+    def nodes(self) -> list[NodeRow]:
+        """Nodes, by name."""
+        live = self.seconds()
+        rows = []
+        for name, node in sorted(self._nodes.items()):
+            second = node.complete
+            if second is None:
+                continue
+            rates = Rates()
+            for io in second.of("io"):
+                rates.add(io)
+            cpu, memory, agent = (next(second.of(kind), None) for kind in ("cpu", "memory", "agent"))
+            rows.append(
+                NodeRow(
+                    name,
+                    second.second,
+                    name not in live,
+                    rates,
+                    len({job.text("job") for job in second.of("job")}),
+                    _cpu_share(cpu),
+                    _memory_share(memory),
+                    agent.number("dropped_documents") if agent else 0,
+                )
+            )
+        return rows
+
+    def devices(self) -> list[Device]:
+        """Devices that are in use, the busiest first."""
+        found = []
+        for second in self.seconds().values():
+            for row in second.rows:
+                if row.kind not in DEVICES:
+                    continue
+                name, read, write = DEVICES[row.kind]
+                busy = min(1.0, row.number("busy_ns") / 1e9) if "busy_ns" in row.numbers else None
+                device = Device(row.node, row.kind, row.text(name), row.number(read), row.number(write), busy)
+                if busy or device.read_bytes or device.write_bytes:
+                    found.append(device)
+        return sorted(
+            found,
+            key=lambda one: (-(one.busy_share or 0), -(one.read_bytes + one.write_bytes), one.node, one.name),
+        )
+
+    def in_flight(self) -> list[Document]:
+        """Calls that have been under way for longer than a second, the oldest first."""
+        calls = [call for second in self.seconds().values() for call in second.of("in_flight")]
+        return sorted(calls, key=lambda call: -call.number("since_ns"))
+
+    def rules(self) -> list[RuleRow]:
+        """Rules, those that throttle or are broken first."""
+        rules: dict[tuple[str, str], RuleRow] = {}
+        for second in self.seconds().values():
+            for row in second.of("rule"):
+                key = (row.text("label"), row.text("job"))
+                rule = rules.setdefault(key, RuleRow(*key))
+                rule.nodes += 1
+                rule.measured = max(rule.measured, row.number("measured"))
+                rule.allowed = row.number("allowed")
+                rule.waits += row.number("waits")
+                rule.waited_ns += row.number("waited_ns")
+                rule.beyond_calls += row.number("beyond_calls")
+                rule.remark = rule.remark or row.text("remark")
+            for alert in second.of("alert"):
+                key = (alert.text("label"), alert.text("job"))
+                rules.setdefault(key, RuleRow(*key)).is_broken = True
+        return sorted(rules.values(), key=lambda rule: (rule.state == "kept", rule.label, rule.job))
+
+
+def _weight(rates: Rates) -> int:
+    # A metadata call weighs like a page, so that jobs of either kind are near the top.
+    return rates.read_bytes + rates.write_bytes + 4096 * rates.metadata_calls
+
+
+def _cpu_share(cpu: Document | None) -> float | None:
+    if cpu is None:
+        return None
+    idle = cpu.number("idle_ns") + cpu.number("iowait_ns")
+    total = sum(value for name, value in cpu.numbers.items() if name.endswith("_ns"))
+    return (total - idle) / total if total else None
+
+
+def _memory_share(memory: Document | None) -> float | None:
+    if memory is None or not memory.number("total_bytes"):
+        return None
+    return max(0.0, 1 - memory.number("available_bytes") / memory.number("total_bytes"))

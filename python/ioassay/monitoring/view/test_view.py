@@ -1,0 +1,320 @@
+"""The terminal's view, without a terminal: lines in, state and text out."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+from ioassay.monitoring.view import documents
+from ioassay.monitoring.view.documents import LONGEST_LINE, parse
+from ioassay.monitoring.view.sources import Directory, Lines, Pipe
+from ioassay.monitoring.view.state import DEVICES, MOST_ALERTS, MOST_NODES, SILENT_AFTER_S, View
+from ioassay.monitoring.view.terminal import alert_line, render, scaled, summary
+from ioassay.protocol.watch_kinds import NODE_KINDS
+
+
+def line(kind: str, second: int = 100, node: str = "n1", **fields: object) -> bytes:
+    return json.dumps({"kind": kind, "second": second, "node": node, **fields}).encode()
+
+
+def io(cls: str, **fields: object) -> bytes:
+    return line("io", **{"job": "1", "class": cls, "calls": 10, "busy_ns": 100, "slowest_ns": 50, **fields})  # type: ignore[arg-type]
+
+
+ALERT = {
+    "job": "1",
+    "label": "reads",
+    "action": "monitor",
+    "measure": "bandwidth",
+    "measured": 2_000_000,
+    "allowed": 1_000_000,
+    "window_s": 10,
+    "pid": 7,
+    "command": "cp",
+    "file": "/home/x",
+}
+
+
+def view(*lines: bytes) -> View:
+    found = View()
+    for one in lines:
+        document = parse(one)
+        assert document is not None, one
+        found.add(document)
+    return found
+
+
+def text(found: View, width: int = 100, height: int = 40, now: int | None = None) -> str:
+    console = Console(width=width, height=height, color_system=None)
+    with console.capture() as shown:
+        console.print(render(found, width, height, now))
+    return shown.get()
+
+
+def test_reads_writes_and_metadata_are_told_apart_and_nothing_counts_twice() -> None:
+    rates = view(
+        io("read", bytes=5),
+        io("stream read", bytes=6),
+        io("MPI read", bytes=5),
+        io("map", bytes=1000),
+        io("elsewhere read", bytes=1000),
+        io("write", bytes=7, slowest_ns=90, busy_ns=400),
+        io("open"),
+        line("agent"),
+    ).totals()
+    assert (rates.read_bytes, rates.write_bytes, rates.metadata_calls) == (11, 7, 10)
+    assert (rates.calls, rates.slowest_ns, rates.mean_ns) == (40, 90, 700 / 40)
+
+
+def test_a_second_is_shown_once_it_is_complete() -> None:
+    found = view(io("read", bytes=1), line("agent"), io("read", second=101, bytes=5))
+    assert (found.second, found.totals().read_bytes) == (100, 1)
+    for more in (io("write", second=101, bytes=7), line("agent", second=101)):
+        document = parse(more)
+        assert document is not None
+        found.add(document)
+    assert (found.second, found.totals().read_bytes, found.totals().write_bytes) == (101, 5, 7)
+
+
+def test_what_is_added_to_an_earlier_second_is_not_shown_as_the_present() -> None:
+    found = view(line("agent"), io("read", second=99, bytes=1000, part=1), line("agent", second=101))
+    assert found.totals().read_bytes == 0
+
+
+def test_jobs_are_added_up_over_nodes_and_those_that_move_most_come_first() -> None:
+    job = {"user": "0", "command": "./a", "processes": 4, "throttled_ns": 5}
+    found = view(
+        io("read", bytes=1),
+        line("job", job="1", **job),  # type: ignore[arg-type]
+        io("read", node="n2", bytes=2),
+        line("job", node="n2", job="1", **job),  # type: ignore[arg-type]
+        io("write", node="n2", job="2", bytes=100),
+        line("in_flight", node="n2", job="2", since_ns=3),
+        line("agent"),
+        line("agent", node="n2"),
+    )
+    first, second = found.jobs()
+    assert (first.name, first.rates.write_bytes, first.in_flight, first.nodes) == ("2", 100, 1, 1)
+    assert (second.name, second.rates.read_bytes, second.nodes) == ("1", 3, 2)
+    assert (second.processes, second.throttled_ns, second.command) == (8, 10, "./a")
+
+
+def test_a_node_that_fell_silent_is_shown_as_such_and_left_out_of_sums() -> None:
+    later = 100 + SILENT_AFTER_S
+    found = view(io("read", bytes=7), line("agent"), line("agent", second=later, node="n2"))
+    assert found.totals().read_bytes == 0
+    assert [(node.name, node.is_silent) for node in found.nodes()] == [("n1", True), ("n2", False)]
+    assert "silent since" in text(found)
+
+
+def test_a_rule_is_broken_throttles_or_is_kept() -> None:
+    found = view(
+        line("rule", job="1", label="kept", measured=1, allowed=2),
+        line("rule", job="1", label="reads", measured=3, allowed=2),
+        line("alert", **ALERT),  # type: ignore[arg-type]
+        line("rule", job="1", label="holds", waits=3, waited_ns=10, remark="static"),
+        line("rule", node="n2", job="1", label="holds", waits=1, waited_ns=5, measured=9),
+        line("agent"),
+        line("agent", node="n2"),
+    )
+    assert [(rule.label, rule.state) for rule in found.rules()] == [
+        ("holds", "throttles"),
+        ("reads", "broken"),
+        ("kept", "kept"),
+    ]
+    holds = found.rules()[0]
+    assert (holds.nodes, holds.waits, holds.waited_ns, holds.measured, holds.remark) == (2, 4, 15, 9, "static")
+    assert "static" in text(found, width=160)
+
+
+def test_devices_are_the_busiest_first_and_idle_ones_are_left_out() -> None:
+    found = view(
+        line("disk", device="sda", busy_ns=500_000_000, read_bytes=1),
+        line("disk", device="sdb", busy_ns=900_000_000),
+        line("disk", device="sdc", busy_ns=0),
+        line("nfs", mount_point="/home", server_read_bytes=10),
+        line("agent"),
+    )
+    assert [device.name for device in found.devices()] == ["sdb", "sda", "/home"]
+
+
+def test_devices_are_called_by_fields_that_they_have() -> None:
+    for kind, names in DEVICES.items():
+        assert set(names) <= {field.name for field in NODE_KINDS[kind].fields}
+
+
+def test_an_alert_says_what_was_measured_by_whom_on_which_file() -> None:
+    found = view(line("alert", **ALERT), line("agent"))  # type: ignore[arg-type]
+    said = alert_line(found.alerts[-1])
+    assert said.endswith(" reads: 1 on n1: 2 MB of 1 MB in 10 s, /home/x, cp (pid 7)")
+    assert "2 MB of 1 MB in 10 s" in text(found, width=80)
+
+
+@pytest.mark.parametrize("width", [20, 40, 80, 120, 149, 150, 200, 400])
+@pytest.mark.parametrize("height", [3, 10, 24, 50])
+def test_the_view_fits_any_terminal_and_keeps_what_matters_most(width: int, height: int) -> None:
+    lines = [io("read", job=f"job-{number}", bytes=number, node=f"n{number}") for number in range(1, 60)]
+    lines += [line("alert", node=f"n{number}", **ALERT) for number in range(1, 60)]  # type: ignore[arg-type]
+    lines += [line("disk", node=f"n{number}", device="sda", busy_ns=10**8) for number in range(1, 60)]
+    lines += [line("agent", node=f"n{number}") for number in range(1, 60)]
+    shown = text(view(*lines), width, height).splitlines()
+    assert all(len(one) <= width for one in shown)
+    if height >= 5:
+        assert len(shown) <= height
+    if width >= 80 and height >= 10:
+        assert "59 nodes, 59 jobs" in shown[0]
+        assert any("job-59" in one for one in shown)
+        assert any("ALERT (" in one and "of 59)" in one for one in shown)
+
+
+def test_the_summary_says_when_nothing_new_comes_and_what_was_refused() -> None:
+    assert "waiting" in summary(View())
+    assert "no job yet" in text(View())
+    found = view(io("read", bytes=1_230_000), line("agent"))
+    found.refused = 2
+    said = summary(found, now=160)
+    assert said.startswith("nothing new for 60.0 s")
+    assert "1 node, 1 job, read 1.23 MB/s" in said
+    assert said.endswith("2 lines refused")
+    assert "nothing new" not in summary(found, now=102)
+
+
+@pytest.mark.parametrize(
+    ("number", "shown"),
+    [(0, "0"), (7, "7"), (999, "999"), (1234, "1.23k"), (12_000, "12k"), (123_400, "123k"), (5e12, "5T")],
+)
+def test_numbers_have_three_digits(number: float, shown: str) -> None:
+    assert scaled(number) == shown
+
+
+def test_memory_is_bounded_whatever_comes() -> None:
+    found = view(*(line("alert", node=f"n{number}", **ALERT) for number in range(MOST_NODES + 10)))  # type: ignore[arg-type]
+    assert len(found.nodes()) == 0  # no second is complete
+    assert len(found.alerts) == MOST_ALERTS
+    assert found.alert_count == MOST_NODES
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        b"",
+        b"[]",
+        b"{",
+        b"[" * 100_000,
+        b'{"kind": "io"}',
+        b'{"kind": ["io"], "second": 1, "node": "a"}',
+        b'{"kind": "io", "second": true, "node": "a"}',
+        b'{"kind": "io", "second": -1, "node": "a"}',
+        b'{"kind": "io", "second": 1.5, "node": "a"}',
+        b'{"kind": "nothing", "second": 1, "node": "a"}',
+        b"\xff",
+        b" " * (LONGEST_LINE + 1),
+    ],
+)
+def test_what_is_no_document_is_refused(damaged: bytes) -> None:
+    assert parse(damaged) is None
+
+
+def test_fields_of_the_wrong_type_are_left_out() -> None:
+    found = parse(io("read", bytes="7", calls=True, slowest_ns=2**70, job=5, user="x" * 10_000))
+    assert found is not None
+    assert (found.number("bytes"), found.number("calls"), found.number("slowest_ns"), found.text("job")) == (
+        0,
+        0,
+        0,
+        "",
+    )
+    assert len(found.text("user")) == documents.LONGEST_TEXT
+
+
+KINDS = st.sampled_from(["io", "job", "alert", "rule", "in_flight", "disk", "cpu", "memory", "agent"])
+FIELDS = st.dictionaries(
+    st.sampled_from(["job", "class", "calls", "bytes", "busy_ns", "label", "measure", "since_ns", "file", "device"]),
+    st.one_of(st.text(max_size=5), st.integers(-1, 2**65), st.none(), st.lists(st.integers(), max_size=1)),
+)
+
+
+@given(
+    st.lists(st.tuples(KINDS, st.integers(0, 2**64), st.sampled_from(["a", "b", "\x1b[2J"]), FIELDS), max_size=20),
+    st.sampled_from([20, 80, 200]),
+)
+def test_any_documents_can_be_shown(drawn: list[tuple[str, int, str, dict[str, object]]], width: int) -> None:
+    found = View()
+    for kind, second, node, fields in drawn:
+        document = parse(line(kind, second, node, **fields))
+        if document is not None:
+            found.add(document)
+    assert text(found, width)
+    assert summary(found, 5)
+    assert all(alert_line(alert) for alert in found.alerts)
+
+
+def test_lines_are_cut_wherever_their_parts_end() -> None:
+    lines = Lines()
+    assert [lines.add(part) for part in (b"a", b"b\nc\n\nd", b"", b"\n")] == [[], [b"ab", b"c"], [], [b"d"]]
+    assert lines.add(b"x" * (LONGEST_LINE + 1)) == []
+    assert lines.add(b"end\nnext\n") == [b"next"]
+
+
+def test_a_pipe_ends_with_the_line_that_was_not() -> None:
+    reading, writing = os.pipe()
+    pipe = Pipe(reading)
+    os.write(writing, b"one\ntwo")
+    assert pipe.read(5) == [b"one"]
+    assert pipe.read(0) == []
+    os.close(writing)
+    assert (pipe.read(5), pipe.has_ended) == ([b"two"], True)
+    os.close(reading)
+
+
+def test_files_of_nodes_are_followed_as_they_grow_come_and_are_rotated(tmp_path: Path) -> None:
+    first, second = tmp_path / "n1.jsonl", tmp_path / "n2.jsonl"
+    first.write_bytes(b"a\nb")
+    found = Directory(tmp_path)
+    assert found.read(0) == [b"a"]
+    with first.open("ab") as file:
+        file.write(b"c\n")
+    second.write_bytes(b"x\n")
+    (tmp_path / "other.txt").write_bytes(b"no\n")
+    assert found.read(0) == [b"bc", b"x"]
+    with first.open("ab") as file:
+        file.write(b"last\n")
+    first.rename(tmp_path / "n1.jsonl.1")
+    first.write_bytes(b"new\n")
+    assert found.read(0) == [b"last", b"new"]
+    second.unlink()
+    assert found.read(0) == []
+
+
+def test_a_write_that_was_taken_back_leaves_no_half_line(tmp_path: Path) -> None:
+    file = tmp_path / "n1.jsonl"
+    file.write_bytes(b"a\nhalf of a li")
+    found = Directory(tmp_path)
+    assert found.read(0) == [b"a"]
+    file.write_bytes(b"a\n")
+    os.truncate(file, 2)
+    assert found.read(0) == []
+    with file.open("ab") as more:
+        more.write(b"b\nc\n")
+    assert found.read(0)[-1] == b"c"
+
+
+def test_of_a_long_file_only_the_end_is_read_from_its_first_whole_line(tmp_path: Path) -> None:
+    (tmp_path / "n1.jsonl").write_bytes(b"".join(b"%09d\n" % number for number in range(200_000)))
+    lines = Directory(tmp_path).read(0)
+    assert lines[-1] == b"000199999"
+    assert len(lines) < 110_000
+    assert all(len(one) == 9 for one in lines)
+
+
+def test_links_and_devices_in_the_directory_are_not_read(tmp_path: Path) -> None:
+    (tmp_path / "other").write_bytes(b"x\n")
+    (tmp_path / "n1.jsonl").symlink_to(tmp_path / "other")
+    os.mkfifo(tmp_path / "n2.jsonl")
+    assert Directory(tmp_path).read(0) == []
