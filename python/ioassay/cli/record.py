@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import tempfile
+import time
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
+
+from ioassay.errors import UsageError
+
+_AGENT_ENDS_S = 8
+"""What an agent may take to bring its last documents to files after the command has ended."""
 
 
 def record(
@@ -30,6 +37,17 @@ def record(
         Literal["preload", "ptrace", "ptrace-unfiltered"],
         typer.Option(help="How to see I/O calls: ptrace also sees static, Go and setuid programs."),
     ] = "preload",
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Watch it second by second: Parquet files in the record, alerts.")
+    ] = False,
+    setup: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Watch it, and send what is seen where this YAML says.", show_default=False),
+    ] = None,
+    contract: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Watch it, and enforce the rules of this contract.", show_default=False),
+    ] = None,
 ) -> int:
     """Run a command and record the I/O of all its processes.
 
@@ -38,9 +56,57 @@ def record(
 
     `--via ptrace` costs some microseconds for each call, and the command is killed if its tracer is. With
     `ptrace-unfiltered` it goes on then, but every system call costs that much.
+
+    With `--watch`, `--setup` or `--contract` an agent looks at it once a second. `ioassay watch` shows it live, and
+    `ioassay watch set RECORD CONTRACT` changes the rules while the command runs.
     """
     from ioassay import engine  # noqa: PLC0415
 
-    asked = [*(["--out", str(out)] if out else []), *(["--tables", str(tables)] if tables else [])]
-    asked += ["--trace"] if trace else []
-    return engine.become("record", "--via", via, *asked, "--", *command)
+    asked = ["--via", via, *(["--tables", str(tables)] if tables else []), *(["--trace"] if trace else [])]
+    if watch or setup or contract:
+        if via != "preload":
+            raise UsageError(
+                "A command is watched by its recorder, which --via ptrace does without.", "Leave out --via."
+            )
+        return _watched(asked, command, out or _new_record(command), setup, contract)
+    asked += ["--out", str(out)] if out else []
+    return engine.become("record", *asked, "--", *command)
+
+
+def _new_record(command: list[str]) -> Path:
+    """A record's directory, as the engine would call it."""
+    name = "".join(letter for letter in Path(command[0]).name if letter.isascii() and letter.isalnum())[:32]
+    first = Path("records") / f"{time.strftime('%Y%m%d-%H%M%S')}-{name or 'command'}"
+    names = (first if number == 1 else first.with_name(f"{first.name}-{number}") for number in range(1, 100))
+    return next((path for path in names if not path.exists()), first)
+
+
+def _watched(asked: list[str], command: list[str], out: Path, setup: Path | None, contract: Path | None) -> int:
+    """Records a command that an agent watches, and says which alerts there were. Returns its exit code."""
+    from ioassay import engine  # noqa: PLC0415
+
+    record = out.absolute()
+    # Nothing else starts threads before: signals would find them.
+    with engine.blocked_signals() as mask, tempfile.TemporaryDirectory(prefix="ioassay-watch-") as place:
+        from ioassay.monitoring.setup import default, load, write  # noqa: PLC0415
+
+        watched = record / "watch"
+        resolved = load(setup, watched, "registered", contract) if setup else default(watched, "registered", contract)
+        for note in resolved.contract.notes:
+            typer.echo(f"note: {note}", err=True)
+        agent = write(resolved, Path(place))
+        asked = [*asked, "--watch", str(agent), "--out", str(record)]
+        code = engine.attend(["record", *asked, "--", *command], mask)
+    _say_alerts(record / "watch")
+    return code
+
+
+def _say_alerts(watched: Path) -> None:
+    """Says on standard error what alerts the files of a record have."""
+    from ioassay.monitoring.recorded_alerts import alerts_of, wait_for_agent  # noqa: PLC0415
+
+    if not watched.is_dir():
+        return
+    wait_for_agent(watched, _AGENT_ENDS_S)
+    for line in alerts_of(watched):
+        typer.echo(f"ioassay: {line}", err=True)

@@ -1,0 +1,19 @@
+"""`ioassay watch check`."""
+
+from __future__ import annotations
+
+import typer
+
+from ioassay.cli.watch.arguments import ContractFile, Scope, loaded
+
+
+def check(contract: ContractFile, *, scope: Scope = "job") -> int:
+    """Check a contract and explain its rules in sentences."""
+    from ioassay.monitoring.contract import sentences  # noqa: PLC0415
+
+    found = loaded(contract, scope).contract
+    for rule, sentence in zip(found["rules"], sentences(found), strict=True):
+        typer.echo(f"{rule['label']}: {sentence}")
+    if not found["rules"]:
+        typer.echo("No rules: whatever was enforced before is lifted.")
+    return 0

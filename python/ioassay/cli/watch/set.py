@@ -1,0 +1,60 @@
+"""`ioassay watch set`: replaces the contract of an agent that runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ioassay.cli.watch.arguments import ContractFile, Scope, loaded
+from ioassay.errors import CannotRun, UsageError
+
+
+def set_(
+    place: Annotated[
+        Path,
+        typer.Argument(
+            metavar="RECORD|DIRECTORY",
+            help="A record that is watched, or the directory that `watch prepare` wrote.",
+            show_default=False,
+        ),
+    ],
+    contract: ContractFile,
+    *,
+    scope: Scope = "job",
+) -> int:
+    """Replace the rules of an agent while jobs run.
+
+    The agent reads them within a second. Rules keep their state by their label. A contract with errors changes nothing.
+    """
+    from ioassay.monitoring.contract import changes, document, load  # noqa: PLC0415
+    from ioassay.monitoring.setup import CONTRACT  # noqa: PLC0415
+    from ioassay.results.atomic import write_atomically  # noqa: PLC0415
+    from ioassay.yaml_models.source import SourceError  # noqa: PLC0415
+
+    found = loaded(contract, scope).contract
+    enforced = next((path for path in (place / "watch" / CONTRACT, place / CONTRACT) if path.is_file()), None)
+    if enforced is None:
+        raise UsageError(
+            f"{place} is not watched: it has neither watch/{CONTRACT} nor {CONTRACT}.",
+            "Name a record of `ioassay record --watch`, or the directory that `ioassay watch prepare` wrote.",
+        )
+    try:
+        before = load(enforced).contract
+    except SourceError as error:
+        typer.echo(f"{enforced} could not be read and is replaced: {error.message}", err=True)
+        before = {**found, "rules": []}
+    try:
+        write_atomically(enforced, document(found))
+    except OSError as error:
+        raise CannotRun(
+            f"{enforced} cannot be replaced: {error.strerror}.", "Do it as the user who wrote it."
+        ) from None
+    told = changes(before, found)
+    for what, labels in (("new", told.new), ("changed", told.changed), ("gone", told.gone), ("unchanged", told.kept)):
+        if labels:
+            typer.echo(f"{what}: {', '.join(labels)}")
+    if not (found["rules"] or before["rules"]):
+        typer.echo("no rules, as before")
+    return 0
