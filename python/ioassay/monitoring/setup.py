@@ -405,7 +405,6 @@ def _resolved(model: SetupPart, base: Path, place: Path, tables: protocol.Tables
             tables=tables,
             node=model.node,
             contract=None,
-            events=[],
             sinks=sinks or [protocol.SinkParquet(kind="parquet", directory=str(place), file_s=60)],
             spool=protocol.Spool(directory=str(_below(base, spool.directory)), most_bytes=spool.size),
         ),

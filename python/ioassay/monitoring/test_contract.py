@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -164,7 +165,7 @@ def test_each_rule_is_explained_in_a_sentence() -> None:
         "Holds metadata calls of all jobs on a node together to 20k calls/s.",
         "Holds read and map calls of each job on a node to 666666666B/s. Counts map and submit read calls but cannot "
         "hold them.",
-        "Alerts when one of sync calls of a job on a node takes longer than 2s, looking at 1 s at a time.",
+        "Alerts when one of the sync calls of a job on a node takes longer than 2s, looking at 1 s at a time.",
     ]
 
 
@@ -238,3 +239,10 @@ def test_yaml_refuses_what_it_cannot_say() -> None:
     found = {**one(READS), "calls": ["elsewhere read"]}
     with pytest.raises(UsageError, match="cannot say"):
         text_of(Contract(version=PROTOCOL_VERSION, rules=[found]))  # type: ignore[list-item]
+
+
+@pytest.mark.parametrize("file", sorted((Path(__file__).parents[3] / "examples/contracts").glob("*.yaml")))
+def test_an_example_is_a_contract(file: Path) -> None:
+    loaded = contract.load(file)
+    assert loaded.contract["rules"]
+    assert not loaded.notes

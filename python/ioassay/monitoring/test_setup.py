@@ -80,7 +80,6 @@ def test_every_sink_and_path_becomes_what_agents_read(place: Path) -> None:
         "tables": "node",
         "node": False,
         "contract": None,
-        "events": [],
         "spool": {"directory": "/var/spool/here", "most_bytes": 2 << 30},
         "sinks": [
             {"kind": "parquet", "directory": f"{place}/files", "file_s": 120},

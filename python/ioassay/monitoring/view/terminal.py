@@ -172,16 +172,16 @@ def summary(view: View, now: int | None = None) -> str:
     if second is None:
         return "waiting for the first second of an agent"
     rates, nodes, jobs = view.totals(), view.seconds(), view.jobs()
-    parts = [
-        f"{_clock(second)} {format_count(len(nodes), 'node')}, {format_count(len(jobs), 'job')}",
+    parts = [f"{_clock(second)} {format_count(len(nodes), 'node')}, {format_count(len(jobs), 'job')}"]
+    if view.alert_count:
+        parts.append(format_count(view.alert_count, "alert"))
+    parts += [
         f"read {scaled(rates.read_bytes, 'B/s')}",
         f"write {scaled(rates.write_bytes, 'B/s')}",
         f"{scaled(rates.metadata_calls)} metadata calls/s",
     ]
     if rates.calls:
         parts.append(f"slowest {_time(rates.slowest_ns)}")
-    if view.alert_count:
-        parts.append(format_count(view.alert_count, "alert"))
     if now is not None and now - second > _QUIET_AFTER_S:
         parts.insert(0, f"nothing new for {_time((now - second) * 1e9)}")
     if view.refused:

@@ -1,0 +1,20 @@
+#!/bin/sh
+# Slurm's Prolog: starts the agent of the node for a job, unless one runs. Prolog=/etc/slurm/prolog.d/50-ioassay.sh
+# Before: ioassay watch prepare SETUP.yaml -o /etc/ioassay/agent
+# A prolog that fails drains the node, so this one never does: a job goes on unwatched rather than not at all.
+agent=${IOASSAY_AGENT:-/usr/bin/ioassay-agent}
+setup=/etc/ioassay/agent/agent.json
+run=/run/ioassay
+jobs=$run/jobs
+
+mkdir -p -m 0700 "$jobs" || exit 0
+: > "$jobs/${SLURM_JOB_ID:-unknown}"
+(
+    flock -n 9 || exit 0 # another prolog starts it
+    if [ -s "$run/agent.pid" ] && kill -0 "$(cat "$run/agent.pid")" 2>/dev/null; then
+        exit 0
+    fi
+    setsid "$agent" "$setup" < /dev/null > /dev/null 2>> "$run/agent.log" 9>&- &
+    echo "$!" > "$run/agent.pid"
+) 9> "$run/lock"
+exit 0

@@ -1,0 +1,178 @@
+"""Watching end to end: contracts on the command line, recorded commands under a real agent, the live view."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from ioassay.engine import find_agent
+from ioassay.errors import CannotRun
+from ioassay.monitoring.contract import load
+
+from .support import Command, ioassay, is_gone, until
+
+MISTRAL = "2, monitortimeframe, 10s\nreads, /scratch, read, all, bandwidth, 1GB\n"
+
+STATS = """\
+rules:
+  - monitor: many stats
+    path: {path}
+    calls: [stat]
+    count: 5/s
+"""
+
+LOOP = "while :; do stat {path}/* > /dev/null; done"
+"""Stats files until it is ended."""
+
+
+@pytest.fixture
+def contract(target: Path, tmp_path: Path) -> Path:
+    """A contract that a loop of stats in `target` breaks."""
+    (target / "file").touch()
+    file = tmp_path / "contract.yaml"
+    file.write_text(STATS.format(path=target))
+    return file
+
+
+@pytest.fixture(scope="session")
+def agent() -> Path:
+    """The agent under test."""
+    try:
+        return find_agent()
+    except CannotRun as error:
+        pytest.exit(f"{error.message} {error.remedy}", returncode=3)
+
+
+def documents(directory: Path) -> list[dict[str, object]]:
+    """What agents wrote as JSON lines; a line that is being written is left out."""
+    lines = [line for file in directory.glob("*.jsonl") for line in file.read_text().splitlines(keepends=True)]
+    return [json.loads(line) for line in lines if line.endswith("\n")]
+
+
+def test_a_contract_is_explained_or_refused_with_its_line(contract: Path) -> None:
+    code, out, _ = ioassay("watch", "check", contract)
+    assert code == 0
+    assert out.startswith("many stats: Alerts when there are more than 5 stat calls below ")
+    contract.write_text(contract.read_text().replace("stat]", "stats]"))
+    code, _, err = ioassay("watch", "check", contract)
+    assert code == 2
+    assert f"{contract}:4: rules[0].calls[0]" in err
+
+
+def test_a_contract_is_replaced_as_a_whole_or_not_at_all(contract: Path, tmp_path: Path) -> None:
+    place = tmp_path / "agent"
+    code, _, err = ioassay("watch", "prepare", "-o", place, "--contract", contract)
+    assert code == 0, err
+    before = (place / "contract.json").read_text()
+    wrong = tmp_path / "wrong.yaml"
+    wrong.write_text("rules: [{monitor: a}]")
+    code, _, err = ioassay("watch", "set", place, wrong)
+    assert code == 2
+    assert "has no measure" in err
+    assert (place / "contract.json").read_text() == before
+    contract.write_text(contract.read_text().replace("5/s", "6/s") + "  - {monitor: new, user time: 1s}\n")
+    code, out, _ = ioassay("watch", "set", place, contract)
+    assert (code, out) == (0, "new: new\nchanged: many stats\n")
+    assert [rule["limit"] for rule in load(place / "contract.json").contract["rules"]] == [6, 10**9]
+    code, _, err = ioassay("watch", "set", tmp_path, contract)
+    assert code == 2
+    assert "is not watched" in err
+
+
+def test_contracts_of_mistral_go_there_and_back(tmp_path: Path) -> None:
+    old, new, again = tmp_path / "old", tmp_path / "new.yaml", tmp_path / "again"
+    old.write_text(MISTRAL)
+    assert ioassay("watch", "convert", old, "-o", new)[0] == 0
+    assert ioassay("watch", "convert", new, "-o", again)[0] == 0
+    assert load(old).contract == load(new).contract == load(again).contract
+    new.write_text(new.read_text() + "- {throttle: hold, calls: [read], bandwidth: 1GB/s, scope: node}\n")
+    assert ioassay("watch", "convert", new)[0] == 2
+    assert ioassay("watch", "convert", new, "-o", again)[0] == 0
+    assert load(tmp_path / "again.global.throttle", "node").contract["rules"][0]["label"] == "hold"
+
+
+def test_throttle_rules_become_commands_for_lustre_and_the_rest_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "contract.yaml"
+    file.write_text("rules:\n  - {throttle: writes, calls: [write], bandwidth: 800MiB/s}\n")
+    code, out, _ = ioassay("watch", "lustre", file, "--cpts", "2", "--job", "4711")
+    assert code == 0
+    assert "start ioassay_1 jobid={4711}&opcode={ost_write} rate=100" in out
+    assert "stop ioassay_1" in ioassay("watch", "lustre", file, "--cpts", "2", "--unset")[1]
+    file.write_text(file.read_text() + "  - {throttle: stats, calls: [stat], count: 1/s}\n")
+    code, out, err = ioassay("watch", "lustre", file, "--cpts", "2")
+    assert code == 1
+    assert "rate=100" in out
+    assert "refused: stats: " in err
+
+
+def test_a_recorded_command_is_watched_and_its_alerts_are_said(
+    agent: Path, contract: Path, target: Path, tmp_path: Path
+) -> None:
+    record = tmp_path / "record"
+    loop = f"for i in $(seq 400); do stat {target}/* > /dev/null; sleep 0.005; done; exit 7"
+    code, _, err = ioassay("record", "--contract", contract, "--out", record, "--", "sh", "-c", loop)
+    assert code == 7, err
+    assert "ioassay: rule many stats: broken in " in err
+    assert {"io", "job", "alert", "agent", "disk"} <= {folder.name for folder in (record / "watch").iterdir()}
+    assert (record / "record.json").is_file()
+
+
+def test_rules_change_while_a_command_runs_and_a_directory_shows_it_live(
+    agent: Path, contract: Path, target: Path, tmp_path: Path
+) -> None:
+    record, lines = tmp_path / "record", tmp_path / "lines"
+    setup = tmp_path / "setup.yaml"
+    setup.write_text("node: no\nsinks: [{json lines: {directory: lines}}]\n")
+    command = Command(["record", "--setup", setup, "--out", record, "--", "sh", "-c", LOOP.format(path=target)])
+    until(lambda: any(one["kind"] == "io" for one in documents(lines)), "calls to be seen")
+    assert not any(one["kind"] in ("rule", "alert") for one in documents(lines))
+    code, out, err = ioassay("watch", "set", record, contract)
+    assert (code, out) == (0, "new: many stats\n"), err
+    until(lambda: any(one["kind"] == "alert" for one in documents(lines)), "an alert")
+    code, out, _ = ioassay("watch", "--once", lines)
+    assert code == 0
+    assert "many stats" in out
+    assert "broken" in out
+    code, out, _ = ioassay("watch", "--json", "--once", lines)
+    assert code == 0
+    assert {"io", "job", "alert", "rule", "agent"} <= {json.loads(line)["kind"] for line in out.splitlines()}
+    os.kill(command.process.pid, signal.SIGTERM)
+    code, _, err = command.end()
+    assert code == 128 + signal.SIGTERM, err
+
+
+def test_the_view_of_this_node_ends_its_agent_with_ctrl_c(agent: Path, target: Path, tmp_path: Path) -> None:
+    (target / "file").touch()
+    loop = ["sh", "-c", LOOP.format(path=target)]
+    recorded = Command(["record", "--out", tmp_path / "record", "--", *loop])
+    view = Command(["watch", "--json"])
+    assert view.process.stdout is not None
+    while True:  # no more than there are documents in a second
+        found = json.loads(view.process.stdout.readline())
+        if found["kind"] == "io" and found["class"] == "stat":
+            break
+    started = subprocess.run(
+        ["pgrep", "--parent", str(view.process.pid)], capture_output=True, text=True, check=True
+    ).stdout.split()
+    assert started
+    os.kill(view.process.pid, signal.SIGINT)
+    code, _, err = view.end()
+    assert (code, err) == (0, "")
+    assert all(is_gone(int(pid)) for pid in started)
+    os.kill(recorded.process.pid, signal.SIGTERM)
+    recorded.end()
+
+
+def test_a_setup_that_cannot_be_read_starts_nothing(tmp_path: Path) -> None:
+    setup = tmp_path / "setup.yaml"
+    setup.write_text("sinks: [{elasticsearch: {url: 'https://store', credentials: none}}]")
+    code, _, err = ioassay("record", "--setup", setup, "--out", tmp_path / "record", "--", "touch", tmp_path / "x")
+    assert code == 2
+    assert "none cannot be read" in err
+    assert not (tmp_path / "x").exists()
+    assert not (tmp_path / "record").exists()
