@@ -12,7 +12,7 @@ import os
 import shutil
 import stat
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Final, Self
 from urllib.parse import urlencode, urlsplit
@@ -417,7 +417,21 @@ def write(resolved: Resolved, place: Path) -> Path:
     place = place.absolute()
     place.mkdir(parents=True, exist_ok=True)
     write_atomically(place / CONTRACT, contract.document(resolved.contract.contract))
-    setup: protocol.Setup = {**resolved.setup, "contract": str(place / CONTRACT)}
+    return _write_agent({**resolved.setup, "contract": str(place / CONTRACT)}, place)
+
+
+def to_standard_output(place: Path, rules: Path | None) -> Path:
+    """The same for an agent of this node that says all on its standard output, and is to wait for nothing.
+
+    Without rules it leaves those of other agents alone. Raises `SourceError` for the contract.
+    """
+    asked = default(place, "node", rules)
+    lines = protocol.SinkJsonLines(kind="json-lines", directory=None)
+    setup: protocol.Setup = {**asked.setup, "sinks": [lines], "spool": None}
+    return _write_agent(setup, place) if rules is None else write(replace(asked, setup=setup), place)
+
+
+def _write_agent(setup: protocol.Setup, place: Path) -> Path:
     write_atomically(place / AGENT, (json.dumps(setup, indent=2) + "\n").encode())
     return place / AGENT
 

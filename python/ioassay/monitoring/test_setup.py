@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from ioassay.monitoring.setup import SetupPart, default, load, write
+from ioassay.monitoring.setup import SetupPart, default, load, to_standard_output, write
 from ioassay.protocol.agent import Setup
 from ioassay.yaml_models.source import SourceError, parse_source
 from ioassay.yaml_models.validate import validate
@@ -115,6 +115,14 @@ def test_an_agent_always_has_a_contract_that_can_be_replaced(tmp_path: Path) -> 
     rules = Path(document["contract"] or "")
     assert rules == tmp_path / "new" / "place" / "contract.json"
     assert json.loads(rules.read_text()) == {"rules": [], "version": 2}
+
+
+def test_an_agent_of_the_view_says_all_on_its_output_and_leaves_rules_alone_without_a_contract(place: Path) -> None:
+    for rules in (None, place / "rules.yaml"):
+        (place / "x").mkdir(exist_ok=True)
+        document = TypeAdapter(Setup).validate_json(to_standard_output(place / "x", rules).read_bytes(), strict=True)
+        assert (document["sinks"], document["spool"]) == ([{"kind": "json-lines", "directory": None}], None)
+        assert document["contract"] == (None if rules is None else f"{place}/x/contract.json")
 
 
 def test_a_contract_that_is_given_replaces_that_of_the_setup(place: Path) -> None:

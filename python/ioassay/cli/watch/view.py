@@ -27,6 +27,7 @@ _AHEAD_S = 300
 _FIRST_SECOND_S = 10
 """How long `--once` waits for a second to be complete."""
 _END_S = 3
+_MOST_NOTES = 5
 _WHOLE_LINES = 200
 """Lines of the view where it need not fit a terminal."""
 
@@ -52,16 +53,14 @@ def view(
     Without WHERE an agent is started, which looks at all recorded processes of this node that you may look at, and ends
     with the view. Where the output is not a terminal, a line is printed per second and alert. Ctrl-C ends it.
     """
-    with contextlib.suppress(KeyboardInterrupt), contextlib.ExitStack() as stack:
+    with contextlib.suppress(KeyboardInterrupt):
         if where is None:
-            source, agent = stack.enter_context(_agent_of_this_node(contract))
+            with _agent_of_this_node(contract) as (source, notes):
+                _watch(source, notes, once=once, as_json=as_json)
         else:
             if contract is not None:
                 raise UsageError("--contract is for this node.", "Use `ioassay watch set` for agents that run.")
-            source, agent = _source(where), None
-        _watch(source, once=once, as_json=as_json)
-        if agent is not None and source.has_ended and agent.wait() != 0:
-            raise CannotRun("The agent ended with an error.", "See what it said above.")
+            _watch(_source(where), None, once=once, as_json=as_json)
     return 0
 
 
@@ -72,36 +71,48 @@ def _source(where: str) -> Source:
 
 
 @contextlib.contextmanager
-def _agent_of_this_node(contract: Path | None) -> Iterator[tuple[Source, subprocess.Popen[bytes]]]:
-    """What an agent says that is started for the view and ends with it. Raises `CannotRun`, `SourceError`."""
-    from dataclasses import replace  # noqa: PLC0415
+def _agent_of_this_node(contract: Path | None) -> Iterator[tuple[Source, Path]]:
+    """What an agent says that is started for the view and ends with it, and the file of its notes.
 
+    Raises `CannotRun`, also when the agent ends by itself, and `SourceError`.
+    """
     from ioassay.engine import find_agent  # noqa: PLC0415
-    from ioassay.monitoring.setup import default, write  # noqa: PLC0415
+    from ioassay.monitoring.setup import to_standard_output  # noqa: PLC0415
     from ioassay.monitoring.view.sources import Pipe  # noqa: PLC0415
-    from ioassay.protocol.agent import SinkJsonLines  # noqa: PLC0415
 
     with tempfile.TemporaryDirectory(prefix="ioassay-watch-") as place:
-        asked = default(Path(place), "node", contract)
-        lines = SinkJsonLines(kind="json-lines", directory=None)
-        setup = write(replace(asked, setup={**asked.setup, "sinks": [lines], "spool": None}), Path(place))
-        agent = subprocess.Popen([find_agent(), setup], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+        setup, notes = to_standard_output(Path(place), contract), Path(place) / "notes"
+        with notes.open("wb") as log:
+            agent = subprocess.Popen(
+                [find_agent(), setup], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log
+            )
+        assert agent.stdout is not None
+        source = Pipe(agent.stdout.fileno())
         try:
-            assert agent.stdout is not None
-            yield Pipe(agent.stdout.fileno()), agent
+            yield source, notes
+            if source.has_ended:
+                raise CannotRun(_latest(notes) or "The agent ended by itself.", "Start `ioassay watch` again.")
         finally:
+            said = notes.read_text(errors="replace").splitlines()[-_MOST_NOTES:]
             agent.terminate()
-            if agent.stdout is not None:
-                agent.stdout.close()  # an agent that waits for us to read would not end
+            agent.stdout.close()  # an agent that waits for us to read would not end
             try:
                 agent.wait(_END_S)
             except subprocess.TimeoutExpired:
                 agent.kill()
                 agent.wait()
+            for line in said:
+                print(line, file=sys.stderr)
 
 
-def _watch(source: Source, *, once: bool, as_json: bool) -> None:
-    """Shows documents until the source ends. Raises `CannotRun`."""
+def _latest(notes: Path | None) -> str:
+    """The latest line of an agent's notes; empty: there is none."""
+    lines = notes.read_text(errors="replace").splitlines() if notes else []
+    return lines[-1] if lines else ""
+
+
+def _watch(source: Source, notes: Path | None, *, once: bool, as_json: bool) -> None:
+    """Shows documents until the source ends, and what the agent noted. Raises `CannotRun`."""
     from ioassay.cli.console import PlainTextConsole  # noqa: PLC0415
     from ioassay.control_characters import styled  # noqa: PLC0415
     from ioassay.monitoring.view.state import View  # noqa: PLC0415
@@ -118,7 +129,7 @@ def _watch(source: Source, *, once: bool, as_json: bool) -> None:
     if once:
         _show_once(source, seen, console)
     elif console.is_terminal and not console.is_dumb_terminal:
-        _show_live(source, seen, console)
+        _show_live(source, notes, seen, console)
     else:
         _show_lines(source, seen)
 
@@ -152,7 +163,7 @@ def _show_once(source: Source, seen: View, console: PlainTextConsole) -> None:
     console.print(render(seen, console.width, _WHOLE_LINES, int(time.time())))
 
 
-def _show_live(source: Source, seen: View, console: PlainTextConsole) -> None:
+def _show_live(source: Source, notes: Path | None, seen: View, console: PlainTextConsole) -> None:
     from rich.live import Live  # noqa: PLC0415
 
     from ioassay.monitoring.view.terminal import render  # noqa: PLC0415
@@ -160,7 +171,8 @@ def _show_live(source: Source, seen: View, console: PlainTextConsole) -> None:
     with Live(console=console, screen=True, auto_refresh=False) as live:
         for line, _ in _documents(source, seen):
             if line is None:
-                live.update(render(seen, console.width, console.height, int(time.time())), refresh=True)
+                now = int(time.time())
+                live.update(render(seen, console.width, console.height, now, _latest(notes)), refresh=True)
     if source.has_ended:
         console.print(render(seen, console.width, _WHOLE_LINES))
 

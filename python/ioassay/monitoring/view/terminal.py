@@ -112,9 +112,11 @@ class _Section:
         return table
 
 
-def render(view: View, width: int, height: int, now: int | None = None) -> RenderableType:
-    """The view in a terminal of that size. `now` is the present second, where documents are expected to be new."""
-    head = _head(view, now)
+def render(view: View, width: int, height: int, now: int | None = None, note: str = "") -> RenderableType:
+    """The view in a terminal of that size. `now` is the present second, where documents are expected to be new; `note`
+    is what else there is to say.
+    """
+    head = _head(view, now, note)
     sections = [section for section in _sections(view) if section.rows]
     if not sections:
         return Group(*head, Text("no job yet", style="dim"))
@@ -161,9 +163,10 @@ def _share(sections: Sequence[_Section], room: int) -> list[int]:
     return shares
 
 
-def _head(view: View, now: int | None) -> list[Text]:
+def _head(view: View, now: int | None, note: str) -> list[Text]:
     """What is so in all, in two lines."""
-    return [Text(summary(view, now), style="bold", no_wrap=True, overflow="ellipsis"), Text("")]
+    lines = ((summary(view, now), "bold"), (note, "yellow"))
+    return [Text(line, style=style, no_wrap=True, overflow="ellipsis") for line, style in lines]
 
 
 def summary(view: View, now: int | None = None) -> str:
