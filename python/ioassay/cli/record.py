@@ -9,8 +9,6 @@ from typing import Annotated, Literal
 
 import typer
 
-from ioassay.errors import UsageError
-
 _AGENT_ENDS_S = 8
 """What an agent may take to bring its last documents to files after the command has ended."""
 
@@ -64,10 +62,6 @@ def record(
 
     asked = ["--via", via, *(["--tables", str(tables)] if tables else []), *(["--trace"] if trace else [])]
     if watch or setup or contract:
-        if via != "preload":
-            raise UsageError(
-                "A command is watched by its recorder, which --via ptrace does without.", "Leave out --via."
-            )
         return _watched(asked, command, out or _new_record(command), setup, contract)
     asked += ["--out", str(out)] if out else []
     return engine.become("record", *asked, "--", *command)
@@ -97,7 +91,7 @@ def _watched(asked: list[str], command: list[str], out: Path, setup: Path | None
         agent = write(resolved, Path(place))
         asked = [*asked, "--watch", str(agent), "--out", str(record)]
         code = engine.attend(["record", *asked, "--", *command], mask)
-    _say_alerts(record / "watch")
+    _say_alerts(record.resolve() / "watch")  # as the engine names it to the agent
     return code
 
 

@@ -50,7 +50,7 @@ Rules for the I/O of jobs, as YAML ([guide](../guides/watch.md)). `monitor` rule
 
 ```console
 ioassay watch check contract.yaml                   # explain it in sentences
-ioassay record --watch --contract contract.yaml -- ./climate run.nml
+ioassay record --contract contract.yaml --out runs/climate -- ./climate run.nml
 ioassay watch set runs/climate contract.yaml        # change it while the job runs
 ```
 
@@ -79,7 +79,9 @@ calls are 20,000. A rule has a label of its own, by which `ioassay watch set` kn
 A throttle rule holds the rate of its window: `1GB per 10s` is 100 MB/s. Calls that the kernel or other threads do
 (`map`, `submit read`, `submit write`) are counted and cannot be held.
 
-Contracts of Mistral are read as they are (`ioassay watch convert` rewrites them).
+Contracts of Mistral are read as they are (`ioassay watch convert` rewrites them). Two contracts to copy from:
+[what a job may do to a shared file system](../../examples/contracts/shared-file-system.yaml), and
+[what an application should not do](../../examples/contracts/efficient-io.yaml).
 """
 
 _KINDS_OPENING = """
@@ -101,7 +103,7 @@ _SETUP_OPENING = """\
 Where an agent sends what it sees, as YAML ([guide](../guides/watch.md)).
 
 ```console
-ioassay record --watch setup.yaml -- ./climate run.nml
+ioassay record --setup setup.yaml -- ./climate run.nml
 ioassay watch prepare setup.yaml -o /etc/ioassay    # for an agent that a site starts
 ```
 

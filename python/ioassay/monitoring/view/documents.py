@@ -50,7 +50,7 @@ def parse(line: bytes) -> Document | None:
     if len(line) > LONGEST_LINE:
         return None
     try:
-        found = json.loads(line)
+        found = json.loads(line.decode())
     except (ValueError, RecursionError):
         return None
     if not isinstance(found, dict):
@@ -66,7 +66,8 @@ def parse(line: bytes) -> Document | None:
         value = found.get(field.name)
         if field.kind in _TEXTS:
             if isinstance(value, str):
-                texts[field.name] = value[:LONGEST_TEXT]
+                # Half of a surrogate pair is JSON, and nothing that can be printed.
+                texts[field.name] = value[:LONGEST_TEXT].encode(errors="replace").decode()
         elif _is_number(value):
             numbers[field.name] = value
     return Document(kind, second, texts, numbers)

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from ioassay.monitoring.view import documents
-from ioassay.monitoring.view.documents import LONGEST_LINE, parse
+from ioassay.monitoring.view.documents import LONGEST_LINE, Document, parse
 from ioassay.monitoring.view.sources import Directory, Lines, Pipe
 from ioassay.monitoring.view.state import DEVICES, MOST_ALERTS, MOST_NODES, SILENT_AFTER_S, View
 from ioassay.monitoring.view.terminal import alert_line, render, scaled, summary
-from ioassay.protocol.watch_kinds import NODE_KINDS
+from ioassay.protocol.watch_kinds import JOB_KINDS, NODE_KINDS
 
 
 def line(kind: str, second: int = 100, node: str = "n1", **fields: object) -> bytes:
@@ -214,6 +214,7 @@ def test_memory_is_bounded_whatever_comes() -> None:
         b'{"kind": "io", "second": 1.5, "node": "a"}',
         b'{"kind": "nothing", "second": 1, "node": "a"}',
         b"\xff",
+        line("io").decode().encode("utf-16"),
         b" " * (LONGEST_LINE + 1),
     ],
 )
@@ -231,6 +232,44 @@ def test_fields_of_the_wrong_type_are_left_out() -> None:
         "",
     )
     assert len(found.text("user")) == documents.LONGEST_TEXT
+
+
+def test_half_of_a_surrogate_pair_can_be_printed() -> None:
+    found = parse(line("job", job="a\ud800b", node="\ud800"))
+    assert found is not None
+    assert (found.text("job"), found.node) == ("a?b", "?")
+
+
+def test_the_view_asks_only_for_fields_that_documents_have(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: set[tuple[str, str]] = set()
+
+    def text_of(document: Document, name: str) -> str:
+        asked.add((document.kind, name))
+        return document.texts.get(name, "x")
+
+    def number_of(document: Document, name: str) -> int:
+        asked.add((document.kind, name))
+        return document.numbers.get(name, 1)
+
+    kinds = {**JOB_KINDS, **NODE_KINDS}
+    found = view(*(line(kind, node="x") for kind in kinds if kind != "agent"), line("agent", node="x"))
+    monkeypatch.setattr(Document, "text", text_of)
+    monkeypatch.setattr(Document, "number", number_of)
+    text(found, width=400)
+    assert [alert_line(alert) for alert in found.alerts]
+    have = {(kind, field.name) for kind, about in kinds.items() for field in about.fields}
+    assert asked <= have
+    assert {kind for kind, _ in asked} >= {
+        "io",
+        "job",
+        "in_flight",
+        "alert",
+        "rule",
+        "agent",
+        "cpu",
+        "memory",
+        *DEVICES,
+    }
 
 
 KINDS = st.sampled_from(["io", "job", "alert", "rule", "in_flight", "disk", "cpu", "memory", "agent"])
