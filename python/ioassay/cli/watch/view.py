@@ -26,6 +26,8 @@ _AHEAD_S = 300
 """Documents of a later second than this are of a clock that is wrong."""
 _FIRST_SECOND_S = 10
 """How long `--once` waits for a second to be complete."""
+_OTHER_NODES_S = 1.5
+"""How long it waits for other nodes then."""
 _END_S = 3
 _MOST_NOTES = 5
 _WHOLE_LINES = 200
@@ -119,11 +121,9 @@ def _watch(source: Source, notes: Path | None, *, once: bool, as_json: bool) -> 
 
     seen = View()
     if as_json:
-        for line, _ in _documents(source, seen):
+        for line, _ in _documents(source, seen, once=once):
             if line is not None:
                 print(line.decode(), flush=True)
-            elif once and seen.second is not None:
-                return
         return
     console = PlainTextConsole(file=styled(sys.stdout), highlight=False)
     if once:
@@ -134,28 +134,38 @@ def _watch(source: Source, notes: Path | None, *, once: bool, as_json: bool) -> 
         _show_lines(source, seen)
 
 
-def _documents(source: Source, seen: View) -> Iterator[tuple[bytes | None, Document | None]]:
-    """Lines and their documents, which `seen` has then; after all that came together, a pair of `None`."""
+def _documents(source: Source, seen: View, *, once: bool) -> Iterator[tuple[bytes | None, Document | None]]:
+    """Lines and their documents, which `seen` has then; now and then a pair of `None`: time to show it.
+
+    With `once` until a second is complete and no more comes of it.
+    """
     from ioassay.monitoring.view.documents import parse  # noqa: PLC0415
 
+    due, until = 0.0, time.monotonic() + _FIRST_SECOND_S
     while not source.has_ended:
-        for line in source.read(_REFRESH_S):
+        lines = source.read(_REFRESH_S)
+        for line in lines:
             document = parse(line)
             if document is None or document.second > time.time() + _AHEAD_S:
                 seen.refused += 1
                 continue
             seen.add(document)
             yield line, document
-        yield None, None
+        now = time.monotonic()
+        if once and seen.second is not None:
+            until = min(until, now + _OTHER_NODES_S)
+        if once and (now > until or (seen.second is not None and not lines)):
+            return
+        if now >= due or not lines:  # drawing what very many nodes do takes longer than reading it
+            yield None, None
+            due = time.monotonic() + _REFRESH_S
 
 
 def _show_once(source: Source, seen: View, console: PlainTextConsole) -> None:
     from ioassay.monitoring.view.terminal import render  # noqa: PLC0415
 
-    until = time.monotonic() + _FIRST_SECOND_S
-    for line, _ in _documents(source, seen):
-        if line is None and (seen.second is not None or time.monotonic() > until):
-            break
+    for _ in _documents(source, seen, once=True):
+        pass
     if seen.second is None:
         raise CannotRun(
             f"No complete second came within {_FIRST_SECOND_S} s.", "Check that an agent runs, and where it writes to."
@@ -169,7 +179,7 @@ def _show_live(source: Source, notes: Path | None, seen: View, console: PlainTex
     from ioassay.monitoring.view.terminal import render  # noqa: PLC0415
 
     with Live(console=console, screen=True, auto_refresh=False) as live:
-        for line, _ in _documents(source, seen):
+        for line, _ in _documents(source, seen, once=False):
             if line is None:
                 now = int(time.time())
                 live.update(render(seen, console.width, console.height, now, _latest(notes)), refresh=True)
@@ -181,7 +191,7 @@ def _show_lines(source: Source, seen: View) -> None:
     from ioassay.monitoring.view.terminal import alert_line, summary  # noqa: PLC0415
 
     shown = None
-    for _, document in _documents(source, seen):
+    for _, document in _documents(source, seen, once=False):
         if document is not None and document.kind == "alert":
             print(f"alert: {alert_line(document)}", flush=True)
         elif document is None and seen.second not in (None, shown):

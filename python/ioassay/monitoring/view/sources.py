@@ -10,7 +10,7 @@ import os
 import select
 import stat
 import time
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -56,7 +56,7 @@ class Source(Protocol):
     has_ended: bool
     """No more lines will come."""
 
-    def read(self, timeout_s: float) -> Iterable[bytes]:
+    def read(self, timeout_s: float) -> Sequence[bytes]:
         """The lines that have come, waiting for them for so long at most. Raises `CannotRun`."""
         ...
 
