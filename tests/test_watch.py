@@ -122,6 +122,22 @@ def test_a_recorded_command_is_watched_and_its_alerts_are_said(
     assert (record / "record.json").is_file()
 
 
+def test_a_recorded_command_is_held_to_its_rate_and_the_view_says_so(agent: Path, target: Path, tmp_path: Path) -> None:
+    record, setup = tmp_path / "record", tmp_path / "setup.yaml"
+    setup.write_text("contract: rules.yaml\nnode: no\nsinks: [{json lines: {directory: lines}}]\n")
+    (tmp_path / "rules.yaml").write_text("rules: [{throttle: hold, calls: [write], bandwidth: 5MB/s}]")
+    writes = ["dd", "if=/dev/zero", f"of={target}/file", "bs=1000000", "count=20"]
+    code, _, err = ioassay("record", "--setup", setup, "--out", record, "--", *writes)
+    assert code == 0, err
+    rules = [one for one in documents(tmp_path / "lines") if one["kind"] == "rule"]
+    assert {one["label"] for one in rules} == {"hold"}
+    waits = [one["waits"] for one in rules]
+    assert sum(one for one in waits if isinstance(one, int)) >= 10
+    code, out, _ = ioassay("watch", "view", "--once", tmp_path / "lines")
+    assert code == 0
+    assert "hold" in out
+
+
 def test_rules_change_while_a_command_runs_and_a_directory_shows_it_live(
     agent: Path, contract: Path, target: Path, tmp_path: Path
 ) -> None:

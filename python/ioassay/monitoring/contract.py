@@ -347,6 +347,10 @@ def _document(text: str, file: str) -> Contract:
     if contract["version"] != PROTOCOL_VERSION:
         wrong = f"version {contract['version']} instead of {PROTOCOL_VERSION}"
         raise SourceError([top.problem(wrong, "write it again with `ioassay watch set`")])
+    for rule in contract["rules"]:
+        if not all(text.isprintable() for text in (rule["label"], rule.get("path") or "")):
+            wrong = "a label or path has characters that cannot be printed"
+            raise SourceError([top.problem(wrong, "write it again with `ioassay watch set`")])
     return contract
 
 

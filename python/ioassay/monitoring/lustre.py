@@ -168,7 +168,11 @@ def script(limits: Limits, servers: Servers, whose: Whose, *, unset: bool) -> st
         "# This replaces the server's present scheduling policy: lctl get_param ost.OSS.ost_io.nrs_policies",
     ]
     for limit in limits.limits:
-        rate = units.format_exact_bytes(limit.rule["limit"] // limit.rule["window_s"])
-        lines.append(f"# {limit.name}: {limit.rule['label']}: {rate}/s of {' and '.join(limit.operations)}")
+        asked = units.format_exact_bytes(limit.rule["limit"] // limit.rule["window_s"])
+        held = limit.rate * servers.rpc_bytes * servers.partitions * servers.count * len(limit.operations)
+        lines.append(
+            f"# {limit.name}: {limit.rule['label']}: {asked}/s of {' and '.join(limit.operations)}; as whole requests "
+            f"{units.format_exact_bytes(held)}/s"
+        )
     lines += [f"# not here: {label}: {reason}" for label, reason in limits.refused.items()]
     return "\n".join([*lines, *start(limits, whose)]) + "\n"

@@ -143,6 +143,8 @@ def test_the_document_of_an_agent_is_read_as_a_contract() -> None:
     assert "rules.0" in problems('{"version": 2, "rules": [{"label": "a"}]}')
     assert "version 1 instead of" in problems('{"version": 1, "rules": []}')
     assert "not JSON" in problems("{")
+    lines = json.dumps({"version": PROTOCOL_VERSION, "rules": [{**before["rules"][0], "label": "a\nreboot"}]})
+    assert "cannot be printed" in problems(lines)
     twice = json.dumps({"version": PROTOCOL_VERSION, "rules": before["rules"] * 2})
     assert "given twice" in problems(twice)
 

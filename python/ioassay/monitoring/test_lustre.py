@@ -81,6 +81,13 @@ def test_the_path_of_the_whole_file_system_is_none_and_monitors_are_left_to_agen
     assert not found.refused
 
 
+def test_the_script_says_what_is_left_of_a_rate_in_whole_requests() -> None:
+    found = limits(WRITES.replace("800MiB", "15MiB"))
+    assert "# ioassay_1: writes: 15MiB/s of ost_write; as whole requests 8MiB/s" in script(
+        found, SERVERS, Whose(), unset=False
+    )
+
+
 def test_a_job_cannot_bring_a_command_with_it() -> None:
     with pytest.raises(UsageError, match="is not a job of Lustre"):
         list(start(limits(WRITES), Whose(job="1} rate=9 {*")))
