@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import pty
+import select
 import signal
 import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -182,6 +186,29 @@ def test_the_view_of_this_node_ends_its_agent_with_ctrl_c(agent: Path, target: P
     assert all(is_gone(int(pid)) for pid in started)
     os.kill(recorded.process.pid, signal.SIGTERM)
     recorded.end()
+
+
+def test_a_terminal_shows_tables_until_ctrl_c() -> None:
+    ours, theirs = pty.openpty()
+    reading, writing = os.pipe()
+    command = ["env", "--default-signal=INT", "TERM=xterm", sys.executable, "-m", "ioassay", "watch", "-"]
+    view = subprocess.Popen(command, stdin=reading, stdout=theirs, stderr=subprocess.PIPE)
+    about = {"second": int(time.time()), "node": "n1"}
+    for fields in ({"kind": "job", "job": "job-of-test", "command": "\x1b[2Jcp"}, {"kind": "agent"}):
+        os.write(writing, json.dumps({**about, **fields}).encode() + b"\n")
+    shown = b""
+    while b"job-of-test" not in shown:
+        shown += os.read(ours, 1 << 16)
+    os.kill(view.pid, signal.SIGINT)
+    while view.poll() is None:  # it may wait for us to read
+        if select.select([ours], [], [], 0.01)[0]:
+            shown += os.read(ours, 1 << 16)
+    assert view.stderr is not None
+    assert (view.returncode, view.stderr.read()) == (0, b"")
+    assert b"[2Jcp" in shown
+    assert b"\x1b[2Jcp" not in shown
+    for descriptor in (ours, theirs, reading, writing):
+        os.close(descriptor)
 
 
 def test_a_setup_that_cannot_be_read_starts_nothing(tmp_path: Path) -> None:
