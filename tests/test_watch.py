@@ -182,7 +182,9 @@ def test_the_view_of_this_node_ends_its_agent_with_ctrl_c(agent: Path, target: P
     assert started
     os.kill(view.process.pid, signal.SIGINT)
     code, _, err = view.end()
-    assert (code, err) == (0, "")
+    assert code == 0, err
+    # The agent may have notes about what others record on this machine.
+    assert all(line.startswith("ioassay-agent: ") for line in err.splitlines())
     assert all(is_gone(int(pid)) for pid in started)
     os.kill(recorded.process.pid, signal.SIGTERM)
     recorded.end()
