@@ -1,7 +1,7 @@
-"""Contracts as people write them: YAML → the rules that agents enforce, and back; what rules mean in sentences.
+"""Contracts as people write them: YAML → the rules that agents enforce, and back.
 
 A contract of Mistral is read too (`mistral`): both become the same document.
-Not: where rules are enforced (`crates/agent`, `crates/recorder`), the setup of an agent (`setup`).
+Not: what rules mean in words (`explanation`), where they are enforced (`crates/agent`, `crates/recorder`).
 """
 
 from __future__ import annotations
@@ -444,70 +444,3 @@ def amount_text(measure: Measure, amount: int) -> str:
     if measure in IN_BYTES:
         return units.format_exact_bytes(amount)
     return units.format_duration(amount).replace(" ", "")
-
-
-def sentences(contract: Contract) -> list[str]:
-    """What the rules mean, one sentence or two for each."""
-    return [sentence(rule) for rule in contract["rules"]]
-
-
-def sentence(rule: Rule) -> str:
-    """What a rule means."""
-    whose = "each job on a node" if rule["scope"] == "job" else "all jobs on a node together"
-    measure, window = rule["measure"], units.format_duration(rule["window_s"] * _NS)
-    amount = amount_text(measure, rule["limit"])
-    which = _which(rule)
-    if rule["action"] == "throttle":
-        # Agents hold a rate, whatever the window.
-        rate = amount_text(measure, max(1, rule["limit"] // rule["window_s"]))
-        held = f"to {rate}/s" if measure == "bandwidth" else f"to {rate} calls/s"
-        text = f"Holds {which} of {whose} {held}."
-        beyond = sorted(calls.NOT_HELD.intersection(rule["calls"]))
-        return text + (f" Counts {' and '.join(beyond)} calls but cannot hold them." if beyond else "")
-    subject = {"job": "of a job on a node", "node": "of all jobs on a node together"}[rule["scope"]]
-    what = {
-        "bandwidth": f"{which} {subject} move more than {amount} in {window}",
-        "count": f"there are more than {amount} {which} {subject} in {window}",
-        "mean-latency": f"{which} {subject} take longer than {amount} on average over {window}",
-        "maximum-latency": f"one of the {which} {subject} takes longer than {amount}, looking at {window} at a time",
-        "minimum-latency": f"each of the {which} {subject} takes longer than {amount} for {window}",
-        "total-latency": f"{which} {subject} take more than {amount} together in {window}",
-        "seek-distance": f"{which} {subject} seek over more than {amount} in {window}",
-        "resident-memory": f"the processes {subject} have more than {amount} resident in memory for {window}",
-        "virtual-memory": f"the processes {subject} have more than {amount} of virtual memory for {window}",
-        "user-time": f"the processes {subject} take more than {amount} of processor time in programs in {window}",
-        "system-time": f"the processes {subject} take more than {amount} of processor time in the kernel in {window}",
-        "io-wait-time": f"the processes {subject} wait for block devices for more than {amount} in {window}",
-    }[measure]
-    return f"Alerts when {what}."
-
-
-def _which(rule: Rule) -> str:
-    """Which calls a rule is about."""
-    words = calls.words_of(rule["calls"])
-    named = f"{' and '.join([', '.join(words[:-1]), words[-1]] if len(words) > 1 else words)} calls"
-    sizes = f" of {sizes_text(rule)}" if sizes_text(rule) else ""
-    where = f" below {rule['path']}" if rule.get("path") else ""
-    return f"{named}{sizes}{where}"
-
-
-@dataclass(frozen=True)
-class Changes:
-    """What a contract changes of the one before, by label."""
-
-    new: list[str]
-    gone: list[str]
-    changed: list[str]
-    kept: list[str]
-
-
-def changes(before: Contract, after: Contract) -> Changes:
-    """What `after` changes of `before`. Rules are the same by their label."""
-    old, new = ({rule["label"]: rule for rule in contract["rules"]} for contract in (before, after))
-    both = [label for label in new if label in old]
-    return Changes(
-        new=[label for label in new if label not in old],
-        gone=[label for label in old if label not in new],
-        changed=[label for label in both if new[label] != old[label]],
-        kept=[label for label in both if new[label] == old[label]],
-    )

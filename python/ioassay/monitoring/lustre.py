@@ -18,7 +18,6 @@ from typing import Final
 from ioassay import units
 from ioassay.errors import UsageError
 from ioassay.monitoring.calls import GROUPS
-from ioassay.monitoring.contract import OF_PROCESSES
 from ioassay.protocol.contract import Contract, Rule
 from ioassay.yaml_models.source import quoted
 
@@ -108,7 +107,7 @@ def _smallest(servers: Servers, operations: int) -> str:
 def _refusal(rule: Rule, directions: list[str], mount: str | None) -> str | None:
     """Why a server cannot enforce a rule, if it cannot."""
     path = rule.get("path")
-    if rule["measure"] != "bandwidth" or rule["measure"] in OF_PROCESSES:
+    if rule["measure"] != "bandwidth":
         return "servers count requests, which clients make of calls as their caches allow; throttle `bandwidth`"
     if sorted(rule["calls"]) != sorted(name for direction in directions for name in GROUPS[direction]):
         return "servers see reads and writes of any kind; use `calls: [read]`, `[write]` or `[read, write]`"

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ioassay.errors import UsageError
-from ioassay.monitoring import calls, contract
-from ioassay.monitoring.contract import MEASURES, OF_PROCESSES, changes, document, parse, sentences, text_of
+from ioassay.monitoring import calls, contract, explanation
+from ioassay.monitoring.contract import MEASURES, OF_PROCESSES, document, parse, text_of
+from ioassay.monitoring.explanation import changes, sentences
 from ioassay.protocol.contract import Contract, Rule
 from ioassay.protocol.facts import PROTOCOL_VERSION
 from ioassay.protocol.record_layout import OPERATIONS
@@ -176,7 +177,7 @@ def test_changes_are_found_by_label() -> None:
         return Contract(version=PROTOCOL_VERSION, rules=[{**one(READS), "label": a, "limit": b} for a, b in rules])
 
     found = changes(of(("a", 1), ("b", 1), ("c", 1)), of(("b", 1), ("c", 2), ("d", 1)))
-    assert found == contract.Changes(new=["d"], gone=["a"], changed=["c"], kept=["b"])
+    assert found == explanation.Changes(new=["d"], gone=["a"], changed=["c"], kept=["b"])
 
 
 LABELS = st.text(st.characters(categories=["L", "N", "P", "S"]), min_size=1, max_size=20)

@@ -9,7 +9,7 @@ from ioassay.cli.watch.arguments import ContractFile, Scope, loaded
 
 def check(contract: ContractFile, *, scope: Scope = "job") -> int:
     """Check a contract and explain its rules in sentences."""
-    from ioassay.monitoring.contract import sentences  # noqa: PLC0415
+    from ioassay.monitoring.explanation import sentences  # noqa: PLC0415
 
     found = loaded(contract, scope).contract
     for rule, sentence in zip(found["rules"], sentences(found), strict=True):

@@ -28,7 +28,8 @@ def set_(
 
     The agent reads them within a second. Rules keep their state by their label. A contract with errors changes nothing.
     """
-    from ioassay.monitoring.contract import changes, document, load  # noqa: PLC0415
+    from ioassay.monitoring.contract import document, load  # noqa: PLC0415
+    from ioassay.monitoring.explanation import changes  # noqa: PLC0415
     from ioassay.monitoring.setup import CONTRACT  # noqa: PLC0415
     from ioassay.results.atomic import write_atomically  # noqa: PLC0415
     from ioassay.yaml_models.source import SourceError  # noqa: PLC0415
