@@ -103,6 +103,7 @@ fn what_nobody_can_count_before_is_charged_afterwards() {
 #[test]
 fn a_signal_handler_never_waits_and_the_program_itself_does() {
     let (mut watched, _) = start("handlers");
+    watched.wait_for("handled");
     wait_until("a call is held back", || watched.holds_back());
     watched.agent.give(&[]);
     assert_eq!(held(watched.end().only(), 3).1, 1);
