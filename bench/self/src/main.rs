@@ -5,7 +5,8 @@
 //! 2. 4 KiB random reads and writes in memory (tmpfs) against a bare loop of system calls on the same files, at the
 //!    same offsets, by the same processes, in alternating pairs: the share of the rate that remains.
 //! 3. Create, stat, read and remove of files the same way, by full paths and by names in an open directory.
-//! 4. What the recorder costs an application; alone with the argument `recorder`.
+//! 4. What the recorder costs an application; alone with the argument `recorder`. What rules cost with `rules`, and how
+//!    close they are kept with `throttle`, are measured by these arguments alone.
 //! 5. What 4,096 ranks on 64 nodes have measured, brought to the first one and written.
 //!
 //! Ratios, not seconds, are compared: the machine may be shared, but both sides of a pair share it alike. The
@@ -14,6 +15,7 @@
 mod bare;
 mod gather;
 mod recorder;
+mod rules;
 
 use std::path::Path;
 
@@ -60,6 +62,11 @@ fn main() -> Result<()> {
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["--work", work, directory] => return recorder::work(work, Path::new(directory)),
         ["recorder"] => return recorder::recorder(),
+        ["rules"] => return rules::cost(),
+        ["throttle"] => return rules::throttle(),
+        ["--write", directory, number, bytes] => {
+            return rules::write(Path::new(directory), number.parse()?, bytes.parse()?);
+        }
         _ => {}
     }
     println!("# The engine's own cost\n");

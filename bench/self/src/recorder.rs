@@ -120,7 +120,7 @@ fn threads(file: &File) -> f64 {
 }
 
 /// A program, and what is added to its environment.
-struct Mode {
+pub struct Mode {
     name: &'static str,
     environment: Vec<(&'static str, String)>,
 }
@@ -129,18 +129,8 @@ struct Mode {
 pub fn recorder() -> Result<()> {
     let scratch = tempfile::tempdir()?;
     let modes = modes(scratch.path())?;
-    fs::write(scratch.path().join("file"), vec![b'x'; FILE_BYTES as usize])?;
     println!("## The recorder, {ROUNDS} rounds, in turn: without, with it, with Darshan\n");
-    let others: Vec<_> = modes[1..].iter().map(|mode| format!("with {}", mode.name)).collect();
-    println!("| | without | {} | goal |\n|---|---|{}---|", others.join(" | "), "---|".repeat(others.len()));
-    let own = std::env::current_exe()?;
-    for Work { name, goal, .. } in WORKS {
-        let run = |mode: &Mode| -> Result<f64> {
-            let done = start(Command::new(&own).arg("--work").arg(name).arg(scratch.path()), mode).output()?;
-            Ok(String::from_utf8(done.stdout)?.trim().parse()?)
-        };
-        row(&format!("{name}, ns"), goal, &modes, run)?;
-    }
+    calls(scratch.path(), &modes)?;
     let wall = |command: &mut Command, mode: &Mode| -> Result<f64> {
         let began = Instant::now();
         let status = start(command, mode).stdout(Stdio::null()).status()?;
@@ -165,19 +155,43 @@ pub fn recorder() -> Result<()> {
     Ok(())
 }
 
+/// Measures single calls with each mode, of which the first is without anything.
+pub fn calls(scratch: &Path, modes: &[Mode]) -> Result<()> {
+    fs::write(scratch.join("file"), vec![b'x'; FILE_BYTES as usize])?;
+    let others: Vec<_> = modes[1..].iter().map(|mode| format!("with {}", mode.name)).collect();
+    println!("| | without | {} | goal |\n|---|---|{}---|", others.join(" | "), "---|".repeat(others.len()));
+    let own = std::env::current_exe()?;
+    for Work { name, goal, .. } in WORKS {
+        let run = |mode: &Mode| -> Result<f64> {
+            let done = start(Command::new(&own).arg("--work").arg(name).arg(scratch), mode).output()?;
+            Ok(String::from_utf8(done.stdout)?.trim().parse()?)
+        };
+        row(&format!("{name}, ns"), goal, modes, run)?;
+    }
+    Ok(())
+}
+
+/// Without anything.
+pub fn nothing() -> Mode {
+    Mode { name: "nothing", environment: Vec::new() }
+}
+
+/// With the recorder, which is written into the directory of its tables.
+pub fn recorded(name: &'static str, tables: &Path) -> Result<Mode> {
+    let written = library::write(&[tables]).map_err(|failure| failure.message)?;
+    let environment = vec![preload(&written), ("IOASSAY_RECORD", tables.display().to_string())];
+    Ok(Mode { name, environment })
+}
+
+fn preload(library: &Path) -> (&'static str, String) {
+    ("LD_PRELOAD", library.display().to_string())
+}
+
 /// Without, with the recorder, and with Darshan if there is one.
 fn modes(scratch: &Path) -> Result<Vec<Mode>> {
     let tables = scratch.join("tables");
     fs::create_dir(&tables)?;
-    let written = library::write(&[&tables]).map_err(|failure| failure.message)?;
-    let preload = |library: &Path| ("LD_PRELOAD", library.display().to_string());
-    let mut modes = vec![
-        Mode { name: "nothing", environment: Vec::new() },
-        Mode {
-            name: "the recorder",
-            environment: vec![preload(&written), ("IOASSAY_RECORD", tables.display().to_string())],
-        },
-    ];
+    let mut modes = vec![nothing(), recorded("the recorder", &tables)?];
     if let Some(darshan) = std::env::var_os("DARSHAN") {
         let logs = scratch.join("darshan");
         create_days(&logs)?;
@@ -201,7 +215,7 @@ fn create_days(logs: &Path) -> Result<()> {
     Ok(())
 }
 
-fn start<'a>(command: &'a mut Command, mode: &Mode) -> &'a mut Command {
+pub fn start<'a>(command: &'a mut Command, mode: &Mode) -> &'a mut Command {
     command.env_remove("LD_PRELOAD").envs(mode.environment.iter().map(|(name, value)| (name, value)))
 }
 

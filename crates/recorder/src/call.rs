@@ -18,7 +18,7 @@ use ioassay_record::transfers::add;
 use crate::descriptors::{self, Slot};
 use crate::files::{self, Base};
 use crate::thread_words::{ThreadWords, beneath, stack, words};
-use crate::throttle::{self, Held, Next};
+use crate::throttle::{self, Held};
 use crate::transfers::{self, Transfer};
 use crate::{errors, process, seconds, table, threads, ticks, trace};
 
@@ -237,7 +237,7 @@ fn interrupted(stack: usize, busy: usize) -> bool {
 #[inline(always)]
 fn begin(caller: Caller, operation: Operation, file: u32, requested: u64) -> Option<Call> {
     let Caller { words, thread, table } = caller;
-    let held = throttle::hold(Next { words, thread, table, operation, file, requested })?;
+    let held = throttle::hold(thread, operation, file, requested)?;
     let (stack, outer_stack) = (stack(), words.in_flight.load(Relaxed));
     let mut outer = [thread.in_flight.load(Relaxed), thread.in_flight_since_ticks.load(Relaxed)];
     if outer[0] != 0 && !beneath(stack, outer_stack) {
@@ -291,7 +291,7 @@ pub fn end_and(call: Call, outcome: Outcome, change: impl FnOnce(u64)) {
     } else {
         count_elsewhere(thread, operation, ended, took, bytes);
     }
-    throttle::settle(call.held, bytes);
+    throttle::settle(call.held, operation, call.file, bytes, took);
     if trace::asked() {
         trace_call(words, &call, outcome, ended);
     }

@@ -14,7 +14,6 @@ use ioassay_record::operation::Operation;
 use ioassay_record::table::{File, FileKind, Opened, Thread};
 
 use crate::process::system_calls_allowed;
-use crate::rules::Counted;
 use crate::text::{Buffer, copy_parts};
 use crate::{descriptors, process, rules, shared, sys, table, ticks};
 
@@ -292,7 +291,7 @@ pub fn alignment(file: &File) -> u32 {
 #[inline]
 pub fn count(thread: &'static Thread, place: u32, operation: Operation, took: u64, error: Option<i32>) -> bool {
     let file = row(place);
-    rules::count(thread, Counted { file: place, operation, took, failed: error.is_some(), bytes: 0 }, || 0);
+    rules::count(thread, place, operation, took, if error.is_none() { Some(0) } else { None }, || 0);
     let operation = operation as usize;
     shared::add_saturating(&file.calls[operation], 1);
     shared::add(&file.ticks, took);

@@ -153,36 +153,39 @@ fn stamp(set: u64, generation: u64) -> u64 {
     set.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ generation
 }
 
-/// What a call was that is counted.
-#[derive(Clone, Copy)]
-pub struct Counted {
-    /// Place of the file's row.
-    pub file: u32,
-    /// Its class, before what is not on storage gets another.
-    pub operation: Operation,
-    /// In ticks; 0 where it was not timed.
-    pub took: u64,
-    /// Whether it failed.
-    pub failed: bool,
-    /// That were moved.
-    pub bytes: u64,
-}
-
-/// Counts a call for the rules that match it. `seek_bytes` says how far it began from the end of the one before.
+/// Counts a call on a file for the rules that match it, by its class before what is not on storage gets another. It took so many
+/// ticks (0: it was not timed), and moved so many bytes, unless it failed; `seek_bytes` says how far it began from the end of the
+/// one before.
 #[inline(always)]
-pub fn count(thread: &'static Thread, call: Counted, seek_bytes: impl FnOnce() -> u64) {
+pub fn count(
+    thread: &'static Thread,
+    file: u32,
+    operation: Operation,
+    took: u64,
+    moved: Option<u64>,
+    seek_bytes: impl FnOnce() -> u64,
+) {
     if let Some(rules) = given() {
-        let set = rules.of(call.operation, call.file);
+        let set = rules.of(operation, file);
         if set != 0 {
-            count_in(rules, set, thread, call, seek_bytes());
+            count_in(rules, set, thread, file, took, moved, seek_bytes());
         }
     }
 }
 
+/// Not inlined, and with numbers that need no memory: calls that no rule matches are to cost what they did.
 #[inline(never)]
-fn count_in(rules: Rules, set: u64, thread: &'static Thread, call: Counted, seek_bytes: u64) {
-    let Counted { file, took, failed, bytes, .. } = call;
+fn count_in(
+    rules: Rules,
+    set: u64,
+    thread: &'static Thread,
+    file: u32,
+    took: u64,
+    moved: Option<u64>,
+    seek_bytes: u64,
+) {
     let second = thread.second.load(Relaxed);
+    let (failed, bytes) = (moved.is_none(), moved.unwrap_or(0));
     let call = WatchedCall { file, second, took, failed, bytes, seek_bytes };
     for slot in slots(rules.half.fitting(set, bytes)) {
         match row(thread, slot) {

@@ -20,9 +20,10 @@ use ioassay_record::table::Thread;
 use ioassay_record::throttle::{Reserved, begins_at, cost_ns, give_back, reserve};
 
 use crate::rules::{self, Rules};
-use crate::thread_words::ThreadWords;
+use crate::thread_words::{ThreadWords, words};
 use crate::{masks, process, sys, table, ticks};
 
+const NS_PER_SECOND: u64 = 1_000_000_000;
 const MS: u64 = 1_000_000;
 /// The longest sleep: as long it may take until a call is released.
 const LONGEST_SLEEP_NS: u64 = 100 * MS;
@@ -34,39 +35,36 @@ const DEAD_FOR_NS: u64 = 100 * MS;
 /// Until then nobody is held back, because the agent has died.
 static FREE_UNTIL_NS: AtomicU64 = AtomicU64::new(0);
 
-/// What a call that was let through has reserved.
-#[derive(Debug, Clone, Copy)]
-pub struct Held {
-    /// Of the rules that it was let through by.
-    generation: u64,
-    /// Their slots; 0 where nothing was reserved.
-    slots: u64,
-    /// Bytes that it asked for; 0 where nobody knew.
-    requested: u64,
-    /// When the last of the rules let it begin.
-    start_ns: u64,
-}
+/// That a call has reserved something: in one word, because every call has it with it. What it asked for is in the upper bits, the
+/// end of the rules' generation in the lower. Which rules they are follows from that.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Held(u64);
+
+/// Of a generation, and that there is one.
+const GENERATION_BITS: u32 = 16;
 
 impl Held {
     /// Of a call that no rule holds back.
-    pub const NONE: Self = Self { generation: 0, slots: 0, requested: 0, start_ns: 0 };
-}
+    pub const NONE: Self = Self(0);
 
-/// A call that is about to begin.
-#[derive(Clone, Copy)]
-pub struct Next {
-    /// The calling thread, which is busy, and not while it waits.
-    pub words: &'static ThreadWords,
-    /// Its part of the table.
-    pub thread: &'static Thread,
-    /// The number of the table.
-    pub table: u32,
-    /// The class of the call.
-    pub operation: Operation,
-    /// Place of the file's row.
-    pub file: u32,
-    /// Bytes that it asks for; 0 where nobody knows.
-    pub requested: u64,
+    fn by(rules: Rules, requested: u64) -> Self {
+        Self(requested << GENERATION_BITS | Self::generation_of(rules))
+    }
+
+    fn generation_of(rules: Rules) -> u64 {
+        (rules.generation << 1 | 1) & ((1 << GENERATION_BITS) - 1)
+    }
+
+    /// The rules by which it was, if they hold still or are those before.
+    fn rules(self) -> Option<Rules> {
+        let now = rules::given()?;
+        let is_of = |rules: &Rules| self.0 & ((1 << GENERATION_BITS) - 1) == Self::generation_of(*rules);
+        [Some(now), rules::of_generation(now.generation - 1)].into_iter().flatten().find(is_of)
+    }
+
+    fn requested(self) -> u64 {
+        self.0 >> GENERATION_BITS
+    }
 }
 
 /// Why a wait is over.
@@ -77,13 +75,13 @@ enum Woken {
     OtherRules,
 }
 
-/// Holds a call back if rules say so. Nothing where the process is another one afterwards: a signal handler has forked it, and
-/// the call is its parent's.
+/// Holds a call back if rules say so. The calling thread is busy, and not while it waits; `requested` is 0 where nobody knows.
+/// Nothing where the process is another one afterwards: a signal handler has forked it, and the call is its parent's.
 #[inline(always)]
-pub fn hold(next: Next) -> Option<Held> {
-    match rules_for(next.operation) {
+pub fn hold(thread: &'static Thread, operation: Operation, file: u32, requested: u64) -> Option<Held> {
+    match rules_for(operation) {
         None => Some(Held::NONE),
-        Some(rules) => hold_back(rules, next),
+        Some(rules) => hold_back(rules, thread, operation, file, requested),
     }
 }
 
@@ -117,25 +115,34 @@ fn cost(half: &Half, slot: usize, bytes: u64) -> u64 {
 }
 
 #[inline(never)]
-fn hold_back(mut rules: Rules, next: Next) -> Option<Held> {
-    let Next { words, thread, table, operation, file, requested } = next;
+fn hold_back(
+    mut rules: Rules,
+    thread: &'static Thread,
+    operation: Operation,
+    file: u32,
+    requested: u64,
+) -> Option<Held> {
+    let (words, table) = (words(), process::table());
+    // More than the word has room for costs no more.
+    let requested = requested.min(u64::MAX >> GENERATION_BITS);
     let (mut began, mut last) = (0, 0);
     let held = loop {
-        let slots = holding(rules, operation, file, requested);
+        let set = holding(rules, operation, file, requested);
         let now = ticks::monotonic_ns();
-        if slots == 0 || now < FREE_UNTIL_NS.load(Relaxed) {
+        if set == 0 || now < FREE_UNTIL_NS.load(Relaxed) {
             break Held::NONE;
         }
-        let mut held = Held { generation: rules.generation, slots, requested, start_ns: 0 };
-        last = take(rules, &mut held, now);
-        if held.start_ns <= now || !may_wait(words) {
+        let start;
+        (start, last) = take(rules, set, requested, now);
+        let held = Held::by(rules, requested);
+        if start <= now || !may_wait(words) {
             break held;
         }
         if began == 0 {
             began = ticks::now();
         }
         words.leave();
-        let woken = wait(rules, last, &mut held);
+        let woken = wait(rules, last, start);
         words.enter();
         if process::table() != table {
             words.leave();
@@ -145,8 +152,7 @@ fn hold_back(mut rules: Rules, next: Next) -> Option<Held> {
             Woken::InTime => break held,
             Woken::OtherRules => {
                 let Some(others) = rules::given() else { break Held::NONE };
-                held.slots = rules.same_in(others, held.slots);
-                settle_all(others.half, held, |_| 0);
+                settle_all(others.half, rules.same_in(others, set), requested, start, |_| 0);
                 rules = others;
             }
         }
@@ -159,18 +165,18 @@ fn hold_back(mut rules: Rules, next: Next) -> Option<Held> {
     Some(held)
 }
 
-/// Reserves in all buckets. The slot whose rule lets the call begin last.
-fn take(rules: Rules, held: &mut Held, now: u64) -> usize {
-    let mut last = 0;
-    for slot in slots(held.slots) {
+/// Reserves what is asked for in the buckets of a set of slots. When the call may begin, and the slot whose rule says so.
+fn take(rules: Rules, set: u64, requested: u64, now: u64) -> (u64, usize) {
+    let (mut latest, mut last) = (0, 0);
+    for slot in slots(set) {
         let Some(Bucket { next_ns, .. }) = rules::bucket(slot) else { continue };
         let burst = rules.half.bursts_ns[slot].load(Relaxed);
-        let start = reserve(next_ns, now, cost(rules.half, slot, held.requested), burst);
-        if start >= held.start_ns {
-            (held.start_ns, last) = (start, slot);
+        let start = reserve(next_ns, now, cost(rules.half, slot, requested), burst);
+        if start >= latest {
+            (latest, last) = (start, slot);
         }
     }
-    last
+    (latest, last)
 }
 
 /// Whether the calling thread may sleep.
@@ -179,14 +185,14 @@ fn may_wait(words: &ThreadWords) -> bool {
 }
 
 /// Sleeps until the rule of a slot lets the call begin, or nobody is there any more who wants it held back.
-fn wait(rules: Rules, slot: usize, held: &mut Held) -> Woken {
+fn wait(rules: Rules, slot: usize, start: u64) -> Woken {
     let Some(Bucket { returned_ns, .. }) = rules::bucket(slot) else { return Woken::InTime };
-    let (start, returned) = (held.start_ns, returned_ns.load(Relaxed));
+    let returned = returned_ns.load(Relaxed);
     let shortest = (rules.half.bursts_ns[slot].load(Relaxed) / 2).clamp(SHORTEST_SLEEP_NS, LONGEST_SLEEP_NS);
     loop {
         let now = ticks::monotonic_ns();
-        held.start_ns = begins_at(start, returned_ns, returned);
-        if held.start_ns <= now {
+        let begin = begins_at(start, returned_ns, returned);
+        if begin <= now {
             return Woken::InTime;
         }
         if rules::given().is_none_or(|others| others.generation != rules.generation) {
@@ -196,7 +202,7 @@ fn wait(rules: Rules, slot: usize, held: &mut Held) -> Woken {
             FREE_UNTIL_NS.store(now + DEAD_FOR_NS, Relaxed);
             return Woken::InTime;
         }
-        sleep((held.start_ns - now).min(shortest));
+        sleep((begin - now).min(shortest));
     }
 }
 
@@ -224,33 +230,39 @@ fn sleep(ns: u64) {
     unsafe { sys::call(libc::SYS_nanosleep, [&raw const time as usize, 0, 0, 0, 0, 0]) };
 }
 
-/// A call has moved so many bytes: what it reserved beyond them is given back, and what it moved beyond that is charged.
+/// A call has moved so many bytes, in so many ticks: what it reserved beyond them is given back, and what it moved beyond that is
+/// charged.
 #[inline(always)]
-pub fn settle(held: Held, moved: u64) {
-    if held.slots != 0 && held.requested != moved {
-        settle_if_same(held, moved);
+pub fn settle(held: Held, operation: Operation, file: u32, moved: u64, took: u64) {
+    if held != Held::NONE && held.requested() != moved {
+        settle_held(held, operation, file, moved, took);
     }
 }
 
 #[inline(never)]
-fn settle_if_same(held: Held, moved: u64) {
-    let (Some(before), Some(rules)) = (rules::of_generation(held.generation), rules::given()) else { return };
+fn settle_held(held: Held, operation: Operation, file: u32, moved: u64, took: u64) {
+    let (Some(before), Some(rules)) = (held.rules(), rules::given()) else { return };
+    let requested = held.requested();
     // The buckets of rules that have gone are others'.
-    let (half, slots) = (rules.half, before.same_in(rules, held.slots));
+    let (half, set) = (rules.half, before.same_in(rules, holding(before, operation, file, requested)));
+    // It was let through just before it began, or some of the burst earlier.
+    let took_ns = u128::from(took) * u128::from(NS_PER_SECOND) / u128::from(ticks::per_second());
+    let start = ticks::monotonic_ns().saturating_sub(took_ns as u64);
     let used = |slot: usize| if half.fitting(1 << slot, moved) == 0 { 0 } else { cost(half, slot, moved) };
-    settle_all(half, Held { slots, ..held }, used);
+    settle_all(half, set, requested, start, used);
 }
 
-fn settle_all(half: &Half, held: Held, used_ns: impl Fn(usize) -> u64) {
+/// Settles with all slots of a set what was asked for, from `start` on, and what was used.
+fn settle_all(half: &Half, set: u64, requested: u64, start_ns: u64, used_ns: impl Fn(usize) -> u64) {
     let now = ticks::monotonic_ns();
-    for slot in slots(held.slots) {
+    for slot in slots(set) {
         let Some(Bucket { next_ns, returned_ns, .. }) = rules::bucket(slot) else { continue };
         let burst = half.bursts_ns[slot].load(Relaxed);
-        let (reserved, used) = (cost(half, slot, held.requested), used_ns(slot));
-        if used > reserved {
-            reserve(next_ns, now, used - reserved, burst);
+        let (cost_ns, used) = (cost(half, slot, requested), used_ns(slot));
+        if used > cost_ns {
+            reserve(next_ns, now, used - cost_ns, burst);
         } else {
-            let call = Reserved { start_ns: held.start_ns, cost_ns: reserved, unused_ns: reserved - used };
+            let call = Reserved { start_ns, cost_ns, unused_ns: cost_ns - used };
             give_back(next_ns, returned_ns, call, now, burst);
         }
     }
@@ -266,7 +278,5 @@ pub fn charge(operation: Operation, file: u32, bytes: u64) {
 
 #[inline(never)]
 fn charge_by(rules: Rules, operation: Operation, file: u32, bytes: u64) {
-    let slots = holding(rules, operation, file, bytes);
-    let mut held = Held { generation: rules.generation, slots, requested: bytes, start_ns: 0 };
-    take(rules, &mut held, ticks::monotonic_ns());
+    take(rules, holding(rules, operation, file, bytes), bytes, ticks::monotonic_ns());
 }

@@ -5,7 +5,6 @@ use core::sync::atomic::{Ordering::AcqRel, Ordering::Acquire, Ordering::Relaxed}
 use ioassay_record::operation::{OPERATIONS, Operation};
 use ioassay_record::table::{LARGEST, RECENT, Thread, Transfers};
 
-use crate::rules::Counted;
 use crate::{files, rules, table};
 
 /// A transfer that ended.
@@ -32,7 +31,7 @@ pub struct Transfer {
 pub fn count(thread: &'static Thread, transfer: Transfer) -> bool {
     let Transfer { file, operation, offset, bytes, block_bytes, took, failed } = transfer;
     let Some(row) = row(thread, file, operation) else { return true };
-    rules::count(thread, Counted { file, operation, took, failed, bytes }, || {
+    rules::count(thread, file, operation, took, (!failed).then_some(bytes), || {
         let last = row.last_end.load(Relaxed);
         offset.filter(|_| !failed && row.bytes.load(Relaxed) != 0).map_or(0, |offset| offset.abs_diff(last))
     });

@@ -285,6 +285,7 @@ LossKind = Literal[
     "lost-calls",
     "handler-calls",
     "untraced-calls",
+    "held-back-ns",
     "lost-tables",
     "escaped",
     "still-running",
@@ -292,8 +293,8 @@ LossKind = Literal[
 ]
 """What is missing: bytes that could not be read, tables of another version, rows outside of the time of their process,
 calls on files that share a row, calls of threads and of signal handlers that no table had a place for, calls that
-a trace lacks, tables that could not be kept, processes without a recorder or that went on when the recording ended, a
-log that says that it is incomplete.
+a trace lacks, time that rules held calls back before they began, tables that could not be kept, processes without a
+recorder or that went on when the recording ended, a log that says that it is incomplete.
 """
 
 

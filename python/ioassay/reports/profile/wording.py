@@ -145,6 +145,7 @@ _LOSSES: Mapping[LossKind, str] = {
     "lost-calls": "{calls} missing, because the table was full ({where}).",
     "handler-calls": "{calls} of signal handlers missing ({where}).",
     "untraced-calls": "{calls} missing from the trace ({where}).",
+    "held-back-ns": "Rules held calls back for {duration}, which is in none of their times ({where}).",
     "lost-tables": "The tables of {processes} could not be kept ({where}).",
     "escaped": "{processes} not recorded: {reasons} ({where}).",
     "still-running": "{processes} went on when the recording ended ({where}).",
@@ -160,6 +161,7 @@ def loss(kind: LossKind, losses: list[Loss]) -> str:
     amount = sum(one.amount for one in losses)
     return _LOSSES[kind].format(
         size=format.size(amount),
+        duration=format.duration(amount),
         processes=_processes(amount),
         **{f"{noun}s": format.count(amount, noun) for noun in ("table", "row", "call")},
         where=_named(list(dict.fromkeys(one.where for one in losses))),

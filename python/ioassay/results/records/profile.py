@@ -155,6 +155,7 @@ class _Reading:
             ("lost-calls", int(header["lost_calls"])),
             ("handler-calls", int(header["handler_calls"])),
             ("untraced-calls", int(header["untraced_calls"])),
+            ("held-back-ns", round(int(header["throttled_ticks"]) * image.ns_per_tick)),
         ):
             if amount:
                 self._losses.append(Loss(kind, amount, where))  # type: ignore[arg-type]

@@ -79,6 +79,12 @@ def test_rows_outside_of_the_time_of_their_process_are_a_loss(load: Any) -> None
     assert [(loss.kind, loss.amount) for loss in profile.losses] == [("rows-outside", 2)]
 
 
+def test_what_rules_held_back_is_said_in_nanoseconds(load: Any) -> None:
+    table = TableBuilder(tick_ns=0.5, throttled_ticks=4 * S)
+    profile = load([table])
+    assert [(loss.kind, loss.amount) for loss in profile.losses] == [("held-back-ns", 2 * S)]
+
+
 def test_ticks_become_nanoseconds_by_the_two_times_of_the_header(load: Any) -> None:
     counter, clock = TableBuilder(1, tick_ns=0.4), TableBuilder(2, tick_ns=1, clock=Clock.NANOSECONDS)
     for table in (counter, clock):
