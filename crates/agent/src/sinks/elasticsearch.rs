@@ -113,14 +113,7 @@ impl Bulk for Indices {
         }
         let said = match serde_json::from_slice::<BulkAnswer>(&answer.body) {
             Ok(said) if !said.errors || said.items.len() == documents.len() => said,
-            _ => {
-                let reason = format!(
-                    "{} does not answer as Elasticsearch does; check its address ({})",
-                    self.store.name(),
-                    self.store.excerpt(&answer.body)
-                );
-                return outcome.add(Refusal::later(reason), &documents.concat());
-            }
+            _ => return outcome.add(self.store.stranger(answer), &documents.concat()),
         };
         for (item, document) in said.items.into_iter().zip(documents) {
             let Created { status, error } = item.create;

@@ -141,6 +141,13 @@ impl Store {
         if for_good { Refusal::Never { reason, documents } } else { Refusal::Later { reason, after: answer.after } }
     }
 
+    /// What follows of an answer that such a store does not give.
+    pub fn stranger(&self, answer: &Answer) -> Refusal {
+        let said = self.excerpt(&answer.body);
+        let (name, kind) = (self.name(), self.kind);
+        Refusal::later(format!("{name} does not answer as {kind} does; check the address and its path ({said})"))
+    }
+
     /// An answer that is no success, in words.
     pub fn complaint(&self, answer: &Answer) -> String {
         let credentials = self.credentials.as_ref().map(|credentials| credentials.path().display());

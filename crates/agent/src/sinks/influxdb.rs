@@ -150,7 +150,8 @@ impl Bulk for Write {
     fn sort_out(&self, answer: &Answer, documents: &[&[u8]], outcome: &mut Outcome) {
         let said = String::from_utf8_lossy(&answer.body);
         let refusal = match answer.status.as_u16() {
-            200..=299 => return,
+            200..=299 if answer.body.is_empty() => return,
+            200..=299 => self.store.stranger(answer),
             404 if said.contains("not found") => {
                 Refusal::later(format!("{}; create it: {}", self.store.complaint(answer), self.create))
             }

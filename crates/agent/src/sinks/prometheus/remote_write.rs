@@ -173,7 +173,8 @@ impl Transport for Receiver {
         ];
         let answer = self.store.ask(Method::POST, self.path, &headers, payload.to_vec())?;
         match answer.status.as_u16() {
-            200..=299 => Ok(()),
+            200..=299 if answer.body.is_empty() => Ok(()),
+            200..=299 => Err(self.store.stranger(&answer)),
             404 => Err(Refusal::later(format!(
                 "{}; Prometheus must be started with --web.enable-remote-write-receiver",
                 self.store.complaint(&answer)
