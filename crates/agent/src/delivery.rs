@@ -9,7 +9,7 @@ mod backlog;
 use std::collections::VecDeque;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -28,6 +28,8 @@ const QUEUE: usize = 50_000;
 const PAUSES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
 /// A store that asks to be left alone longer than this is asked again all the same.
 const LONGEST_PAUSE: Duration = Duration::from_secs(300);
+/// In the end, what waits in memory is written to the spool within this time.
+const GRACE: Duration = Duration::from_secs(2);
 
 /// Why deliveries cannot begin.
 #[derive(Debug, thiserror::Error)]
@@ -117,10 +119,28 @@ impl Deliveries {
     /// Delivers what it can within this time, leaves the rest in the spool, and says how much that is.
     pub fn finish(self, within: Duration) -> Vec<Remainder> {
         let deadline = Instant::now() + within;
-        for lane in &self.lanes {
-            lane.shared.close(deadline);
+        let (ended, ends) = mpsc::channel();
+        for (place, lane) in self.lanes.iter().enumerate() {
+            let (ended, shared) = (ended.clone(), Arc::clone(&lane.shared));
+            // A disk that does not answer must not keep the agent.
+            let _ = thread::Builder::new().spawn(move || {
+                shared.close(deadline);
+                ended.send((place, shared.finish(deadline)))
+            });
         }
-        self.lanes.iter().map(|lane| lane.finish(deadline)).collect()
+        drop(ended);
+        let mut left: Vec<_> = self.lanes.iter().map(Lane::stuck).collect();
+        while let Ok((place, Remains { spooled, dropped })) = ends.recv_timeout(left_until(deadline) + GRACE) {
+            let lane = &self.lanes[place];
+            left[place] = Remainder {
+                name: lane.name.clone(),
+                spooled_documents: spooled.0,
+                spooled_bytes: spooled.1,
+                dropped_documents: dropped,
+                problem: lock(&lane.shared.words).problem.clone(),
+            };
+        }
+        left
     }
 }
 
@@ -187,11 +207,11 @@ impl Lane {
             not_queued: AtomicU64::new(0),
         });
         shared.publish(&mut lock(&shared.waiting));
-        let Sink { name, directory, mut encoder, mut transport } = sink;
+        let Sink { name, directory, encoder, mut transport } = sink;
         let encoding = Arc::clone(&shared);
         let sending = Arc::clone(&shared);
         let named = |what: &str| thread::Builder::new().name(format!("{what} {directory}"));
-        named("encode").spawn(move || encoding.encode(&mut *encoder)).map_err(StartError::Thread)?;
+        named("encode").spawn(move || encoding.encode(encoder)).map_err(StartError::Thread)?;
         named("send").spawn(move || sending.send(&mut *transport, pauses)).map_err(StartError::Thread)?;
         Ok(Self { name, shared })
     }
@@ -220,24 +240,28 @@ impl Lane {
         }
     }
 
-    fn finish(&self, deadline: Instant) -> Remainder {
-        let shared = &self.shared;
-        let waiting = lock(&shared.waiting);
-        let left = deadline.saturating_duration_since(Instant::now());
-        let ended = shared.waiting_changed.wait_timeout_while(waiting, left, |waiting| !waiting.ended);
-        let (mut waiting, _) = ended.unwrap_or_else(PoisonError::into_inner);
-        waiting.backlog.close();
-        let (spooled_documents, spooled_bytes) = waiting.backlog.spooled();
-        waiting.backlog.release();
-        let not_encoded = lock(&shared.queue).documents as u64;
+    /// What is left where the disk of the spool does not answer.
+    fn stuck(&self) -> Remainder {
+        let SinkState { name, waiting_documents, dropped_documents, .. } = self.state();
+        let problem = "its spool does not answer, and what waits is given up; check the disk".to_owned();
         Remainder {
-            name: self.name.clone(),
-            spooled_documents,
-            spooled_bytes,
-            dropped_documents: waiting.backlog.dropped() + shared.not_queued.load(Relaxed) + not_encoded,
-            problem: lock(&shared.words).problem.clone(),
+            name,
+            spooled_documents: 0,
+            spooled_bytes: 0,
+            dropped_documents: dropped_documents + waiting_documents,
+            problem: Some(problem),
         }
     }
+}
+
+/// Documents and bytes that are left in the spool, and documents that were dropped all in all.
+struct Remains {
+    spooled: (u64, u64),
+    dropped: u64,
+}
+
+fn left_until(deadline: Instant) -> Duration {
+    deadline.saturating_duration_since(Instant::now())
 }
 
 impl Shared {
@@ -248,16 +272,32 @@ impl Shared {
         self.waiting_changed.notify_all();
     }
 
+    fn finish(&self, deadline: Instant) -> Remains {
+        let waiting = lock(&self.waiting);
+        let ended = self.waiting_changed.wait_timeout_while(waiting, left_until(deadline), |waiting| !waiting.ended);
+        let (mut waiting, _) = ended.unwrap_or_else(PoisonError::into_inner);
+        waiting.backlog.close();
+        let spooled = waiting.backlog.spooled();
+        waiting.backlog.release();
+        let not_encoded = lock(&self.queue).documents as u64;
+        Remains { spooled, dropped: waiting.backlog.dropped() + self.not_queued.load(Relaxed) + not_encoded }
+    }
+
     /// The thread that makes payloads of documents.
-    fn encode(&self, encoder: &mut dyn Encoder) {
-        loop {
+    fn encode(&self, encoder: Box<dyn Encoder>) {
+        let mut encoder = Some(encoder);
+        while let Some(at_work) = &mut encoder {
             let queue = lock(&self.queue);
             let waited = self.queue_changed.wait_while(queue, |queue| queue.batches.is_empty() && !queue.closed);
             let batch = waited.unwrap_or_else(PoisonError::into_inner).batches.front().cloned();
             let payloads = match &batch {
-                Some(batch) => encoder.encode(batch),
-                None => encoder.flush(),
+                Some(batch) => at_work.encode(batch),
+                None => at_work.flush(),
             };
+            if batch.is_none() {
+                // What it holds is let go before anybody hears that it has ended.
+                encoder = None;
+            }
             let mut waiting = lock(&self.waiting);
             for payload in payloads {
                 waiting.backlog.push(payload);
@@ -266,10 +306,11 @@ impl Shared {
             self.publish(&mut waiting);
             drop(waiting);
             self.waiting_changed.notify_all();
-            let Some(batch) = batch else { return };
-            let mut queue = lock(&self.queue);
-            queue.batches.pop_front();
-            queue.documents -= batch.len();
+            if let Some(batch) = batch {
+                let mut queue = lock(&self.queue);
+                queue.batches.pop_front();
+                queue.documents -= batch.len();
+            }
         }
     }
 
@@ -364,8 +405,6 @@ impl Shared {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::mpsc;
-
     use ioassay_protocol::watch::kinds::Io;
     use tempfile::tempdir;
 
@@ -516,6 +555,26 @@ mod tests {
         let state = deliveries.state().remove(0);
         assert_eq!((state.waiting_documents, state.dropped_documents), (QUEUE as u64, 10));
         assert_eq!(deliveries.finish(Duration::ZERO)[0].dropped_documents, QUEUE as u64 + 10);
+    }
+
+    #[test]
+    fn what_an_encoder_holds_is_let_go_before_the_agent_ends() {
+        let (let_go, is_let_go) = mpsc::channel::<()>();
+        struct Holding(mpsc::Sender<()>);
+        impl Encoder for Holding {
+            fn encode(&mut self, _: &[Document]) -> Vec<Payload> {
+                let _ = &self.0;
+                vec![]
+            }
+        }
+        let sink = Sink {
+            name: "holding".to_owned(),
+            directory: "holding".to_owned(),
+            encoder: Box::new(Holding(let_go)),
+            transport: Box::new(Store(|_| Ok(()))),
+        };
+        Deliveries::with(vec![sink], None, SOON).unwrap().finish(LONG);
+        assert_eq!(is_let_go.try_recv(), Err(mpsc::TryRecvError::Disconnected));
     }
 
     #[test]

@@ -78,7 +78,7 @@ pub enum SpoolError {
         path: PathBuf,
     },
     /// Another agent uses it.
-    #[error("the spool {path} is used by another agent; give each agent a directory of its own")]
+    #[error("the spool {path} is in use; give each agent a directory of its own, and name each sink once")]
     Busy {
         /// The directory.
         path: PathBuf,

@@ -26,7 +26,9 @@ PLACE = Path(__file__).parents[3] / "target/stores"
 _PACKAGES = ("influxdb", "prometheus", "victoria-metrics")
 _OPENSEARCH = PLACE / "opensearch"
 _SOURCES = Path(__file__).parent / "opensearch"
-_JVM = ["-Xms128m", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData"]
+_JVM = ["-Xms128m", "-XX:+UseSerialGC", "-XX:-UsePerfData"]
+_SMALL = "256m"
+"""The memory of OpenSearch in tests."""
 
 _START_S = 120
 _ANSWER_S = 60
@@ -104,10 +106,20 @@ class Store:
         return True
 
 
-def opensearch(directory: Path) -> Store:
+def opensearch(directory: Path, heap: str = _SMALL) -> Store:
     """OpenSearch, which Elasticsearch is like."""
     port = free_port()
-    java = ["java", *_JVM, f"-Djava.io.tmpdir={directory}", "-cp", f"{_OPENSEARCH}/classes:{_OPENSEARCH}/jars/*"]
+    # What compiles quickly is enough for a test.
+    quick = ["-XX:TieredStopAtLevel=1"] if heap == _SMALL else []
+    java = [
+        "java",
+        *_JVM,
+        f"-Xmx{heap}",
+        *quick,
+        f"-Djava.io.tmpdir={directory}",
+        "-cp",
+        f"{_OPENSEARCH}/classes:{_OPENSEARCH}/jars/*",
+    ]
     command = [*java, "Server", directory / "data", str(port)]
     return Store("opensearch", command, port, "/_cluster/health?wait_for_status=yellow&timeout=1s", directory)
 
