@@ -295,14 +295,12 @@ class MistralPluginPart(Part):
     """A plug-in made for Mistral, which gets alerts on its standard input."""
 
     command: list[Prose] = Field(min_length=1, description="The program and its arguments.")
-    every: Seconds = Field(default=_NS, description="How often alerts are written to it.")
 
     def sink(self, base: Path) -> protocol.Sink:
         """As agents read it; a program with a `/` in its name is relative to `base`."""
         return protocol.SinkMistralPlugin(
             kind="mistral-plugin",
             command=[_program(base, self.command), *self.command[1:]],
-            interval_s=self.every // _NS,
         )
 
 

@@ -36,7 +36,7 @@ sinks:
   - prometheus: {url: "http://prometheus:9090"}
   - prometheus exporter: {}
   - prometheus exporter: {listen: /run/ioassay.sock}
-  - mistral plug-in: {command: [sh, -c, cat], every: 5s}
+  - mistral plug-in: {command: [sh, -c, cat]}
 """
 
 
@@ -95,7 +95,7 @@ def test_every_sink_and_path_becomes_what_agents_read(place: Path) -> None:
             {"kind": "prometheus-remote-write", "server": {"url": "http://prometheus:9090", **plain}},
             {"kind": "prometheus-exporter", "listen": "127.0.0.1:9464"},
             {"kind": "prometheus-exporter", "listen": "/run/ioassay.sock"},
-            {"kind": "mistral-plugin", "command": ["sh", "-c", "cat"], "interval_s": 5},
+            {"kind": "mistral-plugin", "command": ["sh", "-c", "cat"]},
         ],
     }
     assert [rule["label"] for rule in found.contract.contract["rules"]] == ["a"]
