@@ -1,0 +1,111 @@
+"""What a panel shows: fields of the documents of a kind, added up by labels. Not: how a store is asked for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from ioassay.protocol.record_layout import FIRST_TRANSFER, OPERATIONS
+from ioassay.protocol.watch_kinds import JOB_KINDS, NODE_KINDS, Field, Kind
+
+KINDS: Final[Mapping[str, Kind]] = {**JOB_KINDS, **NODE_KINDS}
+"""The kinds of documents, by name."""
+
+Group = Literal["read", "write", "metadata"]
+
+_SOCKETS = ("accept", "connect")
+_METADATA = tuple(word for word in OPERATIONS[:FIRST_TRANSFER] if not word.startswith("MPI ") and word not in _SOCKETS)
+CLASS_GROUPS: Final[Mapping[Group, tuple[str, ...]]] = {
+    "read": ("read", "stream read", "copy from", "submit read"),
+    "write": ("write", "stream write", "copy to", "submit write"),
+    "metadata": _METADATA,
+}
+"""Classes of calls on storage. Calls of MPI-IO are in none: those that they make are counted, too."""
+
+CLASS_GROUP: Final = "class group"
+"""A label that `Measure.by` may have besides those of the kind: the group of the class."""
+
+TOP: Final = 10
+"""Only so many values of a label are shown: those with the highest measure."""
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A number for each second, by labels.
+
+    Amounts are shown per second, levels and greatest values as they are. Without `field`, documents are counted.
+    """
+
+    kind: str
+    field: str | None = None
+    by: tuple[str, ...] = ()
+    """Labels of the kind."""
+    per: str | None = None
+    """Another amount of the kind, by which it is divided."""
+    scale: float = 1.0
+    """By which it is multiplied for the unit of the panel."""
+    groups: tuple[Group, ...] = ()
+    """Only calls of these groups."""
+    where: tuple[tuple[str, str], ...] = ()
+    """Only documents whose labels have these values."""
+    name: str = ""
+    """Which of the panel's measures it is, for the legend."""
+
+    def __post_init__(self) -> None:
+        for label in (*self.by, *(label for label, _ in self.where)):
+            wanted = "class" if label == CLASS_GROUP else label
+            assert wanted in labels(self.kind), (self.kind, label)
+        for field in (self.field, self.per):
+            assert field is None or field_of(self.kind, field).kind in ("amount", "greatest", "level"), (
+                self.kind,
+                field,
+            )
+        assert self.per is None or self.meaning == "amount"
+        assert not self.groups or "class" in labels(self.kind)
+
+    @property
+    def meaning(self) -> Literal["amount", "greatest", "level", "count"]:
+        """What is done to add it up."""
+        if self.field is None:
+            return "count"
+        kind = field_of(self.kind, self.field).kind
+        assert kind in ("amount", "greatest", "level")
+        return kind
+
+    @property
+    def shown_groups(self) -> tuple[Group, ...]:
+        """The groups of calls that it is of, where not all calls are."""
+        return self.groups or ((*CLASS_GROUPS,) if CLASS_GROUP in self.by else ())
+
+
+def field_of(kind: str, name: str) -> Field:
+    """The field of that name."""
+    return next(field for field in KINDS[kind].fields if field.name == name)
+
+
+def labels(kind: str) -> tuple[str, ...]:
+    """The labels of a kind."""
+    return tuple(field.name for field in KINDS[kind].fields if field.kind == "label")
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A choice at the top of a dashboard: values of a label, to which all documents that have it are restricted."""
+
+    label: str
+    kinds: tuple[str, ...]
+    """Documents that have it."""
+    title: str
+    only_one: bool = False
+    """Whether exactly one value is chosen; otherwise several or all."""
+    within: tuple[str, ...] = ()
+    """Other variables of the dashboard that restrict the values."""
+
+    def __post_init__(self) -> None:
+        assert all(self.label in labels(kind) for kind in self.kinds), self.label
+
+
+def restrictions(kind: str, variables: tuple[Variable, ...]) -> tuple[Variable, ...]:
+    """Those that apply to documents of a kind."""
+    return tuple(variable for variable in variables if variable.label in labels(kind))
