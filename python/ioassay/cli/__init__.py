@@ -34,6 +34,7 @@ from ioassay.cli.api import app as api
 from ioassay.cli.check import check
 from ioassay.cli.clean import clean
 from ioassay.cli.compare import compare
+from ioassay.cli.dashboards import app as dashboards
 from ioassay.cli.doctor import doctor
 from ioassay.cli.import_ import import_
 from ioassay.cli.lab import app as lab
@@ -80,6 +81,7 @@ app.add_typer(watch)
 app.add_typer(lab)
 app.add_typer(mpi)
 app.add_typer(api)
+app.add_typer(dashboards)
 
 
 @app.callback(invoke_without_command=True)

@@ -7,9 +7,7 @@ from typing import Annotated
 
 import typer
 
-app = typer.Typer(
-    name="api", help="Build and list storage plug-ins: MPI-IO, HDF5, PnetCDF, your own.", no_args_is_help=True
-)
+app = typer.Typer(name="api", help="Build and list storage plug-ins: MPI-IO, HDF5, PnetCDF, own.", no_args_is_help=True)
 
 
 @app.command()
