@@ -27,6 +27,15 @@ def engine() -> Path:
         pytest.exit(f"{error.message} {error.remedy}", returncode=3)
 
 
+@pytest.fixture(scope="session")
+def deliver() -> Path:
+    """A program that has the sinks of the agent, and gets its documents from standard input."""
+    root = Path(__file__).parents[1]
+    built = ["cargo", "build", "--quiet", "--locked", "-p", "ioassay-agent", "--example", "deliver"]
+    subprocess.run(built, cwd=root, check=True)
+    return root / "target/debug/examples/deliver"
+
+
 @pytest.fixture
 def target(tmp_path: Path) -> Path:
     """An empty directory to measure."""
