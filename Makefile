@@ -188,6 +188,8 @@ lint: build ## Formatting, clippy, ruff, mypy, generated files.
 	$(BIN)/python -m ioassay.systems.reference --check
 	$(BIN)/python -m ioassay.criteria.reference --check
 	$(BIN)/python -m ioassay.results.doubts_reference --check
+	$(BIN)/python -m ioassay.monitoring.reference --check
+	$(BIN)/python -m ioassay.monitoring.dashboards.generate --check
 
 generate: build ## Write the generated files: schemas, their Python types, reference pages.
 	cargo run --release --locked --quiet -p ioassay-dev -- generate
@@ -197,6 +199,8 @@ generate: build ## Write the generated files: schemas, their Python types, refer
 	$(BIN)/python -m ioassay.systems.reference
 	$(BIN)/python -m ioassay.criteria.reference
 	$(BIN)/python -m ioassay.results.doubts_reference
+	$(BIN)/python -m ioassay.monitoring.reference
+	$(BIN)/python -m ioassay.monitoring.dashboards.generate
 
 notebook: build ## Run the worked notebook again and keep what it shows.
 	$(BIN)/python -m tests.notebook

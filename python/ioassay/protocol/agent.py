@@ -82,8 +82,6 @@ class SinkMistralPlugin(TypedDict, closed=True):
 
     command: list[str]
     """The program and its arguments."""
-    interval_s: int
-    """How often alerts are written, in seconds."""
     kind: Literal["mistral-plugin"]
 
 

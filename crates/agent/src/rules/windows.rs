@@ -211,6 +211,7 @@ fn state(node: &str, active: &Active, job: Option<&JobKey>, counted: &Counted, r
         node: node.to_owned(),
         job: job.map(|key| key.job.clone()).unwrap_or_default(),
         label: active.rule.label.clone(),
+        measure: word(&active.rule.measure),
         measured: counted.measured(active.rule.measure),
         allowed: active.rule.limit,
         waits: counted.waits,
@@ -228,12 +229,12 @@ fn alert(node: &str, rule: &Rule, job: Option<&JobKey>, window: &Window) -> Aler
         label: rule.label.clone(),
         action: word(&rule.action),
         path: rule.path.clone().unwrap_or_default(),
-        calls: rule.calls.join(","),
+        classes: rule.calls.join(","),
         measure: word(&rule.measure),
         measured: window.counted.measured(rule.measure),
         allowed: rule.limit,
         window_s: rule.window_s.into(),
-        pid: pid.into(),
+        pid: pid.to_string(),
         command,
         file,
         rank,
@@ -278,7 +279,7 @@ mod tests {
         second: u32,
         rules: &[Active],
         seen: &[Observation],
-    ) -> Vec<(String, String, u64, u64)> {
+    ) -> Vec<(String, String, u64, String)> {
         let documents = windows.second("node", second, rules, |_| seen.to_vec(), |_| String::new());
         let text = |document: &Document, name| match document.value(name) {
             Some(Value::Text(text)) => text.clone(),
@@ -289,13 +290,13 @@ mod tests {
             other => panic!("{other:?}"),
         };
         let of = |document: &Document| {
-            (text(document, "label"), text(document, "job"), number(document, "measured"), number(document, "pid"))
+            (text(document, "label"), text(document, "job"), number(document, "measured"), text(document, "pid"))
         };
         documents.iter().filter(|document| document.kind.name == "alert").map(of).collect()
     }
 
-    fn told(label: &str, job: &str, measured: u64, pid: u64) -> (String, String, u64, u64) {
-        (label.to_owned(), job.to_owned(), measured, pid)
+    fn told(label: &str, job: &str, measured: u64, pid: u32) -> (String, String, u64, String) {
+        (label.to_owned(), job.to_owned(), measured, pid.to_string())
     }
 
     #[test]

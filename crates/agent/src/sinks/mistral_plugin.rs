@@ -80,13 +80,13 @@ fn line(alert: &Document) -> String {
         format!("{scope}#{}#{time}.{:06}", text("action"), alert.part % 1_000_000),
         text("label").to_owned(),
         format!("{}{FILE_SYSTEM}", if text("path").is_empty() { "/" } else { text("path") }),
-        call_types(text("calls"), measurement.name),
+        call_types(text("classes"), measurement.name),
         "all".to_owned(),
         measurement.name.to_owned(),
         format!("{}/{window}", amount("measured")),
         format!("{}/{window}", amount("allowed")),
         text("node").to_owned(),
-        number("pid").min(LARGEST).to_string(),
+        text("pid").to_owned(),
         "0".to_owned(),
         command,
         text("file").to_owned(),
@@ -325,12 +325,12 @@ mod tests {
         label: String,
         action: String,
         path: String,
-        calls: String,
+        classes: String,
         measure: String,
         measured: u64,
         allowed: u64,
         window_s: u64,
-        pid: u64,
+        pid: String,
         command: String,
         file: String,
         rank: String,
@@ -338,7 +338,7 @@ mod tests {
     }
 
     fn document(told: Told) -> Document {
-        let Told { second, part, node, job, label, action, path, calls, measure, measured, allowed, .. } = told;
+        let Told { second, part, node, job, label, action, path, classes, measure, measured, allowed, .. } = told;
         let Told { window_s, pid, command, file, rank, user, .. } = told;
         let alert = Alert {
             node,
@@ -346,7 +346,7 @@ mod tests {
             label,
             action,
             path,
-            calls,
+            classes,
             measure,
             measured,
             allowed,

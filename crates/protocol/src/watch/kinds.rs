@@ -88,7 +88,7 @@ documents! {
         /// The path of the rule.
         path: String as Text,
         /// The classes of calls of the rule, with commas between them.
-        calls: String as Text,
+        classes: String as Text,
         /// What the rule measures.
         measure: String as Text,
         /// What was measured in the window, in the unit of the measure.
@@ -98,7 +98,7 @@ documents! {
         /// The length of the window.
         window_s: u64 as Level,
         /// The process that contributed most.
-        pid: u64 as Level,
+        pid: String as Text,
         /// Its command.
         command: String as Text,
         /// The file that it used last, or in the slowest call.
@@ -117,6 +117,8 @@ documents! {
         job: String as Label,
         /// The label of the rule.
         label: String as Label,
+        /// What the rule measures.
+        measure: String as Text,
         /// What was measured in the last second, in the unit of the measure.
         measured: u64 as Level,
         /// What is allowed in a window, in the same unit.

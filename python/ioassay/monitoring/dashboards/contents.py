@@ -93,7 +93,7 @@ def _means(kind: str, by: tuple[str, ...], fields: Sequence[tuple[str, str, str]
 _ON_STORAGE: Final = "Calls on files of storage. Those of MPI-IO are counted as the calls that they make."
 _ALERT_COLUMNS: Final = (
     *("label", "action", "node", "job", "measure", "measured", "allowed", "window_s"),
-    *("path", "calls", "command", "pid", "rank", "user", "file"),
+    *("path", "classes", "command", "pid", "rank", "user", "file"),
 )
 _GREATEST: Final = "The slowest call of each interval, among those that ended in it."
 

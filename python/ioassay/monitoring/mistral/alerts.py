@@ -36,14 +36,14 @@ class Alert:
     action: Action
     path: str
     """Empty: all files."""
-    calls: str
+    classes: str
     """Classes of calls with commas between them."""
     measure: Measure
     measured: int
     """In the unit of the measure: bytes, nanoseconds, calls."""
     allowed: int
     window_s: int
-    pid: int
+    pid: str
     command: str
     file: str
     rank: str
@@ -60,7 +60,7 @@ def entry_of(alert: Alert, sequence: int, zone: tzinfo) -> LogEntry:
         time=datetime.fromtimestamp(alert.second, zone).replace(microsecond=alert.part % _US, tzinfo=None),
         label=alert.label,
         path=alert.path or "/",
-        call_types=call_types_of(alert.calls.split(","), alert.measure),
+        call_types=call_types_of(alert.classes.split(","), alert.measure),
         sizes=SizeRange(),
         measurement=measurement,
         measured=min(alert.measured // per_unit, LARGEST),
@@ -68,7 +68,7 @@ def entry_of(alert: Alert, sequence: int, zone: tzinfo) -> LogEntry:
         threshold=min(alert.allowed // per_unit, LARGEST),
         timeframe_us=alert.window_s * _US,
         host=alert.node,
-        pid=min(alert.pid, LARGEST),
+        pid=min(int(alert.pid), LARGEST) if re.fullmatch("[0-9]{1,19}", alert.pid) else 0,
         processor=0,
         command=alert.command[:MOST_COMMAND],
         file=alert.file,
@@ -101,12 +101,12 @@ def alert_of(entry: LogEntry, zone: tzinfo) -> Alert:
         label=entry.label,
         action=entry.source.kind,
         path="" if entry.path == "/" else entry.path,
-        calls=",".join(classes),
+        classes=",".join(classes),
         measure=measure,
         measured=entry.measured * per_unit,
         allowed=entry.threshold * per_unit,
         window_s=entry.timeframe_us // _US,
-        pid=entry.pid,
+        pid=str(entry.pid),
         command=entry.command,
         file=entry.file,
         rank="" if entry.rank is None else str(entry.rank),
