@@ -151,8 +151,7 @@ impl Agent {
             Ok(directory) => {
                 self.watched_ever += 1;
                 let number = self.watched_ever;
-                let problem = self.rules.watch(number, &directory);
-                self.problems.say("rules", problem);
+                self.rules.watch(number, &directory);
                 self.watched.insert(path, Watched { follow: Follow::new(directory), job, number });
             }
             Err(error) => self.problems.say("tables", Some(format!("{}: {error}", path.display()))),
@@ -184,6 +183,7 @@ impl Agent {
         self.discover();
         let problem = self.rules.renew();
         self.problems.say("contract", problem);
+        self.problems.say("rules", self.rules.unreached());
         let span = Span { first: self.first, last, until: last };
         let mut refused = Refused::default();
         let paths: Vec<PathBuf> = self.watched.keys().cloned().collect();

@@ -11,6 +11,7 @@ use ioassay_agent::delivery::Deliveries;
 use ioassay_agent::setup;
 use ioassay_agent::wake::{Wake, Woken};
 use ioassay_protocol::watch::document::Document;
+use ioassay_protocol::watch::setup::Sink;
 
 /// Watches the I/O of recorded jobs on this node: their tables and the node's counters to contracts and sinks.
 ///
@@ -41,7 +42,9 @@ fn main() -> ExitCode {
 fn run(asked: &Arguments) -> Result<(), String> {
     let setup = setup::read(&asked.setup, asked.registrations.is_some())?;
     let registrations = asked.registrations.as_deref();
-    let mut wake = Wake::new(registrations).map_err(|error| format!("signals cannot be waited for: {error}"))?;
+    let only_output = matches!(setup.sinks[..], [Sink::JsonLines { directory: None }]);
+    let mut wake =
+        Wake::new(registrations, only_output).map_err(|error| format!("signals cannot be waited for: {error}"))?;
     let node = ioassay_host::host_name();
     let mut agent = match Agent::new(&setup, node.clone(), wake.began() + 1, registrations) {
         Ok(agent) => agent,

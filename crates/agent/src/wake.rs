@@ -1,6 +1,6 @@
 //! What an agent waits for: the next second, a signal to stop, recorders that come and go.
 
-use std::io;
+use std::io::{self, Stdout};
 use std::os::fd::AsFd;
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -31,17 +31,20 @@ pub enum Woken {
 pub struct Wake {
     signals: SignalFd,
     registrations: Option<Inotify>,
+    /// Standard output, if nothing is left to do once nobody reads it.
+    output: Option<Stdout>,
     next: Duration,
 }
 
 impl Wake {
-    /// Waits for signals from now on, and for changes of the directory of registrations.
+    /// Waits for signals from now on, and for changes of the directory of registrations. Whoever writes to standard output alone
+    /// (`output`) stops when its reader has gone.
     ///
     /// Signals are blocked for the calling thread, and for those that it starts later.
     ///
     /// # Errors
     /// If the kernel refuses.
-    pub fn new(registrations: Option<&Path>) -> io::Result<Self> {
+    pub fn new(registrations: Option<&Path>, output: bool) -> io::Result<Self> {
         let stops: SigSet = [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP, Signal::SIGQUIT].into_iter().collect();
         stops.thread_block()?;
         let signals = SignalFd::with_flags(&stops, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?;
@@ -51,7 +54,8 @@ impl Wake {
             inotify.add_watch(directory, changes)?;
             Ok(inotify)
         });
-        Ok(Self { signals, registrations: registrations.transpose()?, next: first_look(now()) })
+        let output = output.then(io::stdout);
+        Ok(Self { signals, registrations: registrations.transpose()?, output, next: first_look(now()) })
     }
 
     /// The last second that was over when the agent began.
@@ -81,7 +85,13 @@ impl Wake {
             let left = PollTimeout::try_from(self.next - now + Duration::from_millis(1)).unwrap_or(PollTimeout::MAX);
             let mut waited = vec![PollFd::new(self.signals.as_fd(), PollFlags::POLLIN)];
             waited.extend(self.registrations.iter().map(|watch| PollFd::new(watch.as_fd(), PollFlags::POLLIN)));
-            match poll(&mut waited, left) {
+            waited.extend(self.output.iter().map(|output| PollFd::new(output.as_fd(), PollFlags::empty())));
+            let polled = poll(&mut waited, left);
+            let has_gone = |waited: &PollFd| waited.revents().is_some_and(|seen| seen.contains(PollFlags::POLLERR));
+            if waited.iter().any(has_gone) {
+                return Woken::Stop;
+            }
+            match polled {
                 Ok(0) | Err(Errno::EINTR) => continue,
                 // It must not spin, whatever this is.
                 Err(_) => std::thread::sleep(Duration::from_millis(100)),
@@ -127,7 +137,7 @@ mod tests {
     #[test]
     fn seconds_follow_each_other_and_a_registration_wakes() {
         let place = tempfile::tempdir().unwrap();
-        let mut wake = Wake::new(Some(place.path())).unwrap();
+        let mut wake = Wake::new(Some(place.path()), false).unwrap();
         let Woken::Second(first) = wake.wait() else { panic!() };
         assert_eq!(first, wake.began());
         std::fs::write(place.path().join("1.json"), "").unwrap();

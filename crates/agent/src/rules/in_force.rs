@@ -37,7 +37,8 @@ pub struct RulesInForce {
 /// The file of a directory, and what was given by it.
 #[derive(Debug)]
 struct Given {
-    file: Option<RulesFile>,
+    /// Or why the rules cannot be given.
+    file: Result<RulesFile, String>,
     job: Option<JobKey>,
     /// Rates that were written last, by slot.
     rates: HashMap<usize, u64>,
@@ -59,19 +60,25 @@ impl RulesInForce {
         Self { contract: contract.map(ContractFile::new), ..Self::default() }
     }
 
-    /// Gives the rules to the recorders of a directory too. In words, why they cannot be given; they are counted by nobody then.
-    pub fn watch(&mut self, number: DirectoryNumber, directory: &Directory) -> Option<String> {
-        self.contract.as_ref()?;
+    /// Gives the rules to the recorders of a directory too.
+    pub fn watch(&mut self, number: DirectoryNumber, directory: &Directory) {
+        if self.contract.is_none() {
+            return;
+        }
         // The first recorders must not begin without the rules.
         let _ = self.renew();
-        let opened = RulesFile::open(directory);
-        let problem = opened
-            .as_ref()
-            .err()
-            .map(|error| format!("rules do not reach what is recorded in {}: {error}", directory.path().display()));
-        let given = Given { file: opened.ok(), job: None, rates: HashMap::new(), demands: HashMap::new() };
-        self.files.insert(number, given);
-        problem.or_else(|| self.give().err())
+        let file = RulesFile::open(directory)
+            .map_err(|error| format!("rules do not reach what is recorded in {}: {error}", directory.path().display()));
+        self.files.insert(number, Given { file, job: None, rates: HashMap::new(), demands: HashMap::new() });
+        if let Err(problem) = self.give() {
+            self.problem = Some(problem);
+        }
+    }
+
+    /// In words, what the rules do not reach, if there are any.
+    pub fn unreached(&self) -> Option<String> {
+        let are_of_calls = self.slots.active().iter().any(|active| active.slot.is_some());
+        self.files.values().find_map(|given| given.file.as_ref().err()).filter(|_| are_of_calls).cloned()
     }
 
     /// Forgets a directory that has gone.
@@ -96,7 +103,7 @@ impl RulesInForce {
         // Until it is known who does what, nobody gets more than an equal part.
         let half = self.slots.encode(|active| (active.rate_per_s() / count).max(1))?;
         for given in self.files.values_mut() {
-            let Some(file) = &mut given.file else { continue };
+            let Ok(file) = &mut given.file else { continue };
             given.rates.clear();
             for active in self.slots.active().iter().filter(|active| active.rule.action == Action::Throttle) {
                 let Some(slot) = active.slot else { continue };
@@ -157,7 +164,7 @@ impl RulesInForce {
     pub fn documents(&mut self, node: &str, second: u32, jobs: &Jobs) -> Vec<Document> {
         let seen = std::mem::take(&mut self.seen);
         self.most.clear();
-        let unreached = self.files.values().filter(|given| given.file.is_none()).count();
+        let unreached = self.files.values().filter(|given| given.file.is_err()).count();
         let observed = |active: &Active| match active.slot {
             Some(slot) => of_calls(active, slot, &seen),
             None => of_processes(active.rule.measure, jobs),
@@ -176,7 +183,7 @@ impl RulesInForce {
         for active in self.slots.active().iter().filter(|active| active.rule.action == Action::Throttle) {
             let Some(slot) = active.slot else { continue };
             let mut groups: BTreeMap<Option<JobKey>, Vec<DirectoryNumber>> = BTreeMap::new();
-            for (number, given) in self.files.iter().filter(|(_, given)| given.file.is_some()) {
+            for (number, given) in self.files.iter().filter(|(_, given)| given.file.is_ok()) {
                 let group = if active.rule.scope == Scope::Job { given.job.clone() } else { None };
                 groups.entry(group).or_default().push(*number);
             }
@@ -187,7 +194,7 @@ impl RulesInForce {
                     let Some(given) = self.files.get_mut(number) else { continue };
                     let before = given.rates.insert(slot, share);
                     if before != Some(share)
-                        && let Some(file) = &given.file
+                        && let Ok(file) = &given.file
                     {
                         // A file that cannot be written to is one of a record that has ended.
                         let _ = file.set_rate(slot, share);

@@ -142,6 +142,7 @@ class RuleRow:
 
     label: str
     job: str
+    measure: str = ""
     nodes: int = 0
     measured: int = 0
     """The greatest of a node."""
@@ -297,6 +298,7 @@ class View:
                 rule.waits += row.number("waits")
                 rule.waited_ns += row.number("waited_ns")
                 rule.beyond_calls += row.number("beyond_calls")
+                rule.measure = row.text("measure")
                 rule.remark = rule.remark or row.text("remark")
             for alert in second.of("alert"):
                 key = (alert.text("label"), alert.text("job"))

@@ -17,10 +17,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from ioassay.monitoring.contract import MEASURES
 from ioassay.monitoring.view.documents import Document
 from ioassay.monitoring.view.state import View
-from ioassay.protocol.contract import Measure
 from ioassay.reports import format
 from ioassay.units import format_count
 
@@ -199,20 +197,19 @@ def alert_line(alert: Document) -> str:
     if path := alert.text("file") or alert.text("path"):
         parts.append(path)
     if command := alert.text("command"):
-        parts.append(f"{command} (pid {alert.number('pid')})")
+        parts.append(f"{command} (pid {alert.text('pid')})")
     return ", ".join(parts)
 
 
 def _measured(alert: Document) -> str:
     """What was measured and what is allowed, such as `512MB of 500MB in 10 s`."""
-    measure = next((one for one in MEASURES.values() if one == alert.text("measure")), None)
-    measured, allowed = (_about(measure, alert.number(name)) for name in ("measured", "allowed"))
+    measured, allowed = (_about(alert.text("measure"), alert.number(name)) for name in ("measured", "allowed"))
     return f"{measured} of {allowed} in {alert.number('window_s')} s"
 
 
-def _about(measure: Measure | None, amount: int) -> str:
+def _about(measure: str, amount: int) -> str:
     """An amount of a measure, to three digits."""
-    if measure is None or measure == "count":
+    if measure in {"", "count"}:
         return scaled(amount)
     in_time = measure.endswith(("latency", "time"))
     return _time(amount) if in_time else scaled(amount, "B")
@@ -260,8 +257,8 @@ _RULE: Final = (
     _Column("RULE", lambda rule: rule.label, right=False, least=10),
     _Column("JOB", lambda rule: rule.job or "all", right=False, least=4),
     _Column("STATE", lambda rule: rule.state, right=False),
-    _Column("NOW", lambda rule: scaled(rule.measured)),
-    _Column("ALLOWED", lambda rule: scaled(rule.allowed)),
+    _Column("NOW", lambda rule: _about(rule.measure, rule.measured)),
+    _Column("ALLOWED", lambda rule: _about(rule.measure, rule.allowed)),
     _Column("HELD", lambda rule: _time(rule.waited_ns or None)),
     _Column("NOT HELD", lambda rule: scaled(rule.beyond_calls) if rule.beyond_calls else "", roomy=True),
     _Column("REMARK", lambda rule: rule.remark, right=False, least=6),

@@ -35,7 +35,7 @@ ALERT = {
     "measured": 2_000_000,
     "allowed": 1_000_000,
     "window_s": 10,
-    "pid": 7,
+    "pid": "7",
     "command": "cp",
     "file": "/home/x",
 }
