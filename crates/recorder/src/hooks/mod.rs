@@ -158,6 +158,55 @@ macro_rules! hook {
 }
 pub(crate) use hook;
 
+/// Declares functions that do not return, or not as others do: nothing may come between them and their caller but a jump. They
+/// take two words, which `$look` sees.
+macro_rules! jumping {
+    ($(fn $name:ident() by $look:ident;)+) => {$(
+        const _: () = {
+            static REAL: $crate::real::Real = $crate::real::Real::new(
+                // SAFETY: it ends with the only zero byte.
+                unsafe { core::ffi::CStr::from_bytes_with_nul_unchecked(concat!(stringify!($name), "\0").as_bytes()) },
+            );
+
+            /// What the function jumps to.
+            unsafe extern "C" fn before(first: *const u8, second: *const u8) -> usize {
+                // SAFETY: the caller's.
+                unsafe { $look(first, second) };
+                REAL.address()
+            }
+
+            #[unsafe(no_mangle)]
+            #[unsafe(naked)]
+            unsafe extern "C" fn $name() {
+                #[cfg(target_arch = "x86_64")]
+                core::arch::naked_asm!(
+                    "push rdi",
+                    "push rsi",
+                    "sub rsp, 8",
+                    "call {before}",
+                    "add rsp, 8",
+                    "pop rsi",
+                    "pop rdi",
+                    "jmp rax",
+                    before = sym before,
+                );
+                #[cfg(target_arch = "aarch64")]
+                core::arch::naked_asm!(
+                    "stp x29, x30, [sp, #-32]!",
+                    "stp x0, x1, [sp, #16]",
+                    "bl {before}",
+                    "mov x16, x0",
+                    "ldp x0, x1, [sp, #16]",
+                    "ldp x29, x30, [sp], #32",
+                    "br x16",
+                    before = sym before,
+                );
+            }
+        };
+    )+};
+}
+pub(crate) use jumping;
+
 /// What became of a call that moves no bytes.
 #[inline(always)]
 fn outcome<R: Returned>(result: R) -> Outcome {

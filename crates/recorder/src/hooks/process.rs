@@ -5,7 +5,7 @@ use core::ptr::null;
 
 use ioassay_record::table::State;
 
-use super::hook;
+use super::{hook, jumping};
 use crate::files::can_be_text;
 use crate::real::Real;
 use crate::{environment, finished, process, sys, ticks};
@@ -40,32 +40,18 @@ pub unsafe extern "C" fn _Exit(code: c_int) -> ! {
     unsafe { _exit(code) }
 }
 
-/// Declares functions that end the process after calling others of it.
-macro_rules! ending {
-    ($($name:ident),+) => {$(
-        #[doc = concat!("`", stringify!($name), "` of the C library.")]
-        ///
-        /// # Safety
-        /// As for that.
-        #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $name(code: c_int) -> ! {
-            static REAL: Real = Real::new(
-                // SAFETY: it ends with the only zero byte.
-                unsafe { CStr::from_bytes_with_nul_unchecked(concat!(stringify!($name), "\0").as_bytes()) },
-            );
-            if !process::in_vfork_child() {
-                process::begin_end();
-            }
-            match REAL.address() {
-                // SAFETY: the same.
-                0 => unsafe { _exit(code) },
-                // SAFETY: it is the function of that name.
-                real => unsafe { core::mem::transmute::<usize, extern "C" fn(c_int) -> !>(real)(code) },
-            }
-        }
-    )+};
+/// The process begins to end.
+unsafe fn ends(_: *const u8, _: *const u8) {
+    if !process::in_vfork_child() {
+        process::begin_end();
+    }
 }
-ending! { exit, quick_exit }
+
+// What the C library does at the end is its own, and not a call of ours.
+jumping! {
+    fn exit() by ends;
+    fn quick_exit() by ends;
+}
 
 static VFORK: Real = Real::new(c"vfork");
 
