@@ -89,10 +89,10 @@ class Agent:
             json.dumps(
                 {
                     "version": 1,
-                    "tables": "node",
+                    "tables": "none",
                     "node": False,
                     "contract": None,
-                    "events": [],
+                    "run": None,
                     "sinks": [sink],
                     "spool": {"directory": str(spool), "most_bytes": spool_bytes} if spool else None,
                 }

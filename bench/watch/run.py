@@ -61,10 +61,10 @@ def _setup(url: str, spool: Path) -> dict[str, Any]:
     server = {"url": url, "credentials": None, "authorities": None, "certificate": None}
     return {
         "version": 1,
-        "tables": "node",
+        "tables": "none",
         "node": False,
         "contract": None,
-        "events": [],
+        "run": None,
         "sinks": [{"kind": "elasticsearch", "server": server, "prefix": PREFIX}],
         "spool": {"directory": str(spool), "most_bytes": SPOOL_BYTES},
     }
