@@ -23,7 +23,7 @@ REFRAME := reframe-hpc==4.10.4
 # It resolves what requirements.lock says.
 UV := uv==0.13.9
 
-.PHONY: help build demo labs mpis programs browser reframe lock test test-machine test-functions test-cases test-whole loom sanitize miri attack lint generate notebook bench bench-peers statistics clean
+.PHONY: help build demo labs mpis programs stores browser reframe lock test test-machine test-functions test-cases test-whole loom sanitize miri attack lint generate notebook bench bench-peers statistics clean
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -80,6 +80,9 @@ mpis: ## Install the MPIs of the tests: Debian's Open MPI with HDF5 and PnetCDF 
 			|| failed=1; \
 	done; exit $$failed
 
+stores: build ## Install the stores that tests send documents to, in target/stores (as root).
+	@$(BIN)/python -m ioassay.testing.stores > /dev/null
+
 programs: ## Install the programs that tests record (as root).
 	@dpkg --status $(RECORDED_PROGRAMS) > /dev/null 2>&1 \
 		|| { apt-get update; DEBIAN_FRONTEND=noninteractive \
@@ -129,6 +132,7 @@ test-whole: build ## Run the end-to-end tests: the command, from a study to a re
 
 loom: ## Check shared memory in every order in which processes can act.
 	$(CARGO_TEST) -p ioassay-shm --features loom --lib models::
+	$(CARGO_TEST) -p ioassay-record --features loom --lib models::
 
 SANITIZED := plugins/storage/tests/sanitized
 # The preloaded library must not reach cargo and the compiler of Rust.
@@ -183,6 +187,7 @@ lint: build ## Formatting, clippy, ruff, mypy, generated files.
 	$(BIN)/mypy
 	$(BIN)/mypy bench/peers
 	$(BIN)/mypy bench/statistics
+	$(BIN)/mypy bench/watch
 	$(BIN)/python -m ioassay.studies.reference --check
 	$(BIN)/python -m ioassay.lab.reference --check
 	$(BIN)/python -m ioassay.systems.reference --check

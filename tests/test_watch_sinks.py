@@ -40,14 +40,6 @@ Document = dict[str, Any]
 Sink = dict[str, Any]
 
 
-@pytest.fixture(scope="session")
-def deliver() -> Path:
-    """What stands for the agent."""
-    built = ["cargo", "build", "--quiet", "--locked", "-p", "ioassay-agent", "--example", "deliver"]
-    subprocess.run(built, cwd=ROOT, check=True)
-    return ROOT / "target/debug/examples/deliver"
-
-
 @pytest.fixture(scope="module")
 def installed() -> None:
     if what := stores.missing():

@@ -268,7 +268,8 @@ fn start(command: &[String]) -> io::Result<Running> {
         return Err(io::ErrorKind::BrokenPipe.into());
     };
     let mut running = Running { child, input: Some(input), output, version: 6, blocks: 0, last: 0 };
-    running.write(OFFER)?;
+    // One that has ended already does not answer.
+    let _ = running.write(OFFER);
     let answer = answer(&mut running.output)?;
     running.version = match answer.as_str() {
         ":PGNVERSION:5:" => 5,
