@@ -10,14 +10,14 @@ import typer
 
 from ioassay.cli.output import show
 from ioassay.errors import UsageError
+from ioassay.remote import SSH
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ioassay.net.hosts import Host
+    from ioassay.remote.hosts import Host
     from ioassay.results.net_document import NetDocument
 
-_SSH = "ssh -o BatchMode=yes -o ConnectTimeout=10"
 _MOST_PORT = 65535
 
 _Word = TypeVar("_Word", bound=str)
@@ -42,7 +42,7 @@ def net(
             show_default=False,
         ),
     ],
-    via: Annotated[str, typer.Option(metavar="COMMAND", help="The remote shell: words before the host's name.")] = _SSH,
+    via: Annotated[str, typer.Option(metavar="COMMAND", help="The remote shell: words before the host's name.")] = SSH,
     patterns: Annotated[
         str,
         typer.Option(metavar="LIST", help="Of 1-1, 1-m, n-1 and n-m: clients and servers measured at the same time."),
@@ -76,10 +76,10 @@ def net(
     The results are ceilings for runs. Servers listen only on the measured address, each for one test, and stop
     when the command ends.
     """
-    from ioassay.net.hosts import hosts, refuse_same  # noqa: PLC0415
-    from ioassay.net.measure import Ends, measure  # noqa: PLC0415
+    from ioassay.net.measure import Ends, measure, refuse_same  # noqa: PLC0415
     from ioassay.net.patterns import DIRECTIONS, PATTERNS, meetings  # noqa: PLC0415
     from ioassay.net.prepare import prepare  # noqa: PLC0415
+    from ioassay.remote.hosts import hosts  # noqa: PLC0415
     from ioassay.results.net_document import NetSettings  # noqa: PLC0415
     from ioassay.units import parse_bytes, parse_duration_ns  # noqa: PLC0415
 

@@ -1,8 +1,6 @@
 """The network's ceiling: iperf3 between clients and servers, as a storage study begins with it.
 
-    hosts       what was typed → hosts, and how a command gets onto one: a lab's namespaces, or ssh
     patterns    which client sends to which server
-    process     a command on a host that ends with us, whatever ends us
     iperf3      its command lines, and what its JSON says
     flow_ends   the two ends of each flow, started and waited for
     overlap     flows side by side → what they carried while all of them were at work
@@ -10,5 +8,6 @@
     prepare     what was asked → a directory, once every host has answered
     measure     all of that, one pattern after the other
 
-Not: what a ceiling means for a run (`ioassay.analysis.ceilings`), files of results (`ioassay.results`).
+Not: what a ceiling means for a run (`ioassay.analysis.ceilings`), files of results
+(`ioassay.results`), hosts and commands on them (`ioassay.remote`).
 """

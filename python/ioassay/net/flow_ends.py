@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ioassay.errors import CannotRun
-from ioassay.net import iperf3, process
-from ioassay.net.hosts import Host
-from ioassay.net.process import SPARE_S, Process, until
+from ioassay.net import iperf3
+from ioassay.remote import process
+from ioassay.remote.hosts import Host
+from ioassay.remote.process import SPARE_S, Process, until
 from ioassay.results.net_document import Direction, NetSettings
 
 

@@ -10,15 +10,15 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 
-from ioassay.errors import CannotRun
+from ioassay.errors import CannotRun, UsageError
 from ioassay.execution.interruption import Interruption
 from ioassay.net import iperf3
 from ioassay.net.flow_ends import Pair, Place, failure, start, wait
-from ioassay.net.hosts import Host
 from ioassay.net.overlap import Carried, Timed, carried
 from ioassay.net.patterns import Meeting
-from ioassay.net.process import SPARE_S, Process
 from ioassay.net.remarks import remarks
+from ioassay.remote.hosts import Host
+from ioassay.remote.process import SPARE_S, Process
 from ioassay.results.document import now
 from ioassay.results.net_directory import NetDirectory
 from ioassay.results.net_document import Flow, NetMeasurement
@@ -34,6 +34,16 @@ class Ends:
     clients: Sequence[Host]
     servers: Sequence[Host]
     first_port: int
+
+
+def refuse_same(clients: Sequence[Host], servers: Sequence[Host]) -> None:
+    """Raises `UsageError` for a host at both ends: what it sends to itself meets no network."""
+    both = {host.name for host in clients} & {host.name for host in servers}
+    if both:
+        raise UsageError(
+            f"{', '.join(sorted(both))} cannot be client and server at the same time: no network would be measured.",
+            "Use other hosts as clients or as servers.",
+        )
 
 
 def measure(net: NetDirectory, ends: Ends, meetings: Sequence[Meeting], say: Say) -> None:

@@ -13,9 +13,9 @@ from pathlib import Path
 
 from ioassay.errors import CannotRun
 from ioassay.lab.requirements import search_path
-from ioassay.net.hosts import Host
 from ioassay.net.measure import Ends
-from ioassay.net.process import PATH, SPARE_S
+from ioassay.remote.hosts import Host
+from ioassay.remote.process import PATH, SPARE_S
 from ioassay.results.document import now
 from ioassay.results.net_directory import NetDirectory
 from ioassay.results.net_document import NetDocument, NetHost, NetSettings

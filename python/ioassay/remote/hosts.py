@@ -1,4 +1,4 @@
-"""The hosts that were typed after --clients and --servers, and how a command gets onto each.
+"""The hosts that were typed after --clients and --servers, and how a command gets onto each host.
 
 lab:NAME       all clients, or all servers, of a lab
 lab:NAME/HOST  one of its hosts
@@ -20,20 +20,23 @@ from typing import Literal
 from ioassay.errors import CannotRun, UsageError
 from ioassay.lab.namespaces import Space
 
-_LAB = "lab:"
+LAB = "lab:"
+"""How the name of a lab begins where it stands for hosts."""
 
 Role = Literal["client", "server"]
 
 
 @dataclass(frozen=True)
 class Host:
-    """A host at one end of the network."""
+    """A host, of this machine's labs or reached from here."""
 
     name: str
     entrance: Space | tuple[str, ...]
-    """How to get onto it: the namespaces of a lab's host, or the words before its name, such as `ssh`."""
-    address: str | None
+    """How to get onto it: the namespaces of a lab's host, or the words before a command, such as `ssh node01`."""
+    address: str | None = None
     """Where a server listens; `None` of a client."""
+    has_shell: bool = True
+    """Words before a command lead to a shell, which takes the command as one word."""
     link_bits_per_s: int | None = None
     """Rate of its link, of a lab's host where that is limited."""
     lab: str | None = None
@@ -42,17 +45,17 @@ class Host:
         """`words` as they are started from here."""
         if isinstance(self.entrance, Space):
             return self.entrance.command(*words)
-        return [*self.entrance, self.name, shlex.join(words)]  # the other end has a shell
+        return [*self.entrance, *([shlex.join(words)] if self.has_shell else words)]
 
     def by_hand(self, *words: str) -> str:
         """What to type to run `words` there."""
         if self.lab:
-            return shlex.join(["ioassay", "lab", "exec", f"{self.lab.removeprefix(_LAB)}/{self.name}", *words])
+            return shlex.join(["ioassay", "lab", "exec", f"{self.lab.removeprefix(LAB)}/{self.name}", *words])
         return shlex.join(self.command(*words))
 
 
-def hosts(typed: Sequence[str], role: Role, via: str) -> list[Host]:
-    """The hosts that were typed. Servers have an address.
+def hosts(typed: Sequence[str], role: Role, via: str, *, listening: bool = True) -> list[Host]:
+    """The hosts that were typed. Servers have an address, but where nothing shall be `listening` on them.
 
     Raises `UsageError` for what cannot be meant, `CannotRun` for a lab that is not up.
     """
@@ -61,20 +64,10 @@ def hosts(typed: Sequence[str], role: Role, via: str) -> list[Host]:
         raise UsageError("--via is empty.", "Write a remote shell, such as --via ssh.")
     found: list[Host] = []
     for word in _words(typed):
-        found += _of_lab(word, role) if word.startswith(_LAB) else [_by_name(word, role, entrance)]
+        found += _of_lab(word, role) if word.startswith(LAB) else [_by_name(word, entrance, listening and role)]
     if not found:
         raise UsageError(f"--{role}s {' '.join(typed)} lists no hosts.", f"Write hosts, for example --{role}s node01.")
     return list({host.name: host for host in found}.values())
-
-
-def refuse_same(clients: Sequence[Host], servers: Sequence[Host]) -> None:
-    """Raises `UsageError` for a host at both ends: what it sends to itself meets no network."""
-    both = {host.name for host in clients} & {host.name for host in servers}
-    if both:
-        raise UsageError(
-            f"{', '.join(sorted(both))} cannot be client and server at the same time: no network would be measured.",
-            "Use other hosts as clients or as servers.",
-        )
 
 
 def _words(typed: Sequence[str]) -> Iterator[str]:
@@ -98,7 +91,7 @@ def _hostfile(file: Path) -> Iterator[str]:
 def _of_lab(word: str, role: Role) -> list[Host]:
     from ioassay.lab.running import find  # noqa: PLC0415  (psutil is for labs only)
 
-    name, _, wanted = word.removeprefix(_LAB).partition("/")
+    name, _, wanted = word.removeprefix(LAB).partition("/")
     if not name:
         raise UsageError(
             "`lab:` needs the name of a lab.", "Write lab:NAME; `ioassay lab status` shows those that are up."
@@ -118,17 +111,17 @@ def _of_lab(word: str, role: Role) -> list[Host]:
             entrance=spaces[member.name],
             address=member.address if role == "server" else None,
             link_bits_per_s=written.link_bits_per_s,
-            lab=f"{_LAB}{name}",
+            lab=f"{LAB}{name}",
         )
         for member in members
     ]
 
 
-def _by_name(word: str, role: Role, entrance: tuple[str, ...]) -> Host:
+def _by_name(word: str, entrance: tuple[str, ...], role: Role | Literal[False]) -> Host:
     name, _, address = word.partition("=")
     if not name or name.startswith("-"):  # ssh would take it for an option
         raise UsageError(f"`{word}` is not a host.", "Write NAME, NAME=ADDRESS, lab:NAME or @FILE.")
-    return Host(name, entrance, _address(name, address) if role == "server" else None)
+    return Host(name, (*entrance, name), _address(name, address) if role == "server" else None)
 
 
 def _address(name: str, typed: str) -> str:

@@ -19,7 +19,7 @@ from types import TracebackType
 
 from ioassay.errors import CannotRun
 from ioassay.lab.requirements import search_path
-from ioassay.net.hosts import Host
+from ioassay.remote.hosts import Host
 
 READY = "ioassay: ready"
 """The line on standard error that says so."""
@@ -39,7 +39,13 @@ PATH = "PATH=$PATH:/usr/local/bin:/usr/sbin:/sbin; "
 
 _HOLD = '"$@" </dev/null 3<&- & command=$!; { read -r _ <&3; kill $command; } >/dev/null 2>&1 & watch=$!; '
 
+_HOLD_FED = 'printf %s "$text" | "$@" 3<&- & command=$!; { read -r _ <&3; kill $command; } >/dev/null 2>&1 & watch=$!; '
+"""The same, with a text on its standard input."""
+
 _WAIT = "wait $command; code=$?; kill $watch 2>/dev/null; exit $code"
+
+_FED = f"{PATH}exec 3<&0 </dev/null; text=$1; shift; {_HOLD_FED}{_WAIT}"
+"""Begins at once."""
 
 _ONCE_TOLD = f"{PATH}exec 3<&0; echo {READY} >&2; read -r _ <&3 || exit 1; {_HOLD}{_WAIT}"
 """Begins when it is told to, so that many begin at the same time."""
@@ -72,7 +78,7 @@ class Process:
         self._out, self._err = out, err
         command = host.command("sh", "-c", *script, *words)
         try:
-            with out.open("wb") as out_file, err.open("wb") as err_file:
+            with out.open("ab") as out_file, err.open("wb") as err_file:
                 self._process = subprocess.Popen(
                     command,
                     env={**os.environ, "PATH": search_path()},
@@ -82,7 +88,9 @@ class Process:
                     start_new_session=True,  # what a Ctrl-C means is decided here
                 )
         except OSError as error:
-            raise CannotRun(f"{command[0]} cannot be started: {error.strerror}.", "Check --via.") from error
+            raise CannotRun(
+                f"{command[0]} cannot be started: {error.strerror}.", "Check that it is installed."
+            ) from error
         self.ended_s: float | None = None
         """When it was first seen to have ended, on the clock of `time.monotonic`."""
 
@@ -107,8 +115,13 @@ class Process:
 
     def result(self) -> Ended:
         """What it left. It must have ended."""
+        return Ended(self._process.returncode, self._out.read_text(errors="replace"), self.errors)
+
+    @property
+    def errors(self) -> str:
+        """What it printed on standard error."""
         said = "".join(line for line in self._said().splitlines(keepends=True) if line.strip() != READY)
-        return Ended(self._process.returncode, self._out.read_text(errors="replace"), said.strip())
+        return said.strip()
 
     def __enter__(self) -> Process:
         return self
@@ -123,7 +136,7 @@ class Process:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
-        if not self.result().err:
+        if not self.errors:
             self._err.unlink()  # of no use
 
     def _said(self) -> str:
@@ -138,6 +151,14 @@ def client(host: Host, words: Sequence[str], limit_s: float, files: Path) -> Pro
 def server(host: Host, port: int, words: Sequence[str], limit_s: float, files: Path) -> Process:
     """A command that is ready when it listens on `port`."""
     return Process(host, _limited(words, limit_s), [_UNTIL_LISTENING, "sh", f"{port:04X}"], *_outputs(files))
+
+
+def fed(host: Host, words: Sequence[str], text: str, out: Path, err: Path) -> Process:
+    """A command that begins at once, with `text` on its standard input, and appends what it prints to `out`.
+
+    It has no limit of time, so it must go on printing: a connection that has died is noticed by that.
+    """
+    return Process(host, words, [_FED, "sh", text], out, err)
 
 
 def _limited(words: Sequence[str], limit_s: float) -> list[str]:
