@@ -47,6 +47,7 @@ RECORD = record.Lab(
         )
     ],
     disks={},
+    disk_servers={},
     disk_bytes=0,
     disk_place="/",
 )

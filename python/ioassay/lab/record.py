@@ -13,7 +13,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-RECORD_VERSION = 1
+RECORD_VERSION = 2
 
 ROOT = "/run/ioassay"
 """Everything of a lab that has a name, as seen inside: on a file system in memory that ends with the lab."""
@@ -65,6 +65,7 @@ class Lab(_Document):
     slurm: bool
     targets: list[Target]
     disks: dict[str, str] = Field(description="Loop devices, such as `/dev/loop0`, and where each is mounted.")
+    disk_servers: dict[str, str] = Field(description="Of loop devices that are a server's the name of that host.")
     disk_bytes: int = Field(description="Capacity of all disks.")
     disk_place: str = Field(description="The directory of the machine that holds them.")
 

@@ -131,6 +131,8 @@ class Site:
     """Size of a disk that nobody gives another one."""
     disks: dict[str, str] = field(default_factory=dict)
     """Where each device is mounted."""
+    disk_servers: dict[str, str] = field(default_factory=dict)
+    """The host of each device that is a server's."""
     disks_bytes: int = 0
     targets: list[Target] = field(default_factory=list)
     """What is started already: one storage system may stand on another."""
@@ -174,9 +176,17 @@ class Site:
             self.lab.run("mount", "--bind", ours, file)
 
     def disk(
-        self, name: str, file_system: FileSystem, size_bytes: int | None = None, options: Sequence[str] = ()
+        self,
+        name: str,
+        file_system: FileSystem,
+        size_bytes: int | None = None,
+        options: Sequence[str] = (),
+        server: Host | None = None,
     ) -> str:
-        """A new disk with a file system on it, seen by all hosts. `options` are mkfs's. Returns where it is mounted."""
+        """A new disk with a file system on it, seen by all hosts, and used by `server`, if that is a server's.
+
+        `options` are mkfs's. Returns where it is mounted.
+        """
         size_bytes = size_bytes or self.disk_bytes
         self._check_room(self.disks_bytes + size_bytes)
         point = self.directory(f"disk/{name}")
@@ -184,6 +194,8 @@ class Site:
             self.lab.run(*_MAKE[file_system], *options, device)
             self.lab.run("mount", "-t", file_system, device, point)
         self.disks[device] = point
+        if server is not None:
+            self.disk_servers[device] = server.name
         self.disks_bytes += size_bytes
         return point
 

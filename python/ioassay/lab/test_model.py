@@ -34,6 +34,7 @@ def test_a_built_in_lab_is_called_like_its_file_and_says_what_it_needs(name: str
         ("storage: {xfs: {}}\nhosts: 0\n", 'mine.yaml:4: hosts: "0" is out of range'),
         ("storage: {xfs: {}}\nhosts: 254\n", "mine.yaml:3: has 255 hosts and servers"),
         ("storage: {moosefs: {copies: 3}}\n", "mine.yaml:3: storage.moosefs: keeps 3 copies on 2 chunk servers"),
+        ("storage: {gluster: {replicas: 3}}\n", "mine.yaml:3: storage.gluster: keeps 3 copies on 2 bricks"),
         ("hosts: 2\n", "mine.yaml:3: storage: is missing; add it"),
         ("storage: {}\n", "mine.yaml:3: storage: is empty"),
     ],

@@ -99,6 +99,7 @@ def _build(lab: Lab, text: str, space: Space, disk_place: Path, say: Say) -> rec
         slurm=lab.slurm,
         targets=site.targets,
         disks=site.disks,
+        disk_servers=site.disk_servers,
         disk_bytes=site.disks_bytes,
         disk_place=str(disk_place),
     )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from ioassay.lab.record import Target
 from ioassay.lab.requirements import Command, Requirement
@@ -36,10 +37,19 @@ class Gluster(Part):
 
     bricks: Count = Field(default=2, description="Bricks, assigned to the servers in turn, each on its own disk.")
     size: Size | None = Field(default=None, description="Size of those disks. Default: the lab's `disk`.")
+    replicas: Count = Field(default=1, description="Bricks that hold a copy of each file; a divisor of `bricks`.")
     shard: Size | None = Field(
         default=None,
         description="Size of the shards of files. Default: no sharding, a whole file on one brick.",
     )
+
+    @model_validator(mode="after")
+    def _has_whole_sets(self) -> Self:
+        if self.bricks % self.replicas:
+            raise ValueError(
+                f"keeps {self.replicas} copies on {self.bricks} bricks; use a multiple of copies as bricks"
+            )
+        return self
 
     def requirements(self) -> list[Requirement]:
         """What it needs of the machine."""
@@ -64,18 +74,22 @@ class Gluster(Part):
             mount(host, site.server, point)
         for host in site.hosts:
             until_usable(host, point)
-        sharded = f"in shards of {format_bytes(self.shard)}" if self.shard else "a whole file on one brick"
+        placed = f"in shards of {format_bytes(self.shard)}" if self.shard else "a whole file on one brick"
+        copies = f", {self.replicas} copies" if self.replicas > 1 else ""
         about = (
-            f"GlusterFS, {format_count(self.bricks, 'brick')} on {format_count(len(site.servers), 'server')}, {sharded}"
+            f"GlusterFS, {format_count(self.bricks, 'brick')} on {format_count(len(site.servers), 'server')}, "
+            f"{placed}{copies}"
         )
         return Target(storage="gluster", about=about, kind="directory", place=point, api="posix")
 
     def _make_volume(self, site: Site) -> None:
         bricks = []
         for number in range(1, self.bricks + 1):
-            disk = site.disk(f"brick{number}", "xfs", self.size)
-            bricks.append(f"{site.server_of(number).name}:{disk}/brick")
-        _gluster(site.server, "volume", "create", _VOLUME, *bricks, "force")
+            server = site.server_of(number)
+            disk = site.disk(f"brick{number}", "xfs", self.size, server=server)
+            bricks.append(f"{server.name}:{disk}/brick")
+        replicated = ["replica", str(self.replicas)] if self.replicas > 1 else []
+        _gluster(site.server, "volume", "create", _VOLUME, *replicated, *bricks, "force")
         settings = {"features.shard": "on", "features.shard-block-size": str(self.shard)} if self.shard else {}
         for name, value in settings.items():
             _gluster(site.server, "volume", "set", _VOLUME, name, value)

@@ -46,7 +46,7 @@ class Hdfs(Part):
     def start(self, site: Site) -> Target:
         """Starts it, and returns when every client can use it. Raises `CannotRun`."""
         server = site.server
-        daemon = server.start("hdfs", *self._command(server, site.disk("hdfs", "xfs")))
+        daemon = server.start("hdfs", *self._command(server, site.disk("hdfs", "xfs", server=server)))
         # The name node answers much earlier, when it has no data node yet.
         daemon.until(lambda: daemon.has_said(f"webhdfs {_PORT}"))
         daemon.until(partial(_asks, server, server.name, "MKDIRS", "PUT"), "to make a directory")

@@ -94,7 +94,7 @@ def _start_chunkserver(site: Site, number: int, size_bytes: int | None) -> None:
     server = site.server_of(number)
     name = f"chunkserver{number}"
     data = site.directory(f"moosefs/{name}")
-    site.write(f"{data}/disks.cfg", site.disk(name, "xfs", size_bytes) + "\n")
+    site.write(f"{data}/disks.cfg", site.disk(name, "xfs", size_bytes, server=server) + "\n")
     port = _FIRST_PORT + number - 1
     settings = (_COMMON + _CHUNKSERVER).format(data=data, master=site.server.address, address=server.address, port=port)
     configuration = site.write(f"{data}/mfschunkserver.cfg", settings)

@@ -91,7 +91,7 @@ def _start_server(site: Site) -> None:
     ports = server.start("rpcbind", sys.executable, "-I", "-c", _RPCBIND, server.address, str(_RPCBIND_PORT))
     ports.until(lambda: server.listens(_RPCBIND_PORT))
     state = site.directory("nfs")
-    place = f"{site.disk('nfs', 'xfs')}/export"
+    place = f"{site.disk('nfs', 'xfs', server=server)}/export"
     server.run("mkdir", place)
     settings = site.write(f"{state}/ganesha.conf", _settings(server.address, state, place))
     files = ["-f", settings, "-p", f"{state}/pid", "-L", "/dev/stderr"]

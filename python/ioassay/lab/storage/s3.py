@@ -76,7 +76,7 @@ class S3(Part):
 
     def _place(self, site: Site) -> str:
         if self.over == "disk":
-            return site.disk("s3", "xfs")
+            return site.disk("s3", "xfs", server=site.server)
         return next(target.place for target in site.targets if target.storage == self.over)
 
 
