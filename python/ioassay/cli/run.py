@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,10 +16,12 @@ from ioassay.units import parse_duration_ns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from contextlib import AbstractContextManager
 
     from ioassay.execution.plan_check import Need
     from ioassay.results.document import RunDocument
     from ioassay.results.run_writer import RunWriter
+    from ioassay.results.watch_document import WatchDocument
 
 
 def run(
@@ -83,6 +86,21 @@ def run(
         bool,
         typer.Option("--record", help="Record what the engine does, as `ioassay record` does for applications."),
     ] = False,
+    watch: Annotated[
+        bool,
+        typer.Option("--watch", help="Watch disks, network, processors and memory of clients and servers meanwhile."),
+    ] = False,
+    servers: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="HOSTS",
+            help="With --watch: the storage servers, as `ioassay net` takes them.  [default: those of the lab]",
+        ),
+    ] = None,
+    watch_setup: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="With --watch: a setup whose sinks get this node's counters and the phases."),
+    ] = None,
     script_only: Annotated[
         bool, typer.Option("--script-only", help="With --launcher sbatch: write the script but do not submit it.")
     ] = False,
@@ -100,7 +118,9 @@ def run(
 
     if resume is not None:
         asked = [study, target, destroy_data, scale, settings, clients, ceilings, out]
-        if any(asked) or any([launcher, hosts, launcher_options, time_limit, record, script_only]):
+        if any(asked) or any(
+            [launcher, hosts, launcher_options, time_limit, record, watch, servers, watch_setup, script_only]
+        ):
             raise UsageError(
                 "--resume keeps the settings of the run; they cannot be changed.",
                 f"Write only: ioassay run --resume {resume}",
@@ -112,6 +132,9 @@ def run(
         raise UsageError("--target is missing.", f"Add a directory, URL or device: ioassay run {study} --target DIR")
     if script_only and launcher != BATCH:
         raise UsageError("--script-only needs --launcher sbatch.", "Add it, or leave --script-only out.")
+    watched = _watch(servers or [], watch_setup) if watch else None
+    if watched is None and (servers or watch_setup):
+        raise UsageError("--servers and --watch-setup need --watch.", "Add it, or leave them out.")
     request = Request(
         study=study,
         places=places(target, destroy_data, clients),
@@ -127,9 +150,26 @@ def run(
         command=["ioassay", *sys.argv[1:]],
     )
     runs = [(prepared.create(), prepared.need) for prepared in prepare(request)]
+    if watched:
+        for run, _ in runs:
+            run.note_watch(watched)
     if launcher == BATCH:
         return _submit([run for run, _ in runs], script_only, as_json)
     return _do(runs, as_json)
+
+
+def _watch(servers: Sequence[str], setup: Path | None) -> WatchDocument:
+    """What is to be watched, checked. Raises `UsageError`, `CannotRun`."""
+    from ioassay.engine import find_agent  # noqa: PLC0415
+    from ioassay.monitoring import run_agents, watched_hosts  # noqa: PLC0415
+    from ioassay.results.watch_document import WatchDocument  # noqa: PLC0415
+
+    find_agent()
+    if servers:
+        watched_hosts.servers(servers)
+    if setup:
+        run_agents.read_setup(setup)
+    return WatchDocument(servers=list(servers), setup=str(setup.absolute()) if setup else None)
 
 
 def _reopen(resume: Path) -> RunWriter:
@@ -182,6 +222,15 @@ def _submit(runs: Sequence[RunWriter], script_only: bool, as_json: bool) -> int:
     return told.finish()
 
 
+def _agents(run: RunWriter) -> AbstractContextManager[object]:
+    """What watches the run, if anything does. Raises `UsageError` where what is to be watched is damaged."""
+    if run.watch is None:
+        return nullcontext()
+    from ioassay.monitoring.run_agents import RunAgents  # noqa: PLC0415
+
+    return RunAgents(run, run.watch, lambda said: print(said, file=sys.stderr, flush=True))
+
+
 def _do(runs: Sequence[tuple[RunWriter, Need | None]], as_json: bool) -> int:
     """Does the runs one after the other, until one is interrupted. Returns the gravest of their exit codes."""
     from ioassay.cli.finish import Ended  # noqa: PLC0415
@@ -191,7 +240,8 @@ def _do(runs: Sequence[tuple[RunWriter, Need | None]], as_json: bool) -> int:
     told = Ended(as_json)
     for number, (directory, need) in enumerate(runs):
         with directory:
-            execute(directory, watcher(need))
+            with _agents(directory):
+                execute(directory, watcher(need))
             told.keep(directory.path, directory.document)
             loaded = directory.loaded()
         told.tell(directory.path, loaded)

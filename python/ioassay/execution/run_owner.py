@@ -10,6 +10,7 @@ from pathlib import Path
 from ioassay.errors import UsageError
 from ioassay.results.front_ends import NAME as FRONT_END
 from ioassay.results.run_files import DOCUMENT
+from ioassay.results.watch_document import DOCUMENT as WATCH_DOCUMENT
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ def refuse_foreign(run: Path) -> None:
 
 def _parts(run: Path) -> Iterator[Path]:
     logs = run / "logs"
-    yield from (run, run / DOCUMENT, run / FRONT_END, logs)
+    yield from (run, run / DOCUMENT, run / FRONT_END, run / WATCH_DOCUMENT, logs)
     if logs.is_dir():
         with os.scandir(logs) as cases:
             for case in cases:

@@ -27,7 +27,7 @@ READY = "ioassay: ready"
 SPARE_S = 30
 """How long starting, connecting and ending may take beside what is measured."""
 
-_END_S = 3.0
+_END_S = 6.0
 """How long a command may take to end once it is told to."""
 
 _EVERY_S = 0.01
@@ -113,6 +113,12 @@ class Process:
             self._process.stdin.write(b"\n")
             self._process.stdin.flush()
 
+    def ask_to_end(self) -> None:
+        """Has it end, and does not wait for that: of many, each ends while the others do."""
+        assert self._process.stdin is not None
+        with contextlib.suppress(BrokenPipeError):
+            self._process.stdin.close()
+
     def result(self) -> Ended:
         """What it left. It must have ended."""
         return Ended(self._process.returncode, self._out.read_text(errors="replace"), self.errors)
@@ -127,9 +133,7 @@ class Process:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        assert self._process.stdin is not None
-        with contextlib.suppress(BrokenPipeError):
-            self._process.stdin.close()
+        self.ask_to_end()
         try:
             self._process.wait(_END_S)
         except subprocess.TimeoutExpired:

@@ -22,7 +22,7 @@ import polars as pl
 
 from ioassay.errors import UsageError
 from ioassay.garbage_collection import long_lived
-from ioassay.results import schema
+from ioassay.results import schema, watch_document
 from ioassay.results.atomic import whole_directory
 from ioassay.results.document import CaseEntry, RunDocument
 from ioassay.results.events import stored_events
@@ -44,6 +44,7 @@ from ioassay.results.run_rebuild import completed_tables, rebuild, take_over_sta
 from ioassay.results.stored_directory import StoredDirectory
 from ioassay.results.stored_tables import read_tables, table_name
 from ioassay.results.versions import damaged
+from ioassay.results.watch_document import WATCH, WatchDocument, read_watch
 
 if TYPE_CHECKING:
     from ioassay.protocol.plan import Plan
@@ -181,6 +182,16 @@ class RunWriter:
     def write(self, name: str, content: bytes, mode: int = 0o666) -> None:
         """Writes a file that is no result, such as a script."""
         self._directory.write(name, content, mode)
+
+    def note_watch(self, watch: WatchDocument) -> None:
+        """Stores which hosts are watched while it runs."""
+        self._directory.make_directory(WATCH)
+        self.write(watch_document.DOCUMENT, (watch.model_dump_json(indent=2) + "\n").encode())
+
+    @property
+    def watch(self) -> WatchDocument | None:
+        """Which hosts are watched while it runs, as it was noted. Raises `UsageError`."""
+        return read_watch(self._directory)
 
     def loaded(self) -> LoadedRun:
         """The run as `load` would return it, once it is saved."""

@@ -1,0 +1,111 @@
+"""The hosts that are watched during a run: its clients as its launcher has them, servers as typed, and this node.
+
+Not: starting agents on them (`run_agents`).
+"""
+
+from __future__ import annotations
+
+import re
+import socket
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+
+from ioassay.execution.engine_start import Start
+from ioassay.lab import record
+from ioassay.lab.namespaces import Space
+from ioassay.lab.process_handle import ProcessHandle
+from ioassay.lab.running import find
+from ioassay.launchers import Node
+from ioassay.remote import SSH
+from ioassay.remote.hosts import LAB, Host, hosts
+from ioassay.results.document import RunDocument
+from ioassay.results.watch_document import Role, WatchDocument, WatchedHost
+
+_STEP = ("srun", "--overlap", "--nodes=1", "--ntasks=1", "--nodelist")
+"""A step of our own job, beside those of the engines."""
+
+
+@dataclass(frozen=True)
+class Watched:
+    """A host, how to get onto it, and what is stored of it."""
+
+    host: Host
+    entry: WatchedHost
+    is_here: bool
+    """It is this node."""
+
+
+def servers(typed: Sequence[str]) -> list[Host]:
+    """The servers that were typed. Raises `UsageError`, `CannotRun`."""
+    return hosts(typed, "server", SSH, listening=False)
+
+
+def watched_hosts(run: RunDocument, watch: WatchDocument) -> list[Watched]:
+    """The hosts of `run`, each once: one that is a client and a server counts as a server.
+
+    Raises `UsageError`, `CannotRun` for a lab that is not up.
+    """
+    found: dict[str, tuple[Host, Role]] = {_short(host.name): (host, "server") for host in _servers(run, watch)}
+    for host in _clients(run):
+        found.setdefault(_short(host.name), (host, "client"))
+    here = _short(socket.gethostname())
+    if watch.setup is not None and not any(_is_here(host) for host, _ in found.values()):
+        found[here] = (Host(here, (), has_shell=False), "control")
+    labs = {host.lab: find(host.lab.removeprefix(LAB)).ready() for host, _ in found.values() if host.lab}
+    taken: dict[str, str] = {}
+    return [
+        Watched(host, _entry(host, role, taken, labs.get(host.lab or "")), _is_here(host))
+        for host, role in found.values()
+    ]
+
+
+def _servers(run: RunDocument, watch: WatchDocument) -> list[Host]:
+    if watch.servers:
+        return servers(watch.servers)
+    if run.storage is None:
+        return []
+    lab = run.storage.partition("/")[0]
+    # One without servers, such as that of a local file system, has only clients.
+    has_servers = any(host.role == "server" for host in find(lab.removeprefix(LAB)).ready().hosts)
+    return servers([lab]) if has_servers else []
+
+
+def _clients(run: RunDocument) -> list[Host]:
+    nodes = Start.of(run).nodes[: max(case.clients for case in run.cases)]
+    return [_client(node, run) for node in nodes] or [Host(socket.gethostname(), (), has_shell=False)]
+
+
+def _client(node: Node, run: RunDocument) -> Host:
+    if isinstance(node.process, ProcessHandle):
+        return Host(node.name, Space(node.process), lab=run.clients)
+    if _short(node.name) in (_short(socket.gethostname()), "localhost"):
+        return Host(node.name, (), has_shell=False)
+    if run.launcher == "srun":
+        return Host(node.name, (*_STEP, node.name), has_shell=False)
+    return Host(node.name, (*SSH.split(), node.name))
+
+
+def _is_here(host: Host) -> bool:
+    return host.entrance == ()
+
+
+def _short(name: str) -> str:
+    return name.partition(".")[0]
+
+
+def _entry(host: Host, role: Role, taken: dict[str, str], lab: record.Lab | None) -> WatchedHost:
+    stem = re.sub(r"[^A-Za-z0-9.-]+", "-", host.name).strip("-.") or "host"
+    name = stem
+    while taken.setdefault(name, host.name) != host.name:
+        name = f"{stem}-{len(taken)}"
+    entry = WatchedHost(name=host.name, role=role, file=f"{name}.jsonl")
+    if lab is not None:
+        entry.devices, entry.shares_machine, entry.link_bits_per_s = _devices(host, lab), True, lab.link_bits_per_s
+    return entry
+
+
+def _devices(host: Host, lab: record.Lab) -> list[str]:
+    """The disks of a lab that are a host's; those of no server are the first client's, which stands for all."""
+    first = next((member.name for member in lab.hosts if member.role == "client"), "")
+    return [PurePath(device).name for device in lab.disks if lab.disk_servers.get(device, first) == host.name]
