@@ -77,7 +77,7 @@ def import_(
             document, tables = run(gathered, sys.argv)
             store(place, document, tables)
             measured = tables["measurements"].height
-            loaded = LoadedRun(document=document, samples=tables.pop("samples").lazy(), **tables)
+            loaded = LoadedRun(document=document, samples=tables.pop("samples").lazy(), watch=None, **tables)
             imported.append((place, document, measured, recomputed(loaded)))
             if not as_json:
                 cases = format_count(len(document.cases), "case")

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from ioassay.results.document import RunDocument
+from ioassay.results.watched import Watch
 
 
 @dataclass(frozen=True)
@@ -27,3 +28,5 @@ class LoadedRun:
     doubts: pl.DataFrame
     sources: pl.DataFrame
     """Of imported measurements where they were read; empty for a run of our own."""
+    watch: Watch | None = None
+    """What the agents on its hosts reported; `None` where it was not watched."""

@@ -22,6 +22,7 @@ from ioassay.results.run_rebuild import rebuild
 from ioassay.results.run_writer import RunWriter
 from ioassay.results.stored_directory import StoredDirectory
 from ioassay.results.stored_tables import check, read_tables, table_name
+from ioassay.results.watched import watch_of
 
 _LOOKS = 50
 _LOOK_AGAIN_S = 0.05
@@ -74,14 +75,14 @@ def _look(directory: StoredDirectory) -> LoadedRun:
         tables, samples = read_tables(directory, document)
     except FileNotFoundError:
         return _rebuilt(directory, document)
-    return LoadedRun(document=document, samples=samples, **tables)
+    return LoadedRun(document=document, samples=samples, watch=watch_of(directory), **tables)
 
 
 def _rebuilt(directory: StoredDirectory, document: RunDocument) -> LoadedRun:
     tables = rebuild(directory, document, document.cases)
     samples = tables.pop("samples").lazy()
     check(directory.path, document, tables, samples)
-    return LoadedRun(document=document, samples=samples, **tables)
+    return LoadedRun(document=document, samples=samples, watch=watch_of(directory), **tables)
 
 
 def is_run(path: Path) -> bool:

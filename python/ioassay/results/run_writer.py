@@ -45,6 +45,7 @@ from ioassay.results.stored_directory import StoredDirectory
 from ioassay.results.stored_tables import read_tables, table_name
 from ioassay.results.versions import damaged
 from ioassay.results.watch_document import WATCH, WatchDocument, read_watch
+from ioassay.results.watched import watch_of
 
 if TYPE_CHECKING:
     from ioassay.protocol.plan import Plan
@@ -196,7 +197,7 @@ class RunWriter:
     def loaded(self) -> LoadedRun:
         """The run as `load` would return it, once it is saved."""
         tables, samples = read_tables(self._directory, self.document)
-        return LoadedRun(document=self.document, samples=samples, **tables)
+        return LoadedRun(document=self.document, samples=samples, watch=watch_of(self._directory), **tables)
 
     @property
     def measurements(self) -> pl.DataFrame:

@@ -194,7 +194,7 @@ class RunBuilder:
                 self._measure(tables, case, phase, started)
         tables["doubts"] = list(self.doubts)
         frames = {name: pl.DataFrame(rows, schema=schema.TABLES[name]) for name, rows in tables.items()}
-        return LoadedRun(document=self._document(cases), samples=frames.pop("samples").lazy(), **frames)
+        return LoadedRun(document=self._document(cases), samples=frames.pop("samples").lazy(), watch=None, **frames)
 
     def _cases(self) -> list[CaseEntry]:
         cases = [

@@ -46,7 +46,7 @@ def measured(text: str, rate: Operations = lambda case, key: 1000.0) -> LoadedRu
         ended="2026-02-02T02:44:10+00:00",
     )
     joined = rows.tables()
-    return LoadedRun(document=document, samples=joined.pop("samples").lazy(), **joined)
+    return LoadedRun(document=document, samples=joined.pop("samples").lazy(), watch=None, **joined)
 
 
 _STARTED: EventStarted = {

@@ -33,7 +33,7 @@ def system_of(run: LoadedRun) -> System:
 def imported(tool: str, path: Path) -> list[LoadedRun]:
     runs = (as_run(gathered, []) for gathered in IMPORTERS[tool].gather([path]) if gathered.cases)
     return [
-        LoadedRun(document, samples=tables.pop("samples").lazy(), **tables)
+        LoadedRun(document, samples=tables.pop("samples").lazy(), watch=None, **tables)
         for document, tables in ((document, dict(tables)) for document, tables in runs)
     ]
 

@@ -38,7 +38,7 @@ def _doubts(measured: Measured) -> set[str]:
 
 def _run(gathered: Gathered) -> LoadedRun:
     document, tables = run(gathered, ["ioassay"])
-    return LoadedRun(document=document, samples=tables.pop("samples").lazy(), **tables)
+    return LoadedRun(document=document, samples=tables.pop("samples").lazy(), watch=None, **tables)
 
 
 def _recomputed(gathered: Gathered) -> list[Recomputed]:

@@ -1,0 +1,193 @@
+"""What the hosts did during each phase, as rates and in proportion to what the clients moved.
+
+Agents tell no more than whole seconds. One in which a phase begins or ends counts for it as a whole, because nothing
+else of the run happens in it; where two phases share a second, each has its part. What the servers' disks write in the
+phase is not all that the phase costs them: what their memory holds at its end is written later, and counts as that.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+import polars as pl
+
+from ioassay.analysis.ceilings import DIRECTIONS
+from ioassay.analysis.watch.seconds import AMOUNTS, SHARES, seconds
+from ioassay.results.loaded import LoadedRun
+from ioassay.results.watched import Watch
+
+PHASE: Final = ("case", "phase")
+"""What names a phase of a run."""
+
+LEAST_S: Final = 2.0
+"""A shorter phase has no whole second of its own, so nothing is said of it."""
+
+LATE_S: Final = 120
+"""So long after a phase what disks write may be its data; less where another phase begins before."""
+
+LATE_SHARE: Final = 0.05
+"""A second in which disks write less than this share of the clients' rate is no more of a phase's data."""
+
+_LATE_LEAST_BYTES: Final = 1_000_000
+_LOOK_AFTER_S: Final = 0.1
+"""Agents look so long after each second."""
+_LEAST_COVERED: Final = 0.9
+"""A host that was silent for more than a tenth of a phase says nothing about it."""
+
+
+@dataclass(frozen=True)
+class Activity:
+    """The hosts of a run beside its phases."""
+
+    run: LoadedRun
+    watch: Watch
+
+    @cached_property
+    def seconds(self) -> pl.DataFrame:
+        """`seconds.seconds`."""
+        return seconds(self.watch)
+
+    @cached_property
+    def storage_role(self) -> str:
+        """Whose disks hold the data: those of servers, or, where none is watched, of the clients themselves."""
+        return "server" if any(host.role == "server" for host in self.watch.document.hosts) else "client"
+
+    @cached_property
+    def windows(self) -> pl.DataFrame:
+        """The phases that were measured, in the order of time: `PHASE`, start_s and end_s (since 1970), write_bytes and
+        read_bytes of the clients.
+        """
+        way = pl.col("operation").replace_strict(dict(DIRECTIONS), default=None, return_dtype=pl.String)
+        moved = pl.col("bytes").fill_null(0)
+        return (
+            self.run.measurements.drop_nulls(["started_unix_ns", "duration_ns"])
+            .group_by(*PHASE, maintain_order=True)
+            .agg(
+                (pl.col("started_unix_ns").min() / 1e9).alias("start_s"),
+                ((pl.col("started_unix_ns") + pl.col("duration_ns")).max() / 1e9).alias("end_s"),
+                moved.filter(way == "to-servers").sum().alias("write_bytes"),
+                moved.filter(way == "to-clients").sum().alias("read_bytes"),
+            )
+            .sort("start_s", maintain_order=True)
+        )
+
+    @cached_property
+    def hosts(self) -> pl.DataFrame:
+        """A row for each phase of at least `LEAST_S` and each host that was heard during it: `PHASE`, host, role,
+        duration_s, `AMOUNTS` of the whole phase, `SHARES` as means; null: not known.
+        """
+        long = self.windows.filter(pl.col("end_s") - pl.col("start_s") >= LEAST_S)
+        within = self._within.join(long.select(PHASE), on=list(PHASE), how="semi").join(self.seconds, on="second")
+        overlap, duration = pl.col("overlap_s"), pl.col("end_s").first() - pl.col("start_s").first()
+        known = overlap.sum() >= _LEAST_COVERED * duration
+        # What was heard stands for the few seconds that were not.
+        whole = duration / overlap.sum()
+        return (
+            within.group_by(*PHASE, "host", "role", maintain_order=True)
+            .agg(
+                known.alias("known"),
+                duration.alias("duration_s"),
+                *(
+                    _or_null(pl.col(name), (pl.col(name) * pl.col("part")).sum() * whole).alias(name)
+                    for name in AMOUNTS
+                ),
+                *(
+                    _or_null(pl.col(name), (pl.col(name) * overlap).sum() / overlap.sum()).alias(name)
+                    for name in SHARES
+                ),
+            )
+            .filter("known")
+            .drop("known")
+        )
+
+    @cached_property
+    def phases(self) -> pl.DataFrame:
+        """A row for each phase with hosts: the columns of `windows`, duration_s, and of the disks that hold the data
+        disk_read_bytes and disk_write_bytes, disk_write_ratio and disk_read_ratio (to what the clients moved; null
+        where they moved nothing), late_write_bytes and late_s: what they still wrote after the phase, and how long.
+        """
+        disks = (
+            self.hosts.filter(pl.col("role") == self.storage_role)
+            .group_by(*PHASE)
+            .agg(
+                pl.col("duration_s").first(),
+                *(_or_null(pl.col(name), pl.col(name).sum()) for name in ("disk_read_bytes", "disk_write_bytes")),
+            )
+        )
+        return (
+            self.windows.join(disks, on=list(PHASE), how="inner", maintain_order="left")
+            .with_columns(
+                _ratio("disk_write_bytes", "write_bytes").alias("disk_write_ratio"),
+                _ratio("disk_read_bytes", "read_bytes").alias("disk_read_ratio"),
+            )
+            .join(self._late, on=list(PHASE), how="left", maintain_order="left")
+        )
+
+    @cached_property
+    def _within(self) -> pl.DataFrame:
+        """A row for each phase and second that it reaches into: `PHASE`, start_s, end_s, second, overlap_s, and part,
+        the share of the second that counts for the phase.
+        """
+        first, last = _second_of(pl.col("start_s")), _second_of(pl.col("end_s"))
+        begin = pl.col("second") + _LOOK_AFTER_S
+        overlap = pl.min_horizontal(begin + 1, pl.col("end_s")) - pl.max_horizontal(begin, pl.col("start_s"))
+        return (
+            self.windows.select(*PHASE, "start_s", "end_s", pl.int_ranges(first, last + 1).alias("second"))
+            .explode("second")
+            .with_columns(overlap.alias("overlap_s"))
+            .filter(pl.col("overlap_s") > 0)
+            .with_columns((pl.col("overlap_s") / pl.col("overlap_s").sum().over("second")).alias("part"))
+        )
+
+    @cached_property
+    def _late(self) -> pl.DataFrame:
+        """Of each phase that wrote and was followed by writes: until the last second with more than next to nothing."""
+        first = _second_of(pl.col("end_s")) + 1
+        most = first + LATE_S
+        after = self.windows.select(
+            *PHASE,
+            pl.max_horizontal(
+                LATE_SHARE * pl.col("write_bytes") / (pl.col("end_s") - pl.col("start_s")), pl.lit(_LATE_LEAST_BYTES)
+            ).alias("least"),
+            "write_bytes",
+            pl.int_ranges(first, pl.min_horizontal(_second_of(pl.col("start_s")).shift(-1), most)).alias("second"),
+        )
+        written = (
+            self.seconds.filter(pl.col("role") == self.storage_role)
+            .group_by("second")
+            .agg(pl.col("disk_write_bytes").sum())
+        )
+        last = pl.col("second").filter(pl.col("disk_write_bytes") > pl.col("least")).max()
+        return (
+            after.filter(pl.col("write_bytes") > 0)
+            .explode("second")
+            .join(written, on="second")
+            .filter(pl.col("second") <= last.over(*PHASE))
+            .group_by(*PHASE)
+            .agg(
+                pl.col("disk_write_bytes").sum().alias("late_write_bytes"),
+                pl.len().cast(pl.Float64).alias("late_s"),
+            )
+        )
+
+
+def _second_of(moment_s: pl.Expr) -> pl.Expr:
+    """The second in which a moment is, as agents count them."""
+    return (moment_s - _LOOK_AFTER_S).floor().cast(pl.Int64)
+
+
+def activity(run: LoadedRun) -> Activity | None:
+    """The hosts of a run beside its phases; `None` where none was watched, or none reported anything."""
+    if run.watch is None or run.watch.table("agent").is_empty():
+        return None
+    return Activity(run, run.watch)
+
+
+def _or_null(column: pl.Expr, value: pl.Expr) -> pl.Expr:
+    return pl.when(column.null_count() < column.len()).then(value)
+
+
+def _ratio(of: str, to: str) -> pl.Expr:
+    return pl.when(pl.col(to) > 0).then(pl.col(of) / pl.col(to))

@@ -1,0 +1,172 @@
+"""What the agents on the hosts of a run reported, read from `watch/*.jsonl`: a table for each kind of documents.
+
+A line that is cut or damaged, or of another version of the agent, is counted and left out: nothing of a run depends on
+it. Not: which hosts there are (`watch_document`), what the numbers mean (`ioassay.analysis.watch`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any, BinaryIO, Final
+
+import polars as pl
+from pydantic_core import from_json
+
+from ioassay.protocol.watch_kinds import JOB_KINDS, NODE_KINDS, Kind
+from ioassay.results.stored_directory import StoredDirectory
+from ioassay.results.watch_document import WATCH, WatchDocument, WatchedHost, read_watch
+
+_KINDS: Final[Mapping[str, Kind]] = {**NODE_KINDS, "agent": JOB_KINDS["agent"]}
+"""Of these each host has documents. The phases are those of the run."""
+
+_MOST_FILE_BYTES = 16 << 30
+_LONGEST_LINE_BYTES = 1 << 20
+_LARGEST = 2**62
+_MOST_SECONDS = 2**33
+_LONGEST_NAME = 4096
+_MOST_ROWS = 20_000_000
+"""Of a host: a month of 8 devices."""
+
+COLUMNS: Final = pl.Schema(
+    {
+        "host": pl.String,
+        "role": pl.String,
+        "kind": pl.String,
+        "name": pl.String,  # the device, interface, mount, target; empty where the host has one of the kind
+        "second": pl.Int64,  # since 1970, on the host's clock
+        "field": pl.String,
+        "value": pl.Int64,
+    }
+)
+"""The columns of `Watch.rows`."""
+
+_KEY = ("host", "role", "name", "second")
+
+
+@dataclass(frozen=True)
+class WatchTables:
+    """All that was reported. By kind: host, role, name, second, and a column for each field of the kind."""
+
+    by_kind: Mapping[str, pl.DataFrame]
+    damaged_lines: int = 0
+    unknown_lines: int = 0
+    """Of kinds, or without fields, of another version of the agent."""
+
+
+@dataclass(frozen=True)
+class Watch:
+    """The hosts that were watched, and what they reported, which is read when it is asked for."""
+
+    document: WatchDocument
+    read: Callable[[], WatchTables]
+
+    @cached_property
+    def tables(self) -> WatchTables:
+        """Everything, read once."""
+        return self.read()
+
+    def table(self, kind: str) -> pl.DataFrame:
+        """The documents of a kind; empty where there are none."""
+        return self.tables.by_kind.get(kind, pl.DataFrame(schema=_schema(_KINDS[kind])))
+
+    def rows(self) -> pl.DataFrame:
+        """Everything with the columns of `COLUMNS`: a row for each value."""
+        tables = [
+            table.unpivot(
+                on=[column for column in table.columns if column not in _KEY], index=_KEY, variable_name="field"
+            ).with_columns(pl.lit(kind).alias("kind"))
+            for kind, table in self.tables.by_kind.items()
+        ]
+        if not tables:
+            return pl.DataFrame(schema=COLUMNS)
+        return pl.concat(tables).drop_nulls("value").select(COLUMNS.names())
+
+
+def watch_of(directory: StoredDirectory) -> Watch | None:
+    """What was watched during the run in this directory; `None` where nothing was. Raises `UsageError`."""
+    document = read_watch(directory)
+    return None if document is None else Watch(document, partial(_read, directory.path, document.hosts))
+
+
+def _read(run: Path, hosts: Iterable[WatchedHost]) -> WatchTables:
+    collected = _Collected()
+    with StoredDirectory.open(run) as directory:
+        for host in hosts:
+            try:
+                file = directory.open_file(f"{WATCH}/{host.file}", _MOST_FILE_BYTES)
+            except FileNotFoundError:
+                continue
+            with file:
+                collected.read(host, file)
+    return collected.tables()
+
+
+class _Collected:
+    """Documents of which the tables are made."""
+
+    def __init__(self) -> None:
+        self._rows: dict[str, list[tuple[str | int | None, ...]]] = {}
+        self._damaged = self._unknown = 0
+
+    def read(self, host: WatchedHost, file: BinaryIO) -> None:
+        """Adds the documents of a host."""
+        count = 0
+        while count < _MOST_ROWS and (line := file.readline(_LONGEST_LINE_BYTES)):
+            count += 1
+            # The last line may be on its way, or the agent may have ended in it.
+            if not line.endswith(b"\n"):
+                self._damaged += len(line) == _LONGEST_LINE_BYTES
+                continue
+            if not line.isspace():
+                self._add(host, line)
+
+    def _add(self, host: WatchedHost, line: bytes) -> None:
+        try:
+            document = from_json(line)
+            kind, second = document["kind"], document["second"]
+            known = isinstance(kind, str) and type(second) is int and 0 <= second < _MOST_SECONDS
+        except (ValueError, TypeError, KeyError):
+            known = False
+        if not known:
+            self._damaged += 1
+        elif kind in _KINDS:
+            values = _values(_KINDS[kind], document)
+            if values is None:
+                self._unknown += 1
+            else:
+                self._rows.setdefault(kind, []).append((host.name, host.role, values[0], second, *values[1:]))
+        elif kind not in JOB_KINDS:
+            self._unknown += 1
+
+    def tables(self) -> WatchTables:
+        """What was collected."""
+        tables = {
+            kind: pl.DataFrame(self._rows[kind], schema=_schema(_KINDS[kind]), orient="row")
+            for kind in _KINDS
+            if kind in self._rows
+        }
+        return WatchTables(tables, self._damaged, self._unknown)
+
+
+def _values(kind: Kind, document: Mapping[str, Any]) -> tuple[str | int | None, ...] | None:
+    """The name of what a document is about, and its numbers; `None` for one that is not of this version."""
+    labels = [document.get(field.name) for field in kind.fields if field.kind == "label" and field.name != "node"]
+    if not all(isinstance(label, str) and len(label) < _LONGEST_NAME for label in labels):
+        return None
+    values = [document.get(name) for name in _numbers(kind)]
+    if not all(value is None or (type(value) is int and 0 <= value <= _LARGEST) for value in values):
+        return None
+    return (" ".join(map(str, labels)).strip(), *values) if any(value is not None for value in values) else None
+
+
+def _numbers(kind: Kind) -> list[str]:
+    return [field.name for field in kind.fields if field.kind in ("amount", "greatest", "level")]
+
+
+def _schema(kind: Kind) -> pl.Schema:
+    columns: dict[str, type[pl.DataType]] = {name: pl.String for name in ("host", "role", "name")}
+    columns |= {name: pl.Int64 for name in ("second", *_numbers(kind))}
+    return pl.Schema(columns)
