@@ -118,6 +118,18 @@ class Runs:
         """A row for each finding: run, severity, kind, sentence, and on how many measurements it rests."""
         return self._each(tables.findings)
 
+    def watched_phases(self) -> pl.DataFrame:
+        """A row for each phase of runs that were watched (`ioassay.reports.run.tables.watched_phases`)."""
+        return self._each(tables.watched_phases)
+
+    def watched_hosts(self) -> pl.DataFrame:
+        """A row for each phase and host that was watched (`ioassay.reports.run.tables.watched_hosts`)."""
+        return self._each(tables.watched_hosts)
+
+    def watched(self) -> pl.DataFrame:
+        """Everything that agents reported, a row for each value (`ioassay.reports.run.tables.watched`)."""
+        return self._each(tables.watched)
+
     def ratios(self) -> pl.DataFrame:
         """All other runs divided by the first, a row for each point, peak and sustained rate, with the interval of each
         ratio and which conditions differed: what `ioassay compare --format csv` writes.

@@ -72,6 +72,7 @@ class RunAgents:
         self._agents: list[_Agent] = []
 
     def __enter__(self) -> RunAgents:
+        self._run.note_watch(self._watch)
         with self._stack:  # what was started ends if something goes wrong before all are
             try:
                 found = watched_hosts(self._run.document, self._watch)

@@ -54,8 +54,10 @@ def watched_hosts(run: RunDocument, watch: WatchDocument) -> list[Watched]:
         found[here] = (Host(here, (), has_shell=False), "control")
     labs = {host.lab: find(host.lab.removeprefix(LAB)).ready() for host, _ in found.values() if host.lab}
     taken: dict[str, str] = {}
+    net = run.ceilings
+    links = {end.name: end.stated_bits_per_s for end in (*net.clients, *net.servers)} if net else {}
     return [
-        Watched(host, _entry(host, role, taken, labs.get(host.lab or "")), _is_here(host))
+        Watched(host, _entry(host, role, taken, labs.get(host.lab or ""), links.get(host.name)), _is_here(host))
         for host, role in found.values()
     ]
 
@@ -94,12 +96,12 @@ def _short(name: str) -> str:
     return name.partition(".")[0]
 
 
-def _entry(host: Host, role: Role, taken: dict[str, str], lab: record.Lab | None) -> WatchedHost:
+def _entry(host: Host, role: Role, taken: dict[str, str], lab: record.Lab | None, link: int | None) -> WatchedHost:
     stem = re.sub(r"[^A-Za-z0-9.-]+", "-", host.name).strip("-.") or "host"
     name = stem
     while taken.setdefault(name, host.name) != host.name:
         name = f"{stem}-{len(taken)}"
-    entry = WatchedHost(name=host.name, role=role, file=f"{name}.jsonl")
+    entry = WatchedHost(name=host.name, role=role, file=f"{name}.jsonl", link_bits_per_s=link)
     if lab is not None:
         entry.devices, entry.shares_machine, entry.link_bits_per_s = _devices(host, lab), True, lab.link_bits_per_s
     return entry

@@ -167,6 +167,6 @@ def _numbers(kind: Kind) -> list[str]:
 
 
 def _schema(kind: Kind) -> pl.Schema:
-    columns: dict[str, type[pl.DataType]] = {name: pl.String for name in ("host", "role", "name")}
-    columns |= {name: pl.Int64 for name in ("second", *_numbers(kind))}
+    columns: dict[str, type[pl.DataType]] = dict.fromkeys(("host", "role", "name"), pl.String)
+    columns |= dict.fromkeys(("second", *_numbers(kind)), pl.Int64)
     return pl.Schema(columns)

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import polars as pl
 
 from ioassay.results.loaded import LoadedRun
+from ioassay.results.watch_document import WatchedHost
+from ioassay.results.watched import Watch
 from ioassay.testing.builder import RunBuilder
+from ioassay.testing.watched import HostSecond, watched
 
 CLIENTS = (1, 2, 4, 8)
 SECOND = 10**9
@@ -18,6 +23,10 @@ def faulty_run() -> LoadedRun:
     and their last repetitions are outliers. Reads of `falling` slow down gradually, its writes suddenly. Writes of
     `stopping` stall, its reads fluctuate, and a stonewall came to its writes long before the finish. Node `client03` is
     always the last to finish.
+
+    Four servers were watched. Their disks write twice what the clients write, but for `uneven`: of that, they write
+    most when the phase is over. Reads of `rising` come from memory, those of `falling` from one server, and the link of
+    a client is full in reads of `stopping`.
     """
     builder = RunBuilder().clients(*CLIENTS).repetitions(6)
     for name in ("rising", "uneven", "falling", "stopping"):
@@ -26,7 +35,7 @@ def faulty_run() -> LoadedRun:
         builder.rates("rising", "write", clients, *(clients * rate * 1e8 for rate in (1.0, 1.02, 0.98, 1.2, 0.8, 1.01)))
         collapsed = 0.1 if clients == 4 else 1.0
         builder.rates("uneven", "write", clients, *(collapsed * (at + 1) * rate for rate in _SCATTER))
-    run = builder.build()
+    run = _in_turn(builder.build())
     ends = pl.when(pl.col("node") == "client03").then(pl.col("end_ns").max().over("case", "phase") * 1.2)
     return LoadedRun(
         document=run.document,
@@ -39,10 +48,54 @@ def faulty_run() -> LoadedRun:
         latencies=run.latencies,
         doubts=run.doubts,
         sources=run.sources,
+        watch=_watched(run),
     )
 
 
 _SCATTER = (1.00e8, 1.01e8, 0.99e8, 1.005e8, 0.995e8, 0.5e8)
+
+
+def _in_turn(run: LoadedRun) -> LoadedRun:
+    """The same with phases that follow each other, `_PAUSE_S` apart."""
+    lasting = pl.col("duration_ns").cum_sum().shift(fill_value=0) + _PAUSE_S * SECOND * pl.int_range(pl.len())
+    started = pl.col("started_unix_ns").first() // SECOND * SECOND + lasting
+    return replace(run, measurements=run.measurements.with_columns(started.alias("started_unix_ns")))
+
+
+_PAUSE_S = 12
+_SERVERS = ("oss1", "oss2", "oss3", "oss4")
+
+
+def _watched(run: LoadedRun) -> Watch:
+    """What the agents on the servers and on a client reported."""
+    hosts = [WatchedHost(name=name, role="server", file=f"{name}.jsonl") for name in _SERVERS]
+    link = WatchedHost(name="client01", role="client", file="client01.jsonl", link_bits_per_s=10**9)
+    moved: dict[tuple[str, int], HostSecond] = {}
+    for row in run.measurements.iter_rows(named=True):
+        workload, phase = row["case"].split("-")[0], row["phase"]
+        first, seconds = row["started_unix_ns"] // SECOND, -(-row["duration_ns"] // SECOND)
+        for at in range(seconds + _PAUSE_S):
+            share = 1 / seconds if at < seconds else 0.0
+            for server in _SERVERS:
+                amount = int(row["bytes"] * share / len(_SERVERS))
+                if workload == "uneven" and phase == "write":
+                    late = 1 / 8 if seconds <= at < seconds + 8 else 0.0
+                    amount = int(row["bytes"] / len(_SERVERS) * (0.2 * share + 0.8 * late))
+                elif phase == "write":
+                    amount *= 2
+                elif workload == "rising":
+                    amount //= 10
+                elif workload == "falling":
+                    amount = amount * 3 if server == "oss1" else amount // 3
+                wrote = phase == "write"
+                moved[server, first + at] = HostSecond(
+                    server, first + at, read=0 if wrote else amount, write=amount if wrote else 0
+                )
+            full = workload == "stopping" and phase == "read" and at < seconds
+            moved["client01", first + at] = HostSecond(
+                "client01", first + at, received=118_000_000 if full else 1_000_000
+            )
+    return watched([*hosts, link], moved.values())
 
 
 def _of(workload: str, phase: str) -> pl.Expr:

@@ -13,16 +13,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from ioassay.analysis.finding import SEVERITIES, Evidence, Finding, Severity
+from ioassay.analysis.findings.amplification import amplification
 from ioassay.analysis.findings.changes import changes
 from ioassay.analysis.findings.fluctuations import fluctuations
+from ioassay.analysis.findings.full_links import full_links
+from ioassay.analysis.findings.late_writes import late_writes
 from ioassay.analysis.findings.outliers import outliers
 from ioassay.analysis.findings.peaks import peaks
 from ioassay.analysis.findings.printed_scores import printed
 from ioassay.analysis.findings.run_facts import RunFacts
+from ioassay.analysis.findings.server_memory import server_memory
 from ioassay.analysis.findings.slow_nodes import slow_nodes
 from ioassay.analysis.findings.stalls import stalls
 from ioassay.analysis.findings.stragglers import stragglers
 from ioassay.analysis.findings.trends import trends
+from ioassay.analysis.findings.uneven_servers import uneven_servers
 from ioassay.analysis.findings.wide_intervals import wide_intervals
 
 __all__ = ["FINDERS", "SEVERITIES", "Evidence", "Finding", "RunFacts", "Severity", "findings"]
@@ -38,6 +43,11 @@ FINDERS: tuple[Callable[[RunFacts], Iterable[Finding]], ...] = (
     fluctuations,
     outliers,
     wide_intervals,
+    amplification,
+    server_memory,
+    late_writes,
+    uneven_servers,
+    full_links,
 )
 """Every kind of finding, in the order in which those of one series are reported."""
 

@@ -2,22 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeVar
+from typing import Any, Literal, TypeVar
 
 import polars as pl
 
 from ioassay.analysis import drift, rates, scalability
+from ioassay.analysis.ceilings import DIRECTIONS
 from ioassay.analysis.drift import Drift
 from ioassay.analysis.rate_units import RateColumn
 from ioassay.analysis.scalability import Sweep
 from ioassay.analysis.series import Series
+from ioassay.analysis.watch.phases import Activity, activity
 from ioassay.results.loaded import LoadedRun
 from ioassay.results.schema import Measurement
 
 _Item = TypeVar("_Item")
+
+
+LEAST_BYTES = 64 << 20
+"""Of a phase with less, servers' counters have too much of other things."""
+
+Way = Literal["write", "read"]
+
+
+@dataclass(frozen=True)
+class WatchedPhase:
+    """A measurement of data, with what the watched hosts did in its phase."""
+
+    place: Measurement
+    way: Way
+    phase: Mapping[str, Any]
+    """A row of `Activity.phases`."""
+
+    @property
+    def client_bytes(self) -> int:
+        """What the clients moved."""
+        moved: int = self.phase[f"{self.way}_bytes"]
+        return moved
+
+    @property
+    def disk_bytes(self) -> float | None:
+        """What the disks that hold the data moved in the same seconds; `None`: not known."""
+        moved: float | None = self.phase[f"disk_{self.way}_bytes"]
+        return moved
+
+    @property
+    def late_bytes(self) -> float:
+        """What these disks still wrote after a phase that writes."""
+        return (self.phase["late_write_bytes"] or 0.0) if self.way == "write" else 0.0
 
 
 @dataclass(frozen=True)
@@ -40,6 +75,26 @@ class RunFacts:
     def drifts(self) -> list[Drift]:
         """How every phase with enough samples went."""
         return drift.drifts(self.run.samples, self.run.measurements)
+
+    @cached_property
+    def activity(self) -> Activity | None:
+        """What hosts that were watched did beside the phases."""
+        return activity(self.run)
+
+    def watched_phases(self) -> list[list[WatchedPhase]]:
+        """The valid phases in which data moved and hosts were watched, those of each series together; of a phase that
+        writes and reads one of each. Too little data tells nothing.
+        """
+        if self.activity is None:
+            return []
+        phases = {(row["case"], row["phase"]): row for row in self.activity.phases.iter_rows(named=True)}
+        found = []
+        for row in self.run.measurements.filter("valid").iter_rows(named=True):
+            phase, to = phases.get((row["case"], row["phase"])), DIRECTIONS.get(row["operation"])
+            way: Way = "write" if to == "to-servers" else "read"
+            if phase is not None and to is not None and phase[f"{way}_bytes"] >= LEAST_BYTES:
+                found.append(WatchedPhase(Measurement.of(row), way, phase))
+        return self.grouped(found, lambda one: one.place)
 
     @cached_property
     def _series(self) -> dict[Measurement, tuple[str, Series]]:

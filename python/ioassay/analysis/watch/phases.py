@@ -33,8 +33,35 @@ LATE_SHARE: Final = 0.05
 _LATE_LEAST_BYTES: Final = 1_000_000
 _LOOK_AFTER_S: Final = 0.1
 """Agents look so long after each second."""
+_WHOLE: Final = 0.999
 _LEAST_COVERED: Final = 0.9
 """A host that was silent for more than a tenth of a phase says nothing about it."""
+
+
+_NAMES: Final = {"case": pl.String, "phase": pl.String}
+
+WITHIN: Final = ("received_bytes_per_s", "sent_bytes_per_s")
+"""Columns with the mean rate of the seconds that lie wholly in the phase: more than links can carry is not in them."""
+
+PHASES: Final = pl.Schema(
+    {
+        **_NAMES,
+        **dict.fromkeys(("start_s", "end_s"), pl.Float64),
+        **dict.fromkeys(("write_bytes", "read_bytes"), pl.Int64),
+        **dict.fromkeys(("duration_s", "disk_read_bytes", "disk_write_bytes"), pl.Float64),
+        **dict.fromkeys(("disk_write_ratio", "disk_read_ratio", "late_write_bytes", "late_s"), pl.Float64),
+    }
+)
+"""The columns of `Activity.phases`."""
+
+HOSTS: Final = pl.Schema(
+    {
+        **_NAMES,
+        **dict.fromkeys(("host", "role"), pl.String),
+        **dict.fromkeys(("duration_s", *AMOUNTS, *WITHIN, *SHARES), pl.Float64),
+    }
+)
+"""The columns of `Activity.hosts`."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +103,7 @@ class Activity:
     @cached_property
     def hosts(self) -> pl.DataFrame:
         """A row for each phase of at least `LEAST_S` and each host that was heard during it: `PHASE`, host, role,
-        duration_s, `AMOUNTS` of the whole phase, `SHARES` as means; null: not known.
+        duration_s, `AMOUNTS` of the whole phase, `WITHIN`, `SHARES` as means; null: not known.
         """
         long = self.windows.filter(pl.col("end_s") - pl.col("start_s") >= LEAST_S)
         within = self._within.join(long.select(PHASE), on=list(PHASE), how="semi").join(self.seconds, on="second")
@@ -84,6 +111,7 @@ class Activity:
         known = overlap.sum() >= _LEAST_COVERED * duration
         # What was heard stands for the few seconds that were not.
         whole = duration / overlap.sum()
+        inner = [pl.col(name.removesuffix("_per_s")).filter(overlap > _WHOLE) for name in WITHIN]
         return (
             within.group_by(*PHASE, "host", "role", maintain_order=True)
             .agg(
@@ -93,13 +121,14 @@ class Activity:
                     _or_null(pl.col(name), (pl.col(name) * pl.col("part")).sum() * whole).alias(name)
                     for name in AMOUNTS
                 ),
+                *(column.mean().alias(name) for name, column in zip(WITHIN, inner, strict=True)),
                 *(
                     _or_null(pl.col(name), (pl.col(name) * overlap).sum() / overlap.sum()).alias(name)
                     for name in SHARES
                 ),
             )
             .filter("known")
-            .drop("known")
+            .select(HOSTS.names())
         )
 
     @cached_property
@@ -123,6 +152,7 @@ class Activity:
                 _ratio("disk_read_bytes", "read_bytes").alias("disk_read_ratio"),
             )
             .join(self._late, on=list(PHASE), how="left", maintain_order="left")
+            .select(PHASES.names())
         )
 
     @cached_property
@@ -167,7 +197,7 @@ class Activity:
             .filter(pl.col("second") <= last.over(*PHASE))
             .group_by(*PHASE)
             .agg(
-                pl.col("disk_write_bytes").sum().alias("late_write_bytes"),
+                pl.col("disk_write_bytes").sum().cast(pl.Float64).alias("late_write_bytes"),
                 pl.len().cast(pl.Float64).alias("late_s"),
             )
         )

@@ -22,6 +22,7 @@ from ioassay.analysis.rates import typical
 from ioassay.analysis.replay.faithful import Faithfulness, faithfulness
 from ioassay.analysis.scalability import Sweep
 from ioassay.analysis.stop_rule import WidePoint
+from ioassay.analysis.watch.phases import Activity
 from ioassay.reports import nodes
 from ioassay.reports.compare import configuration
 from ioassay.reports.compare.content import Content as Comparison
@@ -83,6 +84,8 @@ class Content:
     wide: list[WidePoint]
     """Points that their stop rule gave up."""
     nodes: list[NodeGroup]
+    activity: Activity | None
+    """Of hosts that were watched."""
     names: Names
 
     @property
@@ -127,6 +130,7 @@ def assemble(run: LoadedRun, against: Sequence[Side] = ()) -> Content:
         missing=_missing(run),
         wide=stop_rule.still_wide(run.document, run.measurements),
         nodes=nodes.alike(run.document.environment),
+        activity=facts.activity,
         names=names,
     )
 

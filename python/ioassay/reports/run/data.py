@@ -13,17 +13,21 @@ from ioassay.analysis.peak_sustained import Level, PeakSustained, Row
 from ioassay.analysis.rate_units import RateColumn
 from ioassay.analysis.replay.faithful import Faithfulness
 from ioassay.analysis.stop_rule import WidePoint
+from ioassay.analysis.watch.phases import Activity
 from ioassay.reports.compare.data import data as comparison_data
 from ioassay.reports.run.content import Content, FindingLine
 from ioassay.reports.run.surveys import Survey
 from ioassay.reports.run.workloads import measurements
+from ioassay.results.loaded import LoadedRun
 from ioassay.results.schema import KEY
 
 REPORT_VERSION = 3
 
 
 def data(content: Content) -> dict[str, Any]:
-    """`version`, `run` (run.json), every table of the report by name, `measurements`, `doubts`; `comparison` if any."""
+    """`version`, `run` (run.json), every table of the report by name, `measurements`, `doubts`, and if there are any
+    `watched` and `comparison`.
+    """
     run = content.run
     return {
         "version": REPORT_VERSION,
@@ -37,7 +41,19 @@ def data(content: Content) -> dict[str, Any]:
         "still_wide": [_wide(point) for point in content.wide],
         "measurements": measurements(run).to_dicts(),
         "doubts": [row | {"evidence": json.loads(row["evidence"])} for row in run.doubts.to_dicts()],
+        **({"watched": _watched(run, content.activity)} if run.watch else {}),
         **({"comparison": comparison_data(content.comparison)} if content.comparison else {}),
+    }
+
+
+def _watched(run: LoadedRun, found: Activity | None) -> dict[str, Any]:
+    """`watch/watch.json`, and what hosts did beside the phases."""
+    assert run.watch is not None
+    return run.watch.document.model_dump(mode="json") | {
+        "damaged_lines": run.watch.tables.damaged_lines,
+        "unknown_lines": run.watch.tables.unknown_lines,
+        "phases": found.phases.to_dicts() if found else [],
+        "phases_of_hosts": found.hosts.to_dicts() if found else [],
     }
 
 

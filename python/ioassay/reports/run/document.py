@@ -34,7 +34,7 @@ from ioassay.reports.document import (
     facts,
     shown,
 )
-from ioassay.reports.run import abstract, matrix, wording
+from ioassay.reports.run import abstract, matrix, servers, wording
 from ioassay.reports.run.content import Content
 from ioassay.reports.run.results import results
 from ioassay.reports.run.workloads import WorkloadPart
@@ -54,6 +54,11 @@ def document(content: Content, drawn: Pictures | None = None) -> Document:
         Section("Configuration", _configuration(content), "configuration"),
         Section("Method", _method(content, is_page=drawn is not None), "method"),
         Section("Results", results(content, drawn), "results"),
+        Section(
+            servers.TITLE,
+            servers.blocks(content.activity, content.run.watch, content.names, drawn.servers if drawn else None),
+            "servers",
+        ),
         Section("Comparison", _comparison(content, drawn), "comparison"),
         Section("Findings", _findings(content), "findings"),
         Section("Limits", _limits(content), "limits"),

@@ -17,15 +17,20 @@ from ioassay.analysis import intervals
 from ioassay.analysis.drift import Drift
 from ioassay.analysis.finding import FileLine, Reference
 from ioassay.analysis.findings import Evidence
+from ioassay.analysis.findings.amplification import AmplificationEvidence
 from ioassay.analysis.findings.changes import ChangeEvidence
 from ioassay.analysis.findings.fluctuations import FluctuationEvidence
+from ioassay.analysis.findings.full_links import FullLinkEvidence
+from ioassay.analysis.findings.late_writes import LateWriteEvidence
 from ioassay.analysis.findings.outliers import OutlierEvidence
 from ioassay.analysis.findings.peaks import PeakEvidence
 from ioassay.analysis.findings.printed_scores import PrintedEvidence
+from ioassay.analysis.findings.server_memory import ServerMemoryEvidence
 from ioassay.analysis.findings.slow_nodes import SlowNodeEvidence
 from ioassay.analysis.findings.stalls import StallEvidence
 from ioassay.analysis.findings.stragglers import StragglerEvidence
 from ioassay.analysis.findings.trends import TrendEvidence
+from ioassay.analysis.findings.uneven_servers import UnevenServerEvidence
 from ioassay.analysis.findings.wide_intervals import WideIntervalEvidence
 from ioassay.analysis.rate_units import UNITS, RateColumn
 from ioassay.analysis.scalability import Fit, Sweep
@@ -35,7 +40,7 @@ from ioassay.reports.document import Span
 from ioassay.reports.names import NOUNS, Names
 from ioassay.results.document import Operation, RunDocument
 from ioassay.results.schema import Measurement
-from ioassay.units import format_count, format_rate
+from ioassay.units import format_count, format_link_rate, format_rate
 
 
 class Message(NamedTuple):
@@ -187,6 +192,54 @@ class Sentences:
             f"{self._rate(evidence.column, first, widest.estimate)}, {format.share(widest.confidence)} confidence "
             f"interval {low} to {high}, too wide; repeat {_enough(evidence.repetitions)}.",
             _also(evidence.points, evidence.of, "point"),
+        )
+
+    @of.register
+    def _(self, evidence: AmplificationEvidence, first: Measurement) -> Message:
+        low, high = (f"{ratio:.2f}" for ratio in (evidence.lowest, evidence.highest))
+        times = f"{low} times" if low == high else f"{low} to {high} times"
+        wrote = "wrote" if evidence.way == "write" else "read"
+        why = "Copies, parity and journals" if evidence.way == "write" else "Read-ahead and larger blocks"
+        return Message(
+            f"{self._series(first)}: the servers' disks {wrote} {times} what the clients {wrote}.",
+            f"{why} cost that, unless others used the servers at the same time.",
+        )
+
+    @of.register
+    def _(self, evidence: ServerMemoryEvidence, first: Measurement) -> Message:
+        return _message(
+            f"{self._place(first)}: the servers' disks read {format.share(evidence.share)} of what the clients read; "
+            "memory served the rest.",
+            "Read more than servers and clients can cache, or clear the servers' caches with a hook.",
+            _also(evidence.phases, evidence.of, "phase"),
+        )
+
+    @of.register
+    def _(self, evidence: LateWriteEvidence, first: Measurement) -> Message:
+        return _message(
+            f"{self._place(first)}: the disks went on writing for {_seconds(evidence.late_s)} after the phase, "
+            f"{format.size(evidence.late_bytes)}, {format.share(evidence.share)} of what the clients wrote.",
+            "That part was in memory when the rate was measured.",
+            _also(evidence.phases, evidence.of, "phase"),
+        )
+
+    @of.register
+    def _(self, evidence: UnevenServerEvidence, first: Measurement) -> Message:
+        wrote = "wrote" if evidence.way == "write" else "read"
+        return Message(
+            f"{self._series(first)}: the disks of {evidence.server} {wrote} at least "
+            f"{format.significant(evidence.factor)} times what those of the other servers did, in all "
+            f"{format_count(evidence.phases, 'phase')}.",
+            "Check how files are placed on servers.",
+        )
+
+    @of.register
+    def _(self, evidence: FullLinkEvidence, first: Measurement) -> Message:
+        carried = "sent" if evidence.is_sending else "received"
+        return _message(
+            f"{self._place(first)}: {evidence.host} {carried} {format.share(evidence.share)} of what its link of "
+            f"{format_link_rate(evidence.link_bits_per_s)} carries.",
+            _also(evidence.phases, evidence.of, "phase"),
         )
 
     def _without_law(self, evidence: PeakEvidence, first: Measurement) -> Message:

@@ -16,8 +16,10 @@ from ioassay.analysis.rate_units import UNITS
 from ioassay.analysis.rates import typical
 from ioassay.analysis.series import Series
 from ioassay.analysis.timeline import MOST_LINES, timeline
+from ioassay.analysis.watch.timeline import timeline as run_timeline
 from ioassay.figures import latency as latency_figure
 from ioassay.figures import rate_by_clients
+from ioassay.figures import servers as servers_figure
 from ioassay.figures import survey as survey_figure
 from ioassay.figures import timeline as timeline_figure
 from ioassay.figures.picture import Picture, draw
@@ -52,10 +54,14 @@ class Pictures:
     timelines: dict[str, list[Picture]]
     compared: list[Picture | None]
     """A picture for each series of the comparison, where there is one; `None` of a series that cannot be drawn."""
+    servers: Picture | None
+    """Of hosts that were watched."""
 
     def __iter__(self) -> Iterator[Picture]:
         """Those in which something is drawn or could not be, in the order of the report."""
-        every = chain(self.rates, *self.surveys, self.latencies.values(), *self.timelines.values(), self.compared)
+        every = chain(
+            self.rates, *self.surveys, self.latencies.values(), [self.servers], *self.timelines.values(), self.compared
+        )
         return (picture for picture in every if picture is not None and (picture.svg or picture.undrawn))
 
 
@@ -67,6 +73,7 @@ def drawn(content: Content) -> Pictures:
         latencies=latencies(content),
         timelines=timelines(content),
         compared=of_comparison(content.comparison) if content.comparison else [],
+        servers=servers(content),
     )
 
 
@@ -106,6 +113,22 @@ def latencies(content: Content) -> dict[str, Picture]:
             description=f"Latency percentiles against {axis} for {part.title}; the table beside it has the values.",
         )
     return pictures
+
+
+def servers(content: Content) -> Picture | None:
+    """Clients and servers on one axis of time; `None` of a run that was not watched."""
+    line = run_timeline(content.activity) if content.activity else None
+    if line is None:
+        return None
+    steps = f"Steps of {line.step_s} s" if line.step_s > 1 else "Each second"
+    return draw(
+        servers_figure.chart(line),
+        "servers",
+        title="Clients, servers and devices over the whole run",
+        data=servers_figure.data(line),
+        caption=f"{steps}. Dashed: the network. Shaded: the phases, writes orange, reads blue, others grey.",
+        description="Rates of the clients, and of the disks and the network of each server, over the whole run.",
+    )
 
 
 def timelines(content: Content) -> dict[str, list[Picture]]:

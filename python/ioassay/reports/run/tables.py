@@ -17,11 +17,14 @@ from ioassay.analysis.findings import findings as found
 from ioassay.analysis.io500 import Score
 from ioassay.analysis.peak_sustained import Level
 from ioassay.analysis.rate_units import RateColumn
+from ioassay.analysis.watch import phases
+from ioassay.analysis.watch.phases import activity
 from ioassay.reports.names import Names
 from ioassay.reports.run.findings import Sentences
 from ioassay.reports.run.workloads import measurements as measured
 from ioassay.results.loaded import LoadedRun
 from ioassay.results.schema import KEY, POINT
+from ioassay.results.watched import COLUMNS
 
 _COLUMNS: tuple[RateColumn, ...] = get_args(RateColumn)
 
@@ -139,6 +142,28 @@ def _score(one: Score) -> Iterator[tuple[str, str, str, float, str | None, int |
     yield one.case, one.list, "total", one.total, None, None, one.is_valid
 
 
+def watched_phases(run: LoadedRun) -> pl.DataFrame:
+    """A row per phase of a run that was watched: case, phase, start and end (seconds since 1970), bytes that the
+    clients wrote and read, that the disks which hold the data read and wrote in the same seconds, both in proportion,
+    and bytes that these disks wrote after the phase, with the seconds that this took.
+    """
+    found = activity(run)
+    return pl.DataFrame(schema=phases.PHASES) if found is None else found.phases
+
+
+def watched_hosts(run: LoadedRun) -> pl.DataFrame:
+    """A row per phase and host that was watched: case, phase, host, role, duration_s, bytes of its disks and its
+    network, shares of time in which processors were busy and tasks waited for memory.
+    """
+    found = activity(run)
+    return pl.DataFrame(schema=phases.HOSTS) if found is None else found.hosts
+
+
+def watched(run: LoadedRun) -> pl.DataFrame:
+    """Everything that agents reported: host, role, kind, name, second (since 1970), field, value; up to millions."""
+    return pl.DataFrame(schema=COLUMNS) if run.watch is None else run.watch.rows()
+
+
 def environment(run: LoadedRun) -> pl.DataFrame:
     """A row per fact of each node, as it was seen there: node, fact (`memory_bytes`, `mount.file_system`), value."""
     rows = [
@@ -184,6 +209,11 @@ TABLES: dict[str, Table] = {
         scores, "Scores of the IO500 and of its phases, computed by its rules; not an official submission."
     ),
     "criteria": Table(criteria, "The acceptance criteria of the study, and their verdicts."),
+    "watched-phases": Table(
+        watched_phases, "What clients moved in each phase, and what the servers' disks did in the same seconds."
+    ),
+    "watched-hosts": Table(watched_hosts, "What each host did in each phase: disks, network, processors, memory."),
+    "watched": Table(watched, "Every counter of each host that was watched, second by second."),
     "doubts": Table(lambda run: run.doubts, "Each reason not to believe a measurement, with its evidence and remedy."),
     "settings": Table(settings, "Every setting of the study and its value."),
     "environment": Table(environment, "Environment of each node."),

@@ -166,7 +166,8 @@ def test_every_case_has_its_ior_command(run: LoadedRun, page: str) -> None:
 
 def test_no_path_of_the_run_directory_can_get_in(run: LoadedRun) -> None:
     # A LoadedRun does not know where it was loaded from; this keeps it so.
-    assert set(vars(run)) == {"document", "measurements", "ranks", "samples", "latencies", "doubts", "sources"}
+    tables = {"measurements", "ranks", "samples", "latencies", "doubts", "sources", "watch"}
+    assert set(vars(run)) == {"document", *tables}
 
 
 def test_of_a_run_with_very_many_measurements_each_point_has_one_time_line(monkeypatch: pytest.MonkeyPatch) -> None:

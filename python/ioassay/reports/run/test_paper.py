@@ -21,7 +21,10 @@ from ioassay.systems.library import builtin_systems
 from ioassay.testing.builder import RunBuilder
 from ioassay.testing.faulty_run import faulty_run
 
-PAPER = ["Abstract", "Configuration", "Method", "Results", "Comparison", "Findings", "Limits", "Appendix"]
+PAPER = [
+    *("Abstract", "Configuration", "Method", "Results", "Servers and devices", "Comparison", "Findings"),
+    *("Limits", "Appendix"),
+]
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,57 @@
+"""Servers whose disks move more than the clients: replication, parity, journals, reads of more than is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import polars as pl
+
+from ioassay.analysis.finding import Evidence, Finding
+from ioassay.analysis.findings.run_facts import RunFacts, WatchedPhase, Way
+
+LEAST = 1.2
+"""Metadata and journals of a plain file system stay below."""
+
+
+@dataclass(frozen=True)
+class AmplificationEvidence(Evidence):
+    """Phases of a series in which disks moved more than the clients."""
+
+    kind: ClassVar[str] = "disk-amplification"
+    way: Way
+    lowest: float
+    """Disks to clients, in the phase where that is least."""
+    highest: float
+    phases: int
+
+
+def amplification(facts: RunFacts) -> Iterator[Finding]:
+    """One for each series in all phases of which the servers' disks moved more, a notice.
+
+    Data of an earlier phase may be written in a later one, so the run as a whole must have written more, too.
+    """
+    if facts.activity is None or facts.activity.storage_role != "server":
+        return
+    for own in facts.watched_phases():
+        ratios = {one.place: _ratio(one) for one in own}
+        known = {place: ratio for place, ratio in ratios.items() if ratio is not None}
+        way = own[0].way
+        if len(known) < len(own) or min(known.values()) < LEAST or (way == "write" and _of_all(facts) < LEAST):
+            continue
+        worst = sorted(known, key=lambda place: -known[place])
+        evidence = AmplificationEvidence(way, min(known.values()), max(known.values()), len(known))
+        yield Finding("notice", evidence, tuple(worst))
+
+
+def _ratio(one: WatchedPhase) -> float | None:
+    return None if one.disk_bytes is None else (one.disk_bytes + one.late_bytes) / one.client_bytes
+
+
+def _of_all(facts: RunFacts) -> float:
+    """What the servers' disks wrote during the run, in proportion to what the clients wrote."""
+    assert facts.activity is not None
+    disks = facts.activity.seconds.filter(pl.col("role") == "server")["disk_write_bytes"].sum()
+    clients = facts.activity.windows["write_bytes"].sum()
+    return float(disks) / float(clients) if clients else 0.0

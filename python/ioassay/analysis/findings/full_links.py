@@ -1,0 +1,54 @@
+"""Hosts whose link was full: there the network set the rate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ioassay.analysis.finding import Evidence, Finding
+from ioassay.analysis.findings.run_facts import RunFacts
+from ioassay.analysis.watch.phases import PHASE, WITHIN
+
+LEAST_SHARE = 0.9
+"""iperf3 itself has 94 % of a link of frames of 1500 bytes."""
+
+
+@dataclass(frozen=True)
+class FullLinkEvidence(Evidence):
+    """Phases of a series in which a host's link was full."""
+
+    kind: ClassVar[str] = "full-links"
+    host: str
+    is_sending: bool
+    share: float
+    link_bits_per_s: int
+    phases: int
+    of: int
+
+
+def full_links(facts: RunFacts) -> Iterator[Finding]:
+    """One for each series with such phases, a notice; the host is the one with the fullest link."""
+    if facts.activity is None:
+        return
+    links = {host.name: host.link_bits_per_s for host in facts.activity.watch.document.hosts if host.link_bits_per_s}
+    fullest: dict[tuple[str, str], tuple[float, str, bool]] = {}
+    for row in facts.activity.hosts.iter_rows(named=True):
+        for column in WITHIN:
+            if row["host"] in links and row[column] is not None:
+                share = 8 * row[column] / links[row["host"]]
+                key = (row[PHASE[0]], row[PHASE[1]])
+                fullest[key] = max(
+                    fullest.get(key, (0.0, "", False)), (share, row["host"], column == "sent_bytes_per_s")
+                )
+    for own in facts.watched_phases():
+        full = {
+            one.place: found
+            for one in own
+            if (found := fullest.get((one.place.case, one.place.phase))) and found[0] >= LEAST_SHARE
+        }
+        if full:
+            places = sorted(full, key=lambda place: -full[place][0])
+            share, host, is_sending = full[places[0]]
+            evidence = FullLinkEvidence(host, is_sending, share, links[host], len(full), len(own))
+            yield Finding("notice", evidence, tuple(places))

@@ -1,0 +1,52 @@
+"""Writes that were in memory when their phase ended: the disks went on writing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ioassay.analysis.finding import Evidence, Finding
+from ioassay.analysis.findings.run_facts import RunFacts, WatchedPhase
+
+LEAST_S = 3.0
+"""Agents tell seconds, and their clocks may be off by a part of one."""
+
+LEAST_SHARE = 0.1
+"""Of what the clients wrote; less changes a rate by no more than repetitions differ."""
+
+MOST_WITHIN = 0.95
+"""Where the disks wrote nearly everything within the phase, what follows may be somebody else's."""
+
+
+@dataclass(frozen=True)
+class LateWriteEvidence(Evidence):
+    """Phases of a series after which disks went on writing."""
+
+    kind: ClassVar[str] = "late-writes"
+    late_bytes: float
+    late_s: float
+    share: float
+    """Of what the clients wrote."""
+    phases: int
+    of: int
+
+
+def late_writes(facts: RunFacts) -> Iterator[Finding]:
+    """One for each series with such phases, a warning: the rate is not that of the disks."""
+    for own in facts.watched_phases():
+        late = sorted((one for one in own if _is_late(one)), key=lambda one: -one.late_bytes / one.client_bytes)
+        if late:
+            worst = late[0]
+            share = worst.late_bytes / worst.client_bytes
+            evidence = LateWriteEvidence(worst.late_bytes, worst.phase["late_s"], share, len(late), len(own))
+            yield Finding("warning", evidence, tuple(one.place for one in late))
+
+
+def _is_late(one: WatchedPhase) -> bool:
+    return (
+        one.disk_bytes is not None
+        and one.disk_bytes < MOST_WITHIN * one.client_bytes
+        and one.late_bytes >= LEAST_SHARE * one.client_bytes
+        and one.phase["late_s"] >= LEAST_S
+    )

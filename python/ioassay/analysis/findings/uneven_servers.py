@@ -1,0 +1,60 @@
+"""A server whose disks do much more than those of the others, each time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from statistics import median
+from typing import ClassVar
+
+import polars as pl
+
+from ioassay.analysis.finding import Evidence, Finding
+from ioassay.analysis.findings.run_facts import LEAST_BYTES, RunFacts, WatchedPhase, Way
+from ioassay.analysis.watch.phases import PHASE
+
+LEAST_FACTOR = 2.0
+LEAST_PHASES = 3
+"""Of few files one server may have most by chance; the same one every time has a cause."""
+
+
+@dataclass(frozen=True)
+class UnevenServerEvidence(Evidence):
+    """Phases of a series in which one server's disks moved most."""
+
+    kind: ClassVar[str] = "uneven-servers"
+    server: str
+    way: Way
+    factor: float
+    """Its bytes to the median of the others, where that is least."""
+    servers: int
+    phases: int
+
+
+def uneven_servers(facts: RunFacts) -> Iterator[Finding]:
+    """One for each series in all phases of which the same server stands out, a warning."""
+    if facts.activity is None:
+        return
+    servers = facts.activity.hosts.filter(pl.col("role") == "server").partition_by(*PHASE, as_dict=True)
+    for own in facts.watched_phases():
+        found = [_most(one, servers.get((one.place.case, one.place.phase))) for one in own]
+        named = {one[0] for one in found if one is not None}
+        factors = [one[1] for one in found if one is not None]
+        if len(factors) < LEAST_PHASES or len(factors) < len(own) or len(named) > 1 or min(factors) < LEAST_FACTOR:
+            continue
+        count = max(one[2] for one in found if one is not None)
+        evidence = UnevenServerEvidence(named.pop(), own[0].way, min(factors), count, len(own))
+        yield Finding("warning", evidence, tuple(one.place for one in own))
+
+
+def _most(one: WatchedPhase, servers: pl.DataFrame | None) -> tuple[str, float, int] | None:
+    """The server that moved most, by which factor more than the others, and how many there are."""
+    column = f"disk_{one.way}_bytes"
+    moved = {} if servers is None else dict(servers.select("host", column).drop_nulls().iter_rows())
+    if len(moved) < 2:
+        return None
+    name = max(moved, key=lambda host: moved[host])
+    others = median(bytes for host, bytes in moved.items() if host != name)
+    if moved[name] < LEAST_BYTES:
+        return None
+    return name, moved[name] / max(others, 1.0), len(moved)

@@ -1,0 +1,100 @@
+"""Clients and hosts on one axis of time, for the whole run: in seconds, or in longer steps where it took long."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Final
+
+import polars as pl
+
+from ioassay.analysis.ceilings import DIRECTIONS
+from ioassay.analysis.watch.phases import PHASE, Activity
+from ioassay.analysis.watch.seconds import AMOUNTS
+from ioassay.results.schema import KEY
+
+MOST_STEPS: Final = 600
+"""A longer run has longer steps: more would not show."""
+
+MOST_HOSTS: Final = 6
+"""Of more hosts the time line has the sum."""
+
+
+@dataclass(frozen=True)
+class RunTimeline:
+    """Times are in seconds since the second in which the first phase began, rates in bytes per second.
+
+    `clients`: start_s, write, read: what the ranks moved, from their samples.
+    `hosts`: host, start_s, and the rate of each of `AMOUNTS`, null where the host was not heard: those whose disks hold
+    the data, or all of them together as one host.
+    `phases`: `PHASE`, start_s, end_s, moves (`write`, `read` or `other`).
+    """
+
+    clients: pl.DataFrame
+    hosts: pl.DataFrame
+    phases: pl.DataFrame
+    step_s: int
+    end_s: int
+
+
+def timeline(found: Activity) -> RunTimeline | None:
+    """The time line of a run; `None` where no phase was measured."""
+    windows = found.windows
+    if windows.is_empty():
+        return None
+    begin, end = math.floor(windows["start_s"].to_numpy().min()), math.ceil(windows["end_s"].to_numpy().max())
+    heard = found.seconds.filter(pl.col("role") == found.storage_role)["second"].to_list()
+    # What is written after the last phase belongs to the picture.
+    end = max([end, *(second + 1 for second in heard if second < end + MOST_STEPS // 10)])
+    longest_ns = found.run.measurements["sample_interval_ns"].drop_nulls().to_list()
+    step_s = max(math.ceil((end - begin) / MOST_STEPS), *(math.ceil(ns / 1e9) for ns in longest_ns), 1)
+    steps = math.ceil((end - begin) / step_s)
+    grid = pl.DataFrame({"start_s": [step_s * at for at in range(steps)]}, schema={"start_s": pl.Int64})
+    moves = (
+        pl.when((pl.col("write_bytes") > 0) & (pl.col("read_bytes") == 0))
+        .then(pl.lit("write"))
+        .when((pl.col("read_bytes") > 0) & (pl.col("write_bytes") == 0))
+        .then(pl.lit("read"))
+        .otherwise(pl.lit("other"))
+    )
+    return RunTimeline(
+        clients=_clients(found, grid, begin, step_s),
+        hosts=_hosts(found, grid, begin, step_s),
+        phases=windows.select(*PHASE, pl.col("start_s", "end_s") - begin, moves.alias("moves")),
+        step_s=step_s,
+        end_s=steps * step_s,
+    )
+
+
+def _clients(found: Activity, grid: pl.DataFrame, begin: int, step_s: int) -> pl.DataFrame:
+    ways = {operation: "write" if to == "to-servers" else "read" for operation, to in DIRECTIONS.items()}
+    of = found.run.measurements.select(*KEY, "started_unix_ns", "sample_interval_ns").drop_nulls()
+    since_s = (pl.col("started_unix_ns") + pl.col("sample") * pl.col("sample_interval_ns")) / 1e9 - begin
+    moved = (
+        found.run.samples.join(of.lazy(), on=list(KEY))
+        .filter(pl.col("operation").is_in(list(ways)))
+        .group_by(
+            (since_s // step_s * step_s).cast(pl.Int64).alias("start_s"),
+            pl.col("operation").replace_strict(ways, default=None, return_dtype=pl.String).alias("way"),
+        )
+        .agg(pl.col("bytes").sum() / step_s)
+        .collect(engine="streaming")
+    )
+    for way in ("write", "read"):
+        own = moved.filter(pl.col("way") == way).select("start_s", pl.col("bytes").alias(way))
+        grid = grid.join(own, on="start_s", how="left", maintain_order="left")
+    return grid.with_columns(pl.col("write", "read").fill_null(0.0))
+
+
+def _hosts(found: Activity, grid: pl.DataFrame, begin: int, step_s: int) -> pl.DataFrame:
+    own = found.seconds.filter(pl.col("role") == found.storage_role).with_columns(pl.col("second") - begin)
+    if own["host"].n_unique() > MOST_HOSTS:
+        every = f"{own['host'].n_unique()} {found.storage_role}s together"
+        own = own.group_by("second").agg(pl.col(AMOUNTS).sum()).with_columns(pl.lit(every).alias("host"))
+    start = (pl.col("second") // step_s * step_s).alias("start_s")
+    rates = own.group_by("host", start).agg(pl.col(AMOUNTS).mean())
+    names = [host.name for host in found.watch.document.hosts if host.name in own["host"]] or own[
+        "host"
+    ].unique().to_list()
+    hosts = pl.DataFrame({"host": names}, schema={"host": pl.String})
+    return hosts.join(grid, how="cross").join(rates, on=["host", "start_s"], how="left", maintain_order="left")

@@ -1,0 +1,134 @@
+"""The clients' rate and what servers and devices did in the same seconds, below one another on one axis of time.
+
+Behind the lines stand the phases, pale: what the clients write in the colour of writes, what they read in that of
+reads. All panels of hosts share their scale, so that servers compare at a glance.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import altair as alt
+import polars as pl
+
+from ioassay.analysis.rate_units import UNITS, Unit
+from ioassay.analysis.watch.timeline import RunTimeline
+from ioassay.figures import theme
+
+WIDTH, HEIGHT = 600, 90
+
+_LINES: Final = {
+    "write": "writes",
+    "read": "reads",
+    "disk_write_bytes": "writes",
+    "disk_read_bytes": "reads",
+    "received_bytes": "network in",
+    "sent_bytes": "network out",
+}
+"""What each column is called."""
+
+_COLOURS: Final = {
+    "writes": theme.VERMILION,
+    "reads": theme.BLUE,
+    "network in": theme.GREEN,
+    "network out": theme.PURPLE,
+}
+_DASHES: Final = {"writes": [1, 0], "reads": [1, 0], "network in": [3, 2], "network out": [3, 2]}
+
+_PHASES: Final = {"write": theme.PALE_VERMILION, "read": theme.PALE_BLUE, "other": "#eeeeee"}
+
+_LEGEND: Final = alt.Legend(title=None, orient="bottom", direction="horizontal")
+
+
+def chart(line: RunTimeline) -> theme.Chart:
+    """The figure."""
+    hosts = line.hosts.partition_by("host", maintain_order=True, as_dict=True)
+    unit = _unit(max(_highest(line.clients), _highest(line.hosts)))
+    highest = _highest(line.hosts) / unit.divisor
+    panels = [_panel(line, line.clients, "Clients", unit, _highest(line.clients) / unit.divisor, is_last=not hosts)]
+    panels += [
+        _panel(line, own.drop("host"), f"{host}: disks and network", unit, highest, is_last=at == len(hosts))
+        for at, ((host,), own) in enumerate(hosts.items(), start=1)
+    ]
+    stacked: theme.Chart = alt.vconcat(*panels, spacing=8)
+    return stacked
+
+
+def data(line: RunTimeline) -> pl.DataFrame:
+    """What the figure shows: a row for each step, of the clients (host empty) and of each host; rates in bytes/s."""
+    clients = line.clients.select(
+        pl.lit("").alias("host"),
+        "start_s",
+        pl.col("write").alias("client_write_bytes_per_s"),
+        pl.col("read").alias("client_read_bytes_per_s"),
+    )
+    return pl.concat([clients, line.hosts.rename(_per_s)], how="diagonal").with_columns(
+        pl.col(pl.Float64).round(0).cast(pl.Int64)
+    )
+
+
+def _per_s(name: str) -> str:
+    return f"{name}_per_s" if name.endswith("_bytes") else name
+
+
+def _panel(
+    line: RunTimeline, rates: pl.DataFrame, title: str, unit: Unit, highest: float, *, is_last: bool
+) -> theme.Chart:
+    time = alt.X(
+        "start_s:Q",
+        title="Time since the first phase began (s)" if is_last else None,
+        scale={"domain": [0, line.end_s], "nice": False},
+        axis={"grid": False, "labels": is_last, "labelFlush": False},
+    )
+    phases = (
+        alt.Chart(line.phases.select("start_s", "end_s", "moves"))
+        .mark_rect()
+        .encode(
+            time,
+            alt.X2("end_s:Q"),
+            alt.Color("moves:N", scale=alt.Scale(domain=[*_PHASES], range=[*_PHASES.values()]), legend=None),
+        )
+    )
+    lines = (
+        alt.Chart(_stairs(rates, line.step_s, unit))
+        .mark_line(interpolate="step-after", strokeWidth=1.3)
+        .encode(
+            time,
+            alt.Y(
+                "rate:Q",
+                title=unit.name,
+                axis={"tickCount": 3},
+                scale={"domain": [0, 1.03 * (highest or 1.0)], "nice": True},
+            ),
+            alt.Color(
+                "line:N",
+                scale=alt.Scale(domain=[*_COLOURS], range=[*_COLOURS.values()]),
+                legend=_LEGEND if is_last else None,
+            ),
+            alt.StrokeDash("line:N", scale=alt.Scale(domain=[*_DASHES], range=[*_DASHES.values()]), legend=None),
+        )
+    )
+    panel: theme.Chart = (
+        alt.layer(phases, lines).resolve_scale(color="independent").properties(width=WIDTH, height=HEIGHT, title=title)
+    )
+    return panel
+
+
+def _stairs(rates: pl.DataFrame, step_s: int, unit: Unit) -> pl.DataFrame:
+    """A row per step and line, and one at the end of the last step, so that stairs cover it too."""
+    known = [column for column in _LINES if column in rates.columns and rates[column].null_count() < rates.height]
+    end = rates.tail(1).with_columns(pl.col("start_s") + step_s)
+    return (
+        pl.concat([rates, end])
+        .unpivot(on=known, index="start_s", variable_name="line", value_name="rate")
+        .with_columns(pl.col("line").replace_strict(_LINES), pl.col("rate") / unit.divisor)
+    )
+
+
+def _highest(rates: pl.DataFrame) -> float:
+    numbers = rates.select(pl.max_horizontal(pl.col(pl.Float64).max())).item() if rates.height else None
+    return float(numbers or 0.0)
+
+
+def _unit(highest: float) -> Unit:
+    return UNITS["GB/s"] if highest >= 1e9 else UNITS["MB/s"]

@@ -1,0 +1,138 @@
+"""The agents of a run, played by scripts on this node."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ioassay.errors import UsageError
+from ioassay.monitoring import run_agents
+from ioassay.monitoring.run_agents import RunAgents, read_setup
+from ioassay.protocol.facts import PROTOCOL_VERSION
+from ioassay.results.run_writer import RunWriter
+from ioassay.results.watch_document import WatchDocument, WatchedHost
+from ioassay.testing.builder import RunBuilder
+
+SAYS_ITS_SETUP = """setup=$(cat $1)
+echo "{\\"kind\\":\\"setup\\",\\"second\\":1,\\"setup\\":$setup,\\"pid\\":$$}"
+exec sleep 1000"""
+FAILS = "echo 'the setup /dev/stdin: version 9 instead of 2' >&2; exit 3"
+SAYS_NOTHING = "exec sleep 1000"
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Any:
+    document = RunBuilder().workload("w").clients(1).build().document
+    writer = RunWriter.create(tmp_path / "run", document, {case.id: {} for case in document.cases})  # type: ignore[typeddict-item]
+    with writer:
+        yield writer
+
+
+def _agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
+    file = tmp_path / "agent"
+    file.write_text(f"#!/bin/sh\n{script}\n")
+    file.chmod(0o755)
+    monkeypatch.setenv("IOASSAY_AGENT", str(file))
+
+
+def _here(run: RunWriter) -> tuple[WatchedHost, list[dict[str, Any]]]:
+    """This node as it was stored, and what its agent wrote."""
+    assert run.watch is not None
+    (host,) = run.watch.hosts
+    lines = (run.path / "watch" / host.file).read_text().splitlines()
+    return host, [json.loads(line) for line in lines]
+
+
+def test_the_agent_of_this_node_gets_the_run_and_the_sinks_of_the_site(
+    run: RunWriter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _agent(tmp_path, monkeypatch, SAYS_ITS_SETUP)
+    sink = {"kind": "parquet", "directory": "/var/ioassay", "file_s": 60}
+    site = {"version": PROTOCOL_VERSION, "tables": "none", "node": True, "sinks": [sink], "spool": None}
+    (tmp_path / "agent.json").write_text(json.dumps(site))
+    said: list[str] = []
+    with RunAgents(run, WatchDocument(setup=str(tmp_path / "agent.json")), said.append):
+        pass
+    host, (document,) = _here(run)
+    setup = document["setup"]
+    assert (host.name, host.role, host.remark, said) == (socket.gethostname(), "client", None, [])
+    assert setup["run"] == str(run.path)
+    assert setup["node"]
+    assert setup["sinks"] == [{"kind": "json-lines", "directory": None}, sink]
+    assert not Path(f"/proc/{document['pid']}").exists()
+
+
+def test_an_agent_that_does_not_start_is_said_and_the_run_goes_on(
+    run: RunWriter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _agent(tmp_path, monkeypatch, FAILS)
+    said: list[str] = []
+    with RunAgents(run, WatchDocument(), said.append):
+        pass
+    why = "the setup /dev/stdin: version 9 instead of 2"
+    assert said == [f"{socket.gethostname()} is not watched: {why}."]
+    assert _here(run)[0].remark == why
+
+
+def test_an_agent_without_a_document_is_given_up(
+    run: RunWriter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _agent(tmp_path, monkeypatch, SAYS_NOTHING)
+    monkeypatch.setattr(run_agents, "_FIRST_DOCUMENT_S", 0.2)
+    said: list[str] = []
+    with RunAgents(run, WatchDocument(), said.append):
+        pass
+    assert "no document arrived" in said[0]
+
+
+def test_an_agent_that_ends_meanwhile_is_said_at_the_end(
+    run: RunWriter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _agent(tmp_path, monkeypatch, SAYS_ITS_SETUP)
+    said: list[str] = []
+    with RunAgents(run, WatchDocument(), said.append) as agents:
+        assert said == []
+        os.kill(_here(run)[1][0]["pid"], 9)
+        (one,) = agents._agents
+        while not one.process.has_ended:
+            pass
+    assert "its agent ended during the run" in said[0]
+    assert "its agent ended during the run" in (_here(run)[0].remark or "")
+
+
+def test_without_an_agent_nothing_is_watched(run: RunWriter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("IOASSAY_AGENT", str(tmp_path / "nowhere"))
+    said: list[str] = []
+    with RunAgents(run, WatchDocument(), said.append):
+        pass
+    assert said[0].startswith("Nothing is watched: IOASSAY_AGENT=")
+
+
+def test_what_a_later_attempt_adds_begins_with_a_line_of_its_own(
+    run: RunWriter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _agent(tmp_path, monkeypatch, SAYS_ITS_SETUP)
+    run.note_watch(WatchDocument())
+    file = run.path / "watch" / f"{socket.gethostname()}.jsonl"
+    file.write_text('{"kind":"cp')
+    with RunAgents(run, WatchDocument(), lambda said: None):
+        pass
+    cut, whole = file.read_text().splitlines()
+    assert cut == '{"kind":"cp'
+    assert json.loads(whole)["kind"] == "setup"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"), [("", "is not a setup"), ('{"version":2}', "is not a setup"), (None, "cannot be read")]
+)
+def test_what_is_no_setup_is_refused(tmp_path: Path, text: str | None, words: str) -> None:
+    file = tmp_path / "agent.json"
+    if text is not None:
+        file.write_text(text)
+    with pytest.raises(UsageError, match=words):
+        read_setup(file)

@@ -1,0 +1,155 @@
+"""Servers and devices beside the clients, in a report: a figure of the whole run, a table of its phases, and of hosts.
+
+Not: the numbers (`ioassay.analysis.watch`), findings about them (`findings`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import polars as pl
+
+from ioassay.analysis import rates
+from ioassay.analysis.watch.phases import LEAST_S, PHASE, Activity
+from ioassay.analysis.watch.seconds import counted
+from ioassay.figures.picture import Picture
+from ioassay.reports import format
+from ioassay.reports.document import Block, Bullets, Column, Figure, Paragraph, Section, Table, Text, changes, numbers
+from ioassay.reports.names import Names
+from ioassay.results.watched import Watch
+from ioassay.units import format_count
+
+MOST_PHASES = 120
+"""Of a run with more phases only those of each point's typical repetition are shown; the tables as files have all."""
+
+TITLE = "Servers and devices"
+
+
+def blocks(found: Activity | None, watch: Watch | None, names: Names, picture: Picture | None) -> list[Block]:
+    """The section; nothing of a run that was not watched."""
+    if watch is None:
+        return []
+    remarks = Bullets(list(_remarks(watch)))
+    if found is None:
+        return [Paragraph("No host reported anything."), remarks]
+    shown = _shown(found)
+    return [
+        Paragraph(_about(found)),
+        Figure(picture),
+        _phases(found, shown, names),
+        Section("Each host in each phase", [_hosts(found, shown, names)], fold="closed"),
+        Paragraph(_counted(found.watch), note=True),
+        remarks,
+    ]
+
+
+def _about(found: Activity) -> str:
+    whose = "servers'" if found.storage_role == "server" else "client nodes'"
+    return (
+        f"What the clients moved, and what the {whose} disks did in the same seconds. Above 1.00, the disks moved more "
+        "than the clients: copies, parity, journals, or other users. Below, memory took or served the rest."
+    )
+
+
+def _counted(watch: Watch) -> str:
+    """Of what the numbers are made."""
+    whole = [
+        f"{host}: {', '.join([*disks, *links]) or 'no device of its own'}"
+        for host, (disks, links) in counted(watch).items()
+    ]
+    shares = any(host.shares_machine for host in watch.document.hosts)
+    lab = " Processors and memory are those of the whole machine, which the hosts share." if shares else ""
+    return (
+        f"Counted: {'; '.join(whole)}. Devices on top of others (RAID, LVM, loop) and bonded interfaces are left out, "
+        f"so that no byte counts twice.{lab} Counters are read once a second: a second in which a phase begins or ends "
+        f"counts as a whole, and phases of less than {LEAST_S:.0f} s are left out."
+    )
+
+
+def _remarks(watch: Watch) -> Iterator[str]:
+    yield from (f"{host.name} was not watched: {host.remark}" for host in watch.document.hosts if host.remark)
+    damaged, unknown = watch.tables.damaged_lines, watch.tables.unknown_lines
+    if damaged:
+        yield f"{format_count(damaged, 'damaged line')} of the hosts' documents left out."
+    if unknown:
+        yield f"{format_count(unknown, 'document')} of another version of the agent left out."
+
+
+def _shown(found: Activity) -> pl.DataFrame:
+    """The phases that a document has room for."""
+    if found.phases.height <= MOST_PHASES:
+        return found.phases
+    return found.phases.join(rates.typical(found.run.measurements).select(PHASE), on=list(PHASE), how="semi")
+
+
+def _phases(found: Activity, shown: pl.DataFrame, names: Names) -> Table:
+    columns = [
+        Column("Phase"),
+        *numbers("Clients", "Disks", "Disks / clients", "Written after it"),
+    ]
+    rows: list[list[Text]] = []
+    for row in shown.iter_rows(named=True):
+        for way in ("write", "read"):
+            if row[f"{way}_bytes"]:
+                late = way == "write" and row["late_write_bytes"]
+                rows.append(
+                    [
+                        f"{_place(row, names)} ({way}s)"
+                        if row["write_bytes"] and row["read_bytes"]
+                        else _place(row, names),
+                        format.rate(row[f"{way}_bytes"] / row["duration_s"]),
+                        _rate(row, f"disk_{way}_bytes"),
+                        ratio(row[f"disk_{way}_ratio"]),
+                        f"{format.size(row['late_write_bytes'])} in {row['late_s']:.0f} s" if late else format.ABSENT,
+                    ]
+                )
+    whose = "servers" if found.storage_role == "server" else "client nodes"
+    return Table(columns, rows, title=f"Clients, and the disks of the {whose} in the same seconds", density="dense")
+
+
+def _hosts(found: Activity, shown: pl.DataFrame, names: Names) -> Table:
+    columns = [
+        Column("Phase", merges=True),
+        Column("Host"),
+        Column("Reads", is_number=True, group="Disks (MB/s)"),
+        Column("Writes", is_number=True, group="Disks (MB/s)"),
+        Column("In", is_number=True, group="Network (MB/s)"),
+        Column("Out", is_number=True, group="Network (MB/s)"),
+        Column("Processors busy", is_number=True),
+        Column("Memory pressure", is_number=True),
+    ]
+    own = shown.select(PHASE).join(found.hosts, on=list(PHASE), maintain_order="left")
+    rows: list[list[Text]] = [
+        [
+            _place(row, names),
+            f"{row['host']} ({row['role']})",
+            *(
+                _megabytes(row, name)
+                for name in ("disk_read_bytes", "disk_write_bytes", "received_bytes", "sent_bytes")
+            ),
+            format.share(row["processor_busy"]),
+            format.share(row["memory_pressure"]),
+        ]
+        for row in own.iter_rows(named=True)
+    ]
+    return Table(
+        columns, rows, caption="Each host in each phase", rules=changes(row[0] for row in rows), density="wide"
+    )
+
+
+def _place(row: Mapping[str, Any], names: Names) -> str:
+    return f"{names.case(row['case'])}, {row['phase']}"
+
+
+def _megabytes(row: Mapping[str, Any], column: str) -> str:
+    return format.ABSENT if row[column] is None else f"{row[column] / row['duration_s'] / 1e6:,.1f}"
+
+
+def _rate(row: Mapping[str, Any], column: str) -> str:
+    return format.rate(None if row[column] is None else row[column] / row["duration_s"])
+
+
+def ratio(value: float | None) -> str:
+    """`1.31`, `0.02`."""
+    return format.ABSENT if value is None else f"{value:.2f}"
