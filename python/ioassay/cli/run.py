@@ -99,7 +99,10 @@ def run(
     ] = None,
     watch_setup: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="With --watch: a setup whose sinks get this node's counters and the phases."),
+        typer.Option(
+            metavar="FILE",
+            help="With --watch: a setup (see `ioassay watch`) whose sinks get this node's counters and the phases.",
+        ),
     ] = None,
     script_only: Annotated[
         bool, typer.Option("--script-only", help="With --launcher sbatch: write the script but do not submit it.")
@@ -168,7 +171,7 @@ def _watch(servers: Sequence[str], setup: Path | None) -> WatchDocument:
     if servers:
         watched_hosts.servers(servers)
     if setup:
-        run_agents.read_setup(setup)
+        run_agents.load_setup(str(setup), setup.parent)
     return WatchDocument(servers=list(servers), setup=str(setup.absolute()) if setup else None)
 
 

@@ -18,16 +18,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
-from pydantic_core import ValidationError
-
 from ioassay import engine
-from ioassay.errors import IoassayError, UsageError
+from ioassay.errors import IoassayError
+from ioassay.monitoring import setup
 from ioassay.monitoring.watched_hosts import Watched, watched_hosts
 from ioassay.protocol.agent import Setup, Sink, SinkJsonLines
 from ioassay.protocol.facts import PROTOCOL_VERSION
 from ioassay.remote import process
 from ioassay.remote.process import Process
-from ioassay.results import protocol
 from ioassay.results.run_writer import RunWriter
 from ioassay.results.watch_document import WATCH, WatchDocument
 
@@ -44,8 +42,6 @@ _LAST_SECOND_S = 1.5
 """After this long every agent has reported the second in which the last phase ended."""
 
 _LOOK_EVERY_S = 0.05
-
-_MOST_SETUP_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -77,13 +73,13 @@ class RunAgents:
             try:
                 found = watched_hosts(self._run.document, self._watch)
                 agent = engine.find_agent()
-                setup = read_setup(Path(self._watch.setup)) if self._watch.setup else None
+                site = load_setup(self._watch.setup, self._run.path / WATCH) if self._watch.setup else None
             except IoassayError as error:
                 self._say(f"Nothing is watched: {error.message}")
                 return self
             self._watch.hosts = [one.entry for one in found]
             for one in found:
-                self._start(one, agent, setup)
+                self._start(one, agent, site)
             self._await_first_documents()
             self._run.note_watch(self._watch)
             self._stack = self._stack.pop_all()
@@ -99,7 +95,7 @@ class RunAgents:
                 one.process.ask_to_end()
         self._run.note_watch(self._watch)
 
-    def _start(self, one: Watched, agent: Path, setup: Setup | None) -> None:
+    def _start(self, one: Watched, agent: Path, site: Setup | None) -> None:
         folder = self._run.path / WATCH
         file = folder / one.entry.file
         try:
@@ -107,7 +103,7 @@ class RunAgents:
             started = process.fed(
                 one.host,
                 [*_START, str(agent)],
-                _setup_of(one, setup, self._run.path),
+                _setup_of(one, site, self._run.path),
                 file,
                 file.with_suffix(".stderr.txt"),
             )
@@ -138,11 +134,16 @@ class RunAgents:
         self._say(f"{one.entry.name} is not watched: {why.rstrip('.')}.")
 
 
+def load_setup(file: str, place: Path) -> Setup:
+    """The site's setup, for an agent whose own files are in `place`. Raises `UsageError`."""
+    return setup.load(Path(file), place, "none").setup
+
+
 def _setup_of(one: Watched, site: Setup | None, run: Path) -> str:
     """What the agent of a host is asked, with the sinks of the site's setup where that is this node."""
     lines: Sink = SinkJsonLines(kind="json-lines", directory=None)
     ours = site if one.is_here else None
-    setup = Setup(
+    asked = Setup(
         version=PROTOCOL_VERSION,
         tables="none",
         node=one.entry.role != "control",
@@ -151,7 +152,7 @@ def _setup_of(one: Watched, site: Setup | None, run: Path) -> str:
         sinks=[lines, *(ours["sinks"] if ours else ())],
         spool=ours.get("spool") if ours else None,
     )
-    return json.dumps(setup)
+    return json.dumps(asked)
 
 
 def _end_of_lines(file: Path) -> int:
@@ -168,18 +169,3 @@ def _end_of_lines(file: Path) -> int:
 def _why(ended: Process) -> str:
     said = " ".join(ended.errors.splitlines()[-3:])
     return said or f"exit status {ended.result().code}"
-
-
-def read_setup(path: Path) -> Setup:
-    """An `agent.json`. Raises `UsageError` for what is none."""
-    try:
-        with path.open("rb") as file:
-            content = file.read(_MOST_SETUP_BYTES)
-        setup: Setup = protocol.validator("agent").validate_json(content)
-    except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror}.", "Name a file `agent.json`.") from error
-    except ValidationError as error:
-        raise UsageError(
-            f"{path} is not a setup of an agent: {protocol.reason(error)}.", "Name a file `agent.json`."
-        ) from error
-    return setup

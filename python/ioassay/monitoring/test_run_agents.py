@@ -10,10 +10,8 @@ from typing import Any
 
 import pytest
 
-from ioassay.errors import UsageError
 from ioassay.monitoring import run_agents
-from ioassay.monitoring.run_agents import RunAgents, read_setup
-from ioassay.protocol.facts import PROTOCOL_VERSION
+from ioassay.monitoring.run_agents import RunAgents
 from ioassay.results.run_writer import RunWriter
 from ioassay.results.watch_document import WatchDocument, WatchedHost
 from ioassay.testing.builder import RunBuilder
@@ -52,18 +50,18 @@ def test_the_agent_of_this_node_gets_the_run_and_the_sinks_of_the_site(
     run: RunWriter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _agent(tmp_path, monkeypatch, SAYS_ITS_SETUP)
-    sink = {"kind": "parquet", "directory": "/var/ioassay", "file_s": 60}
-    site = {"version": PROTOCOL_VERSION, "tables": "none", "node": True, "sinks": [sink], "spool": None}
-    (tmp_path / "agent.json").write_text(json.dumps(site))
+    (tmp_path / "setup.yaml").write_text("sinks:\n  - parquet: {directory: store}\n")
     said: list[str] = []
-    with RunAgents(run, WatchDocument(setup=str(tmp_path / "agent.json")), said.append):
+    with RunAgents(run, WatchDocument(setup=str(tmp_path / "setup.yaml")), said.append):
         pass
     host, (document,) = _here(run)
     setup = document["setup"]
     assert (host.name, host.role, host.remark, said) == (socket.gethostname(), "client", None, [])
     assert setup["run"] == str(run.path)
     assert setup["node"]
+    sink = {"kind": "parquet", "directory": str(tmp_path / "store"), "file_s": 60}
     assert setup["sinks"] == [{"kind": "json-lines", "directory": None}, sink]
+    assert setup["spool"]["directory"] == str(run.path / "watch/spool")
     assert not Path(f"/proc/{document['pid']}").exists()
 
 
@@ -125,14 +123,3 @@ def test_what_a_later_attempt_adds_begins_with_a_line_of_its_own(
     cut, whole = file.read_text().splitlines()
     assert cut == '{"kind":"cp'
     assert json.loads(whole)["kind"] == "setup"
-
-
-@pytest.mark.parametrize(
-    ("text", "words"), [("", "is not a setup"), ('{"version":2}', "is not a setup"), (None, "cannot be read")]
-)
-def test_what_is_no_setup_is_refused(tmp_path: Path, text: str | None, words: str) -> None:
-    file = tmp_path / "agent.json"
-    if text is not None:
-        file.write_text(text)
-    with pytest.raises(UsageError, match=words):
-        read_setup(file)

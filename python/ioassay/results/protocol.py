@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from pydantic_core import CoreSchema, SchemaValidator, ValidationError, core_schema
 
-Document = Literal["event", "plan", "front-end", "progress", "agent"]
+Document = Literal["event", "plan", "front-end", "progress"]
 """A schema in `ioassay/schemas`."""
 
 MOST_CHARACTERS = 4 << 20
