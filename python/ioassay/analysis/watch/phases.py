@@ -21,8 +21,8 @@ from ioassay.results.watched import Watch
 PHASE: Final = ("case", "phase")
 """What names a phase of a run."""
 
-LEAST_S: Final = 2.0
-"""A shorter phase has no whole second of its own, so nothing is said of it."""
+LEAST_S: Final = 1.0
+"""Of a shorter phase nothing is said: the seconds that it touches may have more of other things."""
 
 LATE_S: Final = 120
 """So long after a phase what disks write may be its data; less where another phase begins before."""
@@ -78,8 +78,9 @@ class Activity:
 
     @cached_property
     def storage_role(self) -> str:
-        """Whose disks hold the data: those of servers, or, where none is watched, of the clients themselves."""
-        return "server" if any(host.role == "server" for host in self.watch.document.hosts) else "client"
+        """Whose disks hold the data: those of servers, or, where none with disks is watched, of the clients."""
+        servers = (host for host in self.watch.document.hosts if host.role == "server")
+        return "server" if any(host.devices != [] for host in servers) else "client"
 
     @cached_property
     def windows(self) -> pl.DataFrame:

@@ -84,7 +84,7 @@ def test_a_second_that_two_phases_share_is_divided_among_them() -> None:
 
 
 def test_short_phases_tell_nothing() -> None:
-    found = _activity(_run(("write1", 0.1, 1.9)), _seconds("oss1", 0, [5, 5, 5]))
+    found = _activity(_run(("write1", 0.1, 0.9)), _seconds("oss1", 0, [5, 5, 5]))
     assert found.phases.is_empty()
     assert found.hosts.is_empty()
     assert (found.phases.schema, found.hosts.schema) == (PHASES, HOSTS)
@@ -121,6 +121,13 @@ def test_without_servers_the_disks_are_those_of_the_clients() -> None:
     assert found.phases["disk_write_ratio"].to_list() == [pytest.approx(1.0)]
     with_server = _activity(_run(("write1", 0.1, 3.9)), [*seconds, *_seconds("oss1", 0, [0] * 4)], CLIENT, OSS)
     assert with_server.phases["disk_write_ratio"].to_list() == [0]
+
+
+def test_a_server_without_a_disk_of_its_own_does_not_hold_the_data() -> None:
+    diskless = OSS.model_copy(update={"devices": []})
+    seconds = [*_seconds("client01", 0, [1 << 28] * 4), *_seconds("oss1", 0, [0] * 4)]
+    found = _activity(_run(("write1", 0.1, 3.9)), seconds, CLIENT, diskless)
+    assert found.storage_role == "client"
 
 
 def test_a_run_that_nobody_watched_or_of_which_nobody_reported_has_no_activity() -> None:

@@ -217,9 +217,9 @@ class Sentences:
     @of.register
     def _(self, evidence: LateWriteEvidence, first: Measurement) -> Message:
         return _message(
-            f"{self._place(first)}: the disks went on writing for {_seconds(evidence.late_s)} after the phase, "
+            f"{self._place(first)}: the disks were still writing {_seconds(evidence.late_s)} after the phase: "
             f"{format.size(evidence.late_bytes)}, {format.share(evidence.share)} of what the clients wrote.",
-            "That part was in memory when the rate was measured.",
+            "That part was in memory when the rate was measured; use fsync, or write more than memory holds.",
             _also(evidence.phases, evidence.of, "phase"),
         )
 

@@ -35,7 +35,7 @@ def blocks(found: Activity | None, watch: Watch | None, names: Names, picture: P
         return [Paragraph("No host reported anything."), remarks]
     shown = _shown(found)
     return [
-        Paragraph(_about(found)),
+        Paragraph(_about(found) if shown.height else f"No phase took {LEAST_S:.0f} s."),
         Figure(picture),
         _phases(found, shown, names),
         Section("Each host in each phase", [_hosts(found, shown, names)], fold="closed"),
@@ -101,7 +101,9 @@ def _phases(found: Activity, shown: pl.DataFrame, names: Names) -> Table:
                         format.rate(row[f"{way}_bytes"] / row["duration_s"]),
                         _rate(row, f"disk_{way}_bytes"),
                         ratio(row[f"disk_{way}_ratio"]),
-                        f"{format.size(row['late_write_bytes'])} in {row['late_s']:.0f} s" if late else format.ABSENT,
+                        f"{format.size(row['late_write_bytes'])} within {row['late_s']:.0f} s"
+                        if late
+                        else format.ABSENT,
                     ]
                 )
     whose = "servers" if found.storage_role == "server" else "client nodes"

@@ -47,7 +47,7 @@ def markdown(told: LoadedRun) -> str:
         "the rate declined by ",
         "falling, write: the servers' disks wrote 2.00 times what the clients wrote.",
         "rising, 1 client, repetition 1, read: the servers' disks read 10.0 % of what the clients read; memory",
-        "the disks went on writing for 8.00 s after the phase, 819 MiB, 80 % of what the clients wrote.",
+        "the disks were still writing 8.00 s after the phase: 819 MiB, 80 % of what the clients wrote.",
         "falling, read: the disks of oss1 read at least 9.00 times what those of the other servers did, in all 24 ",
         "read: client01 received 94 % of what its link of 1 Gbit/s carries.",
     ],

@@ -1,0 +1,186 @@
+"""Runs that are watched: the real agent on clients and servers, here and in a lab, and nothing of it left behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from ioassay import engine
+from ioassay.errors import CannotRun
+from ioassay.lab.library import LABS, read
+from ioassay.results.run_directory import load
+from ioassay.results.stored_directory import StoredDirectory
+from ioassay.results.watch_document import WatchDocument, read_watch
+
+from .support import LONG, Measurement, ioassay, skip_without, study, until, workload
+
+REPLICATED = """\
+name: {name}
+title: Two copies on two servers
+hosts: 2
+servers: 2
+storage:
+  gluster: {{bricks: 2, replicas: 2}}
+"""
+
+SLOW = """\
+name: slow
+title: Writes that take some seconds
+question: What do the servers do meanwhile?
+clients: [2]
+steps:
+  - write: {rate: 40MB/s}
+workloads:
+  w: {title: w, layout: N-N, order: sequential, transfer: 1MiB, total: 160MiB}
+"""
+"""Long enough to have seconds of its own, however fast the disks are."""
+
+
+@pytest.fixture(autouse=True)
+def agent() -> None:
+    try:
+        engine.find_agent()
+    except CannotRun as error:
+        pytest.skip(f"no agent: {error.message}")
+
+
+def _watch(run: Path) -> WatchDocument:
+    with StoredDirectory.open(run) as directory:
+        watch = read_watch(directory)
+    assert watch is not None
+    return watch
+
+
+def _agents(run: Path) -> list[psutil.Process]:
+    """The agents that write into a run."""
+    return [
+        process
+        for process in psutil.process_iter(["cmdline"])
+        if process.info["cmdline"] and process.info["cmdline"][-1:] == ["/dev/stdin"] and str(run) in _opened(process)
+    ]
+
+
+def _opened(process: psutil.Process) -> str:
+    try:
+        return os.readlink(f"/proc/{process.pid}/fd/1")
+    except OSError:
+        return ""
+
+
+def test_a_watched_run_has_documents_of_this_node_and_no_agent_remains(target: Path, tmp_path: Path) -> None:
+    code, _, err = ioassay(
+        "run", study(tmp_path, workload("w")), "--target", target, "--watch", "--out", tmp_path / "run"
+    )
+    assert code == 0, err
+    (host,) = _watch(tmp_path / "run").hosts
+    assert (host.role, host.remark) == ("client", None)
+    watch = load(tmp_path / "run").watch
+    assert watch is not None
+    assert {"cpu", "memory", "disk", "agent"} <= {*watch.rows()["kind"]}
+    assert (watch.tables.damaged_lines, watch.tables.unknown_lines) == (0, 0)
+    assert _agents(tmp_path / "run") == []
+
+
+def test_the_phases_are_marked_in_the_sinks_of_the_site(target: Path, tmp_path: Path) -> None:
+    (tmp_path / "setup.yaml").write_text("sinks:\n  - json lines: {directory: store}\n")
+    file = study(tmp_path, workload("w"))
+    asked: list[str | Path] = ["--watch", "--watch-setup", tmp_path / "setup.yaml"]
+    code, _, err = ioassay("run", file, "--target", target, *asked, "--out", tmp_path / "run")
+    assert code == 0, err
+    (store,) = (tmp_path / "store").glob("*.jsonl")
+    documents = [json.loads(line) for line in store.read_text().splitlines()]
+    marked = [(one["case"], one["phase"], one["bytes"]) for one in documents if one["kind"] == "phase"]
+    measured = load(tmp_path / "run").measurements
+    assert sorted(marked) == sorted(measured.select("case", "phase", "bytes").iter_rows())
+    assert any(one["kind"] == "cpu" for one in documents)
+
+
+def test_a_server_that_is_not_reached_is_said_and_the_run_is_complete(target: Path, tmp_path: Path) -> None:
+    file = study(tmp_path, workload("w"))
+    asked = ["--watch", "--servers", "no-such-host.invalid"]
+    code, _, err = ioassay("run", file, "--target", target, *asked, "--out", tmp_path / "run")
+    assert code == 0, err
+    assert "no-such-host.invalid is not watched: " in err
+    assert [host.remark is None for host in _watch(tmp_path / "run").hosts] == [False, True]
+    assert "no-such-host.invalid was not watched" in (tmp_path / "run/report.html").read_text()
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGKILL"])
+def test_agents_end_with_a_run_that_is_ended(target: Path, tmp_path: Path, name: str) -> None:
+    measurement = Measurement(study(tmp_path, LONG), target, tmp_path / "run", "--watch")
+    measurement.until_moving()
+    (one,) = _agents(tmp_path / "run")
+    os.kill(measurement.pid, signal.Signals[name])
+    measurement.end()
+    until(lambda: not one.is_running() or one.status() == psutil.STATUS_ZOMBIE, "the agent to end")
+
+
+def test_a_run_that_is_resumed_is_watched_again(target: Path, tmp_path: Path) -> None:
+    measurement = Measurement(study(tmp_path, LONG), target, tmp_path / "run", "--watch")
+    measurement.until_moving()
+    os.kill(measurement.pid, signal.SIGTERM)
+    measurement.end()
+    (host,) = _watch(tmp_path / "run").hosts
+    before = (tmp_path / "run/watch" / host.file).read_bytes()
+    measurement.shorten()
+    assert ioassay("run", "--resume", tmp_path / "run")[0] == 0
+    after = (tmp_path / "run/watch" / host.file).read_bytes()
+    assert after.startswith(before)
+    assert len(after) > len(before)
+
+
+def test_servers_are_for_runs_that_are_watched(target: Path, tmp_path: Path) -> None:
+    code, _, err = ioassay("run", "quick", "--target", target, "--servers", "oss1", "--out", tmp_path / "run")
+    assert (code, "--watch" in err) == (2, True)
+    code, _, err = ioassay("run", "quick", "--target", target, "--watch", "--servers", "-x", "--out", tmp_path / "run")
+    assert (code, "`-x` is not a host" in err) == (2, True)
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.fixture
+def replicated(tmp_path: Path) -> Iterator[str]:
+    """GlusterFS with two copies of everything. Its name."""
+    name = f"watchtest-{os.getpid()}"
+    file = tmp_path / "lab.yaml"
+    file.write_text(REPLICATED.format(name=name))
+    skip_without(read(LABS.find(str(file))))
+    code, _, err = ioassay("lab", "up", file, "--disk", tmp_path)
+    assert code == 0, err
+    try:
+        yield name
+    finally:
+        assert ioassay("lab", "down", name, "--force")[0] == 0
+
+
+@pytest.mark.machine
+def test_the_disks_of_replicating_servers_write_everything_twice(replicated: str, tmp_path: Path) -> None:
+    (tmp_path / "slow.yaml").write_text(SLOW)
+    code, _, err = ioassay(
+        "run", tmp_path / "slow.yaml", "--target", f"lab:{replicated}", "--watch", "--out", tmp_path / "run"
+    )
+    assert code in (0, 1), err
+    run = load(tmp_path / "run")
+    assert run.watch is not None
+    hosts = {host.name: host for host in run.watch.document.hosts}
+    assert {name: host.role for name, host in hosts.items()} == {
+        "server1": "server",
+        "server2": "server",
+        "client1": "client",
+        "client2": "client",
+    }
+    assert all(host.remark is None and host.shares_machine for host in hosts.values())
+    assert [len(host.devices or ()) for host in hosts.values()] == [1, 1, 0, 0]
+    (phase,) = json.loads(ioassay("report", tmp_path / "run", "--format", "json")[1])["watched"]["phases"]
+    written = phase["disk_write_bytes"] + (phase["late_write_bytes"] or 0)
+    # Nothing but the data and some metadata is on these disks.
+    assert 2.0 <= written / phase["write_bytes"] < 2.2
+    code, text, _ = ioassay("report", tmp_path / "run", "--format", "md")
+    assert code == 0
+    assert "## Servers and devices" in text
+    assert "times what the clients wrote" in text
