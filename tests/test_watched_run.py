@@ -111,6 +111,32 @@ def test_a_server_that_is_not_reached_is_said_and_the_run_is_complete(target: Pa
     assert "no-such-host.invalid was not watched" in (tmp_path / "run/report.html").read_text()
 
 
+SSH = """\
+#!/bin/sh
+while [ "$1" = -o ]; do shift 2; done
+host=$1; shift
+test "$host" = oss1 || { echo "ssh: Could not resolve hostname $host" >&2; exit 255; }
+exec sh -c "$*"
+"""
+"""Takes its command as ssh does, as one line for a shell, and has this node be `oss1`."""
+
+
+def test_servers_are_reached_by_ssh(target: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/ssh").write_text(SSH)
+    (tmp_path / "bin/ssh").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    asked = ["--watch", "--servers", "oss1,oss2", "--out", str(tmp_path / "run")]
+    code, _, err = ioassay("run", study(tmp_path, workload("w")), "--target", target, *asked)
+    assert code == 0, err
+    assert "oss2 is not watched: ssh: Could not resolve hostname oss2." in err
+    watch = load(tmp_path / "run").watch
+    assert watch is not None
+    assert {*watch.table("cpu")["role"]} == {"server", "client"}
+    assert {*watch.table("cpu").filter(role="server")["host"]} == {"oss1"}
+    assert _agents(tmp_path / "run") == []
+
+
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGKILL"])
 def test_agents_end_with_a_run_that_is_ended(target: Path, tmp_path: Path, name: str) -> None:
     measurement = Measurement(study(tmp_path, LONG), target, tmp_path / "run", "--watch")

@@ -68,7 +68,7 @@ class RunAgents:
         self._agents: list[_Agent] = []
 
     def __enter__(self) -> RunAgents:
-        self._run.note_watch(self._watch)
+        self._store()
         with self._stack:  # what was started ends if something goes wrong before all are
             try:
                 found = watched_hosts(self._run.document, self._watch)
@@ -81,7 +81,7 @@ class RunAgents:
             for one in found:
                 self._start(one, agent, site)
             self._await_first_documents()
-            self._run.note_watch(self._watch)
+            self._store()
             self._stack = self._stack.pop_all()
         return self
 
@@ -93,7 +93,7 @@ class RunAgents:
                 if one.process.has_ended:
                     self._remark(one.of, f"its agent ended during the run: {_why(one.process)}")
                 one.process.ask_to_end()
-        self._run.note_watch(self._watch)
+        self._store()
 
     def _start(self, one: Watched, agent: Path, site: Setup | None) -> None:
         folder = self._run.path / WATCH
@@ -128,6 +128,12 @@ class RunAgents:
     def _give_up(self, one: _Agent, why: str) -> None:
         self._agents.remove(one)
         self._remark(one.of, why)
+
+    def _store(self) -> None:
+        try:
+            self._run.note_watch(self._watch)
+        except OSError as error:  # where it cannot be written, the run says so itself
+            self._say(f"{error.filename}: {error.strerror}.")
 
     def _remark(self, one: Watched, why: str) -> None:
         one.entry.remark = why

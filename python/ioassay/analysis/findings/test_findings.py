@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import polars as pl
 import pytest
@@ -18,8 +19,10 @@ from ioassay.analysis.findings.trends import TrendEvidence
 from ioassay.analysis.findings.wide_intervals import WideIntervalEvidence
 from ioassay.results import schema
 from ioassay.results.loaded import LoadedRun
+from ioassay.results.watch_document import Role, WatchedHost
 from ioassay.testing.builder import RunBuilder
 from ioassay.testing.faulty_run import faulty_run
+from ioassay.testing.watched import HostSecond, watched
 
 
 @pytest.fixture(scope="module")
@@ -110,6 +113,69 @@ def test_a_decline_a_fall_and_a_stall_are_told_apart(found: list[Finding]) -> No
     assert ("change", "falling", "read") not in told
     assert ("trend", "falling", "write") not in told
     assert ("change", "stopping", "write") not in told
+
+
+@pytest.mark.parametrize(
+    ("kind", "case", "operation", "severity"),
+    [
+        ("disk-amplification", "falling", "write", "notice"),
+        ("reads-from-memory", "rising", "read", "warning"),
+        ("late-writes", "uneven", "write", "warning"),
+        ("uneven-servers", "falling", "read", "warning"),
+        ("full-links", "stopping", "read", "notice"),
+    ],
+)
+def test_what_servers_did_is_found_where_it_is_and_nowhere_else(
+    found: list[Finding], kind: str, case: str, operation: str, severity: str
+) -> None:
+    assert _of(found, kind, case, operation).severity == severity
+    cases = {
+        (one.measurements[0].case.split("-")[0], one.measurements[0].operation) for one in found if one.kind == kind
+    }
+    also = {("rising", "write"), ("stopping", "write")} if kind == "disk-amplification" else set()
+    assert cases == {(case, operation)} | also
+
+
+def _watched(writes: float, reads: float, late: float = 0.0, role: Role = "server") -> set[str]:
+    """The kinds of findings about servers in a run whose disks move so many times what the clients do."""
+    run = RunBuilder().workload("w", write=0.25e9, read=0.25e9).clients(1).repetitions(3).build()
+    second = 10**9
+    begin = pl.col("duration_ns").cum_sum().shift(fill_value=0) + 20 * second * pl.int_range(pl.len())
+    first = run.measurements["started_unix_ns"][0] // second * second
+    run = replace(run, measurements=run.measurements.with_columns((begin + first).alias("started_unix_ns")))
+    seconds = []
+    for row in run.measurements.iter_rows(named=True):
+        start, length = row["started_unix_ns"] // second, row["duration_ns"] // second + 1
+        for at in range(length + 15):
+            each = row["bytes"] / length if at < length else 0.0
+            later = row["bytes"] * late / 10 if length <= at < length + 10 else 0.0
+            wrote = row["phase"] == "write"
+            moved = HostSecond("h", start + at, 0, int(each * writes + later)) if wrote else HostSecond("h", start + at)
+            seconds.append(moved if wrote else moved._replace(read=int(each * reads)))
+    watch = watched([WatchedHost(name="h", role=role, file="h.jsonl")], seconds)
+    kinds = {one.kind for one in findings(RunFacts(replace(run, watch=watch)))}
+    return kinds & {"disk-amplification", "reads-from-memory", "late-writes", "uneven-servers", "full-links"}
+
+
+def test_disks_that_do_what_the_clients_do_are_not_worth_a_word() -> None:
+    assert _watched(1.0, 1.0) == set()
+    assert _watched(1.1, 0.9) == set()
+    assert _watched(1.0, 1.0, late=0.05) == set()
+
+
+def test_writes_that_come_late_are_no_amplification_unless_they_are_more() -> None:
+    assert _watched(0.3, 1.0, late=0.7) == {"late-writes"}
+    assert _watched(0.5, 1.0, late=1.5) == {"disk-amplification", "late-writes"}
+
+
+def test_disks_that_hold_other_data_do_not_make_reads_those_of_memory() -> None:
+    assert _watched(1.0, 0.01) == {"reads-from-memory"}
+    assert _watched(0.01, 0.01) == set()
+
+
+def test_of_clients_disks_it_is_said_only_what_they_write_late() -> None:
+    assert _watched(2.0, 0.01, role="client") == set()
+    assert _watched(0.3, 0.01, late=0.7, role="client") == {"late-writes"}
 
 
 def test_a_finish_far_behind_the_stonewall_is_warned_of_with_who_was_behind(found: list[Finding]) -> None:
