@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import Any, BinaryIO, Final, NamedTuple
 
 import polars as pl
 from pydantic_core import from_json
@@ -19,14 +19,12 @@ from ioassay.protocol.watch_kinds import JOB_KINDS, NODE_KINDS, Kind
 from ioassay.results.stored_directory import StoredDirectory
 from ioassay.results.watch_document import WATCH, WatchDocument, WatchedHost, read_watch
 
-_KINDS: Final[Mapping[str, Kind]] = {**NODE_KINDS, "agent": JOB_KINDS["agent"]}
-"""Of these each host has documents. The phases are those of the run."""
-
 _MOST_FILE_BYTES = 16 << 30
 _LONGEST_LINE_BYTES = 1 << 20
 _LARGEST = 2**62
 _MOST_SECONDS = 2**33
 _LONGEST_NAME = 4096
+_LINES_AT_ONCE = 100_000
 _MOST_ROWS = 20_000_000
 """Of a host: a month of 8 devices."""
 
@@ -70,7 +68,7 @@ class Watch:
 
     def table(self, kind: str) -> pl.DataFrame:
         """The documents of a kind; empty where there are none."""
-        return self.tables.by_kind.get(kind, pl.DataFrame(schema=_schema(_KINDS[kind])))
+        return self.tables.by_kind.get(kind, pl.DataFrame(schema=_KINDS[kind].schema))
 
     def rows(self) -> pl.DataFrame:
         """Everything with the columns of `COLUMNS`: a row for each value."""
@@ -109,6 +107,7 @@ class _Collected:
 
     def __init__(self) -> None:
         self._rows: dict[str, list[tuple[str | int | None, ...]]] = {}
+        self._tables: dict[str, list[pl.DataFrame]] = {}
         self._damaged = self._unknown = 0
 
     def read(self, host: WatchedHost, file: BinaryIO) -> None:
@@ -116,12 +115,15 @@ class _Collected:
         count = 0
         while count < _MOST_ROWS and (line := file.readline(_LONGEST_LINE_BYTES)):
             count += 1
+            if count % _LINES_AT_ONCE == 0:
+                self._pack()
             # The last line may be on its way, or the agent may have ended in it.
             if not line.endswith(b"\n"):
                 self._damaged += len(line) == _LONGEST_LINE_BYTES
                 continue
             if not line.isspace():
                 self._add(host, line)
+        self._pack()
 
     def _add(self, host: WatchedHost, line: bytes) -> None:
         try:
@@ -133,7 +135,7 @@ class _Collected:
         if not known:
             self._damaged += 1
         elif kind in _KINDS:
-            values = _values(_KINDS[kind], document)
+            values = _KINDS[kind].values(document)
             if values is None:
                 self._unknown += 1
             else:
@@ -143,30 +145,53 @@ class _Collected:
 
     def tables(self) -> WatchTables:
         """What was collected."""
-        tables = {
-            kind: pl.DataFrame(self._rows[kind], schema=_schema(_KINDS[kind]), orient="row")
-            for kind in _KINDS
-            if kind in self._rows
-        }
+        tables = {kind: pl.concat(self._tables[kind]) for kind in _KINDS if kind in self._tables}
         return WatchTables(tables, self._damaged, self._unknown)
 
-
-def _values(kind: Kind, document: Mapping[str, Any]) -> tuple[str | int | None, ...] | None:
-    """The name of what a document is about, and its numbers; `None` for one that is not of this version."""
-    labels = [document.get(field.name) for field in kind.fields if field.kind == "label" and field.name != "node"]
-    if not all(isinstance(label, str) and len(label) < _LONGEST_NAME for label in labels):
-        return None
-    values = [document.get(name) for name in _numbers(kind)]
-    if not all(value is None or (type(value) is int and 0 <= value <= _LARGEST) for value in values):
-        return None
-    return (" ".join(map(str, labels)).strip(), *values) if any(value is not None for value in values) else None
+    def _pack(self) -> None:
+        """Python's own rows take a multiple of the memory."""
+        for kind, rows in self._rows.items():
+            table = pl.DataFrame(rows, schema=_KINDS[kind].schema, orient="row")
+            self._tables.setdefault(kind, []).append(table)
+        self._rows.clear()
 
 
-def _numbers(kind: Kind) -> list[str]:
-    return [field.name for field in kind.fields if field.kind in ("amount", "greatest", "level")]
+class _Fields(NamedTuple):
+    """Of a kind of documents: what names the thing that they are about, and the numbers."""
+
+    labels: tuple[str, ...]
+    numbers: tuple[str, ...]
+
+    @classmethod
+    def of(cls, kind: Kind) -> _Fields:
+        """Those of a kind. Which node it is says the name of the file."""
+        return cls(
+            tuple(field.name for field in kind.fields if field.kind == "label" and field.name != "node"),
+            tuple(field.name for field in kind.fields if field.kind in ("amount", "greatest", "level")),
+        )
+
+    def values(self, document: Mapping[str, Any]) -> tuple[str | int | None, ...] | None:
+        """The name of what a document is about, and its numbers; `None` for one that is not of this version."""
+        labels = [document.get(name) for name in self.labels]
+        for label in labels:
+            if not isinstance(label, str) or len(label) > _LONGEST_NAME:
+                return None
+        values = [document.get(name) for name in self.numbers]
+        is_known = False
+        for value in values:
+            if value is not None:
+                is_known = True
+                if type(value) is not int or not 0 <= value <= _LARGEST:
+                    return None
+        return (" ".join(map(str, labels)).strip(), *values) if is_known else None
+
+    @property
+    def schema(self) -> pl.Schema:
+        """The columns of the kind's table."""
+        columns: dict[str, type[pl.DataType]] = dict.fromkeys(("host", "role", "name"), pl.String)
+        columns |= dict.fromkeys(("second", *self.numbers), pl.Int64)
+        return pl.Schema(columns)
 
 
-def _schema(kind: Kind) -> pl.Schema:
-    columns: dict[str, type[pl.DataType]] = dict.fromkeys(("host", "role", "name"), pl.String)
-    columns |= dict.fromkeys(("second", *_numbers(kind)), pl.Int64)
-    return pl.Schema(columns)
+_KINDS: Final = {name: _Fields.of(kind) for name, kind in {**NODE_KINDS, "agent": JOB_KINDS["agent"]}.items()}
+"""Of these each host has documents. The phases are those of the run."""
