@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -51,7 +52,12 @@ class Watched:
     """A recorded command that an agent watches, with what the agent says."""
 
     def __init__(
-        self, directory: Path, rules: Sequence[Mapping[str, Any]], block: int = 4096, processes: int = 2
+        self,
+        directory: Path,
+        rules: Sequence[Mapping[str, Any]],
+        block: int = 4096,
+        processes: int = 2,
+        command: str | None = None,
     ) -> None:
         self.directory = directory
         self.record, self.out, self.orders = directory / "record", directory / "out", directory / "orders"
@@ -70,8 +76,8 @@ class Watched:
         commands = [
             f"{sys.executable} {program} {self.data}/{number} {self.orders} {block} &" for number in range(processes)
         ]
-        command = ["sh", "-c", f"{' '.join(commands)} wait"]
-        recording = [str(find_engine()), "record", "--watch", str(setup), "--out", str(self.record), "--", *command]
+        shell = ["sh", "-c", command or f"{' '.join(commands)} wait"]
+        recording = [str(find_engine()), "record", "--watch", str(setup), "--out", str(self.record), "--", *shell]
         self.process = subprocess.Popen(recording, stderr=subprocess.PIPE, text=True, start_new_session=True)
 
     def documents(self, kind: str) -> list[dict[str, Any]]:
@@ -129,17 +135,17 @@ def _arguments(entry: Path) -> list[str]:
 
 
 @contextmanager
-def watched(directory: Path, *rules: Mapping[str, Any], block: int = 4096, processes: int = 2) -> Iterator[Watched]:
+def watched(directory: Path, *rules: Mapping[str, Any], **more: Any) -> Iterator[Watched]:
     """Watches a command until the end of the block."""
-    command = Watched(directory, rules, block, processes)
+    recorded = Watched(directory, rules, **more)
     try:
-        yield command
+        yield recorded
     finally:
-        command.orders.unlink(missing_ok=True)
+        recorded.orders.unlink(missing_ok=True)
         try:
-            command.process.wait(60)
+            recorded.process.wait(60)
         except subprocess.TimeoutExpired:
-            os.killpg(command.process.pid, signal.SIGKILL)
+            os.killpg(recorded.process.pid, signal.SIGKILL)
 
 
 def test_the_agent_says_every_call_once_and_goes_with_the_command(tmp_path: Path) -> None:
@@ -227,6 +233,23 @@ def _written(command: Watched) -> int:
                 continue
             total += int(dict(line.split(": ") for line in lines)["wchar"])
     return total
+
+
+def test_a_rule_says_which_programs_it_does_not_reach(tmp_path: Path) -> None:
+    source = tmp_path / "static.c"
+    source.write_text(
+        "#include <unistd.h>\nint main(int c, char **v) { while (!access(v[1], 0)) usleep(1000); return 0; }"
+    )
+    program = tmp_path / "static"
+    subprocess.run(["cc", "-static", "-o", program, source], check=True)
+    throttle = {**WRITES, "label": "slow", "action": "throttle", "limit": 1 << 20}
+    with watched(tmp_path, throttle, WRITES, command=f"exec {program} {tmp_path}/orders") as command:
+        state = command.until("rule", label="slow")
+        pid = command.until("job", unrecorded=1)
+        command.end()
+    assert re.fullmatch(r"process \d+ cannot be reached: a static or setuid program", state["remark"])
+    assert pid["processes"] == 0
+    assert [document for document in command.documents("rule") if document["label"] == "writes"] == []
 
 
 def test_tables_that_are_cut_or_forged_under_the_agent_harm_neither_it_nor_the_job(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 //! Jobs: what their processes did, added up, as documents of each second.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use ioassay_protocol::watch::document::Document;
 use ioassay_protocol::watch::kinds::{InFlight as InFlightDocument, Io, Job as JobDocument};
@@ -8,7 +8,7 @@ use ioassay_record::operation::Operation;
 use ioassay_record::table::State;
 
 use crate::clock::Ticks;
-use crate::processes::{Process, Usage};
+use crate::processes::{self, Process, Usage};
 use crate::tables::amounts::{Amounts, Totals};
 use crate::tables::follow::Seen;
 use crate::tables::identity::Identity;
@@ -17,8 +17,10 @@ use crate::tables::table::InFlight;
 /// Jobs that are told apart; the processes of others belong to a job of this name.
 const MOST_JOBS: usize = 1000;
 const OTHERS: &str = "others";
-/// Replaced processes that are remembered: those that go on as programs which are not recorded never come back.
+/// Replaced processes that are remembered.
 const MOST_REPLACED: usize = 10_000;
+/// Looks after which a process that was replaced and has not come back goes on as a program that is not recorded.
+const UNRECORDED_AFTER: u32 = 3;
 /// Seconds after which a job without processes is forgotten.
 const FORGOTTEN_AFTER_S: u32 = 60;
 /// A call that takes longer is said to be under way.
@@ -82,8 +84,18 @@ pub struct Member {
 pub struct Jobs {
     jobs: BTreeMap<JobKey, Job>,
     members: HashMap<(u32, u64), Member>,
-    /// Processes that were replaced by `exec` and have not been seen since: user and number.
-    replaced: HashSet<(u32, u32)>,
+    /// Processes that were replaced by `exec` and have not been seen since, by user and number.
+    replaced: HashMap<(u32, u32), Replaced>,
+}
+
+/// A process that was replaced by `exec`.
+#[derive(Debug)]
+struct Replaced {
+    job: JobKey,
+    /// Its number on this node.
+    pid: u32,
+    /// Looks since then.
+    looks: u32,
 }
 
 impl Jobs {
@@ -129,7 +141,7 @@ impl Jobs {
         job.throttled_ns += ticks.ns(seen.look.throttled_ticks, table.counts_ticks());
         let process = (identity.process, identity.begin_ticks);
         // An image that follows another is the same process.
-        let is_process = !self.replaced.remove(&(key.user, identity.process));
+        let is_process = self.replaced.remove(&(key.user, identity.process)).is_none();
         job.began += u64::from(seen.look.began && is_process && seen.end != Some(State::Stayed));
         if let Some(end) = seen.end {
             let was_member = self.members.remove(&process).is_some();
@@ -140,7 +152,8 @@ impl Jobs {
                     if self.replaced.len() >= MOST_REPLACED {
                         self.replaced.clear();
                     }
-                    self.replaced.insert((key.user, identity.process));
+                    let replaced = Replaced { job: key.clone(), pid, looks: 0 };
+                    self.replaced.insert((key.user, identity.process), replaced);
                 }
                 State::Stayed | State::Running => {}
             }
@@ -174,6 +187,24 @@ impl Jobs {
             }
             change.runs
         });
+        self.replaced.retain(|(user, _), replaced| {
+            replaced.looks += 1;
+            replaced.looks < UNRECORDED_AFTER || processes::runs(replaced.pid, *user)
+        });
+    }
+
+    /// Jobs of which some process goes on as a program that is not recorded.
+    pub fn partly_recorded(&self) -> BTreeSet<&JobKey> {
+        let is_one = |replaced: &&Replaced| replaced.looks >= UNRECORDED_AFTER;
+        self.replaced.values().filter(is_one).map(|replaced| &replaced.job).collect()
+    }
+
+    /// Processes of a job that go on as programs which are not recorded, by their numbers on this node. `None`: of all jobs.
+    pub fn unrecorded<'a>(&'a self, job: Option<&'a JobKey>) -> impl Iterator<Item = u32> {
+        let is_one = move |replaced: &&Replaced| {
+            replaced.looks >= UNRECORDED_AFTER && job.is_none_or(|job| replaced.job == *job)
+        };
+        self.replaced.values().filter(is_one).map(|replaced| replaced.pid)
     }
 
     /// The processes that run.
@@ -189,21 +220,37 @@ impl Jobs {
             *count += 1;
             *usage = sum(*usage, member.usage);
         }
+        let unrecorded: BTreeMap<JobKey, u64> = self
+            .jobs
+            .keys()
+            .map(|key| (key.clone(), self.unrecorded(Some(key)).count() as u64))
+            .filter(|(_, count)| *count > 0)
+            .collect();
         let mut documents = Vec::new();
         for (key, job) in &mut self.jobs {
             let (count, usage) = processes.remove(key).unwrap_or_default();
-            job.say(node, key, second, count, usage, &mut documents);
+            let now = Now { processes: count, unrecorded: unrecorded.get(key).copied().unwrap_or_default(), usage };
+            job.say(node, key, second, now, &mut documents);
         }
         self.jobs.retain(|_, job| job.idle_s < FORGOTTEN_AFTER_S);
         documents
     }
 }
 
+/// The processes of a job at the end of a second.
+#[derive(Debug, Clone, Copy)]
+struct Now {
+    processes: u64,
+    unrecorded: u64,
+    usage: Usage,
+}
+
 impl Job {
-    fn say(&mut self, node: &str, key: &JobKey, second: u32, processes: u64, usage: Usage, to: &mut Vec<Document>) {
+    fn say(&mut self, node: &str, key: &JobKey, second: u32, now: Now, to: &mut Vec<Document>) {
+        let Now { processes, unrecorded, usage } = now;
         let user = key.user.to_string();
         let amounts = self.amounts.take_until(second);
-        let is_idle = amounts.is_empty() && processes == 0 && self.began + self.ended == 0;
+        let is_idle = amounts.is_empty() && processes + unrecorded == 0 && self.began + self.ended == 0;
         self.idle_s = if is_idle { self.idle_s + 1 } else { 0 };
         if is_idle {
             return;
@@ -251,6 +298,7 @@ impl Job {
             user_ns: usage.user_ns,
             system_ns: usage.system_ns,
             io_wait_ns: usage.io_wait_ns,
+            unrecorded,
             uncounted_calls: std::mem::take(&mut self.uncounted),
             throttled_ns: std::mem::take(&mut self.throttled_ns),
         };

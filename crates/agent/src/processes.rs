@@ -68,6 +68,12 @@ impl Process {
     }
 }
 
+/// Whether the process of this number runs, as that user.
+pub fn runs(pid: u32, user: u32) -> bool {
+    let stat = File::open(Path::new("/proc").join(pid.to_string()).join("stat"));
+    stat.is_ok_and(|stat| stat.metadata().is_ok_and(|about| about.uid() == user) && read(&stat).is_some())
+}
+
 /// Usage, and when the process began, in nanoseconds since 1970. Nothing where it has ended.
 fn read(stat: &File) -> Option<(Usage, u64)> {
     let mut text = [0; 1024];

@@ -63,7 +63,7 @@ impl Tables {
         })?;
         let lost = path.join(LOST);
         fs::write(&lost, [0; 8]).map_err(|error| on_path("write", &lost, &error))?;
-        if request.watched {
+        if request.watched && with_library {
             let path = path.join(rules::NAME);
             write_rules(&path).map_err(|error| on_path("write", &path, &error))?;
         }

@@ -51,7 +51,8 @@ impl Watch {
     pub fn begin(setup: &Path, request: &Request, tables: &Path, record: &Path) -> Result<Self, Failure> {
         let common = request.common_directory(record);
         let folder = common.join(FOLDER);
-        let has_rules = keep(setup, &folder)?;
+        // Calls that are seen by ptrace are not held to rules, and there is no file of them.
+        let has_rules = keep(setup, &folder)? && tables.join(rules::NAME).exists();
         let registrations = meeting_place(&common).map_err(|error| on_path("create", &common, &error))?;
         let log = folder.join(format!("agent-{}.log", ioassay_host::host_name()));
         let name = std::process::id().to_string();

@@ -1,10 +1,11 @@
 from __future__ import annotations
 
+import statistics
 from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from ioassay.analysis import rates
@@ -130,6 +131,9 @@ def test_where_repetitions_are_missing_nothing_is_said() -> None:
 def test_the_interval_holds_the_estimate_and_faster_storage_has_the_same_in_proportion(
     points: list[list[float]],
 ) -> None:
+    # Of two that are equally fast, rounding decides which is the best.
+    *_, second, first = sorted(statistics.median(one) for one in points)
+    assume(first > second * (1 + 1e-9))
     slow, fast = best(points), best([[8 * rate for rate in one] for one in points])
     assert slow.interval.low <= slow.interval.estimate <= slow.interval.high
     assert fast.interval.low == pytest.approx(8 * slow.interval.low)

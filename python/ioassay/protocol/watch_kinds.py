@@ -56,6 +56,7 @@ JOB_KINDS: Final[Mapping[str, Kind]] = {
             Field("user_ns", "amount", "Processor time in programs."),
             Field("system_ns", "amount", "Processor time in the kernel."),
             Field("io_wait_ns", "amount", "Time in which threads waited for block devices."),
+            Field("unrecorded", "level", "Processes that go on as programs which are not recorded: static ones, or those of other users."),
             Field("uncounted_calls", "amount", "Calls that the recorder could not count, or only with files of all names."),
             Field("throttled_ns", "amount", "Time that throttling made threads wait."),
         ),

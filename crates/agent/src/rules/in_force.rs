@@ -166,12 +166,27 @@ impl RulesInForce {
         self.most.clear();
         let unreached = self.files.values().filter(|given| given.file.is_err()).count();
         let observed = |active: &Active| match active.slot {
-            Some(slot) => of_calls(active, slot, &seen),
+            Some(slot) => {
+                // A rule that holds back says what it does not reach, even where it reaches nothing.
+                let unheard = jobs.partly_recorded().into_iter().filter(|_| active.beyond.is_some()).map(|job| {
+                    let (counted, contributor) = (Counted::default(), Contributor::default());
+                    Observation { job: job.clone(), counted, contributor }
+                });
+                unheard.chain(of_calls(active, slot, &seen)).collect()
+            }
             None => of_processes(active.rule.measure, jobs),
         };
-        let remark = |_: &Active| match unreached {
-            0 => String::new(),
-            count => format!("{count} records of this node are not reached"),
+        let remark = |active: &Active, job: Option<&JobKey>| {
+            let mut remarks = Vec::new();
+            if active.slot.is_some() && unreached > 0 {
+                remarks.push(format!("{unreached} records of this node are not reached"));
+            }
+            let unrecorded: Vec<u32> = jobs.unrecorded(job).collect();
+            if let (Some(_), [first, others @ ..]) = (active.slot, &unrecorded[..]) {
+                let others = if others.is_empty() { String::new() } else { format!(" and {} others", others.len()) };
+                remarks.push(format!("process {first}{others} cannot be reached: a static or setuid program"));
+            }
+            remarks.join("; ")
         };
         let documents = self.windows.second(node, second, self.slots.active(), observed, remark);
         self.share();

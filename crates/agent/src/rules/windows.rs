@@ -143,7 +143,7 @@ impl Windows {
         second: u32,
         rules: &[Active],
         mut observed: impl FnMut(&Active) -> Vec<Observation>,
-        remark: impl Fn(&Active) -> String,
+        remark: impl Fn(&Active, Option<&JobKey>) -> String,
     ) -> Vec<Document> {
         let mut documents = Vec::new();
         let mut broken: Vec<(&Active, Option<JobKey>, Window)> = Vec::new();
@@ -159,7 +159,9 @@ impl Windows {
                 }
             }
             for (key, new) in now {
-                documents.push(state(node, active, key.as_ref(), &new.counted, remark(active)).of(second.into(), 0));
+                documents.push(
+                    state(node, active, key.as_ref(), &new.counted, remark(active, key.as_ref())).of(second.into(), 0),
+                );
                 let window = self.open.entry((active.rule.label.clone(), key)).or_default();
                 window.counted = window.counted.then(new.counted);
                 window.user = new.user;
@@ -280,7 +282,7 @@ mod tests {
         rules: &[Active],
         seen: &[Observation],
     ) -> Vec<(String, String, u64, String)> {
-        let documents = windows.second("node", second, rules, |_| seen.to_vec(), |_| String::new());
+        let documents = windows.second("node", second, rules, |_| seen.to_vec(), |_, _| String::new());
         let text = |document: &Document, name| match document.value(name) {
             Some(Value::Text(text)) => text.clone(),
             other => panic!("{other:?}"),

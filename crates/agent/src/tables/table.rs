@@ -367,14 +367,21 @@ impl Table {
                 look.in_flight.push(InFlight { thread: number, operation, file: in_flight as u32, since_ticks });
             }
             let second = thread.second.into_inner();
+            if second != seen.second {
+                // Whatever second it is in now: what it had of the other one is in a row.
+                for (class, seen_of) in (0..).zip(&mut *seen.totals) {
+                    self.released.release(seen.second, class, *seen_of);
+                    *seen_of = [0; 4];
+                }
+                seen.second = second;
+            }
             if second == 0 || second > span.until {
                 continue;
             }
-            let is_another = second != seen.second;
             for (class, (totals, seen_of)) in (0..).zip(thread.totals.iter().zip(&mut *seen.totals)) {
                 let now = [0, 1, 2, 3].map(|total: usize| totals[total].load(Relaxed));
-                if is_another || now[0] < seen_of[0] {
-                    self.released.release(seen.second, class, *seen_of);
+                if now[0] < seen_of[0] {
+                    self.released.release(second, class, *seen_of);
                     *seen_of = [0; 4];
                 }
                 let [calls, bytes, ticks] = [0, 1, 2].map(|total: usize| now[total].saturating_sub(seen_of[total]));
@@ -383,7 +390,6 @@ impl Table {
                     look.amounts.add(second, class, [calls, bytes, ticks, now[3]]);
                 }
             }
-            seen.second = second;
         }
         Ok(())
     }
@@ -490,6 +496,20 @@ mod tests {
         made_up.set_row(rows, 0, 10, 0, [4, 400, 40, 9]);
         made_up.set_thread(thread, 11, [1, 7, 1, 1]);
         assert_eq!(look(&mut table, &made_up, 11), [(10, 1, 100), (11, 1, 7)]);
+    }
+
+    #[test]
+    fn a_thread_that_is_in_a_second_that_is_not_over_has_left_the_one_before() {
+        let mut made_up = MadeUp::new(1, 10);
+        let (thread, rows) = (made_up.thread(), made_up.rows(4));
+        made_up.set_thread(thread, 10, [3, 300, 30, 9]);
+        let mut table = open(&made_up);
+        assert_eq!(look(&mut table, &made_up, 10), [(10, 3, 300)]);
+        made_up.set_row(rows, 0, 10, 0, [3, 300, 30, 9]);
+        made_up.set_row(rows, 1, 11, 0, [2, 200, 30, 9]);
+        made_up.set_thread(thread, 12, [1, 7, 1, 1]);
+        assert_eq!(look(&mut table, &made_up, 11), [(11, 2, 200)]);
+        assert_eq!(look(&mut table, &made_up, 12), [(12, 1, 7)]);
     }
 
     #[test]

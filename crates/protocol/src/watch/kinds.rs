@@ -51,6 +51,8 @@ documents! {
         system_ns: u64 as Amount,
         /// Time in which threads waited for block devices.
         io_wait_ns: u64 as Amount,
+        /// Processes that go on as programs which are not recorded: static ones, or those of other users.
+        unrecorded: u64 as Level,
         /// Calls that the recorder could not count, or only with files of all names.
         uncounted_calls: u64 as Amount,
         /// Time that throttling made threads wait.
