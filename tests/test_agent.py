@@ -19,7 +19,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from ioassay.engine import find_engine
+from ioassay.engine import find_agent, find_engine
 from ioassay.protocol import record_layout
 from ioassay.protocol.facts import PROTOCOL_VERSION
 from ioassay.results.records.profile import load_profile
@@ -301,8 +301,7 @@ def test_a_command_goes_on_where_no_agent_begins(tmp_path: Path, monkeypatch: py
 
 
 def test_the_agent_refuses_a_wrong_setup_in_words(tmp_path: Path) -> None:
-    agent = find_engine().parent / "ioassay-agent"
-    agent = Path(os.environ.get("IOASSAY_AGENT", agent))
+    agent = find_agent()
     setup = tmp_path / "agent.json"
     for text, wrong in (("{", "EOF"), ('{"version": 99}', "missing field"), ("", "EOF")):
         setup.write_text(text)
@@ -311,3 +310,44 @@ def test_the_agent_refuses_a_wrong_setup_in_words(tmp_path: Path) -> None:
     started = time.monotonic()
     assert subprocess.run([agent], capture_output=True, timeout=30, check=False).returncode == 2
     assert time.monotonic() - started < 30
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="namespaces and the processes of all users need root")
+def test_the_agent_of_a_node_sees_a_job_in_namespaces_of_its_own(tmp_path: Path) -> None:
+    out, orders, setup = tmp_path / "out", tmp_path / "orders", tmp_path / "agent.json"
+    orders.touch()
+    contract = tmp_path / "contract.json"
+    contract.write_text(json.dumps({"version": PROTOCOL_VERSION, "rules": [WRITES]}))
+    asked = {"version": PROTOCOL_VERSION, "tables": "node", "node": False, "contract": str(contract), "run": None}
+    setup.write_text(json.dumps({**asked, "sinks": [{"kind": "json-lines", "directory": str(out)}], "spool": None}))
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM)
+    # Its tables are where nobody else sees them, and it knows its processes by other numbers.
+    work = f"exec {sys.executable} {program} {tmp_path}/data {orders} 4096"
+    record = f"exec {find_engine()} record --watched --tables /mnt --out {tmp_path}/record -- sh -c '{work}'"
+    script = f"mount -t tmpfs tables /mnt && {record}"
+    apart = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "sh", "-c", script]
+    job = f"namespaces-{os.getpid()}"
+    agent = subprocess.Popen([find_agent(), setup])
+    recorded = subprocess.Popen(apart, env={**os.environ, "SLURM_JOB_ID": job}, stderr=subprocess.PIPE, text=True)
+
+    def documents(kind: str) -> list[dict[str, Any]]:
+        lines = [line for file in out.glob("*.jsonl") for line in file.read_text().splitlines(keepends=True)]
+        found = [json.loads(line) for line in lines if line.endswith("\n")]
+        return [document for document in found if (document["kind"], document.get("job")) == (kind, job)]
+
+    try:
+        until(lambda: documents("alert"), "an alert")
+        until(lambda: any(document["user_ns"] > 0 for document in documents("job")), "its processor time")
+        assert documents("alert")[-1]["file"] == f"{tmp_path}/data"
+        assert documents("alert")[-1]["pid"] in {"1", "2", "3", "4", "5"}
+        orders.unlink()
+        _, err = recorded.communicate(timeout=60)
+        assert recorded.returncode == 0, err
+        agent.terminate()
+        assert agent.wait(30) == 0
+    finally:
+        orders.unlink(missing_ok=True)
+        for process in (agent, recorded):
+            process.kill()
+            process.wait()
