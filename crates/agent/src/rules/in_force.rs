@@ -26,10 +26,8 @@ pub struct RulesInForce {
     slots: Slots,
     windows: Windows,
     files: BTreeMap<DirectoryNumber, Given>,
-    /// What was counted since the last second, by slot.
-    seen: HashMap<usize, Vec<Counts>>,
-    /// The most that a process has contributed to a slot since then, by job.
-    most: HashMap<(usize, JobKey), u64>,
+    /// What was counted since the last second, by job and slot.
+    seen: HashMap<JobKey, HashMap<usize, Observation>>,
     /// What is wrong with the contract.
     problem: Option<String>,
 }
@@ -44,14 +42,6 @@ struct Given {
     rates: HashMap<usize, u64>,
     /// What throttling rules saw in the last second, by slot.
     demands: HashMap<usize, Demand>,
-}
-
-/// What was counted of a slot, of one thread.
-#[derive(Debug, Clone)]
-struct Counts {
-    job: JobKey,
-    counted: Counted,
-    contributor: Contributor,
 }
 
 impl RulesInForce {
@@ -136,24 +126,24 @@ impl RulesInForce {
             let active = self.slots.active().iter().find(|active| active.slot == Some(slot.slot));
             let measure = active.map(|active| active.rule.measure);
             let measured = measure.map_or(0, |measure| counted.measured(measure));
-            let most = self.most.entry((slot.slot, key.clone())).or_default();
-            // Names are looked up for those alone that may be named.
-            let file = if measured > 0 && measured >= *most {
-                *most = measured;
+            let of_job = match self.seen.get_mut(key) {
+                Some(of_job) => of_job,
+                None => self.seen.entry(key.clone()).or_default(),
+            };
+            let observation = of_job.entry(slot.slot).or_insert_with(|| Observation::of(key));
+            observation.counted = observation.counted.and(counted);
+            // Texts are looked up for those alone that may be named.
+            if measured > 0 && measured >= observation.contributor.measured {
                 let is_slowest = matches!(measure, Some(Measure::MaximumLatency | Measure::MeanLatency));
                 let [last, slowest] = slot.files;
-                seen.file_name(if is_slowest && slowest != 0 { slowest } else { last })
-            } else {
-                String::new()
-            };
-            let contributor = Contributor {
-                measured,
-                pid: identity.process,
-                command: identity.command.clone(),
-                file,
-                rank: identity.rank().to_owned(),
-            };
-            self.seen.entry(slot.slot).or_default().push(Counts { job: key.clone(), counted, contributor });
+                observation.contributor = Contributor {
+                    measured,
+                    pid: identity.process,
+                    command: identity.command.clone(),
+                    file: seen.file_name(if is_slowest && slowest != 0 { slowest } else { last }),
+                    rank: identity.rank().to_owned(),
+                };
+            }
             let demand = given.demands.entry(slot.slot).or_default();
             demand.used = demand.used.saturating_add(measured);
             demand.waited |= slot.waits > 0;
@@ -163,16 +153,12 @@ impl RulesInForce {
     /// Judges a second that is over. Documents of it.
     pub fn documents(&mut self, node: &str, second: u32, jobs: &Jobs) -> Vec<Document> {
         let seen = std::mem::take(&mut self.seen);
-        self.most.clear();
         let unreached = self.files.values().filter(|given| given.file.is_err()).count();
         let observed = |active: &Active| match active.slot {
             Some(slot) => {
                 // A rule that holds back says what it does not reach, even where it reaches nothing.
-                let unheard = jobs.partly_recorded().into_iter().filter(|_| active.beyond.is_some()).map(|job| {
-                    let (counted, contributor) = (Counted::default(), Contributor::default());
-                    Observation { job: job.clone(), counted, contributor }
-                });
-                unheard.chain(of_calls(active, slot, &seen)).collect()
+                let unheard = jobs.partly_recorded().into_iter().filter(|_| active.beyond.is_some());
+                unheard.map(Observation::of).chain(of_calls(active, slot, &seen)).collect()
             }
             None => of_processes(active.rule.measure, jobs),
         };
@@ -221,19 +207,22 @@ impl RulesInForce {
     }
 }
 
-/// What was observed of a rule that measures calls.
-fn of_calls(active: &Active, slot: usize, seen: &HashMap<usize, Vec<Counts>>) -> Vec<Observation> {
-    let of_slot = |slot: usize| seen.get(&slot).into_iter().flatten();
-    let held = of_slot(slot).map(|counts| {
-        let Counts { job, counted, contributor } = counts.clone();
-        Observation { job, counted, contributor }
-    });
-    let beyond = active.beyond.into_iter().flat_map(of_slot).map(|counts| Observation {
-        job: counts.job.clone(),
-        counted: Counted { beyond_calls: counts.counted.calls, ..Counted::default() },
-        contributor: Contributor::default(),
-    });
-    beyond.chain(held).collect()
+/// What was observed of a rule that measures calls, of each job.
+fn of_calls(
+    active: &Active,
+    slot: usize,
+    seen: &HashMap<JobKey, HashMap<usize, Observation>>,
+) -> impl Iterator<Item = Observation> {
+    seen.values().filter_map(move |of_job| {
+        let held = of_job.get(&slot);
+        let beyond = active.beyond.and_then(|beyond| of_job.get(&beyond));
+        let mut observation = held.or(beyond).map(|found| Observation::of(&found.job))?;
+        if let Some(held) = held {
+            observation = held.clone();
+        }
+        observation.counted.beyond_calls = beyond.map_or(0, |beyond| beyond.counted.calls);
+        Some(observation)
+    })
 }
 
 /// What was observed of a rule that measures processes.

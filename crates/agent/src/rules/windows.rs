@@ -109,15 +109,22 @@ pub struct Contributor {
     pub rank: String,
 }
 
-/// What was measured of a rule in a second: of a job, by one of its processes.
+/// What was measured of a rule in a second: of a job, or of one of its processes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Observation {
     /// The job.
     pub job: JobKey,
-    /// What was counted of the process.
+    /// What was counted.
     pub counted: Counted,
-    /// The process.
+    /// The process that contributed most.
     pub contributor: Contributor,
+}
+
+impl Observation {
+    /// Of a job that did nothing yet.
+    pub fn of(job: &JobKey) -> Self {
+        Self { job: job.clone(), counted: Counted::default(), contributor: Contributor::default() }
+    }
 }
 
 /// A window of a rule, of a job or of all together.

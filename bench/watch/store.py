@@ -1,6 +1,6 @@
 """What documents of a thousand nodes cost in one sink: a real OpenSearch, and one process that gives what agents do.
 
-    python bench/watch/run.py [NODES [DOCUMENTS [SECONDS]]]     1000 nodes, 20 documents each in a second, for 300 s
+    python bench/watch/store.py [NODES [DOCUMENTS [SECONDS]]]     1000 nodes, 20 documents each in a second, for 300 s
 
 It needs `make stores`. Every figure is printed as JSON. Not: a test. Timing never decides a test.
 """
