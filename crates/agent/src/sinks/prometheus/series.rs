@@ -359,8 +359,8 @@ mod tests {
         assert_eq!((sum("ioassay_io_calls_total"), sum("ioassay_job_processes{")), (400, 100));
         assert_eq!(all["ioassay_io_calls_total{node=n1,job=other,class=read}"], 94);
         let (.., folded) = series.folded();
-        // Six jobs have series of calls by themselves, five of processes.
-        assert_eq!(folded, 16 * 94 + 10 * 95);
+        // 23 classes of jobs have series of calls by themselves, four each, and five jobs those of processes, eleven each.
+        assert_eq!(folded, 4 * (400 - 23) + 11 * 95);
     }
 
     #[test]
