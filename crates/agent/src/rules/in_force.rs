@@ -1,6 +1,7 @@
 //! The rules in force: given to the recorders of all directories, and measured by what these count.
 
 use std::collections::{BTreeMap, HashMap};
+use std::io;
 use std::path::PathBuf;
 
 use ioassay_protocol::watch::contract::{Action, Measure, Scope};
@@ -57,8 +58,13 @@ impl RulesInForce {
         }
         // The first recorders must not begin without the rules.
         let _ = self.renew();
-        let file = RulesFile::open(directory)
-            .map_err(|error| format!("rules do not reach what is recorded in {}: {error}", directory.path().display()));
+        let file = RulesFile::open(directory).map_err(|error| {
+            let reason = match error.kind() {
+                io::ErrorKind::NotFound => "it has no file of rules; record with --watch, and not by ptrace".to_owned(),
+                _ => error.to_string(),
+            };
+            format!("rules do not reach what is recorded in {}: {reason}", directory.path().display())
+        });
         self.files.insert(number, Given { file, job: None, rates: HashMap::new(), demands: HashMap::new() });
         if let Err(problem) = self.give() {
             self.problem = Some(problem);
