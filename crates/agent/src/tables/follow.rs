@@ -1,6 +1,6 @@
 //! All tables of a directory, from their first second to the end of their processes.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -130,8 +130,14 @@ impl Follow {
             refused.because("there are too many files in the directory");
         }
         // First the ended ones: what their files say completes what is known of them.
+        let mut ended = HashSet::new();
         for name in &names.finished {
-            self.look_at_finished(name, span, refused, &mut see);
+            self.look_at_finished(name, span, refused, &mut |seen: Seen| {
+                if seen.end == Some(State::Ended) {
+                    ended.insert((seen.table.identity.process, seen.table.identity.begin_ticks));
+                }
+                see(seen);
+            });
         }
         self.is_first_look = false;
         // A process whose table was given another file goes on in that one.
@@ -148,7 +154,7 @@ impl Follow {
             if known.is_some_and(|known| known.key.is_some()) || tried >= TRIES {
                 continue;
             }
-            match self.open(name) {
+            match self.open(name, &ended) {
                 Ok(key) => {
                     let known = Known { inode: *inode, key, refused: 0, reason: String::new() };
                     self.files.insert(name.clone(), known);
@@ -171,8 +177,9 @@ impl Follow {
         Ok(())
     }
 
-    /// Opens the table of a process that runs. Which process it is; nothing where it has ended since the files were listed.
-    fn open(&mut self, name: &OsStr) -> io::Result<Option<Key>> {
+    /// Opens the table of a process that runs. Which process it is; nothing where it has ended since the files were listed, or
+    /// just now, and has not removed its own file yet.
+    fn open(&mut self, name: &OsStr, ended: &HashSet<Key>) -> io::Result<Option<Key>> {
         if self.processes.len() >= MOST_TABLES {
             return Err(io::Error::other("there are too many tables"));
         }
@@ -182,6 +189,9 @@ impl Follow {
         };
         let table = Table::open(&opened.file)?;
         let key = (table.identity.process, table.identity.begin_ticks);
+        if ended.contains(&key) {
+            return Ok(None);
+        }
         match self.processes.get_mut(&key) {
             // Its file was given back to it, after an `exec` that failed.
             Some(process) if process.opened.is_none() => {
@@ -285,5 +295,35 @@ impl Follow {
             process.opened = None;
             self.processes.insert(key, process);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tables::made_up::MadeUp;
+    use std::fs;
+
+    const SPAN: Span = Span { first: 10, last: 12, until: 12 };
+
+    #[test]
+    fn a_process_that_ends_and_has_its_own_file_still_is_counted_once() {
+        let place = tempfile::tempdir().unwrap();
+        let mut table = MadeUp::new(1, 11);
+        let rows = table.rows(4);
+        table.set_row(rows, 0, 11, 0, [3, 300, 30, 9]);
+        table.end(State::Ended);
+        fs::write(place.path().join("node.tables"), &table.bytes).unwrap();
+        fs::write(place.path().join("1-77.table"), &table.bytes).unwrap();
+        let mut follow = Follow::new(Directory::at(place.path()).unwrap());
+        let (mut calls, mut refused) = (0, Refused::default());
+        let mut look = |follow: &mut Follow| {
+            let add = |seen: Seen| calls += seen.look.amounts.iter().map(|(.., totals)| totals[0]).sum::<u64>();
+            follow.look(SPAN, &mut refused, add).unwrap();
+        };
+        look(&mut follow);
+        fs::remove_file(place.path().join("1-77.table")).unwrap();
+        look(&mut follow);
+        assert_eq!((calls, follow.tables(), refused), (3, 0, Refused::default()));
     }
 }
