@@ -47,7 +47,7 @@ pub struct Agent {
     registered: HashMap<String, PathBuf>,
     discovery: Option<Discovery>,
     /// Numbers on this node of processes that see themselves by others, by the directory of their tables.
-    numbers: HashMap<(PathBuf, u32), u32>,
+    numbers: HashMap<(DirectoryNumber, u32), u32>,
     jobs: Jobs,
     rules: RulesInForce,
     phases: Option<Phases>,
@@ -58,10 +58,10 @@ pub struct Agent {
 
 /// What the agent says on standard error: each thing once, until something else is wrong.
 #[derive(Debug, Default)]
-struct Problems(HashMap<&'static str, String>);
+struct Problems(HashMap<String, String>);
 
 impl Problems {
-    fn say(&mut self, about: &'static str, problem: Option<String>) {
+    fn say(&mut self, about: &str, problem: Option<String>) {
         match problem {
             None => {
                 self.0.remove(about);
@@ -69,7 +69,7 @@ impl Problems {
             Some(problem) => {
                 if self.0.get(about) != Some(&problem) {
                     eprintln!("ioassay-agent: {problem}");
-                    self.0.insert(about, problem);
+                    self.0.insert(about.to_owned(), problem);
                 }
             }
         }
@@ -169,10 +169,12 @@ impl Agent {
                 continue;
             };
             let key = PathBuf::from(format!("{}:{}", identity.0, identity.1));
-            self.numbers.insert((key.clone(), number), pid);
             if !self.watched.contains_key(&key) {
                 let job = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-                self.watch(key, directory, job);
+                self.watch(key.clone(), directory, job);
+            }
+            if let Some(watched) = self.watched.get(&key) {
+                self.numbers.insert((watched.number, number), pid);
             }
         }
     }
@@ -212,7 +214,7 @@ impl Agent {
             let key = jobs.key(&seen.table.identity, seen.owner, &watched.job);
             rules.add(watched.number, &key, &seen, ticks);
             let number = seen.table.identity.process;
-            let pid = numbers.get(&(path.to_owned(), number)).copied().unwrap_or(number);
+            let pid = numbers.get(&(watched.number, number)).copied().unwrap_or(number);
             jobs.add(&key, &seen, pid, ticks);
         });
         looked.is_ok()
@@ -228,7 +230,7 @@ impl Agent {
         let states = deliveries.state();
         for state in &states {
             let problem = state.problem.clone().or_else(|| state.refusal.clone());
-            self.problems.say("sinks", problem.map(|problem| format!("{}: {problem}", state.name)));
+            self.problems.say(&state.name, problem.map(|problem| format!("{}: {problem}", state.name)));
         }
         let cost = self.usage.look();
         let dropped: u64 = states.iter().map(|state| state.dropped_documents).sum();

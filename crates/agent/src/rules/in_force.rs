@@ -222,10 +222,7 @@ fn of_calls(
     seen.values().filter_map(move |of_job| {
         let held = of_job.get(&slot);
         let beyond = active.beyond.and_then(|beyond| of_job.get(&beyond));
-        let mut observation = held.or(beyond).map(|found| Observation::of(&found.job))?;
-        if let Some(held) = held {
-            observation = held.clone();
-        }
+        let mut observation = held.cloned().or_else(|| Some(Observation::of(&beyond?.job)))?;
         observation.counted.beyond_calls = beyond.map_or(0, |beyond| beyond.counted.calls);
         Some(observation)
     })
