@@ -230,7 +230,7 @@ impl Agent {
         let states = deliveries.state();
         for state in &states {
             let problem = state.problem.clone().or_else(|| state.refusal.clone());
-            self.problems.say(&state.name, problem.map(|problem| format!("{}: {problem}", state.name)));
+            self.problems.say(&state.name, problem);
         }
         let cost = self.usage.look();
         let dropped: u64 = states.iter().map(|state| state.dropped_documents).sum();
