@@ -7,14 +7,14 @@ setup=/etc/ioassay/agent/agent.json
 run=/run/ioassay
 jobs=$run/jobs
 
-mkdir -p -m 0700 "$jobs" || exit 0
+mkdir -p -m 0755 "$run" && mkdir -p -m 0700 "$jobs" || exit 0
 : > "$jobs/${SLURM_JOB_ID:-unknown}"
 (
     flock -n 9 || exit 0 # another prolog starts it
     if [ -s "$run/agent.pid" ] && kill -0 "$(cat "$run/agent.pid")" 2>/dev/null; then
         exit 0
     fi
-    setsid "$agent" "$setup" < /dev/null > /dev/null 2>> "$run/agent.log" 9>&- &
+    setsid "$agent" "$setup" --registrations "$run/registrations" < /dev/null > /dev/null 2>> "$run/agent.log" 9>&- &
     echo "$!" > "$run/agent.pid"
 ) 9> "$run/lock"
 exit 0

@@ -82,9 +82,7 @@ class Watched:
 
     def documents(self, kind: str) -> list[dict[str, Any]]:
         """What the agent has said so far."""
-        lines = [line for file in self.out.glob("*.jsonl") for line in file.read_text().splitlines(keepends=True)]
-        documents = [json.loads(line) for line in lines if line.endswith("\n")]
-        return [document for document in documents if document["kind"] == kind]
+        return documents_in(self.out, kind)
 
     def until(self, kind: str, **fields: object) -> dict[str, Any]:
         """Waits for a document with these fields."""
@@ -127,6 +125,27 @@ class Watched:
         return err
 
 
+def documents_in(directory: Path, kind: str) -> list[dict[str, Any]]:
+    """Documents of a kind that a sink of JSON lines has written so far."""
+    lines = [line for file in directory.glob("*.jsonl") for line in file.read_text().splitlines(keepends=True)]
+    documents = [json.loads(line) for line in lines if line.endswith("\n")]
+    return [document for document in documents if document["kind"] == kind]
+
+
+def calls_said(documents: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    """Calls of documents `io`, by class."""
+    said: Counter[str] = Counter()
+    for document in documents:
+        said[document["class"]] += document["calls"]
+    return dict(said)
+
+
+def calls_recorded(record: Path) -> dict[str, int]:
+    """Calls of a record, by class, those elsewhere among them."""
+    operations = load_profile([record]).process_operations
+    return dict(operations.group_by("operation").agg(pl.sum("calls")).rows())
+
+
 def _arguments(entry: Path) -> list[str]:
     try:
         return (entry / "cmdline").read_text().split("\0")
@@ -158,13 +177,8 @@ def test_the_agent_says_every_call_once_and_goes_with_the_command(tmp_path: Path
         until(lambda: is_gone(agent), "the agent to end")
     assert first["node"] == os.uname().nodename
     assert first["job"] == "record"
-    said: Counter[str] = Counter()
-    for document in command.documents("io"):
-        said[document["class"]] += document["calls"]
+    assert calls_said(command.documents("io")) == calls_recorded(command.record)
     profile = load_profile([command.record])
-    # By class, those elsewhere among them.
-    recorded = profile.process_operations.group_by("operation").agg(pl.sum("calls"))
-    assert dict(said) == dict(recorded.rows())
     ids = [document["id"] for document in command.documents("io")]
     assert len(ids) == len(set(ids))
     written = profile.file_operations.filter(pl.col("operation") == "write")["bytes"].sum()
@@ -292,6 +306,17 @@ def test_a_second_agent_leaves_the_first_alone(tmp_path: Path) -> None:
         command.end()
 
 
+def test_the_agent_ends_where_its_record_was_killed(tmp_path: Path) -> None:
+    with watched(tmp_path, WRITES) as command:
+        command.until("io")
+        agent = command.agent()
+        _, _, _, registrations = _arguments(Path(f"/proc/{agent}"))[:4]
+        command.process.kill()
+        command.process.wait()
+        until(lambda: is_gone(agent), "the agent to end")
+        assert not Path(registrations).exists()
+
+
 def test_a_command_goes_on_where_no_agent_begins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("IOASSAY_AGENT", "/no/such/agent")
     with watched(tmp_path, WRITES, processes=1) as command:
@@ -312,42 +337,112 @@ def test_the_agent_refuses_a_wrong_setup_in_words(tmp_path: Path) -> None:
     assert time.monotonic() - started < 30
 
 
+class AgentOfNode:
+    """An agent that watches all recorded processes of the node, with what it says of one job."""
+
+    def __init__(self, directory: Path, *rules: Mapping[str, Any]) -> None:
+        self.job = f"node-{os.getpid()}-{directory.name}"
+        self.out, self.registrations = directory / "out", directory / "registrations"
+        contract, setup = directory / "contract.json", directory / "agent.json"
+        contract.write_text(json.dumps({"version": PROTOCOL_VERSION, "rules": list(rules)}))
+        asked = {"version": PROTOCOL_VERSION, "tables": "node", "node": False, "contract": str(contract), "run": None}
+        sinks = [{"kind": "json-lines", "directory": str(self.out)}]
+        setup.write_text(json.dumps({**asked, "sinks": sinks, "spool": None}))
+        self.arguments = [str(find_agent()), str(setup), "--registrations", str(self.registrations)]
+        self.process = subprocess.Popen(self.arguments, stderr=subprocess.PIPE, text=True)
+        until((self.registrations / "agent").exists, "the agent to begin")
+
+    def environment(self) -> dict[str, str]:
+        """What a recorder has to know of it here, where it does not serve /run."""
+        return {**os.environ, "IOASSAY_REGISTRATIONS": str(self.registrations), "SLURM_JOB_ID": self.job}
+
+    def documents(self, kind: str) -> list[dict[str, Any]]:
+        """What it has said of the job."""
+        return [document for document in documents_in(self.out, kind) if document.get("job") == self.job]
+
+    def end(self) -> str:
+        """Ends it. What it said on standard error."""
+        self.process.terminate()
+        _, err = self.process.communicate(timeout=30)
+        assert self.process.returncode == 0, err
+        return err
+
+
+@contextmanager
+def agent_of_node(directory: Path, *rules: Mapping[str, Any]) -> Iterator[AgentOfNode]:
+    """Has an agent of the node until the end of the block."""
+    agent = AgentOfNode(directory, *rules)
+    try:
+        yield agent
+    finally:
+        agent.process.kill()
+        agent.process.wait()
+
+
+def test_a_record_on_a_watched_node_is_watched_from_its_first_call_to_its_last(tmp_path: Path) -> None:
+    with agent_of_node(tmp_path, WRITES) as agent:
+        record = [str(find_engine()), "record", "--out", f"{tmp_path}/record", "--"]
+        program = f"for number in range(1000): open(f'{tmp_path}/{{number % 7}}', 'w').write('x' * 100)"
+        record += [sys.executable, "-c", program]
+        command = subprocess.run(record, env=agent.environment(), capture_output=True, text=True, check=False)
+        assert (command.returncode, command.stderr) == (0, f"ioassay-engine: recorded in {tmp_path}/record\n")
+        until(lambda: agent.documents("job"), "the job")
+        assert agent.end() == ""
+        assert calls_said(agent.documents("io")) == calls_recorded(tmp_path / "record")
+        assert sum(document["measured"] for document in agent.documents("rule")) == 100_000
+        assert sorted(path.name for path in agent.registrations.iterdir()) == ["agent", "agent.lock"]
+
+
+def test_a_job_is_held_to_the_rules_of_its_node_and_its_record_may_be_killed(tmp_path: Path) -> None:
+    throttle = {**WRITES, "label": "slow", "action": "throttle", "limit": 1 << 20}
+    with agent_of_node(tmp_path, throttle) as agent:
+        orders, program = tmp_path / "orders", tmp_path / "program.py"
+        orders.touch()
+        program.write_text(PROGRAM)
+        work = [sys.executable, str(program), f"{tmp_path}/data", str(orders), str(64 << 10)]
+        record = [str(find_engine()), "record", "--stop-with-parent", "--out", f"{tmp_path}/record", "--", *work]
+        command = subprocess.Popen(record, env=agent.environment(), start_new_session=True)
+        try:
+            until(lambda: len(agent.documents("rule")) >= 4, "four seconds")
+            assert sum(state["measured"] for state in agent.documents("rule")[1:4]) == pytest.approx(3 << 20, rel=0.1)
+            command.kill()
+            command.wait()
+            until(lambda: not list(agent.registrations.glob("*.json")), "the agent to see that the record was killed")
+        finally:
+            orders.unlink()
+            command.kill()
+            command.wait()
+
+
+def test_one_agent_serves_a_node(tmp_path: Path) -> None:
+    with agent_of_node(tmp_path) as agent:
+        second = subprocess.run(agent.arguments, capture_output=True, text=True, timeout=30, check=False)
+        assert (second.returncode, "another agent serves it" in second.stderr) == (3, True)
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="namespaces and the processes of all users need root")
 def test_the_agent_of_a_node_sees_a_job_in_namespaces_of_its_own(tmp_path: Path) -> None:
-    out, orders, setup = tmp_path / "out", tmp_path / "orders", tmp_path / "agent.json"
-    orders.touch()
-    contract = tmp_path / "contract.json"
-    contract.write_text(json.dumps({"version": PROTOCOL_VERSION, "rules": [WRITES]}))
-    asked = {"version": PROTOCOL_VERSION, "tables": "node", "node": False, "contract": str(contract), "run": None}
-    setup.write_text(json.dumps({**asked, "sinks": [{"kind": "json-lines", "directory": str(out)}], "spool": None}))
-    program = tmp_path / "program.py"
-    program.write_text(PROGRAM)
-    # Its tables are where nobody else sees them, and it knows its processes by other numbers.
-    work = f"exec {sys.executable} {program} {tmp_path}/data {orders} 4096"
-    record = f"exec {find_engine()} record --watched --tables /mnt --out {tmp_path}/record -- sh -c '{work}'"
-    script = f"mount -t tmpfs tables /mnt && {record}"
-    apart = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "sh", "-c", script]
-    job = f"namespaces-{os.getpid()}"
-    agent = subprocess.Popen([find_agent(), setup])
-    recorded = subprocess.Popen(apart, env={**os.environ, "SLURM_JOB_ID": job}, stderr=subprocess.PIPE, text=True)
-
-    def documents(kind: str) -> list[dict[str, Any]]:
-        lines = [line for file in out.glob("*.jsonl") for line in file.read_text().splitlines(keepends=True)]
-        found = [json.loads(line) for line in lines if line.endswith("\n")]
-        return [document for document in found if (document["kind"], document.get("job")) == (kind, job)]
-
-    try:
-        until(lambda: documents("alert"), "an alert")
-        until(lambda: any(document["user_ns"] > 0 for document in documents("job")), "its processor time")
-        assert documents("alert")[-1]["file"] == f"{tmp_path}/data"
-        assert documents("alert")[-1]["pid"] in {"1", "2", "3", "4", "5"}
-        orders.unlink()
-        _, err = recorded.communicate(timeout=60)
-        assert recorded.returncode == 0, err
-        agent.terminate()
-        assert agent.wait(30) == 0
-    finally:
-        orders.unlink(missing_ok=True)
-        for process in (agent, recorded):
-            process.kill()
-            process.wait()
+    with agent_of_node(tmp_path, WRITES) as agent:
+        orders, program = tmp_path / "orders", tmp_path / "program.py"
+        orders.touch()
+        program.write_text(PROGRAM)
+        # Its tables are where nobody else sees them, and it knows its processes by other numbers.
+        work = f"exec {sys.executable} {program} {tmp_path}/data {orders} 4096"
+        record = f"exec {find_engine()} record --tables /mnt --out {tmp_path}/record -- sh -c '{work}'"
+        script = f"mount -t tmpfs tables /mnt && {record}"
+        apart = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "sh", "-c", script]
+        recorded = subprocess.Popen(apart, env=agent.environment(), stderr=subprocess.PIPE, text=True)
+        try:
+            until(lambda: agent.documents("alert"), "an alert")
+            until(lambda: any(document["user_ns"] > 0 for document in agent.documents("job")), "its processor time")
+            assert agent.documents("alert")[-1]["file"] == f"{tmp_path}/data"
+            assert agent.documents("alert")[-1]["pid"] in {"1", "2", "3", "4", "5"}
+            orders.unlink()
+            _, err = recorded.communicate(timeout=60)
+            assert (recorded.returncode, "did not look" in err) == (0, False), err
+            agent.end()
+        finally:
+            orders.unlink(missing_ok=True)
+            recorded.kill()
+            recorded.wait()
+        assert calls_said(agent.documents("io")) == calls_recorded(tmp_path / "record")

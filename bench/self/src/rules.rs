@@ -1,7 +1,6 @@
 //! What rules cost the application that they are for, and how close the rate is that they hold it to.
 
 use std::fs::{self, File};
-use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -9,11 +8,11 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread::sleep;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use ioassay_host::locks;
 use ioassay_record::layout::bytes_of;
 use ioassay_record::operation::Operation;
 use ioassay_record::rules::{
-    FILE_BYTES, GENERATION_AT, LOCK_AT, NAME, Rule, RuleKind, SLOTS, bit, bucket_begins_at, encode, half_begins_at,
-    header,
+    FILE_BYTES, GENERATION_AT, NAME, Rule, RuleKind, SLOTS, bit, bucket_begins_at, encode, half_begins_at, header,
 };
 use ioassay_shm::memory::Memory;
 
@@ -47,17 +46,7 @@ impl Given {
         let file = File::options().read(true).write(true).create(true).truncate(true).mode(0o600).open(path)?;
         file.write_all_at(&[0; FILE_BYTES], 0)?;
         file.write_all_at(bytes_of(&header()), 0)?;
-        let lock = libc::flock {
-            l_type: libc::F_WRLCK as libc::c_short,
-            l_whence: libc::SEEK_SET as libc::c_short,
-            l_start: LOCK_AT as libc::off_t,
-            l_len: 1,
-            l_pid: 0,
-        };
-        // SAFETY: the kernel reads the structure.
-        if unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &raw const lock) } != 0 {
-            return Err(std::io::Error::last_os_error().into());
-        }
+        locks::lock(&file)?;
         Ok(Self(file))
     }
 

@@ -1,13 +1,14 @@
 //! The agent: one look each second at tables, node and contract, and what it says of them.
 
-use std::collections::hash_map::Entry;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use ioassay_host::locks::Holder;
 use ioassay_protocol::watch::document::Document;
 use ioassay_protocol::watch::kinds::Agent as AgentDocument;
+use ioassay_protocol::watch::registration::Registration;
 use ioassay_protocol::watch::setup::{Setup, Tables};
 
 use crate::clock::Ticks;
@@ -16,15 +17,17 @@ use crate::discovery::{Discovery, Found};
 use crate::jobs::Jobs;
 use crate::node::Node;
 use crate::phases::Phases;
-use crate::registrations::Registrations;
+use crate::registrations::{Registrants, Registrations};
 use crate::rules::in_force::{DirectoryNumber, RulesInForce};
-use crate::tables::directory::Directory;
+use crate::tables::directory::{Directory, Identity};
 use crate::tables::follow::{Follow, Refused};
 use crate::tables::table::Span;
 use crate::usage::OwnUsage;
 
 /// Directories of tables that are watched at the same time.
 const MOST_DIRECTORIES: usize = 4096;
+/// Longest name of a job that belongs to no scheduler.
+const MOST_JOB_BYTES: usize = 128;
 
 /// A directory of tables that is watched.
 struct Watched {
@@ -40,11 +43,11 @@ pub struct Agent {
     first: u32,
     ticks: Ticks,
     view: Option<Node>,
-    watched: BTreeMap<PathBuf, Watched>,
+    watched: BTreeMap<Identity, Watched>,
     watched_ever: DirectoryNumber,
     registrations: Option<Registrations>,
-    /// Registrations by name, and the directories that they are about.
-    registered: HashMap<String, PathBuf>,
+    /// Registrations by name, and the directories that they are about; `None` is one that cannot be watched.
+    registered: BTreeMap<String, Option<Identity>>,
     discovery: Option<Discovery>,
     /// Numbers on this node of processes that see themselves by others, by the directory of their tables.
     numbers: HashMap<(DirectoryNumber, u32), u32>,
@@ -78,19 +81,16 @@ impl Problems {
 
 impl Agent {
     /// An agent that begins to look after this second.
-    ///
-    /// # Errors
-    /// If the directory of registrations cannot be served.
-    pub fn new(setup: &Setup, node: String, first: u32, registrations: Option<&Path>) -> io::Result<Self> {
-        Ok(Self {
+    pub fn new(setup: &Setup, node: String, first: u32, registrations: Option<Registrations>) -> Self {
+        Self {
             node,
             first,
             ticks: Ticks::new(),
             view: setup.node.then(Node::new),
             watched: BTreeMap::new(),
             watched_ever: 0,
-            registrations: registrations.map(Registrations::serve).transpose()?,
-            registered: HashMap::new(),
+            registrations,
+            registered: BTreeMap::new(),
             discovery: matches!(setup.tables, Tables::Node).then(Discovery::default),
             numbers: HashMap::new(),
             jobs: Jobs::default(),
@@ -99,30 +99,51 @@ impl Agent {
             usage: OwnUsage::new(),
             dropped: 0,
             problems: Problems::default(),
-        })
+        }
     }
 
     /// Looks at what registrations have come, and for a last time at the tables of those that leave. Whether there was any.
     pub fn look_at_registrations(&mut self, last: u32) -> bool {
-        let Some(found) = self.registrations.as_ref().and_then(|served| served.look().ok()) else { return false };
-        for (name, registration) in found.holding {
-            if let Entry::Vacant(new) = self.registered.entry(name) {
-                new.insert(registration.tables.clone());
-                let directory = Directory::at(&registration.tables);
-                self.watch(registration.tables, directory, registration.job);
+        let Some(registrations) = self.registrations.take() else { return false };
+        if let Ok(found) = registrations.look() {
+            for (name, holder) in &found.holding {
+                if !self.registered.contains_key(name) {
+                    // Whoever gave up waiting for an agent has taken it away.
+                    let Ok(registration) = registrations.read(name) else { continue };
+                    let watched = self.watch_registered(registrations.registrants(), &registration, *holder);
+                    self.registered.insert(name.clone(), watched);
+                }
             }
-        }
-        for name in found.leaving {
-            if let Some(path) = self.registered.remove(&name) {
-                let span = Span { first: self.first, last, until: u32::MAX };
-                self.look_at(&path, span, &mut Refused::default());
-                self.forget(&path);
-            }
-            if let Some(registrations) = &self.registrations {
+            let gone = self.registered.keys().filter(|name| !found.holding.contains_key(*name)).cloned();
+            let gone: BTreeSet<String> = gone.chain(found.leaving).collect();
+            for name in gone {
+                if let Some(Some(directory)) = self.registered.remove(&name) {
+                    let span = Span { first: self.first, last, until: u32::MAX };
+                    self.look_at(directory, span, &mut Refused::default());
+                    self.forget(directory);
+                }
                 registrations.let_go(&name);
             }
         }
+        self.registrations = Some(registrations);
         !self.registered.is_empty()
+    }
+
+    /// Watches what a process has registered. The directory, unless it cannot be watched.
+    fn watch_registered(
+        &mut self,
+        registrants: Registrants,
+        registration: &Registration,
+        holder: Holder,
+    ) -> Option<Identity> {
+        let directory = match (holder, registrants) {
+            (Holder::Process(pid), _) => Directory::of_process(pid, &registration.tables),
+            // It has a namespace of its own, but the user is the same.
+            (Holder::Unknown, Registrants::User) => Directory::at(&registration.tables),
+            (Holder::Unknown, Registrants::Node) => Err(io::Error::other("the process is not one of this node")),
+        };
+        let job: String = registration.job.chars().filter(|letter| !letter.is_control()).take(MOST_JOB_BYTES).collect();
+        self.watch(&registration.tables, directory, job)
     }
 
     /// Whether nobody is registered, and nobody will be before another agent is there.
@@ -134,47 +155,47 @@ impl Agent {
     pub fn look_for_the_last_time(&mut self) -> Vec<Document> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs() as u32;
         let span = Span { first: self.first, last: now, until: now };
-        let paths: Vec<PathBuf> = self.watched.keys().cloned().collect();
-        for path in &paths {
-            self.look_at(path, span, &mut Refused::default());
+        let directories: Vec<Identity> = self.watched.keys().copied().collect();
+        for directory in directories {
+            self.look_at(directory, span, &mut Refused::default());
         }
         let mut documents = self.jobs.documents(&self.node, now);
         documents.extend(self.phases.iter_mut().flat_map(|phases| phases.documents(&self.node)));
         documents
     }
 
-    fn watch(&mut self, path: PathBuf, directory: io::Result<Directory>, job: String) {
-        if self.watched.len() >= MOST_DIRECTORIES {
-            return self.problems.say("directories", Some("there are too many directories of tables".to_owned()));
-        }
-        match directory {
-            Ok(directory) => {
-                self.watched_ever += 1;
-                let number = self.watched_ever;
-                self.rules.watch(number, &directory);
-                self.watched.insert(path, Watched { follow: Follow::new(directory), job, number });
+    /// Watches a directory, unless it is watched already, or there is something wrong with it.
+    fn watch(&mut self, path: &Path, directory: io::Result<Directory>, job: String) -> Option<Identity> {
+        let found = directory.and_then(|directory| Ok((directory.identity()?, directory)));
+        let (identity, directory) = match found {
+            Ok(found) => found,
+            Err(error) => {
+                self.problems.say("tables", Some(format!("{path:?}: {error}")));
+                return None;
             }
-            Err(error) => self.problems.say("tables", Some(format!("{}: {error}", path.display()))),
+        };
+        if !self.watched.contains_key(&identity) {
+            if self.watched.len() >= MOST_DIRECTORIES {
+                self.problems.say("directories", Some("there are too many directories of tables".to_owned()));
+                return None;
+            }
+            self.watched_ever += 1;
+            let number = self.watched_ever;
+            self.rules.watch(number, &directory);
+            self.watched.insert(identity, Watched { follow: Follow::new(directory), job, number });
         }
+        Some(identity)
     }
 
     fn discover(&mut self) {
         let Some(discovery) = &mut self.discovery else { return };
         self.numbers.retain(|_, pid| discovery.runs(*pid));
         for Found { pid, number, directory: path } in discovery.look() {
-            let directory = Directory::of_process(pid, &path);
-            // Two namespaces may have different directories of the same name: they are told apart by what they are.
-            let Ok(identity) = directory.as_ref().map_or_else(|_| Err(()), |found| found.identity().map_err(|_| ()))
-            else {
-                continue;
-            };
-            let key = PathBuf::from(format!("{}:{}", identity.0, identity.1));
-            if !self.watched.contains_key(&key) {
-                let job = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-                self.watch(key.clone(), directory, job);
-            }
-            if let Some(watched) = self.watched.get(&key) {
-                self.numbers.insert((watched.number, number), pid);
+            // One that has gone meanwhile is nothing to complain of.
+            let Ok(directory) = Directory::of_process(pid, &path) else { continue };
+            let job = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+            if let Some(identity) = self.watch(&path, Ok(directory), job) {
+                self.numbers.insert((self.watched[&identity].number, number), pid);
             }
         }
     }
@@ -188,10 +209,10 @@ impl Agent {
         self.problems.say("rules", self.rules.unreached());
         let span = Span { first: self.first, last, until: last };
         let mut refused = Refused::default();
-        let paths: Vec<PathBuf> = self.watched.keys().cloned().collect();
-        for path in &paths {
-            if !self.look_at(path, span, &mut refused) && self.discovery.is_some() {
-                self.forget(path);
+        let directories: Vec<Identity> = self.watched.keys().copied().collect();
+        for directory in directories {
+            if !self.look_at(directory, span, &mut refused) && self.discovery.is_some() {
+                self.forget(directory);
             }
         }
         self.problems.say("refused", refused.reason.clone().map(|reason| format!("a table is not read: {reason}")));
@@ -207,8 +228,8 @@ impl Agent {
     }
 
     /// Looks at the tables of a directory. Whether it is still there.
-    fn look_at(&mut self, path: &Path, span: Span, refused: &mut Refused) -> bool {
-        let Some(watched) = self.watched.get_mut(path) else { return false };
+    fn look_at(&mut self, directory: Identity, span: Span, refused: &mut Refused) -> bool {
+        let Some(watched) = self.watched.get_mut(&directory) else { return false };
         let (jobs, rules, ticks, numbers) = (&mut self.jobs, &mut self.rules, &self.ticks, &self.numbers);
         let looked = watched.follow.look(span, refused, |seen| {
             let key = jobs.key(&seen.table.identity, seen.owner, &watched.job);
@@ -220,8 +241,8 @@ impl Agent {
         looked.is_ok()
     }
 
-    fn forget(&mut self, path: &Path) {
-        if let Some(watched) = self.watched.remove(path) {
+    fn forget(&mut self, directory: Identity) {
+        if let Some(watched) = self.watched.remove(&directory) {
             self.rules.forget(watched.number);
         }
     }

@@ -8,10 +8,11 @@ use std::time::Duration;
 use clap::Parser;
 use ioassay_agent::agent::Agent;
 use ioassay_agent::delivery::Deliveries;
+use ioassay_agent::registrations::Registrations;
 use ioassay_agent::setup;
 use ioassay_agent::wake::{Wake, Woken};
 use ioassay_protocol::watch::document::Document;
-use ioassay_protocol::watch::setup::Sink;
+use ioassay_protocol::watch::setup::{Sink, Tables};
 
 /// Watches the I/O of recorded jobs on this node: their tables and the node's counters to contracts and sinks.
 ///
@@ -21,7 +22,8 @@ use ioassay_protocol::watch::setup::Sink;
 struct Arguments {
     /// What is asked: `agent.json`, as `ioassay watch prepare` writes it.
     setup: PathBuf,
-    /// The directory in which recorders say where their tables are.
+    /// The directory in which recorders say where their tables are. For the tables of a node it is made, and all users can write
+    /// to it: /run/ioassay/registrations, where `ioassay record` looks.
     #[arg(long, value_name = "DIRECTORY")]
     registrations: Option<PathBuf>,
 }
@@ -41,17 +43,17 @@ fn main() -> ExitCode {
 
 fn run(asked: &Arguments) -> Result<(), String> {
     let setup = setup::read(&asked.setup, asked.registrations.is_some())?;
-    let registrations = asked.registrations.as_deref();
-    let only_output = matches!(setup.sinks[..], [Sink::JsonLines { directory: None }]);
-    let mut wake =
-        Wake::new(registrations, only_output).map_err(|error| format!("signals cannot be waited for: {error}"))?;
-    let node = ioassay_host::host_name();
-    let mut agent = match Agent::new(&setup, node.clone(), wake.began() + 1, registrations) {
-        Ok(agent) => agent,
-        // Another agent was started at the same time.
-        Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
-        Err(error) => return Err(format!("the registrations cannot be served: {error}")),
+    let path = asked.registrations.as_deref();
+    let registrations = match path.map(|path| Registrations::serve(path, &setup)).transpose() {
+        Ok(served) => served,
+        // Another recorder started one at the same time.
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock && setup.tables == Tables::Registered => return Ok(()),
+        Err(error) => return Err(error.to_string()),
     };
+    let only_output = matches!(setup.sinks[..], [Sink::JsonLines { directory: None }]);
+    let mut wake = Wake::new(path, only_output).map_err(|error| format!("signals cannot be waited for: {error}"))?;
+    let node = ioassay_host::host_name();
+    let mut agent = Agent::new(&setup, node.clone(), wake.began() + 1, registrations);
     let deliveries = Deliveries::start(&setup.sinks, setup.spool.as_ref(), &node).map_err(|error| error.to_string())?;
     let mut second = wake.began();
     let give = |documents: Vec<Document>| deliveries.give(&documents);
@@ -61,6 +63,8 @@ fn run(asked: &Arguments) -> Result<(), String> {
         match wake.wait() {
             Woken::Second(last) => {
                 second = last;
+                // Processes may have gone without a word.
+                may_end |= agent.look_at_registrations(second);
                 give(agent.look(last, wake.late_ns(), &deliveries));
                 if may_end && agent.ends_if_nobody_is_registered() {
                     break;

@@ -24,10 +24,13 @@ pub fn read(path: &Path, with_registrations: bool) -> Result<Setup, String> {
         let remedy = "write it again with `ioassay watch prepare`";
         return Err(about(&format!("version {} instead of {VERSION}: {remedy}", setup.version)));
     }
-    if matches!(setup.tables, Tables::Registered) != with_registrations {
-        return Err(about(&"`registered` tables need --registrations, and those of the node have none"));
+    match setup.tables {
+        Tables::Registered if !with_registrations => Err(about(&"`registered` tables need --registrations")),
+        Tables::None if with_registrations => {
+            Err(about(&"nobody's tables are read, so --registrations has no meaning"))
+        }
+        _ => Ok(setup),
     }
-    Ok(setup)
 }
 
 #[cfg(test)]
@@ -47,13 +50,13 @@ mod tests {
             ("{".to_owned(), false, "EOF"),
             (text(VERSION + 1, "node"), false, "version"),
             (text(VERSION, "registered"), false, "--registrations"),
-            (text(VERSION, "node"), true, "--registrations"),
+            (text(VERSION, "none"), true, "--registrations"),
         ] {
             std::fs::write(&path, text).unwrap();
             let error = read(&path, with_registrations).unwrap_err();
             assert!(error.contains(wrong) && error.contains("agent.json"), "{error}");
         }
         std::fs::write(&path, text(VERSION, "node")).unwrap();
-        assert!(read(&path, false).unwrap().node);
+        assert!(read(&path, false).unwrap().node && read(&path, true).unwrap().node);
     }
 }

@@ -3,7 +3,7 @@
 use std::io::{self, Stdout};
 use std::os::fd::AsFd;
 use std::path::Path;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -14,6 +14,9 @@ use nix::sys::signalfd::{SfdFlags, SignalFd};
 /// Recorders have some time after a second to write down what belongs to it.
 const LOOK_AFTER: Duration = Duration::from_millis(100);
 const SECOND: Duration = Duration::from_secs(1);
+/// After a look at registrations the next one is so many times as long away as it took: who changes them all the time must not keep
+/// the agent from everything else.
+const PAUSE: u32 = 9;
 
 /// Why the agent was woken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,6 +37,10 @@ pub struct Wake {
     /// Standard output, if nothing is left to do once nobody reads it.
     output: Option<Stdout>,
     next: Duration,
+    /// When a change of registrations was reported, until the agent waits again.
+    reported: Option<Instant>,
+    /// When the next one is.
+    report_again: Instant,
 }
 
 impl Wake {
@@ -55,7 +62,14 @@ impl Wake {
             Ok(inotify)
         });
         let output = output.then(io::stdout);
-        Ok(Self { signals, registrations: registrations.transpose()?, output, next: first_look(now()) })
+        Ok(Self {
+            signals,
+            registrations: registrations.transpose()?,
+            output,
+            next: first_look(now()),
+            reported: None,
+            report_again: Instant::now(),
+        })
     }
 
     /// The last second that was over when the agent began.
@@ -71,6 +85,9 @@ impl Wake {
 
     /// Waits for what comes next.
     pub fn wait(&mut self) -> Woken {
+        if let Some(reported) = self.reported.take() {
+            self.report_again = Instant::now() + reported.elapsed() * PAUSE;
+        }
         loop {
             let now = now();
             // The time of day may have been set back, or far ahead.
@@ -82,9 +99,12 @@ impl Wake {
                 return Woken::Second((self.next.as_secs() - 2) as u32);
             }
             // It counts whole milliseconds, and must not wake too early.
-            let left = PollTimeout::try_from(self.next - now + Duration::from_millis(1)).unwrap_or(PollTimeout::MAX);
+            let pause = self.report_again.saturating_duration_since(Instant::now());
+            let reported = self.registrations.as_ref().filter(|_| pause.is_zero());
+            let left = if pause.is_zero() { self.next - now } else { pause.min(self.next - now) };
+            let left = PollTimeout::try_from(left + Duration::from_millis(1)).unwrap_or(PollTimeout::MAX);
             let mut waited = vec![PollFd::new(self.signals.as_fd(), PollFlags::POLLIN)];
-            waited.extend(self.registrations.iter().map(|watch| PollFd::new(watch.as_fd(), PollFlags::POLLIN)));
+            waited.extend(reported.map(|watch| PollFd::new(watch.as_fd(), PollFlags::POLLIN)));
             waited.extend(self.output.iter().map(|output| PollFd::new(output.as_fd(), PollFlags::empty())));
             let polled = poll(&mut waited, left);
             let has_gone = |waited: &PollFd| waited.revents().is_some_and(|seen| seen.contains(PollFlags::POLLERR));
@@ -100,11 +120,8 @@ impl Wake {
             if let Ok(Some(_)) = self.signals.read_signal() {
                 return Woken::Stop;
             }
-            if self
-                .registrations
-                .as_ref()
-                .is_some_and(|watch| watch.read_events().is_ok_and(|events| !events.is_empty()))
-            {
+            if reported.is_some_and(|watch| watch.read_events().is_ok_and(|events| !events.is_empty())) {
+                self.reported = Some(Instant::now());
                 return Woken::Registrations;
             }
         }

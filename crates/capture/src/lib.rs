@@ -65,11 +65,16 @@ fn try_record(request: &Request) -> Result<u8, Failure> {
         let _ = set_pdeathsig(Signal::SIGTERM);
     }
     let directory = request.make_directory()?;
-    let tables = Tables::make(request, &directory)?;
+    let node = request.watch.is_none().then(watch::node_registrations).flatten();
+    let takes_rules = request.takes_rules || request.watch.is_some() || node.is_some();
+    let tables = Tables::make(request, takes_rules, &directory)?;
     let mut document = Document::begin(request, &directory, tables.path());
     document.write(&directory)?;
-    let watch =
-        request.watch.as_deref().map(|setup| Watch::begin(setup, request, tables.path(), &directory)).transpose()?;
+    let watch = match (&request.watch, node) {
+        (Some(setup), _) => Some(Watch::begin(setup, request, tables.path(), &directory)?),
+        (None, Some(node)) => Some(Watch::join(node, request, tables.path(), &directory)?),
+        (None, None) => None,
+    };
     let ended = match tables.library() {
         Some(library) => command::run(request, tables.path(), library),
         None => ptrace::run(&request.command, tables.path(), request.via),

@@ -37,8 +37,8 @@ pub struct Request {
     pub trace: bool,
     /// What an agent is asked that watches the command, a file.
     pub watch: Option<PathBuf>,
-    /// Let an agent give rules to the processes.
-    pub watched: bool,
+    /// Take rules from an agent that comes later.
+    pub takes_rules: bool,
     /// How calls are seen.
     pub via: Via,
 }

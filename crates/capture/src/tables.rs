@@ -48,11 +48,11 @@ pub struct Kept {
 }
 
 impl Tables {
-    /// Makes a new directory in `within`, and the library in it if that is wanted.
+    /// Makes a new directory, with the library and a file of rules in it if they are wanted.
     ///
     /// # Errors
     /// If it cannot be made, or nothing can be loaded from it.
-    pub fn make(request: &Request, record: &Path) -> Result<Self, Failure> {
+    pub fn make(request: &Request, takes_rules: bool, record: &Path) -> Result<Self, Failure> {
         let within = request.tables.as_deref().map_or_else(|| scratch(record), Path::to_owned);
         let made = tempfile::Builder::new().prefix("ioassay-record-").tempdir_in(&within);
         let path = made.map_err(|error| on_path("create a directory in", &within, &error))?.keep();
@@ -63,7 +63,7 @@ impl Tables {
         })?;
         let lost = path.join(LOST);
         fs::write(&lost, [0; 8]).map_err(|error| on_path("write", &lost, &error))?;
-        if request.watched && with_library {
+        if takes_rules && with_library {
             let path = path.join(rules::NAME);
             write_rules(&path).map_err(|error| on_path("write", &path, &error))?;
         }

@@ -1,12 +1,12 @@
-//! The agent that watches the command: one for all processes of a record on a node.
+//! The agent that watches the command: that of the record, or that of the node.
 //!
-//! Those who record the same find each other by a directory in the temporary one, and whoever comes first starts the agent. It
-//! ends by itself when all have left. A job goes on whatever becomes of it.
+//! Those who record the same with an agent of their own find each other by a directory in the temporary one, and whoever comes first
+//! starts the agent. It ends by itself when all have left. Others are watched where an agent of the node takes registrations. A job
+//! goes on whatever becomes of either.
 
 use std::fmt::Write as _;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
-use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt};
 use std::os::unix::process::CommandExt;
@@ -16,8 +16,9 @@ use std::time::{Duration, Instant};
 
 use ioassay_engine::failure::on_path;
 use ioassay_engine::stdio::say;
+use ioassay_host::locks;
 use ioassay_protocol::events::Failure;
-use ioassay_protocol::watch::registration::{AGENT, HOLDS, LEAVING, Registration};
+use ioassay_protocol::watch::registration::{AGENT, Agent, HOLDS, LEAVING, OF_NODE, OF_NODE_VARIABLE, Registration};
 use ioassay_protocol::watch::setup::{Setup, Tables};
 use ioassay_record::rules;
 use sha2::{Digest, Sha256};
@@ -35,12 +36,30 @@ const PROGRAM_VARIABLE: &str = "IOASSAY_AGENT";
 const PATIENCE: Duration = Duration::from_secs(3);
 const POLL_INTERVAL: Duration = Duration::from_millis(2);
 
+/// The directory in which recorders register with the agent of this node, if one is there that can be trusted.
+pub fn node_registrations() -> Option<PathBuf> {
+    let path = std::env::var_os(OF_NODE_VARIABLE).map_or_else(|| OF_NODE.into(), PathBuf::from);
+    let about = fs::symlink_metadata(&path).ok()?;
+    let is_trusted = about.uid() == 0 || about.uid() == nix::unistd::geteuid().as_raw();
+    (about.is_dir() && is_trusted && serving(&path).is_some()).then_some(path)
+}
+
+/// What the agent does that serves a directory of registrations, if there is one.
+fn serving(registrations: &Path) -> Option<Agent> {
+    let file = File::open(registrations.join(AGENT)).ok()?;
+    locks::holder(&file).ok()??;
+    serde_json::from_reader(file).ok()
+}
+
 /// That the command is watched.
 #[derive(Debug)]
 pub struct Watch {
     registrations: PathBuf,
     name: String,
-    log: PathBuf,
+    /// The lock on it says that this process lives.
+    registration: File,
+    /// What the agent of the record has to say is there.
+    log: Option<PathBuf>,
 }
 
 impl Watch {
@@ -51,35 +70,49 @@ impl Watch {
     pub fn begin(setup: &Path, request: &Request, tables: &Path, record: &Path) -> Result<Self, Failure> {
         let common = request.common_directory(record);
         let folder = common.join(FOLDER);
-        // Calls that are seen by ptrace are not held to rules, and there is no file of them.
-        let has_rules = keep(setup, &folder)? && tables.join(rules::NAME).exists();
+        keep(setup, &folder)?;
         let registrations = meeting_place(&common).map_err(|error| on_path("create", &common, &error))?;
+        let mut watch = Self::register(registrations, job(&common), tables)?;
         let log = folder.join(format!("agent-{}.log", ioassay_host::host_name()));
-        let name = std::process::id().to_string();
-        let watch = Self { registrations, name, log };
-        let job = common.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        watch.register(&Registration { tables: tables.to_owned(), job })?;
-        let begun = watch.start_agent(&folder.join(SETUP)).and_then(|()| watch.wait_for_agent(has_rules, tables));
+        let begun = watch.start_agent(&folder.join(SETUP), &log).and_then(|()| watch.wait_for_agent(tables));
         if let Err(error) = begun {
             say!("ioassay-engine: nobody watches the command: {error}");
-            watch.say_log();
+            say_log(&log);
+        }
+        watch.log = Some(log);
+        Ok(watch)
+    }
+
+    /// Registers the tables with the agent of the node.
+    ///
+    /// # Errors
+    /// If that cannot be done. An agent that does not look is said, and no error.
+    pub fn join(node: PathBuf, request: &Request, tables: &Path, record: &Path) -> Result<Self, Failure> {
+        let watch = Self::register(node, job(&request.common_directory(record)), tables)?;
+        if let Err(error) = watch.wait_for_agent(tables) {
+            say!("ioassay-engine: the agent of this node does not watch the command: {error}");
         }
         Ok(watch)
     }
 
-    fn register(&self, registration: &Registration) -> Result<(), Failure> {
-        let path = self.registrations.join(format!("{}.{HOLDS}", self.name));
-        let new = self.registrations.join(format!("{}.new", self.name));
-        let text = serde_json::to_vec(registration).expect("a document of plain values");
-        fs::write(&new, text).and_then(|()| fs::rename(&new, &path)).map_err(|error| on_path("write", &path, &error))
+    fn register(registrations: PathBuf, job: String, tables: &Path) -> Result<Self, Failure> {
+        let about = |error: io::Error| on_path("register in", &registrations, &error);
+        let mut file = tempfile::Builder::new().prefix("").suffix(".new").tempfile_in(&registrations).map_err(about)?;
+        locks::lock_for_process(file.as_file()).map_err(about)?;
+        let registration = Registration { tables: tables.to_owned(), job };
+        file.write_all(&serde_json::to_vec(&registration).expect("a document of plain values")).map_err(about)?;
+        let name = file.path().file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let path = registrations.join(format!("{name}.{HOLDS}"));
+        let registration = file.persist(path).map_err(|error| about(error.error))?;
+        Ok(Self { registrations, name, registration, log: None })
     }
 
     /// Starts an agent, unless one is there. Several that are started at the same time agree which goes on.
-    fn start_agent(&self, setup: &Path) -> io::Result<()> {
-        if self.is_served() {
+    fn start_agent(&self, setup: &Path, log: &Path) -> io::Result<()> {
+        if serving(&self.registrations).is_some() {
             return Ok(());
         }
-        let log = OpenOptions::new().create(true).append(true).mode(0o644).open(&self.log)?;
+        let log = OpenOptions::new().create(true).append(true).mode(0o644).open(log)?;
         let mut command = Command::new(program());
         command.arg(setup).arg("--registrations").arg(&self.registrations);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).current_dir("/");
@@ -101,8 +134,10 @@ impl Watch {
     }
 
     /// Waits until the agent has begun and, where there are rules, given them to the recorders.
-    fn wait_for_agent(&self, has_rules: bool, tables: &Path) -> io::Result<()> {
+    fn wait_for_agent(&self, tables: &Path) -> io::Result<()> {
+        // Calls that are seen by ptrace are not held to rules, and there is no file of them.
         let rules = tables.join(rules::NAME);
+        let takes_rules = rules.exists();
         let are_given = || {
             let mut generation = [0; 8];
             let file = File::open(&rules).and_then(|file| file.read_exact_at(&mut generation, rules::GENERATION_AT));
@@ -110,62 +145,62 @@ impl Watch {
         };
         let until = Instant::now() + PATIENCE;
         while Instant::now() < until {
-            if self.is_served() && (!has_rules || are_given()) {
+            if serving(&self.registrations).is_some_and(|agent| !agent.gives_rules || !takes_rules || are_given()) {
                 return Ok(());
             }
             std::thread::sleep(POLL_INTERVAL);
         }
-        Err(io::Error::new(
-            io::ErrorKind::TimedOut,
-            if self.is_served() { "its rules are not in force" } else { "the agent does not begin" },
-        ))
-    }
-
-    /// Whether an agent serves the registrations.
-    fn is_served(&self) -> bool {
-        let Ok(file) = File::open(self.registrations.join(AGENT)) else { return false };
-        // SAFETY: it takes numbers; the lock goes with the file.
-        unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_SH | libc::LOCK_NB) == -1 }
+        let is_served = serving(&self.registrations).is_some();
+        let reason = if is_served { "its rules are not in force" } else { "the agent does not begin" };
+        Err(io::Error::new(io::ErrorKind::TimedOut, reason))
     }
 
     /// Leaves, once the agent has looked at the tables for the last time.
     pub fn end(self) {
         let leaving = self.registrations.join(format!("{}.{LEAVING}", self.name));
         let holds = self.registrations.join(format!("{}.{HOLDS}", self.name));
+        // Where it has gone, the agent of the node ended before us.
         if fs::rename(&holds, &leaving).is_err() {
             return;
         }
         let until = Instant::now() + PATIENCE;
-        while leaving.exists() && self.is_served() && Instant::now() < until {
+        while leaving.exists() && serving(&self.registrations).is_some() && Instant::now() < until {
             std::thread::sleep(POLL_INTERVAL);
         }
         if fs::remove_file(&leaving).is_ok() {
             say!("ioassay-engine: the agent did not look at the last second");
         }
+        drop(self.registration);
+        let Some(log) = &self.log else { return };
         // Where no agent is left that would.
-        if !self.is_served() {
+        if serving(&self.registrations).is_none() {
             let _ = fs::remove_file(self.registrations.join(AGENT));
             let _ = fs::remove_dir(&self.registrations);
         }
-        self.say_log();
-    }
-
-    /// What the agent had to say.
-    fn say_log(&self) {
-        let text = fs::read_to_string(&self.log).unwrap_or_default();
-        let mut lines = text.lines();
-        for line in lines.by_ref().take(5) {
-            say!("{line}");
-        }
-        let more = lines.count();
-        if more > 0 {
-            say!("ioassay-engine: {more} lines more in {}", self.log.display());
-        }
+        say_log(log);
     }
 }
 
-/// Keeps setup and contract in the record, where the contract may be replaced while the command runs. Whether there are rules.
-fn keep(setup: &Path, folder: &Path) -> Result<bool, Failure> {
+/// What the agent had to say.
+fn say_log(log: &Path) {
+    let text = fs::read_to_string(log).unwrap_or_default();
+    let mut lines = text.lines();
+    for line in lines.by_ref().take(5) {
+        say!("{line}");
+    }
+    let more = lines.count();
+    if more > 0 {
+        say!("ioassay-engine: {more} lines more in {}", log.display());
+    }
+}
+
+/// What the processes of a record are called where they belong to no scheduler's job.
+fn job(common: &Path) -> String {
+    common.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// Keeps setup and contract in the record, where the contract may be replaced while the command runs.
+fn keep(setup: &Path, folder: &Path) -> Result<(), Failure> {
     let text = fs::read(setup).map_err(|error| on_path("read", setup, &error))?;
     let unfit = |error: serde_json::Error| on_path("read", setup, &io::Error::other(error));
     let mut kept: Setup = serde_json::from_slice(&text).map_err(unfit)?;
@@ -176,8 +211,7 @@ fn keep(setup: &Path, folder: &Path) -> Result<bool, Failure> {
         write_once(&folder.join(CONTRACT), &text)?;
         kept.contract = Some(folder.join(CONTRACT));
     }
-    write_once(&folder.join(SETUP), &serde_json::to_vec_pretty(&kept).expect("a document of plain values"))?;
-    Ok(kept.contract.is_some())
+    write_once(&folder.join(SETUP), &serde_json::to_vec_pretty(&kept).expect("a document of plain values"))
 }
 
 /// Writes a file that is whole as soon as it is there, unless another process was first.
@@ -248,9 +282,9 @@ mod tests {
             r#"{{"version":2,"tables":"node","node":true,"contract":{contract:?},"run":null,"sinks":[],"spool":null}}"#
         );
         fs::write(&setup, text).unwrap();
-        assert!(keep(&setup, &folder).unwrap());
+        keep(&setup, &folder).unwrap();
         fs::write(&contract, "others").unwrap();
-        assert!(keep(&setup, &folder).unwrap());
+        keep(&setup, &folder).unwrap();
         assert_eq!(fs::read_to_string(folder.join(CONTRACT)).unwrap(), "rules");
         let kept: Setup = serde_json::from_slice(&fs::read(folder.join(SETUP)).unwrap()).unwrap();
         assert_eq!((kept.tables, kept.contract), (Tables::Registered, Some(folder.join(CONTRACT))));

@@ -134,9 +134,9 @@ pub enum Command {
         /// Watch it by an agent: what `ioassay watch prepare` wrote (`agent.json`).
         #[arg(long, value_name = "FILE")]
         watch: Option<PathBuf>,
-        /// Let an agent give rules to the processes, in a file beside their tables.
+        /// Take rules from an agent that comes later, by a file beside the tables.
         #[arg(long, hide = true)]
-        watched: bool,
+        takes_rules: bool,
         /// How to see I/O calls.
         ///
         /// preload: by a library in each process. ptrace: also of static, Go and setuid programs, at a higher cost; the
@@ -293,9 +293,9 @@ impl Command {
                 command::survey(&request, ranks_per_node, &events, stop_with_parent, ranks)
             }
             Self::Launch { command } => command::launch(&command),
-            Self::Record { out, tables, stop_with_parent, trace, watch, watched, via, command } => {
-                let (via, watched) = (via.into(), watched || watch.is_some());
-                let request = Request { command, out, tables, stop_with_parent, trace, watch, watched, via };
+            Self::Record { out, tables, stop_with_parent, trace, watch, takes_rules, via, command } => {
+                let via = via.into();
+                let request = Request { command, out, tables, stop_with_parent, trace, watch, takes_rules, via };
                 ioassay_capture::record(&request)
             }
             Self::Library { directory } => ioassay_capture::write_library(&directory),

@@ -4,13 +4,11 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
 use std::mem::offset_of;
-use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, MetadataExt};
 
+use ioassay_host::locks;
 use ioassay_record::layout::bytes_of;
-use ioassay_record::rules::{
-    FILE_BYTES, GENERATION_AT, Half, LOCK_AT, MAGIC, NAME, VERSION, bucket_begins_at, half_begins_at,
-};
+use ioassay_record::rules::{FILE_BYTES, GENERATION_AT, Half, MAGIC, NAME, VERSION, bucket_begins_at, half_begins_at};
 
 use crate::tables::directory::Directory;
 
@@ -34,7 +32,11 @@ impl RulesFile {
         if !is_sound || file.metadata()?.size() != FILE_BYTES as u64 {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "it is no file of rules of this version"));
         }
-        lock(&file)?;
+        // It goes with the agent, however that ends.
+        locks::lock(&file).map_err(|error| match error.kind() {
+            io::ErrorKind::WouldBlock => io::Error::new(error.kind(), "another agent watches this job"),
+            _ => error,
+        })?;
         let mut generation = [0; 8];
         file.read_exact_at(&mut generation, GENERATION_AT)?;
         Ok(Self { file, generation: u64::from_le_bytes(generation) })
@@ -69,28 +71,6 @@ impl RulesFile {
     pub fn empty_bucket(&self, slot: usize) -> io::Result<()> {
         self.file.write_all_at(&[0; 8], bucket_begins_at(slot))
     }
-}
-
-/// Locks the byte by which recorders see that the agent lives. The lock goes with the agent, however it ends.
-fn lock(file: &File) -> io::Result<()> {
-    let lock = libc::flock {
-        l_type: libc::F_WRLCK as libc::c_short,
-        l_whence: libc::SEEK_SET as libc::c_short,
-        l_start: LOCK_AT as libc::off_t,
-        l_len: 1,
-        l_pid: 0,
-    };
-    // SAFETY: it reads the structure.
-    if unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &raw const lock) } == -1 {
-        let error = io::Error::last_os_error();
-        return Err(match error.raw_os_error() {
-            Some(libc::EAGAIN | libc::EACCES) => {
-                io::Error::new(io::ErrorKind::WouldBlock, "another agent watches this job")
-            }
-            _ => error,
-        });
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -60,7 +60,7 @@ impl RulesInForce {
         let _ = self.renew();
         let file = RulesFile::open(directory).map_err(|error| {
             let reason = match error.kind() {
-                io::ErrorKind::NotFound => "it has no file of rules; record with --watch, and not by ptrace".to_owned(),
+                io::ErrorKind::NotFound => "it is recorded by ptrace, or since before the agent began".to_owned(),
                 _ => error.to_string(),
             };
             format!("rules do not reach what is recorded in {}: {reason}", directory.path().display())

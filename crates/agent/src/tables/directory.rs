@@ -15,6 +15,9 @@ use nix::sys::stat::{Mode, fstatat};
 /// More files than this are not looked at: as many processes as no node has.
 const MOST_FILES: usize = 32_768;
 
+/// Device and inode. As long as a directory is open, no other one gets them.
+pub type Identity = (u64, u64);
+
 /// A directory of tables.
 #[derive(Debug)]
 pub struct Directory {
@@ -69,11 +72,11 @@ impl Directory {
         &self.path
     }
 
-    /// Device and inode: two processes may name the same directory.
+    /// Which directory it is: two processes may name the same one.
     ///
     /// # Errors
     /// If the kernel does not say.
-    pub fn identity(&self) -> io::Result<(u64, u64)> {
+    pub fn identity(&self) -> io::Result<Identity> {
         let about = nix::sys::stat::fstat(&self.handle)?;
         Ok((about.st_dev, about.st_ino))
     }

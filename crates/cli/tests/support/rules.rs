@@ -1,16 +1,15 @@
 //! Rules for programs that are recorded, given as an agent gives them: by writing into the file beside the tables.
 
 use std::fs::{self, File};
-use std::io;
-use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
+use ioassay_host::locks;
 use ioassay_record::layout::bytes_of;
 use ioassay_record::operation::Operation;
 use ioassay_record::rules::{
-    GENERATION_AT, LOCK_AT, NAME, Rule, RuleKind, SLOTS, bit, bucket_begins_at, encode, half_begins_at,
+    GENERATION_AT, NAME, Rule, RuleKind, SLOTS, bit, bucket_begins_at, encode, half_begins_at,
 };
 
 use super::process::wait_until;
@@ -46,7 +45,7 @@ impl Watched {
         let mut place = Place::new();
         let tables = place.root.path().join("tables");
         fs::create_dir(&tables).unwrap();
-        place.options = vec!["--watched".into(), "--tables".into(), tables.clone().into()];
+        place.options = vec!["--takes-rules".into(), "--tables".into(), tables.clone().into()];
         let (mut recorder, record) = place.recorder(&[compiled(program).to_str().unwrap(), how]);
         let started = Started::new(recorder.stdout(Stdio::piped()).stderr(Stdio::piped()));
         Self { place, started, record, agent: Agent::of(&tables) }
@@ -129,16 +128,7 @@ impl Agent {
     /// Of a file of rules.
     pub fn of_file(path: &Path) -> Self {
         let file = File::options().read(true).write(true).open(path).unwrap();
-        let lock = libc::flock {
-            l_type: libc::F_WRLCK as libc::c_short,
-            l_whence: libc::SEEK_SET as libc::c_short,
-            l_start: LOCK_AT as libc::off_t,
-            l_len: 1,
-            l_pid: 0,
-        };
-        // SAFETY: the kernel reads the structure.
-        let locked = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &raw const lock) };
-        assert_eq!(locked, 0, "{}", io::Error::last_os_error());
+        locks::lock(&file).unwrap();
         Self { file, generation: 0 }
     }
 
