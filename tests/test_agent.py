@@ -20,6 +20,7 @@ import polars as pl
 import pytest
 
 from ioassay.engine import find_agent, find_engine
+from ioassay.mounts import mount_of
 from ioassay.protocol import record_layout
 from ioassay.protocol.facts import PROTOCOL_VERSION
 from ioassay.results.records.profile import load_profile
@@ -189,12 +190,18 @@ def test_the_agent_says_every_call_once_and_goes_with_the_command(tmp_path: Path
 
 def test_a_broken_rule_names_the_process_and_its_file(tmp_path: Path) -> None:
     other = {**WRITES, "label": "elsewhere", "path": "/nowhere"}
-    higher = {**WRITES, "label": "more", "limit": 2}
-    with watched(tmp_path, WRITES, other, higher, processes=1) as command:
+    small = {**WRITES, "most_bytes": 1 << 20}
+    higher = {**small, "label": "more", "limit": 2}
+    with watched(tmp_path, small, other, higher, processes=1) as command:
         alert = command.until("alert")
         assert alert["label"] == "more"  # of rules that differ in their limit, the highest broken one
         assert (alert["measured"] > 2, alert["allowed"], alert["window_s"]) == (True, 2, 1)
         assert alert["file"] == str(command.data / "0")
+        mount = mount_of(command.data)
+        assert mount is not None
+        found = (alert["mount_point"], alert["file_system"], alert["mount_source"] or None)
+        assert found == (mount.point, mount.file_system, mount.source)
+        assert alert["sizes"] == "0-1048576"
         assert str(command.data / "0") in alert["command"]
         assert f"{alert['pid']}" in {entry.name for entry in Path("/proc").iterdir()}
         command.end()

@@ -233,9 +233,9 @@ impl Agent {
         let (jobs, rules, ticks, numbers) = (&mut self.jobs, &mut self.rules, &self.ticks, &self.numbers);
         let looked = watched.follow.look(span, refused, |seen| {
             let key = jobs.key(&seen.table.identity, seen.owner, &watched.job);
-            rules.add(watched.number, &key, &seen, ticks);
             let number = seen.table.identity.process;
             let pid = numbers.get(&(watched.number, number)).copied().unwrap_or(number);
+            rules.add(watched.number, &key, &seen, pid, ticks);
             jobs.add(&key, &seen, pid, ticks);
         });
         looked.is_ok()

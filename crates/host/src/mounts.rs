@@ -1,4 +1,4 @@
-//! The file system that a path is on, from this process's list of mounts.
+//! The file system that a path is on, from a process's list of mounts.
 //!
 //! `python/ioassay/mounts.py` reads the same list where no engine is asked; `mounts.json` has answers that both give.
 
@@ -10,7 +10,7 @@ use ioassay_protocol::environment::Mount;
 
 /// What is mounted at `path` or above, in words. Nothing is asked of it: links on the way are not followed.
 pub fn mounted_at(path: &Path) -> Option<String> {
-    let Line { point, source, file_system, .. } = covering(&list()?, path)?;
+    let Listed { point, source, file_system, .. } = covering(&list()?, path)?;
     let of = source.map(|source| format!(" of {source}")).unwrap_or_default();
     Some(format!("{file_system}{of}, mounted at {}", point.display()))
 }
@@ -18,7 +18,7 @@ pub fn mounted_at(path: &Path) -> Option<String> {
 /// The file system under `target`.
 pub fn mount_of(target: &Path) -> Option<Mount> {
     let target = target.canonicalize().ok()?;
-    let Line { point, source, file_system, options } = covering(&list()?, &target)?;
+    let Listed { point, source, file_system, options } = covering(&list()?, &target)?;
     let room = nix::sys::statvfs::statvfs(&target).ok()?;
     Some(Mount {
         mount_point: point.display().to_string(),
@@ -31,28 +31,36 @@ pub fn mount_of(target: &Path) -> Option<Mount> {
     })
 }
 
+/// The file system under a path as a process sees it, or as this one does where that one has ended.
+pub fn listed_by(process: u32, path: &Path) -> Option<Listed> {
+    let list = std::fs::read(format!("/proc/{process}/mountinfo")).ok().or_else(list)?;
+    covering(&list, path)
+}
+
 fn list() -> Option<Vec<u8>> {
     std::fs::read("/proc/self/mountinfo").ok()
 }
 
 /// The line of the deepest mount point above `path`; of several at one place the last one covers the others.
-fn covering(mountinfo: &[u8], path: &Path) -> Option<Line> {
-    let lines = mountinfo.split(|&byte| byte == b'\n').filter_map(Line::parse);
+fn covering(mountinfo: &[u8], path: &Path) -> Option<Listed> {
+    let lines = mountinfo.split(|&byte| byte == b'\n').filter_map(Listed::parse);
     lines.filter(|line| path.starts_with(&line.point)).max_by_key(|line| line.point.components().count())
 }
 
 /// A line of the list (proc_pid_mountinfo(5)).
 #[derive(Debug, PartialEq, Eq)]
-struct Line {
-    point: PathBuf,
-    /// `None` where the kernel says `none`, or nothing.
-    source: Option<String>,
-    file_system: String,
-    /// Of the mount and of the file system, in order, each once.
-    options: Vec<String>,
+pub struct Listed {
+    /// The mount point.
+    pub point: PathBuf,
+    /// What is mounted; `None` where the kernel says `none`, or nothing.
+    pub source: Option<String>,
+    /// The type of the file system.
+    pub file_system: String,
+    /// Options of the mount and of the file system, in order, each once.
+    pub options: Vec<String>,
 }
 
-impl Line {
+impl Listed {
     /// `None` for what is no line of it.
     fn parse(line: &[u8]) -> Option<Self> {
         let fields: Vec<OsString> = line.split(|&byte| byte == b' ').map(unescaped).collect();
@@ -135,7 +143,7 @@ mod tests {
 
     #[test]
     fn options_are_those_of_the_mount_and_of_the_file_system_each_once() {
-        let line = Line::parse(b"3 1 0:9 / /d rw,noatime shared:1 - nfs4 h:/x rw,vers=4.2,addr=10.0.0.1").unwrap();
+        let line = Listed::parse(b"3 1 0:9 / /d rw,noatime shared:1 - nfs4 h:/x rw,vers=4.2,addr=10.0.0.1").unwrap();
         assert_eq!(line.options, ["addr=10.0.0.1", "noatime", "rw", "vers=4.2"]);
     }
 }

@@ -111,8 +111,8 @@ impl RulesInForce {
         Ok(())
     }
 
-    /// Adds what was seen of a process of a job, whose tables are in that directory.
-    pub fn add(&mut self, number: DirectoryNumber, key: &JobKey, seen: &Seen, ticks: &Ticks) {
+    /// Adds what was seen of a process of a job, whose tables are in that directory; `pid` is the process's number on this node.
+    pub fn add(&mut self, number: DirectoryNumber, key: &JobKey, seen: &Seen, pid: u32, ticks: &Ticks) {
         let Some(given) = self.files.get_mut(&number) else { return };
         given.job = Some(key.clone());
         let ns = |time| ticks.ns(time, seen.table.counts_ticks());
@@ -145,6 +145,7 @@ impl RulesInForce {
                 observation.contributor = Contributor {
                     measured,
                     pid: identity.process,
+                    pid_on_node: pid,
                     command: identity.command.clone(),
                     file: seen.file_name(if is_slowest && slowest != 0 { slowest } else { last }),
                     rank: identity.rank().to_owned(),
@@ -242,6 +243,7 @@ fn of_processes(measure: Measure, jobs: &Jobs) -> Vec<Observation> {
         let contributor = Contributor {
             measured: counted.measured(measure),
             pid: member.pid,
+            pid_on_node: member.pid,
             command: member.command.clone(),
             file: String::new(),
             rank: member.rank.clone(),

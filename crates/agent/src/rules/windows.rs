@@ -3,7 +3,9 @@
 //! Windows begin at multiples of their length since 1970, so that those of all nodes are the same.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
+use ioassay_host::mounts;
 use ioassay_protocol::watch::contract::{Action, Measure, Rule, Scope};
 use ioassay_protocol::watch::document::Document;
 use ioassay_protocol::watch::kinds::{Alert, RuleState};
@@ -99,8 +101,10 @@ impl Counted {
 pub struct Contributor {
     /// How much, in the unit of the measure.
     pub measured: u64,
-    /// The process.
+    /// The process, by the number that it knows itself by.
     pub pid: u32,
+    /// Its number on this node.
+    pub pid_on_node: u32,
     /// Its command.
     pub command: String,
     /// The file that it used last, or in the slowest call.
@@ -231,7 +235,15 @@ fn state(node: &str, active: &Active, job: Option<&JobKey>, counted: &Counted, r
 }
 
 fn alert(node: &str, rule: &Rule, job: Option<&JobKey>, window: &Window) -> Alert {
-    let Contributor { pid, command, file, rank, .. } = window.most.clone();
+    let Contributor { pid, pid_on_node, command, file, rank, .. } = window.most.clone();
+    let mount = Path::new(&file).is_absolute().then(|| mounts::listed_by(pid_on_node, Path::new(&file))).flatten();
+    let (mount_point, file_system, mount_source) = mount.map_or_else(Default::default, |mount| {
+        (mount.point.display().to_string(), mount.file_system, mount.source.unwrap_or_default())
+    });
+    let sizes = match (rule.least_bytes, rule.most_bytes) {
+        (0, None) => "all".to_owned(),
+        (least, most) => format!("{least}-{}", most.map(|most| most.to_string()).unwrap_or_default()),
+    };
     Alert {
         node: node.to_owned(),
         job: job.map(|key| key.job.clone()).unwrap_or_default(),
@@ -239,6 +251,7 @@ fn alert(node: &str, rule: &Rule, job: Option<&JobKey>, window: &Window) -> Aler
         action: word(&rule.action),
         path: rule.path.clone().unwrap_or_default(),
         classes: rule.calls.join(","),
+        sizes,
         measure: word(&rule.measure),
         measured: window.counted.measured(rule.measure),
         allowed: rule.limit,
@@ -246,6 +259,9 @@ fn alert(node: &str, rule: &Rule, job: Option<&JobKey>, window: &Window) -> Aler
         pid: pid.to_string(),
         command,
         file,
+        mount_point,
+        file_system,
+        mount_source,
         rank,
         user: window.user.map(|user| user.to_string()).unwrap_or_default(),
     }

@@ -20,7 +20,7 @@ use super::{Encoder, Payload, Refusal, Sink, SinkError, Transport, directory_nam
 
 const OFFER: &str = ":PGNSUPVRSN:5:6:\n";
 const SHUTDOWN: &str = ":PGNSHUTDWN:";
-/// Where version 6 has three fields of the file system, which nobody knows, and version 5 none. No text has such a character.
+/// Around the fields of the file system, which version 6 has and version 5 has not. No text has such a character.
 const FILE_SYSTEM: char = '\0';
 /// Characters of a command for which plug-ins have room.
 const MOST_COMMAND: usize = 1405;
@@ -79,9 +79,9 @@ fn line(alert: &Document) -> String {
     let fields = [
         format!("{scope}#{}#{time}.{:06}", text("action"), alert.part % 1_000_000),
         text("label").to_owned(),
-        format!("{}{FILE_SYSTEM}", if text("path").is_empty() { "/" } else { text("path") }),
+        if text("path").is_empty() { "/" } else { text("path") }.to_owned(),
         call_types(text("classes"), measurement.name),
-        "all".to_owned(),
+        sizes(text("sizes")),
         measurement.name.to_owned(),
         format!("{}/{window}", amount("measured")),
         format!("{}/{window}", amount("allowed")),
@@ -94,7 +94,27 @@ fn line(alert: &Document) -> String {
         text("job").to_owned(),
         if is_rank { rank.trim_start_matches('0').to_owned() } else { String::new() },
     ];
-    fields.map(|field| escaped(&field)).join(",")
+    let mut fields = fields.map(|field| escaped(&field));
+    let (host, name) = host_and_name(text("mount_source"));
+    let file_system = [text("file_system"), name, host].map(escaped).join(",");
+    fields[2] += &format!("{FILE_SYSTEM},{file_system}{FILE_SYSTEM}");
+    fields.join(",")
+}
+
+/// What serves a mount and what is mounted: of `server:/path` both, of a device the latter alone.
+fn host_and_name(source: &str) -> (&str, &str) {
+    match source.split_once(":/") {
+        Some((host, path)) if !host.is_empty() && !host.contains('/') => {
+            (host, &source[source.len() - path.len() - 1..])
+        }
+        _ => ("", source),
+    }
+}
+
+/// A range of sizes as Mistral writes it: `4kB-1MB`.
+fn sizes(range: &str) -> String {
+    let size = |text: &str| text.parse().map(|bytes: u64| quantity(bytes.min(LARGEST), BYTES)).unwrap_or_default();
+    range.split_once('-').map_or_else(|| "all".to_owned(), |(least, most)| format!("{}-{}", size(least), size(most)))
 }
 
 fn escaped(field: &str) -> String {
@@ -205,8 +225,12 @@ impl Transport for Plugin {
         let mut entries = self.entries;
         for line in lines.lines() {
             entries += 1;
-            let file_system = if running.version == 6 { ",,," } else { "" };
-            block += &format!("{},{entries}\n", line.replace(FILE_SYSTEM, file_system));
+            let parts: Vec<&str> = line.split(FILE_SYSTEM).collect();
+            let line: String = match parts[..] {
+                [before, _, after] if running.version == 5 => [before, after].concat(),
+                _ => parts.concat(),
+            };
+            block += &format!("{line},{entries}\n");
         }
         block += &format!(":PGNDATAEND:{}:\n", running.blocks + 1);
         if running.write(&block).is_err() {
@@ -327,6 +351,7 @@ mod tests {
         action: String,
         path: String,
         classes: String,
+        sizes: String,
         measure: String,
         measured: u64,
         allowed: u64,
@@ -334,13 +359,16 @@ mod tests {
         pid: String,
         command: String,
         file: String,
+        mount_point: String,
+        file_system: String,
+        mount_source: String,
         rank: String,
         user: String,
     }
 
     fn document(told: Told) -> Document {
         let Told { second, part, node, job, label, action, path, classes, measure, measured, allowed, .. } = told;
-        let Told { window_s, pid, command, file, rank, user, .. } = told;
+        let Told { sizes, window_s, pid, command, file, mount_point, file_system, mount_source, rank, user, .. } = told;
         let alert = Alert {
             node,
             job,
@@ -348,6 +376,7 @@ mod tests {
             action,
             path,
             classes,
+            sizes,
             measure,
             measured,
             allowed,
@@ -355,6 +384,9 @@ mod tests {
             pid,
             command,
             file,
+            mount_point,
+            file_system,
+            mount_source,
             rank,
             user,
         };

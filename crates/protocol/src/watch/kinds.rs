@@ -91,6 +91,8 @@ documents! {
         path: String as Text,
         /// The classes of calls of the rule, with commas between them.
         classes: String as Text,
+        /// The sizes of transfers that count, in bytes, both ends included: `all`, `4096-65536`, or `4096-`.
+        sizes: String as Text,
         /// What the rule measures.
         measure: String as Text,
         /// What was measured in the window, in the unit of the measure.
@@ -105,6 +107,12 @@ documents! {
         command: String as Text,
         /// The file that it used last, or in the slowest call.
         file: String as Text,
+        /// Where the file's file system is mounted; empty where that is not known.
+        mount_point: String as Text,
+        /// The type of that file system.
+        file_system: String as Text,
+        /// What is mounted: a device, or `server:/path`.
+        mount_source: String as Text,
         /// Its rank.
         rank: String as Text,
         /// Its user, by number.

@@ -1,6 +1,6 @@
 """Mistral's log entries ↔ alerts, the documents of that kind that agents send (`crates/protocol/src/watch/kinds.rs`).
 
-An alert has no size range, processor or file system, so an entry made of one says `all`, 0 and nothing.
+An alert has no processor, so an entry made of one says 0; an entry has no mount point.
 Not: lines (`log`), rules (`mapping`).
 """
 
@@ -19,6 +19,8 @@ from ioassay.protocol.contract import Action, Measure
 
 _US: Final = 1_000_000
 _NS_PER_US: Final = 1000
+_SERVED: Final = re.compile("(?P<host>[^/]+?):(?P<name>/.*)", re.DOTALL)
+"""What is mounted from a server."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +40,8 @@ class Alert:
     """Empty: all files."""
     classes: str
     """Classes of calls with commas between them."""
+    sizes: str
+    """Of transfers, in bytes: `all`, `4096-65536` or `4096-`."""
     measure: Measure
     measured: int
     """In the unit of the measure: bytes, nanoseconds, calls."""
@@ -46,6 +50,11 @@ class Alert:
     pid: str
     command: str
     file: str
+    mount_point: str
+    file_system: str
+    """Its type; empty where it is not known."""
+    mount_source: str
+    """A device, or `server:/path`."""
     rank: str
     """Empty: none."""
     user: str
@@ -54,14 +63,18 @@ class Alert:
 def entry_of(alert: Alert, sequence: int, zone: tzinfo) -> LogEntry:
     """The log entry of an alert; `zone` is that of the clock on the node's wall."""
     measurement = MEASUREMENT[alert.measure]
+    served = _SERVED.fullmatch(alert.mount_source)
     per_unit = _NS_PER_US if units_of(measurement) is TIMES else 1
     return LogEntry(
         source=Source("local" if alert.job else "global", alert.action),
         time=datetime.fromtimestamp(alert.second, zone).replace(microsecond=alert.part % _US, tzinfo=None),
         label=alert.label,
         path=alert.path or "/",
+        file_system_type=alert.file_system,
+        file_system_name=served["name"] if served else alert.mount_source,
+        file_system_host=served["host"] if served else "",
         call_types=call_types_of(alert.classes.split(","), alert.measure),
-        sizes=SizeRange(),
+        sizes=_sizes(alert.sizes),
         measurement=measurement,
         measured=min(alert.measured // per_unit, LARGEST),
         measured_us=alert.window_s * _US,
@@ -102,6 +115,7 @@ def alert_of(entry: LogEntry, zone: tzinfo) -> Alert:
         action=entry.source.kind,
         path="" if entry.path == "/" else entry.path,
         classes=",".join(classes),
+        sizes=_range(entry.sizes),
         measure=measure,
         measured=entry.measured * per_unit,
         allowed=entry.threshold * per_unit,
@@ -109,6 +123,26 @@ def alert_of(entry: LogEntry, zone: tzinfo) -> Alert:
         pid=str(entry.pid),
         command=entry.command,
         file=entry.file,
+        mount_point="",
+        file_system=entry.file_system_type,
+        mount_source=f"{entry.file_system_host}:{entry.file_system_name}"
+        if entry.file_system_host
+        else entry.file_system_name,
         rank="" if entry.rank is None else str(entry.rank),
         user="",
     )
+
+
+def _sizes(text: str) -> SizeRange:
+    """Reads a range in bytes."""
+    if text == "all":
+        return SizeRange()
+    least, _, most = text.partition("-")
+    return SizeRange(min(int(least), LARGEST), min(int(most), LARGEST) if most else None)
+
+
+def _range(sizes: SizeRange) -> str:
+    """Writes a range in bytes."""
+    if sizes == SizeRange():
+        return "all"
+    return f"{sizes.least_bytes}-{'' if sizes.most_bytes is None else sizes.most_bytes}"

@@ -39,6 +39,7 @@ def test_an_entry_becomes_an_alert() -> None:
         action="throttle",
         path="/scratch",
         classes="open,create",
+        sizes="all",
         measure="mean-latency",
         measured=12_000_000,
         allowed=10_000_000,
@@ -46,6 +47,9 @@ def test_an_entry_becomes_an_alert() -> None:
         pid="4242",
         command="cat x",
         file="/scratch/x",
+        mount_point="",
+        file_system="lustre",
+        mount_source="",
         rank="2",
         user="",
     )
