@@ -212,7 +212,13 @@ impl Lane {
         let sending = Arc::clone(&shared);
         let named = |what: &str| thread::Builder::new().name(format!("{what} {directory}"));
         named("encode").spawn(move || encoding.encode(encoder)).map_err(StartError::Thread)?;
-        named("send").spawn(move || sending.send(&mut *transport, pauses)).map_err(StartError::Thread)?;
+        let send = move || {
+            sending.send(&mut *transport, pauses);
+            // A plug-in is shut down before the agent ends.
+            drop(transport);
+            sending.sender_ended();
+        };
+        named("send").spawn(send).map_err(StartError::Thread)?;
         Ok(Self { name, shared })
     }
 
@@ -304,13 +310,14 @@ impl Shared {
             }
             waiting.encoded = batch.is_none();
             self.publish(&mut waiting);
-            drop(waiting);
-            self.waiting_changed.notify_all();
             if let Some(batch) = batch {
+                // Still under the lock of what waits: the end must not count them twice.
                 let mut queue = lock(&self.queue);
                 queue.batches.pop_front();
                 queue.documents -= batch.len();
             }
+            drop(waiting);
+            self.waiting_changed.notify_all();
         }
     }
 
@@ -366,8 +373,6 @@ impl Shared {
                 return first;
             }
             if is_late || waiting.encoded {
-                waiting.ended = true;
-                self.waiting_changed.notify_all();
                 return None;
             }
             waiting = self.waiting_changed.wait(waiting).unwrap_or_else(PoisonError::into_inner);
@@ -384,12 +389,13 @@ impl Shared {
             // An agent that ends tries once more at once.
             waiting.deadline.is_some() == was_closing
         });
-        let (mut waiting, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        waiting.ended = waiting.deadline.is_some_and(|deadline| Instant::now() >= deadline);
-        if waiting.ended {
-            self.waiting_changed.notify_all();
-        }
-        !waiting.ended
+        let (waiting, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        waiting.deadline.is_none_or(|deadline| Instant::now() < deadline)
+    }
+
+    fn sender_ended(&self) {
+        lock(&self.waiting).ended = true;
+        self.waiting_changed.notify_all();
     }
 
     fn publish(&self, waiting: &mut Waiting) {
@@ -478,6 +484,10 @@ mod tests {
         let spool = setup::Spool { directory: above.path().join("spool"), most_bytes: 1 << 20 };
         let down = start(Some(&spool), |_| Err(later()));
         down.give(&documents(0..5000));
+        let is_ready = |state: &SinkState| state.problem.is_some() && state.waiting_bytes >= 5000 * 8;
+        while !is_ready(&down.state()[0]) {
+            thread::sleep(Duration::from_millis(1));
+        }
         let left = down.finish(Duration::from_millis(100)).remove(0);
         assert_eq!((left.spooled_documents, left.dropped_documents), (5000, 0));
         assert_eq!(left.problem.as_deref(), Some("it is down"));
@@ -555,6 +565,31 @@ mod tests {
         let state = deliveries.state().remove(0);
         assert_eq!((state.waiting_documents, state.dropped_documents), (QUEUE as u64, 10));
         assert_eq!(deliveries.finish(Duration::ZERO)[0].dropped_documents, QUEUE as u64 + 10);
+    }
+
+    #[test]
+    fn a_transport_is_shut_down_before_the_agent_ends() {
+        struct Slow(mpsc::Sender<()>);
+        impl Transport for Slow {
+            fn send(&mut self, _: &[u8]) -> Result<(), Refusal> {
+                Ok(())
+            }
+        }
+        impl Drop for Slow {
+            fn drop(&mut self) {
+                thread::sleep(Duration::from_millis(100));
+                let _ = self.0.send(());
+            }
+        }
+        let (shut_down, is_shut_down) = mpsc::channel();
+        let sink = Sink {
+            name: "slow".to_owned(),
+            directory: "slow".to_owned(),
+            encoder: Box::new(Seconds),
+            transport: Box::new(Slow(shut_down)),
+        };
+        Deliveries::with(vec![sink], None, SOON).unwrap().finish(LONG);
+        assert_eq!(is_shut_down.try_recv(), Ok(()));
     }
 
     #[test]

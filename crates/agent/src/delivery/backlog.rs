@@ -8,7 +8,7 @@ use crate::spool::{self, Spool};
 
 /// So much waits in memory before the spool is used, in payloads: a store that keeps up needs no disk.
 const PAYLOADS: usize = 8;
-/// So much waits in memory where there is no spool, in bytes.
+/// So much waits in memory, in bytes. Beyond it the spool is used; without one the oldest payloads are dropped.
 const BYTES: usize = 16 << 20;
 
 /// What waits for a sink.
@@ -91,8 +91,10 @@ impl Backlog {
             self.dropped += payload.documents;
             return;
         }
+        let is_full =
+            self.memory.len() >= PAYLOADS || !self.memory.is_empty() && self.memory_bytes + payload.bytes.len() > BYTES;
         match &mut self.spool {
-            Some(spool) if self.behind || !spool.is_empty() || self.memory.len() >= PAYLOADS => {
+            Some(spool) if self.behind || !spool.is_empty() || is_full => {
                 if let Err(error) = spool.append(&payload) {
                     self.dropped += payload.documents;
                     self.trouble =
@@ -395,6 +397,20 @@ mod tests {
             let cut: u64 = events.iter().map(|event| match event { Event::Kill { cut } => cut / 28, _ => 0 }).sum();
             let known = watched.delivered.len() as u64 + watched.dropped + watched.killed;
             prop_assert!(known <= watched.given && watched.given <= known + cut, "{} of {}", known, watched.given);
+        }
+    }
+
+    #[test]
+    fn large_payloads_that_memory_has_no_space_for_go_to_the_spool() {
+        let directory = tempdir().unwrap();
+        let mut backlog = Backlog::new(Some(open(&directory, 1 << 30)));
+        for number in 0..5 {
+            backlog.push(Payload { documents: 1, bytes: vec![number; BYTES / 2] });
+        }
+        assert_eq!((backlog.dropped(), backlog.waiting().0, backlog.spooled().0), (0, 5, 3));
+        for number in 0..5 {
+            assert_eq!(backlog.take().unwrap().bytes[0], number);
+            backlog.done(0);
         }
     }
 
