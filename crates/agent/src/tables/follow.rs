@@ -42,6 +42,8 @@ struct Process {
     table: Table,
     owner: u32,
     opened: Option<Opened>,
+    /// Why its file is there and not read any more. What was counted of it is kept until the process has ended.
+    unreadable: Option<String>,
     /// Looks since its file has gone.
     gone: u32,
 }
@@ -117,7 +119,7 @@ impl Follow {
 
     /// Tables that are followed.
     pub fn tables(&self) -> usize {
-        self.processes.len()
+        self.processes.values().filter(|process| process.unreadable.is_none()).count()
     }
 
     /// Looks at all tables. `see` gets each of which something may be new.
@@ -170,7 +172,7 @@ impl Follow {
         }
         for key in gone {
             if let Some(process) = self.processes.get_mut(&key) {
-                process.opened = None;
+                (process.opened, process.unreadable) = (None, None);
             }
         }
         self.look_at_running(span, refused, &mut see);
@@ -194,14 +196,14 @@ impl Follow {
         }
         match self.processes.get_mut(&key) {
             // Its file was given back to it, after an `exec` that failed.
-            Some(process) if process.opened.is_none() => {
+            Some(process) if process.opened.is_none() && process.unreadable.is_none() => {
                 process.opened = Some(opened);
                 process.gone = 0;
             }
             Some(_) => return Err(io::Error::other("two files say that they are the table of the same process")),
             None => {
                 let owner = opened.owner;
-                self.processes.insert(key, Process { table, owner, opened: Some(opened), gone: 0 });
+                self.processes.insert(key, Process { table, owner, opened: Some(opened), unreadable: None, gone: 0 });
             }
         }
         Ok(Some(key))
@@ -210,11 +212,12 @@ impl Follow {
     fn look_at_running(&mut self, span: Span, refused: &mut Refused, see: &mut impl FnMut(Seen)) {
         self.processes.retain(|_, process| {
             let Some(opened) = &process.opened else {
-                process.gone += 1;
-                if process.gone > PATIENCE {
-                    return false;
+                if let Some(reason) = &process.unreadable {
+                    refused.because(reason);
+                    return true;
                 }
-                return true;
+                process.gone += 1;
+                return process.gone <= PATIENCE;
             };
             let is_new = process.table.is_new();
             match process.table.look(&opened.file, span) {
@@ -224,9 +227,8 @@ impl Follow {
                     true
                 }
                 Err(error) => {
-                    refused.because(error);
-                    process.opened = None;
-                    process.gone = PATIENCE;
+                    refused.because(&error);
+                    (process.opened, process.unreadable) = (None, Some(error.to_string()));
                     true
                 }
             }
@@ -285,14 +287,15 @@ impl Follow {
     fn ended(&mut self, bytes: &[u8], owner: u32, span: Span, see: &mut impl FnMut(Seen)) {
         let Ok(new) = Table::open(&bytes) else { return };
         let key = (new.identity.process, new.identity.begin_ticks);
-        let mut process = self.processes.remove(&key).unwrap_or(Process { table: new, owner, opened: None, gone: 0 });
+        let unknown = Process { table: new, owner, opened: None, unreadable: None, gone: 0 };
+        let mut process = self.processes.remove(&key).unwrap_or(unknown);
         let is_new = process.table.is_new();
         let Ok(look) = process.table.look_whole(bytes, span) else { return };
         let end = look.state;
         see(Seen { table: &process.table, owner: process.owner, look, is_new, end, bytes: &bytes });
         // One that was replaced may come back, if that failed.
         if end != Some(State::Ended) && self.processes.len() < MOST_TABLES {
-            process.opened = None;
+            (process.opened, process.unreadable) = (None, None);
             self.processes.insert(key, process);
         }
     }
@@ -325,5 +328,55 @@ mod tests {
         fs::remove_file(place.path().join("1-77.table")).unwrap();
         look(&mut follow);
         assert_eq!((calls, follow.tables(), refused), (3, 0, Refused::default()));
+    }
+
+    #[test]
+    fn a_process_whose_table_was_unreadable_for_long_is_counted_once_when_it_ends() {
+        let place = tempfile::tempdir().unwrap();
+        let mut table = MadeUp::new(1, 11);
+        let rows = table.rows(4);
+        table.set_row(rows, 0, 11, 0, [3, 300, 30, 9]);
+        fs::write(place.path().join("1-77.table"), &table.bytes).unwrap();
+        let mut follow = Follow::new(Directory::at(place.path()).unwrap());
+        let (mut calls, mut ends) = (0, 0);
+        let mut look = |follow: &mut Follow| {
+            let mut refused = Refused::default();
+            let add = |seen: Seen| {
+                calls += seen.look.amounts.iter().map(|(.., totals)| totals[0]).sum::<u64>();
+                ends += u32::from(seen.end == Some(State::Ended));
+            };
+            follow.look(SPAN, &mut refused, add).unwrap();
+            refused.tables
+        };
+        assert_eq!(look(&mut follow), 0);
+        fs::write(place.path().join("1-77.table"), "").unwrap();
+        for _ in 0..2 * PATIENCE {
+            assert_eq!((look(&mut follow), follow.tables()), (1, 0));
+        }
+        table.set_row(rows, 1, 12, 0, [2, 200, 20, 9]);
+        table.end(State::Ended);
+        fs::write(place.path().join("node.tables"), &table.bytes).unwrap();
+        fs::remove_file(place.path().join("1-77.table")).unwrap();
+        for _ in 0..2 {
+            assert_eq!(look(&mut follow), 0);
+        }
+        assert_eq!((calls, ends, follow.processes.len()), (5, 1, 0));
+    }
+
+    #[test]
+    fn a_process_that_is_replaced_and_does_not_come_back_is_forgotten() {
+        let place = tempfile::tempdir().unwrap();
+        let mut table = MadeUp::new(1, 11);
+        table.end(State::Replaced);
+        let mut follow = Follow::new(Directory::at(place.path()).unwrap());
+        let look = |follow: &mut Follow| follow.look(SPAN, &mut Refused::default(), |_| {}).unwrap();
+        look(&mut follow);
+        fs::write(place.path().join("node.tables"), &table.bytes).unwrap();
+        for _ in 0..PATIENCE {
+            look(&mut follow);
+            assert_eq!(follow.tables(), 1);
+        }
+        look(&mut follow);
+        assert_eq!(follow.tables(), 0);
     }
 }
