@@ -151,7 +151,7 @@ impl Agent {
         self.registered.is_empty() && self.registrations.as_mut().is_some_and(Registrations::end_if_empty)
     }
 
-    /// What is known of the second that is not over yet.
+    /// Looks at the second that is not over yet. Documents of it.
     pub fn look_for_the_last_time(&mut self) -> Vec<Document> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs() as u32;
         let span = Span { first: self.first, last: now, until: now };
@@ -159,9 +159,17 @@ impl Agent {
         for directory in directories {
             self.look_at(directory, span, &mut Refused::default());
         }
+        self.jobs.look_at_processes();
         let mut documents = self.jobs.documents(&self.node, now);
+        documents.extend(self.rules.documents(&self.node, now, &self.jobs));
         documents.extend(self.phases.iter_mut().flat_map(|phases| phases.documents(&self.node)));
+        documents.extend(self.end(now));
         documents
+    }
+
+    /// Judges the windows of rules that are not over after this second, the last one. Documents of it.
+    pub fn end(&mut self, last: u32) -> Vec<Document> {
+        self.rules.end(&self.node, last)
     }
 
     /// Watches a directory, unless it is watched already, or there is something wrong with it.

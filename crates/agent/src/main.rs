@@ -67,11 +67,16 @@ fn run(asked: &Arguments) -> Result<(), String> {
                 may_end |= agent.look_at_registrations(second);
                 give(agent.look(last, wake.late_ns(), &deliveries));
                 if may_end && agent.ends_if_nobody_is_registered() {
+                    give(agent.end(last));
                     break;
                 }
             }
             Woken::Registrations => may_end |= agent.look_at_registrations(second),
             Woken::Stop => {
+                let last = wake.last_over();
+                if last > second {
+                    give(agent.look(last, 0, &deliveries));
+                }
                 give(agent.look_for_the_last_time());
                 break;
             }

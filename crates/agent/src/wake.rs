@@ -77,6 +77,11 @@ impl Wake {
         (self.next.as_secs() - 2) as u32
     }
 
+    /// The last second that is over now, though recorders may still be writing down what belongs to it.
+    pub fn last_over(&self) -> u32 {
+        now().as_secs().saturating_sub(1) as u32
+    }
+
     /// By how much the last look came too late, in nanoseconds.
     pub fn late_ns(&self) -> u64 {
         let wanted = self.next.saturating_sub(SECOND);

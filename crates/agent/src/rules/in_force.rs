@@ -186,6 +186,11 @@ impl RulesInForce {
         documents
     }
 
+    /// Judges the windows that are not over when the agent ends. Documents of that second.
+    pub fn end(&mut self, node: &str, second: u32) -> Vec<Document> {
+        self.windows.end(node, second, self.slots.active())
+    }
+
     /// Divides the rates of throttling rules among recorders that share no file.
     fn share(&mut self) {
         for active in self.slots.active().iter().filter(|active| active.rule.action == Action::Throttle) {

@@ -157,7 +157,6 @@ impl Windows {
         remark: impl Fn(&Active, Option<&JobKey>) -> String,
     ) -> Vec<Document> {
         let mut documents = Vec::new();
-        let mut broken: Vec<(&Active, Option<JobKey>, Window)> = Vec::new();
         for active in rules {
             let mut now: BTreeMap<Option<JobKey>, Window> = BTreeMap::new();
             for Observation { job, counted, contributor } in observed(active) {
@@ -180,9 +179,20 @@ impl Windows {
                     window.most = new.most;
                 }
             }
-            if !(second + 1).is_multiple_of(active.rule.window_s) {
-                continue;
-            }
+        }
+        documents.extend(self.judge(node, second, rules, |rule| (second + 1).is_multiple_of(rule.window_s)));
+        documents
+    }
+
+    /// Ends all windows, whose jobs or agent end within them. Alerts of that second.
+    pub fn end(&mut self, node: &str, second: u32, rules: &[Active]) -> Vec<Document> {
+        self.judge(node, second, rules, |_| true)
+    }
+
+    /// Ends the windows of the rules for which `is_over`. Alerts of that second.
+    fn judge(&mut self, node: &str, second: u32, rules: &[Active], is_over: impl Fn(&Rule) -> bool) -> Vec<Document> {
+        let mut broken: Vec<(&Active, Option<JobKey>, Window)> = Vec::new();
+        for active in rules.iter().filter(|active| is_over(&active.rule)) {
             let label = &active.rule.label;
             let ended: Vec<_> = self.open.keys().filter(|(open, _)| open == label).cloned().collect();
             for key in ended {
@@ -194,15 +204,15 @@ impl Windows {
         }
         // Rules that went.
         self.open.retain(|(label, _), _| rules.iter().any(|active| active.rule.label == *label));
-        for (active, job, window) in &broken {
-            let is_topped = broken.iter().any(|(other, of, _)| {
-                of == job && other.rule.limit > active.rule.limit && differ_in_limit_alone(&active.rule, &other.rule)
-            });
-            if !is_topped {
-                documents.push(alert(node, &active.rule, job.as_ref(), window).of(second.into(), 0));
-            }
-        }
-        documents
+        let is_topped = |rule: &Rule, job: &Option<JobKey>| {
+            broken.iter().any(|(other, of, _)| {
+                of == job && other.rule.limit > rule.limit && differ_in_limit_alone(rule, &other.rule)
+            })
+        };
+        let highest = broken.iter().filter(|(active, job, _)| !is_topped(&active.rule, job));
+        highest
+            .map(|(active, job, window)| alert(node, &active.rule, job.as_ref(), window).of(second.into(), 0))
+            .collect()
     }
 }
 
@@ -349,6 +359,17 @@ mod tests {
         }
         assert_eq!(alerts(&mut windows, 14, &rules, &[seen("a", 1, 21)]), [told("reads", "a", 105, 1)]);
         assert_eq!(alerts(&mut windows, 19, &rules, &[seen("a", 1, 21)]), []);
+    }
+
+    #[test]
+    fn a_window_that_is_not_over_when_the_agent_ends_is_judged_once() {
+        let rules = [active(Rule { window_s: 60, ..rule() })];
+        let mut windows = Windows::default();
+        assert_eq!(alerts(&mut windows, 10, &rules, &[seen("a", 1, 200), seen("b", 2, 9)]), []);
+        let ended: Vec<_> = windows.end("node", 11, &rules);
+        assert_eq!(ended.iter().map(|alert| (alert.second, alert.kind.name)).collect::<Vec<_>>(), [(11, "alert")]);
+        assert_eq!(ended[0].value("measured"), Some(&Value::Number(200)));
+        assert_eq!(windows.end("node", 11, &rules), []);
     }
 
     #[test]
