@@ -17,6 +17,8 @@ use super::{Encoder, Payload, Refusal, Sink, SinkError, Transport, directory_nam
 
 /// Longer texts are stored, and not found.
 const SEARCHED_LETTERS: u32 = 1024;
+/// Words of errors with status 400 that an operator can end: a closed index, too many shards in the cluster.
+const OPERATOR_ERRORS: [&str; 3] = ["index_closed_exception", "maximum shards open", "maximum normal shards open"];
 /// Above those that come with the servers, below most of a site's own.
 const PRIORITY: u32 = 150;
 
@@ -123,8 +125,11 @@ impl Bulk for Indices {
             let refusal = match status {
                 // It is there already.
                 200..=299 | 409 => continue,
-                // The index is closed, full, or may not be created: somebody can change that.
+                // The index is closed, full, or may not be created: an operator can change that.
                 401 | 403 | 404 | 408 | 429 | 500.. => {
+                    Refusal::later(format!("{name} cannot store documents now {reason}"))
+                }
+                400 if OPERATOR_ERRORS.iter().any(|words| error.contains(words)) => {
                     Refusal::later(format!("{name} cannot store documents now {reason}"))
                 }
                 _ => Refusal::Never { reason: format!("{name} refuses documents {reason}"), documents: 1 },
@@ -138,9 +143,14 @@ impl Indices {
     /// Sees to it that there is an index template. One that is there may be the site's own, and is left alone.
     fn prepare(&mut self) -> Result<(), Refusal> {
         let path = format!("_index_template/{}", self.prefix);
-        if self.store.ask(Method::GET, &path, &[], Vec::new())?.status.is_success() {
+        let there = self.store.ask(Method::GET, &path, &[], Vec::new())?;
+        if there.status.is_success() {
             self.prepared = true;
             return Ok(());
+        }
+        // Old servers answer 400 or 405.
+        if !matches!(there.status.as_u16(), 400 | 404 | 405) {
+            return Err(self.no_template(&there));
         }
         let put = self.put(&path, &composable(&self.prefix))?;
         let unknown = put.status == StatusCode::METHOD_NOT_ALLOWED
@@ -156,8 +166,12 @@ impl Indices {
             self.prepared = true;
             return Ok(());
         }
-        let complaint = self.store.complaint(&put);
-        Err(Refusal::Later { reason: format!("index template {}: {complaint}", self.prefix), after: put.after })
+        Err(self.no_template(&put))
+    }
+
+    fn no_template(&self, answer: &Answer) -> Refusal {
+        let complaint = self.store.complaint(answer);
+        Refusal::Later { reason: format!("index template {}: {complaint}", self.prefix), after: answer.after }
     }
 
     fn put(&mut self, path: &str, template: &serde_json::Value) -> Result<Answer, Refusal> {
@@ -360,6 +374,39 @@ mod tests {
         assert!(
             matches!(refusal, Refusal::Later { reason, .. } if reason.starts_with("index template ioassay: Elastic"))
         );
+    }
+
+    #[test]
+    fn a_template_that_cannot_be_looked_for_is_not_replaced() {
+        let server = ScriptedServer::start(|asked| {
+            let head = if asked.line.starts_with("GET") { "503 Service Unavailable" } else { "200 OK" };
+            (head.to_owned(), "{}".to_owned())
+        });
+        let mut sink = open(&server.server(), "ioassay").unwrap();
+        let payload = sink.encoder.encode(&documents_of(0..1)).remove(0);
+        for _ in 0..2 {
+            assert!(matches!(sink.transport.send(&payload.bytes), Err(Refusal::Later { .. })));
+            assert!(server.asked().line.starts_with("GET "));
+        }
+    }
+
+    #[test]
+    fn documents_wait_while_an_operator_can_make_room() {
+        for (kind, reason) in [
+            ("index_closed_exception", "closed"),
+            (
+                "validation_exception",
+                "this action would add [2] shards, but this cluster currently has [1000]/[1000] maximum shards open;",
+            ),
+        ] {
+            let (_server, mut sink) = start(move |_| {
+                let error = json!({"type": kind, "reason": reason});
+                ("200 OK", json!({"errors": true, "items": [{"create": {"status": 400, "error": error}}]}).to_string())
+            });
+            let payload = sink.encoder.encode(&documents_of(0..1)).remove(0);
+            let refusal = sink.transport.send(&payload.bytes).unwrap_err();
+            assert!(matches!(refusal, Refusal::Partly { documents: 0, .. }), "{refusal:?}");
+        }
     }
 
     #[test]
