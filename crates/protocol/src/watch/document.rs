@@ -78,7 +78,7 @@ impl<T: Into<Self>> From<Option<T>> for Value {
     }
 }
 
-/// Additions to a second that stores of time series can tell apart.
+/// Additions to a second of documents with keys that stores of time series can tell apart. Without keys it is far more.
 const PARTS: u64 = 1000;
 
 /// A document: what was so in one second.
@@ -88,8 +88,8 @@ pub struct Document {
     pub kind: &'static Kind,
     /// The second, since 1970.
     pub second: u64,
-    /// 0, or which addition to what was already said of the same second this is. A call that took several seconds belongs to
-    /// all of them, which is known when it has ended.
+    /// 0, or which addition to an earlier second this is: by how many seconds it came later. A call that took several seconds
+    /// belongs to all of them, which is known when it has ended.
     pub part: u32,
     /// The fields' values, in the order of the kind's fields.
     pub values: Vec<Value>,
@@ -104,7 +104,8 @@ impl Document {
                 (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
             })
         });
-        self.second * 1_000_000_000 + keys % (1_000_000_000 / PARTS) * PARTS + u64::from(self.part) % PARTS
+        let within = keys % (1_000_000_000 / PARTS) * PARTS + u64::from(self.part);
+        self.second * 1_000_000_000 + within % 1_000_000_000
     }
 
     /// What tells it from all other documents: kind, second, addition, labels and keys. A store that gets it twice keeps it once.

@@ -76,7 +76,7 @@ impl Encoder for Exporter {
     fn encode(&mut self, documents: &[Document]) -> Vec<Payload> {
         let mut series = self.series.lock().unwrap_or_else(PoisonError::into_inner);
         for document in documents {
-            if series.is_beyond(document.second) {
+            if series.is_beyond(document) {
                 series.advance(document.second);
             }
             series.add(document);

@@ -17,6 +17,10 @@ const PATH: &str = "api/v1/write";
 /// The value by which Prometheus knows that a series has ended.
 const ENDED: u64 = 0x7ff0_0000_0000_0002;
 
+/// A counter begins at nothing so long before its first sample: after the last one of an agent before, since Prometheus
+/// refuses all of a request with two samples of a moment.
+const BEFORE_MS: i64 = 1;
+
 /// The sink at `server`.
 pub fn open(server: &Server, node: &str) -> Result<Sink, SinkError> {
     let store = Store::open("Prometheus", server, "Bearer")?;
@@ -39,7 +43,7 @@ impl Encoder for Samples {
     fn encode(&mut self, documents: &[Document]) -> Vec<Payload> {
         let mut payloads = Vec::new();
         for document in documents {
-            if self.series.is_beyond(document.second) {
+            if self.series.is_beyond(document) {
                 // A series has one sample in a second, so the second must be over.
                 payloads.extend(self.second());
                 let ended = self.series.advance(document.second);
@@ -79,7 +83,7 @@ impl Samples {
 
     /// What says of series that they have ended.
     fn ended(&mut self, groups: Vec<(Labels, super::series::Group)>) -> Option<Payload> {
-        let moment = moment(self.series.second()) - 1;
+        let moment = moment(self.series.second()) - BEFORE_MS - 1;
         let mut all = Vec::new();
         for (labels, mut group) in groups {
             for (metric, _) in group.slots().filter(|(_, slot)| slot.sent) {
@@ -105,7 +109,7 @@ fn samples(metric: &Metric, slot: &mut Slot, moment: i64) -> Vec<Sample> {
     let sample = Sample { value: value as f64, timestamp: moment };
     if is_first && metric.meaning == Meaning::Counter {
         // Without what it grew from, its first second would be missing from rates.
-        vec![Sample { value: 0.0, timestamp: moment - 1000 }, sample]
+        vec![Sample { value: 0.0, timestamp: moment - BEFORE_MS }, sample]
     } else {
         vec![sample]
     }
@@ -219,6 +223,17 @@ mod tests {
         assert_eq!(of(&payloads, "ioassay_io_slowest_ns_max"), [(3.0, 10), (5.0, 11)]);
         assert_eq!(payloads.iter().map(|payload| payload.documents).collect::<Vec<_>>(), [2, 2]);
         assert_eq!(samples.flush(), []);
+    }
+
+    #[test]
+    fn samples_of_a_series_that_ends_and_comes_back_follow_each_other() {
+        let mut samples = Samples { series: Series::of("n1"), documents: 0 };
+        let mut payloads = samples.encode(&[io(3, 10, 0), io(3, 400, 0)]);
+        payloads.extend(samples.flush());
+        let all = payloads.iter().flat_map(|payload| request(&payload.bytes).timeseries);
+        let calls = all.filter(|series| series.labels[0].value == "ioassay_io_calls_total");
+        let moments: Vec<_> = calls.flat_map(|series| series.samples).map(|sample| sample.timestamp).collect();
+        assert_eq!(moments, [9_999, 10_000, 399_998, 399_999, 400_000]);
     }
 
     #[test]
