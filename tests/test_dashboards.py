@@ -24,7 +24,7 @@ import pytest
 from ioassay.monitoring.dashboards import library
 from ioassay.monitoring.dashboards.library import Source
 from ioassay.monitoring.dashboards.measures import CLASS_GROUPS, KINDS, field_of, labels
-from ioassay.protocol.watch_kinds import JOB_KINDS
+from ioassay.protocol.watch_kinds import DATE_FIELDS, JOB_KINDS
 from ioassay.testing import stores
 from ioassay.testing.stores import Store
 
@@ -107,8 +107,20 @@ def documents() -> Iterator[tuple[str, int, Document]]:
 MAPPINGS: Final = {
     "date_detection": False,
     "dynamic_templates": [{"texts": {"match_mapping_type": "string", "mapping": {"type": "keyword"}}}],
-    "properties": {"@timestamp": {"type": "date"}, "part": {"type": "long"}},
+    "properties": {"@timestamp": {"type": "date"}, "part": {"type": "long"}}
+    | {name: {"type": "date", "format": "strict_date_optional_time"} for name in DATE_FIELDS.values()},
 }
+
+
+def with_dates(document: Document) -> Document:
+    """The fields of a document, with moments as dates of their own names."""
+
+    def date(ns: int) -> str:
+        return datetime.fromtimestamp(ns // 10**9, UTC).strftime("%Y-%m-%dT%H:%M:%S") + f".{ns // 10**6 % 1000:03}Z"
+
+    return {
+        DATE_FIELDS.get(name, name): date(value) if name in DATE_FIELDS else value for name, value in document.items()
+    }
 
 
 def fill_opensearch(store: Store) -> None:
@@ -119,7 +131,7 @@ def fill_opensearch(store: Store) -> None:
     for kind, second, document in documents():
         moment = datetime.fromtimestamp(second, UTC)
         lines.append({"create": {"_index": f"ioassay-{kind}-{moment:%Y.%m.%d}"}})
-        lines.append({"@timestamp": f"{moment:%Y-%m-%dT%H:%M:%SZ}", "part": 0} | document)
+        lines.append({"@timestamp": f"{moment:%Y-%m-%dT%H:%M:%SZ}", "part": 0} | with_dates(document))
     body = "".join(json.dumps(line) + "\n" for line in lines)
     stored = json.loads(store.ask("/_bulk?refresh=true", body.encode(), {"Content-Type": "application/x-ndjson"}))
     assert not stored["errors"]
@@ -147,7 +159,7 @@ def write_blocks(directory: Path) -> None:
             numbers = samples[f"ioassay_{kind}_{name}{ending.get(meaning, '')}", text]
             if meaning in ("amount", "level"):
                 numbers[second] += number
-            elif meaning == "greatest":
+            elif meaning in ("greatest", "moment"):
                 numbers[second] = max(numbers[second], number)
     lines = []
     for metric, group in itertools.groupby(sorted(samples), key=lambda series: series[0]):
@@ -248,7 +260,7 @@ def test_expressions_are_tried_on_series_as_the_sink_stores_them(
         there = stored(store)
         for series, numbers in stored(prometheus).items():
             if "ioassay_phase_" in series:
-                # The sink ends a state that nothing was said of for some seconds; a block of data cannot.
+                # The sink repeats moments, in every second until the series ends; a block of data has them once.
                 assert there[series][0] == numbers[0]
             else:
                 assert there[series] == numbers, series
@@ -569,6 +581,18 @@ def test_marks_are_found(opensearch: Store, prometheus: Store, name: str) -> Non
         answer = search(opensearch, target | {"bucketAggs": []}, choices(searches, everything=True))
         document = answer["hits"]["hits"][0]["_source"]
         assert {mark["timeField"], mark["textField"], mark["tagsField"]} <= document.keys()
+        if mark["name"] == "Phases":
+            regions = {tuple(document[mark[field]] for field in ("timeField", "timeEndField"))}
+            dates = with_dates({"begin_ns": (BEGIN + 10) * 10**9, "end_ns": (BEGIN + 30) * 10**9})
+            assert regions == {tuple(dates.values())}
+            # Grafana asks for regions that begin or end within the time that is shown.
+            for field, moment in (("timeField", BEGIN + 10), ("timeEndField", BEGIN + 30)):
+                within = {"gte": moment * 1000, "lte": moment * 1000, "format": "epoch_millis"}
+                asked = {"query": {"range": {mark[field]: within}}}
+                found = opensearch.ask(
+                    "/ioassay-phase-*/_search", json.dumps(asked).encode(), {"Content-Type": "application/json"}
+                )
+                assert json.loads(found)["hits"]["total"]["value"] > 0, mark[field]
     expressions = library.dashboard(name, "prometheus")
     for mark in expressions["annotations"]["list"]:
         target = mark["target"] | {"legendFormat": mark["titleFormat"]}

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use ioassay_agent::node;
-use ioassay_protocol::watch::document::Kind;
+use ioassay_protocol::watch::document::{FieldKind, Kind};
 use ioassay_protocol::watch::kinds::KINDS;
 use serde_json::Value;
 
@@ -16,8 +16,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, Literal, NamedTuple
 
-FieldKind = Literal["label", "key", "text", "amount", "greatest", "level"]
-"""Labels tell series apart, keys documents of a second; amounts add up; the greatest is of the second, a level its end."""
+FieldKind = Literal["label", "key", "text", "amount", "greatest", "level", "moment"]
+"""Labels tell series apart, keys documents of a second; amounts add up; the greatest is of the second, a level its end.
+
+Moments are nanoseconds since 1970.
+"""
 
 
 class Field(NamedTuple):
@@ -48,8 +51,11 @@ pub fn module() -> String {
         kinds.iter().for_each(|kind| write_kind(&mut text, kind));
         writeln!(text, "}}\n\"\"\"{about}\"\"\"\n").expect("a string takes all");
     }
-    text.truncate(text.trim_end().len());
-    text + "\n"
+    text.push_str("DATE_FIELDS: Final[Mapping[str, str]] = {\n");
+    for moment in KINDS.iter().flat_map(|kind| kind.fields).filter(|field| field.kind == FieldKind::Moment) {
+        writeln!(text, "    {}: {},", quoted(moment.name), quoted(&moment.time_name())).expect("a string takes all");
+    }
+    text + "}\n\"\"\"Moments, and their names in stores that have a type for dates: Elasticsearch, OpenSearch, Parquet.\"\"\"\n"
 }
 
 fn write_kind(text: &mut String, kind: &Kind) {

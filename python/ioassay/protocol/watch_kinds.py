@@ -7,8 +7,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, Literal, NamedTuple
 
-FieldKind = Literal["label", "key", "text", "amount", "greatest", "level"]
-"""Labels tell series apart, keys documents of a second; amounts add up; the greatest is of the second, a level its end."""
+FieldKind = Literal["label", "key", "text", "amount", "greatest", "level", "moment"]
+"""Labels tell series apart, keys documents of a second; amounts add up; the greatest is of the second, a level its end.
+
+Moments are nanoseconds since 1970.
+"""
 
 
 class Field(NamedTuple):
@@ -70,7 +73,7 @@ JOB_KINDS: Final[Mapping[str, Kind]] = {
             Field("pid", "key", "The process."),
             Field("thread", "key", "The thread."),
             Field("file", "text", "The file."),
-            Field("since_ns", "level", "Since when it has been."),
+            Field("since_ns", "level", "How long it has been under way."),
         ),
     ),
     "alert": Kind(
@@ -121,8 +124,8 @@ JOB_KINDS: Final[Mapping[str, Kind]] = {
             Field("phase", "label", "The phase."),
             Field("workload", "label", "The workload."),
             Field("operation", "label", "What its operations did."),
-            Field("begin_ns", "level", "When the phase began, in nanoseconds since 1970."),
-            Field("end_ns", "level", "When the phase ended, in nanoseconds since 1970."),
+            Field("begin_ns", "moment", "When the phase began, in nanoseconds since 1970."),
+            Field("end_ns", "moment", "When the phase ended, in nanoseconds since 1970."),
             Field("bytes", "amount", "Bytes that were moved."),
             Field("operations", "amount", "Operations that were done."),
         ),
@@ -424,3 +427,9 @@ NODE_KINDS: Final[Mapping[str, Kind]] = {
     ),
 }
 """Of the node's own counters."""
+
+DATE_FIELDS: Final[Mapping[str, str]] = {
+    "begin_ns": "begin_time",
+    "end_ns": "end_time",
+}
+"""Moments, and their names in stores that have a type for dates: Elasticsearch, OpenSearch, Parquet."""

@@ -3,8 +3,10 @@
 //! A document is created under an id that is made of its content, in the index of its own day: one that is sent again is
 //! there already, and after midnight, too.
 
-use ioassay_protocol::watch::document::{Document, Value};
+use ioassay_protocol::watch::document::{Document, FieldKind, Value};
+use ioassay_protocol::watch::kinds::KINDS;
 use ioassay_protocol::watch::setup::Server;
+use jiff::Timestamp;
 use reqwest::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use reqwest::{Method, StatusCode};
 use serde::ser::SerializeMap;
@@ -14,11 +16,14 @@ use serde_json::json;
 use super::batch::{self, Bulk, Outcome, packed};
 use super::http::{Answer, Store};
 use super::{Encoder, Payload, Refusal, Sink, SinkError, Transport, directory_name, id, moment};
+use crate::node;
 
 /// Longer texts are stored, and not found.
 const SEARCHED_LETTERS: u32 = 1024;
 /// Words of errors with status 400 that an operator can end: a closed index, too many shards in the cluster.
 const OPERATOR_ERRORS: [&str; 3] = ["index_closed_exception", "maximum shards open", "maximum normal shards open"];
+/// ISO 8601.
+const DATE_FORMAT: &str = "strict_date_optional_time";
 /// Above those that come with the servers, below most of a site's own.
 const PRIORITY: u32 = 150;
 
@@ -66,6 +71,9 @@ impl Creations {
         for (field, value) in document.fields() {
             match value {
                 Value::Text(text) => map.serialize_entry(field.name, text)?,
+                Value::Number(ns) if field.kind == FieldKind::Moment => {
+                    map.serialize_entry(&field.time_name(), &date(*ns))?;
+                }
                 // The widest type that both servers have.
                 Value::Number(number) => map.serialize_entry(field.name, &(*number).min(i64::MAX as u64))?,
                 Value::Missing => {}
@@ -205,9 +213,21 @@ struct ItemError {
     reason: String,
 }
 
-/// The types of all fields of all kinds: texts are found as a whole, numbers are whole numbers.
+/// A moment as both servers read it: they keep milliseconds.
+fn date(ns: u64) -> String {
+    let moment = Timestamp::from_nanosecond(ns.into()).unwrap_or(Timestamp::MAX);
+    moment.strftime("%Y-%m-%dT%H:%M:%S.%3fZ").to_string()
+}
+
+/// The types of all fields of all kinds: texts are found as a whole, numbers are whole numbers, moments are dates.
 fn mappings() -> serde_json::Value {
     let keyword = json!({"type": "keyword", "ignore_above": SEARCHED_LETTERS});
+    let fields = KINDS.iter().chain(node::KINDS.iter()).flat_map(|kind| kind.fields);
+    let moments = fields.filter(|field| field.kind == FieldKind::Moment);
+    let mut properties: serde_json::Map<_, _> =
+        moments.map(|field| (field.time_name(), json!({"type": "date", "format": DATE_FORMAT}))).collect();
+    properties.insert("@timestamp".to_owned(), json!({"type": "date"}));
+    properties.insert("part".to_owned(), json!({"type": "long"}));
     json!({
         "date_detection": false,
         "numeric_detection": false,
@@ -215,7 +235,7 @@ fn mappings() -> serde_json::Value {
             {"texts": {"match_mapping_type": "string", "mapping": keyword}},
             {"numbers": {"match_mapping_type": "long", "mapping": {"type": "long"}}},
         ],
-        "properties": {"@timestamp": {"type": "date"}, "part": {"type": "long"}},
+        "properties": properties,
         "_meta": {"written_by": concat!("ioassay-agent ", env!("CARGO_PKG_VERSION"))},
     })
 }
@@ -231,7 +251,7 @@ fn legacy(prefix: &str) -> serde_json::Value {
 
 #[cfg(test)]
 mod tests {
-    use ioassay_protocol::watch::kinds::{Io, Job};
+    use ioassay_protocol::watch::kinds::{Io, Job, Phase};
 
     use super::*;
     use crate::sinks::batch::unpacked;
@@ -279,6 +299,20 @@ mod tests {
         assert_eq!(lines[1]["@timestamp"], "2027-01-15T08:00:00Z");
         assert_eq!((&lines[1]["part"], &lines[1]["user_ns"]), (&json!(3), &json!(i64::MAX)));
         assert!(lines[1].get("name").is_none());
+    }
+
+    #[test]
+    fn moments_are_dates_under_names_without_a_unit() {
+        let mut bulk = Creations { prefix: "ioassay".to_owned() };
+        let (begin_ns, end_ns) = (1_800_000_000_120_456_789, u64::MAX);
+        let payload = bulk.encode(&[Phase { begin_ns, end_ns, ..Phase::default() }.of(1_800_000_002, 0)]).remove(0);
+        let phase = &lines(&payload.bytes)[1];
+        assert_eq!(phase["begin_time"], "2027-01-15T08:00:00.120Z");
+        assert_eq!(phase["end_time"], "2554-07-21T23:34:33.709Z");
+        assert!(phase.get("begin_ns").is_none() && phase.get("end_ns").is_none());
+        for name in ["begin_time", "end_time"] {
+            assert_eq!(mappings()["properties"][name], json!({"type": "date", "format": "strict_date_optional_time"}));
+        }
     }
 
     #[test]

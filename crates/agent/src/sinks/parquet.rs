@@ -52,7 +52,10 @@ impl Encoder for Tables {
         let mut payloads = Vec::new();
         for document in documents {
             let table = self.tables.entry(document.kind.name).or_default();
-            if table.first().is_some_and(|first| document.second.abs_diff(first.second) >= self.file_s) {
+            if table
+                .first()
+                .is_some_and(|first| second_of_look(document).abs_diff(second_of_look(first)) >= self.file_s)
+            {
                 payloads.push(payload(&self.node, &std::mem::take(table)));
             }
             table.push(document.clone());
@@ -67,6 +70,11 @@ impl Encoder for Tables {
         let tables = std::mem::take(&mut self.tables);
         tables.values().filter(|table| !table.is_empty()).map(|table| payload(&self.node, table)).collect()
     }
+}
+
+/// The second in which a document was made: additions to earlier seconds must not close files.
+fn second_of_look(document: &Document) -> u64 {
+    document.second + u64::from(document.part)
 }
 
 /// A file, behind its kind and name in a line.
@@ -92,19 +100,19 @@ fn write(to: &mut Vec<u8>, table: &[Document]) -> Result<()> {
     column::<Int64Type>(&mut rows, &times, None)?;
     for (place, field) in kind.fields.iter().enumerate() {
         let values = || table.iter().map(|document| &document.values[place]);
-        if is_number(field.kind) {
-            let known = |value: &Value| match value {
-                // As it is: the schema says that it has no sign.
-                Value::Number(number) => Some(*number as i64),
-                Value::Text(_) | Value::Missing => None,
-            };
-            optional::<Int64Type>(&mut rows, values().map(known))?;
-        } else {
+        if is_text(field.kind) {
             let known = |value: &Value| match value {
                 Value::Text(text) => Some(ByteArray::from(text.as_str())),
                 Value::Number(_) | Value::Missing => None,
             };
             optional::<ByteArrayType>(&mut rows, values().map(known))?;
+        } else {
+            let known = |value: &Value| match value {
+                // As it is: the schema says that it has no sign. No moment is so late that it would need the bit.
+                Value::Number(number) => Some(*number as i64),
+                Value::Text(_) | Value::Missing => None,
+            };
+            optional::<Int64Type>(&mut rows, values().map(known))?;
         }
     }
     rows.close()?;
@@ -131,10 +139,10 @@ fn column<T: DataType>(
     column.close()
 }
 
-fn is_number(kind: FieldKind) -> bool {
+fn is_text(kind: FieldKind) -> bool {
     match kind {
-        FieldKind::Amount | FieldKind::Greatest | FieldKind::Level => true,
-        FieldKind::Label | FieldKind::Key | FieldKind::Text => false,
+        FieldKind::Label | FieldKind::Key | FieldKind::Text => true,
+        FieldKind::Amount | FieldKind::Greatest | FieldKind::Level | FieldKind::Moment => false,
     }
 }
 
@@ -151,12 +159,12 @@ fn schema(kind: &Kind) -> Result<TypePtr> {
         required("time", Physical::INT64, Some(time))?,
     ];
     for field in kind.fields {
-        let (physical, logical) = if is_number(field.kind) {
-            (Physical::INT64, LogicalType::integer(64, false))
-        } else {
-            (Physical::BYTE_ARRAY, LogicalType::String)
+        let (name, physical, logical) = match field.kind {
+            kind if is_text(kind) => (field.name.to_owned(), Physical::BYTE_ARRAY, LogicalType::String),
+            FieldKind::Moment => (field.time_name(), Physical::INT64, LogicalType::timestamp(true, TimeUnit::NANOS)),
+            _ => (field.name.to_owned(), Physical::INT64, LogicalType::integer(64, false)),
         };
-        let column = Type::primitive_type_builder(field.name, physical).with_repetition(Repetition::OPTIONAL);
+        let column = Type::primitive_type_builder(&name, physical).with_repetition(Repetition::OPTIONAL);
         columns.push(Arc::new(column.with_logical_type(Some(logical)).build()?));
     }
     Ok(Arc::new(Type::group_type_builder(kind.name).with_fields(columns).build()?))
@@ -229,7 +237,7 @@ mod tests {
     use std::fs;
 
     use bytes::Bytes;
-    use ioassay_protocol::watch::kinds::{Io, Job};
+    use ioassay_protocol::watch::kinds::{Io, Job, Phase};
     use parquet::file::reader::{FileReader, SerializedFileReader};
     use parquet::record::Field;
     use tempfile::tempdir;
@@ -259,6 +267,34 @@ mod tests {
         assert_eq!(encoder.flush(), []);
         let long = encoder.encode(&vec![io(7); ROWS]);
         assert_eq!(head(&long[0]), ("io n1-7".to_owned(), ROWS as u64));
+    }
+
+    #[test]
+    fn additions_to_seconds_long_ago_close_no_file() {
+        let mut encoder = tables(60);
+        // A call of ten minutes has ended.
+        for now in 1000..1050 {
+            let late: Vec<_> = (0..600).map(|late| Io::default().of(now - late, late as u32)).collect();
+            assert_eq!(encoder.encode(&late), []);
+        }
+        assert_eq!(encoder.flush().len(), 1);
+    }
+
+    #[test]
+    fn moments_are_timestamps() {
+        let phase =
+            Phase { begin_ns: 1_800_000_000_123_456_789, end_ns: 1_800_000_001_000_000_000, ..Phase::default() };
+        let mut bytes = Vec::new();
+        write(&mut bytes, &[phase.of(1_800_000_001, 0)]).unwrap();
+        let reader = SerializedFileReader::new(Bytes::from(bytes)).unwrap();
+        let schema = reader.metadata().file_metadata().schema_descr();
+        for name in ["begin_time", "end_time"] {
+            let column = schema.columns().iter().find(|column| column.name() == name).unwrap();
+            assert_eq!(column.logical_type_ref(), Some(&LogicalType::timestamp(true, TimeUnit::NANOS)));
+        }
+        let row = reader.get_row_iter(None).unwrap().next().unwrap().unwrap();
+        let begin = row.get_column_iter().find(|(name, _)| *name == "begin_time").unwrap().1.clone();
+        assert_eq!(begin, Field::Long(1_800_000_000_123_456_789));
     }
 
     #[test]

@@ -18,6 +18,8 @@ pub enum FieldKind {
     Greatest,
     /// The state of something at the end of the second.
     Level,
+    /// A moment, in nanoseconds since 1970; its name ends with `_ns`. Adding it up means nothing.
+    Moment,
 }
 
 /// A field of all documents of a kind.
@@ -29,6 +31,13 @@ pub struct Field {
     pub kind: FieldKind,
     /// What it means to people: a line.
     pub about: &'static str,
+}
+
+impl Field {
+    /// What a moment is called in stores that have a type for it: `begin_time` instead of `begin_ns`.
+    pub fn time_name(&self) -> String {
+        format!("{}_time", self.name.strip_suffix("_ns").unwrap_or(self.name))
+    }
 }
 
 /// A kind of documents.

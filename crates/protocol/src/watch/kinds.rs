@@ -73,7 +73,7 @@ documents! {
         thread: String as Key,
         /// The file.
         file: String as Text,
-        /// Since when it has been.
+        /// How long it has been under way.
         since_ns: u64 as Level,
     }
 
@@ -158,9 +158,9 @@ documents! {
         /// What its operations did.
         operation: String as Label,
         /// When the phase began, in nanoseconds since 1970.
-        begin_ns: u64 as Level,
+        begin_ns: u64 as Moment,
         /// When the phase ended, in nanoseconds since 1970.
-        end_ns: u64 as Level,
+        end_ns: u64 as Moment,
         /// Bytes that were moved.
         bytes: u64 as Amount,
         /// Operations that were done.
@@ -216,6 +216,22 @@ mod tests {
         assert!(others.iter().all(|other| other.identity() != first.identity()));
         assert_eq!((first.value("calls"), first.value("nothing")), (Some(&Value::Number(1)), None));
         assert_eq!(others[2].time_ns(), 7_000_000_001);
+    }
+
+    #[test]
+    fn additions_to_a_second_have_moments_of_their_own_also_after_a_call_of_hours() {
+        let moments: Vec<_> = (0..20_000).map(|part| Io::default().of(7, part).time_ns()).collect();
+        assert!(moments.is_sorted_by(|before, after| before < after));
+    }
+
+    #[test]
+    fn moments_have_their_unit_in_their_names_and_names_of_their_own_in_stores() {
+        let fields = || KINDS.iter().flat_map(|kind| kind.fields);
+        let moments: Vec<_> = fields().filter(|field| field.kind == FieldKind::Moment).collect();
+        assert!(moments.iter().all(|moment| moment.name.ends_with("_ns")));
+        let names: Vec<_> = moments.iter().map(|moment| moment.time_name()).collect();
+        assert_eq!(names, ["begin_time", "end_time"]);
+        assert!(fields().all(|field| !names.contains(&field.name.to_owned())));
     }
 
     #[test]

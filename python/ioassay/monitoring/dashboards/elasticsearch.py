@@ -18,6 +18,7 @@ from ioassay.monitoring.dashboards.measures import (
 )
 
 TIME: Final = "@timestamp"
+"""The second that a document is of."""
 DOCUMENTS: Final = 200
 """The most documents that a table shows."""
 

@@ -26,6 +26,7 @@ from ioassay.monitoring.dashboards import elasticsearch, prometheus
 from ioassay.monitoring.dashboards.contents import BYTES, DASHBOARDS, Dashboard, Documents, Panel, Top
 from ioassay.monitoring.dashboards.library import SOURCE_VARIABLE, SOURCES, Source, file_name
 from ioassay.monitoring.dashboards.measures import CLASS_GROUP, Measure, Variable
+from ioassay.protocol.watch_kinds import DATE_FIELDS
 
 PLACE: Final = Path(__file__).parent / "json"
 
@@ -150,7 +151,10 @@ class _Generator:
             yield built
 
     def _annotations(self) -> Iterator[dict[str, Any]]:
-        """Phases of runs, which one of their nodes has noted, and alerts: marks in all panels over time."""
+        """Phases of runs, which one of their nodes has noted, and alerts, in all panels over time.
+
+        Prometheus has moments where each phase begins and ends, the others regions from begin to end.
+        """
         variables = self._contents.variables
         if self._source == "prometheus":
             for word, color in (("begin", "green"), ("end", "red")):
@@ -168,17 +172,15 @@ class _Generator:
                 "tagKeys": "node",
             }
             return
-        for name, query, color, text_field, tags_field in (
-            ("Phases end", elasticsearch.selector("phase", ()), "red", "phase", "run"),
-            ("Alerts", elasticsearch.selector("alert", variables), "orange", "label", "node"),
+        # The SDK does not know these fields, which Grafana's data source reads; earlier ones read no target.
+        regions = {"timeField": DATE_FIELDS["begin_ns"], "timeEndField": DATE_FIELDS["end_ns"]}
+        regions |= {"textField": "phase", "tagsField": "run"}
+        marks = {"timeField": elasticsearch.TIME, "textField": "label", "tagsField": "node"}
+        for name, query, color, fields in (
+            ("Phases", elasticsearch.selector("phase", ()), "blue", regions),
+            ("Alerts", elasticsearch.selector("alert", variables), "orange", marks),
         ):
-            # The SDK does not know these, which Grafana's data source reads; earlier ones read no target.
-            yield self._annotation(name, color, query=query) | {
-                "query": query,
-                "timeField": elasticsearch.TIME,
-                "textField": text_field,
-                "tagsField": tags_field,
-            }
+            yield {**self._annotation(name, color, query=query), "query": query, **fields}
 
     def _annotation(self, name: str, color: str, *, expr: str = "", query: str = "") -> dict[str, Any]:
         built = builders.AnnotationQuery().name(name).datasource(self._reference).enable(True).icon_color(color)

@@ -17,8 +17,9 @@ from grafana_foundation_sdk.models.dashboard import Dashboard
 
 from ioassay.monitoring.dashboards import generate, library
 from ioassay.monitoring.dashboards.library import Source
+from ioassay.protocol.watch_kinds import DATE_FIELDS, JOB_KINDS
 
-UNKNOWN_TO_THE_SDK = {"gap_policy", "query", "timeField", "textField", "tagsField"}
+UNKNOWN_TO_THE_SDK = {"gap_policy", "query", "timeField", "timeEndField", "textField", "tagsField"}
 """Keys that Grafana's data source of Elasticsearch reads, or hands on to the store."""
 ADDED_BY_THE_SDK = {"placement"}
 
@@ -81,6 +82,17 @@ def test_a_dashboard_asks_only_the_data_source_that_users_choose(name: str, sour
     assert len(found) > 20
     assert all(one == {"type": kinds.get(source, source), "uid": "${source}"} for one in found)
     assert len(whole["uid"]) <= 40
+
+
+@pytest.mark.parametrize("source", ["elasticsearch", "opensearch"])
+@pytest.mark.parametrize("name", library.NAMES)
+def test_phases_are_regions_between_dates(name: str, source: Source) -> None:
+    phases, alerts = library.dashboard(name, source)["annotations"]["list"]
+    assert (phases["timeField"], phases["timeEndField"]) == ("begin_time", "end_time")
+    moments = {field.name for field in JOB_KINDS["phase"].fields if field.kind == "moment"}
+    assert {phases["timeField"], phases["timeEndField"]} == {DATE_FIELDS[name] for name in moments}
+    assert alerts["timeField"] == "@timestamp"
+    assert "timeEndField" not in alerts
 
 
 @ALL

@@ -41,6 +41,8 @@ pub enum Meaning {
     Greatest,
     /// As it is now.
     Level,
+    /// A moment that stays as it is: the latest.
+    Moment,
 }
 
 /// What all series of one name have in common.
@@ -148,7 +150,7 @@ impl Series {
             };
             match metric.meaning {
                 Meaning::Counter => slot.value = Some(slot.value.unwrap_or(0).saturating_add(number)),
-                Meaning::Greatest => slot.value = Some(slot.value.unwrap_or(0).max(number)),
+                Meaning::Greatest | Meaning::Moment => slot.value = Some(slot.value.unwrap_or(0).max(number)),
                 // Of an earlier second it is past.
                 Meaning::Level if document.second < now => {}
                 Meaning::Level => {
@@ -226,7 +228,7 @@ impl Group {
     fn of(metrics: Arc<Vec<Metric>>, is_other: bool) -> Self {
         let slots = metrics.iter().map(|metric| match metric.meaning {
             Meaning::Counter | Meaning::Greatest => Slot { value: Some(0), ..Slot::default() },
-            Meaning::Level => Slot::default(),
+            Meaning::Level | Meaning::Moment => Slot::default(),
         });
         Self { slots: slots.collect(), metrics, is_other, updated: 0 }
     }
@@ -242,6 +244,7 @@ fn metrics(kind: &'static Kind) -> Vec<Metric> {
             FieldKind::Amount => (Meaning::Counter, "_total"),
             FieldKind::Greatest => (Meaning::Greatest, "_max"),
             FieldKind::Level => (Meaning::Level, ""),
+            FieldKind::Moment => (Meaning::Moment, ""),
             FieldKind::Label | FieldKind::Key | FieldKind::Text => return None,
         };
         let name = format!("ioassay_{}_{}{unit}", kind.name, field.name);
@@ -291,7 +294,7 @@ fn class_group(class: &str) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use ioassay_protocol::watch::kinds::{Alert, InFlight, Io, Job};
+    use ioassay_protocol::watch::kinds::{Alert, InFlight, Io, Job, Phase};
 
     use super::*;
 
@@ -377,6 +380,22 @@ mod tests {
         assert!(!said(&mut series).contains_key("ioassay_job_processes{node=n1,job=7}"));
         assert_eq!(series.advance(10 + STALE_S).len(), 0);
         assert_eq!(series.advance(11 + STALE_S).len(), 8);
+        assert!(said(&mut series).is_empty());
+    }
+
+    #[test]
+    fn moments_are_never_added_up_and_stay_until_their_series_goes() {
+        let mut series = Series::of("n1");
+        series.advance(10);
+        let phase = |end_ns| Phase { run: "r".into(), begin_ns: end_ns - 1, end_ns, ..Phase::default() }.of(10, 0);
+        for end_ns in [7, 9] {
+            series.add(&phase(end_ns));
+        }
+        series.reset_greatest();
+        series.advance(10 + STALE_S);
+        let all = said(&mut series);
+        assert_eq!((all["ioassay_phase_begin_ns{run=r}"], all["ioassay_phase_end_ns{run=r}"]), (8, 9));
+        series.advance(11 + STALE_S);
         assert!(said(&mut series).is_empty());
     }
 
