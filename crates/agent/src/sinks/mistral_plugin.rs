@@ -9,6 +9,7 @@
 use std::collections::BTreeSet;
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
+use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -287,6 +288,8 @@ impl Running {
 fn start(command: &[String]) -> io::Result<Running> {
     let mut started = Command::new(&command[0]);
     started.args(&command[1..]).env("TZ", "UTC0").stdin(Stdio::piped()).stdout(Stdio::piped());
+    // Ctrl-C in a terminal reaches the agent, which then gives the last alerts and ends the plug-in.
+    started.process_group(0);
     let mut child = started.spawn()?;
     let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
         return Err(io::ErrorKind::BrokenPipe.into());
@@ -480,5 +483,15 @@ mod tests {
             "{refusal:?}"
         );
         assert!(open(&[]).is_err());
+    }
+
+    #[test]
+    fn an_interrupt_of_the_terminal_does_not_reach_the_plug_in() {
+        let directory = tempdir().unwrap();
+        let mut plugin = plugin(directory.path(), 6, "cat > $0");
+        plugin.send(&alert()).unwrap();
+        let child = plugin.running.as_ref().unwrap().child.id() as i32;
+        let group = nix::unistd::getpgid(Some(nix::unistd::Pid::from_raw(child))).unwrap();
+        assert_eq!(group.as_raw(), child);
     }
 }
