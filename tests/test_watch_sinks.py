@@ -543,6 +543,7 @@ class Certificates:
         signed = ["-CA", "authority.pem", "-CAkey", "authority.key", "-CAcreateserial", "-days", str(days)]
         self._openssl("x509", "-req", "-in", f"{name}.csr", *signed, "-extfile", "extensions", "-out", f"{name}.crt")
         file = self.directory / f"{name}.pem"
+        file.touch(0o600)
         file.write_text((self.directory / f"{name}.crt").read_text() + (self.directory / f"{name}.key").read_text())
         return file
 
@@ -661,7 +662,12 @@ def test_http_instead_of_https_is_said(deliver: Path, certificates: Certificates
 @pytest.mark.parametrize("kind", ["elasticsearch", "influxdb", "prometheus-remote-write"])
 @pytest.mark.parametrize(
     ("status", "words"),
-    [(429, "has too much to do"), (500, "has a fault; documents wait"), (200, "<html>"), (413, "document too long")],
+    [
+        (429, "is overloaded; documents wait"),
+        (500, "reports an internal error; documents wait"),
+        (200, "<html>"),
+        (413, "document as too large"),
+    ],
 )
 def test_what_a_store_answers_in_trouble_is_said(
     deliver: Path, tmp_path: Path, kind: str, status: int, words: str

@@ -28,7 +28,7 @@ pub struct Credentials {
 impl Credentials {
     /// Those of a file.
     pub fn read(path: &Path, token_scheme: &'static str) -> Result<Self, SinkError> {
-        let text = read(path)?;
+        let text = private_file(path, "credentials", FORM)?;
         let fault = |what: &str| SinkError(format!("credentials {}: {what}; {FORM}", path.display()));
         let (mut token, mut user, mut password, mut key) = (None, None, None, None);
         for (number, line) in text.lines().enumerate() {
@@ -89,9 +89,11 @@ impl Credentials {
 }
 
 /// The text of a file that nobody but its owner can read, who is the agent's user or root.
-fn read(path: &Path) -> Result<String, SinkError> {
+///
+/// `what` says what it is, `hint` what should be in it.
+pub fn private_file(path: &Path, what: &str, hint: &str) -> Result<String, SinkError> {
     let shown = path.display();
-    let failed = |error: io::Error| SinkError(format!("credentials {shown} cannot be read: {error}"));
+    let failed = |error: io::Error| SinkError(format!("{what} {shown} cannot be read: {error}; check the path"));
     let mut how = File::options();
     let file = how.read(true).custom_flags(libc::O_NONBLOCK).open(path).map_err(failed)?;
     let about = file.metadata().map_err(failed)?;
@@ -103,13 +105,13 @@ fn read(path: &Path) -> Result<String, SinkError> {
     } else if about.mode() & 0o077 != 0 {
         format!("can be read by others (mode {:04o}); run: chmod 600 {shown}", about.mode() & 0o7777)
     } else if about.size() > MOST_BYTES {
-        format!("is too long; {FORM}")
+        format!("is too long; {hint}")
     } else {
         let mut text = String::new();
         file.take(MOST_BYTES).read_to_string(&mut text).map_err(failed)?;
         return Ok(text);
     };
-    Err(SinkError(format!("credentials {shown}: the file {fault}")))
+    Err(SinkError(format!("{what} {shown}: the file {fault}")))
 }
 
 /// Base64 with padding, of which nothing else here has a use.

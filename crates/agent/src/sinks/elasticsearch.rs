@@ -353,7 +353,7 @@ mod tests {
         });
         let payload = sink.encoder.encode(&documents_of(0..7)).remove(0);
         let refusal = sink.transport.send(&payload.bytes).unwrap_err();
-        assert!(matches!(refusal, Refusal::Never { documents: 1, reason } if reason.contains("document too long")));
+        assert!(matches!(refusal, Refusal::Never { documents: 1, reason } if reason.contains("document as too large")));
     }
 
     #[test]

@@ -5,7 +5,6 @@
 use std::error::Error;
 use std::fs;
 use std::io;
-use std::path::Path;
 use std::time::Duration;
 
 use ioassay_protocol::watch::setup::Server;
@@ -15,7 +14,7 @@ use rustls::{AlertDescription, CertificateError};
 use tokio::runtime::{self, Runtime};
 use url::Url;
 
-use super::credentials::Credentials;
+use super::credentials::{Credentials, private_file};
 use super::{Refusal, SinkError};
 
 const CONNECT: Duration = Duration::from_secs(5);
@@ -65,16 +64,19 @@ impl Store {
             // Nothing needs the system's certificates, which a node may lack.
             client = client.tls_certs_only([]);
         } else if let Some(path) = &server.authorities {
-            let authorities = Certificate::from_pem_bundle(&read(path, "authorities")?).unwrap_or_default();
+            let text = fs::read(path).map_err(|error| {
+                SinkError(format!("authorities {} cannot be read: {error}; check the path", path.display()))
+            })?;
+            let authorities = Certificate::from_pem_bundle(&text).unwrap_or_default();
             if authorities.is_empty() {
                 return Err(SinkError(format!("authorities {} holds no certificate in PEM form", path.display())));
             }
             client = client.tls_certs_merge(authorities);
         }
         if let Some(path) = &server.certificate {
-            let identity = Identity::from_pem(&read(path, "certificate")?).map_err(|_| {
-                SinkError(format!("certificate {} must hold a certificate and its key in PEM form", path.display()))
-            })?;
+            let hint = "it must hold a certificate and its key in PEM form";
+            let identity = Identity::from_pem(private_file(path, "certificate", hint)?.as_bytes())
+                .map_err(|_| SinkError(format!("certificate {}: {hint}", path.display())))?;
             client = client.identity(identity);
         }
         let client = client.build().map_err(|error| {
@@ -152,19 +154,19 @@ impl Store {
     pub fn complaint(&self, answer: &Answer) -> String {
         let credentials = self.credentials.as_ref().map(|credentials| credentials.path().display());
         let what = match (answer.status.as_u16(), credentials) {
-            (401, Some(path)) => format!("does not accept the credentials; check {path}"),
-            (401, None) => "wants credentials; name a file with `credentials`".to_owned(),
-            (403, Some(path)) => format!("does not let the user of {path} do this; give that user the right to it"),
-            (403, None) => "does not let the agent do this; name a file with `credentials`".to_owned(),
-            (404 | 405, _) => "does not know what it was asked for; check the address and its path".to_owned(),
-            (413, _) => "finds a single document too long".to_owned(),
-            (429, _) => "has too much to do; documents wait".to_owned(),
+            (401, Some(path)) => format!("rejects the credentials; check {path}"),
+            (401, None) => "requires credentials; name a file with `credentials`".to_owned(),
+            (403, Some(path)) => format!("denies this to the user of {path}; grant that user the permission"),
+            (403, None) => "denies this without credentials; name a file with `credentials`".to_owned(),
+            (404 | 405, _) => "does not know this request; check the address and its path".to_owned(),
+            (413, _) => "rejects a single document as too large".to_owned(),
+            (429, _) => "is overloaded; documents wait and are sent again".to_owned(),
             (300..=399, _) => {
                 let to = answer.location.as_deref().map_or("another address".to_owned(), |to| self.scrubbed(to));
                 format!("redirects to {to}, which is not followed; name that address in `url`")
             }
-            (400..=499, _) => "refuses what it was sent".to_owned(),
-            _ => "has a fault; documents wait; look into its log".to_owned(),
+            (400..=499, _) => "rejects the request".to_owned(),
+            _ => "reports an internal error; documents wait; check its log".to_owned(),
         };
         let said = self.excerpt(&answer.body);
         let said = if said.is_empty() { said } else { format!(": {said}") };
@@ -217,7 +219,7 @@ impl Store {
             }
             _ if error.is_connect() => format!("cannot be reached: {text}"),
             _ => format!(
-                "broke off the connection: {text}; check that it is {} and whether its address begins with https://",
+                "closed the connection: {text}; check that it is {} and whether its address begins with https://",
                 self.kind
             ),
         }
@@ -243,10 +245,10 @@ impl Store {
                 "has a certificate for another name; use the name in it in `url`".to_owned()
             }
             rustls::Error::AlertReceived(AlertDescription::CertificateRequired) => {
-                "wants a certificate of the agent; name a file with one as `certificate`".to_owned()
+                "requires a client certificate; name a file with one as `certificate`".to_owned()
             }
             rustls::Error::InvalidMessage(_) => "does not speak TLS; its address may begin with http://".to_owned(),
-            other => format!("and the agent agree on no secure connection: {other}"),
+            other => format!("did not complete the TLS handshake: {other}; check its TLS versions and certificates"),
         }
     }
 }
@@ -296,10 +298,6 @@ fn address(kind: &str, text: &str) -> Result<Url, SinkError> {
     Ok(address)
 }
 
-fn read(path: &Path, what: &str) -> Result<Vec<u8>, SinkError> {
-    fs::read(path).map_err(|error| SinkError(format!("{what} {} cannot be read: {error}", path.display())))
-}
-
 /// An error and its causes. What an error of the system wraps is no cause to the standard library.
 fn chain<'e>(error: &'e (dyn Error + 'static)) -> impl Iterator<Item = &'e (dyn Error + 'static)> {
     std::iter::successors(Some(error), |&error| {
@@ -321,7 +319,7 @@ fn innermost(error: &(dyn Error + 'static)) -> String {
 #[cfg(test)]
 mod tests {
     use std::net::TcpListener;
-    use std::os::unix::fs::OpenOptionsExt;
+    use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 
     use tempfile::tempdir;
 
@@ -379,13 +377,13 @@ mod tests {
     #[test]
     fn each_answer_that_is_no_success_is_said_in_words() {
         for (head, words, for_good) in [
-            ("401 Unauthorized", "wants credentials", false),
-            ("403 Forbidden", "does not let the agent do this", false),
+            ("401 Unauthorized", "requires credentials", false),
+            ("403 Forbidden", "denies this without credentials", false),
             ("404 Not Found", "check the address and its path", false),
-            ("429 Too Many Requests\r\nRetry-After: 7", "too much to do", false),
-            ("503 Service Unavailable\r\nRetry-After: 7", "has a fault", false),
-            ("400 Bad Request", "refuses what it was sent", true),
-            ("413 Payload Too Large", "single document too long", true),
+            ("429 Too Many Requests\r\nRetry-After: 7", "is overloaded", false),
+            ("503 Service Unavailable\r\nRetry-After: 7", "reports an internal error", false),
+            ("400 Bad Request", "rejects the request", true),
+            ("413 Payload Too Large", "document as too large", true),
             ("302 Found\r\nLocation: https://u:pass@b.example/c?d=e", "redirects to https://b.example/c, which", false),
         ] {
             let scripted = ScriptedServer::start(move |_| (head.to_owned(), "what\n\u{7} it\tsays".to_owned()));
@@ -420,7 +418,20 @@ mod tests {
         let url = format!("http://{}", closing.local_addr().unwrap());
         std::thread::spawn(move || closing.incoming().for_each(drop));
         let reason = reason(ask(&server(&url)).1.err().unwrap());
-        assert!(reason.contains("broke off the connection"), "{reason}");
+        assert!(reason.contains("closed the connection"), "{reason}");
+    }
+
+    #[test]
+    fn a_key_that_others_can_read_is_refused() {
+        let directory = tempdir().unwrap();
+        let path = directory.path().join("agent.pem");
+        for (mode, words) in [(0o644, "chmod 600"), (0o600, "in PEM form")] {
+            fs::write(&path, "no key").unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+            let server = Server { certificate: Some(path.clone()), ..server("https://host") };
+            let error = Store::open("InfluxDB", &server, "Bearer").err().unwrap().to_string();
+            assert!(error.contains(words) && error.contains("certificate"), "{error}");
+        }
     }
 
     #[test]
