@@ -208,6 +208,22 @@ def test_a_broken_rule_names_the_process_and_its_file(tmp_path: Path) -> None:
     assert {document["label"] for document in command.documents("alert")} == {"more"}
 
 
+def test_an_agent_that_is_stopped_judges_its_last_second_and_the_window_that_is_open(tmp_path: Path) -> None:
+    with watched(tmp_path, {**WRITES, "window_s": 86_400}) as command:
+        command.until("io", **{"class": "write"})
+        agent = command.agent()
+        # In the middle of a second, of which much is counted then.
+        time.sleep(1.5 - time.time() % 1)
+        os.kill(agent, signal.SIGTERM)
+        until(lambda: is_gone(agent), "the agent to end")
+        command.end()
+    rules, alerts = command.documents("rule"), command.documents("alert")
+    assert max(doc["second"] for doc in rules) == max(doc["second"] for doc in command.documents("io"))
+    assert sum(doc["measured"] for doc in alerts) == sum(doc["measured"] for doc in rules) > 0
+    ids = [doc["id"] for doc in (*rules, *alerts)]
+    assert len(ids) == len(set(ids))
+
+
 def test_rules_change_while_the_command_runs_and_a_malformed_contract_changes_nothing(tmp_path: Path) -> None:
     with watched(tmp_path, WRITES) as command:
         command.until("alert", label="writes")
@@ -291,7 +307,10 @@ def test_tables_that_are_cut_or_forged_under_the_agent_harm_neither_it_nor_the_j
         cut.write_bytes(forged[:number] + b"\x07\0\0\0" + forged[number + 4 :])
         refused = command.until("agent", refused_tables=6)
         os.truncate(cut, 100)
-        until(lambda: command.documents("agent")[-1]["second"] > refused["second"] + 2, "the agent to go on")
+        unreadable = command.until("agent", refused_tables=7)
+        until(lambda: command.documents("agent")[-1]["second"] > unreadable["second"] + 2, "the agent to go on")
+        assert unreadable["second"] > refused["second"]
+        assert command.documents("agent")[-1]["refused_tables"] == 7
         assert not is_gone(agent)
         for name in ("1-1", "2-2", "3-3", "4-4", "5-5", "6-6", "7-7"):
             (tables / f"{name}.table").unlink()
