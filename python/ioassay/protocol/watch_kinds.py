@@ -101,7 +101,7 @@ JOB_KINDS: Final[Mapping[str, Kind]] = {
         ),
     ),
     "rule": Kind(
-        "How a rule fares on a node.",
+        "The state of a rule on a node.",
         (
             Field("node", "label", "The node."),
             Field("job", "label", "The job."),
@@ -136,7 +136,7 @@ JOB_KINDS: Final[Mapping[str, Kind]] = {
             Field("node", "label", "The node."),
             Field("processor_ns", "amount", "Processor time that it took."),
             Field("resident_bytes", "level", "Its resident memory."),
-            Field("late_ns", "greatest", "By how much it looked too late."),
+            Field("late_ns", "greatest", "How late its look was."),
             Field("tables", "level", "Tables that it reads."),
             Field("refused_tables", "level", "Tables that it does not read: damaged, of another version, or more than it may."),
             Field("spooled_documents", "level", "Documents that wait in the spools."),

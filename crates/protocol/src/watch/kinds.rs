@@ -119,7 +119,7 @@ documents! {
         user: String as Text,
     }
 
-    /// How a rule fares on a node.
+    /// The state of a rule on a node.
     pub struct RuleState = rule {
         /// The node.
         node: String as Label,
@@ -175,7 +175,7 @@ documents! {
         processor_ns: u64 as Amount,
         /// Its resident memory.
         resident_bytes: u64 as Level,
-        /// By how much it looked too late.
+        /// How late its look was.
         late_ns: u64 as Greatest,
         /// Tables that it reads.
         tables: u64 as Level,
