@@ -407,15 +407,22 @@ def agent_of_node(directory: Path, *rules: Mapping[str, Any]) -> Iterator[AgentO
 
 def test_a_record_on_a_watched_node_is_watched_from_its_first_call_to_its_last(tmp_path: Path) -> None:
     with agent_of_node(tmp_path, WRITES) as agent:
-        record = [str(find_engine()), "record", "--out", f"{tmp_path}/record", "--"]
-        program = f"for number in range(1000): open(f'{tmp_path}/{{number % 7}}', 'w').write('x' * 100)"
+        name = f"{agent.job}-record"
+        record = [str(find_engine()), "record", "--out", f"{tmp_path}/{name}", "--"]
+        program = (
+            f"for number in range(1000): open(f'{tmp_path}/{{number % 7}}', 'w').write('x' * 100)\n"
+            "import subprocess\nsubprocess.run(['true'])"
+        )
         record += [sys.executable, "-c", program]
         command = subprocess.run(record, env=agent.environment(), capture_output=True, text=True, check=False)
-        assert (command.returncode, command.stderr) == (0, f"ioassay-engine: recorded in {tmp_path}/record\n")
+        assert (command.returncode, command.stderr) == (0, f"ioassay-engine: recorded in {tmp_path}/{name}\n")
         until(lambda: agent.documents("job"), "the job")
         assert agent.end() == ""
-        assert calls_said(agent.documents("io")) == calls_recorded(tmp_path / "record")
+        assert calls_said(agent.documents("io")) == calls_recorded(tmp_path / name)
         assert sum(document["measured"] for document in agent.documents("rule")) == 100_000
+        # A child of vfork has no table of its own that could say which job it is of.
+        assert not [document for document in documents_in(agent.out, "job") if document["job"] == name]
+        assert [sum(document[what] for document in agent.documents("job")) for what in ("began", "ended")] == [2, 2]
         assert sorted(path.name for path in agent.registrations.iterdir()) == ["agent", "agent.lock"]
 
 

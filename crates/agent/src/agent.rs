@@ -14,7 +14,7 @@ use ioassay_protocol::watch::setup::{Setup, Tables};
 use crate::clock::Ticks;
 use crate::delivery::Deliveries;
 use crate::discovery::{Discovery, Found};
-use crate::jobs::Jobs;
+use crate::jobs::{JobKey, Jobs};
 use crate::node::Node;
 use crate::phases::Phases;
 use crate::registrations::{Registrants, Registrations};
@@ -35,6 +35,8 @@ struct Watched {
     /// What its processes are called where they belong to no scheduler's job.
     job: String,
     number: DirectoryNumber,
+    /// The job of the process that was seen last.
+    last_job: Option<JobKey>,
 }
 
 /// An agent at work.
@@ -190,7 +192,7 @@ impl Agent {
             self.watched_ever += 1;
             let number = self.watched_ever;
             self.rules.watch(number, &directory);
-            self.watched.insert(identity, Watched { follow: Follow::new(directory), job, number });
+            self.watched.insert(identity, Watched { follow: Follow::new(directory), job, number, last_job: None });
         }
         Some(identity)
     }
@@ -236,15 +238,21 @@ impl Agent {
     }
 
     /// Looks at the tables of a directory. Whether it is still there.
-    fn look_at(&mut self, directory: Identity, span: Span, refused: &mut Refused) -> bool {
-        let Some(watched) = self.watched.get_mut(&directory) else { return false };
+    fn look_at(&mut self, which: Identity, span: Span, refused: &mut Refused) -> bool {
+        let Some(watched) = self.watched.get_mut(&which) else { return false };
         let (jobs, rules, ticks, numbers) = (&mut self.jobs, &mut self.rules, &self.ticks, &self.numbers);
-        let looked = watched.follow.look(span, refused, |seen| {
-            let key = jobs.key(&seen.table.identity, seen.owner, &watched.job);
+        let Watched { follow, job: otherwise, number: directory, last_job } = watched;
+        let looked = follow.look(span, refused, |seen| {
+            let key = jobs.key(&seen.table.identity, seen.owner, otherwise);
             let number = seen.table.identity.process;
-            let pid = numbers.get(&(watched.number, number)).copied().unwrap_or(number);
-            rules.add(watched.number, &key, &seen, pid, ticks);
+            let pid = numbers.get(&(*directory, number)).copied().unwrap_or(number);
+            if seen.table.identity.is_announced() {
+                let known = last_job.as_ref().filter(|known| known.user == key.user);
+                return jobs.announce(known.unwrap_or(&key), &seen, pid);
+            }
+            rules.add(*directory, &key, &seen, pid, ticks);
             jobs.add(&key, &seen, pid, ticks);
+            *last_job = Some(key);
         });
         looked.is_ok()
     }

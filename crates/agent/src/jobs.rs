@@ -94,6 +94,8 @@ struct Replaced {
     job: JobKey,
     /// Its number on this node.
     pid: u32,
+    /// It is among those of the job that began.
+    was_counted: bool,
     /// Looks since then.
     looks: u32,
 }
@@ -141,20 +143,15 @@ impl Jobs {
         job.throttled_ns += ticks.ns(seen.look.throttled_ticks, table.counts_ticks());
         let process = (identity.process, identity.begin_ticks);
         // An image that follows another is the same process.
-        let is_process = self.replaced.remove(&(key.user, identity.process)).is_none();
+        let before = self.replaced.remove(&(key.user, identity.process));
+        let is_process = before.is_none_or(|before| !before.was_counted);
         job.began += u64::from(seen.look.began && is_process && seen.end != Some(State::Stayed));
         if let Some(end) = seen.end {
             let was_member = self.members.remove(&process).is_some();
             match end {
                 // One that ended before the agent began is in none of its seconds.
                 State::Ended => job.ended += u64::from(seen.look.began || was_member),
-                State::Replaced => {
-                    if self.replaced.len() >= MOST_REPLACED {
-                        self.replaced.clear();
-                    }
-                    let replaced = Replaced { job: key.clone(), pid, looks: 0 };
-                    self.replaced.insert((key.user, identity.process), replaced);
-                }
+                State::Replaced => self.replace(key, identity.process, pid, true),
                 State::Stayed | State::Running => {}
             }
         } else if seen.is_new {
@@ -169,6 +166,27 @@ impl Jobs {
             };
             self.members.insert(process, member);
         }
+    }
+
+    /// A process without a table of its own says that it is about to be replaced, or that it was not.
+    ///
+    /// Its job is known, and it is counted, when its program begins.
+    pub fn announce(&mut self, key: &JobKey, seen: &Seen, pid: u32) {
+        let number = seen.table.identity.process;
+        match seen.end {
+            Some(State::Replaced) => self.replace(key, number, pid, false),
+            _ => {
+                self.replaced.remove(&(key.user, number));
+            }
+        }
+    }
+
+    fn replace(&mut self, key: &JobKey, number: u32, pid: u32, was_counted: bool) {
+        if self.replaced.len() >= MOST_REPLACED {
+            self.replaced.clear();
+        }
+        let replaced = Replaced { job: key.clone(), pid, was_counted, looks: 0 };
+        self.replaced.insert((key.user, number), replaced);
     }
 
     /// Looks at what all processes use.

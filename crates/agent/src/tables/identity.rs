@@ -36,6 +36,11 @@ impl Identity {
         }
     }
 
+    /// Whether it says nothing but its number: a child of `vfork` that is about to be replaced, or could not be, has no table of its own.
+    pub fn is_announced(&self) -> bool {
+        self.command.is_empty() && self.executable.is_empty() && self.job.is_empty()
+    }
+
     /// Adds what a text of the table says.
     pub fn add(&mut self, text: &Text, follows: &[u8]) {
         let bytes = &follows[..follows.len().min(text.text_bytes as usize).min(LONGEST * 4)];
