@@ -63,6 +63,11 @@ def test_a_host_that_is_both_counts_as_a_server_and_is_watched_once(monkeypatch:
     }
 
 
+def test_hosts_that_were_typed_as_addresses_are_watched_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = _watched(monkeypatch, ["10.0.0.9"], "mpirun", WatchDocument(servers=["10.0.0.1,10.0.0.2"]))
+    assert [*found] == ["10.0.0.1", "10.0.0.2", "10.0.0.9"]
+
+
 def test_with_sinks_this_node_is_watched_for_the_phases(monkeypatch: pytest.MonkeyPatch) -> None:
     found = _watched(monkeypatch, ["n1"], "mpirun", WatchDocument(setup="/site/agent.json"))
     assert {name: one.entry.role for name, one in found.items()} == {"n1": "client", HERE.partition(".")[0]: "control"}

@@ -9,6 +9,7 @@ import re
 import socket
 from collections.abc import Sequence
 from dataclasses import dataclass
+from ipaddress import ip_address
 from pathlib import PurePath
 
 from ioassay.execution.engine_start import Start
@@ -93,7 +94,11 @@ def _is_here(host: Host) -> bool:
 
 
 def _short(name: str) -> str:
-    return name.partition(".")[0]
+    """A host's name without its domain; addresses as they are."""
+    try:
+        return str(ip_address(name))
+    except ValueError:
+        return name.partition(".")[0]
 
 
 def _entry(host: Host, role: Role, taken: dict[str, str], lab: record.Lab | None, link: int | None) -> WatchedHost:
