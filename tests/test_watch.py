@@ -190,6 +190,42 @@ def test_the_view_of_this_node_ends_its_agent_with_ctrl_c(agent: Path, target: P
     recorded.end()
 
 
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_signals_that_end_the_view_leave_no_files(
+    agent: Path, sent: signal.Signals, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    view = Command(["watch", "--json"])
+    assert view.process.stdout is not None
+    assert view.process.stdout.readline()
+    assert [*tmp_path.glob("ioassay-watch-*")]
+    for _ in range(3):
+        view.process.send_signal(sent)
+        time.sleep(0.01)
+    code, _, err = view.end()
+    assert code == 0, err
+    assert not [*tmp_path.glob("ioassay-watch-*")]
+
+
+@pytest.mark.parametrize("arguments", [[], ["--once"], ["--json", "--once"]])
+def test_why_an_agent_failed_is_said_once(
+    arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failing = tmp_path / "agent"
+    failing.write_text("#!/bin/sh\necho the kernel is too old >&2\nexit 3\n")
+    failing.chmod(0o755)
+    monkeypatch.setenv("IOASSAY_AGENT", str(failing))
+    code, out, err = ioassay("watch", *arguments)
+    assert (code, out, err.count("the kernel is too old")) == (3, "", 1), err
+
+
+@pytest.mark.parametrize("arguments", [["--once"], ["--json", "--once"]])
+def test_an_input_without_a_complete_second_is_an_error(arguments: list[str]) -> None:
+    code, out, err = ioassay("watch", "-", *arguments)
+    assert (code, out) == (3, "")
+    assert "before its end" in err
+
+
 def test_a_terminal_shows_tables_until_ctrl_c() -> None:
     ours, theirs = pty.openpty()
     reading, writing = os.pipe()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import signal
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -29,6 +31,8 @@ _FIRST_SECOND_S = 10
 _OTHER_NODES_S = 1.5
 """How long it waits for other nodes then."""
 _END_S = 3
+"""What an agent may take to end."""
+_CLEANUP_S = _END_S + 2
 _MOST_NOTES = 5
 _WHOLE_LINES = 200
 """Lines of the view where it need not fit a terminal."""
@@ -55,7 +59,9 @@ def view(
     Without WHERE an agent is started, which looks at all recorded processes of this node that you may look at, and ends
     with the view. Where the output is not a terminal, a line is printed per second and alert. Ctrl-C ends it.
     """
-    with contextlib.suppress(KeyboardInterrupt):
+    from ioassay.monitoring.view import terminal  # noqa: F401, PLC0415  (now: Ctrl-C ends an import without cleanup)
+
+    with _ended_by_signals():
         if where is None:
             with _agent_of_this_node(contract) as (source, notes):
                 _watch(source, notes, once=once, as_json=as_json)
@@ -64,6 +70,28 @@ def view(
                 raise UsageError("--contract is for this node.", "Use `ioassay watch set` for agents that run.")
             _watch(_source(where), None, once=once, as_json=as_json)
     return 0
+
+
+@contextlib.contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """The first signal ends the view; further ones do not cut short what it does then."""
+    ended_at: list[float] = []
+
+    def end(_number: int, _frame: FrameType | None) -> None:
+        now = time.monotonic()
+        if not ended_at or now - ended_at[-1] > _CLEANUP_S:
+            ended_at.append(now)
+            raise KeyboardInterrupt
+
+    signals = [one for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) if signal.getsignal(one) != signal.SIG_IGN]
+    with contextlib.suppress(KeyboardInterrupt):
+        for one in signals:
+            signal.signal(one, end)
+        try:
+            yield
+        finally:
+            for one in signals:
+                signal.signal(one, signal.SIG_IGN)  # the process ends now
 
 
 def _source(where: str) -> Source:
@@ -92,25 +120,28 @@ def _agent_of_this_node(contract: Path | None) -> Iterator[tuple[Source, Path]]:
         source = Pipe(agent.stdout.fileno())
         try:
             yield source, notes
-            if source.has_ended:
-                raise CannotRun(_latest(notes) or "The agent ended by itself.", "Start `ioassay watch` again.")
+        except CannotRun:
+            if not source.has_ended:  # else the agent knows more
+                raise
         finally:
-            said = notes.read_text(errors="replace").splitlines()[-_MOST_NOTES:]
-            agent.terminate()
             agent.stdout.close()  # an agent that waits for us to read would not end
+            agent.terminate()
             try:
                 agent.wait(_END_S)
             except subprocess.TimeoutExpired:
                 agent.kill()
                 agent.wait()
+            said = _lines(notes)[-_MOST_NOTES:]
+            reason = said.pop() if source.has_ended and said else ""
             for line in said:
                 print(line, file=sys.stderr)
+        if source.has_ended:
+            raise CannotRun(reason or f"The agent ended with exit status {agent.returncode}.", "Start it again.")
 
 
-def _latest(notes: Path | None) -> str:
-    """The latest line of an agent's notes; empty: there is none."""
-    lines = notes.read_text(errors="replace").splitlines() if notes else []
-    return lines[-1] if lines else ""
+def _lines(notes: Path | None) -> list[str]:
+    """What an agent noted so far."""
+    return notes.read_text(errors="replace").splitlines() if notes else []
 
 
 def _watch(source: Source, notes: Path | None, *, once: bool, as_json: bool) -> None:
@@ -124,6 +155,8 @@ def _watch(source: Source, notes: Path | None, *, once: bool, as_json: bool) -> 
         for line, _ in _documents(source, seen, once=once):
             if line is not None:
                 print(line.decode(), flush=True)
+        if once:
+            _require_second(source, seen)
         return
     console = PlainTextConsole(file=styled(sys.stdout), highlight=False)
     if once:
@@ -166,11 +199,16 @@ def _show_once(source: Source, seen: View, console: PlainTextConsole) -> None:
 
     for _ in _documents(source, seen, once=True):
         pass
-    if seen.second is None:
-        raise CannotRun(
-            f"No complete second came within {_FIRST_SECOND_S} s.", "Check that an agent runs, and where it writes to."
-        )
+    _require_second(source, seen)
     console.print(render(seen, console.width, _WHOLE_LINES, int(time.time())))
+
+
+def _require_second(source: Source, seen: View) -> None:
+    if seen.second is None:
+        when = "before its end" if source.has_ended else f"within {_FIRST_SECOND_S} s"
+        raise CannotRun(
+            f"No complete second arrived {when}.", "Check that an agent runs, and where its sink `json lines` writes."
+        )
 
 
 def _show_live(source: Source, notes: Path | None, seen: View, console: PlainTextConsole) -> None:
@@ -182,7 +220,8 @@ def _show_live(source: Source, notes: Path | None, seen: View, console: PlainTex
         for line, _ in _documents(source, seen, once=False):
             if line is None:
                 now = int(time.time())
-                live.update(render(seen, console.width, console.height, now, _latest(notes)), refresh=True)
+                note = next(reversed(_lines(notes)), "")
+                live.update(render(seen, console.width, console.height, now, note), refresh=True)
     if source.has_ended:
         console.print(render(seen, console.width, _WHOLE_LINES))
 
