@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from ioassay.monitoring.view.state import View
 
 _REFRESH_S = 0.5
-_AHEAD_S = 300
-"""Documents of a later second than this are of a clock that is wrong."""
 _FIRST_SECOND_S = 10
 """How long `--once` waits for a second to be complete."""
 _OTHER_NODES_S = 1.5
@@ -179,11 +177,10 @@ def _documents(source: Source, seen: View, *, once: bool) -> Iterator[tuple[byte
         lines = source.read(_REFRESH_S)
         for line in lines:
             document = parse(line)
-            if document is None or document.second > time.time() + _AHEAD_S:
+            if document is None:
                 seen.refused += 1
-                continue
-            seen.add(document)
-            yield line, document
+            elif seen.add(document, int(time.time())):
+                yield line, document
         now = time.monotonic()
         if once and seen.second is not None:
             until = min(until, now + _OTHER_NODES_S)
@@ -204,6 +201,8 @@ def _show_once(source: Source, seen: View, console: PlainTextConsole) -> None:
 
 
 def _require_second(source: Source, seen: View) -> None:
+    if seen.second is None and seen.ahead:
+        raise CannotRun(f"{seen.ahead}.", "Synchronize the clocks of both nodes (NTP, chrony).")
     if seen.second is None:
         when = "before its end" if source.has_ended else f"within {_FIRST_SECOND_S} s"
         raise CannotRun(

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import contextlib
 import os
+import resource
 import select
 import stat
 import time
+from bisect import bisect_right
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, Protocol
@@ -18,12 +20,18 @@ from ioassay.errors import CannotRun, UsageError
 from ioassay.monitoring.view.documents import LONGEST_LINE
 
 FIRST_BYTES: Final = 1 << 20
-"""What is read of the end of a file that is there already: some minutes of a node."""
+"""What is read at most of the end of a file that is there already: some minutes of a node."""
+
+_LEAST_FIRST_BYTES: Final = 32 << 10
+_ALL_FIRST_BYTES: Final = 32 << 20
+"""What is read of the ends of all files together, but for `_LEAST_FIRST_BYTES` of each."""
 
 MOST_BYTES: Final = 8 << 20
 """What is read at a time."""
 
 MOST_FILES: Final = 4096
+_OTHER_FILES: Final = 64
+"""What else may be open in this process."""
 POLL_S: Final = 0.25
 
 
@@ -83,13 +91,13 @@ class Pipe:
 class _File:
     """A file that grows, and is replaced by a new one of the same name."""
 
-    def __init__(self, descriptor: int) -> None:
+    def __init__(self, descriptor: int, first_bytes: int) -> None:
         self._descriptor = descriptor
         self._lines = Lines()
         self._at = 0
         size = os.fstat(descriptor).st_size
-        if size > FIRST_BYTES:
-            self._at = size - FIRST_BYTES
+        if size > first_bytes:
+            self._at = size - first_bytes
             self._lines.skip()
 
     def read(self) -> list[bytes]:
@@ -121,6 +129,9 @@ class Directory:
             )
         self._path = path
         self._files: dict[str, _File] = {}
+        self._most_files = max(1, _allow_open_files(MOST_FILES + _OTHER_FILES) - _OTHER_FILES)
+        self._last = ""
+        """The file after which the next look goes on, where the last one was cut short."""
 
     def read(self, timeout_s: float) -> list[bytes]:
         """The lines that have come."""
@@ -137,16 +148,31 @@ class Directory:
             names = sorted(name for name in os.listdir(self._path) if name.endswith(".jsonl"))[:MOST_FILES]
         except OSError as error:
             raise CannotRun(f"{self._path} cannot be listed: {error.strerror}.") from None
+        if len(names) > self._most_files:
+            raise CannotRun(
+                f"{self._path} has files of {len(names)} nodes, and this process may open {self._most_files}.",
+                f"Raise the limit of open files: ulimit -n {MOST_FILES + _OTHER_FILES}",
+            )
         for gone in self._files.keys() - set(names):
             self._files.pop(gone).close()
-        lines = []
-        for name in names:
+        first_bytes = min(FIRST_BYTES, max(_LEAST_FIRST_BYTES, _ALL_FIRST_BYTES // max(1, len(names))))
+        lines: list[bytes] = []
+        read_bytes = 0
+        begin = bisect_right(names, self._last)
+        for name in names[begin:] + names[:begin]:
+            if read_bytes >= MOST_BYTES:
+                break
+            self._last = name
             # A file that cannot be read now may be read the next time.
             with contextlib.suppress(OSError):
-                lines += self._look_at(name)
+                found = self._look_at(name, first_bytes)
+                lines += found
+                read_bytes += sum(map(len, found))
+        else:
+            self._last = ""
         return lines
 
-    def _look_at(self, name: str) -> list[bytes]:
+    def _look_at(self, name: str, first_bytes: int) -> list[bytes]:
         file, lines = self._files.get(name), []
         about = os.stat(self._path / name, follow_symlinks=False)
         if not stat.S_ISREG(about.st_mode):
@@ -158,5 +184,14 @@ class Directory:
             lines += file.read()  # what came between the look and the rotation
             self._files.pop(name).close()
         opened = os.open(self._path / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-        file = self._files[name] = _File(opened)
+        file = self._files[name] = _File(opened, first_bytes)
         return lines + file.read()
+
+
+def _allow_open_files(wanted: int) -> int:
+    """Raises this process's limit of open files as far as it may, to `wanted` at most. Returns how many it may open."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    return wanted if soft == resource.RLIM_INFINITY else min(soft, wanted)

@@ -19,6 +19,8 @@ MOST_NODES: Final = 4096
 MOST_ROWS: Final = 10_000
 """Documents of a node's second that are kept; an agent makes some hundred."""
 MOST_ALERTS: Final = 1000
+AHEAD_S: Final = 5
+"""A node whose clock is further ahead is left out: beside its seconds all other nodes would look silent."""
 SILENT_AFTER_S: Final = 10
 """A node of which nothing was heard for so long, while others spoke, takes no part in sums."""
 
@@ -176,14 +178,22 @@ class View:
     alert_count: int = 0
     refused: int = 0
     """Lines that were no documents."""
+    ahead: str = ""
+    """Which node's clock is ahead, and by how much."""
     _nodes: dict[str, _Node] = field(default_factory=dict)
 
-    def add(self, document: Document) -> None:
-        """Takes note of a document."""
+    def add(self, document: Document, now: int | None = None) -> bool:
+        """Takes note of a document, unless it is of a clock that is ahead of `now`, the present second.
+
+        Returns whether it did.
+        """
+        if now is not None and document.second > now + AHEAD_S:
+            self.ahead = f"The clock of {document.node} is {document.second - now} s ahead of this node's"
+            return False
         node = self._nodes.get(document.node)
         if node is None:
             if len(self._nodes) >= MOST_NODES:
-                return
+                return False
             node = self._nodes[document.node] = _Node(Second(document.second))
         if document.kind == "alert":
             self.alerts.append(document)
@@ -194,6 +204,7 @@ class View:
             node.pending.add(document)
             if document.kind == "agent":
                 node.complete = node.pending
+        return True
 
     @property
     def second(self) -> int | None:

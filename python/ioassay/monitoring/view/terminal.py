@@ -171,7 +171,7 @@ def summary(view: View, now: int | None = None) -> str:
     """The latest second in a line."""
     second = view.second
     if second is None:
-        return "waiting for the first second of an agent"
+        return view.ahead or "waiting for the first second of an agent"
     rates, nodes, jobs = view.totals(), view.seconds(), view.jobs()
     parts = [f"{_clock(second)} {format_count(len(nodes), 'node')}, {format_count(len(jobs), 'job')}"]
     if view.alert_count:
@@ -187,6 +187,8 @@ def summary(view: View, now: int | None = None) -> str:
         parts.insert(0, f"nothing new for {_time((now - second) * 1e9)}")
     if view.refused:
         parts.append(f"{format_count(view.refused, 'line')} refused")
+    if view.ahead:
+        parts.append(view.ahead)
     return ", ".join(parts)
 
 

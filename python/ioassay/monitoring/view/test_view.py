@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 from pathlib import Path
 
 import pytest
@@ -11,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from ioassay.monitoring.view import documents
+from ioassay.monitoring.view import documents, sources
 from ioassay.monitoring.view.documents import LONGEST_LINE, Document, parse
 from ioassay.monitoring.view.sources import Directory, Lines, Pipe
-from ioassay.monitoring.view.state import DEVICES, MOST_ALERTS, MOST_NODES, SILENT_AFTER_S, View
+from ioassay.monitoring.view.state import AHEAD_S, DEVICES, MOST_ALERTS, MOST_NODES, SILENT_AFTER_S, View
 from ioassay.monitoring.view.terminal import alert_line, render, scaled, summary
 from ioassay.protocol.watch_kinds import JOB_KINDS, NODE_KINDS
 
@@ -111,6 +112,18 @@ def test_a_node_that_fell_silent_is_shown_as_such_and_left_out_of_sums() -> None
     assert found.totals().read_bytes == 0
     assert [(node.name, node.is_silent) for node in found.nodes()] == [("n1", True), ("n2", False)]
     assert "silent since" in text(found)
+
+
+def test_a_node_whose_clock_is_ahead_is_named_and_silences_no_other() -> None:
+    found = view(io("read", bytes=7), line("agent"))
+    for ahead in (line("agent", second=100 + AHEAD_S, node="n2"), line("agent", second=190, node="n3")):
+        document = parse(ahead)
+        assert document is not None
+        assert found.add(document, now=100) == (document.node == "n2")
+    assert found.totals().read_bytes == 7
+    assert [(node.name, node.is_silent) for node in found.nodes()] == [("n1", False), ("n2", False)]
+    assert summary(found).endswith("The clock of n3 is 90 s ahead of this node's")
+    assert "n3" in summary(View(ahead=found.ahead))
 
 
 def test_a_rule_is_broken_throttles_or_is_kept() -> None:
@@ -329,6 +342,30 @@ def test_files_of_nodes_are_followed_as_they_grow_come_and_are_rotated(tmp_path:
     assert found.read(0) == [b"last", b"new"]
     second.unlink()
     assert found.read(0) == []
+
+
+def test_files_of_very_many_nodes_are_read_in_turns_of_bounded_size(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sources, "MOST_BYTES", 100)
+    nodes = [f"n{number}" for number in range(9)]
+    for node in nodes:
+        (tmp_path / f"{node}.jsonl").write_bytes(node.encode() * 30 + b"\n")
+    found = Directory(tmp_path)
+    turns = [found.read(0) for _ in range(6)]
+    assert [len(lines) for lines in turns] == [2, 2, 2, 2, 1, 0]
+    assert sorted(one[:2].decode() for lines in turns for one in lines) == nodes
+
+
+def test_the_limit_of_open_files_is_raised_for_the_files_of_many_nodes(tmp_path: Path) -> None:
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    for number in range(300):
+        (tmp_path / f"n{number}.jsonl").write_bytes(b"x\n")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (128, before[1]))
+    try:
+        assert len(Directory(tmp_path).read(0)) == 300
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
 
 
 def test_a_write_that_was_taken_back_leaves_no_half_line(tmp_path: Path) -> None:
