@@ -30,7 +30,7 @@ from ioassay.results.run_writer import RunWriter
 from ioassay.results.watch_document import WATCH, WatchDocument
 
 Say = Callable[[str], None]
-"""Is told what the user should know."""
+"""Prints a message for the user."""
 
 _START = ["sh", "-c", 'test -x "$1" && exec "$1" /dev/stdin; exec "${1##*/}" /dev/stdin', "sh"]
 """The agent: where ours is, or else as the host finds it."""
@@ -93,7 +93,20 @@ class RunAgents:
                 if one.process.has_ended:
                     self._remark(one.of, f"its agent ended during the run: {_why(one.process)}")
                 one.process.ask_to_end()
+        for one in self._agents:
+            self._say_last_note(one)
         self._store()
+
+    def _say_last_note(self, one: _Agent) -> None:
+        """Says what an agent that worked until the end noted last, such as a store that it did not reach."""
+        try:
+            lines = _errors_of(one.file).read_text(errors="replace").splitlines()
+        except OSError:  # it noted nothing
+            return
+        own = f"{engine.AGENT}: "  # other lines are of the shell that ended it
+        notes = [line.removeprefix(own) for line in lines if line.startswith(own)]
+        if notes and one.of.entry.remark is None:
+            self._say(f"The agent of {one.of.entry.name}: {notes[-1]}")
 
     def _start(self, one: Watched, agent: Path, site: Setup | None) -> None:
         folder = self._run.path / WATCH
@@ -105,7 +118,7 @@ class RunAgents:
                 [*_START, str(agent)],
                 _setup_of(one, site, self._run.path),
                 file,
-                file.with_suffix(".stderr.txt"),
+                _errors_of(file),
             )
         except (IoassayError, OSError) as error:
             self._remark(one, error.message if isinstance(error, IoassayError) else f"{file}: {error.strerror}")
@@ -159,6 +172,10 @@ def _setup_of(one: Watched, site: Setup | None, run: Path) -> str:
         spool=ours.get("spool") if ours else None,
     )
     return json.dumps(asked)
+
+
+def _errors_of(file: Path) -> Path:
+    return file.with_suffix(".stderr.txt")
 
 
 def _end_of_lines(file: Path) -> int:

@@ -19,6 +19,7 @@ from ioassay.testing.builder import RunBuilder
 SAYS_ITS_SETUP = """setup=$(cat $1)
 echo "{\\"kind\\":\\"setup\\",\\"second\\":1,\\"setup\\":$setup,\\"pid\\":$$}"
 exec sleep 1000"""
+NOTES_A_FAULT = f"echo 'ioassay-agent: the store refuses connections' >&2\n{SAYS_ITS_SETUP}"
 FAILS = "echo 'the setup /dev/stdin: version 9 instead of 2' >&2; exit 3"
 SAYS_NOTHING = "exec sleep 1000"
 
@@ -75,6 +76,17 @@ def test_an_agent_that_does_not_start_is_said_and_the_run_goes_on(
     why = "the setup /dev/stdin: version 9 instead of 2"
     assert said == [f"{socket.gethostname()} is not watched: {why}."]
     assert _here(run)[0].remark == why
+
+
+def test_what_an_agent_noted_last_is_said_at_the_end(
+    run: RunWriter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _agent(tmp_path, monkeypatch, NOTES_A_FAULT)
+    said: list[str] = []
+    with RunAgents(run, WatchDocument(), said.append):
+        assert said == []
+    assert said == [f"The agent of {socket.gethostname()}: the store refuses connections"]
+    assert _here(run)[0].remark is None
 
 
 def test_an_agent_without_a_document_is_given_up(
