@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 import time
 from pathlib import Path
@@ -99,7 +100,7 @@ def _say_alerts(watched: Path) -> None:
     """Says on standard error what alerts the files of a record have."""
     from ioassay.monitoring.recorded_alerts import alerts_of, wait_for_agent  # noqa: PLC0415
 
-    if not watched.is_dir():
+    if not os.path.isdir(watched):  # False also where we may not look
         return
     wait_for_agent(watched, _AGENT_ENDS_S)
     for line in alerts_of(watched):

@@ -145,7 +145,11 @@ def _check_credentials(path: Path) -> None:
 
 def _check_authorities(path: Path) -> None:
     _is_file(path)
-    if "-----BEGIN CERTIFICATE-----" not in _text(path):
+    try:
+        content = path.read_bytes()  # bundles have comments in any encoding
+    except OSError as error:
+        raise ValueError(f"{path} cannot be read: {error.strerror}; name a readable file") from None
+    if b"-----BEGIN CERTIFICATE-----" not in content:
         raise ValueError(f"{path} holds no certificate in PEM form; name a file of certificates")
 
 
@@ -157,9 +161,9 @@ def _check_certificate(path: Path) -> None:
 
 def _check_directory(path: Path) -> None:
     """It is a directory, or the nearest above it is one in which it can be made."""
-    while not path.exists() and path != path.parent:
+    while not os.path.exists(path) and path != path.parent:
         path = path.parent
-    if not path.is_dir() or not os.access(path, os.W_OK | os.X_OK):
+    if not os.path.isdir(path) or not os.access(path, os.W_OK | os.X_OK):
         raise ValueError(f"nothing can be written below {path}; name a directory that the agent may write to")
 
 
@@ -380,7 +384,7 @@ def load(path: Path, place: Path, tables: protocol.Tables, rules: Path | None = 
     """
     source = read_source(path, NOUN, "sinks")
     model, base = validate(SetupPart, source.tree), path.absolute().parent
-    problems = list(_problems(model, source, base))
+    problems = list(_problems(model, source, base, is_ours=tables != "node"))
     if problems:
         raise SourceError(problems)
     return _resolved(model, base, place, tables, rules)
@@ -434,16 +438,22 @@ def _write_agent(setup: protocol.Setup, place: Path) -> Path:
     return place / AGENT
 
 
-def _problems(model: SetupPart, source: Source, base: Path) -> Iterator[Problem]:
-    """What is wrong with the files that the setup names."""
-    for at, sink in enumerate(model.sinks):
+def _problems(model: SetupPart, source: Source, base: Path, *, is_ours: bool) -> Iterator[Problem]:
+    """What is wrong with the files that the setup names. Where the agent `is_ours`, it has our permissions."""
+
+    def problem(check: Callable[[Path], None], path: Path, *at: str | int) -> Iterator[Problem]:
+        try:
+            check(path)
+        except ValueError as error:
+            wrong, _, meant = str(error).partition("; ")
+            yield locate(source.tree, [*at]).problem(wrong, meant)
+
+    for number, sink in enumerate(model.sinks):
         name, part = sink.chosen
         for key, check in _CHECKS.items():
             value = getattr(part, key, None)
-            if value is None:
-                continue
-            try:
-                check(Path(_program(base, value)) if isinstance(value, list) else _below(base, value))
-            except ValueError as error:
-                wrong, _, meant = str(error).partition("; ")
-                yield locate(source.tree, ["sinks", at, name, key]).problem(wrong, meant)
+            if value is not None:
+                path = Path(_program(base, value)) if isinstance(value, list) else _below(base, value)
+                yield from problem(check, path, "sinks", number, name, key)
+    if is_ours and model.spool:
+        yield from problem(_check_directory, _below(base, model.spool.directory), "spool", "directory")

@@ -202,3 +202,16 @@ def test_any_text_is_a_setup_or_an_error_with_a_line(text: str) -> None:
     except SourceError as error:
         found = error
     assert found is None or all(str(problem).startswith("setup.yaml:") for problem in found.problems)
+
+
+def test_a_bundle_of_authorities_may_be_long_and_have_comments_in_any_encoding(place: Path) -> None:
+    (place / "site.pem").write_bytes(b"# F\xf5tan\xfas\xedtv\xe1ny\n" * 10_000 + PEM.encode())
+    text = "sinks: [{elasticsearch: {url: 'https://store', authorities: site.pem}}]"
+    assert load(setup(place, text), place, "node").setup["sinks"]
+
+
+def test_the_spool_of_an_agent_of_ours_must_be_a_place_that_we_can_write_to(place: Path) -> None:
+    file = setup(place, "spool: {directory: rules.yaml/spool}")
+    with pytest.raises(SourceError, match=r"setup.yaml:1: spool.directory: nothing can be written below"):
+        load(file, place, "registered")
+    assert load(file, place, "node").setup["spool"]  # the nodes may have it
