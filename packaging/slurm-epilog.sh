@@ -1,15 +1,22 @@
 #!/bin/sh
 # Slurm's Epilog: ends the agent that slurm-prolog.sh started, after the last job of the node.
+setup=/etc/ioassay/agent/agent.json
 run=/run/ioassay
 jobs=$run/jobs
 
 rm -f "$jobs/${SLURM_JOB_ID:-unknown}"
 (
     flock -w 10 9 || exit 0
-    [ -z "$(ls -A "$jobs" 2>/dev/null)" ] || exit 0
-    if [ -s "$run/agent.pid" ]; then
-        kill "$(cat "$run/agent.pid")" 2>/dev/null # it delivers what it has, or leaves it in the spool
-        rm -f "$run/agent.pid"
+    [ -z "$(ls -A "$jobs" 2> /dev/null)" ] || exit 0
+    pid=$(cat "$run/agent.pid" 2> /dev/null)
+    # After a crash the number may be that of another process.
+    if [ -n "$pid" ] && grep -qsaF "$setup" "/proc/$pid/cmdline"; then
+        kill "$pid" 2> /dev/null # it delivers what it has, or leaves it in the spool
+        for _ in $(seq 50); do # the agent of a next job needs the same spool
+            grep -qsaF "$setup" "/proc/$pid/cmdline" || break
+            sleep 0.1
+        done
     fi
+    rm -f "$run/agent.pid"
 ) 9> "$run/lock"
 exit 0

@@ -10,8 +10,10 @@ jobs=$run/jobs
 mkdir -p -m 0755 "$run" && mkdir -p -m 0700 "$jobs" || exit 0
 : > "$jobs/${SLURM_JOB_ID:-unknown}"
 (
-    flock -n 9 || exit 0 # another prolog starts it
-    if [ -s "$run/agent.pid" ] && kill -0 "$(cat "$run/agent.pid")" 2>/dev/null; then
+    flock -w 10 9 || exit 0 # an epilog that ends the agent may hold it: the agent is started after that
+    pid=$(cat "$run/agent.pid" 2> /dev/null)
+    # After a crash the number may be that of another process.
+    if [ -n "$pid" ] && grep -qsaF "$setup" "/proc/$pid/cmdline"; then
         exit 0
     fi
     setsid "$agent" "$setup" --registrations "$run/registrations" < /dev/null > /dev/null 2>> "$run/agent.log" 9>&- &
