@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from ioassay.protocol.record_layout import FIRST_TRANSFER, OPERATIONS
+from ioassay.monitoring import calls
 from ioassay.protocol.watch_kinds import JOB_KINDS, NODE_KINDS, Field, Kind
 
 KINDS: Final[Mapping[str, Kind]] = {**JOB_KINDS, **NODE_KINDS}
@@ -14,12 +14,10 @@ KINDS: Final[Mapping[str, Kind]] = {**JOB_KINDS, **NODE_KINDS}
 
 Group = Literal["read", "write", "metadata"]
 
-_SOCKETS = ("accept", "connect")
-_METADATA = tuple(word for word in OPERATIONS[:FIRST_TRANSFER] if not word.startswith("MPI ") and word not in _SOCKETS)
 CLASS_GROUPS: Final[Mapping[Group, tuple[str, ...]]] = {
-    "read": ("read", "stream read", "copy from", "submit read"),
-    "write": ("write", "stream write", "copy to", "submit write"),
-    "metadata": _METADATA,
+    "read": calls.GROUPS["read"],
+    "write": calls.GROUPS["write"],
+    "metadata": calls.GROUPS["metadata"],
 }
 """Classes of calls on storage. Calls of MPI-IO are in none: those that they make are counted, too."""
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ioassay.errors import UsageError
+from ioassay.monitoring.calls import GROUPS
 from ioassay.monitoring.mistral.contract_file import MistralContract, MistralRule
 from ioassay.monitoring.mistral.terms import (
     CALL_TYPES,
@@ -49,26 +50,12 @@ CALL_TYPE: Final[Mapping[str, CallType]] = {
     "attribute": "fschange",
     "seek": "seek",
     "stream seek": "seek",
-    "read": "read",
-    "stream read": "read",
-    "copy from": "read",
-    "submit read": "read",
-    "write": "write",
-    "stream write": "write",
-    "copy to": "write",
-    "submit write": "write",
     "map": "mmap",
     "MPI file": "mpi_open",
-    "MPI read": "mpi_read",
-    "MPI collective read": "mpi_read",
-    "MPI non-blocking read": "mpi_read",
-    "MPI non-blocking collective read": "mpi_read",
-    "MPI split collective read": "mpi_read",
-    "MPI write": "mpi_write",
-    "MPI collective write": "mpi_write",
-    "MPI non-blocking write": "mpi_write",
-    "MPI non-blocking collective write": "mpi_write",
-    "MPI split collective write": "mpi_write",
+    **dict.fromkeys(GROUPS["read"], "read"),
+    **dict.fromkeys(GROUPS["write"], "write"),
+    **dict.fromkeys(GROUPS["MPI read"], "mpi_read"),
+    **dict.fromkeys(GROUPS["MPI write"], "mpi_write"),
 }
 """The type of Mistral's that each class of calls belongs to. All others, such as `close` and `sync`, have none."""
 
