@@ -4,16 +4,19 @@ setup=/etc/ioassay/agent/agent.json
 run=/run/ioassay
 jobs=$run/jobs
 
+is_agent() { # after a crash the number may be that of another process
+    grep -qsaF "$setup" "/proc/$1/cmdline"
+}
+
 rm -f "$jobs/${SLURM_JOB_ID:-unknown}"
 (
     flock -w 10 9 || exit 0
     [ -z "$(ls -A "$jobs" 2> /dev/null)" ] || exit 0
     pid=$(cat "$run/agent.pid" 2> /dev/null)
-    # After a crash the number may be that of another process.
-    if [ -n "$pid" ] && grep -qsaF "$setup" "/proc/$pid/cmdline"; then
+    if [ -n "$pid" ] && is_agent "$pid"; then
         kill "$pid" 2> /dev/null # it delivers what it has, or leaves it in the spool
         for _ in $(seq 50); do # the agent of a next job needs the same spool
-            grep -qsaF "$setup" "/proc/$pid/cmdline" || break
+            is_agent "$pid" || break
             sleep 0.1
         done
     fi

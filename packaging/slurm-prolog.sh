@@ -7,16 +7,23 @@ setup=/etc/ioassay/agent/agent.json
 run=/run/ioassay
 jobs=$run/jobs
 
+is_agent() { # after a crash the number may be that of another process
+    grep -qsaF "$setup" "/proc/$1/cmdline"
+}
+
 mkdir -p -m 0755 "$run" && mkdir -p -m 0700 "$jobs" || exit 0
 : > "$jobs/${SLURM_JOB_ID:-unknown}"
 (
     flock -w 10 9 || exit 0 # an epilog that ends the agent may hold it: the agent is started after that
     pid=$(cat "$run/agent.pid" 2> /dev/null)
-    # After a crash the number may be that of another process.
-    if [ -n "$pid" ] && grep -qsaF "$setup" "/proc/$pid/cmdline"; then
+    if [ -n "$pid" ] && is_agent "$pid"; then
         exit 0
     fi
     setsid "$agent" "$setup" --registrations "$run/registrations" < /dev/null > /dev/null 2>> "$run/agent.log" 9>&- &
     echo "$!" > "$run/agent.pid"
+    for _ in $(seq 40); do # until it can be known again
+        is_agent "$!" && break
+        sleep 0.05
+    done
 ) 9> "$run/lock"
 exit 0

@@ -1,0 +1,82 @@
+"""What `packaging` installs on nodes: Slurm's prolog and epilog, with a stand-in for the agent."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+PACKAGING = Path(__file__).parents[1] / "packaging"
+
+AGENT = """\
+#!/bin/sh
+exec 8> {place}/spool
+flock -n 8 || exit 3
+trap 'sleep 0.3; exit' TERM
+while :; do sleep 0.05 8>&-; done
+"""
+"""Delivers for a moment when it is ended, and needs its spool for itself."""
+
+Script = Callable[[str, int], subprocess.Popen[bytes]]
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Script]:
+    """Starts `prolog` or `epilog` of a job, with files below `tmp_path`."""
+    agent = tmp_path / "ioassay-agent"
+    agent.write_text(AGENT.format(place=tmp_path))
+    agent.chmod(0o755)
+    for name in ("prolog", "epilog"):
+        text = (PACKAGING / f"slurm-{name}.sh").read_text()
+        for place, ours in {"/etc/ioassay/agent": tmp_path, "/run/ioassay": tmp_path / "run"}.items():
+            assert place in text
+            text = text.replace(place, str(ours))
+        (tmp_path / name).write_text(text)
+
+    def do(name: str, job: int) -> subprocess.Popen[bytes]:
+        environment = {**os.environ, "SLURM_JOB_ID": str(job), "IOASSAY_AGENT": str(agent)}
+        return subprocess.Popen(["sh", tmp_path / name], env=environment)
+
+    yield do
+    for pid in agents(tmp_path):
+        psutil.Process(pid).kill()
+
+
+def agents(place: Path) -> list[int]:
+    """The agents at work, but for what they start, which looks like them at first."""
+    setup = str(place / "agent.json")
+    found = [
+        one.info for one in psutil.process_iter(["pid", "ppid", "cmdline"]) if setup in (one.info["cmdline"] or [])
+    ]
+    pids = [one["pid"] for one in found]
+    return [one["pid"] for one in found if one["ppid"] not in pids]
+
+
+def test_one_agent_works_from_the_first_job_of_a_node_until_after_the_last(start: Script, tmp_path: Path) -> None:
+    assert [start("prolog", job).wait() for job in (1, 2)] == [0, 0]
+    (first,) = agents(tmp_path)
+    assert start("epilog", 1).wait() == 0
+    assert agents(tmp_path) == [first]
+    assert start("epilog", 2).wait() == 0
+    assert agents(tmp_path) == []
+
+
+def test_a_job_that_begins_while_the_last_one_ends_is_watched(start: Script, tmp_path: Path) -> None:
+    start("prolog", 0).wait()
+    for job in range(5):
+        ending, beginning = start("epilog", job), start("prolog", job + 1)
+        assert (ending.wait(), beginning.wait()) == (0, 0)
+        assert len(agents(tmp_path)) == 1
+
+
+def test_the_number_of_a_crashed_agent_is_not_taken_for_it(start: Script, tmp_path: Path) -> None:
+    (tmp_path / "run/jobs").mkdir(parents=True)
+    (tmp_path / "run/agent.pid").write_text(str(os.getpid()))
+    start("epilog", 1).wait()  # it would end this test
+    (tmp_path / "run/agent.pid").write_text(str(os.getpid()))
+    start("prolog", 2).wait()
+    assert len(agents(tmp_path)) == 1
