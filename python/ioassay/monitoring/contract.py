@@ -366,6 +366,9 @@ def _together(contract: Contract, tree: Entries | None, file: str) -> Iterator[P
         if rule["label"] in labels:
             yield origin(at).problem(f"the label {quoted(rule['label'])} is given twice", "rename one of them")
         labels.add(rule["label"])
+        if rule["action"] == "throttle" and rule["limit"] < rule["window_s"]:
+            wrong = f"a limit of {rule['limit']} in {rule['window_s']} s, and the lowest rate is 1 per second"
+            yield origin(at).problem(wrong, "allow more, or monitor it")
         if rule["measure"] in OF_PROCESSES:
             continue
         slots_of_rule = 2 if rule["action"] == "throttle" else 1

@@ -54,8 +54,8 @@ ioassay record --contract contract.yaml --out runs/climate -- ./climate run.nml
 ioassay watch set runs/climate contract.yaml        # change it while the job runs
 ```
 
-For example, small reads below `/home` shall not move more than 50 MB/s, on average over 10 s; metadata calls are held
-to 20,000 per second; no write or sync shall take longer than 2 s:
+For example: small reads below `/home` may move at most 50 MB/s, on average over 10 s; metadata calls are held
+to 20,000 per second; no write or sync may take longer than 2 s:
 
 ```yaml
 rules:
@@ -76,8 +76,8 @@ rules:
 Sizes are typed as in a study: `64k` and `64KiB` are binary, `64KB` decimal. The suffixes of counts are decimal: `20k`
 calls are 20,000. A rule has a label of its own, by which `ioassay watch set` knows it again.
 
-A throttle rule holds the rate of its window: `1GB per 10s` is 100 MB/s. Calls that the kernel or other threads do
-(`map`, `submit read`, `submit write`) are counted and cannot be held.
+A throttle rule holds the rate of its window, in whole units per second: `1GB per 10s` is 100 MB/s. Calls that the
+kernel or other threads do (`map`, `submit read`, `submit write`) are counted and cannot be held.
 
 Contracts of Mistral are read as they are (`ioassay watch convert` rewrites them). Two contracts to copy from:
 [what a job may do to a shared file system](../../examples/contracts/shared-file-system.yaml), and
@@ -104,7 +104,7 @@ Where an agent sends what it sees, as YAML ([guide](../guides/watch.md)).
 
 ```console
 ioassay record --setup setup.yaml -- ./climate run.nml
-ioassay watch prepare setup.yaml -o /etc/ioassay    # for an agent that a site starts
+ioassay watch prepare setup.yaml -o /etc/ioassay/agent    # for an agent that a site starts
 ```
 
 For example, to a store of the site, and to files that `ioassay watch DIRECTORY` follows:
@@ -122,7 +122,7 @@ spool:
   size: 4GiB
 ```
 
-A kind of sink of which nothing is to be said is written `prometheus exporter: {}`.
+A sink that needs no keys is written `prometheus exporter: {}`.
 """
 
 

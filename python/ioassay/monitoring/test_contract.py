@@ -196,17 +196,18 @@ def rules(draw: st.DrawFn) -> Rule:
     if action == "throttle" and calls.NOT_HELD.issuperset(chosen):
         chosen.add("write")
     least, most = sorted(draw(st.tuples(AMOUNTS, AMOUNTS))) if sized and not of_processes else (0, None)
+    limit, window_s = draw(AMOUNTS if measure != "count" else st.integers(1, 10**18)), draw(st.integers(1, 86_400))
     return Rule(
         action=action,  # type: ignore[typeddict-item]
         calls=[name for name in OPERATIONS if name in chosen],
         label=draw(LABELS),
         least_bytes=least,
-        limit=draw(AMOUNTS if measure not in ("count",) else st.integers(1, 10**18)),
+        limit=max(limit, window_s) if action == "throttle" else limit,
         measure=measure,
         most_bytes=most,
         path=None if of_processes else draw(st.sampled_from([None, "/scratch", "/home/a b: #c"])),
         scope=draw(st.sampled_from(["job", "node"])),
-        window_s=draw(st.integers(1, 86_400)),
+        window_s=window_s,
     )
 
 
@@ -249,3 +250,16 @@ def test_an_example_is_a_contract(file: Path) -> None:
     loaded = contract.load(file)
     assert loaded.contract["rules"]
     assert not loaded.notes
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "rules: [{throttle: a, calls: [read], count: 9 per 10s}]",
+        "2, throttletimeframe, 10s\na, /, read, all, count, 9",
+    ],
+)
+def test_a_rate_below_the_lowest_is_refused_rather_than_raised(text: str) -> None:
+    with pytest.raises(SourceError, match="a limit of 9 in 10 s, and the lowest rate is 1 per second"):
+        parse(text, "c")
+    assert parse(text.replace("9", "10"), "c").contract["rules"]
