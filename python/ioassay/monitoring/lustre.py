@@ -44,7 +44,7 @@ class Servers:
 
 @dataclass(frozen=True)
 class Whose:
-    """Whose requests are limited. Without either: everybody's."""
+    """Whose requests are limited. Without either: those of all jobs and users."""
 
     job: str | None = None
     """As the clients' `jobid_var` says it; `*` stands for any characters."""
@@ -88,10 +88,12 @@ def limits_of(contract: Contract, servers: Servers, mount: str | None) -> Limits
         rate = rule["limit"] // rule["window_s"] // servers.rpc_bytes
         rate //= servers.partitions * servers.count * len(operations)
         if earlier is not None:
-            refused[rule["label"]] = f"a request is held by one rule only, and {quoted(earlier)} has these already"
+            refused[rule["label"]] = (
+                f"{quoted(earlier)} already limits these requests, and one rule applies to a request"
+            )
         elif rate == 0:
             refused[rule["label"]] = (
-                "less than one request per second for a bucket: rates of servers are whole numbers; allow at least "
+                "below the lowest rate, one request per second for each CPU partition; allow at least "
                 f"{_smallest(servers, len(operations))}"
             )
         else:
@@ -108,15 +110,15 @@ def _refusal(rule: Rule, directions: list[str], mount: str | None) -> str | None
     """Why a server cannot enforce a rule, if it cannot."""
     path = rule.get("path")
     if rule["measure"] != "bandwidth":
-        return "servers count requests, which clients make of calls as their caches allow; throttle `bandwidth`"
+        return "servers count requests (RPCs), not calls; throttle `bandwidth`"
     if sorted(rule["calls"]) != sorted(name for direction in directions for name in GROUPS[direction]):
-        return "servers see reads and writes of any kind; use `calls: [read]`, `[write]` or `[read, write]`"
+        return "servers do not tell kinds of reads or writes apart; use `calls: [read]`, `[write]` or `[read, write]`"
     if rule["least_bytes"] or rule.get("most_bytes") is not None:
         return "servers do not see the sizes of calls; leave out `sizes`"
     if rule["scope"] != "job":
-        return "a bucket is of a job on a node, never of all jobs; use `scope: job`"
+        return "servers limit each job on each node, not all jobs together; use `scope: job`"
     if path and path != mount:
-        return f"servers do not see paths: {path} is not known as the whole file system; name that with --file-system"
+        return f"servers do not see paths; if the file system is mounted at {path}, add --file-system {path}"
     return None
 
 

@@ -53,10 +53,10 @@ def test_the_commands_are_those_of_the_manual() -> None:
 @pytest.mark.parametrize(
     ("rule", "said"),
     [
-        ("throttle: a, calls: [stat], count: 10/s", "clients make of calls"),
-        ("throttle: a, calls: [plain read], bandwidth: 1GB/s", "reads and writes of any kind"),
-        ("throttle: a, calls: [read, map], bandwidth: 1GB/s", "reads and writes of any kind"),
-        ("throttle: a, calls: [MPI read], bandwidth: 1GB/s", "reads and writes of any kind"),
+        ("throttle: a, calls: [stat], count: 10/s", "RPCs), not calls"),
+        ("throttle: a, calls: [plain read], bandwidth: 1GB/s", "kinds of reads or writes"),
+        ("throttle: a, calls: [read, map], bandwidth: 1GB/s", "kinds of reads or writes"),
+        ("throttle: a, calls: [MPI read], bandwidth: 1GB/s", "kinds of reads or writes"),
         ("throttle: a, calls: [read], bandwidth: 1GB/s, sizes: 64k or less", "sizes of calls"),
         ("throttle: a, calls: [read], bandwidth: 1GB/s, scope: node", "use `scope: job`"),
         ("throttle: a, calls: [read], bandwidth: 1GB/s, path: /lustre/project", "do not see paths"),
@@ -72,7 +72,7 @@ def test_what_servers_cannot_enforce_is_refused_by_name(rule: str, said: str) ->
 def test_a_request_is_held_by_one_rule_so_the_second_is_refused() -> None:
     found = limits(WRITES, "throttle: all, calls: [read, write], bandwidth: 1GB/s")
     assert [limit.rule["label"] for limit in found.limits] == ["writes"]
-    assert '"writes" has these already' in found.refused["all"]
+    assert '"writes" already limits these requests' in found.refused["all"]
 
 
 def test_the_path_of_the_whole_file_system_is_none_and_monitors_are_left_to_agents() -> None:

@@ -195,7 +195,7 @@ def running(store: Store) -> Iterator[Store]:
 
 
 def free_port() -> int:
-    """A port of loopback that nobody listens on."""
+    """A free port of the loopback address."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]

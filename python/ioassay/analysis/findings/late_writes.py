@@ -16,7 +16,7 @@ LEAST_SHARE = 0.1
 """Of what the clients wrote; less changes a rate by no more than repetitions differ."""
 
 MOST_WITHIN = 0.95
-"""Where the disks wrote nearly everything within the phase, what follows may be somebody else's."""
+"""Where the disks wrote nearly everything within the phase, what follows may be of other users."""
 
 
 @dataclass(frozen=True)

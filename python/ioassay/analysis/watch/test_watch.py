@@ -130,7 +130,7 @@ def test_a_server_without_a_disk_of_its_own_does_not_hold_the_data() -> None:
     assert found.storage_role == "client"
 
 
-def test_a_run_that_nobody_watched_or_of_which_nobody_reported_has_no_activity() -> None:
+def test_a_run_without_agents_or_their_documents_has_no_activity() -> None:
     run = _run(("write1", 0.1, 4))
     assert activity(run) is None
     assert activity(replace(run, watch=Watch(WatchDocument(hosts=[OSS]), lambda: WatchTables({})))) is None

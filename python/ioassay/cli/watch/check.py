@@ -15,5 +15,5 @@ def check(contract: ContractFile, *, scope: Scope = "job") -> int:
     for rule, sentence in zip(found["rules"], sentences(found), strict=True):
         typer.echo(f"{rule['label']}: {sentence}")
     if not found["rules"]:
-        typer.echo("No rules: whatever was enforced before is lifted.")
+        typer.echo("No rules: lifts all rules that are enforced.")
     return 0

@@ -52,8 +52,13 @@ def set_(
         raise CannotRun(
             f"{enforced} cannot be replaced: {error.strerror}.", "Do it as the user who wrote it."
         ) from None
-    told = changes(before, found)
-    for what, labels in (("new", told.new), ("changed", told.changed), ("gone", told.gone), ("unchanged", told.kept)):
+    changed = changes(before, found)
+    for what, labels in (
+        ("new", changed.new),
+        ("changed", changed.changed),
+        ("gone", changed.gone),
+        ("unchanged", changed.kept),
+    ):
         if labels:
             typer.echo(f"{what}: {', '.join(labels)}")
     if not (found["rules"] or before["rules"]):

@@ -51,7 +51,7 @@ def read_token(path: Path) -> str:
 
 
 class Grafana:
-    """A server of Grafana, as whoever owns the token. Its methods raise `CannotRun`."""
+    """A Grafana server, with the rights of the token. Its methods raise `CannotRun`."""
 
     def __init__(self, address: str, token: str | None) -> None:
         """Raises `UsageError` for what is no address of a server."""

@@ -36,7 +36,7 @@ _ANSWER: Final = re.compile(r":PGNVERSION:([0-9]{1,9}):")
 
 @dataclass
 class Stream:
-    """What a plug-in was told."""
+    """What a plug-in received."""
 
     least_version: int
     most_version: int
@@ -50,7 +50,7 @@ def write_block(number: int, entries: Iterable[LogEntry], version: Version) -> s
 
 
 def write_stream(blocks: Sequence[Sequence[LogEntry]], version: Version) -> str:
-    """All that a plug-in is told that answers `version`."""
+    """All that a plug-in receives that answers `version`."""
     return "".join((OFFER, *(write_block(*block, version) for block in enumerate(blocks, start=1)), SHUTDOWN))
 
 
@@ -66,7 +66,7 @@ def read_answer(line: str) -> Version | None:
 
 
 def read_stream(text: str, file: str) -> Stream:
-    """Reads what a plug-in was told; `file` is what problems call it. Raises `SourceError` with the line.
+    """Reads what a plug-in received; `file` is what problems call it. Raises `SourceError` with the line.
 
     What follows the end of the stream is not looked at, as by a plug-in.
     """
@@ -76,7 +76,7 @@ def read_stream(text: str, file: str) -> Stream:
         if not line or (stream is not None and stream.is_shut_down):
             continue
         try:
-            stream, block = _told(line, stream, block)
+            stream, block = _after(line, stream, block)
         except Unreadable as error:
             raise SourceError([Origin(f"{file}:{number}").problem(error.wrong, error.meant)]) from None
     if stream is None:
@@ -84,7 +84,7 @@ def read_stream(text: str, file: str) -> Stream:
     return stream
 
 
-def _told(line: str, stream: Stream | None, block: list[LogEntry] | None) -> tuple[Stream, list[LogEntry] | None]:
+def _after(line: str, stream: Stream | None, block: list[LogEntry] | None) -> tuple[Stream, list[LogEntry] | None]:
     """What the stream, and the block under way, are after a line. Raises `Unreadable`."""
     match = _CONTROL.fullmatch(line)
     if stream is None:

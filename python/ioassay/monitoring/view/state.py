@@ -160,7 +160,7 @@ class RuleRow:
         """How it fares, in words."""
         if self.waits:
             return "throttles"
-        return "broken" if self.is_broken else "kept"
+        return "broken" if self.is_broken else "ok"
 
 
 @dataclass
@@ -314,7 +314,7 @@ class View:
             for alert in second.of("alert"):
                 key = (alert.text("label"), alert.text("job"))
                 rules.setdefault(key, RuleRow(*key)).is_broken = True
-        return sorted(rules.values(), key=lambda rule: (rule.state == "kept", rule.label, rule.job))
+        return sorted(rules.values(), key=lambda rule: (rule.state == "ok", rule.label, rule.job))
 
 
 def _weight(rates: Rates) -> int:

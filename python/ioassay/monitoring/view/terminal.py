@@ -184,7 +184,7 @@ def summary(view: View, now: int | None = None) -> str:
     if rates.calls:
         parts.append(f"slowest {_time(rates.slowest_ns)}")
     if now is not None and now - second > _QUIET_AFTER_S:
-        parts.insert(0, f"nothing new for {_time((now - second) * 1e9)}")
+        parts.insert(0, f"no data for {_time((now - second) * 1e9)}")
     if view.refused:
         parts.append(f"{format_count(view.refused, 'line')} refused")
     if view.ahead:

@@ -128,7 +128,7 @@ def test_a_node_whose_clock_is_ahead_is_named_and_silences_no_other() -> None:
 
 def test_a_rule_is_broken_throttles_or_is_kept() -> None:
     found = view(
-        line("rule", job="1", label="kept", measured=1, allowed=2),
+        line("rule", job="1", label="fine", measured=1, allowed=2),
         line("rule", job="1", label="reads", measured=3, allowed=2),
         line("alert", **ALERT),  # type: ignore[arg-type]
         line("rule", job="1", label="holds", waits=3, waited_ns=10, remark="static"),
@@ -139,7 +139,7 @@ def test_a_rule_is_broken_throttles_or_is_kept() -> None:
     assert [(rule.label, rule.state) for rule in found.rules()] == [
         ("holds", "throttles"),
         ("reads", "broken"),
-        ("kept", "kept"),
+        ("fine", "ok"),
     ]
     holds = found.rules()[0]
     assert (holds.nodes, holds.waits, holds.waited_ns, holds.measured, holds.remark) == (2, 4, 15, 9, "static")
@@ -192,10 +192,10 @@ def test_the_summary_says_when_nothing_new_comes_and_what_was_refused() -> None:
     found = view(io("read", bytes=1_230_000), line("agent"))
     found.refused = 2
     said = summary(found, now=160)
-    assert said.startswith("nothing new for 60.0 s")
+    assert said.startswith("no data for 60.0 s")
     assert "1 node, 1 job, read 1.23 MB/s" in said
     assert said.endswith("2 lines refused")
-    assert "nothing new" not in summary(found, now=102)
+    assert "no data" not in summary(found, now=102)
 
 
 @pytest.mark.parametrize(
