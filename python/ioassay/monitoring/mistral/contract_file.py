@@ -22,6 +22,7 @@ from ioassay.monitoring.mistral.terms import (
     CallType,
     Kind,
     Measurement,
+    Problems,
     SizeRange,
     Unreadable,
     format_quantity,
@@ -31,7 +32,7 @@ from ioassay.monitoring.mistral.terms import (
     units_of,
     word,
 )
-from ioassay.yaml_models.source import Origin, Problem, SourceError
+from ioassay.yaml_models.source import Origin, SourceError
 
 _VERSION: Final = "2"
 _HEADER_ENDING: Final = "timeframe"
@@ -68,25 +69,22 @@ def read_contract(text: str, file: str) -> MistralContract:
     """Reads a contract; `file` is what problems call it. Raises `SourceError` with a line for each problem."""
     contract: MistralContract | None = None
     rules: list[MistralRule] = []
-    problems: list[Problem] = []
+    problems = Problems()
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
         fields = [column.strip() for column in line.split(",")]
-        try:
+        with problems.at(Origin(f"{file}:{number}")):
             if contract is None:
                 contract = _header(fields, number)
             else:
                 rules.append(_rule(fields, number))
-        except Unreadable as error:
-            problems.append(Origin(f"{file}:{number}").problem(error.wrong, error.meant))
-            if contract is None:
-                break  # the lines below are rules of a kind that is not known
-    if contract is None and not problems:
+        if contract is None:
+            break  # the lines below are rules of a kind that is not known
+    problems.check()
+    if contract is None:
         meant = f"begin with `{_VERSION}, monitor{_HEADER_ENDING}, 1s`"
-        problems.append(Origin(f"{file}:1").problem("the contract has no header", meant))
-    if contract is None or problems:
-        raise SourceError(problems)
+        raise SourceError([Origin(f"{file}:1").problem("the contract has no header", meant)])
     return MistralContract(contract.kind, contract.timeframe_us, tuple(rules), contract.line)
 
 

@@ -26,6 +26,7 @@ from ioassay.monitoring.mistral.terms import (
     CallType,
     Kind,
     Measurement,
+    Problems,
     Scope,
     SizeRange,
     Units,
@@ -37,7 +38,7 @@ from ioassay.monitoring.mistral.terms import (
     units_of,
     word,
 )
-from ioassay.yaml_models.source import Origin, Problem, SourceError
+from ioassay.yaml_models.source import Origin
 
 Version = Literal[5, 6]
 """Of the plug-in interface."""
@@ -110,16 +111,13 @@ def read_log(text: str, file: str, source: Source | None = None) -> list[LogEntr
     Raises `SourceError` with a line for each problem.
     """
     entries: list[LogEntry] = []
-    problems: list[Problem] = []
+    problems = Problems()
     for number, line in enumerate(text.split("\n"), start=1):
         if not line:
             continue
-        try:
+        with problems.at(Origin(f"{file}:{number}")):
             entries.append(read_entry(line, source))
-        except Unreadable as error:
-            problems.append(Origin(f"{file}:{number}").problem(error.wrong, error.meant))
-    if problems:
-        raise SourceError(problems)
+    problems.check()
     return entries
 
 

@@ -21,6 +21,7 @@ from ioassay.monitoring.mistral.terms import (
     CallType,
     Kind,
     Measurement,
+    Problems,
     SizeRange,
     Unreadable,
     shown,
@@ -29,7 +30,7 @@ from ioassay.monitoring.mistral.terms import (
 from ioassay.protocol import contract as protocol
 from ioassay.protocol import record_layout
 from ioassay.protocol.contract import Measure, Rule
-from ioassay.yaml_models.source import Origin, Problem, SourceError
+from ioassay.yaml_models.source import Origin, Problem
 
 _US: Final = 1_000_000
 _NS_PER_US: Final = 1000
@@ -132,14 +133,14 @@ def rules_of(contract: MistralContract, scope: protocol.Scope, file: str) -> Con
     """Makes rules of a contract; `file` is what problems call it. Raises `SourceError` with a line for each problem."""
     rules: list[Rule] = []
     notes: list[Problem] = []
-    problems: list[Problem] = []
+    problems = Problems()
     labels: set[str] = set()
     if contract.timeframe_us % _US or contract.timeframe_us > _US * (2**32 - 1):
-        header = Origin(f"{file}:{contract.line}")
-        problems.append(header.problem("the time frame is not a whole number of seconds", "write 1s or more"))
+        with problems.at(Origin(f"{file}:{contract.line}")):
+            raise Unreadable("the time frame is not a whole number of seconds", "write 1s or more")
     for rule in contract.rules:
         origin = Origin(f"{file}:{rule.line}", rule.label)
-        try:
+        with problems.at(origin):
             if rule.label in labels:
                 raise Unreadable("the label is that of an earlier rule", "give each rule a label of its own")
             labels.add(rule.label)
@@ -148,10 +149,7 @@ def rules_of(contract: MistralContract, scope: protocol.Scope, file: str) -> Con
                 if contract.kind == "throttle":
                     raise Unreadable(difference, "so it would slow down other calls too: leave it out")
                 notes.append(origin.problem(difference, ""))
-        except Unreadable as error:
-            problems.append(origin.problem(error.wrong, error.meant))
-    if problems:
-        raise SourceError(problems)
+    problems.check()
     return Converted(rules, notes)
 
 

@@ -7,11 +7,12 @@ Not: lines (`contract_file`, `log`), what the words mean to ioassay (`mapping`).
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final, Literal, TypeVar, get_args
 
-from ioassay.yaml_models.source import printable, quoted
+from ioassay.yaml_models.source import Origin, Problem, SourceError, printable, quoted
 
 Word = TypeVar("Word", bound=str)
 
@@ -90,6 +91,26 @@ class Unreadable(ValueError):
         super().__init__(f"{wrong}; {meant}")
         self.wrong = wrong
         self.meant = meant
+
+
+class Problems:
+    """Collects what is unreadable, so that all of it is reported at once."""
+
+    def __init__(self) -> None:
+        self._found: list[Problem] = []
+
+    @contextmanager
+    def at(self, origin: Origin) -> Iterator[None]:
+        """Notes an `Unreadable` that is raised within, with its place."""
+        try:
+            yield
+        except Unreadable as error:
+            self._found.append(origin.problem(error.wrong, error.meant))
+
+    def check(self) -> None:
+        """Raises `SourceError` if there are any."""
+        if self._found:
+            raise SourceError(self._found)
 
 
 def shown(text: str) -> str:
