@@ -60,6 +60,8 @@ def install(
 
     kind = library.source_named(source)
     server = Grafana(grafana, None if token_file is None else read_token(token_file))
+    if server.shows_token:
+        typer.echo("note: http sends the token unencrypted; use https where Grafana has it", err=True)
     uid = server.folder(folder)
     for name in library.NAMES:
         typer.echo(server.save(library.dashboard(name, kind, source_uid), uid))

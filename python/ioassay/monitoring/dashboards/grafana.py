@@ -19,9 +19,11 @@ from ioassay.monitoring.dashboards.library import Json
 from ioassay.version import __version__
 
 TIMEOUT_S: Final = 30
+_LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
 _MOST_TOKEN_BYTES: Final = 4096
 _MOST_ANSWER_BYTES: Final = 16 << 20
 _FOLDERS_OF_A_PAGE: Final = 1000
+_MOST_PAGES: Final = 100
 
 
 def read_token(path: Path) -> str:
@@ -74,10 +76,15 @@ class Grafana:
         self._token = token
         self._opener = urllib.request.build_opener(_NoRedirects)
 
+    @property
+    def shows_token(self) -> bool:
+        """Whether others on the network can read the token."""
+        parts = urllib.parse.urlsplit(self.address)
+        return self._token is not None and parts.scheme == "http" and parts.hostname not in _LOOPBACK
+
     def folder(self, title: str) -> str:
         """The UID of the folder at the root that has this title; it is created where it does not exist."""
-        page = 1
-        while True:
+        for page in range(1, _MOST_PAGES + 1):
             asked = f"reading the folder {title}"
             folders = self._ask("GET", f"/api/folders?limit={_FOLDERS_OF_A_PAGE}&page={page}", asked)
             if not isinstance(folders, list) or not all(isinstance(folder, dict) for folder in folders):
@@ -87,7 +94,8 @@ class Grafana:
                 return found
             if len(folders) < _FOLDERS_OF_A_PAGE:
                 break
-            page += 1
+        else:
+            raise self._no_grafana()
         created = self._ask("POST", "/api/folders", f"creating the folder {title}", {"title": title})
         uid = created.get("uid") if isinstance(created, dict) else None
         if not isinstance(uid, str):

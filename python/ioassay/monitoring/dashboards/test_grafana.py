@@ -190,6 +190,27 @@ def test_what_grafana_refuses_is_said_with_what_to_do(
     assert remedy in caught.value.remedy
 
 
+def test_a_server_that_repeats_a_page_of_folders_is_not_asked_for_ever(server: Server) -> None:
+    page = json.dumps([{"uid": f"f{number}", "title": f"{number}"} for number in range(1000)]).encode()
+    server.answer_instead = answers(200, page)
+    with pytest.raises(CannotRun, match="does not answer as Grafana does"):
+        install(server)
+    assert len(server.requests) == 100
+
+
+@pytest.mark.parametrize(
+    ("address", "token", "shows"),
+    [
+        ("http://grafana.example", TOKEN, True),
+        ("http://grafana.example", None, False),
+        ("https://grafana.example", TOKEN, False),
+        ("http://127.0.0.1:3000", TOKEN, False),
+    ],
+)
+def test_a_token_that_others_could_read_on_its_way_is_known(address: str, token: str | None, shows: bool) -> None:
+    assert Grafana(address, token).shows_token == shows
+
+
 def test_a_dashboard_that_is_refused_is_named(server: Server) -> None:
     body = b'{"message": "plug-in", "status": "plugin-dashboard"}'
     server.answer_instead = lambda method, path: (412, {}, body) if path.endswith("/db") else None
