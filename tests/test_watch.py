@@ -124,6 +124,8 @@ def test_a_recorded_command_is_watched_and_its_alerts_are_said(
     assert "ioassay: rule many stats: broken in " in err
     assert {"io", "job", "alert", "agent", "disk"} <= {folder.name for folder in (record / "watch").iterdir()}
     assert (record / "record.json").is_file()
+    code, _, err = ioassay("record", "--contract", contract, "--out", record, "--", "true")
+    assert (code, "exists" in err, "broken in" in err) == (3, True, False)
 
 
 def test_a_recorded_command_is_held_to_its_rate_and_the_view_says_so(agent: Path, target: Path, tmp_path: Path) -> None:

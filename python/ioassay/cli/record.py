@@ -81,6 +81,7 @@ def _watched(asked: list[str], command: list[str], out: Path, setup: Path | None
     from ioassay import engine  # noqa: PLC0415
 
     record = out.absolute()
+    is_new = not record.exists()
     # Nothing else starts threads before: signals would find them.
     with engine.blocked_signals() as mask, tempfile.TemporaryDirectory(prefix="ioassay-watch-") as place:
         from ioassay.monitoring.setup import default, load, write  # noqa: PLC0415
@@ -92,7 +93,8 @@ def _watched(asked: list[str], command: list[str], out: Path, setup: Path | None
         agent = write(resolved, Path(place))
         asked = [*asked, "--watch", str(agent), "--out", str(record)]
         code = engine.attend(["record", *asked, "--", *command], mask)
-    _say_alerts(record.resolve() / "watch")  # as the engine names it to the agent
+    if is_new:
+        _say_alerts(record.resolve() / "watch")  # as the engine names it to the agent
     return code
 
 
