@@ -88,7 +88,8 @@ class RunAgents:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         with self._stack:
             if self._agents and error is None and self._run.document.state != "interrupted":
-                time.sleep(_LAST_SECOND_S)
+                with contextlib.suppress(KeyboardInterrupt):  # the run is complete: only the wait is interrupted
+                    time.sleep(_LAST_SECOND_S)
             for one in self._agents:
                 if one.process.has_ended:
                     self._remark(one.of, f"its agent ended during the run: {_why(one.process)}")
@@ -140,6 +141,7 @@ class RunAgents:
 
     def _give_up(self, one: _Agent, why: str) -> None:
         self._agents.remove(one)
+        one.process.ask_to_end()
         self._remark(one.of, why)
 
     def _store(self) -> None:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import os
 import socket
+import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from ioassay.monitoring import run_agents
 from ioassay.monitoring.run_agents import RunAgents
+from ioassay.remote.process import Process
 from ioassay.results.run_writer import RunWriter
 from ioassay.results.watch_document import WatchDocument, WatchedHost
 from ioassay.testing.builder import RunBuilder
@@ -94,9 +97,16 @@ def test_an_agent_without_a_document_is_given_up(
 ) -> None:
     _agent(tmp_path, monkeypatch, SAYS_NOTHING)
     monkeypatch.setattr(run_agents, "_FIRST_DOCUMENT_S", 0.2)
+    asked: list[Process] = []
+
+    def note(asked_to_end: Process) -> None:
+        asked.append(asked_to_end)
+
+    monkeypatch.setattr(Process, "ask_to_end", note)
     said: list[str] = []
     with RunAgents(run, WatchDocument(), said.append):
-        pass
+        assert len(asked) == 1
+        monkeypatch.undo()
     assert "no document arrived" in said[0]
 
 
@@ -110,7 +120,7 @@ def test_an_agent_that_ends_meanwhile_is_said_at_the_end(
         os.kill(_here(run)[1][0]["pid"], 9)
         (one,) = agents._agents
         while not one.process.has_ended:
-            pass
+            time.sleep(0.01)
     assert "its agent ended during the run" in said[0]
     assert "its agent ended during the run" in (_here(run)[0].remark or "")
 
@@ -135,3 +145,18 @@ def test_what_a_later_attempt_adds_begins_with_a_line_of_its_own(
     cut, whole = file.read_text().splitlines()
     assert cut == '{"kind":"cp'
     assert json.loads(whole)["kind"] == "setup"
+
+
+def test_ctrl_c_after_the_last_phase_ends_the_wait_alone(
+    run: RunWriter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _agent(tmp_path, monkeypatch, SAYS_ITS_SETUP)
+
+    def interrupted(_: float) -> None:
+        raise KeyboardInterrupt
+
+    with RunAgents(run, WatchDocument(), lambda said: None):
+        monkeypatch.setattr(run_agents, "time", SimpleNamespace(sleep=interrupted))
+    host, (document,) = _here(run)
+    assert host.remark is None
+    assert not Path(f"/proc/{document['pid']}").exists()
