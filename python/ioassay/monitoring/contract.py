@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self
@@ -21,10 +20,19 @@ from ioassay.errors import UsageError
 from ioassay.monitoring import calls
 from ioassay.monitoring.mistral.contract_file import read_contract
 from ioassay.monitoring.mistral.mapping import rules_of
+from ioassay.monitoring.rule_check import (
+    IN_BYTES,
+    KEY,
+    LONGEST_WINDOW_S,
+    MEASURES,
+    THROTTLED,
+    absolute_path,
+    check,
+    conflicts,
+)
 from ioassay.protocol.contract import Contract, Measure, Rule, Scope
 from ioassay.protocol.facts import PROTOCOL_VERSION
 from ioassay.yaml_models.source import (
-    Entries,
     Origin,
     Problem,
     SourceError,
@@ -37,11 +45,6 @@ from ioassay.yaml_models.validate import validate
 from ioassay.yaml_models.values import Kind, Part, parsed
 
 NOUN: Final = "contract"
-SLOTS: Final = 64
-"""Rules of calls that recorders can count at the same time; a throttling one takes two."""
-MOST_PATHS_BYTES: Final = 16 << 10
-"""What the paths of all these rules may have together."""
-LONGEST_WINDOW_S: Final = 86_400
 LONGEST_LABEL: Final = 128
 
 _NS: Final = 1_000_000_000
@@ -118,14 +121,8 @@ def _label(text: str) -> str:
     return label
 
 
-def _path(text: str) -> str:
-    if not text.startswith("/") or ".." in text.split("/"):
-        raise ValueError(f"{quoted(text)} is not an absolute path; write it without `..`, as /scratch/project")
-    return re.sub("/+", "/", text).rstrip("/") or "/"
-
-
 Label = Annotated[str, parsed(_label), Kind("label")]
-AbsolutePath = Annotated[str, parsed(_path), Kind("absolute path")]
+AbsolutePath = Annotated[str, parsed(absolute_path), Kind("absolute path")]
 Window = Annotated[int, parsed(_window), Kind("duration")]
 Bandwidth = Annotated[Amount, parsed(_bandwidth), Kind("`50MB/s`, or `500MB per 10s`")]
 Calls = Annotated[Amount, parsed(_calls_in_time), Kind("`10k/s`, or `100k per 10s`")]
@@ -133,32 +130,6 @@ Latency = Annotated[int, parsed(units.parse_duration_ns), Kind("duration, such a
 Memory = Annotated[int, parsed(units.parse_bytes), Kind("size, such as `64GiB`")]
 SizeRange = Annotated[Sizes, parsed(_sizes), Kind("`4k to 64k`, `64k or less`, `1MiB or more`")]
 CallWord = Annotated[str, parsed(calls.word), Kind("[kind of calls](#kinds-of-calls)")]
-
-MEASURES: Final[dict[str, Measure]] = {
-    "bandwidth": "bandwidth",
-    "count": "count",
-    "mean latency": "mean-latency",
-    "longest latency": "maximum-latency",
-    "shortest latency": "minimum-latency",
-    "total latency": "total-latency",
-    "seek distance": "seek-distance",
-    "resident memory": "resident-memory",
-    "virtual memory": "virtual-memory",
-    "user time": "user-time",
-    "system time": "system-time",
-    "I/O wait time": "io-wait-time",
-}
-"""The measure of each key."""
-
-KEY: Final[dict[Measure, str]] = {measure: key for key, measure in MEASURES.items()}
-
-OF_PROCESSES: Final = frozenset[Measure](
-    ("resident-memory", "virtual-memory", "user-time", "system-time", "io-wait-time")
-)
-"""Measures of whole processes; the others are of calls."""
-
-IN_BYTES: Final = frozenset[Measure](("bandwidth", "seek-distance", "resident-memory", "virtual-memory"))
-"""Measures in bytes. `count` is a number, the others are times in nanoseconds."""
 
 
 class YamlRule(Part):
@@ -232,7 +203,6 @@ class YamlRule(Part):
             raise ValueError("needs a label; write either `monitor: LABEL` or `throttle: LABEL`")
         measure, limit = self._measure()
         classes = calls.classes_of(self.calls)
-        self._check(measure, classes)
         window_s, total = self.over or 1, limit
         if isinstance(limit, Amount):
             if limit.window_s and self.over:
@@ -240,11 +210,7 @@ class YamlRule(Part):
             window_s = limit.window_s or window_s
             total = limit.amount * (1 if limit.window_s else window_s)
         assert isinstance(total, int)
-        if total > units.LARGEST:
-            raise ValueError(f"has a limit of {total} over its window; it must fit 64 bits, so write less")
-        if self.throttle and total == 0:
-            raise ValueError("has a limit of 0, which would stop the job for good; write a larger one")
-        return Rule(
+        rule = Rule(
             action="monitor" if self.monitor is not None else "throttle",
             calls=classes,
             label=self.monitor or self.throttle or "",
@@ -256,6 +222,8 @@ class YamlRule(Part):
             scope=self.scope,
             window_s=window_s,
         )
+        check(rule)
+        return rule
 
     def _measure(self) -> tuple[Measure, int | Amount]:
         given = {
@@ -267,24 +235,6 @@ class YamlRule(Part):
             found = " and ".join(f"`{KEY[measure]}`" for measure in given) or "no measure"
             raise ValueError(f"has {found}; write one of {', '.join(f'`{key}`' for key in MEASURES)}")
         return next(iter(given.items()))
-
-    def _check(self, measure: Measure, classes: list[str]) -> None:
-        """Raises `ValueError` where parts of the rule contradict each other."""
-        key = KEY[measure]
-        if self.throttle is not None and measure not in ("bandwidth", "count"):
-            raise ValueError(f"throttles `{key}`; throttle `bandwidth` or `count`, or monitor it")
-        if measure in OF_PROCESSES:
-            if classes or self.path is not None or self.sizes is not None:
-                raise ValueError(f"`{key}` is measured of whole processes; leave out `calls`, `path` and `sizes`")
-            return
-        if not classes:
-            raise ValueError(f"`{key}` is measured of calls; add which, for example `calls: [read, write]`")
-        if measure in ("bandwidth", "seek-distance") and not calls.moves_bytes(classes):
-            raise ValueError(f"`{key}` of calls that move no bytes; use `read`, `write` and the like")
-        if self.sizes is not None and not calls.moves_bytes(classes):
-            raise ValueError("has `sizes` of calls that move no bytes; use `read`, `write` and the like, or no sizes")
-        if self.throttle is not None and calls.NOT_HELD.issuperset(classes):
-            raise ValueError("nothing can hold these calls back; monitor them")
 
 
 class YamlContract(Part):
@@ -321,8 +271,11 @@ def parse(text: str, file: str, scope: Scope = "job") -> Loaded:
         tree = parse_source(text, file, NOUN, "rules").tree
         rules = [rule.rule() for rule in validate(YamlContract, tree).rules]
         contract, notes = Contract(rules=rules, version=PROTOCOL_VERSION), []
-    problems = list(_together(contract, tree, file))
-    if problems:
+
+    def origin(at: int) -> Origin:
+        return locate(tree, ["rules", at]) if tree else Origin(f"{file}:1", f"rules[{at}]")
+
+    if problems := [origin(at).problem(wrong, meant) for at, wrong, meant in conflicts(contract["rules"])]:
         raise SourceError(problems)
     return Loaded(contract, notes)
 
@@ -347,40 +300,13 @@ def _document(text: str, file: str) -> Contract:
     if contract["version"] != PROTOCOL_VERSION:
         wrong = f"version {contract['version']} instead of {PROTOCOL_VERSION}"
         raise SourceError([top.problem(wrong, "write it again with `ioassay watch set`")])
-    for rule in contract["rules"]:
-        if not all(text.isprintable() for text in (rule["label"], rule.get("path") or "")):
-            wrong = "a label or path has characters that cannot be printed"
-            raise SourceError([top.problem(wrong, "write it again with `ioassay watch set`")])
-    return contract
-
-
-def _together(contract: Contract, tree: Entries | None, file: str) -> Iterator[Problem]:
-    """What is wrong with rules that are right one by one."""
-
-    def origin(at: int) -> Origin:
-        return locate(tree, ["rules", at]) if tree else Origin(f"{file}:1", f"rules[{at}]")
-
-    slots = paths_bytes = 0
-    labels: set[str] = set()
     for at, rule in enumerate(contract["rules"]):
-        if rule["label"] in labels:
-            yield origin(at).problem(f"the label {quoted(rule['label'])} is given twice", "rename one of them")
-        labels.add(rule["label"])
-        if rule["action"] == "throttle" and rule["limit"] < rule["window_s"]:
-            wrong = f"a limit of {rule['limit']} in {rule['window_s']} s, and the lowest rate is 1 per second"
-            yield origin(at).problem(wrong, "allow more, or monitor it")
-        if rule["measure"] in OF_PROCESSES:
-            continue
-        slots_of_rule = 2 if rule["action"] == "throttle" else 1
-        slots += slots_of_rule
-        paths_bytes += slots_of_rule * len((rule.get("path") or "").encode())
-        if slots - slots_of_rule <= SLOTS < slots:
-            wrong = f"more rules of calls than the {SLOTS} that recorders count; a throttling one takes two"
-            yield origin(at).problem(wrong, "leave some out")
-        if paths_bytes > MOST_PATHS_BYTES:
-            wrong = f"the paths up to here have more than {MOST_PATHS_BYTES} bytes, a throttling rule's twice"
-            yield origin(at).problem(wrong, "write shorter ones")
-            return
+        try:
+            check(rule)
+        except ValueError as error:
+            wrong, _, meant = str(error).partition("; ")
+            raise SourceError([Origin(top.place, f"rules[{at}]").problem(wrong, meant)]) from None
+    return contract
 
 
 def document(contract: Contract) -> bytes:
@@ -414,7 +340,7 @@ def _entries(rule: Rule) -> dict[str, object]:
     if sizes := sizes_text(rule):
         entries["sizes"] = sizes
     entries[KEY[rule["measure"]]] = limit_text(rule)
-    if rule["measure"] not in ("bandwidth", "count") and rule["window_s"] != 1:
+    if rule["measure"] not in THROTTLED and rule["window_s"] != 1:
         entries["over"] = f"{rule['window_s']}s"
     if rule["scope"] != "job":
         entries["scope"] = rule["scope"]
@@ -434,7 +360,7 @@ def sizes_text(rule: Rule) -> str:
 def limit_text(rule: Rule) -> str:
     """The limit of a rule, as it is written."""
     limit = amount_text(rule["measure"], rule["limit"])
-    if rule["measure"] not in ("bandwidth", "count"):
+    if rule["measure"] not in THROTTLED:
         return limit
     return f"{limit}/s" if rule["window_s"] == 1 else f"{limit} per {rule['window_s']}s"
 

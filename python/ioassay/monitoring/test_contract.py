@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from ioassay.errors import UsageError
 from ioassay.monitoring import calls, contract, explanation
-from ioassay.monitoring.contract import MEASURES, OF_PROCESSES, document, parse, text_of
+from ioassay.monitoring.contract import document, parse, text_of
 from ioassay.monitoring.explanation import changes, sentences
+from ioassay.monitoring.rule_check import MEASURES, OF_PROCESSES
 from ioassay.protocol.contract import Contract, Rule
 from ioassay.protocol.facts import PROTOCOL_VERSION
 from ioassay.protocol.record_layout import OPERATIONS
@@ -263,3 +264,37 @@ def test_a_rate_below_the_lowest_is_refused_rather_than_raised(text: str) -> Non
     with pytest.raises(SourceError, match="a limit of 9 in 10 s, and the lowest rate is 1 per second"):
         parse(text, "c")
     assert parse(text.replace("9", "10"), "c").contract["rules"]
+
+
+OF_AGENTS: dict[str, object] = {
+    "action": "throttle",
+    "calls": ["read"],
+    "label": "reads",
+    "least_bytes": 0,
+    "limit": 5,
+    "measure": "bandwidth",
+    "scope": "job",
+    "window_s": 1,
+}
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"window_s": 0}, "window of 0 s"),
+        ({"window_s": 90_000}, "window of 90000 s"),
+        ({"limit": 0}, "would stop the job for good"),
+        ({"limit": -1}, "limit of -1"),
+        ({"calls": ["reed"]}, 'calls "reed", which no recorder counts'),
+        ({"calls": []}, "is measured of calls"),
+        ({"calls": ["map"]}, "nothing can hold these calls back"),
+        ({"path": "data"}, "not an absolute path"),
+        ({"least_bytes": 9, "most_bytes": 8}, "sizes that no transfer can have"),
+        ({"label": ""}, "a label that is empty"),
+        ({"label": "a\x1b[2J"}, "a label that is empty or cannot be printed"),
+    ],
+)
+def test_rules_of_a_document_are_checked_like_those_of_people(change: dict[str, object], said: str) -> None:
+    text = json.dumps({"version": PROTOCOL_VERSION, "rules": [{**OF_AGENTS, **change}]})
+    assert said in problems(text)
+    assert "contract.yaml:1: rules[0]" in problems(text)

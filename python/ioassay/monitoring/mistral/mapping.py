@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ioassay.errors import UsageError
-from ioassay.monitoring.calls import GROUPS
+from ioassay.monitoring import calls
 from ioassay.monitoring.mistral.contract_file import MistralContract, MistralRule
 from ioassay.monitoring.mistral.terms import (
     CALL_TYPES,
@@ -27,15 +27,21 @@ from ioassay.monitoring.mistral.terms import (
     shown,
     units_of,
 )
+from ioassay.monitoring.rule_check import LONGEST_WINDOW_S, absolute_path, check
 from ioassay.protocol import contract as protocol
 from ioassay.protocol import record_layout
 from ioassay.protocol.contract import Measure, Rule
-from ioassay.yaml_models.source import Origin, Problem
+from ioassay.yaml_models.source import Origin, Problem, SourceError
 
 _US: Final = 1_000_000
 _NS_PER_US: Final = 1000
 LARGEST_LIMIT: Final = 2**64 - 1
 """What a limit and a measured value of ioassay can be at most."""
+
+
+def _of_group(group: str, call_type: CallType) -> dict[str, CallType]:
+    return dict.fromkeys(calls.GROUPS[group], call_type)
+
 
 CALL_TYPE: Final[Mapping[str, CallType]] = {
     "accept": "accept",
@@ -49,14 +55,13 @@ CALL_TYPE: Final[Mapping[str, CallType]] = {
     "rename": "fschange",
     "truncate": "fschange",
     "attribute": "fschange",
-    "seek": "seek",
-    "stream seek": "seek",
     "map": "mmap",
     "MPI file": "mpi_open",
-    **dict.fromkeys(GROUPS["read"], "read"),
-    **dict.fromkeys(GROUPS["write"], "write"),
-    **dict.fromkeys(GROUPS["MPI read"], "mpi_read"),
-    **dict.fromkeys(GROUPS["MPI write"], "mpi_write"),
+    **_of_group("seek", "seek"),
+    **_of_group("read", "read"),
+    **_of_group("write", "write"),
+    **_of_group("MPI read", "mpi_read"),
+    **_of_group("MPI write", "mpi_write"),
 }
 """The type of Mistral's that each class of calls belongs to. All others, such as `close` and `sync`, have none."""
 
@@ -135,9 +140,10 @@ def rules_of(contract: MistralContract, scope: protocol.Scope, file: str) -> Con
     notes: list[Problem] = []
     problems = Problems()
     labels: set[str] = set()
-    if contract.timeframe_us % _US or contract.timeframe_us > _US * (2**32 - 1):
-        with problems.at(Origin(f"{file}:{contract.line}")):
-            raise Unreadable("the time frame is not a whole number of seconds", "write 1s or more")
+    if contract.timeframe_us % _US or contract.timeframe_us > _US * LONGEST_WINDOW_S:
+        header = Origin(f"{file}:{contract.line}")
+        wrong = "the time frame is not a whole number of seconds up to a day"
+        raise SourceError([header.problem(wrong, "write 1s, 10s or 300s")])
     for rule in contract.rules:
         origin = Origin(f"{file}:{rule.line}", rule.label)
         with problems.at(origin):
@@ -175,10 +181,9 @@ def _rule(rule: MistralRule, contract: MistralContract, scope: protocol.Scope) -
     limit = rule.threshold * (_NS_PER_US if units_of(rule.measurement) is TIMES else 1)
     if limit > LARGEST_LIMIT:
         raise Unreadable("the threshold is longer than 584 years", "write a shorter time")
-    calls = classes_of(rule.call_types, rule.measurement)
-    return Rule(
+    found = Rule(
         action=contract.kind,
-        calls=calls,
+        calls=classes_of(rule.call_types, rule.measurement),
         label=rule.label,
         least_bytes=rule.sizes.least_bytes,
         limit=limit,
@@ -188,6 +193,12 @@ def _rule(rule: MistralRule, contract: MistralContract, scope: protocol.Scope) -
         scope=scope,
         window_s=contract.timeframe_us // _US,
     )
+    try:
+        check(found)
+    except ValueError as error:
+        wrong, _, meant = str(error).partition("; ")
+        raise Unreadable(wrong, meant) from None
+    return found
 
 
 def _is_of_processes(measurement: Measurement) -> bool:
@@ -201,7 +212,10 @@ def _path(text: str) -> str | None:
         raise Unreadable(f"the path {shown(text)} is not absolute", "write an absolute path")
     if "$" in text:
         raise Unreadable(f"the path {shown(text)} has a variable of the environment", "write its value")
-    return text.rstrip("/") or None
+    if ".." in text.split("/"):
+        raise Unreadable(f"the path {shown(text)} has `..`", "write the path that it leads to")
+    path = absolute_path(text)
+    return None if path == "/" else path
 
 
 def _differences(rule: MistralRule, contract: MistralContract) -> Iterator[str]:

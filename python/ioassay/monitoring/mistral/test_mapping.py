@@ -111,6 +111,9 @@ def test_rules_of_which_mistral_logs_the_highest_alone_are_named() -> None:
         ("a,/,read+open,all,bandwidth,1B", r"c:2: a: calls of open\+read do not all move bytes; use mpi_read, .*"),
         ("a,/,seek,-4kB,count,1", r"c:2: a: calls of seek do not all have a size; write the size range all"),
         ("a,scratch,read,all,count,1", r'c:2: a: the path "scratch" is not absolute; write an absolute path'),
+        ("a,/x/../y,read,all,count,1", r'c:2: a: the path "/x/../y" has `\.\.`; write the path that it leads to'),
+        ("a,/,read,all,bandwidth,0B", r"c:2: a: has a limit of 0, which would stop the job for good; write .*"),
+        ("a,/,mmap,all,count,1", r"c:2: a: nothing can hold these calls back; monitor them"),
         ("a,/x/$USER,read,all,count,1", r'c:2: a: the path "/x/\$USER" has a variable .*; write its value'),
     ],
 )
@@ -178,7 +181,7 @@ usable_rules = (
 )
 
 
-@given(st.lists(usable_rules, min_size=1, max_size=4), st.sampled_from(["job", "node"]), st.integers(1, 2**32 - 1))
+@given(st.lists(usable_rules, min_size=1, max_size=4), st.sampled_from(["job", "node"]), st.integers(1, 86_400))
 def test_rules_that_were_made_of_a_contract_make_one_of_the_same_rules(
     rules: list[MistralRule], scope: Scope, window_s: int
 ) -> None:

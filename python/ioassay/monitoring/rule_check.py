@@ -1,0 +1,129 @@
+"""What holds for every rule, whatever kind of file it comes from. The agent checks the same again.
+
+Not: how rules are written (`contract`, `mistral`), where they are enforced (`crates/agent`, `crates/recorder`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from ioassay import units
+from ioassay.monitoring import calls
+from ioassay.protocol.contract import Measure, Rule
+from ioassay.protocol.record_layout import OPERATIONS
+from ioassay.yaml_models.source import quoted
+
+SLOTS: Final = 64
+"""Rules of calls that recorders can count at the same time; a throttling one takes two."""
+MOST_PATHS_BYTES: Final = 16 << 10
+"""What the paths of all these rules may have together."""
+LONGEST_WINDOW_S: Final = 86_400
+
+MEASURES: Final[dict[str, Measure]] = {
+    "bandwidth": "bandwidth",
+    "count": "count",
+    "mean latency": "mean-latency",
+    "longest latency": "maximum-latency",
+    "shortest latency": "minimum-latency",
+    "total latency": "total-latency",
+    "seek distance": "seek-distance",
+    "resident memory": "resident-memory",
+    "virtual memory": "virtual-memory",
+    "user time": "user-time",
+    "system time": "system-time",
+    "I/O wait time": "io-wait-time",
+}
+"""The measure of each key."""
+
+KEY: Final[dict[Measure, str]] = {measure: key for key, measure in MEASURES.items()}
+
+OF_PROCESSES: Final = frozenset[Measure](
+    ("resident-memory", "virtual-memory", "user-time", "system-time", "io-wait-time")
+)
+"""Measures of whole processes; the others are of calls."""
+
+IN_BYTES: Final = frozenset[Measure](("bandwidth", "seek-distance", "resident-memory", "virtual-memory"))
+"""Measures in bytes. `count` is a number, the others are times in nanoseconds."""
+
+THROTTLED: Final = frozenset[Measure](("bandwidth", "count"))
+
+
+def absolute_path(text: str) -> str:
+    """The path of a rule, in its shortest form. Raises `ValueError`."""
+    if not text.startswith("/") or ".." in text.split("/"):
+        raise ValueError(f"{quoted(text)} is not an absolute path; write it without `..`, as /scratch/project")
+    return re.sub("/+", "/", text).rstrip("/") or "/"
+
+
+def check(rule: Rule) -> None:
+    """Raises `ValueError` where parts of a rule are impossible, or contradict each other."""
+    if not rule["label"] or not rule["label"].isprintable():
+        raise ValueError("has a label that is empty or cannot be printed; write another one")
+    if (path := rule.get("path")) is not None:
+        absolute_path(path)
+        if not path.isprintable():
+            raise ValueError("has a path that cannot be printed; write another one")
+    _check_numbers(rule)
+    if unknown := next((name for name in rule["calls"] if name not in OPERATIONS), None):
+        raise ValueError(f"has calls {quoted(unknown)}, which no recorder counts; leave them out")
+    _check_measure(rule)
+
+
+def _check_numbers(rule: Rule) -> None:
+    most = rule.get("most_bytes")
+    if not 1 <= rule["window_s"] <= LONGEST_WINDOW_S:
+        raise ValueError(f"has a window of {rule['window_s']} s; write 1s to {LONGEST_WINDOW_S}s")
+    if not 0 <= rule["limit"] <= units.LARGEST:
+        raise ValueError(f"has a limit of {rule['limit']} over its window; it must fit 64 bits, so write less")
+    if not 0 <= rule["least_bytes"] <= (units.LARGEST if most is None else most) <= units.LARGEST:
+        raise ValueError("has sizes that no transfer can have; write the smaller size first")
+
+
+def _check_measure(rule: Rule) -> None:
+    measure, classes = rule["measure"], rule["calls"]
+    key = KEY[measure]
+    has_sizes = bool(rule["least_bytes"]) or rule.get("most_bytes") is not None
+    if rule["action"] == "throttle":
+        if measure not in THROTTLED:
+            raise ValueError(f"throttles `{key}`; throttle `bandwidth` or `count`, or monitor it")
+        if rule["limit"] == 0:
+            raise ValueError("has a limit of 0, which would stop the job for good; write a larger one")
+        if rule["limit"] < rule["window_s"]:
+            wrong = f"has a limit of {rule['limit']} in {rule['window_s']} s, and the lowest rate is 1 per second"
+            raise ValueError(f"{wrong}; allow more, or monitor it")
+    if measure in OF_PROCESSES:
+        if classes or rule.get("path") is not None or has_sizes:
+            raise ValueError(f"`{key}` is measured of whole processes; leave out `calls`, `path` and `sizes`")
+        return
+    if not classes:
+        raise ValueError(f"`{key}` is measured of calls; add which, for example `calls: [read, write]`")
+    if measure in ("bandwidth", "seek-distance") and not calls.moves_bytes(classes):
+        raise ValueError(f"`{key}` of calls that move no bytes; use `read`, `write` and the like")
+    if has_sizes and not calls.moves_bytes(classes):
+        raise ValueError("has `sizes` of calls that move no bytes; use `read`, `write` and the like, or no sizes")
+    if rule["action"] == "throttle" and calls.NOT_HELD.issuperset(classes):
+        raise ValueError("nothing can hold these calls back; monitor them")
+
+
+def conflicts(rules: Sequence[Rule]) -> Iterator[tuple[int, str, str]]:
+    """What is wrong with rules that are right one by one: which rule, what is wrong, what to do."""
+    slots = paths_bytes = 0
+    labels: set[str] = set()
+    for at, rule in enumerate(rules):
+        if rule["label"] in labels:
+            yield at, f"the label {quoted(rule['label'])} is given twice", "rename one of them"
+        labels.add(rule["label"])
+        if rule["measure"] in OF_PROCESSES:
+            continue
+        slots_of_rule = 2 if rule["action"] == "throttle" else 1
+        slots += slots_of_rule
+        paths_bytes += slots_of_rule * len((rule.get("path") or "").encode())
+        if slots - slots_of_rule <= SLOTS < slots:
+            wrong = f"more rules of calls than the {SLOTS} that recorders count; a throttling one takes two"
+            yield at, wrong, "leave some out"
+        if paths_bytes > MOST_PATHS_BYTES:
+            wrong = f"the paths up to here have more than {MOST_PATHS_BYTES} bytes, a throttling rule's twice"
+            yield at, wrong, "write shorter ones"
+            return
