@@ -279,8 +279,9 @@ def _mistral_rule(rule: Rule) -> MistralRule:
     except Unreadable as error:
         raise Unreadable(f"rule {label}: {error.wrong}", error.meant) from None
     if sorted(same["calls"]) != sorted(rule["calls"]):
-        names = ", ".join(name for name in same["calls"] if name not in rule["calls"]) or "other classes"
+        names = ", ".join(name for name in same["calls"] if name not in rule["calls"])
         raise Unreadable(
-            f"rule {label}: Mistral's {'+'.join(call_types)} has {names} too", "Mistral cannot say this rule"
+            f"rule {label}: Mistral's {'+'.join(call_types)} has {names or 'other classes'} too",
+            f"add them to its calls: {names}" if names else "Mistral cannot express this rule",
         )
     return found
