@@ -43,8 +43,10 @@ def test_alerts_become_the_stream_that_plug_ins_get(stream: dict[str, Any]) -> N
 
 def without_file_system(blocks: list[list[LogEntry]]) -> list[list[LogEntry]]:
     """What is left of entries in version 5."""
-    unknown = {"file_system_type": "", "file_system_name": "", "file_system_host": ""}
-    return [[replace(entry, **unknown) for entry in block] for block in blocks]
+    return [
+        [replace(entry, file_system_type="", file_system_name="", file_system_host="") for entry in block]
+        for block in blocks
+    ]
 
 
 @given(st.lists(st.lists(mistral.entries, max_size=2), max_size=3))
