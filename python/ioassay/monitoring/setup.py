@@ -49,7 +49,7 @@ def _url(text: str) -> str:
     # What was typed may have a password in it, so no message repeats it.
     try:
         parts = urlsplit(text)
-        has_host, secret = bool(parts.hostname) and (parts.port or 1) > 0, "@" in parts.netloc
+        has_host, secret = bool(parts.hostname) and parts.port != 0, "@" in parts.netloc
     except ValueError:
         raise ValueError("is not an address; write https://HOST:PORT") from None
     if secret:

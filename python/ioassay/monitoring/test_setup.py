@@ -179,6 +179,7 @@ def test_every_file_that_is_not_what_it_should_be_is_a_problem_of_its_own(place:
         ("sinks: [{prometheus exporter: {listen: '127.0.0.1'}}]", "is not a loopback address with a port"),
         ("sinks: [{elasticsearch: {url: 'ftp://a'}}]", "write https://HOST:PORT"),
         ("sinks: [{elasticsearch: {url: 'http://a:x'}}]", "write https://HOST:PORT"),
+        ("sinks: [{elasticsearch: {url: 'http://a:0'}}]", "write https://HOST:PORT"),
         ("sinks: [{elasticsearch: {url: 'http://a', prefix: IO}}]", "cannot begin names of indices"),
         ("sinks: [{parquet: {directory: a, every: 1500ms}}]", "whole number of seconds"),
         ("sink: []", "unknown key; did you mean `sinks`?"),
