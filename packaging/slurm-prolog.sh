@@ -6,6 +6,7 @@ agent=${IOASSAY_AGENT:-/usr/bin/ioassay-agent}
 setup=/etc/ioassay/agent/agent.json
 run=/run/ioassay
 jobs=$run/jobs
+registrations=$run/registrations
 
 is_agent() { # after a crash the number may be that of another process
     grep -qsaF "$setup" "/proc/$1/cmdline"
@@ -19,10 +20,11 @@ mkdir -p -m 0755 "$run" && mkdir -p -m 0700 "$jobs" || exit 0
     if [ -n "$pid" ] && is_agent "$pid"; then
         exit 0
     fi
-    setsid "$agent" "$setup" --registrations "$run/registrations" < /dev/null > /dev/null 2>> "$run/agent.log" 9>&- &
+    rm -f "$registrations/agent"
+    setsid "$agent" "$setup" --registrations "$registrations" < /dev/null > /dev/null 2>> "$run/agent.log" 9>&- &
     echo "$!" > "$run/agent.pid"
-    for _ in $(seq 40); do # until it can be known again
-        is_agent "$!" && break
+    for _ in $(seq 40); do # what the job records registers as soon as it begins
+        [ -e "$registrations/agent" ] && break
         sleep 0.05
     done
 ) 9> "$run/lock"
