@@ -60,6 +60,8 @@ pub struct Watch {
     registration: File,
     /// What the agent of the record has to say is there.
     log: Option<PathBuf>,
+    /// An agent looks at the tables, as far as is known.
+    is_watched: bool,
 }
 
 impl Watch {
@@ -78,6 +80,7 @@ impl Watch {
         if let Err(error) = begun {
             say!("ioassay-engine: nobody watches the command: {error}");
             say_log(&log);
+            watch.is_watched = false;
         }
         watch.log = Some(log);
         Ok(watch)
@@ -88,9 +91,10 @@ impl Watch {
     /// # Errors
     /// If that cannot be done. An agent that does not look is said, and no error.
     pub fn join(node: PathBuf, request: &Request, tables: &Path, record: &Path) -> Result<Self, Failure> {
-        let watch = Self::register(node, job(&request.common_directory(record)), tables)?;
+        let mut watch = Self::register(node, job(&request.common_directory(record)), tables)?;
         if let Err(error) = watch.wait_for_agent(tables) {
             say!("ioassay-engine: the agent of this node does not watch the command: {error}");
+            watch.is_watched = false;
         }
         Ok(watch)
     }
@@ -104,7 +108,7 @@ impl Watch {
         let name = file.path().file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let path = registrations.join(format!("{name}.{HOLDS}"));
         let registration = file.persist(path).map_err(|error| about(error.error))?;
-        Ok(Self { registrations, name, registration, log: None })
+        Ok(Self { registrations, name, registration, log: None, is_watched: true })
     }
 
     /// Starts an agent, unless one is there. Several that are started at the same time agree which goes on.
@@ -167,7 +171,7 @@ impl Watch {
         while leaving.exists() && serving(&self.registrations).is_some() && Instant::now() < until {
             std::thread::sleep(POLL_INTERVAL);
         }
-        if fs::remove_file(&leaving).is_ok() {
+        if fs::remove_file(&leaving).is_ok() && self.is_watched {
             say!("ioassay-engine: the agent did not look at the last second");
         }
         drop(self.registration);
@@ -177,7 +181,9 @@ impl Watch {
             let _ = fs::remove_file(self.registrations.join(AGENT));
             let _ = fs::remove_dir(&self.registrations);
         }
-        say_log(log);
+        if self.is_watched {
+            say_log(log);
+        }
     }
 }
 

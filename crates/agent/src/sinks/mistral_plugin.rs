@@ -15,7 +15,10 @@ use std::time::{Duration, Instant};
 
 use ioassay_protocol::watch::document::{Document, Value};
 use ioassay_protocol::watch::kinds::Alert;
+use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::prctl::set_pdeathsig;
+use nix::sys::signal::Signal;
 
 use super::{Encoder, Payload, Refusal, Sink, SinkError, Transport, directory_name};
 
@@ -31,6 +34,7 @@ const LARGEST: u64 = (1 << 63) - 1024;
 const ANSWER: Duration = Duration::from_secs(10);
 /// What it may take to end: public ones look once a second.
 const END: Duration = Duration::from_secs(3);
+const ENDED: &str = "the plug-in ended, and is started again";
 
 /// The sink that starts a program with arguments.
 pub fn open(command: &[String]) -> Result<Sink, SinkError> {
@@ -220,7 +224,7 @@ impl Transport for Plugin {
             None => start(&self.command).map_err(|error| Refusal::later(self.said(&error)))?,
         };
         if !running.goes_on() {
-            return Err(self.lost(running.last, payload));
+            return Err(self.lost(&io::Error::other(ENDED), running.last, payload));
         }
         let mut block = format!(":PGNDATASRT:{}:\n", running.blocks + 1);
         let mut entries = self.entries;
@@ -234,8 +238,10 @@ impl Transport for Plugin {
             block += &format!("{line},{entries}\n");
         }
         block += &format!(":PGNDATAEND:{}:\n", running.blocks + 1);
-        if running.write(&block).is_err() {
-            return Err(self.lost(running.last, payload));
+        if let Err(error) = running.write(&block, ANSWER) {
+            let is_stuck = error.kind() == io::ErrorKind::TimedOut;
+            let reason = if is_stuck { error } else { io::Error::other(ENDED) };
+            return Err(self.lost(&reason, running.last, payload));
         }
         running.blocks += 1;
         running.last = entries - self.entries;
@@ -250,16 +256,16 @@ impl Plugin {
         format!("{}: {error}; run it by hand, and check its own log", self.command[0])
     }
 
-    /// The plug-in has ended; what it got last may not be stored, and this payload is still to be sent.
-    fn lost(&self, documents: u64, payload: &[u8]) -> Refusal {
-        let reason = self.said(&io::Error::other("the plug-in ended, and is started again"));
+    /// The plug-in is started again; what it got last may not be stored, and this payload is still to be sent.
+    fn lost(&self, reason: &io::Error, documents: u64, payload: &[u8]) -> Refusal {
+        let reason = self.said(reason);
         Refusal::Partly { rest: payload.to_vec(), documents, reason, after: None }
     }
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
-        let _ = self.write(&format!("{SHUTDOWN}\n"));
+        let _ = self.write(&format!("{SHUTDOWN}\n"), END);
         self.input = None;
         let until = Instant::now() + END;
         while Instant::now() < until {
@@ -274,8 +280,27 @@ impl Drop for Running {
 }
 
 impl Running {
-    fn write(&mut self, text: &str) -> io::Result<()> {
-        self.input.as_mut().ok_or(io::ErrorKind::BrokenPipe)?.write_all(text.as_bytes())
+    /// Writes to the plug-in, which may take so long to read it.
+    fn write(&mut self, text: &str, limit: Duration) -> io::Result<()> {
+        let input = self.input.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
+        let until = Instant::now() + limit;
+        let mut rest = text.as_bytes();
+        while !rest.is_empty() {
+            match input.write(rest) {
+                Ok(written) => rest = &rest[written..],
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    let left = until.saturating_duration_since(Instant::now());
+                    if left.is_zero() {
+                        return Err(io::Error::new(io::ErrorKind::TimedOut, "the plug-in does not read its input"));
+                    }
+                    let within = PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX);
+                    let _ = poll(&mut [PollFd::new(input.as_fd(), PollFlags::POLLOUT)], within);
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
     }
 
     /// Whether the plug-in has said nothing, and not ended.
@@ -290,13 +315,17 @@ fn start(command: &[String]) -> io::Result<Running> {
     started.args(&command[1..]).env("TZ", "UTC0").stdin(Stdio::piped()).stdout(Stdio::piped());
     // Ctrl-C in a terminal reaches the agent, which then gives the last alerts and ends the plug-in.
     started.process_group(0);
+    // One that reads nothing would not see that the agent has gone. This thread is there as long as the sink.
+    // SAFETY: a system call.
+    unsafe { started.pre_exec(|| Ok(set_pdeathsig(Signal::SIGTERM)?)) };
     let mut child = started.spawn()?;
     let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
         return Err(io::ErrorKind::BrokenPipe.into());
     };
+    fcntl(&input, FcntlArg::F_SETFL(OFlag::O_NONBLOCK))?;
     let mut running = Running { child, input: Some(input), output, version: 6, blocks: 0, last: 0 };
     // One that has ended already does not answer.
-    let _ = running.write(OFFER);
+    let _ = running.write(OFFER, ANSWER);
     let answer = answer(&mut running.output)?;
     running.version = match answer.as_str() {
         ":PGNVERSION:5:" => 5,
@@ -463,6 +492,21 @@ mod tests {
         let told = fs::read_to_string(directory.path().join("told")).unwrap();
         assert_eq!(told.matches(OFFER).count(), 2);
         assert_eq!(told.matches(":PGNDATAEND:1:").count(), 2);
+    }
+
+    #[test]
+    fn a_plug_in_that_reads_nothing_is_started_again() {
+        let directory = tempdir().unwrap();
+        let mut plugin = plugin(directory.path(), 6, "exec sleep 1000");
+        plugin.send(&alert()).unwrap();
+        let long = "x".repeat(1 << 20);
+        let running = plugin.running.as_mut().unwrap();
+        let error = running.write(&long, Duration::from_millis(10)).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+        let pid = running.child.id();
+        // It is ended, though it sees no end of its input.
+        drop(plugin);
+        assert!(!std::path::Path::new(&format!("/proc/{pid}")).exists());
     }
 
     #[test]
