@@ -121,13 +121,16 @@ impl Registrations {
         self.registrants
     }
 
-    /// What they say now.
+    /// What they say now: nothing, where the directory was removed.
     ///
     /// # Errors
     /// If they cannot be listed.
     pub fn look(&self) -> io::Result<Registered> {
         let mut registered = Registered::default();
-        let directory = Directory::at(&self.path)?;
+        let directory = match Directory::at(&self.path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(registered),
+            opened => opened?,
+        };
         for entry in fs::read_dir(&self.path)?.take(MOST) {
             let path = entry?.path();
             let (Some(file), Some(name)) = (path.file_name(), path.file_stem().and_then(OsStr::to_str)) else {
@@ -252,6 +255,16 @@ mod tests {
         drop(held);
         assert_eq!(served.look().unwrap().leaving, ["a"]);
         served.let_go("a");
+        assert!(served.end_if_empty());
+    }
+
+    #[test]
+    fn an_agent_whose_directory_was_removed_ends() {
+        let place = place();
+        let mut served = Registrations::serve(place.path(), &setup(Tables::Registered)).unwrap();
+        let _held = register(place.path(), "a");
+        fs::remove_dir_all(place.path()).unwrap();
+        assert!(served.look().unwrap().holding.is_empty());
         assert!(served.end_if_empty());
     }
 
