@@ -145,7 +145,7 @@ def class_group(word: str) -> str:
 def write_blocks(directory: Path) -> None:
     """The data of Prometheus, by its own tool."""
     ending = {"amount": "_total", "greatest": "_max", "level": ""}
-    samples: dict[tuple[str, str], dict[int, int]] = defaultdict(lambda: defaultdict(int))
+    samples: dict[tuple[str, str], dict[float, int]] = defaultdict(lambda: defaultdict(int))
     for kind, second, document in documents():
         shown = {name: str(document[name]) for name in labels(kind) if (kind, name) != ("io", "user")}
         if "class" in shown:
@@ -168,8 +168,8 @@ def write_blocks(directory: Path) -> None:
         for series in group:
             numbers = samples[series]
             if is_counter and numbers:
-                # From the second before its first one, in every second.
-                seconds = range(min(numbers) - 1, BEGIN + SECONDS)
+                # From half a second before its first one, in every second.
+                seconds = [min(numbers) - 0.5, *range(min(numbers), BEGIN + SECONDS)]
                 totals = itertools.accumulate(numbers.get(second, 0) for second in seconds)
                 numbers = dict(zip(seconds, totals, strict=True))
             lines += [f"{metric}{{{series[1]}}} {number} {second}" for second, number in sorted(numbers.items())]

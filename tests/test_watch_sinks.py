@@ -24,6 +24,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from ioassay.protocol.watch_kinds import DATE_FIELDS
 from ioassay.testing import stores
 from ioassay.testing.stores import Store
 
@@ -98,7 +99,7 @@ class Agent:
             text=True,
         )
         self.said: list[str] = []
-        self.reader = threading.Thread(target=self._read)
+        self.reader = threading.Thread(target=self._read, daemon=True)
         self.reader.start()
 
     def _read(self) -> None:
@@ -246,7 +247,7 @@ def test_elasticsearch_has_each_document_once_with_its_types(deliver: Path, open
     mapping = json.loads(opensearch.ask("/typed-io-2027.01.15/_mapping"))["typed-io-2027.01.15"]["mappings"]
     types = {name: field["type"] for name, field in mapping["properties"].items()}
     assert types == {
-        "@timestamp": "date",
+        **dict.fromkeys(["@timestamp", *DATE_FIELDS.values()], "date"),
         **dict.fromkeys(["node", "job", "user", "class"], "keyword"),
         **dict.fromkeys(["part", "calls", "bytes", "busy_ns", "slowest_ns"], "long"),
     }
@@ -334,7 +335,7 @@ def test_prometheus_has_a_sample_of_each_second(deliver: Path, prometheus: Store
     left = agent.finish()
     assert (left["dropped"], left["problem"]) == (0, None)
     (one,) = samples(prometheus, 'ioassay_io_calls_total{node="n1",job="0",class="metadata"}', now + 20)
-    assert one == [(now - 1 + second, 3.0 * second) for second in range(21)]
+    assert one == [(now - 0.5, 0.0), *((now + second, 3.0 * (second + 1)) for second in range(20))]
     (slowest,) = samples(prometheus, 'ioassay_io_slowest_ns_max{job="2"}', now + 20)
     assert slowest == [(now + second, 6.0) for second in range(20)]
     rate = urllib.parse.urlencode({"query": "sum(rate(ioassay_io_calls_total[10s]))", "time": now + 19})
@@ -507,7 +508,7 @@ def test_a_wrong_password_is_said_and_can_be_corrected_meanwhile(deliver: Path, 
         agent = Agent(deliver, tmp_path, sink)
         agent.give([calls(1_800_000_000, 0)])
         state = agent.until(lambda state: state["problem"], "a problem")
-        assert f"InfluxDB at {store.url} does not accept the credentials; check {credentials}" in state["problem"]
+        assert f"InfluxDB at {store.url} rejects the credentials; check {credentials}" in state["problem"]
         assert "hunter" not in "".join(agent.said)
         assert "hunter" not in Path(f"/proc/{agent.process.pid}/cmdline").read_text()
         credentials.write_text("user admin\npassword hunter2\n")

@@ -19,7 +19,7 @@ const ENDED: u64 = 0x7ff0_0000_0000_0002;
 
 /// A counter begins at nothing so long before its first sample: after the last one of an agent before, since Prometheus
 /// refuses all of a request with two samples of a moment.
-const BEFORE_MS: i64 = 1;
+const BEFORE_MS: i64 = 500;
 
 /// The sink at `server`.
 pub fn open(server: &Server, node: &str) -> Result<Sink, SinkError> {
@@ -233,7 +233,7 @@ mod tests {
         let all = payloads.iter().flat_map(|payload| request(&payload.bytes).timeseries);
         let calls = all.filter(|series| series.labels[0].value == "ioassay_io_calls_total");
         let moments: Vec<_> = calls.flat_map(|series| series.samples).map(|sample| sample.timestamp).collect();
-        assert_eq!(moments, [9_999, 10_000, 399_998, 399_999, 400_000]);
+        assert_eq!(moments, [9_500, 10_000, 399_499, 399_500, 400_000]);
     }
 
     #[test]
