@@ -12,13 +12,9 @@ from typing import Final
 from ioassay import units
 from ioassay.monitoring import calls
 from ioassay.protocol.contract import Measure, Rule
-from ioassay.protocol.record_layout import OPERATIONS
+from ioassay.protocol.record_layout import OPERATIONS, PATTERNS_BYTES, SLOTS
 from ioassay.yaml_models.source import quoted
 
-SLOTS: Final = 64
-"""Rules of calls that recorders can count at the same time; a throttling one takes two."""
-MOST_PATHS_BYTES: Final = 16 << 10
-"""What the paths of all these rules may have together."""
 LONGEST_WINDOW_S: Final = 86_400
 
 MEASURES: Final[dict[str, Measure]] = {
@@ -123,7 +119,7 @@ def conflicts(rules: Sequence[Rule]) -> Iterator[tuple[int, str, str]]:
         if slots - slots_of_rule <= SLOTS < slots:
             wrong = f"more rules of calls than the {SLOTS} that recorders count; a throttling one takes two"
             yield at, wrong, "leave some out"
-        if paths_bytes > MOST_PATHS_BYTES:
-            wrong = f"the paths up to here have more than {MOST_PATHS_BYTES} bytes, a throttling rule's twice"
+        if paths_bytes > PATTERNS_BYTES:
+            wrong = f"the paths up to here have more than {PATTERNS_BYTES} bytes, a throttling rule's twice"
             yield at, wrong, "write shorter ones"
             return

@@ -38,6 +38,12 @@ TOTALS: Final = ("calls", "bytes", "ticks", "slowest_ticks")
 KERNEL_COUNTERS: Final = ("rchar", "wchar", "syscr", "syscw")
 """What the kernel counts of a thread."""
 
+SLOTS: Final = 64
+"""Rules of calls that are counted at the same time, at most."""
+
+PATTERNS_BYTES: Final = 16384
+"""What the paths of all these rules have together, at most."""
+
 WATCHED_ROWS: Final = 16
 """Rows that follow a block of what rules match."""
 
