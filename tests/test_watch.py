@@ -112,6 +112,8 @@ def test_throttle_rules_become_commands_for_lustre_and_the_rest_is_refused(tmp_p
     assert code == 1
     assert "rate=100" in out
     assert "refused: stats: " in err
+    code, _, err = ioassay("watch", "lustre", file, "--cpts", "2", "--rpc-size", "abc")
+    assert (code, "--rpc-size: " in err) == (2, True), err
 
 
 def test_a_recorded_command_is_watched_and_its_alerts_are_said(
@@ -166,6 +168,8 @@ def test_rules_change_while_a_command_runs_and_a_directory_shows_it_live(
     os.kill(command.process.pid, signal.SIGTERM)
     code, _, err = command.end()
     assert code == 128 + signal.SIGTERM, err
+    code, _, err = ioassay("watch", "set", record, contract)
+    assert (code, f"{record} has ended" in err) == (2, True), err
 
 
 def test_the_view_of_this_node_ends_its_agent_with_ctrl_c(agent: Path, target: Path, tmp_path: Path) -> None:

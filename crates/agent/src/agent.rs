@@ -10,6 +10,7 @@ use ioassay_protocol::watch::document::Document;
 use ioassay_protocol::watch::kinds::Agent as AgentDocument;
 use ioassay_protocol::watch::registration::Registration;
 use ioassay_protocol::watch::setup::{Setup, Tables};
+use ioassay_record::names::DIRECTORY_PREFIX;
 
 use crate::clock::Ticks;
 use crate::delivery::Deliveries;
@@ -203,7 +204,7 @@ impl Agent {
         for Found { pid, number, directory: path } in discovery.look() {
             // One that has gone meanwhile is nothing to complain of.
             let Ok(directory) = Directory::of_process(pid, &path) else { continue };
-            let job = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+            let job = record_of(&path);
             if let Some(identity) = self.watch(&path, Ok(directory), job) {
                 self.numbers.insert((self.watched[&identity].number, number), pid);
             }
@@ -284,5 +285,24 @@ impl Agent {
         };
         self.dropped = dropped;
         document.of(last.into(), 0)
+    }
+}
+
+/// The name of the record whose tables are in a directory, or the directory's where it is another one.
+fn record_of(tables: &Path) -> String {
+    let name = tables.file_name().unwrap_or_default().to_string_lossy();
+    let record = name.strip_prefix(DIRECTORY_PREFIX).and_then(|rest| rest.rsplit_once('-'));
+    record.map_or_else(|| name.clone().into_owned(), |(record, _)| record.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_are_called_like_their_record() {
+        for (tables, record) in [("ioassay-record-2026-app-aB3dE5", "2026-app"), ("tables", "tables"), ("/", "")] {
+            assert_eq!(record_of(&Path::new("/tmp").join(tables)), record);
+        }
     }
 }

@@ -12,7 +12,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use ioassay_engine::failure::on_path;
 use ioassay_protocol::events::Failure;
 use ioassay_record::layout::bytes_of;
-use ioassay_record::names::{FINISHED, RUNNING};
+use ioassay_record::names::{DIRECTORY_PREFIX, FINISHED, RUNNING};
 use ioassay_record::read::copy;
 use ioassay_record::rules;
 use ioassay_record::table::{Header, LARGEST, MAGIC};
@@ -54,7 +54,8 @@ impl Tables {
     /// If it cannot be made, or nothing can be loaded from it.
     pub fn make(request: &Request, takes_rules: bool, record: &Path) -> Result<Self, Failure> {
         let within = request.tables.as_deref().map_or_else(|| scratch(record), Path::to_owned);
-        let made = tempfile::Builder::new().prefix("ioassay-record-").tempdir_in(&within);
+        let prefix = format!("{DIRECTORY_PREFIX}{}-", short_name(&request.common_directory(record)));
+        let made = tempfile::Builder::new().prefix(&prefix).tempdir_in(&within);
         let path = made.map_err(|error| on_path("create a directory in", &within, &error))?.keep();
         let path = fs::canonicalize(&path).map_err(|error| on_path("find", &path, &error))?;
         let with_library = request.via == Via::Preload;
@@ -108,6 +109,12 @@ impl Tables {
         let _ = fs::remove_dir(&self.path);
         Ok(kept)
     }
+}
+
+/// The name of a record, of letters that every file system takes.
+fn short_name(record: &Path) -> String {
+    let name = record.file_name().unwrap_or_default().to_string_lossy();
+    name.chars().filter(|letter| letter.is_ascii_alphanumeric() || "-_.".contains(*letter)).take(64).collect()
 }
 
 /// The file in which an agent gives rules: there are none yet. Its pages are there, because recorders map it.

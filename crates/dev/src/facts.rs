@@ -11,6 +11,7 @@ use ioassay_protocol::doubt::Reason;
 use ioassay_protocol::front_end::Tool;
 use ioassay_protocol::plan::Operation;
 use ioassay_protocol::plan::metadata::MetadataOperation;
+use ioassay_protocol::watch::registration;
 use schemars::{JsonSchema, schema_for};
 use serde_json::Value;
 
@@ -32,6 +33,11 @@ pub fn module() -> String {
     };
     fact("PROTOCOL_VERSION: Final", &VERSION, "Of plans, events and what front ends leave.");
     fact("MOST_RANKS: Final", &engine::MOST_RANKS, "In a case.");
+    fact(
+        "NODE_REGISTRATIONS: Final",
+        &format!("{:?}", registration::OF_NODE),
+        "Where records register with the agent of their node.",
+    );
     fact("LARGEST_CASE_BYTES: Final", &engine::LARGEST_CASE_BYTES, "What a case may hold, and write.");
     fact("LARGEST_TRANSFER_BYTES: Final", &engine::LARGEST_TRANSFER_BYTES, "In one call.");
     fact("MOST_IN_FLIGHT: Final", &engine::MOST_IN_FLIGHT, "Transfers of a rank.");

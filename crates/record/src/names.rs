@@ -23,3 +23,6 @@ pub const JOB_VARIABLES: [&str; 12] = [
     "MV2_COMM_WORLD_RANK",
     "FLUX_TASK_RANK",
 ];
+
+/// How the directory of tables of a record is called: this, the name of the record, and what no other has.
+pub const DIRECTORY_PREFIX: &str = "ioassay-record-";

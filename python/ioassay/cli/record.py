@@ -88,7 +88,7 @@ def _watched(asked: list[str], command: list[str], out: Path, setup: Path | None
 
         watched = record / "watch"
         resolved = load(setup, watched, "registered", contract) if setup else default(watched, "registered", contract)
-        for note in resolved.contract.notes:
+        for note in resolved.notes:
             typer.echo(f"note: {note}", err=True)
         agent = write(resolved, Path(place))
         asked = [*asked, "--watch", str(agent), "--out", str(record)]

@@ -21,6 +21,7 @@ from pydantic import Field, model_validator
 
 from ioassay import units
 from ioassay.monitoring import contract
+from ioassay.monitoring.http_address import sends_in_clear
 from ioassay.protocol import agent as protocol
 from ioassay.protocol.contract import Contract
 from ioassay.protocol.facts import PROTOCOL_VERSION
@@ -375,6 +376,16 @@ class Resolved:
     setup: protocol.Setup
     """Without `contract`, which `write` names."""
     contract: contract.Loaded
+
+    @property
+    def notes(self) -> list[str]:
+        """What the user should know of either."""
+        servers = [sink["server"] for sink in self.setup["sinks"] if "server" in sink]
+        in_clear = [server["url"] for server in servers if server.get("credentials") and sends_in_clear(server["url"])]
+        return [
+            *(f"{url} sends the credentials unencrypted; use https where the store has it" for url in in_clear),
+            *map(str, self.contract.notes),
+        ]
 
 
 def load(path: Path, place: Path, tables: protocol.Tables, rules: Path | None = None) -> Resolved:

@@ -13,6 +13,9 @@ PROTOCOL_VERSION: Final = 2
 MOST_RANKS: Final = 1048576
 """In a case."""
 
+NODE_REGISTRATIONS: Final = "/run/ioassay/registrations"
+"""Where records register with the agent of their node."""
+
 LARGEST_CASE_BYTES: Final = 9223372036854775807
 """What a case may hold, and write."""
 

@@ -49,9 +49,12 @@ def lustre(
     tried on a Lustre. Rules that servers cannot enforce are refused by name: the exit code is 1 then.
     """
     from ioassay.monitoring.lustre import Servers, Whose, limits_of, script  # noqa: PLC0415
-    from ioassay.units import parse_bytes  # noqa: PLC0415
+    from ioassay.units import UnitError, parse_bytes  # noqa: PLC0415
 
-    rpc_bytes = parse_bytes(rpc_size)
+    try:
+        rpc_bytes = parse_bytes(rpc_size)
+    except UnitError as error:
+        raise UsageError(f"--rpc-size: {error.message}", error.remedy) from None
     if not rpc_bytes:
         raise UsageError("--rpc-size 0 is not a size of requests.", "Write 4MiB or 1MiB.")
     of_servers, whose = Servers(cpts, servers, rpc_bytes), Whose(job, user)

@@ -30,9 +30,10 @@ def prepare(
     watches all recorded processes of its node.
     """
     from ioassay.monitoring.setup import default, load, write  # noqa: PLC0415
+    from ioassay.protocol.facts import NODE_REGISTRATIONS  # noqa: PLC0415
 
     resolved = load(setup, output, "node", contract) if setup else default(output, "node", contract)
-    for note in resolved.contract.notes:
+    for note in resolved.notes:
         typer.echo(f"note: {note}", err=True)
     try:
         agent = write(resolved, output)
@@ -41,5 +42,5 @@ def prepare(
     sinks = ", ".join(sink["kind"] for sink in resolved.setup["sinks"])
     rules = len(resolved.contract.contract["rules"])
     typer.echo(f"{agent}: {sinks}; {rules} {'rule' if rules == 1 else 'rules'}")
-    typer.echo(f"Start it on each node: ioassay-agent {agent}", err=True)
+    typer.echo(f"Start it on each node: ioassay-agent {agent} --registrations {NODE_REGISTRATIONS}", err=True)
     return 0

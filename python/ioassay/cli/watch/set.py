@@ -41,6 +41,8 @@ def set_(
             f"{place} is not watched: it has neither watch/{CONTRACT} nor {CONTRACT}.",
             "Name a record of `ioassay record --watch`, or the directory that `ioassay watch prepare` wrote.",
         )
+    if _has_ended(place):
+        raise UsageError(f"{place} has ended: no rules are enforced there any more.", "Name a record that is running.")
     try:
         before = load(enforced).contract
     except SourceError as error:
@@ -64,3 +66,12 @@ def set_(
     if not (found["rules"] or before["rules"]):
         typer.echo("no rules, as before")
     return 0
+
+
+def _has_ended(place: Path) -> bool:
+    """Whether this is a record, or one of several ranks, that no agent watches any more."""
+    from ioassay.results.kinds import RECORD  # noqa: PLC0415
+    from ioassay.results.records.directory import open_record  # noqa: PLC0415
+
+    records = [path for path in (place, *place.glob("rank-*")) if (path / RECORD.document).is_file()]
+    return bool(records) and not any(open_record(path).is_running for path in records)

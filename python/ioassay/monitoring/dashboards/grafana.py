@@ -16,10 +16,10 @@ from typing import Any, Final
 
 from ioassay.errors import CannotRun, UsageError
 from ioassay.monitoring.dashboards.library import Json
+from ioassay.monitoring.http_address import sends_in_clear
 from ioassay.version import __version__
 
 TIMEOUT_S: Final = 30
-_LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
 _MOST_TOKEN_BYTES: Final = 4096
 _MOST_ANSWER_BYTES: Final = 16 << 20
 _FOLDERS_OF_A_PAGE: Final = 1000
@@ -79,8 +79,7 @@ class Grafana:
     @property
     def shows_token(self) -> bool:
         """Whether others on the network can read the token."""
-        parts = urllib.parse.urlsplit(self.address)
-        return self._token is not None and parts.scheme == "http" and parts.hostname not in _LOOPBACK
+        return self._token is not None and sends_in_clear(self.address)
 
     def folder(self, title: str) -> str:
         """The UID of the folder at the root that has this title; it is created where it does not exist."""
