@@ -18,7 +18,7 @@ use ioassay_protocol::watch::kinds::Alert;
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::prctl::set_pdeathsig;
-use nix::sys::signal::Signal;
+use nix::sys::signal::{SigSet, SigmaskHow, Signal, sigprocmask};
 
 use super::{Encoder, Payload, Refusal, Sink, SinkError, Transport, directory_name};
 
@@ -315,9 +315,8 @@ fn start(command: &[String]) -> io::Result<Running> {
     started.args(&command[1..]).env("TZ", "UTC0").stdin(Stdio::piped()).stdout(Stdio::piped());
     // Ctrl-C in a terminal reaches the agent, which then gives the last alerts and ends the plug-in.
     started.process_group(0);
-    // One that reads nothing would not see that the agent has gone. This thread is there as long as the sink.
-    // SAFETY: a system call.
-    unsafe { started.pre_exec(|| Ok(set_pdeathsig(Signal::SIGTERM)?)) };
+    // SAFETY: between fork and exec two system calls without memory or locks.
+    unsafe { started.pre_exec(before_exec) };
     let mut child = started.spawn()?;
     let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
         return Err(io::ErrorKind::BrokenPipe.into());
@@ -334,6 +333,13 @@ fn start(command: &[String]) -> io::Result<Running> {
         _ => return Err(io::Error::other(format!("it answered {answer:?} instead of its version"))),
     };
     Ok(running)
+}
+
+/// Signals that the agent blocks must reach the plug-in. One that reads nothing would not see that the agent has gone; the thread
+/// that starts it is there as long as the sink.
+fn before_exec() -> io::Result<()> {
+    sigprocmask(SigmaskHow::SIG_SETMASK, Some(&SigSet::empty()), None)?;
+    Ok(set_pdeathsig(Signal::SIGTERM)?)
 }
 
 /// The first line that the plug-in says.
@@ -537,5 +543,25 @@ mod tests {
         let child = plugin.running.as_ref().unwrap().child.id() as i32;
         let group = nix::unistd::getpgid(Some(nix::unistd::Pid::from_raw(child))).unwrap();
         assert_eq!(group.as_raw(), child);
+    }
+
+    #[test]
+    fn signals_that_the_agent_blocks_end_the_plug_in() {
+        use std::os::unix::process::ExitStatusExt;
+        SigSet::from_iter([Signal::SIGTERM]).thread_block().unwrap();
+        let directory = tempdir().unwrap();
+        let mut plugin = plugin(directory.path(), 6, "exec sleep 1000");
+        plugin.send(&alert()).unwrap();
+        let child = &mut plugin.running.as_mut().unwrap().child;
+        let pid = nix::unistd::Pid::from_raw(child.id() as i32);
+        nix::sys::signal::kill(pid, Signal::SIGTERM).unwrap();
+        let until = Instant::now() + Duration::from_secs(30);
+        while Instant::now() < until {
+            if let Some(status) = child.try_wait().unwrap() {
+                return assert_eq!(status.signal(), Some(Signal::SIGTERM as i32));
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        panic!("it goes on");
     }
 }
