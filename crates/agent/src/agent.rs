@@ -233,8 +233,9 @@ impl Agent {
         if let Some(view) = &mut self.view {
             documents.extend(view.documents(&self.node, last));
         }
-        documents.extend(self.phases.iter_mut().flat_map(|phases| phases.documents(&self.node)));
         documents.push(self.own_document(last, late_ns, &refused, deliveries));
+        // They are of other seconds, so they follow what says which second it is.
+        documents.extend(self.phases.iter_mut().flat_map(|phases| phases.documents(&self.node)));
         documents
     }
 

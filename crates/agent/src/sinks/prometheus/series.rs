@@ -115,8 +115,12 @@ impl Series {
     }
 
     /// Whether a document is of a later second, or of so much an earlier one that the clock must have been set. Additions to
-    /// seconds long ago come when a call has ended that took so long.
+    /// seconds long ago come when a call has ended that took so long. Documents with moments, such as phases, are about the time
+    /// of another clock, and may come long after it.
     pub fn is_beyond(&self, document: &Document) -> bool {
+        if document.kind.fields.iter().any(|field| field.kind == FieldKind::Moment) {
+            return false;
+        }
         let is_set_back = document.part == 0 && document.second + SET_BACK_S < self.second;
         document.second > self.second || is_set_back
     }
@@ -405,6 +409,16 @@ mod tests {
         series.advance(1_000_000);
         let is_beyond = |second, part| series.is_beyond(&Io::default().of(second, part));
         assert!(is_beyond(1_000_001, 0) && !is_beyond(999_999, 0) && is_beyond(5, 0) && !is_beyond(5, 999_995));
+    }
+
+    #[test]
+    fn a_phase_that_ended_long_ago_or_by_a_clock_ahead_moves_no_series() {
+        let mut series = Series::of("n1");
+        series.advance(1_000_000);
+        for end_s in [5, 1_000_100] {
+            let phase = Phase { run: "r".into(), end_ns: end_s * 1_000_000_000, ..Phase::default() };
+            assert!(!series.is_beyond(&phase.of(end_s, 0)));
+        }
     }
 
     #[test]
