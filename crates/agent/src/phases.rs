@@ -88,13 +88,13 @@ impl Case {
                 break;
             }
             self.read += count as u64;
-            self.rest.extend(&buffer[..count]);
-            while let Some(end) = self.rest.iter().position(|&byte| byte == b'\n') {
-                let line: Vec<u8> = self.rest.drain(..=end).collect();
-                to.extend(self.event(&line, node));
-            }
-            if self.rest.len() > LONGEST_LINE {
-                self.rest.clear();
+            let mut lines = std::mem::take(&mut self.rest);
+            lines.extend(&buffer[..count]);
+            let end = lines.iter().rposition(|&byte| byte == b'\n').map_or(0, |last| last + 1);
+            to.extend(lines[..end].split(|&byte| byte == b'\n').filter_map(|line| self.event(line, node)));
+            lines.drain(..end);
+            if lines.len() <= LONGEST_LINE {
+                self.rest = lines;
             }
         }
         Ok(())
