@@ -80,24 +80,26 @@ fn directory_of(pid: u32) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::process::Command;
+    use std::process::{Child, Command};
 
     #[test]
     fn a_process_whose_environment_names_tables_is_found_once() {
-        let mut discovery = Discovery::default();
-        let mut child = Command::new("sleep").arg("1000").env("IOASSAY_RECORD", "/some/tables").spawn().unwrap();
-        let mut other = Command::new("sleep").arg("1000").env("IOASSAY_RECORD", "relative").spawn().unwrap();
-        let mut times = 0;
-        for _ in 0..5 {
-            let found = discovery.look();
-            assert!(found.iter().all(|found| found.pid != other.id()));
-            let is_child = |found: &&Found| found.pid == child.id() && found.directory == Path::new("/some/tables");
-            times += found.iter().filter(is_child).inspect(|found| assert_eq!(found.number, found.pid)).count();
+        let sleeping = |tables| Command::new("sleep").arg("1000").env("IOASSAY_RECORD", tables).spawn().unwrap();
+        let mut children = [sleeping("/some/tables"), sleeping("relative")];
+        let [named, other] = children.each_ref().map(Child::id);
+        // A process has its number before it has its environment.
+        while [named, other].iter().any(|pid| fs::read(format!("/proc/{pid}/environ")).unwrap().is_empty()) {
+            std::thread::yield_now();
         }
-        assert_eq!(times, 1);
-        for child in [&mut child, &mut other] {
+        let mut discovery = Discovery::default();
+        let found: Vec<Found> = (0..5).flat_map(|_| discovery.look()).collect();
+        for child in &mut children {
             child.kill().unwrap();
             child.wait().unwrap();
         }
+        let directory = PathBuf::from("/some/tables");
+        let of = |pid| found.iter().filter(move |found| found.pid == pid).collect::<Vec<_>>();
+        assert_eq!(of(named), [&Found { pid: named, number: named, directory }]);
+        assert!(of(other).is_empty());
     }
 }
