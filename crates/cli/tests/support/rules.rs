@@ -9,7 +9,7 @@ use ioassay_host::locks;
 use ioassay_record::layout::bytes_of;
 use ioassay_record::operation::Operation;
 use ioassay_record::rules::{
-    GENERATION_AT, NAME, Rule, RuleKind, SLOTS, bit, bucket_begins_at, encode, half_begins_at,
+    FILE_BYTES, GENERATION_AT, NAME, Rule, RuleKind, SLOTS, bit, bucket_begins_at, encode, half_begins_at,
 };
 
 use super::process::wait_until;
@@ -117,9 +117,11 @@ impl Agent {
     /// Of what is recorded with its tables in a new directory in `tables`.
     pub fn of(tables: &Path) -> Self {
         let mut path = None;
+        // A file that is still being written would lose what is written into it.
+        let is_whole = |path: &PathBuf| fs::metadata(path).is_ok_and(|about| about.len() == FILE_BYTES as u64);
         wait_until("there is a file of rules", || {
             let found = fs::read_dir(tables).unwrap().flatten().next();
-            path = found.map(|directory| directory.path().join(NAME)).filter(|path| path.exists());
+            path = found.map(|directory| directory.path().join(NAME)).filter(is_whole);
             path.is_some()
         });
         Self::of_file(&path.unwrap())
