@@ -292,8 +292,10 @@ impl Agent {
 /// The name of the record whose tables are in a directory, or the directory's where it is another one.
 fn record_of(tables: &Path) -> String {
     let name = tables.file_name().unwrap_or_default().to_string_lossy();
-    let record = name.strip_prefix(DIRECTORY_PREFIX).and_then(|rest| rest.rsplit_once('-'));
-    record.map_or_else(|| name.clone().into_owned(), |(record, _)| record.to_owned())
+    match name.strip_prefix(DIRECTORY_PREFIX).and_then(|rest| rest.rsplit_once('-')) {
+        None | Some(("", _)) => name.into_owned(),
+        Some((record, _)) => record.to_owned(),
+    }
 }
 
 #[cfg(test)]
@@ -305,5 +307,7 @@ mod tests {
         for (tables, record) in [("ioassay-record-2026-app-aB3dE5", "2026-app"), ("tables", "tables"), ("/", "")] {
             assert_eq!(record_of(&Path::new("/tmp").join(tables)), record);
         }
+        // A name of which no letter may be in one of a directory of tables.
+        assert_eq!(record_of(Path::new("/tmp/ioassay-record--aB3dE5")), "ioassay-record--aB3dE5");
     }
 }

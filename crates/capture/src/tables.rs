@@ -111,7 +111,7 @@ impl Tables {
     }
 }
 
-/// The name of a record, of letters that every file system takes.
+/// The name of a record, of letters that may be in `LD_PRELOAD`: the library may lie in the directory.
 fn short_name(record: &Path) -> String {
     let name = record.file_name().unwrap_or_default().to_string_lossy();
     name.chars().filter(|letter| letter.is_ascii_alphanumeric() || "-_.".contains(*letter)).take(64).collect()

@@ -248,10 +248,9 @@ fn of_processes(measure: Measure, jobs: &Jobs) -> Vec<Observation> {
         let contributor = Contributor {
             measured: counted.measured(measure),
             pid: member.pid,
-            pid_on_node: member.pid,
             command: member.command.clone(),
-            file: String::new(),
             rank: member.rank.clone(),
+            ..Contributor::default()
         };
         Observation { job: member.job.clone(), counted, contributor }
     });

@@ -103,7 +103,7 @@ pub struct Contributor {
     pub measured: u64,
     /// The process, by the number that it knows itself by.
     pub pid: u32,
-    /// Its number on this node.
+    /// Its number on this node, of which the list of mounts is that `file` belongs to.
     pub pid_on_node: u32,
     /// Its command.
     pub command: String,

@@ -118,11 +118,9 @@ impl Series {
     /// seconds long ago come when a call has ended that took so long. Documents with moments, such as phases, are about the time
     /// of another clock, and may come long after it.
     pub fn is_beyond(&self, document: &Document) -> bool {
-        if document.kind.fields.iter().any(|field| field.kind == FieldKind::Moment) {
-            return false;
-        }
         let is_set_back = document.part == 0 && document.second + SET_BACK_S < self.second;
-        document.second > self.second || is_set_back
+        let has_moments = || document.kind.fields.iter().any(|field| field.kind == FieldKind::Moment);
+        (document.second > self.second || is_set_back) && !has_moments()
     }
 
     /// Goes on to another second, and says which groups go.
