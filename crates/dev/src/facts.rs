@@ -11,7 +11,7 @@ use ioassay_protocol::doubt::Reason;
 use ioassay_protocol::front_end::Tool;
 use ioassay_protocol::plan::Operation;
 use ioassay_protocol::plan::metadata::MetadataOperation;
-use ioassay_protocol::watch::registration;
+use ioassay_protocol::watch::{contract, registration};
 use schemars::{JsonSchema, schema_for};
 use serde_json::Value;
 
@@ -33,11 +33,6 @@ pub fn module() -> String {
     };
     fact("PROTOCOL_VERSION: Final", &VERSION, "Of plans, events and what front ends leave.");
     fact("MOST_RANKS: Final", &engine::MOST_RANKS, "In a case.");
-    fact(
-        "NODE_REGISTRATIONS: Final",
-        &format!("{:?}", registration::OF_NODE),
-        "Where records register with the agent of their node.",
-    );
     fact("LARGEST_CASE_BYTES: Final", &engine::LARGEST_CASE_BYTES, "What a case may hold, and write.");
     fact("LARGEST_TRANSFER_BYTES: Final", &engine::LARGEST_TRANSFER_BYTES, "In one call.");
     fact("MOST_IN_FLIGHT: Final", &engine::MOST_IN_FLIGHT, "Transfers of a rank.");
@@ -45,6 +40,9 @@ pub fn module() -> String {
     fact("LONGEST_WAIT_NS: Final", &engine::A_DAY_NS, "A day: nothing waits longer.");
     fact("SHORTEST_SAMPLE_NS: Final", &engine::SHORTEST_SAMPLE_NS, "The shortest `sample_interval`.");
     fact("LONGEST_SAMPLE_NS: Final", &engine::LONGEST_SAMPLE_NS, "The longest `sample_interval`.");
+    let registrations = format!("{:?}", registration::OF_NODE);
+    fact("NODE_REGISTRATIONS: Final", &registrations, "Where records register with the agent of their node.");
+    fact("LONGEST_WINDOW_S: Final", &contract::LONGEST_WINDOW_S, "A day: the longest window of a rule.");
     let cold = "Caches are cold with at most this share of the file sets in memory.";
     fact("COLD_SHARE: Final", &engine::COLD_SHARE, cold);
     let short = "A phase shorter than this is dominated by its beginning and its end.";

@@ -23,7 +23,6 @@ from ioassay.monitoring.mistral.mapping import rules_of
 from ioassay.monitoring.rule_check import (
     IN_BYTES,
     KEY,
-    LONGEST_WINDOW_S,
     MEASURES,
     THROTTLED,
     absolute_path,
@@ -31,7 +30,7 @@ from ioassay.monitoring.rule_check import (
     conflicts,
 )
 from ioassay.protocol.contract import Contract, Measure, Rule, Scope
-from ioassay.protocol.facts import PROTOCOL_VERSION
+from ioassay.protocol.facts import LONGEST_WINDOW_S, PROTOCOL_VERSION
 from ioassay.yaml_models.source import (
     Origin,
     Problem,
@@ -40,6 +39,7 @@ from ioassay.yaml_models.source import (
     parse_source,
     quoted,
     read_text,
+    wrong_and_meant,
 )
 from ioassay.yaml_models.validate import validate
 from ioassay.yaml_models.values import Kind, Part, parsed
@@ -304,8 +304,7 @@ def _document(text: str, file: str) -> Contract:
         try:
             check(rule)
         except ValueError as error:
-            wrong, _, meant = str(error).partition("; ")
-            raise SourceError([Origin(top.place, f"rules[{at}]").problem(wrong, meant)]) from None
+            raise SourceError([Origin(top.place, f"rules[{at}]").problem(*wrong_and_meant(error))]) from None
     return contract
 
 

@@ -1,14 +1,22 @@
-"""What the address of a server says of who can read along."""
+"""What addresses of servers say of who can reach them, and read along."""
 
 from __future__ import annotations
 
-from typing import Final
+import ipaddress
 from urllib.parse import urlsplit
 
-_LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
+
+def is_loopback(host: str) -> bool:
+    """Whether an IP address, IPv6 with or without brackets, is one of this node alone. Raises `ValueError` for none."""
+    return ipaddress.ip_address(host.strip("[]")).is_loopback
 
 
 def sends_in_clear(url: str) -> bool:
     """Whether others on the network can read what is sent there."""
     parts = urlsplit(url)
-    return parts.scheme == "http" and parts.hostname not in _LOOPBACK
+    host = parts.hostname or ""
+    try:
+        is_here = is_loopback(host)
+    except ValueError:
+        is_here = host == "localhost"
+    return parts.scheme == "http" and not is_here

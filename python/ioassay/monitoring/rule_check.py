@@ -12,10 +12,9 @@ from typing import Final
 from ioassay import units
 from ioassay.monitoring import calls
 from ioassay.protocol.contract import Measure, Rule
+from ioassay.protocol.facts import LONGEST_WINDOW_S
 from ioassay.protocol.record_layout import OPERATIONS, PATTERNS_BYTES, SLOTS
 from ioassay.yaml_models.source import quoted
-
-LONGEST_WINDOW_S: Final = 86_400
 
 MEASURES: Final[dict[str, Measure]] = {
     "bandwidth": "bandwidth",

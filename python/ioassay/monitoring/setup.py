@@ -6,7 +6,6 @@ credentials holds. Not: rules (`contract`), what sinks do (`crates/agent`).
 
 from __future__ import annotations
 
-import ipaddress
 import json
 import os
 import shutil
@@ -21,12 +20,12 @@ from pydantic import Field, model_validator
 
 from ioassay import units
 from ioassay.monitoring import contract
-from ioassay.monitoring.http_address import sends_in_clear
+from ioassay.monitoring.http_address import is_loopback, sends_in_clear
 from ioassay.protocol import agent as protocol
 from ioassay.protocol.contract import Contract
 from ioassay.protocol.facts import PROTOCOL_VERSION
 from ioassay.results.atomic import write_atomically
-from ioassay.yaml_models.source import Problem, Source, SourceError, locate, quoted, read_source
+from ioassay.yaml_models.source import Problem, Source, SourceError, locate, quoted, read_source, wrong_and_meant
 from ioassay.yaml_models.validate import validate
 from ioassay.yaml_models.values import Kind, Part, Prose, Size, YesNo, between, parsed
 
@@ -67,7 +66,7 @@ def _listen(text: str) -> str:
         return text
     host, _, port = text.rpartition(":")
     try:
-        loopback = ipaddress.ip_address(host.strip("[]")).is_loopback and 0 < units.parse_count(port) < 1 << 16
+        loopback = is_loopback(host) and 0 < units.parse_count(port) < 1 << 16
     except ValueError:
         loopback = False
     if not loopback:
@@ -456,8 +455,7 @@ def _problems(model: SetupPart, source: Source, base: Path, *, is_ours: bool) ->
         try:
             check(path)
         except ValueError as error:
-            wrong, _, meant = str(error).partition("; ")
-            yield locate(source.tree, [*at]).problem(wrong, meant)
+            yield locate(source.tree, [*at]).problem(*wrong_and_meant(error))
 
     for number, sink in enumerate(model.sinks):
         name, part = sink.chosen

@@ -146,7 +146,18 @@ def test_credentials_that_others_can_read_are_refused_with_the_command_that_help
     assert "setup.yaml:9: sinks[2].elasticsearch.credentials" in said
 
 
-@pytest.mark.parametrize(("url", "notes"), [("http://store:9200", 1), ("http://127.0.0.1:9200", 0), ("https://a", 0)])
+@pytest.mark.parametrize(
+    ("url", "notes"),
+    [
+        ("http://store:9200", 1),
+        ("http://10.0.0.1", 1),
+        ("http://127.0.0.1:9200", 0),
+        ("http://127.0.0.2", 0),
+        ("http://[::1]:9200", 0),
+        ("http://localhost", 0),
+        ("https://a", 0),
+    ],
+)
 def test_credentials_that_others_can_read_on_the_way_are_said(place: Path, url: str, notes: int) -> None:
     text = f"sinks:\n  - elasticsearch: {{url: '{url}', credentials: secret}}\n"
     found = load(setup(place, text), place, "node").notes

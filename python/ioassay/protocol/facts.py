@@ -13,9 +13,6 @@ PROTOCOL_VERSION: Final = 2
 MOST_RANKS: Final = 1048576
 """In a case."""
 
-NODE_REGISTRATIONS: Final = "/run/ioassay/registrations"
-"""Where records register with the agent of their node."""
-
 LARGEST_CASE_BYTES: Final = 9223372036854775807
 """What a case may hold, and write."""
 
@@ -36,6 +33,12 @@ SHORTEST_SAMPLE_NS: Final = 1000000
 
 LONGEST_SAMPLE_NS: Final = 3600000000000
 """The longest `sample_interval`."""
+
+NODE_REGISTRATIONS: Final = "/run/ioassay/registrations"
+"""Where records register with the agent of their node."""
+
+LONGEST_WINDOW_S: Final = 86400
+"""A day: the longest window of a rule."""
 
 COLD_SHARE: Final = 0.01
 """Caches are cold with at most this share of the file sets in memory."""

@@ -43,6 +43,12 @@ class Origin:
         return Problem(self, wrong, meant)
 
 
+def wrong_and_meant(error: ValueError) -> tuple[str, str]:
+    """The two parts of a message `wrong; meant`, of a check that does not know where the value was written."""
+    wrong, _, meant = str(error).partition("; ")
+    return wrong, meant
+
+
 @dataclass(frozen=True)
 class Problem:
     """One thing wrong with what was written."""

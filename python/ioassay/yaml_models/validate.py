@@ -15,7 +15,17 @@ from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
-from ioassay.yaml_models.source import Entries, Origin, Problem, SourceError, locate, nearest, plain, quoted
+from ioassay.yaml_models.source import (
+    Entries,
+    Origin,
+    Problem,
+    SourceError,
+    locate,
+    nearest,
+    plain,
+    quoted,
+    wrong_and_meant,
+)
 from ioassay.yaml_models.values import Kind, Part
 
 _WRONG_SHAPE = {
@@ -104,8 +114,7 @@ def _problem(model: type[Part], tree: Entries, details: ErrorDetails, advise: Ad
             word = details["input"] if isinstance(details["input"], str) else ""
             return origin.problem(f"{quoted(word)} is unknown" if word else "is not a word", nearest(word, words))
         case "value_error":
-            wrong, _, meant = str(context["error"]).partition("; ")
-            return origin.problem(wrong, meant)
+            return origin.problem(*wrong_and_meant(context["error"]))
         case kind if kind in _WRONG_SHAPE:
             return origin.problem(*_WRONG_SHAPE[kind])
         case _:

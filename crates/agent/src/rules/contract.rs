@@ -7,14 +7,12 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use ioassay_protocol::VERSION;
-use ioassay_protocol::watch::contract::{Action, Contract, Measure, Rule};
+use ioassay_protocol::watch::contract::{Action, Contract, LONGEST_WINDOW_S, Measure, Rule};
 use ioassay_record::operation::Operation;
 use ioassay_record::rules::bit;
 
 /// A larger file is none.
 const MOST_BYTES: u64 = 4 << 20;
-/// A window is no longer than a day.
-const LONGEST_WINDOW_S: u32 = 86_400;
 
 /// The contract's file.
 #[derive(Debug)]

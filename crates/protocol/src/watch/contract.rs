@@ -3,6 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// A day: the longest window of a rule.
+pub const LONGEST_WINDOW_S: u32 = 86_400;
+
 /// The rules that an agent enforces. A new document replaces the one before; rules keep their state by their label.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

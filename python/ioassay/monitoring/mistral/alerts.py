@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from typing import Final
 
+from ioassay import units
 from ioassay.errors import UsageError
 from ioassay.monitoring.mistral.log import MOST_COMMAND, LogEntry, Source
-from ioassay.monitoring.mistral.mapping import LARGEST_LIMIT, MEASURE, MEASUREMENT, call_types_of, classes_of
+from ioassay.monitoring.mistral.mapping import MEASURE, MEASUREMENT, call_types_of, classes_of
 from ioassay.monitoring.mistral.terms import LARGEST, TIMES, SizeRange, Unreadable, units_of
 from ioassay.protocol.contract import Action, Measure
 
@@ -100,7 +101,7 @@ def alert_of(entry: LogEntry, zone: tzinfo) -> Alert:
     if entry.timeframe_us == 0 or entry.timeframe_us % _US:
         raise UsageError(f"Entry {entry.sequence}: its time frame is not a whole number of seconds.")
     per_unit = _NS_PER_US if units_of(entry.measurement) is TIMES else 1
-    if max(entry.measured, entry.threshold) * per_unit > LARGEST_LIMIT:
+    if max(entry.measured, entry.threshold) * per_unit > units.LARGEST:
         raise UsageError(f"Entry {entry.sequence}: a time is longer than 584 years.")
     try:
         classes = classes_of(entry.call_types, entry.measurement)

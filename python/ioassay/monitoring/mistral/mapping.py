@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from ioassay import units
 from ioassay.errors import UsageError
 from ioassay.monitoring import calls
 from ioassay.monitoring.mistral.contract_file import MistralContract, MistralRule
@@ -27,16 +28,15 @@ from ioassay.monitoring.mistral.terms import (
     shown,
     units_of,
 )
-from ioassay.monitoring.rule_check import LONGEST_WINDOW_S, absolute_path, check
+from ioassay.monitoring.rule_check import absolute_path, check
 from ioassay.protocol import contract as protocol
 from ioassay.protocol import record_layout
 from ioassay.protocol.contract import Measure, Rule
-from ioassay.yaml_models.source import Origin, Problem, SourceError
+from ioassay.protocol.facts import LONGEST_WINDOW_S
+from ioassay.yaml_models.source import Origin, Problem, SourceError, wrong_and_meant
 
 _US: Final = 1_000_000
 _NS_PER_US: Final = 1000
-LARGEST_LIMIT: Final = 2**64 - 1
-"""What a limit and a measured value of ioassay can be at most."""
 
 
 def _of_group(group: str, call_type: CallType) -> dict[str, CallType]:
@@ -179,7 +179,7 @@ def _rule(rule: MistralRule, contract: MistralContract, scope: protocol.Scope) -
     if rule.sizes != SizeRange() and not _SIZED.issuperset(rule.call_types):
         raise Unreadable(f"calls of {'+'.join(rule.call_types)} do not all have a size", "write the size range all")
     limit = rule.threshold * (_NS_PER_US if units_of(rule.measurement) is TIMES else 1)
-    if limit > LARGEST_LIMIT:
+    if limit > units.LARGEST:
         raise Unreadable("the threshold is longer than 584 years", "write a shorter time")
     found = Rule(
         action=contract.kind,
@@ -196,8 +196,7 @@ def _rule(rule: MistralRule, contract: MistralContract, scope: protocol.Scope) -
     try:
         check(found)
     except ValueError as error:
-        wrong, _, meant = str(error).partition("; ")
-        raise Unreadable(wrong, meant) from None
+        raise Unreadable(*wrong_and_meant(error)) from None
     return found
 
 
