@@ -31,7 +31,7 @@ help: ## List the targets.
 PROGRAMS := ioassay-engine ioassay-agent
 
 build: $(VENV)/installed ## Build everything: .venv/bin/ioassay and the programs that it starts.
-	@cargo build --quiet --release --locked -p ioassay-cli -p ioassay-agent
+	@cargo build --quiet --release --locked -p ioassay-cli
 	@for program in $(PROGRAMS); do \
 		cmp -s target/release/$$program $(BIN)/$$program || install target/release/$$program $(BIN)/$$program; \
 	done
@@ -111,20 +111,26 @@ TEST_ENV := env --unset=MAKEFLAGS --unset=MFLAGS --default-signal=INT,QUIT,HUP
 CARGO_TEST := $(TEST_ENV) cargo test --locked --quiet --no-fail-fast
 PYTEST := $(TEST_ENV) $(BIN)/pytest --quiet
 
+# Of the whole workspace each time: for another choice of packages cargo would choose other features of what they share, and
+# compile that again.
+RUST_TESTS := $(CARGO_TEST) --workspace
+
 # Tests of whole cases that look at the page cache, and the others. Some of Rust's unit tests look at it too.
+tests_in = $(basename $(notdir $(wildcard $(1)/tests/*.rs)))
 OF_PAGE_CACHE := cold_caches page_cache
-OF_CASES := $(filter-out $(OF_PAGE_CACHE),$(basename $(notdir $(wildcard crates/cli/tests/*.rs))))
+OF_CASES := $(filter-out $(OF_PAGE_CACHE),$(call tests_in,crates/cli))
+OF_CRATES := $(filter-out $(OF_CASES),$(call tests_in,crates/*))
 
 test-machine: build ## Run the tests that nothing may disturb: of the whole machine, its page cache, Rust's unit tests.
-	@failed=0; $(CARGO_TEST) --workspace --exclude ioassay-cli || failed=1; \
-	$(CARGO_TEST) -p ioassay-cli $(addprefix --test ,$(OF_PAGE_CACHE)) || failed=1; \
+	@failed=0; $(RUST_TESTS) --lib --bins $(addprefix --test ,$(OF_CRATES)) || failed=1; \
+	$(RUST_TESTS) --doc || failed=1; \
 	$(PYTEST) -m machine || failed=1; exit $$failed
 
 test-functions: build ## Run the tests of single functions of Python.
 	@$(PYTEST) --numprocesses 2 -m 'not machine' python bench/peers
 
 test-cases: build ## Run the tests that start the engine.
-	@$(CARGO_TEST) -p ioassay-cli --bins $(addprefix --test ,$(OF_CASES))
+	@$(RUST_TESTS) $(addprefix --test ,$(OF_CASES))
 
 # More of them than there are processors: they wait for signals, pauses and time limits.
 test-whole: build ## Run the end-to-end tests: the command, from a study to a report.
@@ -137,7 +143,7 @@ loom: ## Check shared memory in every order in which processes can act.
 SANITIZED := plugins/storage/tests/sanitized
 # The preloaded library must not reach cargo and the compiler of Rust.
 sanitize: build ## Test storage plug-ins with AddressSanitizer and UndefinedBehaviorSanitizer.
-	$(CARGO_TEST) -p ioassay-cli \
+	$(RUST_TESTS) \
 		--config "target.'cfg(unix)'.runner='$(CURDIR)/$(SANITIZED)/run'" --test plug_ins --test mpi_plug_ins
 
 # Not a part of `test`: a nightly Rust with Miri cannot be had everywhere.

@@ -31,7 +31,7 @@ def engine() -> Path:
 def deliver() -> Path:
     """A program that has the sinks of the agent, and gets its documents from standard input."""
     root = Path(__file__).parents[1]
-    built = ["cargo", "build", "--quiet", "--locked", "-p", "ioassay-agent", "--example", "deliver"]
+    built = ["cargo", "build", "--quiet", "--locked", "--workspace", "--example", "deliver"]
     subprocess.run(built, cwd=root, check=True)
     return root / "target/debug/examples/deliver"
 
