@@ -162,7 +162,7 @@ ENGINE_ATTACKS := device command front_ends_guard front_ends_stopping front_ends
 
 attack: build ## Attack it in every known way (as root, hours; goes on where it was): make attack TRIES=10000 JOBS=2 OUTCOMES=FILE.
 	@failed=0; $(BIN)/pytest --quiet $(ATTACKS) || failed=1; \
-	cargo test --locked --quiet -p ioassay-cli $(addprefix --test ,$(ENGINE_ATTACKS)) || failed=1; \
+	$(RUST_TESTS) $(addprefix --test ,$(ENGINE_ATTACKS)) || failed=1; \
 	$(BIN)/python -m tests.attack.lost_nodes || failed=1; \
 	nice $(BIN)/python -m tests.attack --tries $(TRIES) --jobs $(JOBS) --json $(OUTCOMES) || failed=1; \
 	$(BIN)/python -m tests.attack --table $(OUTCOMES); exit $$failed
