@@ -7,16 +7,15 @@ from urllib.parse import urlsplit
 
 
 def is_loopback(host: str) -> bool:
-    """Whether an IP address, IPv6 with or without brackets, is one of this node alone. Raises `ValueError` for none."""
-    return ipaddress.ip_address(host.strip("[]")).is_loopback
+    """Whether a host is an IP address, IPv6 with or without brackets, of this node alone; a name never is."""
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
 
 
 def sends_in_clear(url: str) -> bool:
     """Whether others on the network can read what is sent there."""
     parts = urlsplit(url)
     host = parts.hostname or ""
-    try:
-        is_here = is_loopback(host)
-    except ValueError:
-        is_here = host == "localhost"
-    return parts.scheme == "http" and not is_here
+    return parts.scheme == "http" and host != "localhost" and not is_loopback(host)
