@@ -168,6 +168,12 @@ def watched(directory: Path, *rules: Mapping[str, Any], **more: Any) -> Iterator
             os.killpg(recorded.process.pid, signal.SIGKILL)
 
 
+@pytest.fixture(autouse=True)
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lets tables lie with their test: a record that is killed leaves them."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+
+
 def test_the_agent_says_every_call_once_and_goes_with_the_command(tmp_path: Path) -> None:
     with watched(tmp_path, WRITES) as command:
         command.until("job", processes=3)
