@@ -23,6 +23,9 @@ from ioassay.errors import CannotRun, UsageError
 from ioassay.monitoring.dashboards import library
 from ioassay.monitoring.dashboards.grafana import Grafana, read_token
 
+# It listens, which tests that look at the whole machine take for something that a lab has left.
+pytestmark = pytest.mark.machine
+
 TOKEN = "glsa_kept-to-ourselves"
 
 
@@ -95,7 +98,7 @@ def serving(server: Server, context: ssl.SSLContext | None = None) -> Iterator[S
             scheme = "https"
             listener.socket = context.wrap_socket(listener.socket, server_side=True)
         server.address = f"{scheme}://127.0.0.1:{listener.server_address[1]}/grafana/"
-        thread = threading.Thread(target=listener.serve_forever)
+        thread = threading.Thread(target=listener.serve_forever, args=(0.01,))
         thread.start()
         try:
             yield server
