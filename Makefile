@@ -119,10 +119,10 @@ RUST_TESTS := $(CARGO_TEST) --workspace
 tests_in = $(basename $(notdir $(wildcard $(1)/tests/*.rs)))
 OF_PAGE_CACHE := cold_caches page_cache
 OF_CASES := $(filter-out $(OF_PAGE_CACHE),$(call tests_in,crates/cli))
-OF_CRATES := $(filter-out $(OF_CASES),$(call tests_in,crates/*))
+OF_MACHINE := $(filter-out $(OF_CASES),$(call tests_in,crates/*))
 
 test-machine: build ## Run the tests that nothing may disturb: of the whole machine, its page cache, Rust's unit tests.
-	@failed=0; $(RUST_TESTS) --lib --bins $(addprefix --test ,$(OF_CRATES)) || failed=1; \
+	@failed=0; $(RUST_TESTS) --lib --bins $(addprefix --test ,$(OF_MACHINE)) || failed=1; \
 	$(RUST_TESTS) --doc || failed=1; \
 	$(PYTEST) -m machine || failed=1; exit $$failed
 
