@@ -27,6 +27,14 @@ def engine() -> Path:
         pytest.exit(f"{error.message} {error.remedy}", returncode=3)
 
 
+@pytest.fixture(autouse=True, scope="session")
+def open_mpi(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """A directory of its own for this process of pytest: Open MPI 4 can fail to start while another one removes it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OMPI_MCA_orte_tmpdir_base", str(tmp_path_factory.mktemp("mpi")))
+        yield
+
+
 @pytest.fixture(scope="session")
 def deliver() -> Path:
     """A program that has the sinks of the agent, and gets its documents from standard input."""

@@ -43,7 +43,8 @@ class Program:
 
     def environment(self) -> dict[str, str]:
         """Of the command: nothing of the user's settings."""
-        kept = {name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR", "IOASSAY_ENGINE") if name in os.environ}
+        own = ("PATH", "HOME", "TMPDIR", "OMPI_MCA_orte_tmpdir_base", "IOASSAY_ENGINE")
+        kept = {name: os.environ[name] for name in own if name in os.environ}
         return {**kept, "LC_ALL": "C.UTF-8", **self.variables}
 
 

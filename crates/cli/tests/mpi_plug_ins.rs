@@ -50,6 +50,8 @@ fn drive(plug_in: &str, layout: &str, options: &str) -> Option<(bool, String, te
     command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
     command.env("OMPI_MCA_rmaps_base_oversubscribe", "1");
     command.env("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe");
+    // Open MPI 4's launchers share a directory, and one that starts can fail while another one removes it.
+    command.env("TMPDIR", directory.path());
     command.stdin(Stdio::null()).stdout(out.try_clone().unwrap()).stderr(out);
     let mut mpirun = Running(command.spawn().unwrap());
     let mut status = None;
