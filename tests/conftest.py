@@ -12,7 +12,7 @@ import pytest
 from ioassay.engine import find_engine
 from ioassay.errors import CannotRun
 
-from .support import run_or_skip
+from .support import OPEN_MPI_AS_ROOT, run_or_skip
 
 # What labs need that no package has, as `make labs` builds it.
 os.environ.setdefault("IOASSAY_LAB_CACHE", str(Path(__file__).parents[1] / "target/lab"))
@@ -29,8 +29,11 @@ def engine() -> Path:
 
 @pytest.fixture(autouse=True, scope="session")
 def open_mpi(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """A directory of its own for this process of pytest: Open MPI 4 can fail to start while another one removes it."""
+    """Open MPI works as root, and in a directory of this process of pytest: Open MPI 4 can fail to start while one that
+    shares its directory ends."""
     with pytest.MonkeyPatch.context() as patch:
+        for name, value in OPEN_MPI_AS_ROOT.items():
+            patch.setenv(name, value)
         patch.setenv("OMPI_MCA_orte_tmpdir_base", str(tmp_path_factory.mktemp("mpi")))
         yield
 

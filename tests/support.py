@@ -28,6 +28,9 @@ from ioassay.results.run_directory import load, read_document
 
 DEADLINE_S = 120
 
+OPEN_MPI_AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+"""The environment in which Open MPI starts something for root."""
+
 HEAD = """\
 name: {name}
 title: A study for tests

@@ -16,12 +16,10 @@ import pytest
 from ioassay.lab.requirements import Command as Needed
 from ioassay.launchers.site_mpi import family_of_mpirun, mpirun
 
-from .support import DEADLINE_S, Command, ioassay, is_gone, until, up
+from .support import DEADLINE_S, OPEN_MPI_AS_ROOT, Command, ioassay, is_gone, until, up
 
 NAME = f"doctortest-{os.getpid()}"
 WHERE = "/run/ioassay/disk/xfs"
-
-AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
 
 @pytest.fixture(scope="module")
@@ -30,12 +28,6 @@ def lab() -> Iterator[str]:
     needed = [Needed("mpirun", "openmpi-bin"), Needed("mpicc", "libopenmpi-dev")]
     with up("slurm", NAME, needed=needed) as name:
         yield name
-
-
-@pytest.fixture(autouse=True)
-def root_may_use_open_mpi(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in AS_ROOT.items():
-        monkeypatch.setenv(name, value)
 
 
 def examined(directory: Path, *arguments: str | Path) -> tuple[int, dict[str, dict[str, Any]]]:
@@ -171,7 +163,7 @@ def test_an_mpirun_of_another_mpi_is_found_out_before_and_while_it_starts_anythi
 def test_that_open_mpi_starts_nothing_for_root_is_explained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if shutil.which("mpicc") is None or family_of_mpirun(mpirun()) != "open-mpi" or os.geteuid() != 0:
         pytest.skip("it takes root, and an Open MPI")
-    for name in AS_ROOT:
+    for name in OPEN_MPI_AS_ROOT:
         monkeypatch.delenv(name)
     code, checks = examined(tmp_path, "--launcher", "mpirun")
     assert code == 1

@@ -25,12 +25,7 @@ HOSTS = ["client1", "client2", "client3", "client4"]
 def environment() -> Iterator[None]:
     """Open MPI finds its way between the hosts of a lab by plain TCP."""
     with pytest.MonkeyPatch.context() as patch:
-        for name, value in (
-            ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
-            ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
-            ("OMPI_MCA_btl", "self,tcp"),
-        ):
-            patch.setenv(name, value)
+        patch.setenv("OMPI_MCA_btl", "self,tcp")
         yield
 
 

@@ -25,7 +25,7 @@ from ioassay.lab.running import find, running
 from ioassay.results.events import ProgressTail, read_events
 from ioassay.results.run_directory import read_document
 
-from ..support import Command, ioassay, until, workload
+from ..support import OPEN_MPI_AS_ROOT, Command, ioassay, until, workload
 
 VICTIM = "client3"
 LIMIT_S = 10.0
@@ -33,8 +33,7 @@ LIMIT_S = 10.0
 
 _MPIS = Path(__file__).parents[2] / "target/mpi"
 _ENVIRONMENT = {
-    "OMPI_ALLOW_RUN_AS_ROOT": "1",
-    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    **OPEN_MPI_AS_ROOT,
     # Hosts of a lab reach each other by plain TCP, and have the processors of one machine between them.
     "OMPI_MCA_btl": "self,tcp",
     "OMPI_MCA_mpi_yield_when_idle": "1",

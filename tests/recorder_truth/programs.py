@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
+from ..support import OPEN_MPI_AS_ROOT
+
 _SOURCES = Path(__file__).parent / "sources"
 
 
@@ -229,7 +231,7 @@ def _java(directory: Path) -> None:
     subprocess.run(["javac", "-d", directory, _SOURCES / "Calls.java"], check=True)
 
 
-_MPIRUN = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_btl": "self,vader"}
+_MPIRUN = {**OPEN_MPI_AS_ROOT, "OMPI_MCA_btl": "self,vader"}
 
 PROGRAMS: tuple[Program, ...] = (
     Program("calls of C", ["./calls"], _compiled("calls", "-O2", "-D_FORTIFY_SOURCE=2"), ("gcc",)),

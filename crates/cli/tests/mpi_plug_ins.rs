@@ -9,6 +9,7 @@ use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
 use ioassay_engine::compiled::on_path;
+use support::mpi;
 use support::plug_ins::shipped;
 use support::process::{Running, wait_until};
 use support::skipped::skipped;
@@ -47,11 +48,7 @@ fn drive(plug_in: &str, layout: &str, options: &str) -> Option<(bool, String, te
     let mut command = Command::new("mpirun");
     command.args(["-n", &RANKS.to_string()]).arg(driver).arg(library).arg(&files).arg(layout);
     command.args(options.split_whitespace());
-    command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
-    command.env("OMPI_MCA_rmaps_base_oversubscribe", "1");
-    command.env("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe");
-    // Open MPI 4's launchers share a directory, and one that starts can fail while another one removes it.
-    command.env("TMPDIR", directory.path());
+    command.envs(mpi::settings(directory.path()));
     command.stdin(Stdio::null()).stdout(out.try_clone().unwrap()).stderr(out);
     let mut mpirun = Running(command.spawn().unwrap());
     let mut status = None;

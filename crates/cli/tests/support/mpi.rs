@@ -97,15 +97,20 @@ impl Mpi {
         [self.launcher(ranks), more.into_iter().map(str::to_owned).collect()].concat()
     }
 
-    /// Its environment for the engine on `bench`: its own commands come first, and its launcher keeps its files there. In
-    /// a directory that launchers share, Open MPI 5 does not start where one of the same process id was killed before.
+    /// Its environment for the engine on `bench`: its own commands come first, and its launcher keeps its files there.
     pub fn environment(&self, bench: &Bench) -> Vec<(&'static str, String)> {
         let commands = self.mpicc.parent().unwrap().display();
         let path = format!("{commands}:{}", std::env::var("PATH").unwrap_or_default());
-        let scratch = bench.root.path().display().to_string();
-        let own = [("PATH", path), ("IOASSAY_CACHE", cache().display().to_string()), ("TMPDIR", scratch)];
-        SETTINGS.map(|(name, value)| (name, value.to_owned())).into_iter().chain(own).collect()
+        let own = [("PATH", path), ("IOASSAY_CACHE", cache().display().to_string())];
+        settings(bench.root.path()).chain(own).collect()
     }
+}
+
+/// The environment of any launcher, which keeps its files in `scratch`. In a directory that launchers share, Open MPI 5 does
+/// not start where one of the same process id was killed before, and Open MPI 4 can fail to start while another one ends.
+pub fn settings(scratch: &Path) -> impl Iterator<Item = (&'static str, String)> {
+    let settings = SETTINGS.map(|(name, value)| (name, value.to_owned()));
+    settings.into_iter().chain([("TMPDIR", scratch.display().to_string())])
 }
 
 /// Where libraries are kept that tests build.
