@@ -196,6 +196,28 @@ def test_the_view_of_this_node_ends_its_agent_with_ctrl_c(agent: Path, target: P
     recorded.end()
 
 
+@pytest.mark.machine  # its rules reach what other tests record
+def test_the_view_holds_what_is_recorded_meanwhile_to_its_contract(
+    agent: Path, target: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    contract, registrations = tmp_path / "rules.yaml", tmp_path / "registrations"
+    contract.write_text("rules: [{throttle: hold, calls: [write], bandwidth: 5MB/s}]")
+    monkeypatch.setenv("IOASSAY_REGISTRATIONS", str(registrations))
+    view = Command(["watch", "--contract", contract, "--json"])
+    until((registrations / "agent").exists, "the agent to begin")
+    code, _, err = ioassay("watch", "--contract", contract, "--once")
+    assert (code, "another agent serves it" in err, "`ioassay watch set`" in err) == (3, True, True), err
+    writes = ["dd", "if=/dev/zero", f"of={target}/file", "bs=1000000", "count=20"]
+    code, _, err = ioassay("record", "--out", tmp_path / "record", "--", *writes)
+    assert code == 0, err
+    view.process.send_signal(signal.SIGINT)
+    code, out, err = view.end()
+    assert (code, "rules do not reach" in err) == (0, False), err
+    rules = [one for one in map(json.loads, out.splitlines()) if one["kind"] == "rule"]
+    assert {one["label"] for one in rules} == {"hold"}
+    assert sum(one["waits"] for one in rules) >= 10
+
+
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_signals_that_end_the_view_leave_no_files(
     agent: Path, sent: signal.Signals, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -42,6 +42,8 @@ pub fn module() -> String {
     fact("LONGEST_SAMPLE_NS: Final", &engine::LONGEST_SAMPLE_NS, "The longest `sample_interval`.");
     let registrations = format!("{:?}", registration::OF_NODE);
     fact("NODE_REGISTRATIONS: Final", &registrations, "Where records register with the agent of their node.");
+    let variable = format!("{:?}", registration::OF_NODE_VARIABLE);
+    fact("NODE_REGISTRATIONS_VARIABLE: Final", &variable, "Names another directory for that.");
     fact("LONGEST_WINDOW_S: Final", &contract::LONGEST_WINDOW_S, "A day: the longest window of a rule.");
     let cold = "Caches are cold with at most this share of the file sets in memory.";
     fact("COLD_SHARE: Final", &engine::COLD_SHARE, cold);

@@ -37,6 +37,9 @@ LONGEST_SAMPLE_NS: Final = 3600000000000
 NODE_REGISTRATIONS: Final = "/run/ioassay/registrations"
 """Where records register with the agent of their node."""
 
+NODE_REGISTRATIONS_VARIABLE: Final = "IOASSAY_REGISTRATIONS"
+"""Names another directory for that."""
+
 LONGEST_WINDOW_S: Final = 86400
 """A day: the longest window of a rule."""
 

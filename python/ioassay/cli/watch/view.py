@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
 import subprocess
 import sys
@@ -47,7 +48,9 @@ def view(
     *,
     contract: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="For this node: a contract to enforce meanwhile.", show_default=False),
+        typer.Option(
+            metavar="FILE", help="Enforce a contract on what is recorded meanwhile (root).", show_default=False
+        ),
     ] = None,
     once: Annotated[bool, typer.Option("--once", help="Show one second and end.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the documents, one a line.")] = False,
@@ -102,17 +105,19 @@ def _source(where: str) -> Source:
 def _agent_of_this_node(contract: Path | None) -> Iterator[tuple[Source, Path]]:
     """What an agent says that is started for the view and ends with it, and the file of its notes.
 
+    Where it has rules, records register with it, as with an agent of the node: recorders take rules from no other one.
     Raises `CannotRun`, also when the agent ends by itself, and `SourceError`.
     """
     from ioassay.engine import find_agent  # noqa: PLC0415
     from ioassay.monitoring.setup import to_standard_output  # noqa: PLC0415
     from ioassay.monitoring.view.sources import Pipe  # noqa: PLC0415
 
+    registrations = ["--registrations", _registrations()] if contract else []
     with tempfile.TemporaryDirectory(prefix="ioassay-watch-") as place:
         setup, notes = to_standard_output(Path(place), contract), Path(place) / "notes"
         with notes.open("wb") as log:
             agent = subprocess.Popen(
-                [find_agent(), setup], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log
+                [find_agent(), setup, *registrations], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log
             )
         assert agent.stdout is not None
         source = Pipe(agent.stdout.fileno())
@@ -134,7 +139,26 @@ def _agent_of_this_node(contract: Path | None) -> Iterator[tuple[Source, Path]]:
             for line in said:
                 print(line, file=sys.stderr)
         if source.has_ended:
-            raise CannotRun(reason or f"The agent ended with exit status {agent.returncode}.", "Start it again.")
+            raise CannotRun(
+                reason or f"The agent ended with exit status {agent.returncode}.",
+                "Start it again. To an agent that serves this node already, give rules by `ioassay watch set`."
+                if contract
+                else "Start it again.",
+            )
+
+
+def _registrations() -> str:
+    """The directory in which records look for an agent that has rules for them. Raises `CannotRun`."""
+    from ioassay.protocol.facts import NODE_REGISTRATIONS, NODE_REGISTRATIONS_VARIABLE  # noqa: PLC0415
+
+    named = os.environ.get(NODE_REGISTRATIONS_VARIABLE)
+    if named is None and os.geteuid() != 0:
+        raise CannotRun(
+            "Only root can enforce a contract on all records of this node.",
+            "Enforce it on one record: ioassay record --contract FILE -- COMMAND. Or set "
+            f"{NODE_REGISTRATIONS_VARIABLE} to a new directory of yours, for the view and for what you record.",
+        )
+    return named or NODE_REGISTRATIONS
 
 
 def _lines(notes: Path | None) -> list[str]:
