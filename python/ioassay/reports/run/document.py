@@ -56,7 +56,13 @@ def document(content: Content, drawn: Pictures | None = None) -> Document:
         Section("Results", results(content, drawn), "results"),
         Section(
             servers.TITLE,
-            servers.blocks(content.activity, content.run.watch, content.names, drawn.servers if drawn else None),
+            servers.blocks(
+                content.activity,
+                content.run.watch,
+                content.doubts,
+                content.names,
+                drawn.servers if drawn else None,
+            ),
             "servers",
         ),
         Section("Comparison", _comparison(content, drawn), "comparison"),

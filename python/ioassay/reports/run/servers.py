@@ -5,18 +5,34 @@ Not: the numbers (`ioassay.analysis.watch`), findings about them (`findings`).
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import polars as pl
 
 from ioassay.analysis import rates
+from ioassay.analysis.ceilings import DIRECTIONS
+from ioassay.analysis.doubts import Doubts
 from ioassay.analysis.watch.phases import LEAST_S, PHASE, Activity
 from ioassay.analysis.watch.seconds import counted
 from ioassay.figures.picture import Picture
 from ioassay.reports import format
-from ioassay.reports.document import Block, Bullets, Column, Figure, Paragraph, Section, Table, Text, changes, numbers
+from ioassay.reports.document import (
+    Block,
+    Bullets,
+    Column,
+    Figure,
+    Marks,
+    Paragraph,
+    Section,
+    Table,
+    Text,
+    changes,
+    numbers,
+)
 from ioassay.reports.names import Names
+from ioassay.results.schema import KEY, Measurement
 from ioassay.results.watched import Watch
 from ioassay.units import format_count
 
@@ -25,8 +41,16 @@ MOST_PHASES = 120
 
 TITLE = "Servers and devices"
 
+_OPERATIONS = {
+    way: {operation for operation, direction in DIRECTIONS.items() if direction == towards}
+    for way, towards in (("write", "to-servers"), ("read", "to-clients"))
+}
+"""Those that move bytes, by the way."""
 
-def blocks(found: Activity | None, watch: Watch | None, names: Names, picture: Picture | None) -> list[Block]:
+
+def blocks(
+    found: Activity | None, watch: Watch | None, doubts: Doubts, names: Names, picture: Picture | None
+) -> list[Block]:
     """The section; nothing of a run that was not watched."""
     if watch is None:
         return []
@@ -37,7 +61,7 @@ def blocks(found: Activity | None, watch: Watch | None, names: Names, picture: P
     return [
         Paragraph(_about(found) if shown.height else f"No phase took {LEAST_S:.0f} s."),
         Figure(picture),
-        _phases(found, shown, names),
+        _phases(found, shown, doubts, names),
         Section("Each host in each phase", [_hosts(found, shown, names)], fold="closed"),
         Paragraph(_counted(found.watch), note=True),
         remarks,
@@ -83,16 +107,21 @@ def _shown(found: Activity) -> pl.DataFrame:
     return found.phases.join(rates.typical(found.run.measurements).select(PHASE), on=list(PHASE), how="semi")
 
 
-def _phases(found: Activity, shown: pl.DataFrame, names: Names) -> Table:
+def _phases(found: Activity, shown: pl.DataFrame, doubts: Doubts, names: Names) -> Table:
     columns = [
         Column("Phase"),
         *numbers("Clients", "Disks", "Disks / clients", "Written after it"),
+        Column("Doubts"),
     ]
+    measured = defaultdict(list)
+    for one in map(Measurement._make, found.run.measurements.select(KEY).iter_rows()):
+        measured[one.case, one.phase].append(one)
     rows: list[list[Text]] = []
     for row in shown.iter_rows(named=True):
-        for way in ("write", "read"):
+        for way, operations in _OPERATIONS.items():
             if row[f"{way}_bytes"]:
                 late = way == "write" and row["late_write_bytes"]
+                own = (one for one in measured[row["case"], row["phase"]] if one.operation in operations)
                 rows.append(
                     [
                         f"{_place(row, names)} ({way}s)"
@@ -104,6 +133,7 @@ def _phases(found: Activity, shown: pl.DataFrame, names: Names) -> Table:
                         f"{format.size(row['late_write_bytes'])} within {row['late_s']:.0f} s"
                         if late
                         else format.ABSENT,
+                        Marks(doubts.marks(own)),
                     ]
                 )
     whose = "servers" if found.storage_role == "server" else "client nodes"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
+import polars as pl
 import pytest
 
 from ioassay import reports
@@ -16,6 +17,7 @@ from ioassay.frames import Runs
 from ioassay.reports.run import RunReport, servers
 from ioassay.reports.run.tables import TABLES
 from ioassay.results.loaded import LoadedRun
+from ioassay.results.schema import KEY
 from ioassay.results.watch_document import WatchDocument, WatchedHost
 from ioassay.results.watched import Watch, WatchTables
 from ioassay.testing.builder import RunBuilder
@@ -46,6 +48,15 @@ def markdown(run: LoadedRun) -> str:
 )
 def test_each_phase_has_clients_and_disks_side_by_side(markdown: str, line: str) -> None:
     assert line in markdown
+
+
+def test_a_phase_has_the_doubts_of_what_was_measured_in_it(run: LoadedRun) -> None:
+    first = run.measurements.filter(case="rising-c1-r1", phase="write").select(KEY).row(0, named=True)
+    doubt = {"kind": "short-phase", "message": "it was short", "remedy": "move more", "invalidates": False}
+    doubts = pl.DataFrame([{**first, **doubt}], schema=run.doubts.schema)
+    markdown = reports.build(RunReport(replace(run, samples=run.samples.clear(), doubts=doubts)), "md").decode()
+    assert "| rising, 1 client, repetition 1, write | 100 MB/s | 202 MB/s | 2.02 | – | [a] |" in markdown
+    assert "| rising, 2 clients, repetition 1, write | 200 MB/s | 400 MB/s | 2.00 | – |  |" in markdown
 
 
 def test_a_run_that_was_not_watched_has_no_section() -> None:
