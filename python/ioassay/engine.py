@@ -144,6 +144,11 @@ def survey_arguments(events: Path, target: str | None, run: str, limit_s: int) -
     return ["survey", "--events", str(events), "--run", run, "--limit-s", str(limit_s), "--stop-with-parent", *where]
 
 
+def capture_arguments(target: str | None) -> list[str]:
+    """Describes this node, with the storage under `target`, as an archive on standard output."""
+    return ["capture", *(["--target", target] if target else []), "--out", "-"]
+
+
 def clean_arguments(events: Path, workspace: str) -> list[str]:
     """Removes what an earlier case left in its workspace, by the workspace's own list."""
     return ["clean", "--events", str(events), workspace]

@@ -1,0 +1,84 @@
+"""Made-up snapshots of nodes: files as a dictionary, and the systems that studies describe."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ioassay.protocol.event import Environment
+from ioassay.tuning.snapshot import CommandRun, Manifest, Snapshot, UnreadableFile
+
+_ENVIRONMENT: Environment = {
+    "host": "oss1",
+    "kernel": "Linux 6.1.0",
+    "processors": 16,
+    "memory_bytes": 64 << 30,
+    "clock": {"source": "clock_monotonic", "resolution_ns": 1},
+}
+
+
+def snapshot(
+    files: Mapping[str, str],
+    *,
+    links: Mapping[str, str] | None = None,
+    unreadable: Mapping[str, str] | None = None,
+    printed: Mapping[str, str] | None = None,
+    target: str | None = None,
+    host: str = "oss1",
+    taken: str = "2026-01-01T00:00:00Z",
+) -> Snapshot:
+    """A node with these files. `printed`: by command line, what it printed. `unreadable`: by path, why."""
+    commands = {f"commands/{at}.txt": (line, text) for at, (line, text) in enumerate((printed or {}).items())}
+    manifest = Manifest(
+        kind="snapshot",
+        version=1,
+        host=host,
+        boot_id="b0",
+        taken=taken,
+        engine_version="0.1.0",
+        target=target,
+        environment=_ENVIRONMENT | {"host": host},
+        unreadable=[UnreadableFile(path=path, reason=reason) for path, reason in (unreadable or {}).items()],
+        commands=[CommandRun(argv=line.split(), exit_code=0, file=name) for name, (line, _) in commands.items()],
+    )
+    return Snapshot(
+        manifest,
+        {path: text.encode() for path, text in files.items()},
+        links or {},
+        {name: text.encode() for name, (_, text) in commands.items()},
+    )
+
+
+def below(directory: str, files: Mapping[str, object]) -> dict[str, str]:
+    """The files of a directory: `below("sys/block/sda/queue", {"nr_requests": 64})`."""
+    return {f"{directory}/{name}": str(value) for name, value in files.items()}
+
+
+def disk(name: str, *, queue: Mapping[str, object] | None = None, **attributes: object) -> dict[str, str]:
+    """A SCSI disk with the kernel's usual queue, changed by `queue`; `attributes` of the device: model="ST4000"."""
+    usual: dict[str, object] = {
+        "scheduler": "[mq-deadline] kyber bfq none",
+        "nr_requests": 64,
+        "max_sectors_kb": 512,
+        "max_hw_sectors_kb": 32767,
+        "max_segments": 128,
+        "max_segment_size": 65536,
+        "read_ahead_kb": 128,
+        "rq_affinity": 1,
+        "nomerges": 0,
+        "rotational": 1,
+        "logical_block_size": 512,
+        "physical_block_size": 4096,
+        "minimum_io_size": 4096,
+        "optimal_io_size": 0,
+        "write_cache": "write back",
+        "wbt_lat_usec": 75000,
+    }
+    return {
+        **below(f"sys/block/{name}", {"size": 7814037168, "dev": _number(name), "removable": 0, "ro": 0}),
+        **below(f"sys/block/{name}/queue", usual | dict(queue or {})),
+        **below(f"sys/block/{name}/device", attributes),
+    }
+
+
+def _number(name: str) -> str:
+    return f"8:{16 * (ord(name[-1]) - ord('a'))}" if name.startswith("sd") else f"259:{name[-1]}"

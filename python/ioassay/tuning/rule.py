@@ -1,0 +1,118 @@
+"""What a rule is, and what it can say of a system.
+
+A rule is a module below `tuning.rules` with one `Rule`, named `RULE`. Its function gets the system and gives a judgement
+for each thing that it looked at: a device, a mount, the node. Where a value cannot be read it raises `Unreadable` by
+reading it, and the judgement says so; where it has nothing to look at it gives `NotApplicable` with the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Literal, TypeVar
+
+from ioassay.tuning.snapshot import Unreadable
+from ioassay.tuning.system import System
+
+Area = Literal["block", "memory", "adapter", "raid", "lustre", "nfs", "onefs", "gpfs", "file system", "md", "processor"]
+
+_Subject = TypeVar("_Subject")
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where the knowledge comes from: a study with its table, or documentation with its address."""
+
+    text: str
+    url: str = ""
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """A setting, by its name of `tuning.settings`, and a value for it: `block:sda/nr_requests` = `1024`."""
+
+    setting: str
+    value: str
+
+    def __str__(self) -> str:
+        return f"{self.setting}={self.value}"
+
+
+@dataclass(frozen=True)
+class Fine:
+    """The value is as it should be."""
+
+    subject: str
+    """What it is about: `sda`, `/scratch`, or the host."""
+    value: str
+
+
+@dataclass(frozen=True)
+class Change:
+    """Another value is recommended."""
+
+    subject: str
+    value: str
+    """As it is now, with its unit."""
+    wanted: str
+    """As it should be, with its unit."""
+    because: str = ""
+    """What is particular here, such as which layers differ; the general reason is the rule's."""
+    assignments: tuple[Assignment, ...] = ()
+    """What `ioassay tune apply` would set, in this order; none where it is not this host's to set."""
+    command: str = ""
+    """What to type where `assignments` cannot: on a storage controller, on a server, in a configuration."""
+
+
+@dataclass(frozen=True)
+class NotApplicable:
+    """The rule has nothing to look at here."""
+
+    why: str
+
+
+@dataclass(frozen=True)
+class NotReadable:
+    """The value is there and could not be read."""
+
+    what: str
+    reason: str
+
+
+Judgement = Fine | Change | NotApplicable | NotReadable
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What is known of one setting."""
+
+    name: str
+    """In kebab case, as users name it."""
+    title: str
+    """The recommendation as a short sentence in the imperative."""
+    area: Area
+    reason: str
+    """Why the value matters, in a sentence or two."""
+    risk: str
+    """What the change can cost or break, and when not to do it."""
+    sources: tuple[Source, ...]
+    judge: Callable[[System], Iterable[Judgement]]
+    parameters: tuple[str, ...] = ()
+    """The names of parameters that it knows, `nr_requests`, for those who search for a rule by one."""
+
+    def judgements(self, system: System) -> list[Judgement]:
+        """What it says of a system, in its order, never nothing. What is found before an unreadable value is kept."""
+        return list(_guarded(self.judge(system))) or [NotApplicable("nothing here has this setting")]
+
+
+def each(subjects: Iterable[_Subject], judge: Callable[[_Subject], Iterable[Judgement]]) -> Iterator[Judgement]:
+    """What `judge` says of each subject; where a value of one cannot be read, that, and then what it says of the next."""
+    for subject in subjects:
+        yield from _guarded(judge(subject))
+
+
+def _guarded(judgements: Iterable[Judgement]) -> Iterator[Judgement]:
+    try:
+        yield from judgements
+    except Unreadable as error:
+        yield NotReadable(f"/{error.path}", error.reason)

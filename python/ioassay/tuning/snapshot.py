@@ -1,0 +1,277 @@
+"""A snapshot: the files below /sys, /proc and /etc of one node, and what commands printed there, at one moment.
+
+`ioassay-engine capture` makes one, of the node that it runs on; `collect` asks for it, `read` takes one that was made
+elsewhere. Both are held in memory and never unpacked, so nothing in an archive can reach a path of this machine.
+
+Of each file three things can be known: its text, that there is none, or that it could not be read and why. The first
+two are what `text` returns; the third raises `Unreadable`, so that a rule that needs the value says so by itself.
+
+Not: what the files mean (`tuning.system`).
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import subprocess
+import tarfile
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from ioassay import engine
+from ioassay.errors import CannotRun, UsageError
+from ioassay.results import protocol
+from ioassay.results.stored_types import Moment, Node
+
+if TYPE_CHECKING:
+    from ioassay.protocol.event import Environment
+
+VERSION = 1
+
+_MANIFEST = "snapshot.json"
+_ROOT = "root/"
+_MOST_BYTES = 256 << 20
+"""Of an archive when it is unpacked; the engine writes at most a quarter of this."""
+_MOST_MEMBERS = 200_000
+_MOST_LINKS = 40
+"""As many as the kernel follows on the way to a file."""
+_LIMIT_S = 120.0
+
+
+class Unreadable(Exception):
+    """A file exists on the node, and the capture could not read it."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(f"/{path}: {reason}")
+        self.path = path
+        self.reason = reason
+
+
+class UnreadableFile(BaseModel):
+    """A file that could not be read, or not whole."""
+
+    path: str
+    reason: str
+
+
+class CommandRun(BaseModel):
+    """A command that the capture ran on the node."""
+
+    argv: list[str]
+    exit_code: int | None = None
+    """`None` where it could not be started or was ended."""
+    error: str | None = None
+    file: str | None = None
+    """The member of the archive with what it printed."""
+
+
+class Manifest(BaseModel):
+    """What a snapshot says of itself."""
+
+    model_config = ConfigDict(str_max_length=protocol.MOST_CHARACTERS)
+
+    kind: str
+    version: int
+    host: str
+    boot_id: str | None = None
+    taken: Moment
+    engine_version: str
+    target: str | None = None
+    environment: Node
+    unreadable: list[UnreadableFile] = []
+    commands: list[CommandRun] = []
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """The files of one node, by path without the leading slash; links as the text that they hold."""
+
+    manifest: Manifest
+    files: Mapping[str, bytes]
+    links: Mapping[str, str] = field(default_factory=dict)
+    outputs: Mapping[str, bytes] = field(default_factory=dict)
+    """What commands printed, by `CommandRun.file`."""
+
+    @property
+    def host(self) -> str:
+        """The host's name."""
+        return self.manifest.host
+
+    @property
+    def environment(self) -> Environment:
+        """The node as runs describe it."""
+        return self.manifest.environment
+
+    @cached_property
+    def _directories(self) -> dict[str, set[str]]:
+        """What each directory holds."""
+        found: dict[str, set[str]] = {"": set()}
+        for path in (*self.files, *self.links, *self._unreadable):
+            while path:
+                above, _, name = path.rpartition("/")
+                names = found.setdefault(above, set())
+                if name in names:
+                    break
+                names.add(name)
+                path = above
+        return found
+
+    @cached_property
+    def _unreadable(self) -> dict[str, str]:
+        return {one.path: one.reason for one in self.manifest.unreadable}
+
+    def resolve(self, path: str) -> str:
+        """The path of what `path` leads to, without links, whether or not it exists."""
+        done: list[str] = []
+        to_come = list(PurePosixPath(path.lstrip("/")).parts)
+        links = 0
+        while to_come:
+            part = to_come.pop(0)
+            if part == "..":
+                del done[-1:]
+                continue
+            link = self.links.get("/".join((*done, part)))
+            if link is None or links == _MOST_LINKS:
+                done.append(part)
+                continue
+            links += 1
+            if link.startswith("/"):
+                done = []
+            to_come = [*(one for one in PurePosixPath(link).parts if one != "/"), *to_come]
+        return "/".join(done)
+
+    def text(self, path: str) -> str | None:
+        """What the file says, without white space around it; `None` where there is none. Raises `Unreadable`."""
+        resolved = self.resolve(path)
+        content = self.files.get(resolved)
+        if content is not None:
+            return content.decode(errors="replace").strip()
+        if (reason := self._unreadable.get(resolved)) is not None:
+            raise Unreadable(resolved, reason)
+        return None
+
+    def number(self, path: str) -> int | None:
+        """The integer that the file holds; `None` where there is no file. Raises `Unreadable`, also where it holds another."""
+        text = self.text(path)
+        if text is None:
+            return None
+        try:
+            return int(text)
+        except ValueError:
+            raise Unreadable(path.lstrip("/"), f"holds {text[:40]!r}, which is no integer") from None
+
+    def names(self, path: str) -> list[str]:
+        """What the directory holds, in alphabetical order; nothing where there is none."""
+        return sorted(self._directories.get(self.resolve(path), ()))
+
+    def exists(self, path: str) -> bool:
+        """Whether there is a file or a directory, readable or not."""
+        resolved = self.resolve(path)
+        return resolved in self.files or resolved in self._directories or resolved in self._unreadable
+
+    def printed(self, *argv: str) -> str | None:
+        """What the first command that begins with these words printed; `None` where it was not run, or failed."""
+        for command in self.manifest.commands:
+            if [PurePosixPath(command.argv[0]).name, *command.argv[1:]][: len(argv)] == list(argv):
+                content = self.outputs.get(command.file or "")
+                return content.decode(errors="replace") if content is not None and command.exit_code == 0 else None
+        return None
+
+
+def collect(target: str | None) -> Snapshot:
+    """A snapshot of this node, as it is now. `target`: a directory or block device. Raises `CannotRun`."""
+    return parse(collect_archive(target), "the engine's capture")
+
+
+def collect_archive(target: str | None) -> bytes:
+    """The archive of a snapshot of this node. Raises `CannotRun`."""
+    found = str(engine.find_engine())
+    try:
+        done = subprocess.run(
+            [found, *engine.capture_arguments(target)], capture_output=True, check=False, timeout=_LIMIT_S
+        )
+    except subprocess.TimeoutExpired as error:
+        raise CannotRun(
+            f"The engine did not finish looking at this node within {_LIMIT_S:.0f} s.",
+            "Check whether a mount or a device hangs (dmesg), or leave the target out.",
+        ) from error
+    if done.returncode:
+        raise CannotRun(
+            f"The engine could not look at this node: {done.stderr.decode(errors='replace').strip()}",
+            f"Try it alone: {found} capture --out snapshot.tar.gz",
+        )
+    return done.stdout
+
+
+def read(path: Path) -> Snapshot:
+    """The snapshot in a file. Raises `UsageError` where it is none, `OSError`."""
+    with path.open("rb") as file:
+        return parse(file.read(_MOST_BYTES), str(path))
+
+
+def parse(content: bytes, name: str) -> Snapshot:
+    """The snapshot in an archive that came from `name`. Raises `UsageError` for anything else."""
+    remedy = "Make one with: ioassay tune capture"
+    files: dict[str, bytes] = {}
+    links: dict[str, str] = {}
+    outputs: dict[str, bytes] = {}
+    manifest: Manifest | None = None
+    try:
+        for member, data in _members(content):
+            if member.name == _MANIFEST:
+                manifest = _manifest(data, name)
+            elif member.issym():
+                links[member.name.removeprefix(_ROOT)] = member.linkname
+            elif member.name.startswith(_ROOT):
+                files[member.name.removeprefix(_ROOT)] = data
+            else:
+                outputs[member.name] = data
+    except (tarfile.TarError, gzip.BadGzipFile, zlib.error, EOFError, ValueError) as error:
+        raise UsageError(f"{name} is no snapshot: {error}.", remedy) from error
+    if manifest is None:
+        raise UsageError(f"{name} is no snapshot: it has no {_MANIFEST}.", remedy)
+    return Snapshot(manifest, files, links, outputs)
+
+
+def _members(content: bytes) -> Iterator[tuple[tarfile.TarInfo, bytes]]:
+    """The files and links of an archive, within bounds. Raises `tarfile.TarError`, `ValueError`, errors of gzip."""
+    total = 0
+    with gzip.open(io.BytesIO(content)) as unpacked, tarfile.open(fileobj=unpacked, mode="r|") as archive:
+        for number, member in enumerate(archive):
+            total += member.size
+            if total > _MOST_BYTES or number >= _MOST_MEMBERS:
+                raise ValueError(f"it holds more than {_MOST_BYTES >> 20} MiB or {_MOST_MEMBERS} files")
+            if member.issym():
+                yield member, b""
+            elif member.isfile() and (file := archive.extractfile(member)) is not None:
+                yield member, file.read()
+
+
+def _manifest(content: bytes, name: str) -> Manifest:
+    try:
+        manifest = Manifest.model_validate_json(content)
+    except ValidationError as error:
+        raise ValueError(f"its {_MANIFEST} is damaged: {protocol.reason(error)}") from None
+    if manifest.kind != "snapshot" or manifest.version != VERSION:
+        raise UsageError(
+            f"{name} is a {manifest.kind} of version {manifest.version}; this ioassay reads snapshots of version "
+            f"{VERSION}.",
+            "Capture it again with this version of ioassay-engine, or use the ioassay that made it.",
+        )
+    return manifest
+
+
+def one_of_each_host(snapshots: Sequence[Snapshot]) -> list[Snapshot]:
+    """The latest snapshot of each host, in the order in which hosts are first named."""
+    latest: dict[str, Snapshot] = {}
+    for snapshot in snapshots:
+        known = latest.get(snapshot.host)
+        if known is None or known.manifest.taken <= snapshot.manifest.taken:
+            latest[snapshot.host] = snapshot
+    return list(latest.values())

@@ -1,0 +1,84 @@
+"""A snapshot as storage engineers speak of it: the system whose settings are judged.
+
+    block     block devices, their queues, what lies below and above them, the adapters that they hang on
+    mounts    what is mounted where, with which options
+    lustre    parameters of Lustre by the names of `lctl get_param`
+
+Not: whether a value is good (`tuning.rules`), I/O sizes along the way (`tuning.path`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from ioassay.tuning.snapshot import Snapshot
+from ioassay.tuning.system import block, lustre, mounts
+from ioassay.tuning.system.block import BlockDevice
+from ioassay.tuning.system.mounts import Mount
+
+
+@dataclass(frozen=True)
+class Array:
+    """What the host cannot know of a RAID controller, as the user gave it (`--raid`)."""
+
+    data_disks: int
+    segment_bytes: int
+    """What lies on one disk before the next one's turn: the segment, chunk or strip."""
+    parity_disks: int = 0
+
+    @property
+    def stripe_bytes(self) -> int:
+        """A full stripe of data."""
+        return self.data_disks * self.segment_bytes
+
+
+@dataclass(frozen=True)
+class System:
+    """One node, seen through its snapshot, and what the user said of it besides."""
+
+    snapshot: Snapshot
+    array: Array | None = None
+
+    @property
+    def host(self) -> str:
+        """The host's name."""
+        return self.snapshot.host
+
+    @cached_property
+    def devices(self) -> Mapping[str, BlockDevice]:
+        """The block devices of /sys/block by name."""
+        return block.devices(self.snapshot)
+
+    @cached_property
+    def mounts(self) -> list[Mount]:
+        """What is mounted, in the kernel's order."""
+        return mounts.mounts(self.snapshot)
+
+    @cached_property
+    def target_mount(self) -> Mount | None:
+        """The mount that the target lies on; `None` without a target, and of a device."""
+        target = self.snapshot.manifest.target
+        return mounts.covering(self.mounts, target) if target and not target.startswith("/dev/") else None
+
+    @cached_property
+    def target_device(self) -> BlockDevice | None:
+        """The block device that holds the target, or is the target."""
+        target = self.snapshot.manifest.target
+        if target and target.startswith("/dev/"):
+            return block.by_path(self.devices, self.snapshot, target)
+        return block.by_number(self.devices, self.target_mount.device) if self.target_mount else None
+
+    @cached_property
+    def lustre(self) -> Mapping[str, str]:
+        """Parameters of Lustre on this node, `osc.scratch-OST0000-osc-ffff.max_dirty_mb`, with their text."""
+        return lustre.parameters(self.snapshot)
+
+    def concerned(self) -> list[BlockDevice]:
+        """The devices to judge: those below the target, or without a target on a device all that hold data."""
+        if self.target_device is not None:
+            return self.target_device.with_all_below()
+        if self.snapshot.manifest.target and (self.target_mount is None or not self.target_mount.is_local):
+            return []
+        return [device for device in self.devices.values() if device.size_bytes and not device.is_idle]

@@ -1,0 +1,69 @@
+"""What is mounted, with its options: /proc/self/mountinfo as proc_pid_mountinfo(5) describes it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+
+from ioassay.tuning.snapshot import Snapshot
+
+_LOCAL = ("ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "jfs", "ldiskfs", "zfs")
+
+
+@dataclass(frozen=True)
+class Mount:
+    """A line of the kernel's list."""
+
+    point: str
+    source: str
+    file_system: str
+    device: str
+    """Its number, `8:1`; of file systems without a device one that the kernel made up."""
+    options: Mapping[str, str]
+    """Of the mount and of the file system; those without a value have an empty one."""
+
+    @property
+    def is_local(self) -> bool:
+        """Whether it lies on block devices of this node."""
+        return self.file_system in _LOCAL
+
+    @property
+    def is_nfs(self) -> bool:
+        """Whether it is of an NFS server."""
+        return self.file_system in ("nfs", "nfs4")
+
+
+def mounts(snapshot: Snapshot) -> list[Mount]:
+    """All mounts. Raises `Unreadable`."""
+    text = snapshot.text("proc/self/mountinfo") or ""
+    return [_mount(line) for line in text.splitlines() if " - " in line]
+
+
+def _mount(line: str) -> Mount:
+    fields, _, rest = line.partition(" - ")
+    of_mount, of_system = fields.split(" "), [*rest.split(" "), "", ""]
+    options = [one.partition("=") for one in (*of_mount[5].split(","), *of_system[2].split(",")) if one]
+    return Mount(
+        point=_unescaped(of_mount[4]),
+        source=_unescaped(of_system[1]),
+        file_system=of_system[0],
+        device=of_mount[2],
+        options={name: value for name, _, value in options},
+    )
+
+
+def covering(known: Sequence[Mount], path: str) -> Mount | None:
+    """The mount that `path` lies on; links are not followed."""
+    found = None
+    for mount in known:
+        # Of two at one point the later one lies on top.
+        if PurePath(path).is_relative_to(mount.point) and (found is None or len(mount.point) >= len(found.point)):
+            found = mount
+    return found
+
+
+def _unescaped(text: str) -> str:
+    """A path as the kernel's lists write it: spaces and the like are octal numbers."""
+    return re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), text)
