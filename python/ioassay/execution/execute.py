@@ -8,6 +8,7 @@ is kept, and `--resume` does the rest once the cause is mended.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 
 from ioassay import engine
 from ioassay.errors import CannotRun
@@ -27,10 +28,10 @@ from ioassay.results.point import SweepPoint
 from ioassay.results.run_writer import RunWriter
 
 
-def execute(run: RunWriter, watcher: Watcher) -> None:
+def execute(run: RunWriter, watcher: Watcher, interruption: Interruption | None = None) -> None:
     """Runs every case that is neither complete nor skipped by a stop rule.
 
-    How it ended stands in `run.document`, whatever happened.
+    How it ended stands in `run.document`, whatever happened. `interruption`: where the caller counts signals already.
     Errors of the engine and the target become states of cases. `CannotRun` is raised only when the control
     plane itself cannot go on, for example because the disk of the run directory is full.
     """
@@ -39,14 +40,14 @@ def execute(run: RunWriter, watcher: Watcher) -> None:
     if all(case.state == "pending" for case in document.cases):
         document.started = now()  # another run may have come between
     document.state, document.ended = "running", None
-    with Interruption() as interruption:
+    with nullcontext(interruption) if interruption else Interruption() as counted:
         run.save()
         watcher.run_begins(document)
         try:
-            if _is_clean(run, start, interruption, watcher):
-                _run_cases(run, start, interruption, watcher)
+            if _is_clean(run, start, counted, watcher):
+                _run_cases(run, start, counted, watcher)
             # After an exception run.json is left as it is, as after a kill: the next reader completes it from the logs.
-            document.state = _state(document.cases, interruption)
+            document.state = _state(document.cases, counted)
             document.ended = now()
             run.save()
         except OSError as error:

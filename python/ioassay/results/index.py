@@ -153,7 +153,7 @@ def _summary(directory: StoredDirectory, kind: Kind[Any]) -> Summary:
         summary = front_ends.summary(directory)
     else:
         summary = kind.summary(directory)
-    if kind is RUN and summary.state == "running" and not lock.in_use(directory):
+    if kind in (RUN, SWEEP) and summary.state == "running" and not lock.in_use(directory):
         return replace(summary, state="interrupted")
     return summary
 

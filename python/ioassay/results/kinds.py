@@ -20,7 +20,8 @@ from ioassay.results.document import RUN_VERSION, RunDocument
 from ioassay.results.net_document import NET_VERSION, NetDocument
 from ioassay.results.record_document import RECORD_VERSION, RecordDocument
 from ioassay.results.stored_directory import StoredDirectory
-from ioassay.results.summary import HEAD_BYTES, NetHead, RecordHead, RunHead, Summary, SummaryHead
+from ioassay.results.summary import HEAD_BYTES, NetHead, RecordHead, RunHead, Summary, SummaryHead, SweepHead
+from ioassay.results.sweep_document import SWEEP_VERSION, SweepDocument
 from ioassay.results.versions import NO_UPGRADES, Head, Model, Upgrade, damaged, parse, refusal, upgraded
 
 _SUFFIX = ".json"
@@ -108,7 +109,17 @@ RECORD = Kind(
     remedy="Use the ioassay that recorded it, or record again.",
 )
 
-KINDS: tuple[Kind[Any], ...] = (RUN, NET, RECORD)
+SWEEP = Kind(
+    name="sweep",
+    model=SweepDocument,
+    head=SweepHead,
+    version=SWEEP_VERSION,
+    upgrades=NO_UPGRADES,
+    most_bytes=64 << 20,
+    remedy="Use the ioassay that made the sweep, or a newer one.",
+)
+
+KINDS: tuple[Kind[Any], ...] = (RUN, NET, RECORD, SWEEP)
 
 
 def recognise(directory: StoredDirectory) -> Kind[Any] | None:

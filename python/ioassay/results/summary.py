@@ -17,6 +17,7 @@ from ioassay.results.document import RunState, called
 from ioassay.results.net_document import NetState
 from ioassay.results.record_document import RecordState
 from ioassay.results.stored_types import Component, Moment
+from ioassay.results.sweep_document import SweepState
 
 HEAD_BYTES = 8 << 10
 
@@ -35,7 +36,7 @@ class Summary:
     """Empty: of a front end that no command has loaded yet."""
     started: str
     """ISO 8601 with a time zone; empty: an imported result does not tell."""
-    state: RunState | NetState | RecordState | Literal["ended"]
+    state: RunState | NetState | RecordState | SweepState | Literal["ended"]
     """`ended`: of a front end that no command has loaded yet, and that did not succeed; its logs tell more."""
 
 
@@ -119,6 +120,29 @@ class RecordHead(SummaryHead):
             origin=None,
             study=PurePath(self.command[0]).name if self.command else "",
             target=self.host,
+            started=self.started,
+            state=self.state,
+        )
+
+
+class SweepHead(SummaryHead):
+    """Of `sweep.json`. The title comes last: where it is there, target and study are whole."""
+
+    sweep: Component
+    state: SweepState
+    started: Moment
+    study: str
+    target: str
+    title: str
+
+    @property
+    def summary(self) -> Summary:
+        """The summary."""
+        return Summary(
+            name=self.sweep,
+            origin=None,
+            study=self.study,
+            target=self.target,
             started=self.started,
             state=self.state,
         )

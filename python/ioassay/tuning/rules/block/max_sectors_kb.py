@@ -45,7 +45,8 @@ RULE = Rule(
     sources=(
         LINUX_LARGE_IO,
         Source(
-            "Linux, queue-sysfs: max_sectors_kb", "https://docs.kernel.org/admin-guide/abi-stable.html#sys-block-disk-queue-max-sectors-kb"
+            "Linux, queue-sysfs: max_sectors_kb",
+            "https://docs.kernel.org/admin-guide/abi-stable.html#sys-block-disk-queue-max-sectors-kb",
         ),
     ),
     judge=_judge,

@@ -18,7 +18,9 @@ def _judge(system: System) -> Iterator[Judgement]:
         yield NotApplicable("this kernel has no vm.vfs_cache_pressure")
     elif now == 0:
         because = "at 0 the kernel never drops them, until memory runs out"
-        yield Change(system.host, "0", str(_WANTED), because, (Assignment("sysctl:vm.vfs_cache_pressure", str(_WANTED)),))
+        yield Change(
+            system.host, "0", str(_WANTED), because, (Assignment("sysctl:vm.vfs_cache_pressure", str(_WANTED)),)
+        )
     elif now < _DEFAULT:
         yield Fine(system.host, str(now))
     else:
@@ -36,7 +38,10 @@ RULE = Rule(
     risk="More memory stays with inodes; far below 50 a node with many files can run out of memory.",
     sources=(
         LINUX_LARGE_IO,
-        Source("Linux, sysctl/vm: vfs_cache_pressure", "https://docs.kernel.org/admin-guide/sysctl/vm.html#vfs-cache-pressure"),
+        Source(
+            "Linux, sysctl/vm: vfs_cache_pressure",
+            "https://docs.kernel.org/admin-guide/sysctl/vm.html#vfs-cache-pressure",
+        ),
     ),
     judge=_judge,
     parameters=("vfs_cache_pressure",),

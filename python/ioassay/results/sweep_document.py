@@ -1,0 +1,131 @@
+"""`sweep.json`: an experiment with settings, what is to be tried, and every measurement with the run that holds it.
+
+It is rewritten after each measurement, so whatever ends a sweep, what was measured is kept and `--resume` goes on from
+there. The runs lie beside it in `runs/`, each a run directory like any other. Not: what the measurements say
+(`tuning.sweep.answer`), settings that are in force (their journal: `tuning.journal`).
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from ioassay.results.stored_types import Amount, Component, Count, Moment, StoredModel
+
+SWEEP_VERSION = 1
+
+RUNS = "runs"
+"""The directory with the runs of a sweep."""
+
+SweepState = Literal["running", "complete", "failed", "interrupted"]
+
+Stage = Literal["search", "confirmation", "contribution"]
+"""`confirmation`: the best point against today's settings, with fresh pairs. `contribution`: the best point against
+itself with one parameter back at today's value.
+"""
+
+Side = Literal["today", "point"]
+"""Of a contribution `today` is the best point with one parameter back at today's value."""
+
+Measure = Literal["rate", "p50", "p90", "p99", "max", "score"]
+
+
+class ParameterEntry(StoredModel):
+    """A parameter and its values."""
+
+    name: str
+    setting: str | None = Field(default=None, description="A setting of the system, as `ioassay tune apply` names it.")
+    key: str | None = Field(default=None, description="A setting of the study.")
+    get: str | None = Field(default=None, description="The command that prints its value.")
+    set: str | None = Field(default=None, description="The command that sets `{value}`.")
+    values: list[str]
+    today: str | None = Field(description="Its value before the sweep; `None`: of the study, as written.")
+    suggested: str | None = Field(default=None, description="What a rule recommends.")
+    rule: str | None = Field(default=None, description="The rule.")
+
+
+class ObjectiveEntry(StoredModel):
+    """What is to become better."""
+
+    phase: str | None = Field(description="A phase or an operation of the study; `None` of a score.")
+    workload: str | None = None
+    measure: Measure = "rate"
+
+
+class ConstraintEntry(StoredModel):
+    """What must not become worse than a limit."""
+
+    phase: str
+    workload: str | None = None
+    measure: Measure = "rate"
+    least_share: Amount | None = Field(default=None, description="Of today's rate or score.")
+    most_ns: Count | None = Field(default=None, description="Of a latency.")
+
+
+PointUnit = Literal["B/s", "1/s", "ns"]
+
+
+class PointValue(StoredModel):
+    """The objective at one point of the study's own sweep."""
+
+    workload: str
+    phase: str
+    operation: str
+    clients: Count | None
+    ranks: Count | None
+    point: str = Field(description="The value of every swept axis, as a JSON object.")
+    value: Amount
+    unit: PointUnit
+
+
+class SweepMeasurement(StoredModel):
+    """One run of the study under one set of values."""
+
+    run: Component = Field(description="Its directory in `runs`.")
+    stage: Stage
+    trial: Count = Field(description="The point of the search, or the parameter of a contribution, from 0.")
+    pair: Count
+    side: Side
+    values: dict[str, str | None] = Field(description="The value of each parameter; `None`: as the study has it.")
+    started: Moment
+    objective: Amount | None = Field(description="In the unit of the objective; `None`: not valid.")
+    points: list[PointValue] = Field(default_factory=list)
+    constraints: list[Amount | None] = Field(
+        default_factory=list, description="What each constraint limits, in its own unit."
+    )
+    why_invalid: str | None = None
+
+
+class SweepDocument(StoredModel):
+    """`sweep.json`."""
+
+    kind: Literal["sweep"] = "sweep"
+    version: int = SWEEP_VERSION
+    sweep: Component = Field(description="Identifier, for example `20261122-020000-sweep`.")
+    state: SweepState = "running"
+    started: Moment
+    study: str
+    target: str
+    title: str
+    command: list[str]
+    ioassay_version: str
+    ended: Moment | None = None
+    reason: str | None = Field(default=None, description="Why it failed or was interrupted.")
+    scale: str | None = None
+    study_settings: list[str] = Field(default_factory=list, description="`KEY=VALUE` each, in every run.")
+    launcher: str = "local"
+    hosts: list[str] = Field(default_factory=list)
+    launcher_options: list[str] = Field(default_factory=list)
+    clients: str | None = None
+    destroy_data: str | None = None
+    objective: ObjectiveEntry
+    constraints: list[ConstraintEntry] = Field(default_factory=list)
+    parameters: list[ParameterEntry]
+    trials: Count = Field(description="The most points that are tried.")
+    time_ns: Count | None = Field(default=None, description="No further point is begun after this.")
+    precision: Amount
+    most_pairs: Count
+    seed: Count
+    journal: str | None = Field(default=None, description="The journal of the settings that it changes.")
+    measurements: list[SweepMeasurement] = Field(default_factory=list)

@@ -1,0 +1,237 @@
+"""A sweep from its beginning, or from where it was interrupted, to its answer.
+
+Three stages. The search tries points beside today's settings. The best of many is best partly by chance, so it is
+measured again beside today's settings, and only these fresh pairs say what it brings. Then each parameter that it
+changes goes back to today's value, one at a time: what is lost is its contribution.
+
+What was measured is in the document, and everything here follows from it: to resume is to begin again. Not: how values
+are set (`Switch`), how a run is done (`Runs`).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Protocol
+
+from ioassay.errors import CannotRun
+from ioassay.execution.interruption import Interruption
+from ioassay.results.document import now
+from ioassay.results.loaded import LoadedRun
+from ioassay.results.sweep_directory import SweepDirectory
+from ioassay.results.sweep_document import Side, Stage, SweepMeasurement
+from ioassay.tuning.sweep import objective, pairs
+from ioassay.tuning.sweep.pairs import Precision
+from ioassay.tuning.sweep.search import Point, Search, suggestions
+from ioassay.tuning.sweep.trials import MOST_INVALID, Trial, Values, best, todays, trials
+
+_FEWEST_OF_ANSWER = 5
+"""Pairs behind every gain that is reported: 5 against 5 have an interval of at least 95 %, 3 against 3 of 90 %."""
+
+
+class Switch(Protocol):
+    """Puts values of settings in force on this node."""
+
+    def switch(self, values: Mapping[str, str]) -> None:
+        """Sets every setting, by the name of its parameter. Raises `CannotRun`."""
+
+    def drifted(self) -> list[str]:
+        """What something else has changed since, each as a sentence."""
+
+
+class Runs(Protocol):
+    """Measures."""
+
+    def run(self, out: Path, settings: Sequence[str], interruption: Interruption) -> LoadedRun:
+        """Runs the study into a new directory. Raises `UsageError`, `CannotRun`."""
+
+
+class Interrupted(Exception):
+    """A signal has come."""
+
+
+class Loop:
+    """A sweep at work in a directory."""
+
+    def __init__(
+        self,
+        directory: SweepDirectory,
+        switch: Switch,
+        runs: Runs,
+        say: Callable[[str], None],
+        interruption: Interruption,
+    ) -> None:
+        self._directory = directory
+        self._document = directory.document
+        self._switch = switch
+        self._runs = runs
+        self._say = say
+        self._interruption = interruption
+        self._today = todays(self._document)
+        self._precision = Precision(self._document.precision, most=self._document.most_pairs)
+        self._began = time.monotonic()
+
+    def run(self) -> None:
+        """Does what is left to do. The state is in the document then. Raises `CannotRun` where it cannot go on."""
+        document = self._document
+        document.state, document.reason, document.ended = "running", None, None
+        self._directory.save()
+        try:
+            self._search()
+            if (found := best(document)) is not None:
+                self._confirm(found)
+            document.state = "complete"
+        except Interrupted:
+            document.state, document.reason = "interrupted", f"interrupted by {self._interruption.name}"
+        except CannotRun as error:
+            document.state, document.reason = "failed", error.message
+            raise
+        finally:
+            document.ended = now()
+            self._directory.save()
+
+    def _search(self) -> None:
+        search = self._prepared()
+        for trial in trials(self._document, "search"):
+            self._tell(search, self._finish(trial))
+        number = len(trials(self._document, "search"))
+        while not self._is_late() and (point := search.ask()) is not None:
+            values = {one.name: one.values[at] for one, at in zip(self._document.parameters, point, strict=True)}
+            self._say(f"Trial {number + 1} of {min(search.trials, search.points)}: {_shown(values)}")
+            trial = Trial("search", number, values, self._today, (), self._document)
+            self._tell(search, self._finish(trial))
+            number += 1
+
+    def _prepared(self) -> Search:
+        parameters = self._document.parameters
+        values = [one.values for one in parameters]
+        today = [one.today if one.today in one.values else None for one in parameters]
+        places = [one.index(value) for one, value in zip(values, today, strict=True) if value is not None]
+        known = {at: one.suggested for at, one in enumerate(parameters) if one.suggested is not None}
+        return Search(
+            sizes=[len(one) for one in values],
+            trials=self._document.trials,
+            today=tuple(places) if len(places) == len(parameters) else None,
+            suggested=suggestions(values, [one.today or one.values[0] for one in parameters], known),
+            seed=self._document.seed,
+        )
+
+    def _tell(self, search: Search, trial: Trial) -> None:
+        point: Point = tuple(one.values.index(trial.values[one.name] or "") for one in self._document.parameters)
+        broken = trial.broken
+        search.tell(point, trial.estimate, is_allowed=not broken)
+        for sentence in broken:
+            self._say(f"  breaks a constraint: {sentence}")
+
+    def _is_late(self) -> bool:
+        limit = self._document.time_ns
+        return limit is not None and (time.monotonic() - self._began) * 1e9 >= limit
+
+    def _confirm(self, found: Trial) -> None:
+        precision = replace(self._precision, fewest=_FEWEST_OF_ANSWER)
+        self._say(f"Confirmation with fresh pairs: {_shown(found.values)}")
+        trial = self._resumed("confirmation", 0, found.values, self._today)
+        confirmed = self._finish(trial, precision, is_answer=True)
+        changed = [name for name, value in found.values.items() if value != self._today[name]]
+        gain = confirmed.gain
+        if len(changed) < 2 or gain is None or gain.low <= 1:
+            return
+        for number, name in enumerate(changed):
+            self._say(f"Contribution of {name}: {found.values[name]} beside {self._today[name] or 'the study’s'}")
+            without = {**found.values, name: self._today[name]}
+            self._finish(self._resumed("contribution", number, found.values, without), precision, is_answer=True)
+
+    def _resumed(self, stage: Stage, number: int, values: Values, today: Values) -> Trial:
+        known = (one for one in trials(self._document, stage) if one.number == number)
+        return replace(next(known, Trial(stage, number, values, today, (), self._document)), values=values, today=today)
+
+    def _finish(self, trial: Trial, precision: Precision | None = None, *, is_answer: bool = False) -> Trial:
+        """Measures pairs until nothing more is to be known of the trial. Returns it with all of them."""
+        precision = precision or self._precision
+        while not trial.is_hopeless:
+            leader = None if is_answer else self._leading(trial)
+            if pairs.next_step(trial.pairs, precision, least=leader or 0.0) != "pair" or self._has_failed(trial):
+                break
+            self._pair(trial)
+            trial = self._resumed(trial.stage, trial.number, trial.values, trial.today)
+            self._say_gain(trial)
+        return trial
+
+    def _leading(self, trial: Trial) -> float | None:
+        """What the best point so far gains at least: below it a point need not be known better."""
+        leader = best(self._document)
+        return leader.gain.low if leader and leader.number != trial.number and leader.gain else None
+
+    def _has_failed(self, trial: Trial) -> bool:
+        """Whether the point gave too few valid measurements for its pairs. Raises `CannotRun` where today's settings did."""
+        invalid = trial.invalid("today")
+        if len(invalid) >= MOST_INVALID and not trial.pairs:
+            raise CannotRun(
+                f"{MOST_INVALID} measurements with today's settings are not valid: {invalid[-1].why_invalid}.",
+                f"Look at {self._directory.run(invalid[-1].run)} with `ioassay report`.",
+            )
+        return trial.next_pair >= self._precision.most + MOST_INVALID
+
+    def _pair(self, trial: Trial) -> None:
+        sides: list[tuple[Side, Values]] = [("today", trial.today), ("point", trial.values)]
+        number = trial.next_pair
+        for side, values in sides if pairs.today_first(number) else reversed(sides):
+            self._measure(trial, number, side, values)
+
+    def _measure(self, trial: Trial, pair: int, side: Side, values: Values) -> None:
+        if self._interruption.first is not None:
+            raise Interrupted
+        settings = {
+            one.name: value
+            for one in self._document.parameters
+            if one.key is None and (value := values[one.name]) is not None
+        }
+        keys = [
+            f"{one.key}={values[one.name]}"
+            for one in self._document.parameters
+            if one.key is not None and values[one.name] is not None
+        ]
+        self._switch.switch(settings)
+        name = f"{len(self._document.measurements) + 1:04}-{side}"
+        path = self._directory.run(name)
+        while path.exists():  # of a measurement that was interrupted
+            name += "-again"
+            path = self._directory.run(name)
+        started = now()
+        run = self._runs.run(path, keys, self._interruption)
+        drifted = self._switch.drifted()
+        if run.document.state == "interrupted":
+            raise Interrupted
+        observed = objective.observe(run, self._document.objective)
+        why = "; ".join(drifted) or observed.why_invalid
+        self._document.measurements.append(
+            SweepMeasurement(
+                run=name,
+                stage=trial.stage,
+                trial=trial.number,
+                pair=pair,
+                side=side,
+                values=dict(values),
+                started=started,
+                objective=None if why else observed.value,
+                points=list(observed.points),
+                constraints=[objective.observe(run, one).value for one in self._document.constraints],
+                why_invalid=why or None,
+            )
+        )
+        self._directory.save()
+        if why:
+            self._say(f"  not valid ({name}): {why}")
+
+    def _say_gain(self, trial: Trial) -> None:
+        estimate, gain = trial.estimate, trial.gain
+        if estimate is None:
+            return
+        known = f", {gain.confidence:.0%} interval {gain.low:.3g} to {gain.high:.3g}" if gain else ""
+        self._say(f"  after {len(trial.pairs)} pairs: ×{estimate:.3g}{known}")
+
+
+def _shown(values: Values) -> str:
+    return ", ".join(f"{name}={value}" for name, value in values.items() if value is not None)

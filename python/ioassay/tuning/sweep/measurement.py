@@ -1,0 +1,83 @@
+"""One run of the study, with some values in force: a run directory like any other, and what the objective is in it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ioassay.execution.execute import execute
+from ioassay.execution.interruption import Interruption
+from ioassay.execution.places import Place
+from ioassay.execution.prepare import Request, prepare
+from ioassay.results.loaded import LoadedRun
+
+if TYPE_CHECKING:
+    from ioassay.protocol.event import Event
+    from ioassay.protocol.progress import Progress
+    from ioassay.results.document import CaseEntry, RunDocument
+
+
+@dataclass(frozen=True)
+class StudyRuns:
+    """The runs of a study on one target, all alike but for settings."""
+
+    study: str
+    place: Place
+    scale: str | None
+    settings: Sequence[str]
+    """`KEY=VALUE` each, in every run."""
+    launcher: str
+    hosts: Sequence[str]
+    launcher_options: Sequence[str]
+    command: Sequence[str]
+
+    def run(self, out: Path, settings: Sequence[str], interruption: Interruption) -> LoadedRun:
+        """Runs the study into a new directory, with more settings. How it ended stands in its document.
+
+        Raises `UsageError` for settings that cannot be meant, `CannotRun`.
+        """
+        request = Request(
+            study=self.study,
+            places=[self.place],
+            scale=self.scale,
+            settings=[*self.settings, *settings],
+            launcher=self.launcher,
+            hosts=self.hosts,
+            launcher_options=self.launcher_options,
+            time_limit_ns=None,
+            ceilings=None,
+            out=out,
+            recorded=False,
+            command=self.command,
+        )
+        (prepared,) = prepare(request)
+        with prepared.create() as run:
+            execute(run, _Silent(), interruption)
+            return run.loaded()
+
+
+class _Silent:
+    """Shows nothing of a run: a sweep has a line for each, and what went wrong is in its document."""
+
+    def run_begins(self, document: RunDocument) -> None:
+        """Shows nothing."""
+
+    def case_begins(self, case: CaseEntry) -> None:
+        """Shows nothing."""
+
+    def progress(self, case: CaseEntry, progress: Progress) -> None:
+        """Shows nothing."""
+
+    def event(self, case: CaseEntry, event: Event) -> None:
+        """Shows nothing."""
+
+    def case_ends(self, case: CaseEntry) -> None:
+        """Shows nothing."""
+
+    def notice(self, message: str) -> None:
+        """Shows nothing."""
+
+    def run_ends(self, document: RunDocument) -> None:
+        """Shows nothing."""

@@ -1,0 +1,110 @@
+"""What a run says of an objective: one value, and those at each point of the study's own sweep that it is made of.
+
+A rate counts bytes where the workload moves any, else operations, as reports do (`analysis.rates.column`). Over several
+points it is the geometric mean, so that each point weighs the same whatever its rate is; latencies likewise.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from ioassay.analysis import io500, latency, rates
+from ioassay.analysis.io500 import geometric_mean
+from ioassay.results.loaded import LoadedRun
+from ioassay.results.schema import KEY, POINT
+from ioassay.results.sweep_document import ConstraintEntry, ObjectiveEntry, PointUnit, PointValue
+
+_LATENCIES = {"p50": "p50_ns", "p90": "p90_ns", "p99": "p99_ns", "max": "max_ns"}
+
+
+@dataclass(frozen=True)
+class Observed:
+    """The value of an objective in a run."""
+
+    value: float | None
+    """Bytes or operations per second, nanoseconds, or a score; `None`: nothing that may be used."""
+    points: tuple[PointValue, ...] = ()
+    why_invalid: str = ""
+
+
+def is_latency(objective: ObjectiveEntry | ConstraintEntry) -> bool:
+    """Whether less of it is better."""
+    return objective.measure in _LATENCIES
+
+
+def observe(run: LoadedRun, objective: ObjectiveEntry | ConstraintEntry) -> Observed:
+    """The objective in a run."""
+    if run.document.state != "complete":
+        return Observed(None, why_invalid=_why_not_complete(run))
+    if objective.measure == "score":
+        return _score(run)
+    wanted = _wanted(run, objective)
+    if wanted.is_empty():
+        return Observed(None, why_invalid=f"nothing measured is called {objective.phase}; {_known(run)}")
+    if not wanted["valid"].all():
+        return Observed(None, why_invalid=_doubted(run, wanted))
+    points = _latencies(run, wanted, objective) if is_latency(objective) else _rates(run, wanted)
+    if not points:
+        return Observed(
+            None, why_invalid="the run has no latencies of it" if is_latency(objective) else "it has no rate"
+        )
+    return Observed(geometric_mean(point.value for point in points), tuple(points))
+
+
+def _wanted(run: LoadedRun, objective: ObjectiveEntry | ConstraintEntry) -> pl.DataFrame:
+    """The measurements of a phase of that name, or else of an operation."""
+    found = run.measurements
+    if objective.workload is not None:
+        found = found.filter(workload=objective.workload)
+    phase = found.filter(phase=objective.phase)
+    return phase if not phase.is_empty() else found.filter(operation=objective.phase)
+
+
+def _known(run: LoadedRun) -> str:
+    names = sorted({*run.measurements["phase"].unique(), *run.measurements["operation"].unique()})
+    return f"there are {', '.join(names)}" if names else "nothing was measured"
+
+
+def _why_not_complete(run: LoadedRun) -> str:
+    said = next((case.error for case in run.document.cases if case.error), None)
+    return said or f"the run is {run.document.state}"
+
+
+def _doubted(run: LoadedRun, wanted: pl.DataFrame) -> str:
+    said = run.doubts.filter("invalidates").join(wanted.filter(~pl.col("valid")).select(*KEY), on=list(KEY))
+    return said["message"][0] if not said.is_empty() else "not every rank completed its work"
+
+
+def _score(run: LoadedRun) -> Observed:
+    found = [score for score in io500.scores(run) if score.list == "standard"]
+    if not found:
+        return Observed(None, why_invalid="the study has no score; use the study io500")
+    if not found[0].total:
+        missing = [phase.rule.phase for phase in found[0].phases if not phase.score]
+        return Observed(None, why_invalid=f"the score is 0, because of {', '.join(missing)}")
+    return Observed(found[0].total)
+
+
+def _rates(run: LoadedRun, wanted: pl.DataFrame) -> list[PointValue]:
+    points = rates.points(wanted)
+    found = []
+    for workload in points["workload"].unique(maintain_order=True):
+        of_workload = points.filter(workload=workload)
+        column = rates.column(run.document, of_workload, workload)
+        unit: PointUnit = "B/s" if column == "rate_bytes_per_s" else "1/s"
+        medians = rates.medians(of_workload, column)
+        found += [_point(row, row["median"], unit) for row in medians.iter_rows(named=True)]
+    return found
+
+
+def _latencies(run: LoadedRun, wanted: pl.DataFrame, objective: ObjectiveEntry | ConstraintEntry) -> list[PointValue]:
+    column = _LATENCIES[objective.measure]
+    table = latency.by_sweep_point(wanted, run.latencies, run.ranks)
+    return [_point(row, row[column], "ns") for row in table.iter_rows(named=True) if row[column]]
+
+
+def _point(row: dict[str, object], value: float, unit: PointUnit) -> PointValue:
+    kept = {name: row[name] for name in POINT if name in PointValue.model_fields}
+    return PointValue.model_validate({**kept, "value": value, "unit": unit})

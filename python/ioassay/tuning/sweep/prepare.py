@@ -1,0 +1,159 @@
+"""From what is asked to a sweep that can begin: everything checked, today's values read, what rules recommend noted.
+
+Nothing is changed here. Not: the experiment's keys (`experiment`), measuring (`loop`).
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+
+from ioassay.errors import UsageError
+from ioassay.execution.places import Place
+from ioassay.results.document import now
+from ioassay.results.sweep_document import ConstraintEntry, ObjectiveEntry, ParameterEntry, SweepDocument
+from ioassay.studies import find_study, resolve
+from ioassay.studies.resolve import ResolvedStudy
+from ioassay.tuning.rule import Change, Rule
+from ioassay.tuning.rules import RULES
+from ioassay.tuning.settings import Definitions, parse
+from ioassay.tuning.settings.command import Command
+from ioassay.tuning.sweep.experiment import Experiment, ParameterPart
+from ioassay.tuning.system import System
+from ioassay.version import __version__
+from ioassay.yaml_models.source import nearest
+
+_COMMAND = "command:"
+
+
+def prepare(
+    experiment: Experiment,
+    place: Place,
+    system: System | None,
+    *,
+    launcher: str = "local",
+    hosts: Sequence[str] = (),
+    launcher_options: Sequence[str] = (),
+    command: Sequence[str] = (),
+) -> SweepDocument:
+    """The document of a sweep that has measured nothing. `system`: this node, for the rules; `None`: ask none.
+
+    Raises `UsageError` for parameters and values that do not exist or cannot be set, `CannotRun`.
+    """
+    study = find_study(experiment.study)
+    fixed = [f"{name}={value}" for name, value in experiment.settings.items()]
+    resolved = resolve(study, experiment.scale, fixed, place.target.api)
+    recommended = _recommended(system) if system else {}
+    parameters = [_parameter(name, part, resolved, recommended) for name, part in experiment.parameters.items()]
+    _refuse_unknown_phase(experiment, resolved)
+    for parameter in parameters:
+        if parameter.key is not None:
+            for value in parameter.values:
+                resolve(study, experiment.scale, [*fixed, f"{parameter.key}={value}"], place.target.api)
+    objective = experiment.objective
+    budget = experiment.budget
+    return SweepDocument(
+        sweep=f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{experiment.name}-{secrets.token_hex(2)}",
+        started=now(),
+        study=experiment.study,
+        target=place.storage or place.target.place,
+        title=experiment.title or experiment.name,
+        command=list(command),
+        ioassay_version=__version__,
+        scale=experiment.scale,
+        study_settings=fixed,
+        launcher=launcher,
+        hosts=list(hosts),
+        launcher_options=list(launcher_options),
+        clients=place.clients,
+        objective=ObjectiveEntry(phase=objective.phase, workload=objective.workload, measure=objective.measure),
+        constraints=[
+            ConstraintEntry(
+                phase=one.phase,
+                workload=one.workload,
+                measure=one.measure,
+                least_share=one.at_least,
+                most_ns=one.at_most,
+            )
+            for one in experiment.constraints
+        ],
+        parameters=parameters,
+        trials=budget.trials,
+        time_ns=budget.time,
+        precision=budget.precision,
+        most_pairs=budget.pairs,
+        seed=experiment.seed,
+    )
+
+
+def definitions(parameters: Mapping[str, ParameterPart] | Sequence[ParameterEntry]) -> Definitions:
+    """The pairs of commands among parameters, by the names of these."""
+    pairs = parameters.items() if isinstance(parameters, Mapping) else ((one.name, one) for one in parameters)
+    return {name: Command(get=one.get, set=one.set) for name, one in pairs if one.get and one.set}
+
+
+def setting_name(parameter: ParameterEntry) -> str | None:
+    """What the settings call a parameter; `None` for one of the study."""
+    return f"{_COMMAND}{parameter.name}" if parameter.get else parameter.setting
+
+
+def _parameter(
+    name: str, part: ParameterPart, resolved: ResolvedStudy, recommended: Mapping[str, tuple[str, Rule]]
+) -> ParameterEntry:
+    entry = ParameterEntry(
+        name=name, setting=part.setting, key=part.key, get=part.get, set=part.set, values=list(part.values), today=None
+    )
+    setting = setting_name(entry)
+    if setting is None:
+        return entry.model_copy(update={"today": _of_study(name, part.key or "", resolved)})
+    (instance, *others) = parse(setting, definitions({name: part})).instances()
+    if others:
+        raise UsageError(
+            f"parameters.{name}: {setting} stands for {len(others) + 1} settings.",
+            f"Write one of them, such as {instance.name}.",
+        )
+    today = instance.read()
+    values = [instance.check(value, today) for value in part.values]
+    if reason := instance.not_live():
+        raise UsageError(f"parameters.{name}: {setting} cannot be changed while the system runs: {reason}.")
+    suggested, rule = recommended.get(setting, (None, None))
+    return entry.model_copy(
+        update={"today": today, "values": values, "suggested": suggested, "rule": rule.name if rule else None}
+    )
+
+
+def _of_study(name: str, key: str, resolved: ResolvedStudy) -> str | None:
+    """A setting of the study as it is. Raises `UsageError` where it has none of that name, or a list."""
+    settings = resolved.entry.settings
+    if key not in settings:
+        raise UsageError(
+            f"parameters.{name}: `{key}` is not a setting of the study {resolved.entry.name}.", nearest(key, settings)
+        )
+    value = settings[key]
+    if isinstance(value, list):
+        value = value[0] if len(value) == 1 else None
+    return value if isinstance(value, str) else None
+
+
+def _recommended(system: System) -> dict[str, tuple[str, Rule]]:
+    """By setting, the value that a rule recommends here, and the rule; of several the first."""
+    found: dict[str, tuple[str, Rule]] = {}
+    for rule in RULES:
+        for judgement in rule.judgements(system):
+            if isinstance(judgement, Change):
+                for one in judgement.assignments:
+                    found.setdefault(one.name, (one.value, rule))
+    return found
+
+
+def _refuse_unknown_phase(experiment: Experiment, resolved: ResolvedStudy) -> None:
+    """Raises `UsageError` for an objective or constraint on a phase that no workload has."""
+    workloads = resolved.study.workloads
+    for part in (experiment.objective, *experiment.constraints):
+        if part.workload is not None and part.workload not in workloads:
+            raise UsageError(f"The study has no workload `{part.workload}`.", nearest(part.workload, workloads))
+        named = [step for name, one in workloads.items() if part.workload in (None, name) for step in one.steps]
+        known = {word for step in named for word in (step.name, step.verb) if word}
+        if part.phase is not None and part.phase not in known:
+            raise UsageError(f"The study has no phase `{part.phase}`.", nearest(part.phase, known))

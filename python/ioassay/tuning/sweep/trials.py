@@ -1,0 +1,138 @@
+"""What a sweep's measurements are: the pairs of each point, by stage and trial. A function of the document alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from ioassay.analysis.intervals import Interval
+from ioassay.results.sweep_document import ConstraintEntry, Side, Stage, SweepDocument, SweepMeasurement
+from ioassay.tuning.sweep import pairs
+from ioassay.tuning.sweep.objective import is_latency
+from ioassay.tuning.sweep.pairs import Pair
+from ioassay.units import format_duration_ns
+
+Values = Mapping[str, str | None]
+"""A value for each parameter; `None`: as the study has it."""
+
+MOST_INVALID = 3
+"""Invalid measurements of one side of a trial after which nothing more is expected of it."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A point that was measured beside today's settings, or beside the best point less one parameter."""
+
+    stage: Stage
+    number: int
+    values: Values
+    """Of the point."""
+    today: Values
+    """Of what it is compared with."""
+    measurements: Sequence[SweepMeasurement]
+    document: SweepDocument
+
+    @property
+    def pairs(self) -> list[Pair]:
+        """The pairs of which both sides are valid, as gains: of a latency the inverse."""
+        return [
+            Pair(_worth(self.document, today), _worth(self.document, point))
+            for today, point in self._both
+            if today.objective and point.objective
+        ]
+
+    @property
+    def _both(self) -> list[tuple[SweepMeasurement, SweepMeasurement]]:
+        sides: dict[int, dict[Side, SweepMeasurement]] = {}
+        for one in self.measurements:
+            sides.setdefault(one.pair, {})[one.side] = one
+        return [(pair["today"], pair["point"]) for pair in sides.values() if len(pair) == 2]
+
+    @property
+    def next_pair(self) -> int:
+        """The number of the pair to measure next: a pair that was interrupted is measured again whole."""
+        return max((one.pair + 1 for one in self.measurements), default=0)
+
+    @property
+    def gain(self) -> Interval | None:
+        """By what factor the point is better; `None` for fewer than three valid pairs."""
+        return pairs.gain(self.pairs)
+
+    @property
+    def estimate(self) -> float | None:
+        """The factor as far as it is known, of however few pairs."""
+        known = self.pairs
+        if not known:
+            return None
+        return median(pair.point for pair in known) / median(pair.today for pair in known)
+
+    def invalid(self, side: Side) -> list[SweepMeasurement]:
+        """The measurements of a side that are not valid."""
+        return [one for one in self.measurements if one.side == side and not one.objective]
+
+    @property
+    def is_hopeless(self) -> bool:
+        """Whether the point cannot be measured: no valid measurement after several."""
+        return len(self.invalid("point")) >= MOST_INVALID and not self.pairs
+
+    def side(self, side: Side) -> list[SweepMeasurement]:
+        """The valid measurements of a side, of whole pairs."""
+        return [pair[side == "point"] for pair in self._both if pair[0].objective and pair[1].objective]
+
+    @property
+    def broken(self) -> list[str]:
+        """The constraints that the point breaks, each as a sentence."""
+        if not self.pairs:
+            return []
+        broken = (self._broken(at, one) for at, one in enumerate(self.document.constraints))
+        return [sentence for sentence in broken if sentence]
+
+    def _broken(self, at: int, constraint: ConstraintEntry) -> str:
+        now, then = (self._limited(at, side) for side in ("today", "point"))
+        name = f"{constraint.workload} {constraint.phase}" if constraint.workload else constraint.phase
+        if not then or not now:
+            return f"{name} was not measured, so its constraint cannot be judged"
+        if is_latency(constraint):
+            limit = constraint.most_ns or 0
+            if median(then) <= limit:
+                return ""
+            took = format_duration_ns(round(median(then)))
+            return f"{constraint.measure} latency of {name} is {took}, above {format_duration_ns(limit)}"
+        share = median(then) / median(now)
+        least = constraint.least_share or 0.0
+        return "" if share >= least else f"{name} falls to {share:.0%} of today's rate, below {least:.0%}"
+
+    def _limited(self, at: int, side: Side) -> list[float]:
+        values = (one.constraints[at] if at < len(one.constraints) else None for one in self.side(side))
+        return [value for value in values if value is not None]
+
+
+def _worth(document: SweepDocument, measurement: SweepMeasurement) -> float:
+    """The objective so that more is better."""
+    value = measurement.objective or 0.0
+    return 1 / value if is_latency(document.objective) else value
+
+
+def trials(document: SweepDocument, stage: Stage) -> list[Trial]:
+    """The trials of a stage in the order in which they were begun."""
+    numbers = dict.fromkeys(one.trial for one in document.measurements if one.stage == stage)
+    return [_trial(document, stage, number) for number in numbers]
+
+
+def _trial(document: SweepDocument, stage: Stage, number: int) -> Trial:
+    own = [one for one in document.measurements if one.stage == stage and one.trial == number]
+    sides: dict[Side, Values] = {one.side: one.values for one in own}
+    return Trial(stage, number, sides.get("point", {}), sides.get("today", {}), own, document)
+
+
+def todays(document: SweepDocument) -> dict[str, str | None]:
+    """The values before the sweep."""
+    return {parameter.name: parameter.today for parameter in document.parameters}
+
+
+def best(document: SweepDocument) -> Trial | None:
+    """The trial of the search that gained most and breaks no constraint; `None` where none gained anything."""
+    known = [(one.estimate, one) for one in trials(document, "search") if len(one.pairs) >= pairs.FEWEST]
+    gained = [(estimate, -one.number, one) for estimate, one in known if estimate and estimate > 1 and not one.broken]
+    return max(gained)[2] if gained else None
