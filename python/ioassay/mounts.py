@@ -54,10 +54,10 @@ def covering(mountinfo: str, path: PurePath | str) -> Mount | None:
     found = None
     for line in filter(None, mountinfo.split("\n")):
         fields, _, rest = line.partition(" - ")
-        point, (file_system, source) = _unescaped(fields.split(" ")[4]), rest.split(" ")[:2]
+        point, (file_system, source) = unescaped(fields.split(" ")[4]), rest.split(" ")[:2]
         # Of two at one point the later one lies on top.
         if PurePath(path).is_relative_to(point) and (found is None or len(point) >= len(found.point)):
-            found = Mount(point, None if source in ("", "none") else _unescaped(source), file_system)
+            found = Mount(point, None if source in ("", "none") else unescaped(source), file_system)
     return found
 
 
@@ -156,6 +156,6 @@ def _silent(path: str, reached: str, limit_s: float) -> CannotRun:
     )
 
 
-def _unescaped(text: str) -> str:
+def unescaped(text: str) -> str:
     """A path as the kernel's lists write it: spaces and the like are octal numbers."""
     return re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), text)

@@ -1,0 +1,81 @@
+"""Which settings move others when they are set: in one place, because apply and rollback go by the same order.
+
+A leader is set before its followers, forth and back, because setting it would undo them.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from ioassay.tuning.settings.files import readable
+
+
+@dataclass(frozen=True)
+class Coupling:
+    """Settings whose names match `leader` move those of the names in `followers`, made with the groups of `leader`."""
+
+    leader: re.Pattern[str]
+    followers: tuple[str, ...]
+    why: str
+
+
+COUPLINGS = (
+    Coupling(
+        re.compile(r"block:([^/]+)/scheduler"),
+        (r"block:\1/nr_requests", r"block:\1/wbt_lat_usec"),
+        "a scheduler brings its own number of requests; bfq turns write-back throttling off",
+    ),
+    Coupling(
+        re.compile(r"lctl:(osc\..+)\.(max_rpcs_in_flight|max_pages_per_rpc)"),
+        (r"lctl:\1.max_dirty_mb",),
+        "Lustre raises max_dirty_mb to what the RPCs in flight hold",
+    ),
+    Coupling(
+        re.compile(r"mount:(.+)/noatime"), (r"mount:\1/relatime",), "noatime and relatime exclude each other"
+    ),
+    Coupling(
+        re.compile(r"mount:(.+)/relatime"), (r"mount:\1/noatime",), "noatime and relatime exclude each other"
+    ),
+)
+
+EXCLUSIVE = (
+    ("sysctl:vm.dirty_bytes", "sysctl:vm.dirty_ratio"),
+    ("sysctl:vm.dirty_background_bytes", "sysctl:vm.dirty_background_ratio"),
+)
+"""Setting one makes the other 0, and the first of each pair does not take 0: what was not 0 is written back."""
+
+_SCHEDULER = re.compile(r"block:([^/]+)/scheduler")
+
+
+def followers(name: str, root: Path) -> list[tuple[str, str]]:
+    """The names of the settings that setting this one may change, each with the reason."""
+    found: dict[str, str] = {}
+    for coupling in COUPLINGS:
+        if match := coupling.leader.fullmatch(name):
+            found |= {match.expand(follower): coupling.why for follower in coupling.followers}
+    if match := _SCHEDULER.fullmatch(name):
+        directory = root / "sys/block" / match[1] / "queue/iosched"
+        why = "a scheduler begins with its own defaults"
+        found |= {f"block:{match[1]}/queue/iosched/{parameter}": why for parameter in readable(directory)}
+    if other := excluded(name):
+        found[other] = "setting one of them makes the other 0"
+    return [*found.items()]
+
+
+def excluded(name: str) -> str:
+    """The setting that is 0 while this one is not; empty if there is none."""
+    return next((other for pair in EXCLUSIVE for one, other in (pair, pair[::-1]) if one == name), "")
+
+
+def takes_no_zero(name: str) -> bool:
+    """Whether 0 cannot be written: setting the other one of the pair makes it 0."""
+    return any(name == first for first, _ in EXCLUSIVE)
+
+
+def rank(name: str) -> int:
+    """Leaders first: the order of setting and of putting back, where it matters."""
+    if _SCHEDULER.fullmatch(name):
+        return 0
+    return 2 if re.fullmatch(r"lctl:osc\..+\.max_dirty_mb", name) else 1

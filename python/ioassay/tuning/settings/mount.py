@@ -1,0 +1,210 @@
+"""`mount:POINT/OPTION`: an option of a mount, changed by remounting where the file system can.
+
+The value of an option without one is `present` or `absent`; of one with a value that value, or `absent`.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from ioassay.errors import UsageError
+from ioassay.mounts import unescaped
+from ioassay.tuning.settings.block import nearest_of
+from ioassay.tuning.settings.errors import CannotSet, NotLive, Vanished, cannot_read
+from ioassay.tuning.settings.model import Instance, Lifetime, Setting, normalised
+from ioassay.tuning.settings.programs import ProgramFailed, run
+
+KIND = "mount"
+PRESENT, ABSENT = "present", "absent"
+_WORDS = {"yes": PRESENT, "on": PRESENT, "true": PRESENT, "no": ABSENT, "off": ABSENT, "false": ABSENT}
+
+_GENERIC = {"ro", "noatime", "relatime", "nodiratime", "nosuid", "nodev", "noexec", "sync", "dirsync", "lazytime"}
+"""Options of the kernel's VFS, which every file system can change."""
+
+_NETWORK = ("nfs", "nfs4", "cifs", "smb3", "ceph", "9p", "glusterfs", "beegfs")
+"""File systems whose own options are agreed on when they are mounted."""
+
+_SET = {"noatime": "noatime", "relatime": "atime,relatime"}
+_UNSET = {
+    "noatime": "atime,relatime",
+    "relatime": "strictatime",
+    "nodiratime": "diratime",
+    "ro": "rw",
+    "sync": "async",
+    "acl": "noacl",
+}
+"""Options for which `mount` needs another word than the option, or that without or with `no`."""
+
+_DEFAULTS = {
+    "ext4": {"commit": "commit=0", "stripe": "stripe=0", "inode_readahead_blks": "inode_readahead_blks=32",
+             "max_batch_time": "max_batch_time=15000", "min_batch_time": "min_batch_time=0"},
+    "tmpfs": {"size": "size=50%"},
+}
+"""What to write so that an option with a value is not shown any more."""
+
+
+@dataclass(frozen=True)
+class Mounted:
+    """A mount, as the kernel lists it."""
+
+    source: str
+    point: str
+    file_system: str
+    options: dict[str, str]
+    """Each with its value, or `present`."""
+
+    def value(self, option: str) -> str:
+        """The value of an option, `present` or `absent`."""
+        return self.options.get(option, ABSENT)
+
+
+def mounted_at(point: str, root: Path) -> Mounted | None:
+    """What is mounted at `point`; of several the one on top. Raises `OSError`."""
+    return {mount.point: mount for mount in mounts(root)}.get(point)
+
+
+def mounts(root: Path) -> list[Mounted]:
+    """Everything that is mounted. Raises `OSError`."""
+    found = []
+    for line in os.fsdecode((root / "proc/self/mounts").read_bytes()).splitlines():
+        source, point, file_system, options = map(unescaped, line.split(" ")[:4])
+        found.append(Mounted(source, point, file_system, parsed_options(options)))
+    return found
+
+
+def parsed_options(text: str) -> dict[str, str]:
+    """`rw,commit=30` as a mapping."""
+    pairs = (option.partition("=") for option in text.split(",") if option)
+    return {name: value if equals else PRESENT for name, equals, value in pairs}
+
+
+def changed_options(options: dict[str, str], option: str, value: str) -> str:
+    """The options as `mount -o` takes them, with one of them changed."""
+    left = {name: of for name, of in options.items() if name not in (option, *_excluded(option))}
+    if value != ABSENT:
+        left[option] = value
+    elif option == "noatime":
+        left["relatime"] = PRESENT
+    elif option == "ro":
+        left = {"rw": PRESENT, **left}
+    return ",".join(name if of == PRESENT else f"{name}={of}" for name, of in left.items()) or "defaults"
+
+
+def _excluded(option: str) -> tuple[str, ...]:
+    times = ("noatime", "relatime", "strictatime", "atime")
+    if option in times:
+        return times
+    return ("rw",) if option == "ro" else (f"no{option}", option.removeprefix("no"))
+
+
+class MountInstance(Instance):
+    """An option of one mount."""
+
+    lifetime: Lifetime = "remount"
+
+    def __init__(self, root: Path, point: str, option: str) -> None:
+        super().__init__(f"{KIND}:{point}/{option}")
+        self.point, self.option = point, option
+        self._root = root
+
+    def read(self) -> str:
+        """As the base says."""
+        return self.mount().value(self.option)
+
+    def write(self, value: str) -> None:
+        """As the base says."""
+        mount = self.mount()
+        if why := self.not_live():
+            raise NotLive(f"{self.name}={value}: {why}.")
+        try:
+            # From fstab would come whatever else has been changed there since.
+            run(["mount", "--options-source=mtab", "-o", f"remount,{self._word(value, mount)}", self.point])
+        except ProgramFailed as error:
+            raise CannotSet(
+                f"{self.name}={value}: {error.message}",
+                error.remedy or f"{mount.file_system} may take this option only when it is mounted: see --persist.",
+            ) from None
+
+    def check(self, value: str, now: str) -> str:
+        """As the base says; also that it can be put back."""
+        value = _WORDS.get(value.lower(), value)
+        value = normalised(self.name, value)
+        if "," in value:
+            raise UsageError(f"{self.name}={value}: a value with a comma.", "Set one option after the other.")
+        mount = self.mount()
+        has_value = value not in (PRESENT, ABSENT)
+        if now == PRESENT and has_value:
+            raise UsageError(f"{self.name}={value}: the option takes no value.", f"Write {PRESENT} or {ABSENT}.")
+        if self.option == "ro" or self.not_live():
+            return value
+        if has_value != (now not in (PRESENT, ABSENT)) and self.option not in _DEFAULTS.get(mount.file_system, {}):
+            raise CannotSet(
+                f"{self.name}={value}: {self.point} is mounted without the option, and its default is unknown: "
+                "it could not be put back.",
+                "Write the persistent form: --persist DIR.",
+            )
+        return value
+
+    def not_live(self) -> str:
+        """What network file systems agree on with their server cannot be changed later."""
+        file_system = self.mount().file_system
+        if file_system.partition(".")[2] in _NETWORK or file_system in _NETWORK:
+            return "" if self.option in _GENERIC else f"{file_system} takes {self.option} only when it is mounted"
+        return ""
+
+    def identity(self) -> dict[str, str]:
+        """What is mounted there."""
+        mount = self.mount()
+        return {"source": mount.source, "file system": mount.file_system}
+
+    def mount(self) -> Mounted:
+        """The mount. Raises `Vanished` if there is none."""
+        try:
+            mount = mounted_at(self.point, self._root)
+        except OSError as error:
+            raise cannot_read(self.name, "the list of mounts", error) from None
+        if mount is None:
+            raise Vanished(f"{self.name}: nothing is mounted at {self.point}.", "Check that it is still mounted.")
+        return mount
+
+    def _word(self, value: str, mount: Mounted) -> str:
+        option = self.option
+        if value == PRESENT:
+            return _SET.get(option, option)
+        if value != ABSENT:
+            return f"{option}={value}"
+        default = _DEFAULTS.get(mount.file_system, {}).get(option)
+        return default or _UNSET.get(option) or (option.removeprefix("no") if option.startswith("no") else f"no{option}")
+
+
+class MountSetting(Setting):
+    """An option of a mount."""
+
+    def __init__(self, where: str, root: Path) -> None:
+        super().__init__(f"{KIND}:{where}")
+        point, _, option = where.rpartition("/")
+        if not where.startswith("/") or not option or "," in option:
+            raise UsageError(f"{self.name} names no option.", "Write mount:POINT/OPTION, such as mount:/mnt/scratch/noatime.")
+        if option in ("rw", "atime", "strictatime"):
+            instead = {"rw": "ro=absent", "atime": "noatime=absent", "strictatime": "relatime=absent"}[option]
+            raise UsageError(f"{self.name}: not an option of its own; write mount:{point or '/'}/{instead}")
+        self._root = root
+        self._instance = MountInstance(root, point or "/", option)
+
+    def instances(self) -> list[Instance]:
+        """As the base says."""
+        try:
+            points = [mount.point for mount in mounts(self._root)]
+        except OSError as error:
+            raise cannot_read(self.name, "the list of mounts", error) from None
+        if self._instance.point not in points:
+            above = next(str(path) for path in Path(self._instance.point).parents if str(path) in [*points, "/"])
+            advice = nearest_of(self._instance.point, points) if above == "/" else f"did you mean `{above}`?"
+            raise UsageError(f"{self.name}: nothing is mounted at {self._instance.point}; {advice}")
+        return [self._instance]
+
+    def exact(self) -> Instance:
+        """As the base says."""
+        return self._instance
