@@ -14,7 +14,7 @@ from typing import Any
 
 from ioassay.errors import UsageError
 from ioassay.results import front_ends, lock
-from ioassay.results.kinds import RUN, Kind, recognise
+from ioassay.results.kinds import RUN, SWEEP, Kind, recognise
 from ioassay.results.stored_directory import StoredDirectory
 from ioassay.results.summary import Summary
 

@@ -1,7 +1,7 @@
 """What a rule is, and what it can say of a system.
 
-A rule is a module below `tuning.rules` with one `Rule`, named `RULE`. Its function gets the system and gives a judgement
-for each thing that it looked at: a device, a mount, the node. Where a value cannot be read it raises `Unreadable` by
+A rule is a module below `tuning.rules` with one `Rule`, named `RULE`. Its function gets the system and gives a
+judgement for each thing that it looked at: a device, a mount, the node. Where a value cannot be read it raises `Unreadable` by
 reading it, and the judgement says so; where it has nothing to look at it gives `NotApplicable` with the reason.
 """
 
@@ -11,10 +11,24 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
+from ioassay.tuning.settings import Assignment
 from ioassay.tuning.snapshot import Unreadable
 from ioassay.tuning.system import System
 
 Area = Literal["block", "memory", "adapter", "raid", "lustre", "nfs", "onefs", "gpfs", "file system", "md", "processor"]
+
+__all__ = [
+    "Area",
+    "Assignment",
+    "Change",
+    "Fine",
+    "Judgement",
+    "NotApplicable",
+    "NotReadable",
+    "Rule",
+    "Source",
+    "each",
+]
 
 _Subject = TypeVar("_Subject")
 
@@ -25,17 +39,6 @@ class Source:
 
     text: str
     url: str = ""
-
-
-@dataclass(frozen=True)
-class Assignment:
-    """A setting, by its name of `tuning.settings`, and a value for it: `block:sda/nr_requests` = `1024`."""
-
-    setting: str
-    value: str
-
-    def __str__(self) -> str:
-        return f"{self.setting}={self.value}"
 
 
 @dataclass(frozen=True)
@@ -106,7 +109,7 @@ class Rule:
 
 
 def each(subjects: Iterable[_Subject], judge: Callable[[_Subject], Iterable[Judgement]]) -> Iterator[Judgement]:
-    """What `judge` says of each subject; where a value of one cannot be read, that, and then what it says of the next."""
+    """What `judge` says of each subject. Where a value of one cannot be read, it says that and goes on with the next."""
     for subject in subjects:
         yield from _guarded(judge(subject))
 

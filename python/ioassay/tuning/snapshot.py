@@ -112,7 +112,8 @@ class Snapshot:
     def _directories(self) -> dict[str, set[str]]:
         """What each directory holds."""
         found: dict[str, set[str]] = {"": set()}
-        for path in (*self.files, *self.links, *self._unreadable):
+        for one in (*self.files, *self.links, *self._unreadable):
+            path = one
             while path:
                 above, _, name = path.rpartition("/")
                 names = found.setdefault(above, set())
@@ -157,7 +158,7 @@ class Snapshot:
         return None
 
     def number(self, path: str) -> int | None:
-        """The integer that the file holds; `None` where there is no file. Raises `Unreadable`, also where it holds another."""
+        """The integer in the file; `None` where there is no file. Raises `Unreadable`, also where it is no integer."""
         text = self.text(path)
         if text is None:
             return None

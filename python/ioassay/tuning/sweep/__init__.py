@@ -1,4 +1,4 @@
-"""Experiments: parameters with values, an objective, a budget; what is best, and whether it truly beats today's settings.
+"""Experiments: parameters with values, an objective, a budget; what is best, and whether it truly beats today's.
 
     experiment   what is asked, from YAML or the command line
     parameters   a parameter: where its values go, and which it has today

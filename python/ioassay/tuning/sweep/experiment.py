@@ -51,8 +51,8 @@ class ObjectivePart(Part):
     workload: Identifier | None = Field(default=None, description="Only this workload of the study.")
     measure: Measure = Field(
         default="rate",
-        description="`rate`; a latency percentile (`p50`, `p90`, `p99`, `max`), which is to become smaller; or `score`, "
-        "that of the IO500.",
+        description="`rate`; a latency percentile (`p50`, `p90`, `p99`, `max`), which is to become smaller; or the "
+        "`score` of the IO500.",
     )
 
     @model_validator(mode="after")

@@ -165,7 +165,7 @@ class Loop:
         return leader.gain.low if leader and leader.number != trial.number and leader.gain else None
 
     def _has_failed(self, trial: Trial) -> bool:
-        """Whether the point gave too few valid measurements for its pairs. Raises `CannotRun` where today's settings did."""
+        """Whether the point gave too few valid measurements. Raises `CannotRun` where today's settings did."""
         invalid = trial.invalid("today")
         if len(invalid) >= MOST_INVALID and not trial.pairs:
             raise CannotRun(

@@ -19,7 +19,7 @@ from ioassay.tuning.rule import Change, Rule
 from ioassay.tuning.rules import RULES
 from ioassay.tuning.settings import Definitions, parse
 from ioassay.tuning.settings.command import Command
-from ioassay.tuning.sweep.experiment import Experiment, ParameterPart
+from ioassay.tuning.sweep.experiment import ConstraintPart, Experiment, ObjectivePart, ParameterPart
 from ioassay.tuning.system import System
 from ioassay.version import __version__
 from ioassay.yaml_models.source import nearest
@@ -150,7 +150,8 @@ def _recommended(system: System) -> dict[str, tuple[str, Rule]]:
 def _refuse_unknown_phase(experiment: Experiment, resolved: ResolvedStudy) -> None:
     """Raises `UsageError` for an objective or constraint on a phase that no workload has."""
     workloads = resolved.study.workloads
-    for part in (experiment.objective, *experiment.constraints):
+    parts: list[ObjectivePart | ConstraintPart] = [experiment.objective, *experiment.constraints]
+    for part in parts:
         if part.workload is not None and part.workload not in workloads:
             raise UsageError(f"The study has no workload `{part.workload}`.", nearest(part.workload, workloads))
         named = [step for name, one in workloads.items() if part.workload in (None, name) for step in one.steps]

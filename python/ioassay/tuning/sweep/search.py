@@ -139,8 +139,8 @@ class Search:
 def suggestions(values: Sequence[Sequence[str]], today: Sequence[str], known: Mapping[int, str]) -> list[Point]:
     """The points that follow from rules: all that they recommend at once, then each recommendation alone.
 
-    `known`: by parameter, the value that a rule recommends; the nearest of the list is taken, of numbers by their ratio.
-    The other parameters keep today's value, or have the one of the list that is nearest to it.
+    `known`: by parameter, the value that a rule recommends; the nearest of the list is taken, of numbers by ratio. The
+    other parameters keep today's value, or have the one of the list that is nearest to it.
     """
     base = [_nearest(one, value) for one, value in zip(values, today, strict=True)]
     wanted = {at: _nearest(values[at], value) for at, value in known.items()}

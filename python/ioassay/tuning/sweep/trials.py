@@ -11,7 +11,7 @@ from ioassay.results.sweep_document import ConstraintEntry, Side, Stage, SweepDo
 from ioassay.tuning.sweep import pairs
 from ioassay.tuning.sweep.objective import is_latency
 from ioassay.tuning.sweep.pairs import Pair
-from ioassay.units import format_duration_ns
+from ioassay.units import format_duration
 
 Values = Mapping[str, str | None]
 """A value for each parameter; `None`: as the study has it."""
@@ -97,8 +97,8 @@ class Trial:
             limit = constraint.most_ns or 0
             if median(then) <= limit:
                 return ""
-            took = format_duration_ns(round(median(then)))
-            return f"{constraint.measure} latency of {name} is {took}, above {format_duration_ns(limit)}"
+            took = format_duration(round(median(then)))
+            return f"{constraint.measure} latency of {name} is {took}, above {format_duration(limit)}"
         share = median(then) / median(now)
         least = constraint.least_share or 0.0
         return "" if share >= least else f"{name} falls to {share:.0%} of today's rate, below {least:.0%}"

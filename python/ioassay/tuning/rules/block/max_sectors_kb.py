@@ -38,8 +38,8 @@ RULE = Rule(
     name="max-sectors-kb",
     title="Let a block queue make requests as large as the RPC and the RAID stripe",
     area="block",
-    reason="A write of 1 MiB that the queue splits reaches a parity RAID as parts of a stripe, for which the controller "
-    "reads and writes parity again.",
+    reason="A write of 1 MiB that the queue splits reaches a parity RAID as parts of a stripe, for which the "
+    "controller reads and writes parity again.",
     risk="Latency of small requests behind large ones rises. Below dm-multipath a live change fails paths; set it in "
     "multipath.conf.",
     sources=(
