@@ -49,6 +49,7 @@ from ioassay.cli.run import run
 from ioassay.cli.studies import studies
 from ioassay.cli.systems import systems
 from ioassay.cli.trend import trend
+from ioassay.cli.tune import app as tune
 from ioassay.cli.watch import app as watch
 from ioassay.control_characters import PlainStream
 from ioassay.errors import CannotRun, IoassayError, UsageError
@@ -78,6 +79,7 @@ for command in (
 ):
     app.command(command.__name__.strip("_"))(command)
 app.add_typer(watch)
+app.add_typer(tune)
 app.add_typer(lab)
 app.add_typer(mpi)
 app.add_typer(api)

@@ -11,6 +11,7 @@ import signal
 from collections.abc import Iterator
 from functools import cache
 from types import FrameType, TracebackType
+from typing import Self
 
 from ioassay.errors import CannotRun
 from ioassay.protocol.facts import NOT_STOPPING
@@ -33,7 +34,7 @@ class Interruption:
         """The name of the signal that came first."""
         return signal_name(self.first) if self.first is not None else ""
 
-    def __enter__(self) -> Interruption:
+    def __enter__(self) -> Self:
         for number in _stopping():
             self._before[number] = signal.signal(number, self._note)
         return self
@@ -48,8 +49,14 @@ class Interruption:
             raise CannotRun(f"Interrupted by {self.name}.")
 
     def _note(self, number: int, frame: FrameType | None) -> None:
+        self.count_signal(number)
+
+    def count_signal(self, number: int) -> None:
+        """Counts a signal, here and in the interruptions within which this one was entered."""
         self.count += 1
         self.first = self.first or number
+        if (outer := _owner(self._before.get(number))) is not None:
+            outer.count_signal(number)
 
 
 def signal_name(number: int) -> str:
@@ -59,13 +66,19 @@ def signal_name(number: int) -> str:
     return signal.Signals(number).name
 
 
+def _owner(handler: object) -> Interruption | None:
+    owner = getattr(handler, "__self__", None)
+    return owner if isinstance(owner, Interruption) else None
+
+
 def _stopping() -> Iterator[int]:
     """The signals that end a run, as the engine has them. What the caller ignores stays ignored, because `nohup ioassay
-    run …` must outlive its terminal, and what has a handler belongs to whoever installed it, but for SIGINT.
+    run …` must outlive its terminal, and what has a handler belongs to whoever installed it, but for SIGINT and for an
+    interruption around this one, which is told.
     """
     for number in signal.valid_signals() - _not_stopping() - _FAULTS:
         handler = signal.getsignal(number)
-        if handler is signal.SIG_DFL or (number == signal.SIGINT and callable(handler)):
+        if handler is signal.SIG_DFL or (number == signal.SIGINT and callable(handler)) or _owner(handler):
             yield number
 
 

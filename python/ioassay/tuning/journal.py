@@ -17,7 +17,7 @@ import secrets
 import socket
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Annotated, Literal
@@ -34,11 +34,19 @@ PLACE_VARIABLE = "IOASSAY_TUNING_JOURNAL"
 _SYSTEM_PLACE = Path("/var/lib/ioassay/tuning")
 _SUFFIX = ".jsonl"
 _LOCK = "lock"
-_MACHINE_LOCK = "run/lock/ioassay-tuning.lock"
+_MACHINE_LOCK = "run/ioassay-tuning.lock"
 _MOST_BYTES = 256 << 20
 _MACHINE_SALT = b"ioassay tuning journal\0"
 
 Text = Annotated[str, StringConstraints(max_length=1 << 16)]
+
+
+class OtherMachine(UsageError):
+    """A journal of another machine."""
+
+
+class Headerless(UsageError):
+    """A journal that was killed before its first line was whole."""
 
 
 class _Record(StoredModel):
@@ -57,14 +65,14 @@ class Header(_Record):
     """The first line: whose journal it is."""
 
     kind: Literal["tuning-journal"] = "tuning-journal"
-    version: Literal[1] = VERSION
+    version: Literal[1] = 1
     id: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9-]{1,64}$")]
     host: Text
     machine: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
     boot_id: Text
     started: Moment
     command: list[Text]
-    definitions: dict[str, StoredCommand] = {}
+    definitions: dict[str, StoredCommand] = Field(default_factory=dict)
 
 
 class WillSet(_Record):
@@ -77,7 +85,7 @@ class WillSet(_Record):
     """`None`: it is not asked for, but may change with its leader."""
     order: Count
     leader: Text | None = None
-    identity: dict[str, Text] = {}
+    identity: dict[str, Text] = Field(default_factory=dict)
     at: Moment
 
 
@@ -123,7 +131,7 @@ class WillWrite(_Record):
 
     path: Text = Field(alias="will-write")
     sha256: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
-    directories: list[Text] = []
+    directories: list[Text] = Field(default_factory=list)
     """Those that are made for it, the uppermost first."""
 
 
@@ -210,6 +218,8 @@ class State:
                 entry.is_done = not entry.was_set
             case Checked(name=name, value=value):
                 self._entry(name).seen = value
+            case LeftAlone(name=name) if name in self.files:
+                self.files.pop(name)
             case Restored(name=name) | LeftAlone(name=name):
                 self._entry(name).is_done = True
             case WillWrite(path=path):
@@ -250,16 +260,20 @@ class Journal:
 
     @classmethod
     def create(
-        cls, place: Path, command: Iterable[str], definitions: dict[str, StoredCommand] | None = None, root: Path = Path("/")
+        cls,
+        place: Path,
+        command: Iterable[str],
+        definitions: dict[str, StoredCommand] | None = None,
+        root: Path = Path("/"),
+        journal_id: str | None = None,
     ) -> Journal:
         """Begins a journal in the directory `place`. Raises `CannotRun`, `UsageError` while another one is written."""
-        moment = datetime.now(timezone.utc)
         header = Header(
-            id=f"{moment:%Y%m%dT%H%M%SZ}-{secrets.token_hex(2)}",
+            id=journal_id or new_id(),
             host=socket.gethostname(),
             machine=machine(root),
             boot_id=boot_id(root),
-            started=moment.isoformat(timespec="seconds"),
+            started=now(),
             command=list(command),
             definitions=definitions or {},
         )
@@ -270,7 +284,9 @@ class Journal:
             raise _unwritable(path, error) from None
         lock = Lock.acquire(place, root)
         try:
-            file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+            file = os.open(
+                path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600
+            )
         except OSError as error:
             lock.release()
             raise _unwritable(path, error) from None
@@ -311,6 +327,8 @@ class Journal:
 
     def write(self, *records: Record) -> None:
         """Appends lines and returns when they are on the disk. Raises `CannotRun`."""
+        if not records:
+            return
         try:
             self._append(*records)
         except OSError as error:
@@ -374,7 +392,7 @@ class Lock:
         except OSError as error:
             if is_needed:
                 raise _unwritable(path, error) from None
-            return  # without root nothing of the machine is changed, and a container may lack /run/lock
+            return  # without root nothing of the machine is changed, and /run may be read-only
         self._descriptors.append(file)
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -394,8 +412,13 @@ class Lock:
             os.pwrite(file, f"{os.getpid()}\n".encode(), 0)
 
 
+def new_id() -> str:
+    """An ID that sorts by time."""
+    return f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(2)}"
+
+
 def default_place() -> Path:
-    """Where journals are: `$IOASSAY_TUNING_JOURNAL`, for root /var/lib/ioassay/tuning, else the user's state directory."""
+    """`$IOASSAY_TUNING_JOURNAL`, else for root /var/lib/ioassay/tuning, for others their state directory."""
     if named := os.environ.get(PLACE_VARIABLE):
         return Path(named)
     if os.geteuid() == 0:
@@ -417,22 +440,32 @@ def boot_id(root: Path = Path("/")) -> str:
 
 def now() -> str:
     """The time of a record."""
-    return datetime.now(timezone.utc).isoformat(timespec="seconds")
+    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def read(path: Path) -> tuple[State, int]:
     """What a journal says, and how many bytes of it are whole lines. Raises `UsageError` for a damaged one."""
     try:
         with path.open("rb") as file:
+            about = os.fstat(file.fileno())
             data = file.read(_MOST_BYTES + 1)
     except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror}.", "Run as the user who applied the settings.") from None
+        raise UsageError(
+            f"{path} cannot be read: {error.strerror}.", "Run as the user who applied the settings."
+        ) from None
+    if about.st_uid not in (0, os.geteuid()) or about.st_mode & 0o022:
+        raise UsageError(
+            f"{path} belongs to user {about.st_uid} or can be changed by others: it may say anything.",
+            "Check it, then make it yours: chown and chmod 600.",
+        )
     if len(data) > _MOST_BYTES:
         raise UsageError(f"{path} is too long for a journal.", "Name a journal of `ioassay tune apply`.")
     whole = data[: data.rfind(b"\n") + 1]  # what follows was torn by a kill: the step was not taken
     lines = whole.split(b"\n")[:-1]
     if not lines:
-        raise UsageError(f"{path}: no header: it is empty or torn.", "No setting was changed under it; remove the file.")
+        raise UsageError(
+            f"{path}: no header: it is empty or torn.", "No setting was changed under it; remove the file."
+        )
     state: State | None = None
     for number, line in enumerate(lines, 1):
         try:
@@ -450,11 +483,11 @@ def read(path: Path) -> tuple[State, int]:
 
 
 def refuse_other_machine(header: Header, path: Path, root: Path = Path("/"), host: str | None = None) -> None:
-    """Raises `UsageError` for a journal of another machine. Images give many nodes one machine-id: the name counts too."""
+    """Raises `OtherMachine`. Images give many nodes one machine-id: the name counts too."""
     if header.machine != machine(root):
-        raise UsageError(f"{path} was written on another machine, {header.host}.", f"Roll it back on {header.host}.")
+        raise OtherMachine(f"{path} was written on another machine, {header.host}.", f"Roll it back on {header.host}.")
     if header.host not in (socket.gethostname(), host):
-        raise UsageError(
+        raise OtherMachine(
             f"{path} was written on {header.host}, and this is {socket.gethostname()}.",
             f"Roll it back on {header.host}; if this machine was renamed since, add --host {header.host}.",
         )
@@ -464,6 +497,34 @@ def journals(place: Path) -> Iterator[Path]:
     """All journals in a directory, the newest first."""
     with contextlib.suppress(FileNotFoundError, NotADirectoryError):
         yield from sorted(place.glob(f"*{_SUFFIX}"), key=lambda path: path.name, reverse=True)
+
+
+@dataclass(frozen=True)
+class OpenJournals:
+    """The journals of a directory under which something is still to be put back."""
+
+    states: dict[Path, State]
+    """The newest first."""
+    of_other_machines: list[Path]
+    damaged: list[UsageError]
+
+
+def open_journals(place: Path, root: Path = Path("/")) -> OpenJournals:
+    """All open journals in a directory."""
+    found = OpenJournals({}, [], [])
+    for path in journals(place):
+        try:
+            state, _ = read(path)
+            if not state.is_closed:
+                refuse_other_machine(state.header, path, root)
+                found.states[path] = state
+        except Headerless:
+            continue
+        except OtherMachine:
+            found.of_other_machines.append(path)
+        except UsageError as error:
+            found.damaged.append(error)
+    return found
 
 
 def find(place: Path, name: str) -> Path:
@@ -517,7 +578,7 @@ def _why(error: ValueError) -> str:
 def _damaged(path: Path, number: int, why: str) -> UsageError:
     return UsageError(
         f"{path}:{number}: {why}.",
-        "The journal is damaged, so nothing was changed. Each `will-set` line has the value of before: put those back by hand.",
+        "The journal is damaged, so nothing was changed. Its `will-set` lines have the values of before: set those by hand.",
     )
 
 

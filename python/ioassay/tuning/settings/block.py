@@ -34,7 +34,7 @@ class BlockInstance(FileInstance):
             if most.isdecimal() and int(value) > int(most):
                 raise UsageError(
                     f"{self.name}={value}: the adapter of {self.device} takes at most {most} KiB (max_hw_sectors_kb).",
-                    f"Use at most {most}; some drivers raise the limit with a module parameter, such as max_sgl_entries.",
+                    f"Use at most {most}; a module parameter of the driver may raise the limit.",
                 )
         return value
 
@@ -76,7 +76,9 @@ class Block(Setting):
         self._parameter = parameter.removeprefix("queue/") if parameter.count("/") == 1 else parameter
         super().__init__(f"{KIND}:{where}")
         if not slash or not parameter or not self._device or ".." in where.split("/"):
-            raise UsageError(f"{self.name} names no parameter.", "Write block:DEVICE/PARAMETER, such as block:sda/scheduler.")
+            raise UsageError(
+                f"{self.name} names no parameter.", "Write block:DEVICE/PARAMETER, such as block:sda/scheduler."
+            )
         self._root = root
 
     def instances(self) -> list[Instance]:
@@ -90,7 +92,9 @@ class Block(Setting):
         if not there:
             directory = found[0].path.parent
             shown = directory.is_dir()
-            advice = nearest_of(self._parameter.rpartition("/")[2], readable(directory)) if shown else "see its directory"
+            advice = (
+                nearest_of(self._parameter.rpartition("/")[2], readable(directory)) if shown else "see its directory"
+            )
             raise UsageError(f"{self.name}: no such parameter; {advice}")
         return [*there]
 

@@ -32,12 +32,8 @@ COUPLINGS = (
         (r"lctl:\1.max_dirty_mb",),
         "Lustre raises max_dirty_mb to what the RPCs in flight hold",
     ),
-    Coupling(
-        re.compile(r"mount:(.+)/noatime"), (r"mount:\1/relatime",), "noatime and relatime exclude each other"
-    ),
-    Coupling(
-        re.compile(r"mount:(.+)/relatime"), (r"mount:\1/noatime",), "noatime and relatime exclude each other"
-    ),
+    Coupling(re.compile(r"mount:(.+)/noatime"), (r"mount:\1/relatime",), "noatime and relatime exclude each other"),
+    Coupling(re.compile(r"mount:(.+)/relatime"), (r"mount:\1/noatime",), "noatime and relatime exclude each other"),
 )
 
 EXCLUSIVE = (

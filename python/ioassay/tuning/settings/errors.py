@@ -47,7 +47,9 @@ def reason(error: OSError) -> str:
 def cannot_read(name: str, path: object, error: OSError) -> CannotRead:
     """What to raise where reading `path` failed."""
     if error.errno in _GONE:
-        return Vanished(f"{name}: {path} is not there: {reason(error)}.", "Check that the device or mount still exists.")
+        return Vanished(
+            f"{name}: {path} is not there: {reason(error)}.", "Check that the device or mount still exists."
+        )
     return CannotRead(f"{name}: {path} cannot be read: {reason(error)}.", _REMEDIES.get(error.errno or 0, ""))
 
 

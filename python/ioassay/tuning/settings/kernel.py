@@ -77,7 +77,9 @@ class Sys(Setting):
         where = where.strip("/").removeprefix("sys/")
         super().__init__(f"{SYS}:{where}")
         if not where or ".." in where.split("/"):
-            raise UsageError(f"{self.name} names no file.", "Write sys:PATH, such as sys:kernel/mm/transparent_hugepage/enabled.")
+            raise UsageError(
+                f"{self.name} names no file.", "Write sys:PATH, such as sys:kernel/mm/transparent_hugepage/enabled."
+            )
         self._root, self._path = root, root / "sys" / where
 
     def instances(self) -> list[Instance]:

@@ -54,7 +54,9 @@ class Lctl(Setting):
     def __init__(self, where: str) -> None:
         super().__init__(f"{LCTL}:{where}")
         if not re.fullmatch(r"[^\s=/]+(\.[^\s=]+)+", where) or where.startswith("-"):
-            raise UsageError(f"{self.name} names no parameter.", "Write lctl:PARAMETER, such as lctl:osc.*.max_rpcs_in_flight.")
+            raise UsageError(
+                f"{self.name} names no parameter.", "Write lctl:PARAMETER, such as lctl:osc.*.max_rpcs_in_flight."
+            )
         self._parameter = where
 
     def instances(self) -> list[Instance]:
@@ -73,7 +75,9 @@ class Lctl(Setting):
 
     def _listed(self, pattern: str) -> list[str]:
         try:
-            return [line.strip().rstrip("=@/") for line in run(["lctl", "list_param", pattern]).splitlines() if line.strip()]
+            return [
+                line.strip().rstrip("=@/") for line in run(["lctl", "list_param", pattern]).splitlines() if line.strip()
+            ]
         except ProgramMissing:
             raise CannotRun(f"{self.name}: lctl is not installed.", "Run it on a node that has Lustre.") from None
         except ProgramFailed as error:
@@ -104,13 +108,20 @@ class StripeInstance(Instance):
             return self._get(self.what) or _UNSET[self.what]
         except ProgramFailed as error:
             kind = Vanished if "No such file" in error.message else CannotRead
-            raise kind(f"{self.name}: {error.message}", error.remedy or "Check that the directory is on Lustre.") from None
+            raise kind(
+                f"{self.name}: {error.message}", error.remedy or "Check that the directory is on Lustre."
+            ) from None
 
     def write(self, value: str) -> None:
         """As the base says. `lfs setstripe` forgets what it is not told, so everything is told."""
         try:
             striping = {what: self._get(what) for what in _STRIPING} | {self.what: value}
-            told = [word for what, option in _STRIPING.items() if striping[what] not in (_UNSET[what], "") for word in (option, striping[what])]
+            told = [
+                word
+                for what, option in _STRIPING.items()
+                if striping[what] not in (_UNSET[what], "")
+                for word in (option, striping[what])
+            ]
             run(["lfs", "setstripe", *(told or ["-d"]), self.directory])
         except ProgramFailed as error:
             raise CannotSet(f"{self.name}={value}: {error.message}", error.remedy) from None
@@ -133,7 +144,7 @@ class StripeInstance(Instance):
             raise CannotRead(f"{self.name}: {error.message}", error.remedy) from None
         if components not in ("", "0"):
             raise CannotSet(
-                f"{self.name}: the layout of {self.directory} has {components} components, which one value cannot describe.",
+                f"{self.name}: the layout of {self.directory} has {components} components, more than one value describes.",
                 "Create a directory with a plain layout, or define a pair of commands: command:NAME.",
             )
         return value
@@ -149,7 +160,9 @@ class Stripe(Setting):
         super().__init__(f"{STRIPE}:{where}")
         directory, _, what = where.rpartition("/")
         if not directory.startswith("/"):
-            raise UsageError(f"{self.name} names no directory.", "Write stripe:DIRECTORY/count, such as stripe:/lustre/dir/count.")
+            raise UsageError(
+                f"{self.name} names no directory.", "Write stripe:DIRECTORY/count, such as stripe:/lustre/dir/count."
+            )
         if what not in ("count", "size"):
             raise UsageError(f"{self.name}: no such parameter; {nearest_of(what, ['count', 'size'])}")
         self._instance = StripeInstance(directory, what)
@@ -161,5 +174,3 @@ class Stripe(Setting):
     def exact(self) -> Instance:
         """As the base says."""
         return self._instance
-
-

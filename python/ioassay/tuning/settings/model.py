@@ -60,7 +60,7 @@ class Setting(ABC):
     def instances(self) -> list[Instance]:
         """All values that the name stands for, at least one.
 
-        Raises `UsageError` for what does not exist, with the nearest that does; `CannotRun` where it cannot be looked up.
+        Raises `UsageError` for what does not exist, with the nearest that does; `CannotRun` where that cannot be seen.
         """
 
     @abstractmethod

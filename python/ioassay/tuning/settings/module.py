@@ -89,7 +89,8 @@ class Module(Setting):
         module, _, parameter = where.partition("/")
         if not _NAME.fullmatch(module) or not _NAME.fullmatch(parameter):
             raise UsageError(
-                f"{self.name} names no parameter.", "Write module:MODULE/PARAMETER, such as module:mpt3sas/max_sgl_entries."
+                f"{self.name} names no parameter.",
+                "Write module:MODULE/PARAMETER, such as module:mpt3sas/max_sgl_entries.",
             )
         self._root = root
         self._instance = ModuleInstance(root, module, parameter)

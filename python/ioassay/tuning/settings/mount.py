@@ -38,8 +38,13 @@ _UNSET = {
 """Options for which `mount` needs another word than the option, or that without or with `no`."""
 
 _DEFAULTS = {
-    "ext4": {"commit": "commit=0", "stripe": "stripe=0", "inode_readahead_blks": "inode_readahead_blks=32",
-             "max_batch_time": "max_batch_time=15000", "min_batch_time": "min_batch_time=0"},
+    "ext4": {
+        "commit": "commit=0",
+        "stripe": "stripe=0",
+        "inode_readahead_blks": "inode_readahead_blks=32",
+        "max_batch_time": "max_batch_time=15000",
+        "min_batch_time": "min_batch_time=0",
+    },
     "tmpfs": {"size": "size=50%"},
 }
 """What to write so that an option with a value is not shown any more."""
@@ -176,7 +181,9 @@ class MountInstance(Instance):
         if value != ABSENT:
             return f"{option}={value}"
         default = _DEFAULTS.get(mount.file_system, {}).get(option)
-        return default or _UNSET.get(option) or (option.removeprefix("no") if option.startswith("no") else f"no{option}")
+        return (
+            default or _UNSET.get(option) or (option.removeprefix("no") if option.startswith("no") else f"no{option}")
+        )
 
 
 class MountSetting(Setting):
@@ -186,7 +193,9 @@ class MountSetting(Setting):
         super().__init__(f"{KIND}:{where}")
         point, _, option = where.rpartition("/")
         if not where.startswith("/") or not option or "," in option:
-            raise UsageError(f"{self.name} names no option.", "Write mount:POINT/OPTION, such as mount:/mnt/scratch/noatime.")
+            raise UsageError(
+                f"{self.name} names no option.", "Write mount:POINT/OPTION, such as mount:/mnt/scratch/noatime."
+            )
         if option in ("rw", "atime", "strictatime"):
             instead = {"rw": "ro=absent", "atime": "noatime=absent", "strictatime": "relatime=absent"}[option]
             raise UsageError(f"{self.name}: not an option of its own; write mount:{point or '/'}/{instead}")

@@ -38,7 +38,9 @@ def run(words: Sequence[str], timeout_s: float = TIMEOUT_S) -> str:
             start_new_session=True,  # Ctrl-C is for us: what we have begun is to end
         )
     except FileNotFoundError:
-        raise ProgramMissing(f"{words[0]} is not installed.", f"Install it, or put the directory of {words[0]} on PATH.") from None
+        raise ProgramMissing(
+            f"{words[0]} is not installed.", f"Install it, or put the directory of {words[0]} on PATH."
+        ) from None
     except OSError as error:
         raise ProgramFailed(f"`{shown}` cannot be started: {error.strerror}.") from None
     try:

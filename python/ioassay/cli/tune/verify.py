@@ -1,0 +1,39 @@
+"""`ioassay tune verify`: whether applied settings still hold."""
+
+from __future__ import annotations
+
+import sys
+
+from ioassay.cli.tune.journal_option import AsJson, JournalPlace
+from ioassay.errors import UsageError
+
+_DRIFTED = 1
+
+
+def verify(*, journal: JournalPlace = None, as_json: AsJson = False) -> int:
+    """Compare applied settings with what they are now.
+
+    Reads all open journals. The exit code is 1 if a setting has drifted.
+    """
+    import json  # noqa: PLC0415
+
+    from ioassay.cli.output import show  # noqa: PLC0415
+    from ioassay.reports import tuning_changes  # noqa: PLC0415
+    from ioassay.reports.document.terminal import rendered  # noqa: PLC0415
+    from ioassay.tuning.journal import default_place, open_journals  # noqa: PLC0415
+    from ioassay.tuning.verify import standings  # noqa: PLC0415
+
+    place = journal or default_place()
+    opened = open_journals(place)
+    found = [standing for state in opened.states.values() for standing in standings(state)]
+    if as_json:
+        print(json.dumps({"version": 1, "settings": tuning_changes.drift_document(found)}, indent=2))
+    elif found:
+        show(rendered(tuning_changes.of_drift(found)))
+    elif not opened.damaged:
+        print(f"Nothing is applied: no journal in {place} is open.")
+    for error in opened.damaged:
+        print(f"ioassay: {error.message}\n  {error.remedy}", file=sys.stderr)
+    if opened.damaged:
+        return UsageError.exit_code
+    return _DRIFTED if any(standing.has_drifted for standing in found) else 0

@@ -1,0 +1,149 @@
+"""What is said of changed settings: before they are changed, what became of them, what has drifted, what was put back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ioassay.reports.document import Block, Column, Notes, Paragraph, Preformatted, Section, Table, Text
+from ioassay.tuning.apply import Change
+from ioassay.tuning.change_plan import ChangePlan, Step
+from ioassay.tuning.persistent import PersistentForm
+from ioassay.tuning.rollback import PutBack
+from ioassay.tuning.verify import Standing
+
+_LASTS = {"reboot": "no", "remount": "no, nor a remount", "kept": "yes", "unknown": "unknown"}
+
+
+def of_plan(
+    plan: ChangePlan, form: PersistentForm | None = None, risks: Mapping[str, str] | None = None
+) -> list[Block]:
+    """What would be changed: a table, what moves with it, and the persistent files. `risks` are by setting."""
+    risks = risks or {}
+    has_risks = any(step.name in risks for step in plan.steps)
+    rows: list[Sequence[Text]] = []
+    for step in plan.steps:
+        row = [step.name, step.now, _new(step), _lasts(step, form)]
+        rows.append([*row, risks.get(step.name, "")] if has_risks else row)
+        for one in step.followers:
+            led = [f"  {one.instance.name}", one.now, "may change", ""]
+            rows.append([*led, one.why] if has_risks else led)
+    columns = [Column("setting"), Column("now"), Column("new"), Column("survives a reboot")]
+    notes = dict.fromkeys(f"{step.name}: {step.instance.note}." for step in plan.steps if step.instance.note)
+    moved = dict.fromkeys(f"{step.name}: {one.why}." for step in plan.steps for one in step.followers)
+    blocks: list[Block] = [
+        Table([*columns, *([Column("risk")] if has_risks else [])], rows),
+        Notes([*notes, *moved]),
+    ]
+    if form is not None:
+        blocks += [Section(str(file.path), [Preformatted(file.text.rstrip("\n"))]) for file in form.files]
+        blocks.append(Notes([f"{note}." for note in dict.fromkeys(form.notes)]))
+        blocks += [
+            Paragraph(f"To use {file.path.name} now: {file.activation}.") for file in form.files if file.activation
+        ]
+    return blocks
+
+
+def of_changes(changes: Iterable[Change]) -> list[Block]:
+    """What the kernel made of the values."""
+    rows: list[Sequence[Text]] = [
+        [change.name, change.before, change.read_back if change.read_back is not None else "gone", _remark(change)]
+        for change in changes
+    ]
+    return [Table([Column("setting"), Column("before"), Column("now"), Column()], rows)]
+
+
+def of_drift(standings: Sequence[Standing]) -> list[Block]:
+    """What was applied and what it is now."""
+    rows: list[Sequence[Text]] = [
+        [
+            one.name,
+            _shown(one.applied),
+            _shown(one.now),
+            one.since,
+            f"drifted: {one.why}" if one.why else "drifted" * one.has_drifted,
+        ]
+        for one in standings
+    ]
+    return [Table([Column("setting"), Column("applied"), Column("now"), Column("since"), Column()], rows)]
+
+
+def of_rollback(results: Sequence[PutBack]) -> list[Block]:
+    """What became of each setting."""
+    rows: list[Sequence[Text]] = [
+        [one.name, one.before, _shown(one.found) if one.before else "", one.outcome, one.why] for one in results
+    ]
+    return [Table([Column("setting"), Column("before"), Column("found"), Column(), Column()], rows)]
+
+
+def plan_document(plan: ChangePlan, form: PersistentForm | None = None) -> dict[str, Any]:
+    """The same as of `of_plan`, as plain values."""
+    return {
+        "changes": [
+            {
+                "setting": step.name,
+                "now": step.now,
+                "new": step.wanted,
+                "survives_reboot": _lasts(step, form),
+                "live": not step.not_live,
+                "note": step.not_live or step.instance.note,
+                "moves": [{"setting": one.instance.name, "now": one.now, "why": one.why} for one in step.followers],
+            }
+            for step in plan.steps
+        ],
+        "files": [
+            {"path": str(file.path), "text": file.text, "activation": file.activation}
+            for file in (form.files if form else [])
+        ],
+        "notes": list(dict.fromkeys(form.notes)) if form else [],
+    }
+
+
+def changes_document(changes: Iterable[Change]) -> list[dict[str, Any]]:
+    """The same as of `of_changes`, as plain values."""
+    return [{"setting": one.name, "before": one.before, "wanted": one.wanted, "now": one.read_back} for one in changes]
+
+
+def drift_document(standings: Iterable[Standing]) -> list[dict[str, Any]]:
+    """The same as of `of_drift`, as plain values."""
+    return [
+        {
+            "setting": one.name,
+            "applied": one.applied,
+            "now": one.now,
+            "since": one.since,
+            "journal": one.journal,
+            "drifted": one.has_drifted,
+            "why": one.why,
+        }
+        for one in standings
+    ]
+
+
+def rollback_document(results: Iterable[PutBack]) -> list[dict[str, Any]]:
+    """The same as of `of_rollback`, as plain values."""
+    return [
+        {"setting": one.name, "outcome": one.outcome, "before": one.before, "found": one.found, "why": one.why}
+        for one in results
+    ]
+
+
+def _new(step: Step) -> str:
+    if step.not_live:
+        return f"{step.wanted} (in a file only: {step.not_live})"
+    return f"{step.wanted} (already)" if step.is_already_so else step.wanted
+
+
+def _lasts(step: Step, form: PersistentForm | None) -> str:
+    said = _LASTS[step.instance.lifetime]
+    return "yes, by a file" if form is not None and form.files and said.startswith("no") else said
+
+
+def _remark(change: Change) -> str:
+    if change.wanted is None:
+        return "changed with another setting"
+    return "" if change.is_as_wanted else f"the kernel changed {change.wanted} to {change.read_back}"
+
+
+def _shown(value: str | None) -> str:
+    return "gone" if value is None else value

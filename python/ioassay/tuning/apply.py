@@ -1,0 +1,399 @@
+"""Changes settings under a journal, reads each back, and puts everything back where one is refused.
+
+`apply` leaves them changed. `applied` is for experiments: it moves between values and puts back at the end, whatever ends
+it; after a SIGKILL `ioassay tune rollback` does.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+
+from ioassay.errors import CannotRun, IoassayError
+from ioassay.execution.interruption import Interruption
+from ioassay.tuning.change_plan import ChangePlan, Follower, followers_of, plan_changes
+from ioassay.tuning.journal import Checked, Failed, Journal, Record, Set, WillSet, default_place, now, stored
+from ioassay.tuning.persistent import PersistentFile, write_file
+from ioassay.tuning.rollback import PutBack, roll_back
+from ioassay.tuning.settings import (
+    ROOT,
+    Assignment,
+    CannotRead,
+    CannotSet,
+    Definitions,
+    Instance,
+    Vanished,
+    instance_named,
+)
+from ioassay.tuning.settings.coupling import excluded, rank
+from ioassay.tuning.verify import Drift, drifted
+
+SETTLE_S = 60.0
+"""By when udev and daemons have reacted to a change."""
+
+
+class Drifted(CannotSet):
+    """Something else changed a setting while it was ours."""
+
+    def __init__(self, drift: Sequence[Drift]) -> None:
+        first = drift[0]
+        more = f" and {len(drift) - 1} more" if len(drift) > 1 else ""
+        super().__init__(
+            f"{first.name}{more}: something else changed it from {first.applied} to {first.now}.",
+            "Stop what sets it (udev rules, tuned, irqbalance, cron), then start again.",
+        )
+        self.drift = drift
+
+
+@dataclass(frozen=True)
+class Change:
+    """A setting that was changed."""
+
+    name: str
+    before: str
+    wanted: str | None
+    """`None`: it changed with another setting."""
+    read_back: str | None
+
+    @property
+    def is_as_wanted(self) -> bool:
+        """Whether the kernel took the value as it was."""
+        return self.wanted is None or self.wanted == self.read_back
+
+
+class Applied:
+    """Settings that were changed under one journal."""
+
+    def __init__(
+        self, journal: Journal, definitions: Definitions, root: Path, interruption: Interruption | None = None
+    ) -> None:
+        self.journal = journal
+        self.changes: dict[str, Change] = {}
+        """The latest of each setting."""
+        self._definitions, self._root = definitions, root
+        self._interruption = interruption
+        self._order = len(journal.state.entries)
+        self._came_with: dict[str, dict[str, str | None]] = {}
+        """What the followers of each leader had once that was set."""
+
+    def set(self, plan: ChangePlan) -> None:
+        """Makes the changes in their order. Raises at the first that is refused, with nothing put back."""
+        for step in plan.live:
+            self._heed()
+            self._change(step.instance, step.wanted, step.followers)
+
+    def check(self) -> list[Drift]:
+        """What something else has changed since it was set. Also written into the journal."""
+        found = drifted(self.journal.state, self._root)
+        news = [drift for drift in found if drift.name in self.journal.state.entries]
+        self._note(
+            *(
+                Checked(name=drift.name, value=drift.now, at=now())
+                for drift in news
+                if self.journal.state.entries[drift.name].seen != drift.now
+            )
+        )
+        return found
+
+    def switch(self, assignments: Iterable[Assignment]) -> ChangePlan:
+        """Moves to other values: what is not among `assignments` gets its value of before.
+
+        Raises `Drifted` where something else changed a setting meanwhile, and what `plan_changes` raises; then nothing
+        was changed. Raises `CannotSet` for a value that is refused; then all settings have their values of before.
+        """
+        self._heed()
+        if drift := self.check():
+            raise Drifted(drift)
+        plan = plan_changes(assignments, self._definitions, self._root)
+        try:
+            self._move(plan)
+        except BaseException:
+            with _shielded(self._interruption):
+                self._move(ChangePlan([], self._definitions, self._root))
+            raise
+        return plan
+
+    def roll_back(self) -> list[PutBack]:
+        """Puts everything back and closes the journal."""
+        with _shielded(self._interruption):
+            return roll_back(self.journal, self._root)
+
+    def release_signals(self) -> None:
+        """Signals end the process again, or raise `KeyboardInterrupt`."""
+        self._interruption = None
+
+    def close(self) -> None:
+        """Keeps the settings as they are, and the journal open for `ioassay tune rollback`."""
+        self.journal.close()
+
+    def write_files(self, files: Iterable[PersistentFile]) -> None:
+        """Writes persistent files, each announced before. Raises `CannotRun`."""
+        for file in files:
+            self._heed()
+            self.journal.write(file.record())
+            write_file(file)
+
+    def _move(self, plan: ChangePlan) -> None:
+        """Every setting that is ours or is asked for, to the value of the plan or of before; leaders first.
+
+        The same plan has the same effect whatever was set before it: a leader goes by way of its value of before.
+        """
+        asked = {step.name: step for step in plan.live}
+        entries = {entry.name: entry for entry in self.journal.state.open_entries}
+        targets = {name: step.wanted for name, step in asked.items()}
+        for name, entry in entries.items():
+            leader = asked.get(entry.leader or "")
+            is_led = leader is not None and leader.name in entries and leader.wanted != entries[leader.name].before
+            if name not in asked and excluded(name) not in asked and not is_led:
+                targets[name] = entry.before
+        for name in sorted(targets, key=lambda name: _order(name, targets[name])):
+            step = asked.get(name)
+            followers = step.followers if step else self._followers(name)
+            if followers and name in entries and self._wanted(name) != targets[name]:
+                self._reset(entries[name].before, name, followers)
+            self._change(self._instance(name), targets[name], followers)
+            for follower, value in self._came_with.get(name, {}).items():
+                if follower not in targets and value is not None and excluded(follower) != name:
+                    self._change(self._instance(follower), value, ())
+
+    def _reset(self, before: str, name: str, followers: Sequence[Follower]) -> None:
+        if excluded(name):
+            return
+        self._change(self._instance(name), before, followers)
+        for follower in followers:
+            if (entry := self.journal.state.entries.get(follower.instance.name)) is not None:
+                with contextlib.suppress(Vanished):
+                    self._change(follower.instance, entry.before, ())
+
+    def _instance(self, name: str) -> Instance:
+        return instance_named(name, self._definitions, self._root)
+
+    def _followers(self, name: str) -> list[Follower]:
+        return [*followers_of(name, self._root)]
+
+    def _wanted(self, name: str) -> str | None:
+        return self.changes[name].wanted if name in self.changes else None
+
+    def _change(self, instance: Instance, wanted: str, followers: Sequence[Follower]) -> None:
+        """Announces, writes, reads back, notes. Raises `CannotRun`."""
+        name, found = instance.name, instance.read()
+        known = self.changes.get(name)
+        if found == wanted or (known is not None and known.wanted == wanted and known.read_back == found):
+            return
+        with _shielded(self._interruption):
+            led = [one.instance for one in followers]
+            values = {one.name: _value(one) for one in led}
+            self.journal.write(
+                self._announcement(instance, found, wanted),
+                *(self._announcement(one, values[one.name], None, name) for one in led if values[one.name] is not None),
+            )
+            try:
+                instance.write(wanted)
+                if (read_back := instance.read()) == found:
+                    raise CannotSet(
+                        f"{name}={wanted}: accepted without an error, but it still reads {found}.",
+                        "The driver ignores this value; try another.",
+                    )
+            except CannotRun as error:
+                self._note_failure(instance, found, led, values, error)
+                raise
+            after = {one.name: _value(one) for one in led if values[one.name] is not None}
+            self.journal.write(
+                Set(name=name, read_back=read_back), *(Set(name=of, read_back=after[of]) for of in after)
+            )
+        self._remember(name, wanted, read_back)
+        self._came_with[name] = after
+        for of, value in after.items():
+            if value != values[of]:
+                self._remember(of, None, value)
+
+    def _note_failure(
+        self, instance: Instance, found: str, led: Sequence[Instance], values: dict[str, str | None], error: CannotRun
+    ) -> None:
+        """Of a refused change: what has changed all the same is ours."""
+        records: list[Record] = []
+        for one in (instance, *led):
+            before = found if one is instance else values[one.name]
+            if before is None:
+                continue
+            value = _value(one)
+            changed = value is not None and value != before
+            records.append(Set(name=one.name, read_back=value) if changed else Failed(name=one.name, why=error.message))
+        self._note(*records)
+
+    def _remember(self, name: str, wanted: str | None, read_back: str | None) -> None:
+        self.changes[name] = Change(name, self.journal.state.entries[name].before, wanted, read_back)
+
+    def _announcement(
+        self, instance: Instance, found: str | None, wanted: str | None, leader: str | None = None
+    ) -> WillSet:
+        known = self.journal.state.entries.get(instance.name)
+        if known is not None and known.is_done:
+            known = None
+        self._order += 1
+        return WillSet(
+            name=instance.name,
+            before=known.before if known else found or "",
+            wanted=wanted,
+            order=known.order if known else self._order,
+            leader=leader or (known.leader if known else None),
+            identity=known.identity if known else instance.identity(),
+            at=now(),
+        )
+
+    def _note(self, *records: Record) -> None:
+        """Writes what is good to know, but changes nothing of what a rollback does. A full disk is no reason to stop."""
+        if records:
+            try:
+                self.journal.write(*records)
+            except CannotRun:
+                for record in records:
+                    self.journal.state.add(record)
+
+    def _heed(self) -> None:
+        if self._interruption is not None:
+            self._interruption.heed()
+
+
+def apply(
+    plan: ChangePlan,
+    place: Path | None = None,
+    files: Sequence[PersistentFile] = (),
+    command: Sequence[str] | None = None,
+    journal_id: str | None = None,
+) -> Applied:
+    """Makes the changes of a plan under a new journal, which may have an ID already, and writes persistent files.
+
+    Raises `CannotRun` when one is refused, after putting all back, and also when a signal comes meanwhile.
+    """
+    with Interruption() as interruption:
+        done = _begin(plan.definitions, plan.root, place, command, interruption, journal_id)
+        try:
+            done.set(plan)
+            done.write_files(files)
+        except BaseException as error:
+            _put_back_after(done, error)
+            raise
+    done.release_signals()
+    return done
+
+
+@contextmanager
+def applied(
+    assignments: Iterable[Assignment] = (),
+    place: Path | None = None,
+    *,
+    definitions: Definitions | None = None,
+    root: Path = ROOT,
+    command: Sequence[str] | None = None,
+) -> Iterator[Applied]:
+    """Settings for as long as the context lasts. At its end, at an exception or a signal all are put back.
+
+    A signal raises `CannotRun` in the context. An `Interruption` that is entered within it takes the signals over, as while
+    a run goes on; then the next `switch` raises. Raises `CannotRun` at the end where something could not be put back.
+    """
+    definitions = definitions or {}
+    plan = plan_changes(assignments, definitions, root)
+    with _RaisingInterruption() as interruption:
+        with interruption.held_back():
+            done = _begin(definitions, root, place, command, interruption)
+        try:
+            done.set(plan)
+            interruption.heed()
+            yield done
+        except BaseException as error:
+            _put_back_after(done, error)
+            raise
+        with interruption.held_back():
+            results = done.roll_back()
+            done.close()
+    if failed := _failures(results):
+        raise CannotRun(failed, f"Try again: ioassay tune rollback {done.journal.id}")
+
+
+def settle(done: Applied, seconds: float = SETTLE_S, sleep: Callable[[float], None] = time.sleep) -> list[Drift]:
+    """Waits, then reads everything again: what something else changed meanwhile."""
+    sleep(seconds)
+    return done.check()
+
+
+class _RaisingInterruption(Interruption):
+    """Signals as exceptions, but not while settings are written."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._held = 0
+
+    @contextmanager
+    def held_back(self) -> Iterator[None]:
+        """While this lasts a signal is only counted; `heed` raises."""
+        self._held += 1
+        try:
+            yield
+        finally:
+            self._held -= 1
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        self.count_signal(number)
+        if not self._held:
+            self.heed()
+
+
+@contextmanager
+def _shielded(interruption: Interruption | None) -> Iterator[None]:
+    if isinstance(interruption, _RaisingInterruption):
+        with interruption.held_back():
+            yield
+    else:
+        yield
+
+
+def _begin(
+    definitions: Definitions,
+    root: Path,
+    place: Path | None,
+    command: Sequence[str] | None,
+    interruption: Interruption,
+    journal_id: str | None = None,
+) -> Applied:
+    words = list(command) if command is not None else ["ioassay", *sys.argv[1:]]
+    journal = Journal.create(place or default_place(), words, stored(dict(definitions)), root, journal_id)
+    return Applied(journal, definitions, root, interruption)
+
+
+def _put_back_after(done: Applied, error: BaseException) -> None:
+    """Puts everything back, and has the error say so."""
+    results = done.roll_back()
+    done.close()
+    failed = _failures(results)
+    if not isinstance(error, IoassayError):
+        if failed:
+            print(f"ioassay: {failed}\n  Try again: ioassay tune rollback {done.journal.id}", file=sys.stderr)
+        return
+    left = [f"{result.name} was left alone: {result.why}." for result in results if result.outcome == "left alone"]
+    said = f"{failed} Try again: ioassay tune rollback {done.journal.id}" if failed else "All settings are as before."
+    error.remedy = " ".join(filter(None, (error.remedy, said, *left)))
+
+
+def _value(instance: Instance) -> str | None:
+    """What it has; `None` if it cannot be read."""
+    try:
+        return instance.read()
+    except CannotRead:
+        return None
+
+
+def _order(name: str, target: str) -> tuple[int, bool]:
+    """Leaders first; of two that exclude each other the one that is not 0."""
+    return rank(name), bool(excluded(name)) and target == "0"
+
+
+def _failures(results: Sequence[PutBack]) -> str:
+    failed = [result for result in results if result.outcome == "failed"]
+    return " ".join(f"{result.name} was not put back: {result.why.rstrip('.')}." for result in failed)

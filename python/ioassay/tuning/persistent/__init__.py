@@ -1,0 +1,71 @@
+"""Files that give settings their values again after a reboot, or at the next mount or load of a module.
+
+Each has a name of ours with the journal's ID in it, so none replaces another's, and removing it undoes it.
+
+    forms       which file a setting belongs into, and its line there
+    udev        rules for block devices, which name a device by what does not change
+    unit        drop-ins and units for mounts
+
+Not here: when they are written, taking them away (`rollback`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ioassay.errors import CannotRun
+from ioassay.tuning.journal import WillWrite
+
+
+@dataclass(frozen=True)
+class PersistentFile:
+    """A file to be written."""
+
+    path: Path
+    text: str
+    mode: int = 0o644
+    activation: str = ""
+    """What the user does for it to count before the next reboot, or at all."""
+
+    def record(self) -> WillWrite:
+        """What the journal says of it."""
+        missing = [str(above) for above in self.path.parents if not above.exists()]
+        digest = hashlib.sha256(self.text.encode()).hexdigest()
+        return WillWrite(path=str(self.path), sha256=digest, directories=missing[::-1])
+
+
+@dataclass(frozen=True)
+class PersistentForm:
+    """The files for a plan, and what is to be known of them."""
+
+    files: list[PersistentFile] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    """What no file can do, and caveats."""
+
+
+def write_file(file: PersistentFile) -> None:
+    """Writes a file that must not exist, durably. Raises `CannotRun`."""
+    try:
+        file.path.parent.mkdir(parents=True, exist_ok=True)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        descriptor = os.open(file.path, flags, file.mode)
+        try:
+            with open(descriptor, "w", closefd=False) as out:
+                out.write(file.text)
+            os.fsync(descriptor)
+        except OSError:
+            with contextlib.suppress(OSError):
+                file.path.unlink()
+            raise
+        finally:
+            os.close(descriptor)
+    except FileExistsError:
+        raise CannotRun(f"{file.path} exists already.", "Move it away, or write elsewhere: --persist DIR.") from None
+    except OSError as error:
+        raise CannotRun(
+            f"{file.path} cannot be written: {error.strerror}.", "Write elsewhere: --persist DIR."
+        ) from None

@@ -1,0 +1,241 @@
+"""Puts settings back as a journal says they were: those that are still ours, leaders before what follows them."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from ioassay.errors import CannotRun, IoassayError
+from ioassay.execution.interruption import Interruption
+from ioassay.tuning.journal import (
+    Closed,
+    Entry,
+    Journal,
+    LeftAlone,
+    Record,
+    Removed,
+    Restored,
+    WillSet,
+    boot_id,
+    commands,
+    now,
+)
+from ioassay.tuning.settings import ROOT, Definitions, Instance, Vanished, instance_named
+from ioassay.tuning.settings.coupling import excluded, rank, takes_no_zero
+
+Outcome = Literal["restored", "already back", "left alone", "failed", "removed"]
+
+
+@dataclass(frozen=True)
+class PutBack:
+    """What became of one setting, or of one persistent file."""
+
+    name: str
+    outcome: Outcome
+    before: str = ""
+    found: str | None = None
+    """What it had; `None` if it was gone."""
+    why: str = ""
+
+
+@dataclass
+class _Case:
+    """A setting on its way back."""
+
+    entry: Entry
+    instance: Instance | None
+    found: str | None
+    target: str | None
+    """What it is to have in the end; `None`: it is not touched."""
+    left_alone: str = ""
+    failed: str = ""
+
+
+def roll_back(journal: Journal, root: Path = ROOT) -> list[PutBack]:
+    """Puts back what is still ours and closes the journal, unless something failed.
+
+    Signals have to wait meanwhile. Where the journal cannot be written, as on a full disk, settings are put back all the
+    same, and the journal stays open.
+    """
+    with Interruption():
+        cases = _judged(journal, root)
+        unwritten = _announce(journal, cases)
+        for case in cases:
+            _write_back(case, root)
+        done: list[PutBack] = []
+        for case in cases:
+            _write_back(case, root)  # where putting back another one has changed it again
+            result = _result(case)
+            done.append(result)
+            unwritten = _noted(journal, result) or unwritten
+        for path, written in list(journal.state.files.items()):
+            result = _remove(Path(path), written.sha256, written.directories)
+            done.append(result)
+            unwritten = _noted(journal, result) or unwritten
+        if not any(result.outcome == "failed" for result in done):
+            try:
+                journal.write(Closed(at=now()))
+            except CannotRun as error:
+                unwritten = error.message
+        if unwritten:
+            done.append(PutBack(f"journal {journal.id}", "failed", why=f"{unwritten} It stays open"))
+        return done
+
+
+def exit_code(done: list[PutBack]) -> int:
+    """3 where something failed, 1 where something was left alone, otherwise 0."""
+    outcomes = {result.outcome for result in done}
+    return 3 if "failed" in outcomes else int("left alone" in outcomes)
+
+
+def _judged(journal: Journal, root: Path) -> list[_Case]:
+    """Every open setting with what it shall have, in the order of putting back. Reads all before any is changed."""
+    is_same_boot = journal.state.header.boot_id == boot_id(root)
+    definitions = commands(journal.state.header)
+    cases = [_judge(entry, definitions, root, is_same_boot) for entry in reversed(journal.state.open_entries)]
+    by_name = {case.entry.name: case for case in cases}
+    for case in cases:
+        leader = by_name.get(case.entry.leader or "")
+        if leader is None or case.failed:
+            continue
+        if leader.left_alone and case.entry.wanted is None and not case.left_alone and case.found != case.entry.before:
+            case.left_alone, case.target = f"{leader.entry.name} is not ours any more, and it came with that", None
+        elif leader.target is not None and case.left_alone and case.found is not None:
+            case.target = case.found  # putting the leader back would change what somebody else has set
+    return sorted(cases, key=_order)
+
+
+def _order(case: _Case) -> tuple[int, bool, bool]:
+    """Leaders first; of two that exclude each other the one that is not 0."""
+    name = case.entry.name
+    return rank(name), bool(excluded(name)) and case.target == "0", case.entry.leader is not None
+
+
+def _judge(entry: Entry, definitions: Definitions, root: Path, is_same_boot: bool) -> _Case:
+    instance: Instance | None = None
+    try:
+        instance = instance_named(entry.name, definitions, root)
+        found: str | None = instance.read()
+        identity = instance.identity()
+    except Vanished as error:
+        if entry.was_set and entry.ours is None:  # gone with its leader's value, and back with the old one
+            return _Case(entry, instance, None, entry.before)
+        return _Case(entry, instance, None, None, left_alone=f"it is gone: {error.message}")
+    except IoassayError as error:
+        return _Case(entry, instance, None, None, failed=f"{error.message} {error.remedy}".strip())
+    for key, was in entry.identity.items():
+        if (key != "diskseq" or is_same_boot) and identity.get(key, was) != was:
+            return _Case(entry, instance, found, None, left_alone="another device has this name now")
+    if found == entry.before or _is_ours(entry, found, is_same_boot):
+        return _Case(entry, instance, found, entry.before)
+    since = "the machine was rebooted since, " if not is_same_boot else ""
+    applied = entry.ours if entry.was_set else entry.wanted
+    return _Case(entry, instance, found, None, left_alone=f"{since}it has {found} instead of {applied}")
+
+
+def _is_ours(entry: Entry, found: str, is_same_boot: bool) -> bool:
+    ours = {entry.ours} if entry.was_set else set()
+    if entry.is_pending:
+        ours |= {entry.wanted, *entry.earlier}
+    # A kill between a change and its line: it is unknown what the kernel made of the value, but it was us.
+    return found in ours or (entry.is_pending and is_same_boot)
+
+
+def _announce(journal: Journal, cases: list[_Case]) -> str:
+    """Notes what is going to be put back: a kill in the middle leaves values that nobody else has made."""
+    return _written(
+        journal,
+        *(
+            WillSet(
+                name=case.entry.name,
+                before=case.entry.before,
+                wanted=case.entry.before,
+                order=case.entry.order,
+                leader=case.entry.leader,
+                identity=case.entry.identity,
+                at=now(),
+            )
+            for case in cases
+            if case.target is not None and not case.left_alone and case.found != case.target
+        ),
+    )
+
+
+def _write_back(case: _Case, root: Path) -> None:
+    """Gives a setting what it shall have, unless it has it; notes what went wrong."""
+    if case.instance is None or case.target is None:
+        return
+    case.failed = ""
+    try:
+        if case.instance.read() == case.target:
+            return
+        _write(case.instance, case.target, root)
+        found = case.instance.read()
+        if found != case.target:
+            case.failed = f"it reads {found} after {case.target} was written"
+    except Vanished as error:
+        case.target, case.left_alone = None, f"it is gone: {error.message}"
+    except IoassayError as error:
+        case.failed = f"{error.message} {error.remedy}".strip()
+
+
+def _write(instance: Instance, target: str, root: Path) -> None:
+    """Raises `CannotSet`."""
+    if target == "0" and takes_no_zero(instance.name):
+        # It becomes 0 when the other one changes, and that is 0 already.
+        other = instance_named(excluded(instance.name), {}, root)
+        other.write("1")
+        other.write("0")
+    else:
+        instance.write(target)
+
+
+def _result(case: _Case) -> PutBack:
+    entry = case.entry
+    if case.left_alone:
+        why = f"{case.left_alone}; {case.failed}" if case.failed else case.left_alone
+        return PutBack(entry.name, "left alone", entry.before, case.found, why)
+    if case.failed:
+        return PutBack(entry.name, "failed", entry.before, case.found, case.failed)
+    return PutBack(entry.name, "already back" if case.found == entry.before else "restored", entry.before, case.found)
+
+
+def _remove(path: Path, sha256: str, directories: list[str]) -> PutBack:
+    try:
+        if hashlib.sha256(path.read_bytes()).hexdigest() != sha256:
+            return PutBack(str(path), "left alone", why="it was changed since")
+        path.unlink()
+    except FileNotFoundError:
+        return PutBack(str(path), "already back")
+    except OSError as error:
+        return PutBack(str(path), "failed", why=f"{error.strerror}")
+    for directory in reversed(directories):
+        with contextlib.suppress(OSError):  # others may have put files there
+            Path(directory).rmdir()
+    return PutBack(str(path), "removed")
+
+
+def _noted(journal: Journal, result: PutBack) -> str:
+    """Notes what became of it; why it could not be noted, or nothing."""
+    is_file = result.name in journal.state.files
+    record: Record
+    match result.outcome:
+        case "failed":
+            return ""
+        case "left alone":
+            record = LeftAlone(name=result.name, found=result.found, why=result.why)
+        case _:
+            record = Removed(path=result.name) if is_file else Restored(name=result.name)
+    return _written(journal, record)
+
+
+def _written(journal: Journal, *records: Record) -> str:
+    """Writes lines; why that failed, or nothing."""
+    try:
+        journal.write(*records)
+    except CannotRun as error:
+        return error.message
+    return ""
