@@ -88,6 +88,7 @@ class SweepMeasurement(StoredModel):
     pair: Count
     side: Side
     values: dict[str, str | None] = Field(description="The value of each parameter; `None`: as the study has it.")
+    point: dict[str, str | None] = Field(description="The values of the trial's point, on both sides.")
     started: Moment
     objective: Amount | None = Field(description="In the unit of the objective; `None`: not valid.")
     points: list[PointValue] = Field(default_factory=list)

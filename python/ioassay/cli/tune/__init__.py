@@ -1,19 +1,23 @@
-"""`ioassay tune`: settings of storage systems. One file per command."""
+"""`ioassay tune`: what holds storage back, what changing it brings, and a way back. One file per command."""
 
 from __future__ import annotations
 
 import typer
 
 from ioassay.cli.tune.apply import apply
+from ioassay.cli.tune.capture import capture
 from ioassay.cli.tune.rollback import rollback
+from ioassay.cli.tune.sweep import sweep
 from ioassay.cli.tune.verify import verify
 
 app = typer.Typer(
     name="tune",
     add_completion=False,
     rich_markup_mode=None,
-    help="Change storage settings, verify them, and put them back.",
+    help="Check settings, find better ones by experiment, apply them, and put them back.",
 )
+app.command("capture")(capture)
+app.command("sweep")(sweep)
 app.command("apply")(apply)
 app.command("verify")(verify)
 app.command("rollback")(rollback)

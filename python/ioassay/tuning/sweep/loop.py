@@ -150,29 +150,30 @@ class Loop:
     def _finish(self, trial: Trial, precision: Precision | None = None, *, is_answer: bool = False) -> Trial:
         """Measures pairs until nothing more is to be known of the trial. Returns it with all of them."""
         precision = precision or self._precision
-        while not trial.is_hopeless:
-            leader = None if is_answer else self._leading(trial)
-            if pairs.next_step(trial.pairs, precision, least=leader or 0.0) != "pair" or self._has_failed(trial):
+        while not self._is_given_up(trial):
+            least = 0.0 if is_answer else self._least(trial)
+            if pairs.next_step(trial.pairs, precision, least) != "pair":
                 break
             self._pair(trial)
             trial = self._resumed(trial.stage, trial.number, trial.values, trial.today)
             self._say_gain(trial)
         return trial
 
-    def _leading(self, trial: Trial) -> float | None:
-        """What the best point so far gains at least: below it a point need not be known better."""
+    def _least(self, trial: Trial) -> float:
+        """The gain below which a point need not be known better: none at all, or what the best so far gains at least."""
         leader = best(self._document)
-        return leader.gain.low if leader and leader.number != trial.number and leader.gain else None
+        known = leader.gain if leader is not None and leader.number != trial.number else None
+        return max(1.0, known.low) if known else 1.0
 
-    def _has_failed(self, trial: Trial) -> bool:
-        """Whether the point gave too few valid measurements. Raises `CannotRun` where today's settings did."""
+    def _is_given_up(self, trial: Trial) -> bool:
+        """Whether the point gives no valid measurements. Raises `CannotRun` where today's settings give none."""
         invalid = trial.invalid("today")
         if len(invalid) >= MOST_INVALID and not trial.pairs:
             raise CannotRun(
                 f"{MOST_INVALID} measurements with today's settings are not valid: {invalid[-1].why_invalid}.",
                 f"Look at {self._directory.run(invalid[-1].run)} with `ioassay report`.",
             )
-        return trial.next_pair >= self._precision.most + MOST_INVALID
+        return trial.is_hopeless or trial.next_pair >= self._precision.most + MOST_INVALID
 
     def _pair(self, trial: Trial) -> None:
         sides: list[tuple[Side, Values]] = [("today", trial.today), ("point", trial.values)]
@@ -214,6 +215,7 @@ class Loop:
                 pair=pair,
                 side=side,
                 values=dict(values),
+                point=dict(trial.values),
                 started=started,
                 objective=None if why else observed.value,
                 points=list(observed.points),

@@ -122,8 +122,8 @@ def trials(document: SweepDocument, stage: Stage) -> list[Trial]:
 
 def _trial(document: SweepDocument, stage: Stage, number: int) -> Trial:
     own = [one for one in document.measurements if one.stage == stage and one.trial == number]
-    sides: dict[Side, Values] = {one.side: one.values for one in own}
-    return Trial(stage, number, sides.get("point", {}), sides.get("today", {}), own, document)
+    today = next((one.values for one in own if one.side == "today"), todays(document))
+    return Trial(stage, number, own[0].point, today, own, document)
 
 
 def todays(document: SweepDocument) -> dict[str, str | None]:

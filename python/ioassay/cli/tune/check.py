@@ -1,0 +1,98 @@
+"""`ioassay tune check`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ioassay.cli.output import AsJson, Form, Output
+from ioassay.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ioassay.tuning.snapshot import Snapshot
+
+
+def check(
+    target: Annotated[
+        str | None, typer.Argument(metavar="[TARGET]", help="Directory or block device to check, on this node.")
+    ] = None,
+    command: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[-- COMMAND...]", help="A workload: request sizes are measured while it runs."),
+    ] = None,
+    *,
+    snapshots: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--snapshot",
+            metavar="FILE",
+            help="What `ioassay tune capture` made, instead of this node. Repeat for client and server, or for before and "
+            "after a workload on one host.",
+        ),
+    ] = None,
+    transfer: Annotated[
+        str | None, typer.Option(metavar="SIZE", help="Bytes of each of the application's reads and writes.")
+    ] = None,
+    raid: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KEY=VALUE,...",
+            help="A RAID controller's geometry, which no host can see: segment=128k,data=8,parity=2.",
+        ),
+    ] = None,
+    storage: Annotated[
+        str | None, typer.Option(metavar="NAME", help="What the storage is, where the host cannot tell: onefs.")
+    ] = None,
+    rules: Annotated[list[str] | None, typer.Option("--rule", metavar="NAME", help="Only this rule. Repeatable.")] = None,
+    form: Form = None,
+    as_json: AsJson = False,
+    output: Output = None,
+) -> int:
+    """Follow an I/O from application to disk, and judge every setting on the way.
+
+    Shows each layer's request size, where requests are split or misaligned, and what to change, with reason, risk and
+    source. Changes nothing. The exit code is 0 whatever it recommends.
+    """
+    from ioassay import reports  # noqa: PLC0415
+    from ioassay.cli.output import chosen_format, emit, say_undrawn, show  # noqa: PLC0415
+    from ioassay.reports.document.terminal import rendered  # noqa: PLC0415
+    from ioassay.reports.tuning import CheckReport  # noqa: PLC0415
+    from ioassay.tuning.check import Asked, examine  # noqa: PLC0415
+    from ioassay.tuning.snapshot import read  # noqa: PLC0415
+
+    wanted = chosen_format(form, output, as_json=as_json)
+    if snapshots and (target or command):
+        raise UsageError(
+            "--snapshot and TARGET contradict each other: a snapshot has its own target.", "Use one of them."
+        )
+    found = [read(path) for path in snapshots] if snapshots else _live(target, command or [])
+    report = CheckReport(examine(found, Asked.of(transfer=transfer, raid=raid, storage=storage, rules=rules or [])))
+    if wanted is None:
+        show(rendered(report.terminal()))
+        return 0
+    emit(reports.build(report, wanted), output)
+    return say_undrawn()
+
+
+def _live(target: str | None, command: Sequence[str]) -> list[Snapshot]:
+    """This node now; with a command also after it."""
+    from ioassay.tuning.snapshot import collect  # noqa: PLC0415
+
+    before = collect(target)
+    if not command:
+        return [before]
+    import subprocess  # noqa: PLC0415
+
+    print(f"Running: {' '.join(command)}", file=sys.stderr, flush=True)
+    try:
+        ended = subprocess.run(command, check=False, stdout=sys.stderr).returncode
+    except OSError as error:
+        raise UsageError(f"{command[0]} could not be started: {error.strerror}.", "Check its path.") from error
+    if ended:
+        print(f"The workload ended with exit status {ended}; what it did until then counts.", file=sys.stderr)
+    return [before, collect(target)]

@@ -1,0 +1,19 @@
+"""Asks before settings are changed: on a terminal, or by `--yes`. Not: showing what will be changed."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from ioassay.errors import UsageError
+
+
+def confirm(question: str, *, yes: bool) -> None:
+    """Returns where the answer is yes. Raises `UsageError` for no, and where nobody can be asked."""
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise UsageError("Nothing was changed: without a terminal nobody can be asked.", "Add --yes, or --dry-run.")
+    if not typer.confirm(question, err=True):
+        raise UsageError("Nothing was changed.")

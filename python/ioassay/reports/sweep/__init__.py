@@ -1,0 +1,38 @@
+"""What a tuning sweep found, as a report: the answer first, then every trial. Not: judging trials (`tuning.sweep`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ioassay.reports.sweep import data, document
+from ioassay.tuning.sweep.answer import Answer
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from ioassay.reports.document import Document
+
+
+@dataclass(frozen=True)
+class SweepReport:
+    """A sweep. Its table has a row for each trial, its data have everything."""
+
+    answer: Answer
+
+    def document(self, *, with_figures: bool) -> Document:
+        """The best settings, what they bring, what each parameter contributes, and all trials."""
+        if not with_figures:
+            return document.document(self.answer)
+        from ioassay.reports.sweep.pictures import pictures  # noqa: PLC0415
+
+        return document.document(self.answer, pictures(self.answer))
+
+    def data(self) -> Mapping[str, Any]:
+        """`data.data`."""
+        return data.data(self.answer)
+
+    def table(self) -> pl.DataFrame:
+        """`data.table`."""
+        return data.table(self.answer)

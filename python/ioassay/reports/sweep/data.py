@@ -1,0 +1,78 @@
+"""A sweep for other programs, as a JSON document and a table: base units, unrounded, units in the names."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import polars as pl
+
+from ioassay.analysis.intervals import Interval
+from ioassay.tuning.sweep.answer import Answer
+from ioassay.tuning.sweep.trials import Trial
+
+SWEEP_REPORT_VERSION = 1
+
+
+def data(answer: Answer) -> dict[str, Any]:
+    """`version`, `verdict`, `recommended` values, `confirmed`, `contributions`, `points`, `trials`, and the `sweep`."""
+    return {
+        "version": SWEEP_REPORT_VERSION,
+        "verdict": answer.verdict,
+        "recommended": answer.recommended,
+        "confirmed": _trial(answer.confirmed) if answer.confirmed else None,
+        "contributions": [
+            {
+                "parameter": one.name,
+                "today": one.today,
+                "value": one.value,
+                "pairs": one.pairs,
+                "gain": _interval(one.gain),
+                "matters": one.matters,
+            }
+            for one in answer.contributions
+        ],
+        "points": [
+            {
+                **one.at.model_dump(exclude={"value"}),
+                "before": asdict(one.today),
+                "after": asdict(one.point),
+                "gain": _interval(one.gain),
+            }
+            for one in answer.points
+        ],
+        "trials": [_trial(one) for one in answer.trials],
+        "sweep": answer.document.model_dump(mode="json"),
+    }
+
+
+def _trial(trial: Trial) -> dict[str, Any]:
+    return {
+        "trial": trial.number,
+        "values": dict(trial.values),
+        "pairs": [asdict(pair) for pair in trial.pairs],
+        "gain": _interval(trial.gain),
+        "estimate": trial.estimate,
+        "broken_constraints": trial.broken,
+    }
+
+
+def _interval(found: Interval | None) -> dict[str, float] | None:
+    return asdict(found) if found else None
+
+
+def table(answer: Answer) -> pl.DataFrame:
+    """A row per trial of the search: its values, pairs, gain, low, high, confidence; gains are factors."""
+    rows = [
+        {
+            "trial": one.number,
+            **{f"value_{name}": value for name, value in one.values.items()},
+            "pairs": len(one.pairs),
+            "gain": one.estimate,
+            "gain_low": one.gain.low if one.gain else None,
+            "gain_high": one.gain.high if one.gain else None,
+            "confidence": one.gain.confidence if one.gain else None,
+        }
+        for one in answer.trials
+    ]
+    return pl.DataFrame(rows, infer_schema_length=None)

@@ -1,0 +1,213 @@
+"""A sweep as a document, and what the terminal shows of it. Not: sentences (`wording`), figures (`pictures`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ioassay.reports.document import (
+    Block,
+    Bullets,
+    Column,
+    Commands,
+    Document,
+    Figure,
+    Notes,
+    Paragraph,
+    Section,
+    Span,
+    Style,
+    Table,
+    Text,
+    facts,
+    numbers,
+)
+from ioassay.reports.sweep import wording
+from ioassay.results.sweep_document import RUNS, PointValue
+from ioassay.tuning.sweep.answer import Answer, Verdict
+from ioassay.tuning.sweep.prepare import setting_name
+from ioassay.tuning.sweep.trials import Trial
+from ioassay.units import format_count, format_duration
+from ioassay.version import __version__
+
+if TYPE_CHECKING:
+    from ioassay.reports.sweep.pictures import Pictures
+
+_STYLES: dict[Verdict, Style] = {
+    "better": "passed",
+    "no difference": "not judged",
+    "nothing better": "not judged",
+    "worse": "failed",
+    "unfinished": "warning",
+}
+
+
+def document(answer: Answer, drawn: Pictures | None = None) -> Document:
+    """The document, with the figures where they have been drawn."""
+    return Document(
+        answer.document.title,
+        [
+            *summary(answer),
+            Section("Before and after", [Figure(drawn.points if drawn else None), *_points(answer)]),
+            Section("All trials", [Figure(drawn.trials if drawn else None), *_trials(answer)]),
+            Section("How it was measured", [_facts(answer), *_method(answer)]),
+        ],
+        question=f"Which settings are best for the {wording.objective(answer.document.objective)}, and do they truly "
+        "beat today's?",
+        window=f"{answer.document.title}: sweep",
+        footer=f"Written by ioassay {__version__}.",
+    )
+
+
+def summary(answer: Answer) -> list[Block]:
+    """What the terminal shows first: the answer, the contributions, and what to type."""
+    names = {one.name: setting_name(one) for one in answer.document.parameters}
+    reason = answer.document.reason
+    return [
+        Section(
+            "Answer",
+            [
+                Paragraph(Span(wording.verdict(answer), _STYLES[answer.verdict])),
+                *([Paragraph(f"It ended early: {reason}.", note=True)] if reason else []),
+                *_contributions(answer),
+                Commands(list(wording.apply_command(answer, names))),
+            ],
+        )
+    ]
+
+
+def terminal(answer: Answer) -> list[Block]:
+    """What the terminal shows: the answer and the trials."""
+    return [*summary(answer), *_points(answer), *_trials(answer)]
+
+
+def _contributions(answer: Answer) -> list[Block]:
+    if not answer.contributions:
+        return []
+    columns = [Column("Parameter"), Column("Today"), Column("Best"), *numbers("Gain"), Column("Interval"), Column("")]
+    rows: list[Sequence[Text]] = [
+        [
+            one.name,
+            one.today or "as in the study",
+            one.value or "as in the study",
+            wording.gain(one.gain),
+            wording.interval(one.gain),
+            {True: "matters", False: "no difference found", None: "too few pairs"}[one.matters],
+        ]
+        for one in answer.contributions
+    ]
+    return [Table(columns, rows, "What each parameter contributes", title="What each parameter contributes")]
+
+
+def _points(answer: Answer) -> list[Block]:
+    if not answer.points:
+        return []
+    scale = wording.Scale(answer.document)
+    columns = [Column("Point of the study"), *numbers("Before", "After", "Gain"), Column("Interval")]
+    rows: list[Sequence[Text]] = [
+        [
+            point_name(one.at),
+            scale.shown(one.today.median),
+            scale.shown(one.point.median),
+            wording.gain(one.gain),
+            wording.interval(one.gain),
+        ]
+        for one in answer.points
+    ]
+    return [Table(columns, rows, "Medians before and after", title="Before and after")]
+
+
+def point_name(at: PointValue) -> str:
+    """`io, write, 1 client, 4 ranks`."""
+    told = [at.workload, at.phase]
+    if at.clients:
+        told.append(format_count(at.clients, "client"))
+    if at.ranks:
+        told.append(format_count(at.ranks, "rank"))
+    return ", ".join(told)
+
+
+def _trials(answer: Answer) -> list[Block]:
+    if not answer.trials:
+        return []
+    scale = wording.Scale(answer.document)
+    names = [one.name for one in answer.document.parameters]
+    columns = [
+        *numbers("Trial"),
+        *(Column(name, is_number=True) for name in names),
+        *numbers("Pairs", "Before", "After", "Gain"),
+        Column("Interval"),
+        Column("Verdict"),
+    ]
+    rows = [_trial(answer, trial, names, scale) for trial in answer.trials]
+    return [Table(columns, rows, "Points of the search", title="Points of the search", density="dense")]
+
+
+def _trial(answer: Answer, trial: Trial, names: Sequence[str], scale: wording.Scale) -> list[Text]:
+    before, after = (medians(trial, side) for side in ("today", "point"))
+    return [
+        f"{trial.number + 1}",
+        *(trial.values[name] or "–" for name in names),
+        f"{len(trial.pairs)}",
+        scale.shown(before),
+        scale.shown(after),
+        wording.gain(trial.gain, trial.estimate),
+        wording.interval(trial.gain),
+        wording.trial_verdict(answer, trial),
+    ]
+
+
+def medians(trial: Trial, side: str) -> float | None:
+    """The median of the objective on a side of a trial, in its own unit."""
+    from statistics import median  # noqa: PLC0415
+
+    found = [one.objective for one in trial.side("today" if side == "today" else "point") if one.objective]
+    return median(found) if found else None
+
+
+def _facts(answer: Answer) -> Table:
+    told = answer.document
+    rows = [
+        ("Target", told.target),
+        ("Study", f"{told.study}{f', scale {told.scale}' if told.scale else ''}"),
+        ("Study settings", ", ".join(told.study_settings)),
+        ("Objective", wording.objective(told.objective)),
+        ("Points", f"{len(answer.trials)} tried of {_grid(answer)}"),
+        ("Measurements", f"{len(told.measurements)}, each a run in {RUNS}/"),
+        ("Time limit of the search", format_duration(told.time_ns) if told.time_ns else ""),
+        ("Precision wanted", f"±{told.precision * 100:.3g} % of a gain, at most {told.most_pairs} pairs"),
+        *(
+            (f"Parameter {one.name}", _parameter(one.today, one.values, one.suggested, one.rule))
+            for one in told.parameters
+        ),
+    ]
+    return facts([row for row in rows if row[1]], title="The sweep")
+
+
+def _grid(answer: Answer) -> int:
+    count = 1
+    for one in answer.document.parameters:
+        count *= len(one.values)
+    return count
+
+
+def _parameter(today: str | None, values: Sequence[str], suggested: str | None, rule: str | None) -> str:
+    told = f"{', '.join(values)}; today {today or 'as in the study'}"
+    return f"{told}; the rule {rule} recommends {suggested}" if rule else told
+
+
+def _method(answer: Answer) -> list[Block]:
+    told = answer.document
+    constraints = [wording.constraint(one) for one in told.constraints]
+    return [
+        Bullets(constraints),
+        Notes(
+            [
+                "Each measurement of a point stands beside one with today's settings, in turns (before, after, after, "
+                "before, …), so that what changes with time changes both.",
+                "The best of many points is best partly by chance. The answer rests on fresh pairs alone, measured "
+                "after the search.",
+                "Intervals are those of the ratio of two medians; their confidence is given with each.",
+            ]
+        ),
+    ]

@@ -1,0 +1,146 @@
+"""The words for values, gains and verdicts of a sweep, for the report and for the lines that are shown meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from ioassay.analysis.intervals import Interval
+from ioassay.analysis.rate_units import RateColumn, Unit, suited
+from ioassay.results.sweep_document import ConstraintEntry, ObjectiveEntry, SweepDocument
+from ioassay.tuning.sweep.answer import Answer
+from ioassay.tuning.sweep.objective import is_latency
+from ioassay.tuning.sweep.trials import Trial, todays
+from ioassay.units import format_count, format_duration
+
+_NS_PER_MS = 1e6
+
+
+class Scale:
+    """The unit in which a sweep's objective is shown."""
+
+    def __init__(self, document: SweepDocument) -> None:
+        points = [point for one in document.measurements for point in one.points]
+        values = [one.objective for one in document.measurements if one.objective]
+        self.divisor, self.unit = 1.0, ""
+        if is_latency(document.objective):
+            self.divisor, self.unit = _NS_PER_MS, "ms"
+        elif points:
+            column: RateColumn = "rate_bytes_per_s" if points[0].unit == "B/s" else "rate_operations_per_s"
+            found: Unit = suited(column, points[0].operation, values)
+            self.divisor, self.unit = found.divisor, found.name
+
+    def shown(self, value: float | None) -> str:
+        """A value with its unit, to three significant digits."""
+        return "–" if value is None else f"{digits(value / self.divisor)} {self.unit}".strip()
+
+
+def digits(value: float) -> str:
+    """A number to three significant digits, never as a power of ten."""
+    if value == 0:
+        return "0"
+    magnitude = int(f"{value:.2e}".split("e")[1])
+    return f"{value:.{max(0, 2 - magnitude)}f}"
+
+
+def gain(interval: Interval | None, estimate: float | None = None) -> str:
+    """A factor: `×1.93`."""
+    value = interval.estimate if interval else estimate
+    return "–" if value is None else f"×{digits(value)}"
+
+
+def interval(found: Interval | None) -> str:
+    """`×1.85 to ×2.01 (97 %)`."""
+    if found is None:
+        return "–"
+    return f"×{digits(found.low)} to ×{digits(found.high)} ({found.confidence:.0%})".replace("%", " %")
+
+
+def values(of: Mapping[str, str | None], names: Iterable[str] | None = None) -> str:
+    """`transfer 1MiB, ranks 4`."""
+    named = ((name, of[name]) for name in (names or of))
+    return ", ".join(f"{name} {value if value is not None else 'as in the study'}" for name, value in named)
+
+
+def changes(answer: Answer, trial: Trial) -> str:
+    """The values of a trial that differ from today's."""
+    today = todays(answer.document)
+    changed = [name for name, value in trial.values.items() if value != today[name]]
+    return values(trial.values, changed) if changed else "today's values"
+
+
+def objective(entry: ObjectiveEntry | ConstraintEntry) -> str:
+    """`write rate`, `99th percentile of read latency`, `IO500 score`."""
+    if entry.measure == "score":
+        return "IO500 score"
+    where = f"{entry.phase} of {entry.workload}" if entry.workload else f"{entry.phase}"
+    if not is_latency(entry):
+        return f"{where} rate"
+    which = {"p50": "median", "p90": "90th percentile", "p99": "99th percentile", "max": "maximum"}[entry.measure]
+    return f"{which} of {where} latency"
+
+
+def constraint(entry: ConstraintEntry) -> str:
+    """What must hold, as a sentence."""
+    if is_latency(entry):
+        return f"The {objective(entry)} must stay at or below {format_duration(entry.most_ns or 0)}."
+    return f"The {objective(entry)} must stay at or above {entry.least_share or 0:.0%} of today's.".replace("%", " %")
+
+
+def verdict(answer: Answer) -> str:
+    """The answer in one sentence or two."""
+    confirmed, what = answer.confirmed, objective(answer.document.objective)
+    known = confirmed.gain if confirmed is not None else None
+    if confirmed is not None and known is not None:
+        pairs = format_count(len(confirmed.pairs), "fresh pair")
+        span = f"{interval(known)} in {pairs}"
+        if answer.verdict == "better":
+            if is_latency(answer.document.objective):
+                return f"{changes(answer, confirmed)}: the {what} is {digits(known.estimate)} times lower, {span}."
+            return f"{changes(answer, confirmed)}: {gain(known)} today's {what}, {span}."
+        if answer.verdict == "worse":
+            return (
+                f"The best point of the search ({changes(answer, confirmed)}) is worse than today's settings: {span}."
+            )
+        return (
+            f"No difference found between today's settings and the best point of the search "
+            f"({changes(answer, confirmed)}): {span}."
+        )
+    if answer.verdict == "nothing better":
+        return f"None of {format_count(len(answer.trials), 'point')} improved the {what}. Keep today's settings."
+    return "The sweep has not finished, so there is no answer yet."
+
+
+def trial_verdict(answer: Answer, trial: Trial) -> str:
+    """What became of a trial."""
+    if not trial.pairs:
+        invalid = trial.invalid("point") or trial.invalid("today")
+        return f"not measured: {invalid[-1].why_invalid}" if invalid else "not measured"
+    if trial.broken:
+        return f"breaks a constraint: {'; '.join(trial.broken)}"
+    if answer.best is not None and trial.number == answer.best.number:
+        return "best"
+    known = trial.gain
+    if known is None:
+        return "too few pairs"
+    if known.low > 1:
+        return "better than today's"
+    return "worse than today's" if known.high < 1 else "no difference found"
+
+
+def apply_command(answer: Answer, setting_names: Mapping[str, str | None]) -> Sequence[tuple[str, str]]:
+    """The command lines that make use of the answer, each with what it does."""
+    recommended = answer.recommended
+    settings = [f"{setting_names[name]}={value}" for name, value in recommended.items() if setting_names[name]]
+    keys = [
+        f"--set {one.key}={recommended[one.name]}"
+        for one in answer.document.parameters
+        if one.key is not None and one.name in recommended
+    ]
+    commands = []
+    if settings:
+        commands.append(("Apply the settings, with a way back", f"ioassay tune apply {' '.join(settings)}"))
+    if keys:
+        commands.append(
+            ("Run the study like this", f"ioassay run {answer.document.study} --target DIR {' '.join(keys)}")
+        )
+    return commands

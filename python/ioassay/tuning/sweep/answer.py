@@ -1,0 +1,148 @@
+"""What the measurements of a sweep say: which point is best, what it truly brings, which parameters bring it.
+
+A function of the document. Gains are factors: 1.5 is half as much again; of a latency, two thirds of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Literal
+
+from ioassay.analysis import intervals
+from ioassay.analysis.intervals import Interval
+from ioassay.results.sweep_document import PointValue, Side, SweepDocument
+from ioassay.tuning.sweep.objective import is_latency
+from ioassay.tuning.sweep.trials import Trial, best, todays, trials
+
+Verdict = Literal["better", "no difference", "worse", "nothing better", "unfinished"]
+"""`better`, `worse` and `no difference`: of the best point, by fresh pairs. `nothing better`: no point of the search gained
+anything, so none was measured again.
+"""
+
+
+@dataclass(frozen=True)
+class Contribution:
+    """What one parameter of the best point brings: the best point against itself without it."""
+
+    name: str
+    today: str | None
+    value: str | None
+    gain: Interval | None
+    pairs: int
+
+    @property
+    def matters(self) -> bool | None:
+        """Whether it brings a significant gain; `None` where too little was measured."""
+        return None if self.gain is None else self.gain.low > 1
+
+
+@dataclass(frozen=True)
+class Level:
+    """The objective at a point of the study's sweep, on one side."""
+
+    median: float
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True)
+class StudyPoint:
+    """A point of the study's own sweep, before and after."""
+
+    at: PointValue
+    today: Level
+    point: Level
+    gain: Interval | None
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a sweep has found."""
+
+    document: SweepDocument
+    trials: Sequence[Trial]
+    """All of the search, in the order in which they were tried."""
+    best: Trial | None
+    """The best of the search."""
+    confirmed: Trial | None
+    """The best, measured again."""
+    verdict: Verdict
+    contributions: Sequence[Contribution]
+    points: Sequence[StudyPoint]
+
+    @property
+    def recommended(self) -> dict[str, str]:
+        """The values to set: those of the best point that differ from today's and are not known to bring nothing."""
+        if self.verdict != "better" or self.confirmed is None:
+            return {}
+        idle = {one.name for one in self.contributions if one.matters is False}
+        today = todays(self.document)
+        return {
+            name: value
+            for name, value in self.confirmed.values.items()
+            if value is not None and value != today[name] and name not in idle
+        }
+
+
+def answer(document: SweepDocument) -> Answer:
+    """What is known so far."""
+    confirmed = next(iter(trials(document, "confirmation")), None)
+    found = best(document)
+    told = confirmed if confirmed is not None and confirmed.pairs else found
+    return Answer(
+        document=document,
+        trials=trials(document, "search"),
+        best=found,
+        confirmed=confirmed,
+        verdict=_verdict(document, found, confirmed),
+        contributions=_contributions(document),
+        points=_points(told) if told is not None else [],
+    )
+
+
+def _verdict(document: SweepDocument, found: Trial | None, confirmed: Trial | None) -> Verdict:
+    gain = confirmed.gain if confirmed is not None else None
+    if gain is None:
+        return "nothing better" if document.state == "complete" and found is None else "unfinished"
+    if gain.low > 1:
+        return "better"
+    return "worse" if gain.high < 1 else "no difference"
+
+
+def _contributions(document: SweepDocument) -> list[Contribution]:
+    found = []
+    for trial in trials(document, "contribution"):
+        name = next(name for name, value in trial.values.items() if value != trial.today.get(name))
+        found.append(Contribution(name, trial.today[name], trial.values[name], trial.gain, len(trial.pairs)))
+    return sorted(found, key=lambda one: -(one.gain.estimate if one.gain else 0.0))
+
+
+def _points(trial: Trial) -> list[StudyPoint]:
+    sides = {side: _by_point(trial, side) for side in ("today", "point")}
+    found = []
+    for key, (at, today) in sides["today"].items():
+        if key in sides["point"]:
+            after = sides["point"][key][1]
+            ratio = intervals.of_ratio(today, after) if is_latency(trial.document.objective) else None
+            gain = ratio or intervals.of_ratio(after, today)
+            found.append(StudyPoint(at, _level(today), _level(after), gain))
+    return found
+
+
+_Key = tuple[object, ...]
+
+
+def _by_point(trial: Trial, side: Side) -> dict[_Key, tuple[PointValue, list[float]]]:
+    found: dict[_Key, tuple[PointValue, list[float]]] = {}
+    for measurement in trial.side(side):
+        for one in measurement.points:
+            key = tuple(one.model_dump(exclude={"value"}).values())
+            found.setdefault(key, (one, []))[1].append(one.value)
+    return found
+
+
+def _level(values: Sequence[float]) -> Level:
+    known = intervals.of_median(values)
+    return Level(median(values), known.low if known else None, known.high if known else None)

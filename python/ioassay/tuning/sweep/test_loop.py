@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from ioassay.errors import CannotRun
+from ioassay.execution.interruption import Interruption
+from ioassay.results.sweep_directory import SweepDirectory
+from ioassay.results.sweep_document import SweepDocument
+from ioassay.testing.artificial_device import ArtificialDevice, sweep_document
+from ioassay.tuning.sweep.answer import Answer, answer
+from ioassay.tuning.sweep.loop import Loop
+from ioassay.tuning.sweep.trials import trials
+
+_SIZES = ("64", "128", "256", "512", "1024")
+_DEPTHS = ("1", "8", "64")
+_TODAY = {"size": "128", "depth": "8"}
+
+
+def _prefers_512(values: Mapping[str, str]) -> float:
+    """Best at 512 with any depth but 1."""
+    at = _SIZES.index(values["size"])
+    return 1e9 * (0.3 + 0.7 / (1 + abs(at - 3))) * (0.9 if values["depth"] == "1" else 1.0)
+
+
+def _document(**changed: object) -> SweepDocument:
+    return sweep_document({"size": _SIZES, "depth": _DEPTHS}, _TODAY, **changed)
+
+
+def _swept(path: Path, device: ArtificialDevice, document: SweepDocument | None = None) -> Answer:
+    directory = SweepDirectory.create(path, document) if document else SweepDirectory.reopen(path)
+    with directory:
+        Loop(directory, device, device, lambda line: None, Interruption()).run()
+        return answer(directory.document)
+
+
+def test_the_optimum_of_a_grid_is_found_and_confirmed_with_fresh_pairs(tmp_path: Path) -> None:
+    device = ArtificialDevice(_prefers_512, _TODAY)
+    found = _swept(tmp_path / "sweep", device, _document())
+    assert found.verdict == "better"
+    assert found.confirmed is not None
+    assert found.confirmed.values["size"] == "512"
+    assert found.confirmed.gain is not None
+    truth = _prefers_512({"size": "512", "depth": "8"}) / _prefers_512(_TODAY)
+    assert found.confirmed.gain.low < truth < found.confirmed.gain.high
+    assert {one.run for one in found.confirmed.measurements}.isdisjoint(
+        one.run for one in (found.best.measurements if found.best else [])
+    )
+
+
+def test_only_the_parameter_that_matters_is_recommended(tmp_path: Path) -> None:
+    device = ArtificialDevice(_prefers_512, _TODAY, noise=0.02, seed=4)
+    found = _swept(tmp_path / "sweep", device, _document())
+    assert found.recommended == {"size": "512"}
+    for one in found.contributions:
+        assert one.matters is (one.name == "size")
+
+
+def test_where_nothing_matters_no_difference_is_an_answer(tmp_path: Path) -> None:
+    device = ArtificialDevice(lambda values: 1e9, _TODAY, noise=0.05, seed=2)
+    found = _swept(tmp_path / "sweep", device, _document())
+    assert found.verdict in ("no difference", "nothing better")
+    assert found.recommended == {}
+
+
+def test_a_device_that_gets_slower_all_the_time_does_not_mislead_it(tmp_path: Path) -> None:
+    device = ArtificialDevice(lambda values: 1e9, _TODAY, noise=0.01, drift=0.02)
+    found = _swept(tmp_path / "sweep", device, _document())
+    assert found.recommended == {}
+
+
+def test_todays_settings_are_measured_in_turns_with_each_point(tmp_path: Path) -> None:
+    device = ArtificialDevice(_prefers_512, _TODAY)
+    found = _swept(tmp_path / "sweep", device, _document())
+    for trial in found.trials:
+        sides = [one.side for one in trial.measurements]
+        assert sides[:6] == ["today", "point", "point", "today", "today", "point"]
+        assert len(trial.pairs) >= 3
+
+
+@pytest.mark.parametrize("seed", range(1, 6))
+def test_with_a_rule_95_percent_of_the_best_are_reached_within_5_trials(tmp_path: Path, seed: int) -> None:
+    device = ArtificialDevice(_prefers_512, _TODAY, seed=seed)
+    document = _document(trials=5)
+    document.parameters[0].suggested = "512"
+    found = _swept(tmp_path / "sweep", device, document)
+    best = max(_prefers_512({"size": size, "depth": depth}) for size, depth in product(_SIZES, _DEPTHS))
+    assert found.confirmed is not None
+    assert _prefers_512({name: value or "" for name, value in found.confirmed.values.items()}) >= 0.95 * best
+
+
+def test_a_sweep_that_is_interrupted_anywhere_goes_on_and_finds_the_same(tmp_path: Path) -> None:
+    whole = _swept(tmp_path / "whole", ArtificialDevice(_prefers_512, _TODAY), _document(trials=3))
+    stops = [1, 2, 5, 9, len(whole.document.measurements) - 2]
+    for stop in stops:
+        path = tmp_path / f"at-{stop}"
+        device = ArtificialDevice(
+            _prefers_512, _TODAY, fail=lambda number, stop=stop: "interrupted" if number == stop else None
+        )
+        with SweepDirectory.create(path, _document(trials=3)) as directory, Interruption() as interruption:
+            Loop(directory, device, device, lambda line: None, interruption).run()
+            assert directory.document.state == "interrupted"
+        resumed = _swept(path, device)
+        assert resumed.document.state == "complete"
+        assert resumed.verdict == whole.verdict
+        assert [len(one.pairs) >= 3 for one in trials(resumed.document, "search")]
+
+
+def test_a_point_that_fails_is_passed_over(tmp_path: Path) -> None:
+    device = ArtificialDevice(_prefers_512, _TODAY)
+    device.fail = lambda number: "failed" if device.measured[number]["size"] == "1024" else None
+    found = _swept(tmp_path / "sweep", device, _document())
+    hopeless = [one for one in found.trials if one.values["size"] == "1024"]
+    assert hopeless
+    assert all(one.is_hopeless for one in hopeless)
+    assert found.verdict == "better"
+
+
+def test_where_todays_settings_give_no_valid_number_the_sweep_fails_and_says_why(tmp_path: Path) -> None:
+    device = ArtificialDevice(_prefers_512, _TODAY, fail=lambda number: "failed")
+    with pytest.raises(CannotRun, match="measurements with today's settings are not valid"):
+        _swept(tmp_path / "sweep", device, _document())
+
+
+def test_a_point_that_breaks_a_constraint_is_not_recommended(tmp_path: Path) -> None:
+    from ioassay.results.sweep_document import ConstraintEntry
+
+    device = ArtificialDevice(_prefers_512, _TODAY)
+    impossible = ConstraintEntry(phase="read", least_share=1.5)
+    found = _swept(tmp_path / "sweep", device, _document(constraints=[impossible]))
+    assert found.verdict == "nothing better"
+    assert all(one.broken for one in found.trials if one.pairs)
