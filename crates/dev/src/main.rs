@@ -14,6 +14,7 @@ use clap::{Parser, ValueEnum};
 use ioassay_protocol::events::{Event, Progress};
 use ioassay_protocol::front_end::FrontEnd;
 use ioassay_protocol::plan::Plan;
+use ioassay_protocol::snapshot::Snapshot;
 use ioassay_protocol::watch::contract::Contract;
 use ioassay_protocol::watch::setup::Setup;
 use schemars::{Schema, schema_for};
@@ -45,6 +46,7 @@ fn generated() -> Vec<(PathBuf, String)> {
         (schemas.join("front-end.json"), text(schema_for!(FrontEnd))),
         (reference.join("front-ends.md"), ioassay_frontends::reference()),
         (schemas.join("progress.json"), text(schema_for!(Progress))),
+        (schemas.join("snapshot.json"), text(schema_for!(Snapshot))),
         (schemas.join("contract.json"), text(schema_for!(Contract))),
         (schemas.join("agent.json"), text(schema_for!(Setup))),
         (control_plane.join("protocol/facts.py"), facts::module()),

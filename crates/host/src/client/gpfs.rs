@@ -7,6 +7,9 @@ use std::path::Path;
 
 use crate::text::text;
 
+/// The daemon's configuration file, below the root.
+pub const CONFIGURATION: &str = "var/mmfs/gen/mmfs.cfg";
+
 /// The settings that change what a client's I/O does.
 const WANTED: [&str; 14] = [
     "ignorePrefetchLUNCount",
@@ -28,7 +31,7 @@ const WANTED: [&str; 14] = [
 /// The settings for the node `host`. Lines `name value`; those below `[a,b]` are for the nodes `a` and `b` alone, those
 /// below `[common]`, and before any such line, for all.
 pub fn parameters(root: &Path, host: &str) -> BTreeMap<String, String> {
-    let settings = text(root, "var/mmfs/gen/mmfs.cfg").unwrap_or_default();
+    let settings = text(root, CONFIGURATION).unwrap_or_default();
     let short = |name: &str| name.split('.').next().unwrap_or_default().to_owned();
     let (mut common, mut own) = (BTreeMap::new(), BTreeMap::new());
     let (mut for_all, mut for_us) = (true, false);

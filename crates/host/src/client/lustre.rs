@@ -7,10 +7,11 @@ use std::path::Path;
 
 use crate::text::{chosen, entries, text};
 
-const PLACES: [&str; 3] = ["sys/fs/lustre", "sys/kernel/debug/lustre", "proc/fs/lustre"];
+/// Below the root.
+pub const PLACES: [&str; 3] = ["sys/fs/lustre", "sys/kernel/debug/lustre", "proc/fs/lustre"];
 
 /// Of the mount (`llite`), of each OST (`osc`) and of each MDT (`mdc`).
-const PARAMETERS: [(&str, &[&str]); 3] = [
+pub const PARAMETERS: [(&str, &[&str]); 3] = [
     (
         "llite",
         &[

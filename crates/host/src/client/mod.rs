@@ -12,6 +12,9 @@ use std::path::Path;
 
 use ioassay_protocol::environment::Mount;
 
+pub use self::gpfs::CONFIGURATION as GPFS_CONFIGURATION;
+pub use self::lustre::{PARAMETERS as LUSTRE_PARAMETERS, PLACES as LUSTRE_PLACES};
+pub use self::nfs::TABLES as NFS_TABLES;
 use crate::text::text;
 
 /// The parameters for the file system that is `mount`ed, with these device numbers, on the node called `host`.

@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::text::text;
 
 /// By name, and the file that has it.
-const TABLES: [(&str, &str); 6] = [
+pub const TABLES: [(&str, &str); 6] = [
     ("sunrpc.tcp_slot_table_entries", "proc/sys/sunrpc/tcp_slot_table_entries"),
     ("sunrpc.tcp_max_slot_table_entries", "proc/sys/sunrpc/tcp_max_slot_table_entries"),
     ("sunrpc.udp_slot_table_entries", "proc/sys/sunrpc/udp_slot_table_entries"),
