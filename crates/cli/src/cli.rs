@@ -89,6 +89,18 @@ pub enum Command {
         #[arg(long)]
         stop_with_parent: bool,
     },
+    /// Capture what tuning needs to know of this node, as an archive.
+    ///
+    /// The archive (.tar.gz) has settings of devices, the kernel, networks and file systems. Passwords, keys and serial numbers
+    /// are left out. Nothing is changed.
+    Capture {
+        /// Directory or block device that I/O goes to.
+        #[arg(long, value_name = "DIR_OR_DEVICE")]
+        target: Option<PathBuf>,
+        /// New file for the archive, or - for standard output.
+        #[arg(long, value_name = "FILE")]
+        out: PathBuf,
+    },
     /// Run a launcher that ends with the calling process.
     ///
     /// With --host, it runs on that host.
@@ -292,6 +304,7 @@ impl Command {
                 let request = SurveyRequest { target, run, limit_ns: limit_s * 1_000_000_000 };
                 command::survey(&request, ranks_per_node, &events, stop_with_parent, ranks)
             }
+            Self::Capture { target, out } => command::capture(target.as_deref(), &out),
             Self::Launch { command } => command::launch(&command),
             Self::Record { out, tables, stop_with_parent, trace, watch, takes_rules, via, command } => {
                 let via = via.into();
@@ -335,11 +348,12 @@ impl Command {
     }
 
     /// True for those that may hang in a call on the target, and then leave that to a child. Ranks of a launcher are guarded by
-    /// nobody: see [`guard`].
+    /// nobody: see [`guard`]. A capture leaves it to children of its own.
     pub fn uses_target(&self) -> bool {
         !matches!(
             self,
             Self::Launch { .. }
+                | Self::Capture { .. }
                 | Self::Record { .. }
                 | Self::Library { .. }
                 | Self::Calls { .. }

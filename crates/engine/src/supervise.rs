@@ -6,6 +6,7 @@
 
 pub mod guard;
 pub(crate) mod hanging;
+pub(crate) mod in_child;
 pub(crate) mod one_thread;
 mod signals;
 pub(crate) mod with_timeout;

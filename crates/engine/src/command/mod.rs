@@ -1,9 +1,10 @@
-//! The commands of the engine: run, check, clean, survey here, [`api`] and [`mpi`] beside. Each reports events, or prints, and
+//! The commands of the engine: run, check, clean, survey here, [`capture`], [`api`] and [`mpi`] beside. Each reports events, or prints, and
 //! returns how it ended.
 //!
 //! Not here: exiting, parsing arguments.
 
 pub mod api;
+mod capture;
 mod case;
 mod ending;
 pub mod mpi;
@@ -19,6 +20,7 @@ use ioassay_host::clock::Clock;
 use ioassay_protocol::events::{Event, Failure, Left, Progress, Removed};
 use ioassay_protocol::plan::{Plan, Step};
 
+pub use self::capture::capture;
 use self::case::remove;
 pub use self::case::run_case;
 

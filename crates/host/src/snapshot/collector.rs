@@ -143,14 +143,6 @@ impl<'a> Collector<'a> {
         self.bounds
     }
 
-    /// Collects a symbolic link. The directory that it leads to is then one of the archive.
-    pub fn link(&mut self, path: &str) {
-        let Some(real) = self.real(path) else { return };
-        if self.is_directory(&real) {
-            self.archive.directories.insert(in_archive(&real));
-        }
-    }
-
     /// Every path that matches `pattern`.
     pub fn paths(&mut self, pattern: &str) -> Vec<String> {
         let components = pattern.split('/').filter(|component| !component.is_empty());
@@ -178,6 +170,11 @@ impl<'a> Collector<'a> {
         // Names that are no text cannot be members of the archive.
         let listed = entries(self.root, &real).into_iter();
         listed.map(|(name, _)| name).filter(|name| !name.contains(char::REPLACEMENT_CHARACTER)).collect()
+    }
+
+    /// Collects a symbolic link. A directory that it leads to becomes one of the archive.
+    pub fn link(&mut self, path: &str) {
+        self.real(path);
     }
 
     /// The path without symbolic links, which are collected. `None` where it does not exist.
@@ -251,7 +248,11 @@ impl<'a> Collector<'a> {
                 }
                 let target = absolute(&above, &target)?;
                 self.archive.links.insert(in_archive(&here), relative(&above, &target));
-                self.resolve(&target, links + 1)
+                let real = self.resolve(&target, links + 1)?;
+                if fs::symlink_metadata(self.root.join(&real)).is_ok_and(|about| about.is_dir()) {
+                    self.archive.directories.insert(in_archive(&real));
+                }
+                Some(real)
             }
             Err(error) => {
                 if !is_absent(&error) {
@@ -264,6 +265,10 @@ impl<'a> Collector<'a> {
 
     /// What is in a file, without its secrets, and whether that is all of it. `None` for one that can only be written.
     fn read(&self, real: &str) -> Result<Option<(Vec<u8>, bool)>, String> {
+        // Administrators switch a configuration file off by a link to it.
+        if real == "dev/null" {
+            return Ok(Some((Vec::new(), true)));
+        }
         let full = self.root.join(real);
         let check = |about: io::Result<Metadata>| {
             let about = about.map_err(|error| reason(&error))?;
@@ -402,6 +407,17 @@ mod tests {
         assert!(archive.files.is_empty());
         assert!(unreadable.iter().all(|listed| listed.reason.contains("symbolic links")), "{unreadable:?}");
         assert_eq!(unreadable.len(), 1);
+    }
+
+    #[test]
+    fn a_configuration_file_that_is_switched_off_is_empty() {
+        let root = tree(&[("dev/zero", "")]);
+        fs::create_dir_all(root.path().join("etc/udev/rules.d")).unwrap();
+        symlink("/dev/null", root.path().join("etc/udev/rules.d/60.rules")).unwrap();
+        fs::write(root.path().join("dev/null"), "").unwrap();
+        let (archive, unreadable) = collected(root.path(), &["etc/udev/rules.d/*"]);
+        assert_eq!(archive.links["root/etc/udev/rules.d/60.rules"], "../../../dev/null");
+        assert_eq!((archive.files["root/dev/null"].as_slice(), unreadable), (&b""[..], Vec::new()));
     }
 
     #[test]

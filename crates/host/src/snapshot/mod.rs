@@ -19,6 +19,7 @@ use ioassay_protocol::snapshot::{Kind, MEMBER, Snapshot as Document, VERSION};
 use serde_json::Value;
 
 use self::archive::Archive;
+pub use self::collector::reason;
 use self::collector::{Bounds, Collector};
 pub use self::commands::Programs;
 use crate::clock;

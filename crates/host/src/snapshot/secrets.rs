@@ -31,6 +31,9 @@ const SECRET_WORDS: [&str; 6] = ["cred", "creds", "pass", "psk", "pw", "pwd"];
 /// Settings whose names merely look secret: of GPFS and of the kernel.
 const HARMLESS: [&str; 4] = ["maxtokenservers", "secretmem", "secretmemenable", "tokenmemlimit"];
 
+/// Values that are settings: `use-machine-creds=1`.
+const SETTINGS: [&str; 12] = ["0", "1", "y", "n", "yes", "no", "on", "off", "true", "false", "none", "null"];
+
 /// What NVMe's keys begin with.
 const KEY_PREFIXES: [&str; 2] = ["DHHC-1:", "NVMeTLSkey-1:"];
 
@@ -295,7 +298,8 @@ impl<'a> Key<'a> {
 
     fn from(&self, value: &str, length: usize) -> Option<Range<usize>> {
         let start = offset(self.text, value);
-        (length > 0).then_some(start..start + length)
+        let is_setting = SETTINGS.contains(&value[..length].trim_end().to_ascii_lowercase().as_str());
+        (length > 0 && !is_setting).then_some(start..start + length)
     }
 }
 
@@ -426,6 +430,7 @@ mod tests {
             "a kernel with secretmem.enable=1 http://host:80/x",
             "this is the second pass over the data, with a token bucket",
             "password=\npassword:\nsecret",
+            "# use-machine-creds=1\nallow_password = no \n{\"token\": null, \"password\": false}",
         ] {
             assert_eq!(redacted(text), text);
         }

@@ -17,7 +17,7 @@ pub fn above(collector: &mut Collector<'_>, path: &str) {
         if bus == DEVICES || !bus.starts_with(DEVICES) {
             break;
         }
-        if collector.exists(&format!("{bus}/subsystem")) {
+        if collector.is_link(&format!("{bus}/subsystem")) {
             collector.matching(&format!("{bus}/{ATTRIBUTES}"));
             collector.link(&format!("{bus}/driver"));
         }
