@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from pydantic_core import CoreSchema, SchemaValidator, ValidationError, core_schema
 
-Document = Literal["event", "plan", "front-end", "progress"]
+Document = Literal["event", "plan", "front-end", "progress", "snapshot"]
 """A schema in `ioassay/schemas`."""
 
 MOST_CHARACTERS = 4 << 20

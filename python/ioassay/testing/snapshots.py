@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ioassay.protocol.event import Environment
-from ioassay.tuning.snapshot import CommandRun, Manifest, Snapshot, UnreadableFile
+from ioassay.protocol.snapshot import Environment
+from ioassay.protocol.snapshot import Snapshot as Document
+from ioassay.tuning.snapshot import VERSION, Snapshot
 
 _ENVIRONMENT: Environment = {
     "host": "oss1",
@@ -24,24 +25,26 @@ def snapshot(
     printed: Mapping[str, str] | None = None,
     target: str | None = None,
     host: str = "oss1",
-    taken: str = "2026-01-01T00:00:00Z",
+    taken_s: int = 1_770_000_000,
 ) -> Snapshot:
-    """A node with these files. `printed`: by command line, what it printed. `unreadable`: by path, why."""
+    """A node with these files. `printed`: by command line, what it printed. `unreadable`: by path, why. `taken_s`: when,
+    in seconds since 1970.
+    """
     commands = {f"commands/{at}.txt": (line, text) for at, (line, text) in enumerate((printed or {}).items())}
-    manifest = Manifest(
-        kind="snapshot",
-        version=1,
-        host=host,
-        boot_id="b0",
-        taken=taken,
-        engine_version="0.1.0",
-        target=target,
-        environment=_ENVIRONMENT | {"host": host},
-        unreadable=[UnreadableFile(path=path, reason=reason) for path, reason in (unreadable or {}).items()],
-        commands=[CommandRun(argv=line.split(), exit_code=0, file=name) for name, (line, _) in commands.items()],
-    )
+    document: Document = {
+        "kind": "snapshot",
+        "version": VERSION,
+        "host": host,
+        "boot_id": "b0",
+        "taken_unix_ns": taken_s * 1_000_000_000,
+        "engine_version": "0.1.0",
+        "target": target,
+        "environment": _ENVIRONMENT | {"host": host},
+        "unreadable": [{"path": path, "reason": reason} for path, reason in (unreadable or {}).items()],
+        "commands": [{"argv": line.split(), "exit_code": 0, "file": name} for name, (line, _) in commands.items()],
+    }
     return Snapshot(
-        manifest,
+        document,
         {path: text.encode() for path, text in files.items()},
         links or {},
         {name: text.encode() for name, (_, text) in commands.items()},

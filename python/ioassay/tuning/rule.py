@@ -1,8 +1,8 @@
 """What a rule is, and what it can say of a system.
 
 A rule is a module below `tuning.rules` with one `Rule`, named `RULE`. Its function gets the system and gives a
-judgement for each thing that it looked at: a device, a mount, the node. Where a value cannot be read it raises `Unreadable` by
-reading it, and the judgement says so; where it has nothing to look at it gives `NotApplicable` with the reason.
+judgement for each thing that it looked at: a device, a mount, the node. Reading a value that cannot be read raises
+`Unreadable`, and the judgement then says so; where there is nothing to look at, it is `NotApplicable` with the reason.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ class Rule:
 
 
 def each(subjects: Iterable[_Subject], judge: Callable[[_Subject], Iterable[Judgement]]) -> Iterator[Judgement]:
-    """What `judge` says of each subject. Where a value of one cannot be read, it says that and goes on with the next."""
+    """What `judge` says of each subject, one after the other; of one whose value cannot be read, that."""
     for subject in subjects:
         yield from _guarded(judge(subject))
 

@@ -18,23 +18,25 @@ import tarfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 
 from ioassay import engine
 from ioassay.errors import CannotRun, UsageError
 from ioassay.results import protocol
-from ioassay.results.stored_types import Moment, Node
+from ioassay.results.versions import Head
 
 if TYPE_CHECKING:
-    from ioassay.protocol.event import Environment
+    from ioassay.protocol.snapshot import Environment
+    from ioassay.protocol.snapshot import Snapshot as Document
 
 VERSION = 1
 
-_MANIFEST = "snapshot.json"
+_DOCUMENT = "snapshot.json"
 _ROOT = "root/"
 _MOST_BYTES = 256 << 20
 """Of an archive when it is unpacked; the engine writes at most a quarter of this."""
@@ -53,66 +55,41 @@ class Unreadable(Exception):
         self.reason = reason
 
 
-class UnreadableFile(BaseModel):
-    """A file that could not be read, or not whole."""
-
-    path: str
-    reason: str
-
-
-class CommandRun(BaseModel):
-    """A command that the capture ran on the node."""
-
-    argv: list[str]
-    exit_code: int | None = None
-    """`None` where it could not be started or was ended."""
-    error: str | None = None
-    file: str | None = None
-    """The member of the archive with what it printed."""
-
-
-class Manifest(BaseModel):
-    """What a snapshot says of itself."""
-
-    model_config = ConfigDict(str_max_length=protocol.MOST_CHARACTERS)
-
-    kind: str
-    version: int
-    host: str
-    boot_id: str | None = None
-    taken: Moment
-    engine_version: str
-    target: str | None = None
-    environment: Node
-    unreadable: list[UnreadableFile] = []
-    commands: list[CommandRun] = []
-
-
 @dataclass(frozen=True)
 class Snapshot:
     """The files of one node, by path without the leading slash; links as the text that they hold."""
 
-    manifest: Manifest
+    document: Document
     files: Mapping[str, bytes]
     links: Mapping[str, str] = field(default_factory=dict)
     outputs: Mapping[str, bytes] = field(default_factory=dict)
-    """What commands printed, by `CommandRun.file`."""
+    """What commands printed, by the file that the document names."""
 
     @property
     def host(self) -> str:
         """The host's name."""
-        return self.manifest.host
+        return self.document["host"]
+
+    @property
+    def target(self) -> str | None:
+        """The directory or block device that I/O goes to, where one was named."""
+        return self.document.get("target")
 
     @property
     def environment(self) -> Environment:
         """The node as runs describe it."""
-        return self.manifest.environment
+        return self.document["environment"]
+
+    @property
+    def taken(self) -> datetime:
+        """When it was taken."""
+        return datetime.fromtimestamp(self.document["taken_unix_ns"] / 1e9, UTC)
 
     @cached_property
     def _directories(self) -> dict[str, set[str]]:
         """What each directory holds."""
         found: dict[str, set[str]] = {"": set()}
-        for one in (*self.files, *self.links, *self._unreadable):
+        for one in (*self.files, *self.links, *self.unreadable):
             path = one
             while path:
                 above, _, name = path.rpartition("/")
@@ -124,8 +101,9 @@ class Snapshot:
         return found
 
     @cached_property
-    def _unreadable(self) -> dict[str, str]:
-        return {one.path: one.reason for one in self.manifest.unreadable}
+    def unreadable(self) -> dict[str, str]:
+        """What exists and could not be read, or not whole: by path, why."""
+        return {one["path"]: one["reason"] for one in self.document["unreadable"]}
 
     def resolve(self, path: str) -> str:
         """The path of what `path` leads to, without links, whether or not it exists."""
@@ -153,7 +131,7 @@ class Snapshot:
         content = self.files.get(resolved)
         if content is not None:
             return content.decode(errors="replace").strip()
-        if (reason := self._unreadable.get(resolved)) is not None:
+        if (reason := self.unreadable.get(resolved)) is not None:
             raise Unreadable(resolved, reason)
         return None
 
@@ -174,14 +152,17 @@ class Snapshot:
     def exists(self, path: str) -> bool:
         """Whether there is a file or a directory, readable or not."""
         resolved = self.resolve(path)
-        return resolved in self.files or resolved in self._directories or resolved in self._unreadable
+        return resolved in self.files or resolved in self._directories or resolved in self.unreadable
 
     def printed(self, *argv: str) -> str | None:
         """What the first command that begins with these words printed; `None` where it was not run, or failed."""
-        for command in self.manifest.commands:
-            if [PurePosixPath(command.argv[0]).name, *command.argv[1:]][: len(argv)] == list(argv):
-                content = self.outputs.get(command.file or "")
-                return content.decode(errors="replace") if content is not None and command.exit_code == 0 else None
+        for command in self.document["commands"]:
+            program, *rest = command["argv"]
+            if [PurePosixPath(program).name, *rest][: len(argv)] == list(argv):
+                content = self.outputs.get(command.get("file") or "")
+                return (
+                    content.decode(errors="replace") if content is not None and command.get("exit_code") == 0 else None
+                )
         return None
 
 
@@ -222,11 +203,11 @@ def parse(content: bytes, name: str) -> Snapshot:
     files: dict[str, bytes] = {}
     links: dict[str, str] = {}
     outputs: dict[str, bytes] = {}
-    manifest: Manifest | None = None
+    document: Document | None = None
     try:
         for member, data in _members(content):
-            if member.name == _MANIFEST:
-                manifest = _manifest(data, name)
+            if member.name == _DOCUMENT:
+                document = _document(data, name)
             elif member.issym():
                 links[member.name.removeprefix(_ROOT)] = member.linkname
             elif member.name.startswith(_ROOT):
@@ -235,9 +216,9 @@ def parse(content: bytes, name: str) -> Snapshot:
                 outputs[member.name] = data
     except (tarfile.TarError, gzip.BadGzipFile, zlib.error, EOFError, ValueError) as error:
         raise UsageError(f"{name} is no snapshot: {error}.", remedy) from error
-    if manifest is None:
-        raise UsageError(f"{name} is no snapshot: it has no {_MANIFEST}.", remedy)
-    return Snapshot(manifest, files, links, outputs)
+    if document is None:
+        raise UsageError(f"{name} is no snapshot: it has no {_DOCUMENT}.", remedy)
+    return Snapshot(document, files, links, outputs)
 
 
 def _members(content: bytes) -> Iterator[tuple[tarfile.TarInfo, bytes]]:
@@ -254,18 +235,18 @@ def _members(content: bytes) -> Iterator[tuple[tarfile.TarInfo, bytes]]:
                 yield member, file.read()
 
 
-def _manifest(content: bytes, name: str) -> Manifest:
+def _document(content: bytes, name: str) -> Document:
     try:
-        manifest = Manifest.model_validate_json(content)
+        version = Head.model_validate_json(content).version
+        if version == VERSION:
+            document: Document = protocol.validator("snapshot").validate_json(content)
+            return document
     except ValidationError as error:
-        raise ValueError(f"its {_MANIFEST} is damaged: {protocol.reason(error)}") from None
-    if manifest.kind != "snapshot" or manifest.version != VERSION:
-        raise UsageError(
-            f"{name} is a {manifest.kind} of version {manifest.version}; this ioassay reads snapshots of version "
-            f"{VERSION}.",
-            "Capture it again with this version of ioassay-engine, or use the ioassay that made it.",
-        )
-    return manifest
+        raise ValueError(f"its {_DOCUMENT} is damaged: {protocol.reason(error)}") from None
+    raise UsageError(
+        f"{name} is a snapshot of version {version}; this ioassay reads version {VERSION}.",
+        "Capture it again with this version of ioassay-engine, or use the ioassay that made it.",
+    )
 
 
 def one_of_each_host(snapshots: Sequence[Snapshot]) -> list[Snapshot]:
@@ -273,6 +254,6 @@ def one_of_each_host(snapshots: Sequence[Snapshot]) -> list[Snapshot]:
     latest: dict[str, Snapshot] = {}
     for snapshot in snapshots:
         known = latest.get(snapshot.host)
-        if known is None or known.manifest.taken <= snapshot.manifest.taken:
+        if known is None or known.taken <= snapshot.taken:
             latest[snapshot.host] = snapshot
     return list(latest.values())

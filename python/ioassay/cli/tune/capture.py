@@ -7,6 +7,9 @@ from typing import Annotated
 
 import typer
 
+_SHOWN = 10
+"""Unreadable files that are named; the archive names all."""
+
 
 def capture(
     target: Annotated[
@@ -20,20 +23,19 @@ def capture(
 ) -> int:
     """Collect this node's storage settings in one archive, without secrets.
 
-    `ioassay tune check --snapshot FILE` reads it, here or elsewhere. On a server without Python, copy ioassay-engine there
-    and run `ioassay-engine capture`; the archive is the same.
+    `ioassay tune check --snapshot FILE` reads it, here or elsewhere. On a server without Python, copy ioassay-engine
+    there and run `ioassay-engine capture`; the archive is the same.
     """
     from ioassay.cli.output import write  # noqa: PLC0415
     from ioassay.tuning.snapshot import collect_archive, parse  # noqa: PLC0415
 
     archive = collect_archive(target)
     snapshot = parse(archive, "the engine's capture")
-    stamp = snapshot.manifest.taken[:19].replace("-", "").replace(":", "").replace("T", "-")
-    path = output or Path(f"{snapshot.host}-{stamp}.snapshot.tar.gz")
+    path = output or Path(f"{snapshot.host}-{snapshot.taken:%Y%m%d-%H%M%S}.snapshot.tar.gz")
     write(path, archive)
     typer.echo(f"{path}: {len(snapshot.files)} files, {len(archive) >> 10} KiB", err=True)
-    for one in snapshot.manifest.unreadable[:10]:
-        typer.echo(f"Not readable: /{one.path}: {one.reason}", err=True)
-    if (more := len(snapshot.manifest.unreadable) - 10) > 0:
+    for where, reason in list(snapshot.unreadable.items())[:_SHOWN]:
+        typer.echo(f"Not readable: /{where}: {reason}", err=True)
+    if (more := len(snapshot.unreadable) - _SHOWN) > 0:
         typer.echo(f"{more} more are not readable; the archive names them.", err=True)
     return 0

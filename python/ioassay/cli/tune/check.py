@@ -31,8 +31,8 @@ def check(
         typer.Option(
             "--snapshot",
             metavar="FILE",
-            help="What `ioassay tune capture` made, instead of this node. Repeat for client and server, or for before and "
-            "after a workload on one host.",
+            help="What `ioassay tune capture` made, instead of this node. Repeat for client and server, or for before "
+            "and after a workload on one host.",
         ),
     ] = None,
     transfer: Annotated[
@@ -48,7 +48,9 @@ def check(
     storage: Annotated[
         str | None, typer.Option(metavar="NAME", help="What the storage is, where the host cannot tell: onefs.")
     ] = None,
-    rules: Annotated[list[str] | None, typer.Option("--rule", metavar="NAME", help="Only this rule. Repeatable.")] = None,
+    rules: Annotated[
+        list[str] | None, typer.Option("--rule", metavar="NAME", help="Only this rule. Repeatable.")
+    ] = None,
     form: Form = None,
     as_json: AsJson = False,
     output: Output = None,

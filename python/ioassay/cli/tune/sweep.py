@@ -21,7 +21,8 @@ REPORT = "report.html"
 def sweep(
     *,
     experiment: Annotated[
-        Path | None, typer.Argument(metavar="[EXPERIMENT]", help="YAML file with the experiment; options replace parts.")
+        Path | None,
+        typer.Argument(metavar="[EXPERIMENT]", help="YAML file with the experiment; options replace parts."),
     ] = None,
     target: Annotated[
         str | None,
@@ -103,7 +104,9 @@ def sweep(
 
     if resume is not None:
         if experiment or target or vary:
-            raise UsageError("--resume keeps what the sweep was asked.", f"Write only: ioassay tune sweep --resume {resume}")
+            raise UsageError(
+                "--resume keeps what the sweep was asked.", f"Write only: ioassay tune sweep --resume {resume}"
+            )
         with SweepDirectory.reopen(resume) as directory:
             return _do(directory, journal, yes=yes, as_json=as_json)
     if target is None:

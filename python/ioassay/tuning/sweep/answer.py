@@ -17,8 +17,8 @@ from ioassay.tuning.sweep.objective import is_latency
 from ioassay.tuning.sweep.trials import Trial, best, todays, trials
 
 Verdict = Literal["better", "no difference", "worse", "nothing better", "unfinished"]
-"""`better`, `worse` and `no difference`: of the best point, by fresh pairs. `nothing better`: no point of the search gained
-anything, so none was measured again.
+"""`better`, `worse` and `no difference`: of the best point, by fresh pairs. `nothing better`: no point of the search
+gained anything, so none was measured again.
 """
 
 

@@ -160,13 +160,13 @@ class Loop:
         return trial
 
     def _least(self, trial: Trial) -> float:
-        """The gain below which a point need not be known better: none at all, or what the best so far gains at least."""
+        """The gain below which a point need not be known better: what the best so far gains at least, and no loss."""
         leader = best(self._document)
         known = leader.gain if leader is not None and leader.number != trial.number else None
         return max(1.0, known.low) if known else 1.0
 
     def _is_given_up(self, trial: Trial) -> bool:
-        """Whether the point gives no valid measurements. Raises `CannotRun` where today's settings give none."""
+        """Whether the point gives no valid measurements. Raises `CannotRun` where today's give none."""
         invalid = trial.invalid("today")
         if len(invalid) >= MOST_INVALID and not trial.pairs:
             raise CannotRun(

@@ -45,7 +45,8 @@ def experiment(options: Options, tree: Entries | None = None) -> Experiment:
     _extend(entries, "parameters", _parameters(options.vary))
     if options.objective is not None:
         entries["objective"] = _objective(options.objective)
-    if keep := [_kept(one) for one in options.keep]:
+    keep: list[Node] = [_kept(one) for one in options.keep]
+    if keep:
         entries["constraints"] = Items(keep, keep[0].origin)
     budget = {name: value for name, value in options.budget.items() if value is not None}
     _extend(entries, "budget", {name: Text(value, Origin(f"--{name} {value}")) for name, value in budget.items()})
@@ -94,7 +95,8 @@ def _word(name: str) -> str:
 
 def _measured(text: str, origin: Origin) -> dict[str, Node]:
     phase, _, measure = text.partition(":")
-    return {"phase": Text(phase, origin)} | ({"measure": Text(measure, origin)} if measure else {})
+    found: dict[str, Node] = {"phase": Text(phase, origin)}
+    return found | ({"measure": Text(measure, origin)} if measure else {})
 
 
 def _objective(text: str) -> Entries:

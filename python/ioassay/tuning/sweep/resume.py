@@ -1,4 +1,4 @@
-"""Before a sweep goes on: settings of an attempt that was killed are put back, and today's are those of its beginning."""
+"""Before a sweep goes on: settings that a killed attempt left are put back, and today's are those of its beginning."""
 
 from __future__ import annotations
 

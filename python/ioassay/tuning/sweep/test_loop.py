@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from itertools import product
 from pathlib import Path
 
@@ -8,8 +9,9 @@ import pytest
 
 from ioassay.errors import CannotRun
 from ioassay.execution.interruption import Interruption
+from ioassay.results.document import RunState
 from ioassay.results.sweep_directory import SweepDirectory
-from ioassay.results.sweep_document import SweepDocument
+from ioassay.results.sweep_document import ConstraintEntry, SweepDocument
 from ioassay.testing.artificial_device import ArtificialDevice, sweep_document
 from ioassay.tuning.sweep.answer import Answer, answer
 from ioassay.tuning.sweep.loop import Loop
@@ -92,14 +94,17 @@ def test_with_a_rule_95_percent_of_the_best_are_reached_within_5_trials(tmp_path
     assert _prefers_512({name: value or "" for name, value in found.confirmed.values.items()}) >= 0.95 * best
 
 
+def _interrupted_at(stop: int, number: int) -> RunState | None:
+    return "interrupted" if number == stop else None
+
+
 def test_a_sweep_that_is_interrupted_anywhere_goes_on_and_finds_the_same(tmp_path: Path) -> None:
     whole = _swept(tmp_path / "whole", ArtificialDevice(_prefers_512, _TODAY), _document(trials=3))
     stops = [1, 2, 5, 9, len(whole.document.measurements) - 2]
     for stop in stops:
         path = tmp_path / f"at-{stop}"
-        device = ArtificialDevice(
-            _prefers_512, _TODAY, fail=lambda number, stop=stop: "interrupted" if number == stop else None
-        )
+        device = ArtificialDevice(_prefers_512, _TODAY)
+        device.fail = partial(_interrupted_at, stop)
         with SweepDirectory.create(path, _document(trials=3)) as directory, Interruption() as interruption:
             Loop(directory, device, device, lambda line: None, interruption).run()
             assert directory.document.state == "interrupted"
@@ -126,8 +131,6 @@ def test_where_todays_settings_give_no_valid_number_the_sweep_fails_and_says_why
 
 
 def test_a_point_that_breaks_a_constraint_is_not_recommended(tmp_path: Path) -> None:
-    from ioassay.results.sweep_document import ConstraintEntry
-
     device = ArtificialDevice(_prefers_512, _TODAY)
     impossible = ConstraintEntry(phase="read", least_share=1.5)
     found = _swept(tmp_path / "sweep", device, _document(constraints=[impossible]))

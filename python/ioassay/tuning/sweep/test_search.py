@@ -63,7 +63,7 @@ def test_recommendations_are_suggested_together_and_alone_by_the_nearest_values_
 
 
 def _surfaces() -> dict[str, tuple[Sequence[int], Surface]]:
-    """Known optima: one peak, a ridge of two parameters that depend on each other, one parameter that matters of four."""
+    """Known optima: a peak, a ridge of two parameters that depend on each other, one of four that matters."""
     return {
         "peak": (
             [8, 8, 8],

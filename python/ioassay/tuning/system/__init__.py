@@ -59,13 +59,13 @@ class System:
     @cached_property
     def target_mount(self) -> Mount | None:
         """The mount that the target lies on; `None` without a target, and of a device."""
-        target = self.snapshot.manifest.target
+        target = self.snapshot.target
         return mounts.covering(self.mounts, target) if target and not target.startswith("/dev/") else None
 
     @cached_property
     def target_device(self) -> BlockDevice | None:
         """The block device that holds the target, or is the target."""
-        target = self.snapshot.manifest.target
+        target = self.snapshot.target
         if target and target.startswith("/dev/"):
             return block.by_path(self.devices, self.snapshot, target)
         return block.by_number(self.devices, self.target_mount.device) if self.target_mount else None
@@ -79,6 +79,6 @@ class System:
         """The devices to judge: those below the target, or without a target on a device all that hold data."""
         if self.target_device is not None:
             return self.target_device.with_all_below()
-        if self.snapshot.manifest.target and (self.target_mount is None or not self.target_mount.is_local):
+        if self.snapshot.target and (self.target_mount is None or not self.target_mount.is_local):
             return []
         return [device for device in self.devices.values() if device.size_bytes and not device.is_idle]
