@@ -1,0 +1,38 @@
+"""What `ioassay tune check` says of systems, as a report. Not: judging (`tuning.check`), drawing (`figures.io_path`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ioassay.reports.tuning import data, document
+from ioassay.tuning.check import Examination
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from ioassay.reports.document import Block, Document
+
+
+@dataclass(frozen=True)
+class CheckReport:
+    """An examination. Its table has a row for each judgement, its data have everything."""
+
+    examination: Examination
+
+    def document(self, *, with_figures: bool) -> Document:
+        """The path of an I/O, what to change, and what is as it should be."""
+        return document.document(self.examination, with_figures=with_figures)
+
+    def terminal(self) -> Sequence[Block]:
+        """What the terminal shows: the paths, what to change, and the rest in few lines."""
+        return document.terminal(self.examination)
+
+    def data(self) -> Mapping[str, Any]:
+        """`data.data`."""
+        return data.data(self.examination)
+
+    def table(self) -> pl.DataFrame:
+        """`data.table`."""
+        return data.table(self.examination)

@@ -1,0 +1,74 @@
+"""An examination for other programs, as a JSON document and a table: base units, units in the names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import polars as pl
+
+from ioassay.reports.tuning import path
+from ioassay.tuning.check import Examination
+from ioassay.tuning.rule import Change, Fine, Judgement, NotApplicable, NotReadable
+
+CHECK_VERSION = 1
+
+_COLUMNS = ("host", "rule", "judgement", "subject", "value", "recommended", "because", "assignments", "command")
+
+
+def data(examination: Examination) -> dict[str, Any]:
+    """`version`, `hosts`, `paths`, `measured`, and `judgements`, each with what its rule says."""
+    return {
+        "version": CHECK_VERSION,
+        "hosts": [
+            {"host": system.host, "taken": system.snapshot.taken.isoformat(), "target": system.snapshot.target}
+            for system in examination.systems
+        ],
+        "paths": path.paths_data(examination.paths),
+        "measured": path.measured_data(examination.measured),
+        "judgements": list(_judgements(examination)),
+        "rules": [
+            {
+                "name": rule.name,
+                "title": rule.title,
+                "area": rule.area,
+                "reason": rule.reason,
+                "risk": rule.risk,
+                "sources": [{"text": source.text, "url": source.url} for source in rule.sources],
+            }
+            for rule in dict.fromkeys(finding.rule for finding in examination.findings)
+        ],
+    }
+
+
+def table(examination: Examination) -> pl.DataFrame:
+    """A row per judgement; assignments are separated by spaces."""
+    rows = [{**row, "assignments": " ".join(row["assignments"])} for row in _judgements(examination)]
+    return pl.DataFrame(rows, schema=dict.fromkeys(_COLUMNS, pl.String))
+
+
+def _judgements(examination: Examination) -> Iterator[dict[str, Any]]:
+    for finding in examination.findings:
+        for one in finding.judgements:
+            told = dict.fromkeys(_COLUMNS, "") | {"host": finding.host, "rule": finding.rule.name}
+            yield {**told, "assignments": [], **_judgement(one)}
+
+
+def _judgement(one: Judgement) -> dict[str, Any]:
+    match one:
+        case Fine(subject, value):
+            return {"judgement": "as recommended", "subject": subject, "value": value}
+        case Change():
+            return {
+                "judgement": "change",
+                "subject": one.subject,
+                "value": one.value,
+                "recommended": one.wanted,
+                "because": one.because,
+                "assignments": [str(assignment) for assignment in one.assignments],
+                "command": one.command,
+            }
+        case NotApplicable(why):
+            return {"judgement": "not applicable", "because": why}
+        case NotReadable(what, reason):
+            return {"judgement": "not readable", "subject": what, "because": reason}

@@ -1,0 +1,87 @@
+"""All that is said of systems as they are: the path of an I/O, what was measured on it, and what each rule says.
+
+Snapshots of several hosts are a client and its servers. Two of one host are before and after a workload: the later one
+is judged, and both say which sizes requests had between them. Nothing is changed here, and nothing read but snapshots.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ioassay.errors import UsageError
+from ioassay.tuning.path import IoPath, Transfer, io_paths
+from ioassay.tuning.path.measured import Measured, measure
+from ioassay.tuning.rule import Judgement, Rule
+from ioassay.tuning.rules import RULES
+from ioassay.tuning.snapshot import Snapshot
+from ioassay.tuning.system import System
+from ioassay.tuning.system.array import Array, parse_array
+from ioassay.units import UnitError, parse_bytes
+from ioassay.yaml_models.source import nearest
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the user said besides the snapshots."""
+
+    transfer: Transfer
+    array: Array | None
+    storage: str | None
+    rules: Sequence[Rule]
+
+    @classmethod
+    def of(cls, *, transfer: str | None, raid: str | None, storage: str | None, rules: Sequence[str]) -> Asked:
+        """As it was typed. Raises `UsageError`."""
+        return cls(
+            transfer=Transfer(size_bytes=_size(transfer) if transfer else None),
+            array=parse_array(raid) if raid else None,
+            storage=storage,
+            rules=[_rule(name) for name in rules] or RULES,
+        )
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a rule says of a host."""
+
+    host: str
+    rule: Rule
+    judgements: Sequence[Judgement]
+
+
+@dataclass(frozen=True)
+class Examination:
+    """What is said of the systems."""
+
+    systems: Sequence[System]
+    paths: Sequence[IoPath]
+    measured: Sequence[Measured]
+    findings: Sequence[Finding]
+
+
+def examine(snapshots: Sequence[Snapshot], asked: Asked) -> Examination:
+    """Looks at everything. Raises `UsageError` for snapshots that do not belong together."""
+    of_host: dict[str, list[Snapshot]] = {}
+    for snapshot in sorted(snapshots, key=lambda one: one.taken):
+        of_host.setdefault(snapshot.host, []).append(snapshot)
+    hosts = list(dict.fromkeys(snapshot.host for snapshot in snapshots))
+    systems = [System(of_host[host][-1], array=asked.array, storage=asked.storage) for host in hosts]
+    paths = io_paths(systems, asked.transfer)
+    measured = [measure(of_host[host][0], of_host[host][-1], paths) for host in hosts if len(of_host[host]) > 1]
+    findings = [Finding(one.host, rule, rule.judgements(one)) for one in systems for rule in asked.rules]
+    return Examination(systems, paths, measured, findings)
+
+
+def _size(text: str) -> int:
+    try:
+        return parse_bytes(text)
+    except UnitError as error:
+        raise UsageError(f"--transfer: {error}.", "Write for example --transfer 1MiB.") from None
+
+
+def _rule(name: str) -> Rule:
+    known = {rule.name: rule for rule in RULES}
+    if name not in known:
+        raise UsageError(f"There is no rule `{name}`.", nearest(name, known))
+    return known[name]
