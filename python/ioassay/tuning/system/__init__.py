@@ -1,8 +1,10 @@
 """A snapshot as storage engineers speak of it: the system whose settings are judged.
 
+    array     a RAID controller's geometry and cache, which the user gives (`--raid`)
     block     block devices, their queues, what lies below and above them, the adapters that they hang on
-    mounts    what is mounted where, with which options
     lustre    parameters of Lustre by the names of `lctl get_param`
+    mounts    what is mounted where, with which options
+    pages     the size of a page of memory
 
 Not: whether a value is good (`tuning.rules`), I/O sizes along the way (`tuning.path`).
 """
@@ -13,25 +15,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from ioassay.tuning.snapshot import Snapshot
-from ioassay.tuning.system import block, lustre, mounts
+from ioassay.tuning.snapshot import Snapshot, Unreadable
+from ioassay.tuning.system import block, lustre, mounts, pages
+from ioassay.tuning.system.array import Array
 from ioassay.tuning.system.block import BlockDevice
 from ioassay.tuning.system.mounts import Mount
 
-
-@dataclass(frozen=True)
-class Array:
-    """What the host cannot know of a RAID controller, as the user gave it (`--raid`)."""
-
-    data_disks: int
-    segment_bytes: int
-    """What lies on one disk before the next one's turn: the segment, chunk or strip."""
-    parity_disks: int = 0
-
-    @property
-    def stripe_bytes(self) -> int:
-        """A full stripe of data."""
-        return self.data_disks * self.segment_bytes
+__all__ = ["Array", "System"]
 
 
 @dataclass(frozen=True)
@@ -74,6 +64,21 @@ class System:
     def lustre(self) -> Mapping[str, str]:
         """Parameters of Lustre on this node, `osc.scratch-OST0000-osc-ffff.max_dirty_mb`, with their text."""
         return lustre.parameters(self.snapshot)
+
+    @cached_property
+    def lustre_unreadable(self) -> Mapping[str, Unreadable]:
+        """Parameters of Lustre that exist and could not be read."""
+        return lustre.unreadable(self.snapshot)
+
+    @property
+    def memory_bytes(self) -> int:
+        """The node's memory."""
+        return self.snapshot.environment["memory_bytes"]
+
+    @cached_property
+    def page_bytes(self) -> int:
+        """A page of memory."""
+        return pages.page_bytes(self.snapshot)
 
     def concerned(self) -> list[BlockDevice]:
         """The devices to judge: those below the target, or without a target on a device all that hold data."""

@@ -6,23 +6,51 @@ Sources: the Lustre manual, chapters "Managing Lustre File System Tuning" and "L
 from __future__ import annotations
 
 import fnmatch
+import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
-from ioassay.tuning.snapshot import Snapshot
+from ioassay.tuning.snapshot import Snapshot, Unreadable
 
 _PLACES = ("sys/fs/lustre", "sys/kernel/debug/lustre", "proc/fs/lustre")
 _MOST_LEVELS = 5
+_OF_SERVERS = ("ost.", "mds.", "mdt.", "mgs.", "obdfilter.", "osd-")
+_SCALE = {"": 1, "K": 1 << 10, "M": 1 << 20}
+
+
+@dataclass(frozen=True)
+class Bucket:
+    """A row of a histogram: how many reads and writes were of a size, or took so many parts."""
+
+    value: int
+    reads: int
+    writes: int
 
 
 def parameters(snapshot: Snapshot) -> Mapping[str, str]:
     """Every parameter with its text: `ost.OSS.ost_io.threads_max`. What cannot be read is left out."""
     found: dict[str, str] = {}
-    for place in _PLACES:
-        for name, path in _files(snapshot, place, "", _MOST_LEVELS):
-            content = snapshot.files.get(snapshot.resolve(path))
-            if content is not None:
-                found.setdefault(name, content.decode(errors="replace").strip())
+    for name, path in _all_files(snapshot):
+        content = snapshot.files.get(snapshot.resolve(path))
+        if content is not None:
+            found.setdefault(name, content.decode(errors="replace").strip())
     return found
+
+
+def unreadable(snapshot: Snapshot) -> Mapping[str, Unreadable]:
+    """The parameters that exist and could not be read."""
+    reasons = {one.path: one.reason for one in snapshot.manifest.unreadable}
+    found: dict[str, Unreadable] = {}
+    if reasons:
+        for name, path in _all_files(snapshot):
+            if (reason := reasons.get(snapshot.resolve(path))) is not None:
+                found.setdefault(name, Unreadable(path, reason))
+    return found
+
+
+def _all_files(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
+    for place in _PLACES:
+        yield from _files(snapshot, place, "", _MOST_LEVELS)
 
 
 def _files(snapshot: Snapshot, directory: str, name: str, levels: int) -> Iterator[tuple[str, str]]:
@@ -38,3 +66,30 @@ def _files(snapshot: Snapshot, directory: str, name: str, levels: int) -> Iterat
 def matching(known: Mapping[str, str], pattern: str) -> dict[str, str]:
     """The parameters whose names match a pattern of `lctl`: `osc.*.max_dirty_mb`."""
     return {name: text for name, text in known.items() if fnmatch.fnmatchcase(name, pattern)}
+
+
+def is_server(known: Mapping[str, str]) -> bool:
+    """Whether the node serves targets of Lustre."""
+    return any(name.startswith(_OF_SERVERS) for name in known)
+
+
+def file_system(name: str) -> str:
+    """The file system that a parameter's instance belongs to: `scratch` of `osc.scratch-OST0000-osc-ffff.checksums`."""
+    instance = name.split(".")[1] if "." in name else name
+    found = re.match(r"(.+?)-(?:OST|MDT)[0-9a-f]{4}\b|(.+)-[0-9a-f]{8,}$", instance)
+    return next(part for part in found.groups() if part) if found else instance
+
+
+def histogram(text: str, title: str) -> list[Bucket]:
+    """A histogram of `brw_stats` or `rpc_stats` by the title of its section; empty where nothing was counted."""
+    buckets = []
+    inside = False
+    for line in text.splitlines():
+        if line.startswith(title):
+            inside = True
+        elif inside:
+            row = re.match(r"\s*(\d{1,15})([KM]?):\s+(\d{1,20})\s+\d+\s+\d+\s+\|\s+(\d{1,20})\b", line)
+            if row is None:
+                break
+            buckets.append(Bucket(int(row[1]) * _SCALE[row[2]], int(row[3]), int(row[4])))
+    return buckets

@@ -3,6 +3,27 @@
 from __future__ import annotations
 
 from ioassay.tuning.rule import Rule
-from ioassay.tuning.rules.block import max_sectors_kb
+from ioassay.tuning.rules.block import (
+    max_sectors_kb,
+    nomerges,
+    nr_requests,
+    partition_alignment,
+    read_ahead_kb,
+    rq_affinity,
+    scheduler,
+    wbt_lat_usec,
+    write_cache,
+)
 
-RULES: tuple[Rule, ...] = (max_sectors_kb.RULE,)
+RULES: tuple[Rule, ...] = (
+    scheduler.RULE,  # First, because it resets nr_requests.
+    nr_requests.RULE,
+    max_sectors_kb.RULE,
+    nomerges.RULE,
+    read_ahead_kb.RULE,
+    rq_affinity.RULE,
+    wbt_lat_usec.RULE,
+    write_cache.RULE,
+    partition_alignment.RULE,
+)
+"""In the order in which their settings are to be set."""

@@ -3,6 +3,18 @@
 from __future__ import annotations
 
 from ioassay.tuning.rule import Rule
-from ioassay.tuning.rules.memory import vfs_cache_pressure
+from ioassay.tuning.rules.memory import (
+    dirty_limit,
+    min_free_kbytes,
+    transparent_hugepage,
+    vfs_cache_pressure,
+    zone_reclaim_mode,
+)
 
-RULES: tuple[Rule, ...] = (vfs_cache_pressure.RULE,)
+RULES: tuple[Rule, ...] = (
+    transparent_hugepage.RULE,
+    vfs_cache_pressure.RULE,
+    dirty_limit.RULE,
+    min_free_kbytes.RULE,
+    zone_reclaim_mode.RULE,
+)

@@ -1,0 +1,68 @@
+"""How many requests a queue holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ioassay.tuning.rule import Change, Fine, Judgement, NotApplicable, Rule, Source, each
+from ioassay.tuning.rules.block import queues
+from ioassay.tuning.rules.sources import BEEGFS_STORAGE, LINUX_LARGE_IO, QUEUE_SYSFS
+from ioassay.tuning.system import System
+from ioassay.tuning.system.block import BlockDevice
+
+_WANTED = 1024
+_UNSCHEDULED = ("none", "noop")
+
+
+def _judge(system: System) -> Iterator[Judgement]:
+    return each(system.concerned(), _device)
+
+
+def _device(device: BlockDevice) -> Iterator[Judgement]:
+    reason = queues.passes_on(device)
+    now = device.queue("nr_requests")
+    if reason or now is None:
+        yield NotApplicable(reason or f"{device.name} has no nr_requests")
+    elif device.kind == "nvme":
+        yield NotApplicable(
+            f"{device.name} is an NVMe device: its controller takes up to {now} commands per queue, and a longer queue "
+            "before it would only add latency"
+        )
+    elif not queues.spins(device) or device.kind == "virtio":
+        yield NotApplicable(f"{device.name} is fast or virtual: sorting more requests gains nothing")
+    else:
+        yield _judged(device, now)
+
+
+def _judged(device: BlockDevice, now: int) -> Judgement:
+    adapter = device.adapter
+    wanted, because = _WANTED, ""
+    if device.scheduler == "none" and adapter is not None and adapter.can_queue is not None:
+        # The kernel refuses more, because without a scheduler each request needs one of the adapter's tags.
+        wanted = min(_WANTED, adapter.can_queue)
+        because = f"without a scheduler {adapter.name} limits it to {adapter.can_queue}" if wanted < _WANTED else ""
+    if now >= wanted:
+        return Fine(device.name, str(now))
+    return Change(device.name, str(now), str(wanted), because, (queues.assign(device, "nr_requests", wanted),))
+
+
+RULE = Rule(
+    name="nr-requests",
+    title="Let the scheduler see enough requests to merge and sort",
+    area="block",
+    reason="Hundreds of server threads write to each array at once. With the default of 64 to 256 the scheduler sees too "
+    "few requests to join neighbouring ones into full stripes.",
+    risk="Reads wait behind a longer queue of writes, and each request takes memory. Schedulers of multi-queue kernels "
+    "take at most 2048. Changing the scheduler later resets it.",
+    sources=(
+        LINUX_LARGE_IO,
+        BEEGFS_STORAGE,
+        QUEUE_SYSFS,
+        Source(
+            "Linux, block/blk-mq.c: blk_mq_update_nr_requests",
+            "https://github.com/torvalds/linux/blob/master/block/blk-mq.c",
+        ),
+    ),
+    judge=_judge,
+    parameters=("nr_requests",),
+)

@@ -1,0 +1,46 @@
+"""What the rules about queues share: which device a request passes through, and which setting is named how."""
+
+from __future__ import annotations
+
+from ioassay.tuning.rule import Assignment
+from ioassay.tuning.system.block import BlockDevice
+
+
+def assign(device: BlockDevice, attribute: str, value: int | str) -> Assignment:
+    """The setting of a device's queue."""
+    return Assignment(f"block:{device.name}/{attribute}", str(value))
+
+
+def multipath_above(device: BlockDevice) -> BlockDevice | None:
+    """The multipath device that it is a path of."""
+    return next((upper for upper in device.above if upper.kind == "multipath"), None)
+
+
+def schedules(device: BlockDevice) -> bool:
+    """Whether its queue orders requests: stacked devices that only pass them on have no choice of schedulers."""
+    return len(device.schedulers) > 1 or device.kind in ("nvme", "scsi", "virtio")
+
+
+def unsuited(device: BlockDevice) -> str:
+    """Why no rule about request queues applies to it; empty where they do."""
+    if device.text("queue/max_sectors_kb") is None:
+        return f"{device.name} has no request queue"
+    if device.medium == "memory":
+        return f"{device.name} lies in memory, without a disk that requests could be ordered or merged for"
+    if device.kind == "loop":
+        return f"{device.name} lies on a file; the device below that file system is the one to tune"
+    return ""
+
+
+def passes_on(device: BlockDevice) -> str:
+    """Why a rule about ordering requests does not apply to it; empty where it does."""
+    if reason := unsuited(device):
+        return reason
+    if not schedules(device):
+        return f"{device.name} passes requests on to the devices below it without queueing them"
+    return ""
+
+
+def spins(device: BlockDevice) -> bool:
+    """Whether its data lies on rotating disks: one, or those of a RAID controller."""
+    return device.medium in ("hdd", "array")

@@ -1,0 +1,53 @@
+"""How far the kernel reads ahead on a device."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ioassay.tuning.rule import Change, Fine, Judgement, NotApplicable, Rule, each
+from ioassay.tuning.rules.block import queues
+from ioassay.tuning.rules.sources import BEEGFS_STORAGE, LINUX_LARGE_IO, QUEUE_SYSFS
+from ioassay.tuning.system import System
+from ioassay.tuning.system.block import BlockDevice
+
+_WANTED_KB = 8192
+_ENOUGH_KB = 4096
+"""What BeeGFS's guide recommends."""
+
+
+def _judge(system: System) -> Iterator[Judgement]:
+    return each(system.concerned(), _device)
+
+
+def _device(device: BlockDevice) -> Iterator[Judgement]:
+    reason = queues.unsuited(device)
+    now = device.queue("read_ahead_kb")
+    if reason or now is None:
+        yield NotApplicable(reason or f"{device.name} has no read-ahead")
+    elif device.above:
+        upper = " and ".join(one.name for one in device.above)
+        yield NotApplicable(f"{device.name} is part of {upper}; file systems go by the read-ahead of the upper device")
+    elif device.medium == "ssd":
+        yield NotApplicable(
+            f"{device.name} is flash: it needs many reads at once rather than long ones, and reading ahead wastes its "
+            "bandwidth where access is random"
+        )
+    elif now >= _ENOUGH_KB:
+        yield Fine(device.name, f"{now} KiB")
+    else:
+        assignment = queues.assign(device, "read_ahead_kb", _WANTED_KB)
+        yield Change(device.name, f"{now} KiB", f"{_WANTED_KB} KiB", assignments=(assignment,))
+
+
+RULE = Rule(
+    name="read-ahead-kb",
+    title="Read several stripes ahead on disks and arrays",
+    area="block",
+    reason="A sequential reader keeps all disks of an array busy only if several full stripes are requested before it "
+    "asks for them; the default of 128 KiB is one segment.",
+    risk="Random reads fetch data that nobody uses. Memory: read-ahead times the number of open files that are read "
+    "sequentially.",
+    sources=(LINUX_LARGE_IO, BEEGFS_STORAGE, QUEUE_SYSFS),
+    judge=_judge,
+    parameters=("read_ahead_kb",),
+)

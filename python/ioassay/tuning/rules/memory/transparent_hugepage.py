@@ -1,0 +1,65 @@
+"""Transparent huge pages."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ioassay.tuning.rule import Assignment, Change, Fine, Judgement, NotApplicable, Rule, Source
+from ioassay.tuning.rules.memory import server_role
+from ioassay.tuning.rules.sources import BEEGFS_STORAGE, LINUX_LARGE_IO
+from ioassay.tuning.system import System, block
+
+_PLACES = ("kernel/mm/redhat_transparent_hugepage", "kernel/mm/transparent_hugepage")
+"""Red Hat's name in its kernel 2.6.32, and Linux's."""
+_DIRECT_COMPACTION_BEFORE = (4, 6)
+"""From this version on page faults of programs that did not ask for huge pages no longer wait for compaction."""
+
+
+def _judge(system: System) -> Iterator[Judgement]:
+    place = next((one for one in _PLACES if system.snapshot.text(f"sys/{one}/enabled") is not None), None)
+    role = server_role.serves(system)
+    if place is None:
+        yield NotApplicable("this kernel has no transparent huge pages")
+    elif not role:
+        yield NotApplicable("the node serves no storage; applications with large arrays gain from huge pages")
+    else:
+        now = block.chosen(system.snapshot.text(f"sys/{place}/enabled") or "")
+        defrag = block.chosen(system.snapshot.text(f"sys/{place}/defrag") or "")
+        yield _server(system, place, now, defrag)
+
+
+def _server(system: System, place: str, now: str, defrag: str) -> Judgement:
+    if now != "always":
+        return Fine(system.host, now)
+    if place == _PLACES[0] or _kernel(system) < _DIRECT_COMPACTION_BEFORE:
+        wanted, because = "never", "this kernel compacts memory while threads wait for a page"
+    elif defrag == "always":
+        wanted, because = "madvise", "with defrag at always threads wait for memory to be compacted"
+    else:
+        return Fine(system.host, f"always, with defrag at {defrag or 'its default'}: page faults do not wait")
+    return Change(system.host, now, wanted, because, (Assignment(f"sys:{place}/enabled", wanted),))
+
+
+def _kernel(system: System) -> tuple[int, int]:
+    found = re.search(r"\b(\d{1,3})\.(\d{1,4})", system.snapshot.environment["kernel"])
+    return (int(found[1]), int(found[2])) if found else (0, 0)
+
+
+RULE = Rule(
+    name="transparent-hugepage",
+    title="Keep storage servers from compacting memory for huge pages",
+    area="memory",
+    reason="A storage server fills its memory with pages of file data, and compacting it for huge pages stalls service "
+    "threads that gain nothing from them. The study's `never` is for kernel 2.6.32; since Linux 4.6 page faults wait "
+    "only where `defrag` is `always`.",
+    risk="Programs with large arrays on the same node lose speed. Guides disagree: BeeGFS recommends `always` for its "
+    "storage servers, so measure.",
+    sources=(
+        LINUX_LARGE_IO,
+        Source("Linux, Transparent Hugepage Support", "https://docs.kernel.org/admin-guide/mm/transhuge.html"),
+        BEEGFS_STORAGE,
+    ),
+    judge=_judge,
+    parameters=("transparent_hugepage", "redhat_transparent_hugepage"),
+)
