@@ -6,7 +6,13 @@ A rule says nothing that was not published or documented: `sources` names where 
 from __future__ import annotations
 
 from ioassay.tuning.rule import Rule
-from ioassay.tuning.rules import block, memory
+from ioassay.tuning.rules import adapter, block, lustre, memory, raid
 
-RULES: tuple[Rule, ...] = (*block.RULES, *memory.RULES)
+RULES: tuple[Rule, ...] = (
+    *block.RULES,
+    *adapter.RULES,
+    *raid.RULES,
+    *memory.RULES,
+    *lustre.RULES,
+)
 """All rules, along the way of an I/O within each area."""

@@ -48,10 +48,10 @@ RULE = Rule(
     name="max-queue-depth",
     title="Let a SAS adapter hold at least 600 commands",
     area="adapter",
-    reason="All arrays behind an adapter share its commands. With six LUNs of ten disks each, fewer than 600 leave disks "
-    "idle although requests wait.",
-    risk="The option is an upper limit: on adapters whose firmware takes thousands, as most of 12 Gbit/s do, setting 600 "
-    "would lower it, so it is recommended only below that. It takes effect when the module is loaded.",
+    reason="All arrays behind an adapter share its commands. With six LUNs of ten disks each, fewer than 600 leave "
+    "disks idle although requests wait.",
+    risk="The option is an upper limit: on adapters whose firmware takes thousands, as most of 12 Gbit/s do, setting "
+    "600 would lower it, so it is recommended only below that. It takes effect when the module is loaded.",
     sources=(LINUX_LARGE_IO, LARGE_IO_TEXT, MPT3SAS),
     judge=_judge,
     parameters=("max_queue_depth", "can_queue"),

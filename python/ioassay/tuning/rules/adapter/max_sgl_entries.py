@@ -37,7 +37,7 @@ def _adapter(adapter: Adapter, system: System) -> Iterator[Judgement]:
             adapter.name,
             _shown(now, page),
             _shown(wanted, page),
-            "mpt2sas takes no more than CONFIG_SCSI_MPT2SAS_MAX_SGE, so a kernel built with 128 needs the module rebuilt"
+            "mpt2sas takes no more than CONFIG_SCSI_MPT2SAS_MAX_SGE; where that is 128, rebuild the module"
             if old
             else "",
             (Assignment(f"module:{module}/max_sgl_entries", str(wanted)),),
@@ -53,12 +53,12 @@ RULE = Rule(
     name="max-sgl-entries",
     title="Give SAS commands enough segments for 1 MiB of scattered pages",
     area="adapter",
-    reason="Pages of the page cache and of RPCs are rarely contiguous, so a command of 128 segments carries 512 KiB: the "
-    "driver halves every RPC of 1 MiB, and the array reads parity for each half. This was the main cause of the study's "
-    "low throughput.",
-    risk="Memory for each command of the adapter grows. It takes effect when the module is loaded, which for the adapter "
-    "of the root file system means a reboot. Newer mpt3sas takes 256 with a warning in the log and needs no rebuilt "
-    "module, unlike the study's.",
+    reason="Pages of the page cache and of RPCs are rarely contiguous, so a command of 128 segments carries 512 KiB: "
+    "the driver halves every RPC of 1 MiB, and the array reads parity for each half. This was the main cause of the "
+    "study's low throughput.",
+    risk="Memory for each command of the adapter grows. It takes effect when the module is loaded, which for the "
+    "adapter of the root file system means a reboot. Newer mpt3sas takes 256 with a warning in the log and needs no "
+    "rebuilt module, unlike the study's.",
     sources=(
         LINUX_LARGE_IO,
         LARGE_IO_TEXT,

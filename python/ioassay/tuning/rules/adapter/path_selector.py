@@ -37,7 +37,8 @@ def _device(device: BlockDevice, system: System) -> Iterator[Judgement]:
                 device.name,
                 "round-robin",
                 "service-time",
-                command='In /etc/multipath.conf: defaults { path_selector "service-time 0" } — then: multipathd reconfigure',
+                command='In /etc/multipath.conf: defaults { path_selector "service-time 0" }. Then: multipathd '
+                "reconfigure",
             )
 
 

@@ -45,8 +45,8 @@ RULE = Rule(
     area="adapter",
     reason="A LUN stands for many disks, which work at once only on several commands. The kernel lowers a path's depth "
     "when the array reports a full queue, and drivers set 1 after errors; the path then carries less than its share.",
-    risk="An array whose queue is full rejects commands; where the log shows that, lower the depth of all paths instead. "
-    "SATA disks behind the adapter take at most 32.",
+    risk="An array whose queue is full rejects commands; where the log shows that, lower the depth of all paths "
+    "instead. SATA disks behind the adapter take at most 32.",
     sources=(
         Source("Linux, SCSI mid_low_api: scsi_track_queue_full", "https://docs.kernel.org/scsi/scsi_mid_low_api.html"),
         Source("Linux, libata: NCQ", "https://docs.kernel.org/driver-api/libata.html"),

@@ -33,6 +33,6 @@ def module(system: System, adapter: Adapter) -> str:
 def reload_command(option: str, value: int, driver: str) -> str:
     """How an option is set that a module takes only when it is loaded."""
     return (
-        f"echo options {driver} {option}={value} > /etc/modprobe.d/{driver}-{option}.conf; rebuild the initramfs (dracut "
-        "-f), then reboot"
+        f"echo options {driver} {option}={value} > /etc/modprobe.d/{driver}-{option}.conf; dracut -f (rebuilds the "
+        "initramfs); then reboot"
     )

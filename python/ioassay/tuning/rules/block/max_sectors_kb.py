@@ -7,8 +7,14 @@ from collections.abc import Iterator
 
 from ioassay.tuning.rule import Change, Fine, Judgement, NotApplicable, Rule, Source, each
 from ioassay.tuning.rules.block import queues
-from ioassay.tuning.rules.sources import BEEGFS_STORAGE, LARGE_IO_TEXT, LINUX_LARGE_IO, MULTIPATH_CONF, QUEUE_SYSFS
-from ioassay.tuning.rules.sources import lustre_source
+from ioassay.tuning.rules.sources import (
+    BEEGFS_STORAGE,
+    LARGE_IO_TEXT,
+    LINUX_LARGE_IO,
+    MULTIPATH_CONF,
+    QUEUE_SYSFS,
+    lustre_source,
+)
 from ioassay.tuning.system import System, lustre
 from ioassay.tuning.system.block import BlockDevice
 
@@ -64,16 +70,17 @@ def _multipath(device: BlockDevice, system: System, now: int, most: int) -> Judg
         " and ".join(f"{value} KiB" for value in spread),
         f"{wanted} KiB",
         because,
-        command=f"In /etc/multipath.conf: {_section(device)} {{ max_sectors_kb {wanted} }} — then, with nothing mounted "
-        f"from {device.name}: multipath -f {_map_name(device)} && multipath -r",
+        command=f"In /etc/multipath.conf: {_section(device, wanted)}. Then, with nothing mounted from {device.name}: "
+        f"multipath -f {_map_name(device)} && multipath -r",
     )
 
 
-def _section(device: BlockDevice) -> str:
+def _section(device: BlockDevice, wanted_kb: int) -> str:
+    """The lines of multipath.conf: for arrays of this model, or for all devices where it does not say."""
     path = next(iter(device.below), None)
     if path is None or not path.vendor or not path.model:
-        return "defaults"
-    return f'devices {{ device {{ vendor "{path.vendor}" product "{path.model}" }} }}, there'
+        return f"defaults {{ max_sectors_kb {wanted_kb} }}"
+    return f'devices {{ device {{ vendor "{path.vendor}" product "{path.model}" max_sectors_kb {wanted_kb} }} }}'
 
 
 def _map_name(device: BlockDevice) -> str:
@@ -124,11 +131,12 @@ RULE = Rule(
     name="max-sectors-kb",
     title="Let a queue make requests as large as the RPC, and a multiple of the RAID stripe",
     area="block",
-    reason="A write of 1 MiB that the queue splits reaches a parity RAID as parts of a stripe, for which the controller "
-    "reads old data and parity first. The same happens where a long write is split at 1280 KiB, Linux's default.",
-    risk="Small requests wait longer behind large ones; BeeGFS's guide therefore recommends 256 KiB. Below dm-multipath a "
-    "live change fails paths, so only multipath.conf is offered there. Lustre before 2.16.51 sets it to the adapter's "
-    "limit whenever an OST is mounted, unless mounted with max_sectors_kb=0; check again after mounting.",
+    reason="A write of 1 MiB that the queue splits reaches a parity RAID as parts of a stripe, for which the "
+    "controller reads old data and parity first. The same happens where a long write is split at 1280 KiB, Linux's "
+    "default.",
+    risk="Small requests wait longer behind large ones; BeeGFS's guide therefore recommends 256 KiB. Below "
+    "dm-multipath a live change fails paths, so only multipath.conf is offered there. Lustre before 2.16.51 sets it to "
+    "the adapter's limit whenever an OST is mounted, unless mounted with max_sectors_kb=0; check again after mounting.",
     sources=(
         LINUX_LARGE_IO,
         LARGE_IO_TEXT,

@@ -37,7 +37,7 @@ def _device(device: BlockDevice, system: System) -> Iterator[Judgement]:
                 f"begins at {start}",
                 f"a multiple of {units.format_bytes(unit)}, such as {wanted}",
                 f"that is not a multiple of {what}",
-                command=f"After saving what is on {part.name}, create it anew: parted -a optimal /dev/{device.name} mkpart …",
+                command=f"Save what is on {part.name} and create it again: parted -a optimal /dev/{device.name}",
             )
 
 
@@ -63,7 +63,8 @@ RULE = Rule(
     area="block",
     reason="Every full-stripe write in a partition that begins elsewhere touches two stripes, each of them in part; on "
     "disks with blocks of 4 KiB each small write becomes a read and a write.",
-    risk="Moving a partition means restoring its data from a copy. A file system on the whole device needs no partition.",
+    risk="Moving a partition means restoring its data from a copy. A file system on the whole device needs no "
+    "partition.",
     sources=(LARGE_IO_TEXT, BEEGFS_STORAGE, QUEUE_SYSFS),
     judge=_judge,
     parameters=("partition start", "optimal_io_size", "physical_block_size"),

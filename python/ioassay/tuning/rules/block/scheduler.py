@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ioassay.tuning.rule import Change, Fine, Judgement, NotApplicable, Rule, each
+from ioassay.tuning.rule import Assignment, Change, Fine, Judgement, NotApplicable, Rule, each
 from ioassay.tuning.rules.block import queues
 from ioassay.tuning.rules.sources import LINUX_LARGE_IO, QUEUE_SYSFS, REQUEST_STACKING, RHEL_SCHEDULERS
 from ioassay.tuning.system import System
@@ -33,7 +33,7 @@ def _device(device: BlockDevice) -> Iterator[Judgement]:
         yield Fine(device.name, now)
         return
     wanted = fair[0]
-    restored = ()
+    restored: tuple[Assignment, ...] = ()
     depth = device.queue("nr_requests")
     if queues.spins(device) and depth is not None and depth >= _LARGE_QUEUE:
         restored = (queues.assign(device, "nr_requests", depth),)
@@ -65,11 +65,12 @@ RULE = Rule(
     name="scheduler",
     title="Order requests by deadline for disks and arrays, and not at all for fast devices",
     area="block",
-    reason="Deadline schedulers merge neighbouring requests and sort them by position without idling between processes, "
-    "which keeps a RAID's stripes whole. Fast devices lose more to sorting than it gains. The study's `deadline` is "
-    "`mq-deadline` on multi-queue kernels.",
-    risk="Changing the scheduler resets nr_requests, so set that afterwards. Processes no longer get fair shares as with "
-    "CFQ or BFQ, which matters on desktops. mount.lustre sets `deadline` by itself when it mounts an OST on ldiskfs.",
+    reason="Deadline schedulers merge neighbouring requests and sort them by position without idling between "
+    "processes, which keeps a RAID's stripes whole. Fast devices lose more to sorting than it gains. The study's "
+    "`deadline` is `mq-deadline` on multi-queue kernels.",
+    risk="Changing the scheduler resets nr_requests, so set that afterwards. Processes no longer get fair shares as "
+    "with CFQ or BFQ, which matters on desktops. mount.lustre sets `deadline` by itself when it mounts an OST on "
+    "ldiskfs.",
     sources=(LINUX_LARGE_IO, RHEL_SCHEDULERS, QUEUE_SYSFS, REQUEST_STACKING),
     judge=_judge,
     parameters=("scheduler", "elevator"),

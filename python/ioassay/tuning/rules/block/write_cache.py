@@ -30,8 +30,9 @@ def _device(device: BlockDevice) -> Iterator[Judgement]:
             "write back",
             "an array that ignores cache flushes while its battery is good",
             "each journal commit asks the controller to write its whole cache to disk",
-            command="On the storage controller: check that the cache has a battery and is mirrored, then have it ignore "
-            "SYNCHRONIZE CACHE. Do not write to queue/write_cache: that stops flushes also where the cache is volatile.",
+            command="On the storage controller: check that the cache has a battery and is mirrored, then have it "
+            "ignore SYNCHRONIZE CACHE. Do not write to queue/write_cache: that stops flushes also where the cache is "
+            "volatile.",
         )
 
 
@@ -39,8 +40,8 @@ RULE = Rule(
     name="write-cache-flushes",
     title="Spare an array with a protected cache the cache flushes",
     area="block",
-    reason="A controller that presents its protected cache as volatile gets a flush with every fsync and journal commit, "
-    "and may stop for as long as it takes to empty gigabytes of cache.",
+    reason="A controller that presents its protected cache as volatile gets a flush with every fsync and journal "
+    "commit, and may stop for as long as it takes to empty gigabytes of cache.",
     risk="Without a working battery or flash backup, data that was confirmed is lost when the power fails. Leave it as "
     "it is where you do not know.",
     sources=(
