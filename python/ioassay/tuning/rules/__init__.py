@@ -6,13 +6,31 @@ A rule says nothing that was not published or documented: `sources` names where 
 from __future__ import annotations
 
 from ioassay.tuning.rule import Rule
-from ioassay.tuning.rules import adapter, block, lustre, memory, raid
+from ioassay.tuning.rules import (
+    adapter,
+    block,
+    filesystem,
+    gpfs,
+    lustre,
+    md,
+    memory,
+    nfs,
+    onefs,
+    processor,
+    raid,
+)
 
 RULES: tuple[Rule, ...] = (
+    *gpfs.RULES,
+    *nfs.RULES,
+    *onefs.RULES,
+    *lustre.RULES,
+    *memory.RULES,
+    *processor.RULES,
+    *filesystem.RULES,
+    *md.RULES,
     *block.RULES,
     *adapter.RULES,
     *raid.RULES,
-    *memory.RULES,
-    *lustre.RULES,
 )
 """All rules, along the way of an I/O within each area."""

@@ -5,6 +5,12 @@
     lustre    parameters of Lustre by the names of `lctl get_param`
     mounts    what is mounted where, with which options
     pages     the size of a page of memory
+    nfs       mounts of NFS servers, and what this node exports
+    gpfs      parameters of GPFS, attributes of its file systems
+    filesystem    geometry and journal of XFS and ext4
+    md        arrays of the kernel's RAID driver
+    network   interfaces, InfiniBand ports, PCI Express slots
+    processors    NUMA nodes, frequency settings, where interrupts go
 
 Not: whether a value is good (`tuning.rules`), I/O sizes along the way (`tuning.path`).
 """
@@ -12,7 +18,7 @@ Not: whether a value is good (`tuning.rules`), I/O sizes along the way (`tuning.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from ioassay.tuning.snapshot import Snapshot, Unreadable
@@ -30,6 +36,10 @@ class System:
 
     snapshot: Snapshot
     array: Array | None = None
+    storage: str = ""
+    """What the target's storage is, where only the user knows (`--storage onefs`); a mount does not tell."""
+    storage_settings: Mapping[str, str] = field(default_factory=dict)
+    """Settings of that storage, by its own names, as the user read them there."""
 
     @property
     def host(self) -> str:
@@ -79,6 +89,17 @@ class System:
     def page_bytes(self) -> int:
         """A page of memory."""
         return pages.page_bytes(self.snapshot)
+
+    @cached_property
+    def local_mounts(self) -> list[Mount]:
+        """The mounts on block devices to judge: the target's, or without a target all, each file system once."""
+        target = self.snapshot.target
+        if target and not target.startswith("/dev/"):
+            return [self.target_mount] if self.target_mount is not None and self.target_mount.is_local else []
+        device = self.target_device
+        numbers = None if device is None else {device.text("dev"), *(part.number for part in device.partitions)}
+        known = {mount.device: mount for mount in reversed(self.mounts) if mount.is_local}
+        return [mount for mount in reversed(known.values()) if numbers is None or mount.device in numbers]
 
     def concerned(self) -> list[BlockDevice]:
         """The devices to judge: those below the target, or without a target on a device all that hold data."""

@@ -1,0 +1,85 @@
+"""Whether XFS knows the stripe of the RAID below."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ioassay.tuning.rule import Assignment, Change, Fine, Judgement, NotApplicable, Rule, Source, each
+from ioassay.tuning.rules.filesystem.geometry import MKFS_XFS, NO_ARRAY, NO_XFS, XFS_MANUAL, Geometry, geometry, of_type
+from ioassay.tuning.system import System
+from ioassay.tuning.system.filesystem import Stripe, xfs_stripe
+from ioassay.tuning.system.mounts import Mount
+
+_SECTOR_BYTES = 512
+
+
+def _judge(system: System) -> Iterator[Judgement]:
+    mounts = of_type(system, "xfs")
+    if not mounts:
+        yield NotApplicable(NO_XFS)
+    yield from each(mounts, lambda mount: _mount(system, mount))
+
+
+def _mount(system: System, mount: Mount) -> Iterator[Judgement]:
+    array, now = geometry(system, mount), xfs_stripe(system.snapshot, mount)
+    if array is None:
+        yield NotApplicable(f"{mount.point}: {NO_ARRAY}")
+    elif "noalign" in mount.options:
+        because = "data is not aligned to the stripe that the file system was made for"
+        yield Change(
+            mount.point,
+            "noalign",
+            "no such option",
+            because,
+            command=f"take noalign out of the options of {mount.point}, then mount it again",
+        )
+    elif now == Stripe(array.chunk_bytes, array.stripe_bytes):
+        yield Fine(mount.point, _text(now))
+    else:
+        yield _change(mount, now, array)
+
+
+def _change(mount: Mount, now: Stripe, array: Geometry) -> Change:
+    wanted = Stripe(array.chunk_bytes, array.stripe_bytes)
+    because = f"{array.name} has {array.data_disks} data disks with chunks of {array.chunk_bytes >> 10} KiB"
+    factor, rest = divmod(wanted.unit_bytes, now.unit_bytes) if now.unit_bytes else (0, 1)
+    if rest == 0 and factor & (factor - 1) == 0:
+        sectors = (wanted.unit_bytes // _SECTOR_BYTES, wanted.width_bytes // _SECTOR_BYTES)
+        assignments = (
+            Assignment(f"mount:{mount.point}/sunit", str(sectors[0])),
+            Assignment(f"mount:{mount.point}/swidth", str(sectors[1])),
+        )
+        command = (
+            f"umount {mount.point} && mount -o sunit={sectors[0]},swidth={sectors[1]} {mount.source} {mount.point}"
+        )
+        return Change(mount.point, _text(now), _text(wanted), because, assignments, command)
+    command = f"mkfs.xfs -d su={wanted.unit_bytes >> 10}k,sw={array.data_disks} {mount.source}, which erases it"
+    return Change(mount.point, _text(now), _text(wanted), because, command=command)
+
+
+def _text(stripe: Stripe) -> str:
+    if not stripe.unit_bytes:
+        return "no stripe"
+    return f"unit {stripe.unit_bytes >> 10} KiB, width {stripe.width_bytes >> 10} KiB"
+
+
+RULE = Rule(
+    name="xfs-stripe",
+    title="Make XFS with the chunk and the data disks of the RAID below",
+    area="file system",
+    reason="XFS aligns large files and its allocation groups to the stripe that it knows; otherwise writes straddle "
+    "stripes, and parity RAID reads before it writes.",
+    risk="A mount can only multiply the unit by a power of two, and only if the file system was made with one; "
+    "everything else means mkfs and restoring all data. What was written before stays where it is. Units differ: "
+    "xfs_info counts blocks, mount options count sectors of 512 bytes.",
+    sources=(
+        XFS_MANUAL,
+        MKFS_XFS,
+        Source(
+            "Red Hat Enterprise Linux 6, Performance Tuning Guide, 7.3.2: the XFS file system",
+            "https://access.redhat.com/documentation/en-US/Red_Hat_Enterprise_Linux/6/html/Performance_Tuning_Guide/s-storage-xfs.html",
+        ),
+    ),
+    judge=_judge,
+    parameters=("sunit", "swidth", "su", "sw", "noalign"),
+)

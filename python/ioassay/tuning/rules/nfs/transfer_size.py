@@ -1,0 +1,52 @@
+"""How much one READ and one WRITE carry."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ioassay.tuning.rule import Assignment, Change, Fine, Judgement, NotApplicable, NotReadable, Rule, each
+from ioassay.tuning.rules.nfs.sources import NFS_MANUAL, NO_MOUNTS, mount_again
+from ioassay.tuning.system import System
+from ioassay.tuning.system.nfs import NfsMount, nfs_mounts
+
+_WANTED = 1 << 20
+"""The most that Linux's client sends in one call."""
+
+
+def _judge(system: System) -> Iterator[Judgement]:
+    mounts = nfs_mounts(system.mounts, system.target_mount)
+    if not mounts:
+        yield NotApplicable(NO_MOUNTS)
+    yield from each(mounts, _mount)
+
+
+def _mount(mount: NfsMount) -> Iterator[Judgement]:
+    if mount.transport == "udp":
+        yield NotApplicable(f"{mount.point} uses UDP, where a large transfer is lost with any of its fragments")
+        return
+    for option in ("rsize", "wsize"):
+        subject, now = f"{mount.point} {option}", mount.number(option)
+        if now is None:
+            yield NotReadable(subject, "the kernel does not list it")
+        elif now >= _WANTED:
+            yield Fine(subject, f"{now >> 10} KiB")
+        else:
+            assignment = Assignment(f"mount:{mount.point}/{option}", str(_WANTED))
+            because = "the mount asked for less, or the server accepts no more"
+            command = mount_again(mount, f"{option}={_WANTED}")
+            yield Change(subject, f"{now >> 10} KiB", f"{_WANTED >> 10} KiB", because, (assignment,), command)
+
+
+RULE = Rule(
+    name="nfs-transfer-size",
+    title="Let one NFS READ or WRITE carry 1 MiB",
+    area="nfs",
+    reason="Each call costs a round trip and work on both sides, so small transfers limit sequential throughput; a "
+    "server on parity RAID gets whole stripes only from large WRITEs.",
+    risk="The server has the last word: it cuts the value to what it supports, and a Linux server to its "
+    "max_block_size. Random I/O in small records gains nothing. The value changes only when the file system is "
+    "unmounted and mounted again.",
+    sources=(NFS_MANUAL,),
+    judge=_judge,
+    parameters=("rsize", "wsize"),
+)

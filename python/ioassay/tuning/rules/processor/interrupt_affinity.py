@@ -1,0 +1,73 @@
+"""Which processors handle interrupts of adapters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ioassay.tuning.rule import Change, Fine, Judgement, NotApplicable, NotReadable, Rule, Source, each
+from ioassay.tuning.system import System
+from ioassay.tuning.system.network import Interface, interfaces
+from ioassay.tuning.system.processors import interrupt_processors, isolated, list_text, nodes
+
+_FAST_MEGABITS = 10_000
+_SEVERAL = 4
+"""An adapter with fewer interrupts has few queues anyway."""
+
+
+def _judge(system: System) -> Iterator[Judgement]:
+    fast = [
+        one
+        for one in interfaces(system.snapshot)
+        if one.is_up and one.megabits >= _FAST_MEGABITS and one.pci is not None
+    ]
+    if not fast:
+        yield NotApplicable("no Ethernet adapter of 10 Gb/s or more is up")
+    yield from each(fast, lambda one: _interface(system, one))
+
+
+def _interface(system: System, one: Interface) -> Iterator[Judgement]:
+    numbers = one.pci.interrupts if one.pci is not None else []
+    targets = {number: cpus for number in numbers if (cpus := interrupt_processors(system.snapshot, number))}
+    if not targets:
+        yield NotReadable(f"interrupts of {one.name}", "the snapshot does not list them")
+        return
+    if len(targets) < _SEVERAL:
+        yield NotApplicable(f"{one.name} has {len(targets)} interrupts, too few to spread")
+        return
+    used = frozenset().union(*targets.values())
+    local = nodes(system.snapshot).get(one.pci.numa_node or 0, frozenset()) if one.pci is not None else frozenset()
+    apart = isolated(system.snapshot)
+    text = f"{len(targets)} interrupts on processors {list_text(used)}"
+    command = (
+        f"systemctl start irqbalance, or: set_irq_affinity_cpulist.sh {list_text((local - apart) or used)} {one.name}"
+    )
+    if len(used) == 1:
+        yield Change(
+            one.name, text, "one processor for each queue", "one processor handles all queues", command=command
+        )
+    elif used & apart:
+        because = f"processors {list_text(used & apart)} are isolated for applications"
+        yield Change(one.name, text, "interrupts on other processors", because, command=command)
+    elif local and not used & local:
+        because = f"the adapter hangs on NUMA node {one.pci.numa_node if one.pci else 0}, processors {list_text(local)}"
+        yield Change(one.name, text, f"processors {list_text(local)}", because, command=command)
+    else:
+        yield Fine(one.name, text)
+
+
+RULE = Rule(
+    name="interrupt-affinity",
+    title="Spread interrupts of fast adapters over processors of their NUMA node",
+    area="processor",
+    reason="Each queue of an adapter has an interrupt, and the processor that it goes to receives that queue's "
+    "packets; when all go to one, that processor limits throughput.",
+    risk="irqbalance moves interrupts while it runs, which makes rates vary: stop it when you pin by hand. NVMe "
+    "queues and other managed interrupts are placed by the kernel and cannot be moved. Interrupts disturb the ranks "
+    "on their processors.",
+    sources=(
+        Source("Linux, SMP IRQ affinity", "https://docs.kernel.org/core-api/irq/irq-affinity.html"),
+        Source("Linux, Scaling in the networking stack", "https://docs.kernel.org/networking/scaling.html"),
+    ),
+    judge=_judge,
+    parameters=("smp_affinity_list",),
+)

@@ -1,0 +1,92 @@
+"""GPFS (IBM Storage Scale): parameters of the daemon and attributes of file systems.
+
+Parameters come from `mmdiag --config`, which prints what the running daemon goes by, else from `mmlsconfig` or its file
+mmfs.cfg, which list only what was changed. Attributes come from `mmlsfs all`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ioassay.tuning.snapshot import Snapshot
+from ioassay.tuning.system.filesystem import byte_count
+
+
+@dataclass(frozen=True)
+class GpfsConfig:
+    """The parameters of the daemon on this node, by name as they are written."""
+
+    values: Mapping[str, str]
+    is_running: bool
+    """Whether the running daemon said them; otherwise those that are not listed have their defaults."""
+
+    def text(self, name: str) -> str | None:
+        """A parameter; `None` where it is not listed."""
+        return self.values.get(name.lower())
+
+    def number(self, name: str) -> int | None:
+        """A parameter that is a number, perhaps with a suffix, in bytes or pieces; `None` where it is not listed."""
+        text = self.text(name)
+        return byte_count(text) if text is not None else None
+
+
+def gpfs_config(snapshot: Snapshot) -> GpfsConfig | None:
+    """The parameters of this node; `None` where it has no GPFS. Raises `Unreadable`."""
+    running = snapshot.printed("mmdiag", "--config")
+    if running is not None and "=== mmdiag" in running:
+        lines = [line.removeprefix(" !").split(None, 1) for line in running.splitlines()]
+        values = {words[0].lower(): words[1].strip() for words in lines if len(words) == 2 and words[0] != "==="}
+        return GpfsConfig(values, is_running=True)
+    configured = snapshot.printed("mmlsconfig") or snapshot.text("var/mmfs/gen/mmfs.cfg")
+    return GpfsConfig(_configured(configured, snapshot.host), is_running=False) if configured is not None else None
+
+
+def _configured(text: str, host: str) -> Mapping[str, str]:
+    """The lines that hold for a host: those before any section, of `[common]`, and of sections that name it."""
+    found: dict[str, str] = {}
+    own: dict[str, str] = {}
+    into: dict[str, str] | None = found
+    for line in text.splitlines():
+        stripped = line.strip()
+        if stripped.startswith("[") and stripped.endswith("]"):
+            names = [name.strip() for name in stripped[1:-1].split(",")]
+            here = host in names or host.split(".", maxsplit=1)[0] in {name.split(".")[0] for name in names}
+            into = own if here else found if names == ["common"] else None
+        elif stripped.startswith("File systems in cluster"):
+            break
+        elif into is not None and (match := re.fullmatch(r"([A-Za-z]\w*) (\S.*)", stripped)):
+            into[match[1].lower()] = match[2]
+    return found | own
+
+
+@dataclass(frozen=True)
+class GpfsFileSystem:
+    """The attributes of a file system, by the flag of `mmlsfs`; a flag can have values of several pools."""
+
+    name: str
+    attributes: Mapping[str, tuple[str, ...]]
+
+    def first(self, flag: str) -> str | None:
+        """The attribute; of several pools that of data, which comes last."""
+        values = self.attributes.get(flag)
+        return values[-1] if values else None
+
+    @property
+    def block_bytes(self) -> int | None:
+        """The block size of data."""
+        return byte_count(self.first("-B") or "")
+
+
+def gpfs_file_systems(snapshot: Snapshot) -> list[GpfsFileSystem]:
+    """The file systems of the cluster; none where `mmlsfs all` was not run."""
+    found = []
+    for part in re.split(r"^File system attributes for ", snapshot.printed("mmlsfs", "all") or "", flags=re.MULTILINE):
+        head = re.match(r"/dev/(\S+?):", part)
+        if head is not None:
+            attributes: dict[str, tuple[str, ...]] = {}
+            for flag, value in re.findall(r"^ (-{1,2}[\w-]+)\s+(\S+)", part, re.MULTILINE):
+                attributes[flag] = (*attributes.get(flag, ()), value)
+            found.append(GpfsFileSystem(head[1], attributes))
+    return found

@@ -1,0 +1,118 @@
+"""Arrays of the kernel's own RAID driver (md).
+
+Sources: md(4), Documentation/admin-guide/md.rst of Linux.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ioassay.tuning.system.block import BlockDevice
+
+_PARITY_DISKS = {"raid4": 1, "raid5": 1, "raid6": 2}
+
+
+@dataclass(frozen=True)
+class MdArray:
+    """An array, `md0`."""
+
+    device: BlockDevice
+
+    @property
+    def name(self) -> str:
+        """`md0`."""
+        return self.device.name
+
+    @property
+    def level(self) -> str:
+        """`raid6`; empty where it is not assembled. Raises `Unreadable`."""
+        return self.device.text("md/level") or ""
+
+    @property
+    def has_parity(self) -> bool:
+        """Whether a write of a part of a stripe has to read. Raises `Unreadable`."""
+        return self.level in _PARITY_DISKS
+
+    @property
+    def disks(self) -> int:
+        """How many members it has when it is complete. Raises `Unreadable`."""
+        # While it is reshaped the file says `8 (7)`.
+        found = re.match(r"\d+", self.device.text("md/raid_disks") or "")
+        return int(found[0]) if found else 0
+
+    @property
+    def data_disks(self) -> int:
+        """How many members hold data of one stripe. Raises `Unreadable`."""
+        if self.level == "raid10":
+            return self.disks // 2
+        return self.disks - _PARITY_DISKS.get(self.level, 0)
+
+    @property
+    def chunk_bytes(self) -> int:
+        """What lies on one member before the next one's turn; 0 where the level has none. Raises `Unreadable`."""
+        found = re.match(r"\d+", self.device.text("md/chunk_size") or "")
+        return int(found[0]) if found else 0
+
+    @property
+    def stripe_bytes(self) -> int:
+        """The data of a full stripe. Raises `Unreadable`."""
+        return self.chunk_bytes * self.data_disks
+
+    @property
+    def missing(self) -> int:
+        """How many members it lacks. Raises `Unreadable`."""
+        return self.device.number("md/degraded") or 0
+
+    @property
+    def sync_action(self) -> str:
+        """`idle`, `resync`, `recover`, `check`, `repair`, `reshape`, `frozen`. Raises `Unreadable`."""
+        return self.device.text("md/sync_action") or "idle"
+
+    @property
+    def sync_percent(self) -> float | None:
+        """How much of that is done. Raises `Unreadable`."""
+        found = re.match(r"(\d+) / (\d+)", self.device.text("md/sync_completed") or "")
+        return 100 * int(found[1]) / int(found[2]) if found and int(found[2]) else None
+
+
+def md_arrays(concerned: list[BlockDevice]) -> list[MdArray]:
+    """The arrays among devices."""
+    return [MdArray(device) for device in concerned if device.kind == "md"]
+
+
+@dataclass(frozen=True)
+class ListedArray:
+    """What /proc/mdstat says of an array."""
+
+    level: str
+    members: tuple[str, ...]
+    chunk_bytes: int
+    expected: int
+    working: int
+    action: str
+    percent: float | None
+
+
+def listed_arrays(text: str) -> Mapping[str, ListedArray]:
+    """The arrays of /proc/mdstat."""
+    found: dict[str, ListedArray] = {}
+    for part in re.split(r"\n(?=md\S* : )", "\n" + text):
+        head = re.match(r"(md\S*) : (\S+)(?: \([^)]*\))?(?: (raid\d+|linear|multipath))?(.*)", part)
+        if head is None:
+            continue
+        chunk = re.search(r"(\d+)k chunk", part)
+        disks = re.search(r"\[(\d+)/(\d+)\] \[[U_]+\]", part)
+        sync = re.search(r"(resync|recovery|reshape|check)\s*=\s*([\d.]+)%", part)
+        members = re.findall(r"(\S+?)\[\d+\](?:\([A-Z]\))*", head[4])
+        found[head[1]] = ListedArray(
+            level=head[3] or "",
+            members=tuple(members),
+            chunk_bytes=int(chunk[1]) << 10 if chunk else 0,
+            expected=int(disks[1]) if disks else len(members),
+            working=int(disks[2]) if disks else len(members),
+            action=sync[1] if sync else "idle",
+            percent=float(sync[2]) if sync else None,
+        )
+    return found
