@@ -86,7 +86,10 @@ def gpfs_file_systems(snapshot: Snapshot) -> list[GpfsFileSystem]:
         head = re.match(r"/dev/(\S+?):", part)
         if head is not None:
             attributes: dict[str, tuple[str, ...]] = {}
-            for flag, value in re.findall(r"^ (-{1,2}[\w-]+)\s+(\S+)", part, re.MULTILINE):
+            flag = ""
+            # The value of a second pool stands below the first, without the flag.
+            for own, value in re.findall(r"^ (-{1,2}[\w-]+| {12}) +(\S+)", part, re.MULTILINE):
+                flag = own.strip() or flag
                 attributes[flag] = (*attributes.get(flag, ()), value)
             found.append(GpfsFileSystem(head[1], attributes))
     return found

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ioassay.tuning.rule import Judgement, Rule
-from ioassay.tuning.rules.onefs.cluster import RANDOM_IO, judge_setting
+from ioassay.tuning.rules.onefs.cluster import RANDOM_IO, is_onefs, judge_setting
 from ioassay.tuning.system import System
 
+_SETTINGS = ("commit-async", "setattr-async")
 _READ = "isi nfs settings export view"
 _WRITE = "isi nfs settings export modify --setattr-async=1 --commit-async=1"
 
 
 def _judge(system: System) -> Iterator[Judgement]:
-    for setting in ("commit-async", "setattr-async"):
+    for setting in _SETTINGS if is_onefs(system) else _SETTINGS[:1]:
         yield from judge_setting(system, setting, "1", _READ, _WRITE)
 
 
@@ -28,5 +29,5 @@ RULE = Rule(
     "all exports.",
     sources=(RANDOM_IO,),
     judge=_judge,
-    parameters=("commit-async", "setattr-async"),
+    parameters=_SETTINGS,
 )

@@ -22,7 +22,7 @@ RANDOM_ONLY = "for random I/O in small records; the same study measured sequenti
 
 def judge_setting(system: System, setting: str, wanted: str, read: str, write: str) -> Iterator[Judgement]:
     """What is known of a setting of the cluster: only what the user said."""
-    if system.storage != "onefs":
+    if not is_onefs(system):
         yield NotApplicable("the storage is not known to be OneFS; an NFS mount does not tell, --storage onefs does")
         return
     now = system.storage_settings.get(setting)
@@ -32,6 +32,11 @@ def judge_setting(system: System, setting: str, wanted: str, read: str, write: s
         yield Fine(setting, now)
     else:
         yield Change(setting, now, wanted, RANDOM_ONLY, command=write)
+
+
+def is_onefs(system: System) -> bool:
+    """Whether the user said that the target lies on OneFS."""
+    return system.storage == "onefs"
 
 
 def target_path(system: System) -> str:
