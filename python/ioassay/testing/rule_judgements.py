@@ -49,4 +49,4 @@ def not_readable(rule: Rule, node: Node, *, array: Array | None = None) -> list[
 
 def assignments(found: Change) -> dict[str, str]:
     """What a change would set."""
-    return {one.setting: one.value for one in found.assignments}
+    return {one.name: one.value for one in found.assignments}

@@ -66,7 +66,7 @@ def examine(snapshots: Sequence[Snapshot], asked: Asked) -> Examination:
     for snapshot in sorted(snapshots, key=lambda one: one.taken):
         of_host.setdefault(snapshot.host, []).append(snapshot)
     hosts = list(dict.fromkeys(snapshot.host for snapshot in snapshots))
-    systems = [System(of_host[host][-1], array=asked.array, storage=asked.storage) for host in hosts]
+    systems = [System(of_host[host][-1], array=asked.array, storage=asked.storage or "") for host in hosts]
     paths = io_paths(systems, asked.transfer)
     measured = [measure(of_host[host][0], of_host[host][-1], paths) for host in hosts if len(of_host[host]) > 1]
     findings = [Finding(one.host, rule, rule.judgements(one)) for one in systems for rule in asked.rules]

@@ -39,7 +39,7 @@ def parameters(snapshot: Snapshot) -> Mapping[str, str]:
 
 def unreadable(snapshot: Snapshot) -> Mapping[str, Unreadable]:
     """The parameters that exist and could not be read."""
-    reasons = {one.path: one.reason for one in snapshot.manifest.unreadable}
+    reasons = snapshot.unreadable
     found: dict[str, Unreadable] = {}
     if reasons:
         for name, path in _all_files(snapshot):
