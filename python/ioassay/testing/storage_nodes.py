@@ -366,7 +366,7 @@ Filesystem UUID:          a4c90b64-1a5b-4c25-ac50-b4a3e97ed4cf
 Filesystem magic number:  0xEF53
 Filesystem revision #:    1 (dynamic)
 Filesystem features:      has_journal ext_attr resize_inode dir_index filetype needs_recovery extent 64bit flex_bg
-Filesystem flags:         signed_directory_hash 
+Filesystem flags:         signed_directory_hash
 Default mount options:    user_xattr acl
 Filesystem state:         clean
 Errors behavior:          Continue
@@ -387,7 +387,7 @@ Max transaction length:   262144
 Fast commit length:       0
 Journal sequence:         0x00000001
 Journal start:            0
-"""  # noqa: W291: as it is printed
+"""
 
 
 def ext4_host() -> Node:
@@ -396,7 +396,7 @@ def ext4_host() -> Node:
         "store3",
         {
             MOUNTINFO: "90 25 8:17 / /data rw,noatime,lazytime shared:60 - ext4 /dev/sdb1 rw,stripe=256\n",
-            **snapshots.disk("sdb", vendor="DELL", model="MD34xx"),
+            **snapshots.disk("sdb", vendor="DELL", model="MD3460"),
             **below("sys/block/sdb/sdb1", {"partition": 1, "start": 2048, "size": 7814035120, "dev": "8:17"}),
         },
         printed={"dumpe2fs -h /dev/sdb1": DUMPE2FS},

@@ -115,7 +115,7 @@ class Interface:
     @cached_property
     def is_bonded(self) -> bool:
         """Whether it belongs to a bond, a team or a bridge, which rules its MTU."""
-        return self.snapshot.exists(f"sys/class/net/{self.name}/master")
+        return "master" in self.snapshot.names(f"sys/class/net/{self.name}")
 
     @cached_property
     def members(self) -> tuple[str, ...]:
@@ -130,7 +130,7 @@ class Interface:
     @cached_property
     def is_physical(self) -> bool:
         """Whether an adapter is behind it, not a virtual machine's or container's other end."""
-        return self.snapshot.exists(f"sys/class/net/{self.name}/device")
+        return "device" in self.snapshot.names(f"sys/class/net/{self.name}")
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,8 @@ Linux.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 
 from ioassay.tuning.snapshot import Snapshot
 
@@ -66,3 +67,9 @@ def interrupt_processors(snapshot: Snapshot, number: int) -> frozenset[int]:
     directory = f"proc/irq/{number}"
     effective = parse_list(snapshot.text(f"{directory}/effective_affinity_list") or "")
     return effective or parse_list(snapshot.text(f"{directory}/smp_affinity_list") or "")
+
+
+def counted(values: Iterable[str]) -> str:
+    """How often each value occurs among processors: `powersave on 16 processors`."""
+    numbers = Counter(values).items()
+    return ", ".join(f"{value} on {number} processor{'s' if number != 1 else ''}" for value, number in numbers)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 
 from ioassay.tuning.rule import Assignment, Change, Fine, Judgement, NotApplicable, Rule, Source
 from ioassay.tuning.rules.processor.governor import INTEL_PSTATE
 from ioassay.tuning.system import System
-from ioassay.tuning.system.processors import frequency_settings
+from ioassay.tuning.system.processors import counted, frequency_settings
 
 _ATTRIBUTE = "energy_performance_preference"
+_FASTEST = {"performance", "0"}
 
 
 def _judge(system: System) -> Iterator[Judgement]:
@@ -20,13 +20,12 @@ def _judge(system: System) -> Iterator[Judgement]:
         yield NotApplicable("the processors have no energy preference, or their driver does not offer it")
     elif all(governors.get(cpu) == "performance" for cpu in preferences):
         yield NotApplicable("the governor performance fixes the preference; see cpu-governor")
-    elif set(preferences.values()) <= {"performance", "0"}:
-        yield Fine(system.host, f"performance on {len(preferences)} processors")
+    elif set(preferences.values()) <= _FASTEST:
+        yield Fine(system.host, counted(preferences.values()))
     else:
-        counted = Counter(value for value in preferences.values() if value not in ("performance", "0"))
-        value = ", ".join(f"{preference} on {number} processors" for preference, number in counted.items())
+        low = [value for value in preferences.values() if value not in _FASTEST]
         assignment = Assignment(f"sys:devices/system/cpu/cpu*/cpufreq/{_ATTRIBUTE}", "performance")
-        yield Change(system.host, value, "performance", "", (assignment,))
+        yield Change(system.host, counted(low), "performance", "", (assignment,))
 
 
 RULE = Rule(

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 
 from ioassay.tuning.rule import Assignment, Change, Fine, Judgement, NotApplicable, Rule, Source
 from ioassay.tuning.system import System
-from ioassay.tuning.system.processors import frequency_settings
+from ioassay.tuning.system.processors import counted, frequency_settings
 
 CPUFREQ = Source("Linux, CPU performance scaling", "https://docs.kernel.org/admin-guide/pm/cpufreq.html")
 INTEL_PSTATE = Source("Linux, intel_pstate", "https://docs.kernel.org/admin-guide/pm/intel_pstate.html")
@@ -20,13 +19,12 @@ def _judge(system: System) -> Iterator[Judgement]:
             "the kernel does not scale the processors' clock; a virtual machine, or set in the firmware"
         )
         return
-    slow = Counter(governor for governor in governors.values() if governor != "performance")
+    slow = [governor for governor in governors.values() if governor != "performance"]
     if not slow:
-        yield Fine(system.host, f"performance on {len(governors)} processors")
+        yield Fine(system.host, counted(governors.values()))
         return
     drivers = set(frequency_settings(system.snapshot, "scaling_driver").values())
     offered = frequency_settings(system.snapshot, "scaling_available_governors")
-    value = ", ".join(f"{governor} on {number} processors" for governor, number in slow.items())
     because = f"driver {', '.join(sorted(drivers))}" if drivers else ""
     if any(driver in ("intel_pstate", "amd-pstate-epp") for driver in drivers) and "powersave" in slow:
         because += ", whose powersave is not the slowest clock but follows the load"
@@ -34,7 +32,7 @@ def _judge(system: System) -> Iterator[Judgement]:
         yield NotApplicable(f"the kernel offers no governor performance, only {next(iter(offered.values()))}")
         return
     assignment = Assignment("sys:devices/system/cpu/cpu*/cpufreq/scaling_governor", "performance")
-    yield Change(system.host, value, "performance", because, (assignment,))
+    yield Change(system.host, counted(slow), "performance", because, (assignment,))
 
 
 RULE = Rule(

@@ -1,0 +1,202 @@
+from __future__ import annotations
+
+import pytest
+
+from ioassay.testing.rule_judgements import assignments, change, changes, fine, not_applicable, not_readable
+from ioassay.testing.snapshots import below, disk
+from ioassay.testing.storage_nodes import (
+    Node,
+    adapter,
+    ext4_host,
+    frequency,
+    gpfs_client,
+    infiniband,
+    nfs_client,
+    nfs_server,
+    plugged,
+)
+from ioassay.tuning.rule import Rule
+from ioassay.tuning.rules.processor import (
+    RULES,
+    energy_preference,
+    governor,
+    interrupt_affinity,
+    isolated_processors,
+    network_link,
+    numa_placement,
+    packet_size,
+    pcie_link,
+    tcp_buffers,
+)
+
+SLOT = "sys/devices/pci0000:80/0000:80:01.0/0000:81:00.0"
+LINK = f"{SLOT}/net/ens1f0"
+GOVERNOR = "sys/devices/system/cpu/cpu3/cpufreq/scaling_governor"
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [governor.RULE, interrupt_affinity.RULE, pcie_link.RULE, network_link.RULE, packet_size.RULE, tcp_buffers.RULE],
+    ids=lambda rule: rule.name,
+)
+def test_a_well_set_client_is_fine(rule: Rule) -> None:
+    assert fine(rule, nfs_client())
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+def test_a_node_without_networks_and_frequencies(rule: Rule) -> None:
+    assert not_applicable(rule, ext4_host())
+
+
+@pytest.mark.parametrize(
+    ("rule", "path"),
+    [
+        (governor.RULE, GOVERNOR),
+        (energy_preference.RULE, GOVERNOR.replace("scaling_governor", "energy_performance_preference")),
+        (numa_placement.RULE, "sys/devices/system/node/node1/cpulist"),
+        (interrupt_affinity.RULE, "proc/irq/113/effective_affinity_list"),
+        (isolated_processors.RULE, "sys/devices/system/cpu/isolated"),
+        (pcie_link.RULE, f"{SLOT}/current_link_width"),
+        (network_link.RULE, f"{LINK}/duplex"),
+        (packet_size.RULE, f"{LINK}/mtu"),
+        (tcp_buffers.RULE, "proc/sys/net/ipv4/tcp_rmem"),
+    ],
+)
+def test_values_that_cannot_be_read(rule: Rule, path: str) -> None:
+    [found] = not_readable(rule, nfs_client().with_unreadable(path))
+    assert found.what == f"/{path}"
+
+
+class TestFrequency:
+    def test_powersave_of_intel(self) -> None:
+        found = change(governor.RULE, nfs_client().with_files(frequency("powersave")))
+        assert (found.value, found.wanted) == ("powersave on 16 processors", "performance")
+        assert "not the slowest clock" in found.because
+        assert assignments(found) == {"sys:devices/system/cpu/cpu*/cpufreq/scaling_governor": "performance"}
+
+    def test_one_processor_that_differs(self) -> None:
+        found = change(governor.RULE, nfs_client().with_files({GOVERNOR: "schedutil"}))
+        assert found.value == "schedutil on 1 processor"
+
+    def test_a_governor_that_the_kernel_lacks(self) -> None:
+        files = {
+            f"sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_available_governors": "powersave" for cpu in range(16)
+        }
+        node = nfs_client().with_files({**frequency("powersave"), **files})
+        assert "offers no governor performance" in not_applicable(governor.RULE, node)
+
+    def test_preferences(self) -> None:
+        node = nfs_client().with_files(frequency("powersave", preference="balance_performance"))
+        assert change(energy_preference.RULE, node).value == "balance_performance on 16 processors"
+        calm = nfs_client().with_files(frequency("powersave", preference="performance"))
+        assert fine(energy_preference.RULE, calm) == ["performance on 16 processors"]
+        assert "cpu-governor" in not_applicable(energy_preference.RULE, nfs_client())
+
+
+class TestNuma:
+    def test_the_adapter_of_one_node(self) -> None:
+        found = change(numa_placement.RULE, nfs_client())
+        assert (found.value, found.wanted) == ("ens1f0 on node 1", "ranks that use them on processors 8-15")
+        assert found.command.startswith("numactl --cpunodebind=1 --preferred=1 COMMAND")
+
+    def test_an_adapter_on_each_node(self) -> None:
+        node = plugged(nfs_client(), infiniband("mlx5_0"))
+        assert fine(numa_placement.RULE, node) == ["every NUMA node has one: mlx5_0 on node 0, ens1f0 on node 1"]
+
+    def test_flash(self) -> None:
+        slot = "sys/devices/pci0000:00/0000:00:03.0/0000:03:00.0"
+        path = f"{slot}/nvme/nvme0/nvme0n1"
+        files = {name.replace("sys/block/nvme0n1", path): text for name, text in disk("nvme0n1").items()}
+        node = Node("n", {**nfs_client().files, **files, **below(slot, {"numa_node": 0})}).with_links(
+            {"sys/block/nvme0n1": f"../{path.removeprefix('sys/')}"}
+        )
+        assert change(numa_placement.RULE, node).value == "nvme0n1 on node 0"
+
+    def test_a_firmware_that_does_not_say(self) -> None:
+        [found] = not_readable(numa_placement.RULE, nfs_client().with_files({f"{SLOT}/numa_node": -1}))
+        assert found.what == "NUMA node of ens1f0"
+
+
+class TestInterrupts:
+    def _all_on(self, cpus: str) -> Node:
+        return nfs_client().with_files({f"proc/irq/{110 + at}/effective_affinity_list": cpus for at in range(8)})
+
+    def test_one_processor_for_all(self) -> None:
+        found = change(interrupt_affinity.RULE, self._all_on("0"))
+        assert (found.value, found.because) == ("8 interrupts on processors 0", "one processor handles all queues")
+
+    def test_another_numa_node(self) -> None:
+        assert change(interrupt_affinity.RULE, self._all_on("0-3")).wanted == "processors 8-15"
+
+    def test_isolated_processors(self) -> None:
+        node = nfs_client().with_files({"sys/devices/system/cpu/isolated": "10-11"})
+        assert change(interrupt_affinity.RULE, node).because == "processors 10-11 are isolated for applications"
+        assert change(isolated_processors.RULE, node).because == "ranks without binding share the 14 that are left"
+
+    def test_interrupts_that_are_not_listed(self) -> None:
+        assert not_readable(interrupt_affinity.RULE, nfs_client().with_files({f"{SLOT}/msi_irqs": None}))
+
+
+class TestLinks:
+    def test_a_narrow_slot(self) -> None:
+        found = change(pcie_link.RULE, nfs_client().with_files({f"{SLOT}/current_link_width": 8}))
+        assert (found.subject, found.value, found.wanted) == (
+            "ens1f0 (0000:81:00.0)",
+            "x8 at 16 GT/s",
+            "x16 at 16 GT/s",
+        )
+        assert found.because == "the link carries 50% of what the device can"
+
+    def test_a_slow_slot(self) -> None:
+        found = change(pcie_link.RULE, nfs_client().with_files({f"{SLOT}/current_link_speed": "8.0 GT/s PCIe"}))
+        assert found.because == "the link carries 50% of what the device can"
+
+    def test_a_virtual_device(self) -> None:
+        node = nfs_client().with_files({f"{SLOT}/current_link_width": None, f"{SLOT}/max_link_width": None})
+        assert not_readable(pcie_link.RULE, node)
+
+    def test_lanes_of_infiniband(self) -> None:
+        node = plugged(gpfs_client(), infiniband("mlx5_0", rate="25 Gb/sec (1X EDR)"))
+        assert change(network_link.RULE, node).because == "lanes of the cable are down"
+
+    def test_a_port_slower_than_its_sister(self) -> None:
+        node = plugged(gpfs_client(), infiniband("mlx5_1", rate="56 Gb/sec (4X FDR)"))
+        found = change(network_link.RULE, node)
+        assert (found.subject, found.wanted) == ("mlx5_1/1", "100 Gb/s")
+
+    def test_half_duplex(self) -> None:
+        assert change(network_link.RULE, nfs_client().with_files({f"{LINK}/duplex": "half"})).wanted == "full duplex"
+
+    def test_a_bond_of_two_speeds(self) -> None:
+        node = plugged(nfs_client(), adapter("ens1f1", megabits=10_000, node=1, address="0000:81:00.1"))
+        bond = below(
+            "sys/class/net/bond0", {"mtu": 9000, "type": 1, "operstate": "up", "bonding/slaves": "ens1f0 ens1f1"}
+        )
+        found = change(network_link.RULE, node.with_files(bond))
+        assert (found.subject, found.because) == ("ens1f1", "as other members of its bond")
+
+
+class TestPackets:
+    def test_small_packets(self) -> None:
+        found = change(packet_size.RULE, nfs_client().with_files({f"{LINK}/mtu": 1500}))
+        assert assignments(found) == {"sys:class/net/ens1f0/mtu": "9000"}
+
+    def test_a_bond_sets_the_size_for_its_members(self) -> None:
+        bond = below("sys/class/net/bond0", {"mtu": 1500, "type": 1, "operstate": "up", "speed": 100000})
+        node = nfs_client().with_files({**bond, "sys/class/net/bond0/bonding/slaves": "ens1f0", f"{LINK}/mtu": 1500})
+        node = node.with_links({f"{LINK}/master": "../../../../../../virtual/net/bond0"})
+        assert assignments(change(packet_size.RULE, node)) == {"sys:class/net/bond0/mtu": "9000"}
+
+    def test_buffers(self) -> None:
+        node = nfs_client().with_files({"proc/sys/net/ipv4/tcp_rmem": "4096 131072 6291456"})
+        found = change(tcp_buffers.RULE, node)
+        assert assignments(found) == {"sysctl:net.ipv4.tcp_rmem": "4096 131072 33554432"}
+        assert found.because == "100 Gb/s × 1 ms = 12207 KiB"
+        assert (
+            len(changes(tcp_buffers.RULE, node.with_files({"proc/sys/net/ipv4/tcp_wmem": "4096 16384 4194304"}))) == 2
+        )
+
+    def test_slower_links_need_no_more(self) -> None:
+        node = nfs_server().with_files({f"{LINK}/speed": 10000})
+        assert "25 Gb/s" in not_applicable(tcp_buffers.RULE, node)
+        assert len(not_readable(tcp_buffers.RULE, nfs_server())) == 2

@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+from ioassay.tuning.system.md import ListedArray, listed_arrays
+
+# The forms that md.rst and drivers/md/md.c give; this machine has no md.
+MDSTAT = """\
+Personalities : [raid1] [raid6] [raid5] [raid4]
+md1 : active raid1 sdb2[1] sda2[0]
+      136448 blocks [2/2] [UU]
+
+md127 : active raid5 sdh1[6] sdg1[4] sdf1[3] sde1[2] sdd1[1] sdc1[0](F)
+      1464725760 blocks level 5, 64k chunk, algorithm 2 [6/5] [UUUUU_]
+      [==>..................]  recovery = 12.6% (37043392/292945152) finish=127.5min speed=33440K/sec
+
+md3 : active (auto-read-only) raid0 nvme1n1[1] nvme0n1[0]
+      136448 blocks super 1.2 512k chunks
+
+md4 : inactive sdz[0](S)
+      136448 blocks
+
+unused devices: <none>
+"""
+
+
+def test_arrays() -> None:
+    found = listed_arrays(MDSTAT)
+    assert list(found) == ["md1", "md127", "md3", "md4"]
+    assert found["md1"] == ListedArray("raid1", ("sdb2", "sda2"), 0, 2, 2, "idle", None)
+    assert (found["md127"].expected, found["md127"].working) == (6, 5)
+    assert (found["md127"].action, found["md127"].percent, found["md127"].chunk_bytes) == ("recovery", 12.6, 64 << 10)
+    assert found["md127"].members[-1] == "sdc1"
+    assert (found["md3"].level, found["md3"].members, found["md3"].chunk_bytes) == (
+        "raid0", ("nvme1n1", "nvme0n1"), 512 << 10,
+    )  # fmt: skip
+    assert (found["md4"].level, found["md4"].members) == ("", ("sdz",))
+
+
+def test_nothing() -> None:
+    assert listed_arrays("") == {}
+    assert listed_arrays("Personalities : \nunused devices: <none>\n") == {}
