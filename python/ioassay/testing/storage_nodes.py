@@ -70,6 +70,7 @@ class Node:
 
 
 MOUNTINFO = "proc/self/mountinfo"
+_INTERRUPTS = "proc/interrupts"
 
 _ROOT_MOUNT = "25 1 8:2 / / rw,relatime shared:1 - ext4 /dev/sda2 rw\n"
 
@@ -102,7 +103,7 @@ def adapter(name: str, *, megabits: int, node: int, address: str = "0000:81:00.0
     """An Ethernet adapter that is up, with eight queues whose interrupts go to processors of its NUMA node."""
     slot = f"sys/devices/pci0000:80/0000:80:01.0/{address}"
     first = 100 + 10 * node
-    interrupts = {f"{slot}/msi_irqs/{first + queue}": "msix" for queue in range(8)}
+    interrupts = "".join(f"{first + queue}: 0 0 IR-PCI-MSI 1 mlx5_comp{queue}@pci:{address}\n" for queue in range(8))
     affinity = {f"proc/irq/{first + queue}/effective_affinity_list": str(8 * node + queue) for queue in range(8)}
     return Node(
         "",
@@ -121,7 +122,7 @@ def adapter(name: str, *, megabits: int, node: int, address: str = "0000:81:00.0
                     "max_link_speed": "16.0 GT/s PCIe",
                 },
             ),
-            **interrupts,
+            _INTERRUPTS: interrupts,
             **affinity,
         },
         links={
@@ -154,7 +155,8 @@ def plugged(node: Node, *parts: Node) -> Node:
     """A node with adapters."""
     files, links = dict(node.files), dict(node.links)
     for part in parts:
-        files |= part.files
+        interrupts = files.get(_INTERRUPTS, "") + part.files.get(_INTERRUPTS, "")
+        files |= {**part.files, _INTERRUPTS: interrupts}
         links |= part.links
     return replace(node, files=files, links=links)
 
@@ -323,24 +325,21 @@ prefetchPct 20
 """
 
 MMLSFS = """\
-
-File system attributes for /dev/scratch:
-========================================
-flag                value                    description
-------------------- ------------------------ -----------------------------------
- -f                 8192                     Minimum fragment (subblock) size in bytes
- -i                 4096                     Inode size in bytes
- -I                 32768                    Indirect block size in bytes
- -m                 2                        Default number of metadata replicas
- -j                 scatter                  Block allocation type
- -D                 nfs4                     File locking semantics in effect
- -B                 262144                   Block size (system pool)
-                    4194304                  Block size (other pools)
- -Q                 none                     Quotas accounting enabled
- -n                 512                      Estimated number of nodes that will mount file system
- -S                 relatime                 Suppress atime mount option
- -V                 27.00 (5.1.3.0)          File system version
- -T                 /gpfs/scratch            Default mount point
+mmlsfs::HEADER:version:reserved:reserved:deviceName:fieldName:data:remarks:
+mmlsfs::0:1:::scratch:minFragmentSize:8192:system pool:
+mmlsfs::0:1:::scratch:minFragmentSize:8192:other pools:
+mmlsfs::0:1:::scratch:inodeSize:4096::
+mmlsfs::0:1:::scratch:defaultMetadataReplicas:2::
+mmlsfs::0:1:::scratch:blockAllocationType:scatter::
+mmlsfs::0:1:::scratch:fileLockingSemantics:nfs4::
+mmlsfs::0:1:::scratch:numNodes:512::
+mmlsfs::0:1:::scratch:blockSize:262144:system pool:
+mmlsfs::0:1:::scratch:blockSize:4194304:other pools:
+mmlsfs::0:1:::scratch:quotasAccountingEnabled:none::
+mmlsfs::0:1:::scratch:filesystemVersion:27.00 (5.1.3.0)::
+mmlsfs::0:1:::scratch:exactMtime:Yes::
+mmlsfs::0:1:::scratch:suppressAtime:relatime::
+mmlsfs::0:1:::scratch:defaultMountPoint:%2Fgpfs%2Fscratch::
 """
 
 
@@ -353,7 +352,7 @@ def gpfs_client() -> Node:
             "var/mmfs/gen/mmfs.cfg": MMFS_CFG,
             **two_numa_nodes(),
         },
-        printed={"mmdiag --config": MMDIAG_CONFIG, "mmlsfs all": MMLSFS},
+        printed={"mmdiag --config": MMDIAG_CONFIG, "mmlsfs all -Y": MMLSFS},
         target="/gpfs/scratch",
     )
     return plugged(bare, infiniband("mlx5_0"))

@@ -1,7 +1,7 @@
 """GPFS (IBM Storage Scale): parameters of the daemon and attributes of file systems.
 
 Parameters come from `mmdiag --config`, which prints what the running daemon goes by, else from `mmlsconfig` or its file
-mmfs.cfg, which list only what was changed. Attributes come from `mmlsfs all`.
+mmfs.cfg, which list only what was changed. Attributes come from `mmlsfs all -Y`.
 """
 
 from __future__ import annotations
@@ -9,9 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from urllib.parse import unquote
 
 from ioassay.tuning.snapshot import Snapshot
 from ioassay.tuning.system.filesystem import byte_count
+
+_FIELDS = 8
+"""Of a line of `mmlsfs -Y`, up to the value."""
 
 
 @dataclass(frozen=True)
@@ -63,33 +67,29 @@ def _configured(text: str, host: str) -> Mapping[str, str]:
 
 @dataclass(frozen=True)
 class GpfsFileSystem:
-    """The attributes of a file system, by the flag of `mmlsfs`; a flag can have values of several pools."""
+    """The attributes of a file system, by the names of `mmlsfs -Y`; one can have values of several pools."""
 
     name: str
     attributes: Mapping[str, tuple[str, ...]]
 
-    def first(self, flag: str) -> str | None:
-        """The attribute; of several pools that of data, which comes last."""
-        values = self.attributes.get(flag)
+    def last(self, name: str) -> str | None:
+        """An attribute; of several pools that of the last, which holds data."""
+        values = self.attributes.get(name)
         return values[-1] if values else None
 
     @property
     def block_bytes(self) -> int | None:
         """The block size of data."""
-        return byte_count(self.first("-B") or "")
+        return byte_count(self.last("blockSize") or "")
 
 
 def gpfs_file_systems(snapshot: Snapshot) -> list[GpfsFileSystem]:
-    """The file systems of the cluster; none where `mmlsfs all` was not run."""
-    found = []
-    for part in re.split(r"^File system attributes for ", snapshot.printed("mmlsfs", "all") or "", flags=re.MULTILINE):
-        head = re.match(r"/dev/(\S+?):", part)
-        if head is not None:
-            attributes: dict[str, tuple[str, ...]] = {}
-            flag = ""
-            # The value of a second pool stands below the first, without the flag.
-            for own, value in re.findall(r"^ (-{1,2}[\w-]+| {12}) +(\S+)", part, re.MULTILINE):
-                flag = own.strip() or flag
-                attributes[flag] = (*attributes.get(flag, ()), value)
-            found.append(GpfsFileSystem(head[1], attributes))
-    return found
+    """The file systems of the cluster; none where `mmlsfs all -Y` was not run."""
+    found: dict[str, dict[str, tuple[str, ...]]] = {}
+    for line in (snapshot.printed("mmlsfs", "all", "-Y") or "").splitlines():
+        # mmlsfs::0:1:::scratch:blockSize:4194304:other pools:
+        words = [unquote(word) for word in line.split(":")]
+        if len(words) > _FIELDS and words[0] == "mmlsfs" and words[2] != "HEADER":
+            attributes = found.setdefault(words[6], {})
+            attributes[words[7]] = (*attributes.get(words[7], ()), words[8])
+    return [GpfsFileSystem(name, attributes) for name, attributes in found.items()]

@@ -55,11 +55,6 @@ class PciDevice:
         node = self.snapshot.text(f"{self.path}/numa_node")
         return int(node) if node is not None and node.isdigit() else None
 
-    @property
-    def interrupts(self) -> list[int]:
-        """The numbers of its message-signalled interrupts."""
-        return sorted(int(name) for name in self.snapshot.names(f"{self.path}/msi_irqs") if name.isdigit())
-
     def _positive(self, attribute: str) -> int | None:
         """A number that devices without a link give as 0 or 255."""
         text = self.snapshot.text(f"{self.path}/{attribute}")

@@ -62,6 +62,13 @@ def frequency_settings(snapshot: Snapshot, attribute: str) -> Mapping[int, str]:
     return dict(sorted(found.items()))
 
 
+def interrupts_named(snapshot: Snapshot, *names: str) -> list[int]:
+    """The interrupts that /proc/interrupts names after one of these: `ens1f0-TxRx-3`, `mlx5_comp0@pci:0000:81:00.0`."""
+    word = re.compile(rf"(?<![\w.])(?:{'|'.join(re.escape(name) for name in names)})(?![\w.])")
+    lines = (line.partition(":") for line in (snapshot.text("proc/interrupts") or "").splitlines())
+    return [int(number) for number, _, rest in lines if number.strip().isdigit() and word.search(rest)]
+
+
 def interrupt_processors(snapshot: Snapshot, number: int) -> frozenset[int]:
     """The processors that an interrupt goes to: those in effect, else those allowed. Raises `Unreadable`."""
     directory = f"proc/irq/{number}"

@@ -18,7 +18,7 @@ def _judge(system: System) -> Iterator[Judgement]:
 
 
 def _file_system(one: GpfsFileSystem) -> Iterator[Judgement]:
-    now = (one.first("-S") or "").lower()
+    now = (one.last("suppressAtime") or "").lower()
     if not now:
         yield NotReadable(f"suppression of access times of {one.name}", "mmlsfs does not list it")
     elif now == "no":

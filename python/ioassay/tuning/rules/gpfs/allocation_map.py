@@ -21,7 +21,7 @@ def _judge(system: System) -> Iterator[Judgement]:
 
 
 def _file_system(one: GpfsFileSystem) -> Iterator[Judgement]:
-    now, nodes = one.first("-j"), one.first("-n") or ""
+    now, nodes = one.last("blockAllocationType"), one.last("numNodes") or ""
     if now is None:
         yield NotReadable(f"block allocation type of {one.name}", "mmlsfs does not list it")
     elif now == "cluster" and nodes.isdigit() and int(nodes) > _FEW:

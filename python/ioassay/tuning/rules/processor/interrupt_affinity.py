@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from ioassay.tuning.rule import Change, Fine, Judgement, NotApplicable, NotReadable, Rule, Source, each
 from ioassay.tuning.system import System
-from ioassay.tuning.system.network import Interface, interfaces
-from ioassay.tuning.system.processors import interrupt_processors, isolated, list_text, nodes
+from ioassay.tuning.system.network import Interface, PciDevice, interfaces
+from ioassay.tuning.system.processors import interrupt_processors, interrupts_named, isolated, list_text, nodes
 
 _FAST_MEGABITS = 10_000
 _SEVERAL = 4
@@ -16,40 +16,38 @@ _SEVERAL = 4
 
 def _judge(system: System) -> Iterator[Judgement]:
     fast = [
-        one
+        (one, pci)
         for one in interfaces(system.snapshot)
-        if one.is_up and one.megabits >= _FAST_MEGABITS and one.pci is not None
+        if one.is_up and one.megabits >= _FAST_MEGABITS and (pci := one.pci) is not None
     ]
     if not fast:
         yield NotApplicable("no Ethernet adapter of 10 Gb/s or more is up")
-    yield from each(fast, lambda one: _interface(system, one))
+    yield from each(fast, lambda named: _adapter(system, *named))
 
 
-def _interface(system: System, one: Interface) -> Iterator[Judgement]:
-    numbers = one.pci.interrupts if one.pci is not None else []
-    targets = {number: cpus for number in numbers if (cpus := interrupt_processors(system.snapshot, number))}
+def _adapter(system: System, one: Interface, pci: PciDevice) -> Iterator[Judgement]:
+    numbers = interrupts_named(system.snapshot, one.name, pci.address)
+    targets = [cpus for number in numbers if (cpus := interrupt_processors(system.snapshot, number))]
     if not targets:
-        yield NotReadable(f"interrupts of {one.name}", "the snapshot does not list them")
+        yield NotReadable(f"interrupts of {one.name}", "/proc/interrupts of the snapshot does not name them")
         return
     if len(targets) < _SEVERAL:
         yield NotApplicable(f"{one.name} has {len(targets)} interrupts, too few to spread")
         return
-    used = frozenset().union(*targets.values())
-    local = nodes(system.snapshot).get(one.pci.numa_node or 0, frozenset()) if one.pci is not None else frozenset()
-    apart = isolated(system.snapshot)
+    node = pci.numa_node
+    local = nodes(system.snapshot).get(node, frozenset()) if node is not None else frozenset()
+    used, apart = frozenset().union(*targets), isolated(system.snapshot)
     text = f"{len(targets)} interrupts on processors {list_text(used)}"
-    command = (
-        f"systemctl start irqbalance, or: set_irq_affinity_cpulist.sh {list_text((local - apart) or used)} {one.name}"
-    )
+    wanted = list_text((local - apart) or used)
+    command = f"systemctl start irqbalance, or: set_irq_affinity_cpulist.sh {wanted} {one.name}"
     if len(used) == 1:
-        yield Change(
-            one.name, text, "one processor for each queue", "one processor handles all queues", command=command
-        )
+        because = "one processor handles all queues"
+        yield Change(one.name, text, "one processor for each queue", because, command=command)
     elif used & apart:
         because = f"processors {list_text(used & apart)} are isolated for applications"
         yield Change(one.name, text, "interrupts on other processors", because, command=command)
     elif local and not used & local:
-        because = f"the adapter hangs on NUMA node {one.pci.numa_node if one.pci else 0}, processors {list_text(local)}"
+        because = f"the adapter hangs on NUMA node {node}"
         yield Change(one.name, text, f"processors {list_text(local)}", because, command=command)
     else:
         yield Fine(one.name, text)

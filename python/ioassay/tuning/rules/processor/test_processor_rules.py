@@ -134,7 +134,17 @@ class TestInterrupts:
         assert change(isolated_processors.RULE, node).because == "ranks without binding share the 14 that are left"
 
     def test_interrupts_that_are_not_listed(self) -> None:
-        assert not_readable(interrupt_affinity.RULE, nfs_client().with_files({f"{SLOT}/msi_irqs": None}))
+        assert not_readable(interrupt_affinity.RULE, nfs_client().with_files({"proc/interrupts": None}))
+
+    def test_interrupts_named_after_the_interface(self) -> None:
+        text = "".join(f"{110 + at}: 0 0 PCI-MSI 1 i40e-ens1f0-TxRx-{at}\n" for at in range(8))
+        assert fine(interrupt_affinity.RULE, nfs_client().with_files({"proc/interrupts": text}))
+        other = text.replace("ens1f0", "ens1f01")
+        assert not_readable(interrupt_affinity.RULE, nfs_client().with_files({"proc/interrupts": other}))
+
+    def test_an_adapter_of_an_unknown_node(self) -> None:
+        node = self._all_on("0-3").with_files({f"{SLOT}/numa_node": -1})
+        assert fine(interrupt_affinity.RULE, node) == ["8 interrupts on processors 0-3"]
 
 
 class TestLinks:
