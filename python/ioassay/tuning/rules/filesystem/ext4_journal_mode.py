@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ioassay.tuning.rule import Assignment, Change, Fine, Judgement, NotApplicable, Rule, Source, each
+from ioassay.tuning.rule import Change, Fine, Judgement, NotApplicable, Rule, Source, each
 from ioassay.tuning.rules.filesystem.geometry import EXT4_MANUAL, NO_EXT4, of_type
 from ioassay.tuning.system import System
 from ioassay.tuning.system.mounts import Mount
@@ -26,9 +26,8 @@ def _mount(mount: Mount) -> Iterator[Judgement]:
         "journal": "all data is written twice, and O_DIRECT falls back to buffered I/O",
         "writeback": "after a crash, files can contain what other files held before",
     }.get(now, "")
-    assignment = Assignment(f"mount:{mount.point}/data", "ordered")
     command = f"set data=ordered for {mount.point}, then unmount it and mount it again"
-    yield Change(mount.point, f"data={now}", "data=ordered", because, (assignment,), command)
+    yield Change(mount.point, f"data={now}", "data=ordered", because, command=command)
 
 
 RULE = Rule(

@@ -24,7 +24,9 @@ def _mount(mount: Mount, device: BlockDevice | None) -> Iterator[Judgement]:
         found = True
         volatile = device is not None and device.text("queue/write_cache") == "write back"
         because = "the device says that its write cache is volatile" if volatile else ""
-        yield Change(mount.point, "nobarrier", "barrier", because, (Assignment(f"mount:{mount.point}/barrier", "1"),))
+        yield Change(
+            mount.point, "nobarrier", "barrier", because, (Assignment(f"mount:{mount.point}/nobarrier", "off"),)
+        )
     if "journal_async_commit" in mount.options:
         found = True
         command = f"take journal_async_commit out of the options of {mount.point}, then mount it again"

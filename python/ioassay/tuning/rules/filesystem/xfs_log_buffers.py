@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ioassay.tuning.rule import Assignment, Change, Fine, Judgement, NotApplicable, NotReadable, Rule, Source, each
+from ioassay.tuning.rule import Change, Fine, Judgement, NotApplicable, NotReadable, Rule, Source, each
 from ioassay.tuning.rules.filesystem.geometry import NO_XFS, XFS_MANUAL, of_type
 from ioassay.tuning.system import System
 from ioassay.tuning.system.filesystem import byte_count
@@ -30,9 +30,8 @@ def _mount(mount: Mount) -> Iterator[Judgement]:
     elif now >= _WANTED:
         yield Fine(mount.point, f"{now >> 10} KiB")
     else:
-        assignment = Assignment(f"mount:{mount.point}/logbsize", "256k")
         command = f"add logbsize=256k to the options of {mount.point}, then unmount it and mount it again"
-        yield Change(mount.point, f"{now >> 10} KiB", "256 KiB", "", (assignment,), command)
+        yield Change(mount.point, f"{now >> 10} KiB", "256 KiB", command=command)
 
 
 RULE = Rule(
@@ -42,8 +41,8 @@ RULE = Rule(
     reason="Changes of metadata gather in log buffers before they are written; with buffers of 32 KiB, the default "
     "without a log stripe, a busy log is written in many small pieces.",
     risk="At most 2 MiB of memory for the eight buffers of a file system. The size must be a multiple of the log's "
-    "stripe unit, and changes only when the file system is unmounted and mounted again. fsync() of single files gains "
-    "nothing.",
+    "stripe unit. It changes only when the file system is unmounted and mounted again: a remount accepts the option "
+    "and ignores it. fsync() of single files gains nothing.",
     sources=(
         XFS_MANUAL,
         Source("Linux, the XFS file system: logbsize", "https://docs.kernel.org/admin-guide/xfs.html"),

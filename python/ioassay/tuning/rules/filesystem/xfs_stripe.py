@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ioassay.tuning.rule import Assignment, Change, Fine, Judgement, NotApplicable, Rule, Source, each
+from ioassay.tuning.rule import Change, Fine, Judgement, NotApplicable, Rule, Source, each
 from ioassay.tuning.rules.filesystem.geometry import MKFS_XFS, NO_ARRAY, NO_XFS, XFS_MANUAL, Geometry, geometry, of_type
 from ioassay.tuning.system import System
-from ioassay.tuning.system.filesystem import Stripe, xfs_stripe
+from ioassay.tuning.system.filesystem import Stripe, XfsInfo, xfs_info, xfs_stripe
 from ioassay.tuning.system.mounts import Mount
 
 _SECTOR_BYTES = 512
@@ -36,24 +36,21 @@ def _mount(system: System, mount: Mount) -> Iterator[Judgement]:
     elif now == Stripe(array.chunk_bytes, array.stripe_bytes):
         yield Fine(mount.point, _text(now))
     else:
-        yield _change(mount, now, array)
+        yield _change(mount, now, array, xfs_info(system.snapshot, mount))
 
 
-def _change(mount: Mount, now: Stripe, array: Geometry) -> Change:
+def _change(mount: Mount, now: Stripe, array: Geometry, info: XfsInfo | None) -> Change:
     wanted = Stripe(array.chunk_bytes, array.stripe_bytes)
     because = f"{array.name} has {array.data_disks} data disks with chunks of {array.chunk_bytes >> 10} KiB"
     factor, rest = divmod(wanted.unit_bytes, now.unit_bytes) if now.unit_bytes else (0, 1)
-    if rest == 0 and factor & (factor - 1) == 0:
-        sectors = (wanted.unit_bytes // _SECTOR_BYTES, wanted.width_bytes // _SECTOR_BYTES)
-        assignments = (
-            Assignment(f"mount:{mount.point}/sunit", str(sectors[0])),
-            Assignment(f"mount:{mount.point}/swidth", str(sectors[1])),
-        )
-        command = (
-            f"umount {mount.point} && mount -o sunit={sectors[0]},swidth={sectors[1]} {mount.source} {mount.point}"
-        )
-        return Change(mount.point, _text(now), _text(wanted), because, assignments, command)
-    command = f"mkfs.xfs -d su={wanted.unit_bytes >> 10}k,sw={array.data_disks} {mount.source}, which erases it"
+    fits = info is None or info.group_bytes % wanted.unit_bytes == 0
+    if rest == 0 and factor & (factor - 1) == 0 and fits:
+        options = f"sunit={wanted.unit_bytes // _SECTOR_BYTES},swidth={wanted.width_bytes // _SECTOR_BYTES}"
+        command = f"umount {mount.point} && mount -o {options} {mount.source} {mount.point}"
+    else:
+        if not fits:
+            because += "; the size of its allocation groups is no multiple of the chunk"
+        command = f"mkfs.xfs -d su={wanted.unit_bytes >> 10}k,sw={array.data_disks} {mount.source}, which erases it"
     return Change(mount.point, _text(now), _text(wanted), because, command=command)
 
 
@@ -69,9 +66,9 @@ RULE = Rule(
     area="file system",
     reason="XFS aligns large files and its allocation groups to the stripe that it knows; otherwise writes straddle "
     "stripes, and parity RAID reads before it writes.",
-    risk="A mount can only multiply the unit by a power of two, and only if the file system was made with one; "
-    "everything else means mkfs and restoring all data. What was written before stays where it is. Units differ: "
-    "xfs_info counts blocks, mount options count sectors of 512 bytes.",
+    risk="A mount can only multiply the unit by a power of two, if the file system was made with one and its "
+    "allocation groups are a multiple of it; everything else means mkfs and restoring all data. What was written "
+    "before stays where it is. Units differ: xfs_info counts blocks, mount options count sectors of 512 bytes.",
     sources=(
         XFS_MANUAL,
         MKFS_XFS,

@@ -24,7 +24,7 @@ def _mount(mount: NfsMount) -> Iterator[Judgement]:
     elif mount.has("ro"):
         yield NotApplicable(f"{mount.point} is read-only, so {now} can lose no writes")
     else:
-        assignment = Assignment(f"mount:{mount.point}/hard", "on")
+        assignment = Assignment(f"mount:{mount.point}/{now}", "off")
         yield Change(mount.point, now, "hard", "", (assignment,), mount_again(mount, f"hard instead of {now}"))
 
 

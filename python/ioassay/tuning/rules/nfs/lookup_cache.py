@@ -20,10 +20,10 @@ def _judge(system: System) -> Iterator[Judgement]:
 def _mount(mount: NfsMount) -> Iterator[Judgement]:
     now = mount.mount.options.get("lookupcache", "all")
     if now == "none":
-        assignment = Assignment(f"mount:{mount.point}/lookupcache", "positive")
-        because = "positive still detects at once what other clients create"
-        command = mount_again(mount, "lookupcache=positive")
-        yield Change(mount.point, "lookupcache=none", "lookupcache=positive", because, (assignment,), command)
+        assignment = Assignment(f"mount:{mount.point}/lookupcache", "pos")
+        because = "pos still detects at once what other clients create"
+        command = mount_again(mount, "lookupcache=pos")
+        yield Change(mount.point, "lookupcache=none", "lookupcache=pos", because, (assignment,), command)
     else:
         yield Fine(mount.point, f"lookupcache={now}")
 

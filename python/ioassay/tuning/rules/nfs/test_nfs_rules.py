@@ -124,7 +124,7 @@ class TestCaches:
 
     def test_lookups(self) -> None:
         found = change(lookup_cache.RULE, _with_option("vers=3,", "vers=3,lookupcache=none,"))
-        assert assignments(found) == {"mount:/scratch/lookupcache": "positive"}
+        assert assignments(found) == {"mount:/scratch/lookupcache": "pos"}
 
     def test_synchronous_writes(self) -> None:
         found = change(synchronous_writes.RULE, _with_option("rw,vers=3", "rw,sync,vers=3"))
@@ -139,7 +139,7 @@ class TestSafety:
     @pytest.mark.parametrize("option", ["soft", "softerr"])
     def test_soft_mounts(self, option: str) -> None:
         node = _with_option(_TCP, f"{option},proto=tcp,mountaddr")
-        assert assignments(change(hard_mount.RULE, node)) == {"mount:/scratch/hard": "on"}
+        assert assignments(change(hard_mount.RULE, node)) == {f"mount:/scratch/{option}": "off"}
 
     def test_a_read_only_soft_mount_loses_nothing(self) -> None:
         node = _with_option("rw,vers=3", "ro,vers=3").with_text(MOUNTINFO, _TCP, "soft,mountaddr")
