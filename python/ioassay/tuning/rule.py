@@ -105,7 +105,11 @@ class Rule:
 
     def judgements(self, system: System) -> list[Judgement]:
         """What it says of a system, in its order, never nothing. What is found before an unreadable value is kept."""
-        return list(_guarded(self.judge(system))) or [NotApplicable("nothing here has this setting")]
+        return list(_guarded(self._judged(system))) or [NotApplicable("nothing here has this setting")]
+
+    def _judged(self, system: System) -> Iterator[Judgement]:
+        """As `judge`, which may be a plain function: its exceptions too are raised while its judgements are taken."""
+        yield from self.judge(system)
 
 
 def each(subjects: Iterable[_Subject], judge: Callable[[_Subject], Iterable[Judgement]]) -> Iterator[Judgement]:

@@ -46,10 +46,10 @@ def _unit(device: BlockDevice, system: System) -> tuple[int, str]:
     if device.medium == "array" and system.array is not None:
         return system.array.stripe_bytes, f"the array's stripe, {units.format_bytes(system.array.stripe_bytes)}"
     optimal = device.queue("optimal_io_size") or 0
-    physical = device.queue("physical_block_size") or 512
+    physical = max(512, device.queue("physical_block_size") or 0)
     if optimal >= physical and optimal % physical == 0 and optimal <= 64 << 20:
         return optimal, f"the device's optimal request, {units.format_bytes(optimal)}"
-    return max(physical, 512), f"the device's physical block, {units.format_bytes(max(physical, 512))}"
+    return physical, f"the device's physical block, {units.format_bytes(physical)}"
 
 
 def _step(unit: int) -> int:

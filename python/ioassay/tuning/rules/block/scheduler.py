@@ -22,7 +22,7 @@ def _judge(system: System) -> Iterator[Judgement]:
 def _device(device: BlockDevice) -> Iterator[Judgement]:
     reason = queues.passes_on(device)
     now = device.scheduler
-    if reason or now is None:
+    if reason or not now:
         yield NotApplicable(reason or f"{device.name} has no scheduler")
         return
     if (upper := queues.multipath_above(device)) is not None and queues.schedules(upper):

@@ -59,9 +59,9 @@ RULE = Rule(
     area="lustre",
     reason="Each thread has one request at the disks. The study's arrays were fastest with the maximum of 512, and "
     "starting all at once spares the first seconds of a job the wait for them.",
-    risk="Where the storage is slower, more threads only add seeks and memory: each holds a buffer of an RPC. The Lustre "
-    "Wiki starts with 32 threads per OST on disks; find the number by obdfilter-survey. Older versions do not stop "
-    "running threads when the number is lowered (LU-947).",
+    risk="Where the storage is slower, more threads only add seeks and memory: each holds a buffer of an RPC. The "
+    "Lustre Wiki starts with 32 threads per OST on disks; find the number by obdfilter-survey. Older versions do not "
+    "stop running threads when the number is lowered (LU-947).",
     sources=(LUSTRE_SERVER, LUSTRE_TUNING, LUSTRE_WIKI, lustre_source("lustre/ofd/ofd_oss.c", "oss_max_threads")),
     judge=_judge,
     parameters=("threads_max", "threads_min", "oss_num_threads"),

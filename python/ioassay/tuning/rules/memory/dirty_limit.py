@@ -71,7 +71,7 @@ RULE = Rule(
     name="dirty-limit",
     title="Start writing early on nodes with much memory and NFS",
     area="memory",
-    reason="20 % of a large memory is more than a server takes in minutes. Programs then stall while it is written, "
+    reason="Of a large memory 20 % is more than a server takes in minutes. Programs then stall while it is written, "
     "all at once, instead of a little all the time.",
     risk="Short bursts are no longer absorbed by memory, and a fast server may be kept less busy: measure where it "
     "takes more than 1 GB/s from this node. Setting bytes sets the ratio to 0, and vice versa.",

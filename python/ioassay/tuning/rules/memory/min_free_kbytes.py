@@ -38,7 +38,7 @@ RULE = Rule(
     area="memory",
     reason="Network and storage drivers allocate memory where they cannot wait. On a server whose page cache fills "
     "memory, the default reserve is used up within milliseconds.",
-    risk="256 MiB fewer for caches. Far larger values make the node run out of memory.",
+    risk="Caches get 256 MiB less. Far larger values make the node run out of memory.",
     sources=(BEEGFS_STORAGE, VM_SYSCTL),
     judge=_judge,
     parameters=("min_free_kbytes",),

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from ioassay.tuning.rule import Assignment, Change, Fine, Judgement, NotApplicable, Rule, Source
 from ioassay.tuning.rules.memory import server_role
 from ioassay.tuning.rules.sources import BEEGFS_STORAGE, LINUX_LARGE_IO
+from ioassay.tuning.snapshot import Unreadable
 from ioassay.tuning.system import System, block
 
 _PLACES = ("kernel/mm/redhat_transparent_hugepage", "kernel/mm/transparent_hugepage")
@@ -25,6 +26,8 @@ def _judge(system: System) -> Iterator[Judgement]:
         yield NotApplicable("the node serves no storage; applications with large arrays gain from huge pages")
     else:
         now = block.chosen(system.snapshot.text(f"sys/{place}/enabled") or "")
+        if now not in ("always", "madvise", "never"):
+            raise Unreadable(f"sys/{place}/enabled", f"holds {now[:40]!r}, which is no choice of the kernel")
         defrag = block.chosen(system.snapshot.text(f"sys/{place}/defrag") or "")
         yield _server(system, place, now, defrag)
 

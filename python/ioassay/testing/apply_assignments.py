@@ -1,0 +1,79 @@
+"""A snapshot as it would be after settings were changed: what rules say of it must then be that all is fine."""
+
+from __future__ import annotations
+
+import dataclasses
+import fnmatch
+import re
+from collections.abc import Iterable, Mapping
+
+from ioassay.tuning.rule import Assignment
+from ioassay.tuning.snapshot import Snapshot
+
+_LUSTRE = ("sys/fs/lustre", "sys/kernel/debug/lustre", "proc/fs/lustre")
+_EXCLUDING = {
+    "vm.dirty_bytes": "vm.dirty_ratio",
+    "vm.dirty_ratio": "vm.dirty_bytes",
+    "vm.dirty_background_bytes": "vm.dirty_background_ratio",
+    "vm.dirty_background_ratio": "vm.dirty_background_bytes",
+}
+"""Of each pair, setting one makes the other 0."""
+
+
+def applied(before: Snapshot, assignments: Iterable[Assignment]) -> Snapshot:
+    """The snapshot with these settings, in their order. Raises `KeyError` for a setting of a kind that it does not know."""
+    files = dict(before.files)
+    for assignment in assignments:
+        kind, _, where = assignment.name.partition(":")
+        for path in _paths(before, files, kind, where):
+            real = before.resolve(path)
+            files[real] = _written(files.get(real, b"").decode(errors="replace"), assignment.value).encode()
+        if kind == "sysctl" and where in _EXCLUDING:
+            files[before.resolve(_sysctl(_EXCLUDING[where]))] = b"0"
+        if kind == "module":
+            files |= _after_reload(before, where, assignment.value)
+    return dataclasses.replace(before, files=files)
+
+
+def _paths(before: Snapshot, files: Mapping[str, bytes], kind: str, where: str) -> list[str]:
+    if kind == "block":
+        device, _, parameter = where.partition("/")
+        return [f"sys/block/{device}/{parameter if '/' in parameter else f'queue/{parameter}'}"]
+    if kind == "sysctl":
+        return [_sysctl(where)]
+    if kind == "sys":
+        return [f"sys/{where}"]
+    if kind == "module":
+        return [f"sys/module/{where.replace('/', '/parameters/')}"]
+    if kind == "lctl":
+        names = {path: path.removeprefix(f"{place}/").replace("/", ".") for place in _LUSTRE for path in files
+                 if path.startswith(f"{place}/")}  # fmt: skip
+        return [path for path, name in names.items() if fnmatch.fnmatchcase(name, where)]
+    raise KeyError(f"{kind}:{where}")
+
+
+def _sysctl(name: str) -> str:
+    return f"proc/sys/{name.replace('.', '/')}"
+
+
+def _written(text: str, value: str) -> str:
+    """What a file says after `value` was written: the choice in brackets moves, everything else is replaced."""
+    choices = text.replace("[", "").replace("]", "").split()
+    if not re.search(r"\[[^\]]+\]", text):
+        return value
+    return " ".join(f"[{one}]" if one == value else one for one in dict.fromkeys((*choices, value)))
+
+
+def _after_reload(before: Snapshot, where: str, value: str) -> dict[str, bytes]:
+    """What the adapters of a module look like once it is loaded with the option."""
+    option = where.partition("/")[2]
+    attribute = {"max_sgl_entries": "sg_tablesize", "max_queue_depth": "can_queue"}[option]
+    hosts = [f"sys/class/scsi_host/{name}" for name in before.names("sys/class/scsi_host")]
+    ours = [host for host in hosts if before.text(f"{host}/proc_name") in ("mpt2sas", "mpt3sas")]
+    changed = {before.resolve(f"{host}/{attribute}"): value.encode() for host in ours}
+    if attribute == "sg_tablesize":
+        for device in before.names("sys/block"):
+            segments = before.resolve(f"sys/block/{device}/queue/max_segments")
+            if segments in before.files:
+                changed[segments] = value.encode()
+    return changed
