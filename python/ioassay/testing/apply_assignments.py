@@ -21,7 +21,7 @@ _EXCLUDING = {
 
 
 def applied(before: Snapshot, assignments: Iterable[Assignment]) -> Snapshot:
-    """The snapshot with these settings, in their order. Raises `KeyError` for a setting of a kind that it does not know."""
+    """The snapshot with these settings, in their order. Raises `KeyError` for an unknown kind of settings."""
     files = dict(before.files)
     for assignment in assignments:
         kind, _, where = assignment.name.partition(":")

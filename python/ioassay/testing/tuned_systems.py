@@ -139,7 +139,7 @@ def nvme_node() -> Snapshot:
 
 
 def brw_stats(pieces: Mapping[int, tuple[int, int]], sizes: Mapping[str, tuple[int, int]]) -> str:
-    """What a target counts: RPCs by the disk requests that they became, disk requests by size; reads and writes of each."""
+    """What a target counts, reads and writes of each: RPCs by the disk requests they became, disk requests by size."""
     return (
         "snapshot_time:         1400000000.123456 (secs.usecs)\n"
         + _histogram("disk fragmented I/Os  ", "ios", {str(key): value for key, value in pieces.items()})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from ioassay.tuning.rule import Change, Fine, Judgement, NotApplicable, Rule, Source, each
+from ioassay.tuning.rule import Change, Fine, Judgement, NotApplicable, Rule, Source
 from ioassay.tuning.rules.block import queues
 from ioassay.tuning.rules.sources import (
     BEEGFS_STORAGE,
@@ -25,21 +25,18 @@ _LARGEST_RPC_KB = 16384
 
 
 def _judge(system: System) -> Iterator[Judgement]:
-    devices = system.concerned()
-    names = {device.name for device in devices}
-    for device in devices:
-        upper = queues.multipath_above(device)
-        if upper is None or upper.name not in names:
-            yield from each([device], lambda one: _device(one, system))
+    names = {device.name for device in system.concerned()}
+    return queues.each_device(system, lambda device: _device(device, system, names))
 
 
-def _device(device: BlockDevice, system: System) -> Iterator[Judgement]:
+def _device(device: BlockDevice, system: System, concerned: set[str]) -> Iterator[Judgement]:
     reason = queues.unsuited(device)
     now, most = device.queue("max_sectors_kb"), device.queue("max_hw_sectors_kb")
     if reason or now is None or most is None:
         yield NotApplicable(reason or f"{device.name} has no request queue")
     elif (upper := queues.multipath_above(device)) is not None:
-        yield NotApplicable(f"{device.name} is a path of {upper.name} and must keep to the same limit")
+        if upper.name not in concerned:  # Otherwise it is judged with its paths.
+            yield NotApplicable(f"{device.name} is a path of {upper.name} and must keep to the same limit")
     elif device.kind == "multipath":
         yield _multipath(device, system, now, most)
     else:

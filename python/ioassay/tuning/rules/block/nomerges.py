@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ioassay.tuning.rule import Change, Fine, Judgement, NotApplicable, Rule, each
+from ioassay.tuning.rule import Change, Fine, Judgement, NotApplicable, Rule
 from ioassay.tuning.rules.block import queues
 from ioassay.tuning.rules.sources import LARGE_IO_TEXT, QUEUE_SYSFS
 from ioassay.tuning.system import System
@@ -12,7 +12,7 @@ from ioassay.tuning.system.block import BlockDevice
 
 
 def _judge(system: System) -> Iterator[Judgement]:
-    return each(system.concerned(), _device)
+    return queues.each_device(system, _device)
 
 
 def _device(device: BlockDevice) -> Iterator[Judgement]:
@@ -21,9 +21,7 @@ def _device(device: BlockDevice) -> Iterator[Judgement]:
     if reason or now is None:
         yield NotApplicable(reason or f"{device.name} has no nomerges")
     elif not queues.spins(device):
-        yield NotApplicable(
-            f"{device.name} is flash, where small requests cost little and merging is a matter of taste"
-        )
+        yield NotApplicable(f"{device.name} is flash, where small requests cost little and merging gains little")
     elif now == 0:
         yield Fine(device.name, "merges requests")
     else:

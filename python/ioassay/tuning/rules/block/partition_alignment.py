@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ioassay import units
-from ioassay.tuning.rule import Change, Fine, Judgement, NotApplicable, Rule, each
+from ioassay.tuning.rule import Change, Fine, Judgement, NotApplicable, Rule
 from ioassay.tuning.rules.block import queues
 from ioassay.tuning.rules.sources import BEEGFS_STORAGE, LARGE_IO_TEXT, QUEUE_SYSFS
 from ioassay.tuning.system import System
@@ -16,7 +16,7 @@ _USUAL_BYTES = 1 << 20
 
 
 def _judge(system: System) -> Iterator[Judgement]:
-    return each(system.concerned(), lambda device: _device(device, system))
+    return queues.each_device(system, lambda device: _device(device, system))
 
 
 def _device(device: BlockDevice, system: System) -> Iterator[Judgement]:

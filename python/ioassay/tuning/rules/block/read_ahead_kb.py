@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ioassay.tuning.rule import Change, Fine, Judgement, NotApplicable, Rule, each
+from ioassay.tuning.rule import Change, Fine, Judgement, NotApplicable, Rule
 from ioassay.tuning.rules.block import queues
 from ioassay.tuning.rules.sources import BEEGFS_STORAGE, LINUX_LARGE_IO, QUEUE_SYSFS
 from ioassay.tuning.system import System
@@ -16,7 +16,7 @@ _ENOUGH_KB = 4096
 
 
 def _judge(system: System) -> Iterator[Judgement]:
-    return each(system.concerned(), _device)
+    return queues.each_device(system, _device)
 
 
 def _device(device: BlockDevice) -> Iterator[Judgement]:

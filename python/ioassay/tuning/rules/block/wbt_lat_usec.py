@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ioassay.tuning.rule import Change, Fine, Judgement, NotApplicable, Rule, Source, each
+from ioassay.tuning.rule import Change, Fine, Judgement, NotApplicable, Rule, Source
 from ioassay.tuning.rules.block import queues
 from ioassay.tuning.rules.sources import QUEUE_SYSFS
 from ioassay.tuning.snapshot import Unreadable
@@ -13,7 +13,7 @@ from ioassay.tuning.system.block import BlockDevice
 
 
 def _judge(system: System) -> Iterator[Judgement]:
-    return each(system.concerned(), _device)
+    return queues.each_device(system, _device)
 
 
 def _device(device: BlockDevice) -> Iterator[Judgement]:

@@ -41,7 +41,7 @@ def _target(name: str, system: System) -> Iterator[Judgement]:
     usual = _usual_bytes(lustre.histogram(text, "disk I/O size"))
     shown = f", mostly in pieces of {units.format_bytes(usual)}" if usual else ""
     if not split:
-        yield Fine(target, f"at most {_MOST_SPLIT:.0%} of RPCs reach the disks in pieces")
+        yield Fine(target, f"at most {_MOST_SPLIT * 100:.0f} % of RPCs reach the disks in pieces")
     else:
         yield Change(
             target,

@@ -28,7 +28,7 @@ def _judge(system: System) -> Iterator[Judgement]:
     most = parameters.number(system, f"{_SERVICE}.threads_max")
     each_bytes = _rpc_bytes(system) + _BESIDE_BYTES
     wanted = min(_WANTED, max(2, system.memory_bytes // _MOST_OF_MEMORY // each_bytes))
-    shown = f"{least} to {most}"
+    shown = f"{least} to {most}" if least < most else f"{most}, all started at once"
     if least >= wanted - _ROUNDED and most >= wanted - _ROUNDED:
         yield Fine("ost_io", shown)
         return

@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+import pytest
+
+from ioassay.testing import snapshots, tuned_systems
+from ioassay.testing.judged import judged, only, settings_of
+from ioassay.testing.snapshots import below, disk
+from ioassay.tuning.rule import Change, Fine, NotApplicable, NotReadable, Rule
+from ioassay.tuning.rules.adapter import max_queue_depth, max_sgl_entries, path_selector, queue_depth
+from ioassay.tuning.snapshot import Snapshot
+
+_REAL = "devices/pci0000:00/host0/target0:0:0/0:0:0:0/block/sda"
+
+
+def behind(driver: str, unreadable: str | None = None, option: int = -1, **host: object) -> Snapshot:
+    """A disk on an adapter of this driver."""
+    files = {path.replace("sys/block/sda", f"sys/{_REAL}"): text for path, text in disk("sda").items()}
+    files |= below("sys/class/scsi_host/host0", {"proc_name": driver, "sg_tablesize": 128, "can_queue": 500, **host})
+    files |= below(f"sys/module/{driver}/parameters", {"max_queue_depth": option, "max_sgl_entries": -1})
+    denied = {unreadable: "Permission denied"} if unreadable else None
+    files = {path: text for path, text in files.items() if path != unreadable}
+    return snapshots.snapshot(files, links={"sys/block/sda": f"../{_REAL}"}, unreadable=denied)
+
+
+@pytest.mark.parametrize(
+    ("rule", "attribute", "good", "setting"),
+    [
+        (max_sgl_entries.RULE, "sg_tablesize", 256, "module:mpt3sas/max_sgl_entries=256"),
+        (max_queue_depth.RULE, "can_queue", 597, "module:mpt3sas/max_queue_depth=600"),
+    ],
+)
+def test_a_limit_of_a_sas_adapter(rule: Rule, attribute: str, good: int, setting: str) -> None:
+    judgements = judged(rule, behind("mpt3sas"))
+    assert settings_of(judgements) == [setting]
+    assert "/etc/modprobe.d/" in only(judgements, Change).command
+    only(judged(rule, behind("mpt3sas", **{attribute: good})), Fine)
+    path = f"sys/class/scsi_host/host0/{attribute}"
+    assert only(judged(rule, behind("mpt3sas", path)), NotReadable).what == f"/{path}"
+    assert "megaraid_sas" in only(judged(rule, behind("megaraid_sas")), NotApplicable).why
+    assert "no disk hangs" in only(judged(rule, disk("nvme0n1")), NotApplicable).why
+
+
+def test_the_old_driver_needs_its_module_rebuilt() -> None:
+    change = only(judged(max_sgl_entries.RULE, behind("mpt2sas")), Change)
+    assert change.assignments[0].name == "module:mpt2sas/max_sgl_entries"
+    assert "rebuild the module" in change.because
+
+
+def test_pages_of_64_kib_need_fewer_segments() -> None:
+    made = behind("mpt3sas", sg_tablesize=16)
+    files = {path: text.decode() for path, text in made.files.items()}
+    files["sys/kernel/mm/transparent_hugepage/hpage_pmd_size"] = str(512 << 20)
+    only(judged(max_sgl_entries.RULE, snapshots.snapshot(files, links=made.links)), Fine)
+
+
+def test_a_deep_adapter_is_not_made_shallower() -> None:
+    # The option is an upper limit: adapters of 12 Gbit/s take thousands without it.
+    only(judged(max_queue_depth.RULE, behind("mpt3sas", can_queue=9680)), Fine)
+
+
+def test_an_option_that_limits_the_adapter_is_named() -> None:
+    change = only(judged(max_queue_depth.RULE, behind("mpt3sas", can_queue=253, option=256)), Change)
+    assert change.because == "the option max_queue_depth=256 limits it"
+
+
+def test_firmware_may_take_less_than_asked_for() -> None:
+    fine = only(judged(max_queue_depth.RULE, behind("mpt3sas", can_queue=400, option=600)), Fine)
+    assert "firmware" in fine.value
+
+
+def test_command_queueing_is_switched_on() -> None:
+    assert settings_of(judged(queue_depth.RULE, disk("sda", queue_depth=1))) == ["block:sda/device/queue_depth=32"]
+    only(judged(queue_depth.RULE, disk("sda", queue_depth=254)), Fine)
+    path = "sys/block/sda/device/queue_depth"
+    assert only(judged(queue_depth.RULE, disk("sda", queue_depth=1), unreadable=path), NotReadable).what == f"/{path}"
+    only(judged(queue_depth.RULE, disk("nvme0n1")), NotApplicable)
+
+
+def test_all_paths_of_a_lun_get_the_deepest_queue() -> None:
+    made = tuned_systems.md3460_oss()
+    files = {path: text.decode() for path, text in made.files.items()}
+    files[made.resolve("sys/block/sdb/device/queue_depth")] = "64"
+    judgements = judged(queue_depth.RULE, snapshots.snapshot(files, links=made.links))
+    assert settings_of(judgements) == ["block:sdb/device/queue_depth=254"]
+
+
+def multipath(table: str | None) -> Snapshot:
+    """The study's server with what `dmsetup table` printed."""
+    made = tuned_systems.md3460_oss()
+    files = {path: text.decode() for path, text in made.files.items() if "block/dm-" not in path or "dm-0" in path}
+    return snapshots.snapshot(files, links=made.links, printed={"dmsetup table": table} if table else None)
+
+
+def test_paths_are_chosen_by_load() -> None:
+    line = "ost0: 0 7814037168 multipath 1 queue_if_no_path 0 1 1 {} 0 2 1 8:16 1 8:112 1\n"
+    change = only(judged(path_selector.RULE, multipath(line.format("round-robin"))), Change)
+    assert change.wanted == "service-time"
+    assert "multipath.conf" in change.command
+    assert only(judged(path_selector.RULE, multipath(line.format("service-time"))), Fine).value == "service-time"
+    only(judged(path_selector.RULE, multipath(line.format("of-a-vendor"))), NotReadable)
+    assert "dmsetup" in only(judged(path_selector.RULE, multipath(None)), NotReadable).reason
+    only(judged(path_selector.RULE, disk("sda")), NotApplicable)
