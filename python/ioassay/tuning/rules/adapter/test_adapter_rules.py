@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 
 from ioassay.testing import snapshots, tuned_systems
@@ -12,10 +14,12 @@ from ioassay.tuning.snapshot import Snapshot
 _REAL = "devices/pci0000:00/host0/target0:0:0/0:0:0:0/block/sda"
 
 
-def behind(driver: str, unreadable: str | None = None, option: int = -1, **host: object) -> Snapshot:
+def behind(driver: str, unreadable: str = "", option: int = -1, host: Mapping[str, object] | None = None) -> Snapshot:
     """A disk on an adapter of this driver."""
     files = {path.replace("sys/block/sda", f"sys/{_REAL}"): text for path, text in disk("sda").items()}
-    files |= below("sys/class/scsi_host/host0", {"proc_name": driver, "sg_tablesize": 128, "can_queue": 500, **host})
+    files |= below(
+        "sys/class/scsi_host/host0", {"proc_name": driver, "sg_tablesize": 128, "can_queue": 500, **(host or {})}
+    )
     files |= below(f"sys/module/{driver}/parameters", {"max_queue_depth": option, "max_sgl_entries": -1})
     denied = {unreadable: "Permission denied"} if unreadable else None
     files = {path: text for path, text in files.items() if path != unreadable}
@@ -33,7 +37,7 @@ def test_a_limit_of_a_sas_adapter(rule: Rule, attribute: str, good: int, setting
     judgements = judged(rule, behind("mpt3sas"))
     assert settings_of(judgements) == [setting]
     assert "/etc/modprobe.d/" in only(judgements, Change).command
-    only(judged(rule, behind("mpt3sas", **{attribute: good})), Fine)
+    only(judged(rule, behind("mpt3sas", host={attribute: good})), Fine)
     path = f"sys/class/scsi_host/host0/{attribute}"
     assert only(judged(rule, behind("mpt3sas", path)), NotReadable).what == f"/{path}"
     assert "megaraid_sas" in only(judged(rule, behind("megaraid_sas")), NotApplicable).why
@@ -47,7 +51,7 @@ def test_the_old_driver_needs_its_module_rebuilt() -> None:
 
 
 def test_pages_of_64_kib_need_fewer_segments() -> None:
-    made = behind("mpt3sas", sg_tablesize=16)
+    made = behind("mpt3sas", host={"sg_tablesize": 16})
     files = {path: text.decode() for path, text in made.files.items()}
     files["sys/kernel/mm/transparent_hugepage/hpage_pmd_size"] = str(512 << 20)
     only(judged(max_sgl_entries.RULE, snapshots.snapshot(files, links=made.links)), Fine)
@@ -55,16 +59,16 @@ def test_pages_of_64_kib_need_fewer_segments() -> None:
 
 def test_a_deep_adapter_is_not_made_shallower() -> None:
     # The option is an upper limit: adapters of 12 Gbit/s take thousands without it.
-    only(judged(max_queue_depth.RULE, behind("mpt3sas", can_queue=9680)), Fine)
+    only(judged(max_queue_depth.RULE, behind("mpt3sas", host={"can_queue": 9680})), Fine)
 
 
 def test_an_option_that_limits_the_adapter_is_named() -> None:
-    change = only(judged(max_queue_depth.RULE, behind("mpt3sas", can_queue=253, option=256)), Change)
+    change = only(judged(max_queue_depth.RULE, behind("mpt3sas", option=256, host={"can_queue": 253})), Change)
     assert change.because == "the option max_queue_depth=256 limits it"
 
 
 def test_firmware_may_take_less_than_asked_for() -> None:
-    fine = only(judged(max_queue_depth.RULE, behind("mpt3sas", can_queue=400, option=600)), Fine)
+    fine = only(judged(max_queue_depth.RULE, behind("mpt3sas", option=600, host={"can_queue": 400})), Fine)
     assert "firmware" in fine.value
 
 

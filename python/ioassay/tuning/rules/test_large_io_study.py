@@ -1,0 +1,84 @@
+"""The study of large I/O on a Dell MD3460 with Lustre: its Tables 3 to 6 come out, and nothing after its tuning."""
+
+from __future__ import annotations
+
+from ioassay.testing import tuned_systems
+from ioassay.testing.judged import settings_of
+from ioassay.tuning.rule import Change, Judgement, Rule
+from ioassay.tuning.rules import RULES, sources
+from ioassay.tuning.snapshot import Snapshot
+from ioassay.tuning.system import Array, System
+
+_TABLES = (sources.LINUX_LARGE_IO, sources.RAID_LARGE_IO, sources.LUSTRE_SERVER, sources.LUSTRE_CLIENT)
+_OF_THE_STUDY = tuple(rule for rule in RULES if set(rule.sources).intersection(_TABLES))
+
+
+def changes(snapshot: Snapshot, array: Array | None = None) -> dict[str, list[Judgement]]:
+    """What the study's rules would change, by their names."""
+    system = System(snapshot, array)
+    found: dict[str, list[Judgement]] = {}
+    for rule in _OF_THE_STUDY:
+        if of_rule := [one for one in rule.judgements(system) if isinstance(one, Change)]:
+            found[rule.name] = [*of_rule]
+    return found
+
+
+def test_before_tuning_the_server_gets_the_values_of_tables_3_to_5() -> None:
+    found = changes(tuned_systems.md3460_oss(), tuned_systems.MD3460_UNTUNED)
+    assert settings_of(found["scheduler"]) == [f"block:dm-{at}/scheduler=deadline" for at in range(6)]
+    assert set(settings_of(found["max-sgl-entries"])) == {"module:mpt3sas/max_sgl_entries=256"}
+    assert set(settings_of(found["max-queue-depth"])) == {"module:mpt3sas/max_queue_depth=600"}
+    assert {one.wanted for one in found["max-sectors-kb"] if isinstance(one, Change)} == {"1024 KiB"}
+    assert {setting.partition("/")[2] for setting in settings_of(found["nr-requests"])} == {"nr_requests=1024"}
+    assert len(found["nr-requests"]) == 18  # the six multipath devices and their twelve paths
+    assert {setting.partition("/")[2] for setting in settings_of(found["read-ahead-kb"])} == {"read_ahead_kb=8192"}
+    assert {setting.partition("/")[2] for setting in settings_of(found["rq-affinity"])} == {"rq_affinity=2"}
+    assert settings_of(found["transparent-hugepage"]) == ["sys:kernel/mm/redhat_transparent_hugepage/enabled=never"]
+    assert settings_of(found["vfs-cache-pressure"]) == ["sysctl:vm.vfs_cache_pressure=50"]
+    wanted = {name: one.wanted for name, (one, *_) in found.items() if isinstance(one, Change)}
+    assert wanted["raid-cache-block"] == "32 KiB"
+    assert wanted["raid-cache-flush"] == "98 % full"
+    assert wanted["raid-write-cache"] == "on, mirrored"
+    assert wanted["raid-read-cache"] == "off"
+    assert settings_of(found["lustre-oss-threads"]) == [
+        "lctl:ost.OSS.ost_io.threads_max=512",
+        "lctl:ost.OSS.ost_io.threads_min=512",
+    ]
+
+
+def test_before_tuning_its_clients_get_the_values_of_table_6() -> None:
+    found = changes(tuned_systems.lustre_client())
+    assert settings_of(found["lustre-max-rpcs-in-flight"]) == ["lctl:osc.ltestfs2-*.max_rpcs_in_flight=256"]
+    assert settings_of(found["lustre-max-dirty-mb"]) == ["lctl:osc.ltestfs2-*.max_dirty_mb=1024"]
+    assert set(found) == {"lustre-max-rpcs-in-flight", "lustre-max-dirty-mb"}
+
+
+def test_another_segment_comes_out_as_that_of_table_4() -> None:
+    found = changes(tuned_systems.md3460_oss(), Array(8, 512 << 10, 2))
+    (change,) = found["raid-segment-size"]
+    assert isinstance(change, Change)
+    assert change.wanted == "8 data disks × 128 KiB = 1 MiB"
+
+
+def test_after_tuning_nothing_of_the_study_is_left() -> None:
+    assert changes(tuned_systems.md3460_oss_tuned(), tuned_systems.MD3460_TUNED) == {}
+    assert changes(tuned_systems.lustre_client(tuned=True)) == {}
+
+
+def test_every_rule_of_the_study_has_something_to_say_before_its_tuning() -> None:
+    server = changes(tuned_systems.md3460_oss(), tuned_systems.MD3460_UNTUNED)
+    silent = {rule.name for rule in _OF_THE_STUDY} - {*server, *changes(tuned_systems.lustre_client())}
+    assert silent == {"raid-segment-size"}  # as the study has it from the start
+
+
+def test_the_halved_requests_are_found_in_what_the_server_counted() -> None:
+    rule: Rule = next(rule for rule in RULES if rule.name == "lustre-fragmented-bulk")
+    before = rule.judgements(System(tuned_systems.md3460_oss()))
+    assert len(before) == 6
+    assert all(isinstance(one, Change) and "pieces of 512 KiB" in one.value for one in before)
+    after = rule.judgements(System(tuned_systems.md3460_oss_tuned()))
+    assert not [one for one in after if isinstance(one, Change)]
+
+
+def test_a_node_with_nvme_gets_none_of_the_values_for_disks() -> None:
+    assert set(changes(tuned_systems.nvme_node())) == {"vfs-cache-pressure"}
