@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 
+from ioassay.protocol.snapshot import Environment
 from ioassay.testing import snapshots
 from ioassay.testing.snapshots import below, disk
 from ioassay.tuning.snapshot import Snapshot
@@ -217,5 +218,5 @@ def _only(files: Mapping[str, str], absent: tuple[str, ...]) -> dict[str, str]:
 
 
 def _of_memory(made: Snapshot, memory_bytes: int, kernel: str = "Linux 6.1.0") -> Snapshot:
-    environment = made.manifest.environment | {"memory_bytes": memory_bytes, "kernel": kernel}
-    return dataclasses.replace(made, manifest=made.manifest.model_copy(update={"environment": environment}))
+    environment: Environment = {**made.environment, "memory_bytes": memory_bytes, "kernel": kernel}
+    return dataclasses.replace(made, document={**made.document, "environment": environment})

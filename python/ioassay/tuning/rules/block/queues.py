@@ -14,7 +14,7 @@ def each_device(system: System, judge: Callable[[BlockDevice], Iterable[Judgemen
     devices = system.concerned()
     if devices:
         return each(devices, judge)
-    if system.snapshot.manifest.target:
+    if system.snapshot.target:
         return iter([NotApplicable("no block device of this node lies below the target; look at its servers")])
     return iter([NotApplicable("the node has no block devices with data")])
 
