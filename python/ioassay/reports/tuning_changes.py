@@ -12,6 +12,7 @@ from ioassay.tuning.persistent import PersistentForm
 from ioassay.tuning.rollback import PutBack
 from ioassay.tuning.verify import Standing
 
+_SETTING = Column("setting", wraps=False)
 _LASTS = {"reboot": "no", "remount": "no, nor a remount", "kept": "yes", "unknown": "unknown"}
 
 
@@ -21,14 +22,17 @@ def of_plan(
     """What would be changed: a table, what moves with it, and the persistent files. `risks` are by setting."""
     risks = risks or {}
     has_risks = any(step.name in risks for step in plan.steps)
+    asked = {step.name for step in plan.steps}
     rows: list[Sequence[Text]] = []
     for step in plan.steps:
         row = [step.name, step.now, _new(step), _lasts(step, form)]
         rows.append([*row, risks.get(step.name, "")] if has_risks else row)
         for one in step.followers:
+            if one.instance.name in asked:
+                continue
             led = [f"  {one.instance.name}", one.now, "may change", ""]
             rows.append([*led, one.why] if has_risks else led)
-    columns = [Column("setting"), Column("now"), Column("new"), Column("survives a reboot")]
+    columns = [_SETTING, Column("now"), Column("new"), Column("survives a reboot")]
     notes = dict.fromkeys(f"{step.name}: {step.instance.note}." for step in plan.steps if step.instance.note)
     moved = dict.fromkeys(f"{step.name}: {one.why}." for step in plan.steps for one in step.followers)
     blocks: list[Block] = [
@@ -50,7 +54,7 @@ def of_changes(changes: Iterable[Change]) -> list[Block]:
         [change.name, change.before, change.read_back if change.read_back is not None else "gone", _remark(change)]
         for change in changes
     ]
-    return [Table([Column("setting"), Column("before"), Column("now"), Column()], rows)]
+    return [Table([_SETTING, Column("before"), Column("now"), Column()], rows)]
 
 
 def of_drift(standings: Sequence[Standing]) -> list[Block]:
@@ -60,12 +64,12 @@ def of_drift(standings: Sequence[Standing]) -> list[Block]:
             one.name,
             _shown(one.applied),
             _shown(one.now),
-            one.since,
+            one.since[:16].replace("T", " "),
             f"drifted: {one.why}" if one.why else "drifted" * one.has_drifted,
         ]
         for one in standings
     ]
-    return [Table([Column("setting"), Column("applied"), Column("now"), Column("since"), Column()], rows)]
+    return [Table([_SETTING, Column("applied"), Column("now"), Column("since (UTC)"), Column()], rows)]
 
 
 def of_rollback(results: Sequence[PutBack]) -> list[Block]:
@@ -73,7 +77,7 @@ def of_rollback(results: Sequence[PutBack]) -> list[Block]:
     rows: list[Sequence[Text]] = [
         [one.name, one.before, _shown(one.found) if one.before else "", one.outcome, one.why] for one in results
     ]
-    return [Table([Column("setting"), Column("before"), Column("found"), Column(), Column()], rows)]
+    return [Table([_SETTING, Column("before"), Column("found"), Column(), Column()], rows)]
 
 
 def plan_document(plan: ChangePlan, form: PersistentForm | None = None) -> dict[str, Any]:

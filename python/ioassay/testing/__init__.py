@@ -9,6 +9,7 @@
     net_measurement    what `ioassay net` would have measured
     importer_samples   results of other tools, and ways to damage them
     damage             stored directories that were damaged, and everything that is done with one
+    tuned_machine      machines whose settings are changed, made up and real
     hung_mount         a mount whose server does not answer
     determinism        what a program prints in processes of its own
 

@@ -188,6 +188,11 @@ class Entry:
     seen: str | None = None
     """What a check found last."""
 
+    @property
+    def is_untouched(self) -> bool:
+        """Whether it might have changed with its leader, and has not."""
+        return self.wanted is None and self.was_set and not self.is_pending and self.ours == self.before
+
 
 @dataclass
 class State:
@@ -463,7 +468,7 @@ def read(path: Path) -> tuple[State, int]:
     whole = data[: data.rfind(b"\n") + 1]  # what follows was torn by a kill: the step was not taken
     lines = whole.split(b"\n")[:-1]
     if not lines:
-        raise UsageError(
+        raise Headerless(
             f"{path}: no header: it is empty or torn.", "No setting was changed under it; remove the file."
         )
     state: State | None = None

@@ -52,6 +52,8 @@ class _Case:
     """What it is to have in the end; `None`: it is not touched."""
     left_alone: str = ""
     failed: str = ""
+    is_untouched: bool = False
+    """It was never changed here, only by something else."""
 
 
 def roll_back(journal: Journal, root: Path = ROOT) -> list[PutBack]:
@@ -104,7 +106,9 @@ def _judged(journal: Journal, root: Path) -> list[_Case]:
         if leader.left_alone and case.entry.wanted is None and not case.left_alone and case.found != case.entry.before:
             case.left_alone, case.target = f"{leader.entry.name} is not ours any more, and it came with that", None
         elif leader.target is not None and case.left_alone and case.found is not None:
-            case.target = case.found  # putting the leader back would change what somebody else has set
+            case.target = case.found  # putting the leader back would change what something else has set
+        if case.entry.is_untouched and case.left_alone:
+            case.left_alone, case.is_untouched = "", True
     return sorted(cases, key=_order)
 
 
@@ -136,7 +140,7 @@ def _judge(entry: Entry, definitions: Definitions, root: Path, is_same_boot: boo
     return _Case(entry, instance, found, None, left_alone=f"{since}it has {found} instead of {applied}")
 
 
-def _is_ours(entry: Entry, found: str, is_same_boot: bool) -> bool:
+def _is_ours(entry: Entry, found: str | None, is_same_boot: bool) -> bool:
     ours = {entry.ours} if entry.was_set else set()
     if entry.is_pending:
         ours |= {entry.wanted, *entry.earlier}
@@ -200,6 +204,8 @@ def _result(case: _Case) -> PutBack:
         return PutBack(entry.name, "left alone", entry.before, case.found, why)
     if case.failed:
         return PutBack(entry.name, "failed", entry.before, case.found, case.failed)
+    if case.is_untouched:
+        return PutBack(entry.name, "already back", entry.before, case.found, "it was not changed by this journal")
     return PutBack(entry.name, "already back" if case.found == entry.before else "restored", entry.before, case.found)
 
 

@@ -38,7 +38,7 @@ Drift = Standing
 
 def standings(state: State, root: Path = ROOT) -> list[Standing]:
     """Everything that a journal has applied and not put back."""
-    found = [_standing(state, name, root) for name in (entry.name for entry in state.open_entries)]
+    found = [_standing(state, entry.name, root) for entry in state.open_entries if not entry.is_untouched]
     return found + [_file(state, path) for path in state.files]
 
 

@@ -144,6 +144,12 @@ class MountInstance(Instance):
             raise UsageError(f"{self.name}={value}: the option takes no value.", f"Write {PRESENT} or {ABSENT}.")
         if self.option == "ro" or self.not_live():
             return value
+        if value == now == ABSENT and not (self.option.startswith("no") or self.option in {*_GENERIC, *_UNSET}):
+            if self.option not in _DEFAULTS.get(mount.file_system, {}):
+                raise UsageError(
+                    f"{self.name}={value}: {mount.file_system} does not show whether {self.option} is on.",
+                    f"To turn it off, write {KIND}:{self.point}/no{self.option}={PRESENT}.",
+                )
         if has_value != (now not in (PRESENT, ABSENT)) and self.option not in _DEFAULTS.get(mount.file_system, {}):
             raise CannotSet(
                 f"{self.name}={value}: {self.point} is mounted without the option, and its default is unknown: "

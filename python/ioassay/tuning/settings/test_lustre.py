@@ -1,0 +1,98 @@
+"""Lustre's parameters and striping, with programs that keep what they are told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ioassay.errors import CannotRun, UsageError
+from ioassay.testing.tuned_machine import lustre_programs, write_tree
+from ioassay.tuning.settings import CannotRead, CannotSet, Vanished, instance_named, parse
+
+
+@pytest.fixture
+def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    programs = lustre_programs(tmp_path / "bin")
+    monkeypatch.setenv("PATH", f"{programs}:/usr/bin:/bin")
+    monkeypatch.setenv("LUSTRE_TREE", str(tmp_path / "tree"))
+    osts = [f"osc.scratch-OST000{n}-osc-ffff8f" for n in range(2)]
+    files = {f"{ost}.{name}": value for ost in osts for name, value in (("max_rpcs_in_flight", "8"), ("max_dirty_mb", "32"))}
+    return write_tree(tmp_path / "tree", files)
+
+
+@pytest.mark.usefixtures("tree")
+def test_a_pattern_stands_for_the_parameter_of_each_target() -> None:
+    found = parse("lctl:osc.*.max_rpcs_in_flight").instances()
+    assert [one.name for one in found] == [f"lctl:osc.scratch-OST000{n}-osc-ffff8f.max_rpcs_in_flight" for n in range(2)]
+    found[1].write("16")
+    assert [one.read() for one in found] == ["8", "16"]
+
+
+@pytest.mark.usefixtures("tree")
+def test_an_unknown_parameter_is_refused_with_the_nearest_one() -> None:
+    with pytest.raises(UsageError, match="no such parameter; did you mean `max_rpcs_in_flight`"):
+        parse("lctl:osc.*.max_rpc_in_flight")
+    with pytest.raises(UsageError, match=r"no device matches mdc\.\*; is Lustre mounted"):
+        parse("lctl:mdc.*.max_rpcs_in_flight")
+
+
+@pytest.mark.usefixtures("tree")
+def test_a_refused_value_has_lustres_own_words() -> None:
+    instance = parse("lctl:osc.*.max_rpcs_in_flight").instances()[0]
+    assert instance.check("4M", "8") == "4M"
+    with pytest.raises(UsageError, match="not an integer"):
+        instance.check("many", "8")
+    with pytest.raises(CannotSet, match="Numerical result out of range"):
+        instance.write("1000")
+
+
+def test_a_target_that_is_gone_has_vanished(tree: Path) -> None:
+    instance = parse("lctl:osc.*.max_dirty_mb").instances()[0]
+    (tree / instance.name.removeprefix("lctl:")).unlink()
+    with pytest.raises(Vanished):
+        instance.read()
+
+
+def test_without_lctl_the_message_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(CannotRun, match="lctl is not installed"):
+        parse("lctl:osc.*.max_dirty_mb")
+    with pytest.raises(CannotRead, match="lctl is not installed"):
+        instance_named("lctl:osc.a.max_dirty_mb").read()
+
+
+@pytest.mark.usefixtures("tree")
+def test_one_value_of_a_striping_is_changed_without_losing_the_others(tmp_path: Path) -> None:
+    (tmp_path / ".striping").write_text("4 1048576 -1 flash\n")
+    (count,) = parse(f"stripe:{tmp_path}/count").instances()
+    (size,) = parse(f"stripe:{tmp_path}/size").instances()
+    assert (count.read(), size.read()) == ("4", "1048576")
+    count.write(count.check("-1", "4"))
+    size.write(size.check("4m", "1048576"))
+    assert (tmp_path / ".striping").read_text() == "-1 4194304 -1 flash\n"
+    assert count.lifetime == "kept"
+
+
+@pytest.mark.usefixtures("tree")
+def test_a_directory_without_striping_of_its_own_gets_none_back(tmp_path: Path) -> None:
+    (count,) = parse(f"stripe:{tmp_path}/count").instances()
+    assert count.read() == "0"
+    count.write("8")
+    assert count.read() == "8"
+    count.write("0")
+    assert (tmp_path / ".striping").read_text() == "0 0 -1 .\n"
+
+
+@pytest.mark.usefixtures("tree")
+def test_a_striping_that_cannot_be_meant_is_refused(tmp_path: Path) -> None:
+    (count,) = parse(f"stripe:{tmp_path}/count").instances()
+    (size,) = parse(f"stripe:{tmp_path}/size").instances()
+    for instance, value in ((count, "all"), (count, "-2"), (size, "1.5m"), (size, "1000")):
+        with pytest.raises(UsageError):
+            instance.check(value, "0")
+    (tmp_path / ".components").write_text("3\n")
+    with pytest.raises(CannotSet, match="has 3 components"):
+        count.check("4", "0")
+    with pytest.raises(Vanished):
+        instance_named("stripe:/no/such/directory/count").read()
