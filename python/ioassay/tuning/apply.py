@@ -31,7 +31,7 @@ from ioassay.tuning.settings import (
     Vanished,
     instance_named,
 )
-from ioassay.tuning.settings.coupling import excluded, rank
+from ioassay.tuning.settings.coupling import belongs_to, excluded, rank
 from ioassay.tuning.verify import Drift, drifted
 
 SETTLE_S = 60.0
@@ -157,7 +157,11 @@ class Applied:
             followers = step.followers if step else self._followers(name)
             if followers and name in entries and self._wanted(name) != targets[name]:
                 self._reset(entries[name].before, name, followers)
-            self._change(self._instance(name), targets[name], followers)
+            try:
+                self._change(self._instance(name), targets[name], followers)
+            except Vanished:
+                if name in asked or not belongs_to(name):
+                    raise
             for follower, value in self._came_with.get(name, {}).items():
                 if follower not in targets and value is not None and excluded(follower) != name:
                     self._change(self._instance(follower), value, ())
@@ -183,11 +187,14 @@ class Applied:
     def _change(self, instance: Instance, wanted: str, followers: Sequence[Follower]) -> None:
         """Announces, writes, reads back, notes. Raises `CannotRun`."""
         name, found = instance.name, instance.read()
+        entries = self.journal.state.entries
+        # What comes with a value of ours was not there before.
+        is_ours = name in entries and not entries[name].is_done and entries[name].before != found
         known = self.changes.get(name)
         if found == wanted or (known is not None and known.wanted == wanted and known.read_back == found):
             return
         with _shielded(self._interruption):
-            led = [one.instance for one in followers]
+            led = [one.instance for one in followers if not is_ours or one.instance.name in entries]
             values = {one.name: _value(one) for one in led}
             self.journal.write(
                 self._announcement(instance, found, wanted),

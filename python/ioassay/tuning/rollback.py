@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -24,7 +25,7 @@ from ioassay.tuning.journal import (
     now,
 )
 from ioassay.tuning.settings import ROOT, Definitions, Instance, Vanished, instance_named
-from ioassay.tuning.settings.coupling import excluded, rank, takes_no_zero
+from ioassay.tuning.settings.coupling import belongs_to, excluded, rank, takes_no_zero
 
 Outcome = Literal["restored", "already back", "left alone", "failed", "removed"]
 
@@ -64,12 +65,13 @@ def roll_back(journal: Journal, root: Path = ROOT) -> list[PutBack]:
     """
     with Interruption():
         cases = _judged(journal, root)
+        names = {case.entry.name for case in cases}
         unwritten = _announce(journal, cases)
         for case in cases:
-            _write_back(case, root)
+            _write_back(case, root, names)
         done: list[PutBack] = []
         for case in cases:
-            _write_back(case, root)  # where putting back another one has changed it again
+            _write_back(case, root, names)  # where putting back another one has changed it again
             result = _result(case)
             done.append(result)
             unwritten = _noted(journal, result) or unwritten
@@ -97,7 +99,9 @@ def _judged(journal: Journal, root: Path) -> list[_Case]:
     """Every open setting with what it shall have, in the order of putting back. Reads all before any is changed."""
     is_same_boot = journal.state.header.boot_id == boot_id(root)
     definitions = commands(journal.state.header)
-    cases = [_judge(entry, definitions, root, is_same_boot) for entry in reversed(journal.state.open_entries)]
+    entries = journal.state.open_entries
+    names = {entry.name for entry in entries}
+    cases = [_judge(entry, definitions, root, is_same_boot, names) for entry in reversed(entries)]
     by_name = {case.entry.name: case for case in cases}
     for case in cases:
         leader = by_name.get(case.entry.leader or "")
@@ -118,14 +122,16 @@ def _order(case: _Case) -> tuple[int, bool, bool]:
     return rank(name), bool(excluded(name)) and case.target == "0", case.entry.leader is not None
 
 
-def _judge(entry: Entry, definitions: Definitions, root: Path, is_same_boot: bool) -> _Case:
+def _judge(
+    entry: Entry, definitions: Definitions, root: Path, is_same_boot: bool, names: Collection[str]
+) -> _Case:
     instance: Instance | None = None
     try:
         instance = instance_named(entry.name, definitions, root)
         found: str | None = instance.read()
         identity = instance.identity()
     except Vanished as error:
-        if entry.was_set and entry.ours is None:  # gone with its leader's value, and back with the old one
+        if belongs_to(entry.name) in names:  # it may be back with the old value of that
             return _Case(entry, instance, None, entry.before)
         return _Case(entry, instance, None, None, left_alone=f"it is gone: {error.message}")
     except IoassayError as error:
@@ -168,7 +174,7 @@ def _announce(journal: Journal, cases: list[_Case]) -> str:
     )
 
 
-def _write_back(case: _Case, root: Path) -> None:
+def _write_back(case: _Case, root: Path, names: Collection[str]) -> None:
     """Gives a setting what it shall have, unless it has it; notes what went wrong."""
     if case.instance is None or case.target is None:
         return
@@ -181,7 +187,9 @@ def _write_back(case: _Case, root: Path) -> None:
         if found != case.target:
             case.failed = f"it reads {found} after {case.target} was written"
     except Vanished as error:
-        case.target, case.left_alone = None, f"it is gone: {error.message}"
+        case.target = None
+        if belongs_to(case.entry.name) not in names:
+            case.left_alone = f"it is gone: {error.message}"
     except IoassayError as error:
         case.failed = f"{error.message} {error.remedy}".strip()
 

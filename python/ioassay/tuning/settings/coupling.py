@@ -42,6 +42,7 @@ EXCLUSIVE = (
 )
 """Setting one makes the other 0, and the first of each pair does not take 0: what was not 0 is written back."""
 
+_OF_SCHEDULER = re.compile(r"block:([^/]+)/queue/iosched/.+")
 _SCHEDULER = re.compile(r"block:([^/]+)/scheduler")
 
 
@@ -58,6 +59,12 @@ def followers(name: str, root: Path) -> list[tuple[str, str]]:
     if other := excluded(name):
         found[other] = "setting one of them makes the other 0"
     return [*found.items()]
+
+
+def belongs_to(name: str) -> str:
+    """The setting whose value a setting comes and goes with; empty if it stays."""
+    match = _OF_SCHEDULER.fullmatch(name)
+    return f"block:{match[1]}/scheduler" if match else ""
 
 
 def excluded(name: str) -> str:

@@ -1,0 +1,316 @@
+"""Real settings: of a loop device, which is gone afterwards, and sysctls, which are put back; with SIGKILL in the middle."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ioassay.errors import CannotRun, UsageError
+from ioassay.testing.tuned_machine import loop_device, queue, remove_loop_device, set_queue, sysctls_kept
+from ioassay.tuning.apply import applied, apply
+from ioassay.tuning.change_plan import plan_changes
+from ioassay.tuning.journal import Journal, journals, open_journals, read
+from ioassay.tuning.rollback import PutBack, roll_back
+from ioassay.tuning.settings import CannotSet, parse_assignment
+
+pytestmark = [
+    pytest.mark.machine,
+    pytest.mark.skipif(
+        os.geteuid() != 0 or shutil.which("losetup") is None or not Path("/dev/loop-control").exists(),
+        reason="needs root and loop devices",
+    ),
+]
+
+DIRTY = ("vm.dirty_bytes", "vm.dirty_ratio", "vm.dirty_background_bytes", "vm.dirty_background_ratio")
+
+
+@pytest.fixture
+def device(tmp_path: Path) -> Iterator[str]:
+    with loop_device(tmp_path) as name:
+        if "mq-deadline" not in Path(f"/sys/block/{name}/queue/scheduler").read_text():
+            pytest.skip("the kernel has no mq-deadline")
+        set_queue(name, "nr_requests", "100")
+        yield name
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    return tmp_path / "journals"
+
+
+@pytest.fixture
+def sysctls() -> Iterator[None]:
+    with sysctls_kept(*DIRTY, "vm.vfs_cache_pressure"):
+        yield
+
+
+def sysctl(name: str) -> str:
+    return Path("/proc/sys", *name.split(".")).read_text().strip()
+
+
+def values(device: str) -> dict[str, str]:
+    """Every parameter of the queue."""
+    found = {}
+    for path in sorted(Path(f"/sys/block/{device}/queue").rglob("*")):
+        if path.is_file():
+            try:
+                found[path.name] = path.read_text()
+            except OSError:
+                continue
+    return found
+
+
+def put_back(place: Path) -> list[PutBack]:
+    (path,) = open_journals(place).states
+    with Journal.reopen(path) as journal:
+        return roll_back(journal)
+
+
+
+def test_the_queue_of_a_device_is_changed_and_put_back(device: str, place: Path) -> None:
+    before = values(device)
+    names = {"scheduler": "mq-deadline", "nr_requests": "64", "max_sectors_kb": "64", "read_ahead_kb": "1023"}
+    names |= {"rq_affinity": "2", "nomerges": "2", "wbt_lat_usec": "0"}
+    done = apply(plan_changes(parse_assignment(f"block:{device}/{name}={value}") for name, value in names.items()), place)
+    done.close()
+    assert {name: queue(device, name) for name in names} == names | {"read_ahead_kb": "1020"}
+    assert done.changes[f"block:{device}/read_ahead_kb"].read_back == "1020"
+    assert {result.outcome for result in put_back(place)} == {"restored"}
+    assert values(device) == before
+
+
+@pytest.mark.parametrize("scheduler", ["mq-deadline", "kyber", "bfq"])
+def test_a_scheduler_moves_other_settings_which_go_back_with_it(device: str, place: Path, scheduler: str) -> None:
+    if scheduler not in Path(f"/sys/block/{device}/queue/scheduler").read_text():
+        pytest.skip(f"the kernel has no {scheduler}")
+    before = values(device)
+    apply(plan_changes([parse_assignment(f"block:{device}/scheduler={scheduler}")]), place).close()
+    assert queue(device, "nr_requests") != "100"
+    put_back(place)
+    assert values(device) == before
+
+
+def test_what_a_scheduler_itself_was_set_to_goes_back_with_it(device: str, place: Path) -> None:
+    set_queue(device, "scheduler", "mq-deadline")
+    set_queue(device, "iosched/read_expire", "200")
+    before = values(device)
+    apply(plan_changes([parse_assignment(f"block:{device}/scheduler=none")]), place).close()
+    assert not Path(f"/sys/block/{device}/queue/iosched/read_expire").exists()
+    put_back(place)
+    assert values(device) == before
+    assert queue(device, "iosched/read_expire") == "200"
+
+
+def test_what_something_else_set_stays_though_the_scheduler_goes_back(device: str, place: Path) -> None:
+    apply(plan_changes([parse_assignment(f"block:{device}/scheduler=mq-deadline")]), place).close()
+    set_queue(device, "nr_requests", "33")
+    outcomes = {result.name.rpartition("/")[2]: result.outcome for result in put_back(place)}
+    assert outcomes["scheduler"] == "restored"
+    assert outcomes["nr_requests"] == "left alone"
+    assert (queue(device, "scheduler"), queue(device, "nr_requests")) == ("none", "33")
+
+
+def test_a_value_that_the_kernel_refuses_puts_everything_back(device: str, place: Path) -> None:
+    before = values(device)
+    made = plan_changes(
+        map(parse_assignment, (f"block:{device}/read_ahead_kb=512", f"block:{device}/nr_requests=100000"))
+    )
+    with pytest.raises(CannotSet, match=r"nr_requests: Invalid argument \(EINVAL\)") as refused:
+        apply(made, place)
+    assert refused.value.remedy.endswith("All settings are as before.")
+    assert values(device) == before
+    (path,) = journals(place)
+    assert read(path)[0].is_closed
+
+
+def test_a_device_that_is_detached_half_way_is_named_and_the_rest_put_back(
+    device: str, place: Path, sysctls: None
+) -> None:
+    pressure = sysctl("vm.vfs_cache_pressure")
+    with (
+        pytest.raises(CannotRun, match=r"is not there: No such file or directory") as refused,
+        applied(map(parse_assignment, (f"block:{device}/nr_requests=64", "sysctl:vm.vfs_cache_pressure=90")), place) as one,
+    ):
+        remove_loop_device(device)
+        assert [drift.now for drift in one.check()] == [None]
+        one._change(one._instance(f"block:{device}/nr_requests"), "32", ())
+    assert f"block:{device}/nr_requests was left alone: it is gone" in refused.value.remedy
+    assert sysctl("vm.vfs_cache_pressure") == pressure
+
+
+def test_another_file_behind_the_same_device_is_another_device(device: str, place: Path, tmp_path: Path) -> None:
+    apply(plan_changes([parse_assignment(f"block:{device}/nr_requests=64")]), place).close()
+    (tmp_path / "other").write_bytes(b"\0" * (1 << 20))
+    subprocess.run(["losetup", "--detach", f"/dev/{device}"], check=True)
+    deadline = time.monotonic() + 10
+    while Path(f"/sys/block/{device}/loop/backing_file").exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    subprocess.run(["losetup", f"/dev/{device}", tmp_path / "other"], check=True)
+    (result,) = put_back(place)
+    assert (result.outcome, result.why) == ("left alone", "another device has this name now")
+
+
+@pytest.mark.usefixtures("sysctls")
+@pytest.mark.parametrize(
+    ("name", "value", "other"),
+    [
+        ("vm.dirty_bytes", "100000000", "vm.dirty_ratio"),
+        ("vm.dirty_background_bytes", "50000000", "vm.dirty_background_ratio"),
+    ],
+)
+def test_of_two_sysctls_that_exclude_each_other_the_one_that_was_not_0_is_written_back(
+    place: Path, name: str, value: str, other: str
+) -> None:
+    before = {one: sysctl(one) for one in DIRTY}
+    if before[name] != "0":
+        pytest.skip(f"{name} is set on this machine")
+    apply(plan_changes([parse_assignment(f"sysctl:{name}={value}")]), place).close()
+    assert (sysctl(name), sysctl(other)) == (value, "0")
+    assert {result.outcome for result in put_back(place)} == {"restored"}
+    assert {one: sysctl(one) for one in DIRTY} == before
+
+
+@pytest.mark.usefixtures("sysctls")
+def test_the_pair_goes_back_also_from_the_ratio_to_the_bytes(place: Path) -> None:
+    Path("/proc/sys/vm/dirty_bytes").write_text("100000000")
+    apply(plan_changes([parse_assignment("sysctl:vm.dirty_ratio=30")]), place).close()
+    assert (sysctl("vm.dirty_bytes"), sysctl("vm.dirty_ratio")) == ("0", "30")
+    put_back(place)
+    assert (sysctl("vm.dirty_bytes"), sysctl("vm.dirty_ratio")) == ("100000000", "0")
+
+
+@pytest.mark.usefixtures("sysctls")
+def test_an_experiment_moves_between_ratio_and_bytes(place: Path) -> None:
+    before = {one: sysctl(one) for one in DIRTY}
+    if before["vm.dirty_ratio"] == "0":
+        pytest.skip("vm.dirty_bytes is set on this machine")
+    with applied([], place) as settings:
+        for text in ("dirty_ratio=30", "dirty_bytes=100000000", "dirty_ratio=25", "dirty_bytes=90000000"):
+            settings.switch([parse_assignment(f"sysctl:vm.{text}")])
+            name, _, value = text.partition("=")
+            assert sysctl(f"vm.{name}") == value
+            assert settings.check() == []
+        settings.switch([])
+        assert {one: sysctl(one) for one in DIRTY} == before
+    assert {one: sysctl(one) for one in DIRTY} == before
+
+
+def test_the_same_trial_has_the_same_values_whatever_came_before_it(device: str, place: Path) -> None:
+    before = values(device)
+    seen = []
+    scheduler = f"block:{device}/scheduler=mq-deadline"
+    with applied([], place) as settings:
+        for texts in ((scheduler,), (scheduler, f"block:{device}/nr_requests=64"), (scheduler,), (), (scheduler,)):
+            settings.switch(map(parse_assignment, texts))
+            seen.append(queue(device, "nr_requests"))
+    assert seen == ["256", "64", "256", "100", "256"]
+    assert values(device) == before
+
+
+_KILLED = """
+import os, signal, sys
+from pathlib import Path
+from ioassay.tuning.apply import applied
+from ioassay.tuning.settings import parse_assignment
+from ioassay.tuning.settings.files import FileInstance
+
+place, die_at, *trials = sys.argv[1:]
+write, count = FileInstance.write, 0
+
+def dying(instance, value):
+    global count
+    count += 1
+    if count == int(die_at):
+        os.kill(os.getpid(), signal.SIGKILL)
+    write(instance, value)
+
+def dying_after(instance, value):
+    global count
+    count += 1
+    write(instance, value)
+    if count == -int(die_at):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+FileInstance.write = dying if int(die_at) > 0 else dying_after
+with applied([], Path(place)) as settings:
+    for trial in trials:
+        settings.switch(map(parse_assignment, trial.split()))
+"""
+
+
+@pytest.mark.usefixtures("sysctls")
+@pytest.mark.parametrize("at", [*range(1, 14), *range(-13, 0)])
+def test_kill_9_at_any_write_of_an_experiment_leaves_what_a_rollback_puts_back(
+    device: str, place: Path, at: int
+) -> None:
+    """Positive: just before the write of that number; negative: just after it, before the journal knows."""
+    before = values(device), {one: sysctl(one) for one in (*DIRTY, "vm.vfs_cache_pressure")}
+    queue_ = f"block:{device}"
+    trials = [
+        f"{queue_}/scheduler=mq-deadline {queue_}/nr_requests=64 sysctl:vm.vfs_cache_pressure=90",
+        f"{queue_}/scheduler=mq-deadline {queue_}/read_ahead_kb=1023 sysctl:vm.dirty_bytes=100000000",
+        f"{queue_}/max_sectors_kb=64 sysctl:vm.vfs_cache_pressure=80",
+    ]
+    killed = subprocess.run([sys.executable, "-c", _KILLED, place, str(at), *trials], check=False, timeout=60)
+    assert killed.returncode == -signal.SIGKILL
+    results = put_back(place)
+    assert {result.outcome for result in results} <= {"restored", "already back"}, results
+    assert (values(device), {one: sysctl(one) for one in (*DIRTY, "vm.vfs_cache_pressure")}) == before
+    assert open_journals(place).states == {}
+
+
+@pytest.mark.usefixtures("sysctls")
+@pytest.mark.parametrize("at", [1, 2, 3, -1, -2, -3])
+def test_kill_9_at_any_write_of_a_rollback_is_mended_by_the_next_one(device: str, place: Path, at: int) -> None:
+    before = values(device)
+    texts = (f"block:{device}/scheduler=mq-deadline", f"block:{device}/read_ahead_kb=512", "sysctl:vm.vfs_cache_pressure=90")
+    pressure = sysctl("vm.vfs_cache_pressure")
+    apply(plan_changes(map(parse_assignment, texts)), place).close()
+    program = _KILLED.partition("with applied")[0] + (
+        "from ioassay.tuning.journal import Journal, open_journals\n"
+        "from ioassay.tuning.rollback import roll_back\n"
+        "roll_back(Journal.reopen(next(iter(open_journals(Path(place)).states))))\n"
+    )
+    killed = subprocess.run([sys.executable, "-c", program, place, str(at)], check=False, timeout=60)
+    assert killed.returncode == -signal.SIGKILL
+    assert {result.outcome for result in put_back(place)} <= {"restored", "already back"}
+    assert values(device) == before
+    assert sysctl("vm.vfs_cache_pressure") == pressure
+
+
+def test_sigterm_to_an_experiment_puts_everything_back(device: str, place: Path) -> None:
+    before = values(device)
+    program = (
+        "import sys, time\nfrom pathlib import Path\nfrom ioassay.tuning.apply import applied\n"
+        "from ioassay.tuning.settings import parse_assignment\n"
+        "with applied(map(parse_assignment, sys.argv[2:]), Path(sys.argv[1])):\n    print('ready', flush=True)\n"
+        "    time.sleep(60)\n"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", program, place, f"block:{device}/scheduler=mq-deadline"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    assert queue(device, "scheduler") == "mq-deadline"
+    process.terminate()
+    _, errors = process.communicate(timeout=60)
+    assert "Interrupted by SIGTERM." in errors
+    assert values(device) == before
+
+
+def test_a_device_without_schedulers_says_so(place: Path) -> None:
+    if not Path("/sys/block/zram0/queue").is_dir():
+        pytest.skip("no zram device")
+    with pytest.raises(UsageError, match=r"scheduler: no such parameter|no such choice; use `none`"):
+        plan_changes([parse_assignment("block:zram0/scheduler=mq-deadline")])
