@@ -51,3 +51,14 @@ def test_what_is_ignored_or_handled_by_others_stays_so() -> None:
 def test_names_are_those_of_the_engine() -> None:
     assert signal_name(signal.SIGUSR1) == "SIGUSR1"
     assert [signal_name(signal.SIGRTMIN + more) for more in (0, 3)] == ["SIGRTMIN+0", "SIGRTMIN+3"]
+
+
+def test_an_interruption_within_another_one_tells_it() -> None:
+    with Interruption() as outer:
+        with Interruption() as inner:
+            os.kill(os.getpid(), signal.SIGTERM)
+            assert (inner.count, inner.name) == (1, "SIGTERM")
+        assert (outer.count, outer.name) == (1, "SIGTERM")
+        os.kill(os.getpid(), signal.SIGQUIT)
+        assert (outer.count, inner.count) == (2, 1)
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL

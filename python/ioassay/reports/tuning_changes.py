@@ -1,4 +1,4 @@
-"""What is said of changed settings: before they are changed, what became of them, what has drifted, what was put back."""
+"""Changed settings, as blocks and as plain values: planned, applied, drifted, put back."""
 
 from __future__ import annotations
 

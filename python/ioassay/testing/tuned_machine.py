@@ -1,4 +1,4 @@
-"""Machines whose settings tests change: a made-up tree of /sys and /proc, a loop device, programs of Lustre, sysctls."""
+"""Machines whose settings tests change: made-up trees, a loop device, sysctls, programs that stand for Lustre's."""
 
 from __future__ import annotations
 
@@ -107,14 +107,16 @@ def sysctls_kept(*names: str) -> Iterator[None]:
 _SCRIPT_LCTL = r"""#!/bin/sh
 # Parameters are files: $LUSTRE_TREE/osc.scratch-OST0000-osc-ffff.max_dirty_mb
 cd "$LUSTRE_TREE" || exit 1
+missing() { echo "error: $1: param_path '$2': No such file or directory" >&2; exit 2; }
 case "$1" in
 list_param) found=0; for f in $2; do [ -e "$f" ] && { echo "$f"; found=1; }; done
-    [ $found = 1 ] || { echo "error: list_param: param_path '$2': No such file or directory" >&2; exit 2; } ;;
-get_param) [ -e "$3" ] || { echo "error: get_param: param_path '$3': No such file or directory" >&2; exit 2; }; cat "$3" ;;
+    [ $found = 1 ] || missing list_param "$2" ;;
+get_param) [ -e "$3" ] || missing get_param "$3"; cat "$3" ;;
 set_param) name=${2%%=*}; value=${2#*=}
-    [ -e "$name" ] || { echo "error: set_param: param_path '$name': No such file or directory" >&2; exit 2; }
+    [ -e "$name" ] || missing set_param "$name"
     case "$name" in *max_rpcs_in_flight)
-        [ "$value" -le 256 ] || { echo "error: set_param: setting $name=$value: Numerical result out of range" >&2; exit 34; }
+        [ "$value" -le 256 ] ||
+            { echo "error: set_param: setting $name=$value: Numerical result out of range" >&2; exit 34; }
         dirty="${name%.*}.max_dirty_mb"; [ "$(cat "$dirty")" -ge $((value * 4)) ] || echo $((value * 4)) > "$dirty" ;;
     esac
     echo "$value" > "$name" ;;

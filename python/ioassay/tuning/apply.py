@@ -1,7 +1,7 @@
 """Changes settings under a journal, reads each back, and puts everything back where one is refused.
 
-`apply` leaves them changed. `applied` is for experiments: it moves between values and puts back at the end, whatever ends
-it; after a SIGKILL `ioassay tune rollback` does.
+`apply` leaves them changed. `applied` is for experiments: it moves between values and puts back at the end, whatever
+ends it; after a SIGKILL `ioassay tune rollback` does.
 """
 
 from __future__ import annotations
@@ -44,8 +44,9 @@ class Drifted(CannotSet):
     def __init__(self, drift: Sequence[Drift]) -> None:
         first = drift[0]
         more = f" and {len(drift) - 1} more" if len(drift) > 1 else ""
+        became = "it is gone" if first.now is None else f"something else changed it from {first.applied} to {first.now}"
         super().__init__(
-            f"{first.name}{more}: something else changed it from {first.applied} to {first.now}.",
+            f"{first.name}{more}: {became}.",
             "Stop what sets it (udev rules, tuned, irqbalance, cron), then start again.",
         )
         self.drift = drift
@@ -146,43 +147,43 @@ class Applied:
         """
         asked = {step.name: step for step in plan.live}
         entries = {entry.name: entry for entry in self.journal.state.open_entries}
+        led = {
+            name
+            for step in asked.values()
+            if step.wanted != (entries[step.name].before if step.name in entries else step.now)
+            for name in (
+                *(one.instance.name for one in step.followers),
+                *(entry.name for entry in entries.values() if entry.leader == step.name),
+            )
+        }
         targets = {name: step.wanted for name, step in asked.items()}
         for name, entry in entries.items():
-            leader = asked.get(entry.leader or "")
-            is_led = leader is not None and leader.name in entries and leader.wanted != entries[leader.name].before
-            if name not in asked and excluded(name) not in asked and not is_led:
+            if name not in asked and name not in led and excluded(name) not in asked:
                 targets[name] = entry.before
         for name in sorted(targets, key=lambda name: _order(name, targets[name])):
-            step = asked.get(name)
-            followers = step.followers if step else self._followers(name)
-            if followers and name in entries and self._wanted(name) != targets[name]:
-                self._reset(entries[name].before, name, followers)
+            followers = asked[name].followers if name in asked else [*followers_of(name, self._root)]
+            is_new = name not in self.changes or self.changes[name].wanted != targets[name]
+            if followers and is_new and not excluded(name):
+                self._reset(name, followers)
             try:
                 self._change(self._instance(name), targets[name], followers)
             except Vanished:
                 if name in asked or not belongs_to(name):
                     raise
             for follower, value in self._came_with.get(name, {}).items():
-                if follower not in targets and value is not None and excluded(follower) != name:
+                if follower not in targets and value is not None and not excluded(follower):
                     self._change(self._instance(follower), value, ())
 
-    def _reset(self, before: str, name: str, followers: Sequence[Follower]) -> None:
-        if excluded(name):
-            return
-        self._change(self._instance(name), before, followers)
-        for follower in followers:
-            if (entry := self.journal.state.entries.get(follower.instance.name)) is not None:
+    def _reset(self, leader: str, followers: Sequence[Follower]) -> None:
+        """Gives a leader and its followers their values of before."""
+        entries = {entry.name: entry for entry in self.journal.state.open_entries}
+        for name in (leader, *(one.instance.name for one in followers)):
+            if name in entries:
                 with contextlib.suppress(Vanished):
-                    self._change(follower.instance, entry.before, ())
+                    self._change(self._instance(name), entries[name].before, followers if name == leader else ())
 
     def _instance(self, name: str) -> Instance:
         return instance_named(name, self._definitions, self._root)
-
-    def _followers(self, name: str) -> list[Follower]:
-        return [*followers_of(name, self._root)]
-
-    def _wanted(self, name: str) -> str | None:
-        return self.changes[name].wanted if name in self.changes else None
 
     def _change(self, instance: Instance, wanted: str, followers: Sequence[Follower]) -> None:
         """Announces, writes, reads back, notes. Raises `CannotRun`."""
@@ -280,10 +281,11 @@ def apply(
     Raises `CannotRun` when one is refused, after putting all back, and also when a signal comes meanwhile.
     """
     with Interruption() as interruption:
-        done = _begin(plan.definitions, plan.root, place, command, interruption, journal_id)
+        done = _begin(plan, place, command, interruption, journal_id)
         try:
             done.set(plan)
             done.write_files(files)
+            interruption.heed()
         except BaseException as error:
             _put_back_after(done, error)
             raise
@@ -302,14 +304,14 @@ def applied(
 ) -> Iterator[Applied]:
     """Settings for as long as the context lasts. At its end, at an exception or a signal all are put back.
 
-    A signal raises `CannotRun` in the context. An `Interruption` that is entered within it takes the signals over, as while
-    a run goes on; then the next `switch` raises. Raises `CannotRun` at the end where something could not be put back.
+    A signal raises `CannotRun` in the context. An `Interruption` that is entered within it takes the signals over, as
+    while a run goes on; then the next `switch` raises. Raises `CannotRun` at the end where something was not put back.
     """
     definitions = definitions or {}
     plan = plan_changes(assignments, definitions, root)
     with _RaisingInterruption() as interruption:
         with interruption.held_back():
-            done = _begin(definitions, root, place, command, interruption)
+            done = _begin(plan, place, command, interruption)
         try:
             done.set(plan)
             interruption.heed()
@@ -362,16 +364,15 @@ def _shielded(interruption: Interruption | None) -> Iterator[None]:
 
 
 def _begin(
-    definitions: Definitions,
-    root: Path,
+    plan: ChangePlan,
     place: Path | None,
     command: Sequence[str] | None,
     interruption: Interruption,
     journal_id: str | None = None,
 ) -> Applied:
     words = list(command) if command is not None else ["ioassay", *sys.argv[1:]]
-    journal = Journal.create(place or default_place(), words, stored(dict(definitions)), root, journal_id)
-    return Applied(journal, definitions, root, interruption)
+    journal = Journal.create(place or default_place(), words, stored(dict(plan.definitions)), plan.root, journal_id)
+    return Applied(journal, plan.definitions, plan.root, interruption)
 
 
 def _put_back_after(done: Applied, error: BaseException) -> None:

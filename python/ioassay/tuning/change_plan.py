@@ -72,8 +72,8 @@ def plan_changes(
 ) -> ChangePlan:
     """Looks up every setting, reads it, checks its value and orders the changes. Changes nothing.
 
-    Raises `UsageError` for what cannot be meant, `CannotRead`, `CannotSet`; of a setting that only a persistent file can
-    change `NotLive`, unless it `is_persistent`.
+    Raises `UsageError` for what cannot be meant, `CannotRead`, `CannotSet`; of a setting that only a persistent file
+    can change `NotLive`, unless it `is_persistent`.
     """
     definitions = definitions or {}
     steps: dict[str, Step] = {}

@@ -405,7 +405,7 @@ class Lock:
             pid = os.pread(file, 200, 0).decode(errors="replace").strip()
             raise UsageError(
                 f"Process {pid or 'unknown'} is changing settings of this machine ({path}).",
-                "Wait until it has ended, or end it: it puts its settings back.",
+                "Wait until it has ended.",
             ) from None
         except OSError as error:
             raise CannotRun(
@@ -583,7 +583,7 @@ def _why(error: ValueError) -> str:
 def _damaged(path: Path, number: int, why: str) -> UsageError:
     return UsageError(
         f"{path}:{number}: {why}.",
-        "The journal is damaged, so nothing was changed. Its `will-set` lines have the values of before: set those by hand.",
+        "The journal is damaged, so nothing was changed. Its `will-set` lines have the values of before.",
     )
 
 

@@ -60,8 +60,8 @@ class _Case:
 def roll_back(journal: Journal, root: Path = ROOT) -> list[PutBack]:
     """Puts back what is still ours and closes the journal, unless something failed.
 
-    Signals have to wait meanwhile. Where the journal cannot be written, as on a full disk, settings are put back all the
-    same, and the journal stays open.
+    Signals have to wait meanwhile. Where the journal cannot be written, as on a full disk, settings are put back all
+    the same, and the journal stays open.
     """
     with Interruption():
         cases = _judged(journal, root)
@@ -75,7 +75,7 @@ def roll_back(journal: Journal, root: Path = ROOT) -> list[PutBack]:
             result = _result(case)
             done.append(result)
             unwritten = _noted(journal, result) or unwritten
-        for path, written in list(journal.state.files.items()):
+        for path, written in [*journal.state.files.items()][::-1]:
             result = _remove(Path(path), written.sha256, written.directories)
             done.append(result)
             unwritten = _noted(journal, result) or unwritten
@@ -122,9 +122,7 @@ def _order(case: _Case) -> tuple[int, bool, bool]:
     return rank(name), bool(excluded(name)) and case.target == "0", case.entry.leader is not None
 
 
-def _judge(
-    entry: Entry, definitions: Definitions, root: Path, is_same_boot: bool, names: Collection[str]
-) -> _Case:
+def _judge(entry: Entry, definitions: Definitions, root: Path, is_same_boot: bool, names: Collection[str]) -> _Case:
     instance: Instance | None = None
     try:
         instance = instance_named(entry.name, definitions, root)

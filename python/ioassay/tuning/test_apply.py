@@ -170,7 +170,7 @@ def test_a_setting_that_vanishes_half_way_puts_the_others_back(
             (root / "sys/block/sdb/queue/nr_requests").unlink()
 
     monkeypatch.setattr(FileInstance, "write", vanishing)
-    with pytest.raises(CannotRun, match="block:sdb/nr_requests: .* is not there"):
+    with pytest.raises(CannotRun, match=r"block:sdb/nr_requests: .* is not there"):
         apply(made, place)
     assert (nr_requests(root), pressure(root)) == ("256", "100")
 
@@ -285,7 +285,6 @@ def test_a_full_disk_does_not_keep_settings_from_going_back(
     assert state(place).is_closed
 
 
-
 def switch(settings: Applied, *texts: str) -> None:
     settings.switch(map(parse_assignment, texts))
 
@@ -329,9 +328,13 @@ def test_a_switch_that_is_refused_leaves_the_values_of_before(
 
 
 def test_a_switch_does_not_write_over_what_something_else_has_set(root: Path, place: Path) -> None:
-    with pytest.raises(Drifted) as refused, applied([parse_assignment(f"{PRESSURE}=50")], place, root=root) as settings:
-        write_tree(root, {"proc/sys/vm/vfs_cache_pressure": "77"})
-        switch(settings, f"{PRESSURE}=40")
+    def experiment() -> None:
+        with applied([parse_assignment(f"{PRESSURE}=50")], place, root=root) as settings:
+            write_tree(root, {"proc/sys/vm/vfs_cache_pressure": "77"})
+            switch(settings, f"{PRESSURE}=40")
+
+    with pytest.raises(Drifted) as refused:
+        experiment()
     assert f"{PRESSURE}: something else changed it from 50 to 77" in refused.value.message
     assert f"{PRESSURE} was left alone: it has 77 instead of 50." in refused.value.remedy
     assert pressure(root) == "77"
@@ -339,31 +342,53 @@ def test_a_switch_does_not_write_over_what_something_else_has_set(root: Path, pl
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_a_signal_puts_everything_back(root: Path, place: Path, number: int) -> None:
+    reached = []
+
+    def experiment() -> None:
+        with applied([parse_assignment(f"{NR}=64")], place, root=root):
+            os.kill(os.getpid(), number)
+            reached.append("after the signal")
+
     before = signal.getsignal(number)
-    with (
-        pytest.raises(CannotRun, match="Interrupted by SIG"),
-        applied([parse_assignment(f"{NR}=64")], place, root=root),
-    ):
-        os.kill(os.getpid(), number)
-        raise AssertionError("the signal came to nothing")
+    with pytest.raises(CannotRun, match="Interrupted by SIG"):
+        experiment()
+    assert reached == []
     assert nr_requests(root) == "256"
     assert signal.getsignal(number) is before
 
 
 def test_a_signal_during_a_trial_is_the_trials_first_and_ends_the_experiment_then(root: Path, place: Path) -> None:
     reached = []
-    with (
-        pytest.raises(CannotRun, match="Interrupted by SIGTERM"),
-        applied([parse_assignment(f"{NR}=64")], place, root=root) as settings,
-    ):
-        with Interruption() as trial:
-            os.kill(os.getpid(), signal.SIGTERM)
-            assert trial.name == "SIGTERM"
-            reached.append("end of the trial")
-        switch(settings, f"{NR}=32")
-        reached.append("another trial")
-    assert reached == ["end of the trial"]
+
+    def experiment() -> None:
+        with applied([parse_assignment(f"{NR}=64")], place, root=root) as settings:
+            with Interruption() as trial:
+                os.kill(os.getpid(), signal.SIGTERM)
+                reached.append(f"end of the trial by {trial.name}")
+            switch(settings, f"{NR}=32")
+            reached.append("another trial")
+
+    with pytest.raises(CannotRun, match="Interrupted by SIGTERM"):
+        experiment()
+    assert reached == ["end of the trial by SIGTERM"]
     assert nr_requests(root) == "256"
+
+
+def test_a_signal_while_settings_are_changed_puts_them_back(
+    root: Path, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = FileInstance.write
+
+    def interrupted(instance: FileInstance, value: str) -> None:
+        if value == "50":
+            os.kill(os.getpid(), signal.SIGTERM)
+        write(instance, value)
+
+    monkeypatch.setattr(FileInstance, "write", interrupted)
+    with pytest.raises(CannotRun, match="Interrupted by SIGTERM") as refused:
+        apply(plan(root, f"{NR}=64", f"{PRESSURE}=50"), place)
+    assert refused.value.remedy == "All settings are as before."
+    assert (nr_requests(root), pressure(root)) == ("256", "100")
 
 
 def test_an_error_of_the_experiment_puts_everything_back_and_stays_what_it_is(root: Path, place: Path) -> None:
@@ -379,7 +404,9 @@ def test_what_lustre_raises_with_a_parameter_goes_back_with_it(
     monkeypatch.setenv("PATH", f"{lustre_programs(tmp_path / 'bin')}:/usr/bin:/bin")
     monkeypatch.setenv("LUSTRE_TREE", str(tmp_path / "tree"))
     osts = [f"osc.scratch-OST000{n}-osc-ff" for n in range(2)]
-    tree = write_tree(tmp_path / "tree", {f"{ost}.{name}": "8" for ost in osts for name in ("max_rpcs_in_flight", "max_dirty_mb")})
+    tree = write_tree(
+        tmp_path / "tree", {f"{ost}.{name}": "8" for ost in osts for name in ("max_rpcs_in_flight", "max_dirty_mb")}
+    )
     write_tree(tree, {f"{ost}.max_dirty_mb": "32" for ost in osts})
 
     def values() -> list[str]:
@@ -391,6 +418,10 @@ def test_what_lustre_raises_with_a_parameter_goes_back_with_it(
         assert values() == ["16", "64"] * 2
         switch(settings, "lctl:osc.*.max_rpcs_in_flight=16", "lctl:osc.*.max_dirty_mb=512")
         assert values() == ["16", "512"] * 2
+        switch(settings, "lctl:osc.*.max_dirty_mb=512")
+        assert values() == ["8", "512"] * 2
+        switch(settings, "lctl:osc.*.max_rpcs_in_flight=16")
+        assert values() == ["16", "64"] * 2
     assert values() == ["8", "32"] * 2
 
 

@@ -1,4 +1,4 @@
-"""Real settings: of a loop device, which is gone afterwards, and sysctls, which are put back; with SIGKILL in the middle."""
+"""Real settings: of a loop device that is gone afterwards and sysctls that are put back, with SIGKILL in between."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from ioassay.tuning.change_plan import plan_changes
 from ioassay.tuning.journal import Journal, journals, open_journals, read
 from ioassay.tuning.rollback import PutBack, roll_back
 from ioassay.tuning.settings import CannotSet, parse_assignment
+from ioassay.tuning.settings.files import FileInstance
 
 pytestmark = [
     pytest.mark.machine,
@@ -74,12 +75,13 @@ def put_back(place: Path) -> list[PutBack]:
         return roll_back(journal)
 
 
-
 def test_the_queue_of_a_device_is_changed_and_put_back(device: str, place: Path) -> None:
     before = values(device)
     names = {"scheduler": "mq-deadline", "nr_requests": "64", "max_sectors_kb": "64", "read_ahead_kb": "1023"}
     names |= {"rq_affinity": "2", "nomerges": "2", "wbt_lat_usec": "0"}
-    done = apply(plan_changes(parse_assignment(f"block:{device}/{name}={value}") for name, value in names.items()), place)
+    done = apply(
+        plan_changes(parse_assignment(f"block:{device}/{name}={value}") for name, value in names.items()), place
+    )
     done.close()
     assert {name: queue(device, name) for name in names} == names | {"read_ahead_kb": "1020"}
     assert done.changes[f"block:{device}/read_ahead_kb"].read_back == "1020"
@@ -131,18 +133,38 @@ def test_a_value_that_the_kernel_refuses_puts_everything_back(device: str, place
     assert read(path)[0].is_closed
 
 
-def test_a_device_that_is_detached_half_way_is_named_and_the_rest_put_back(
-    device: str, place: Path, sysctls: None
+@pytest.mark.usefixtures("sysctls")
+def test_a_device_that_is_removed_half_way_is_named_and_the_rest_put_back(device: str, place: Path) -> None:
+    pressure = sysctl("vm.vfs_cache_pressure")
+
+    def experiment() -> None:
+        texts = (f"block:{device}/nr_requests=64", "sysctl:vm.vfs_cache_pressure=90")
+        with applied(map(parse_assignment, texts), place) as settings:
+            remove_loop_device(device)
+            assert [drift.now for drift in settings.check()] == [None]
+            settings.switch([])
+
+    with pytest.raises(CannotRun, match="nr_requests: it is gone") as refused:
+        experiment()
+    assert f"block:{device}/nr_requests was left alone: it is gone" in refused.value.remedy
+    assert sysctl("vm.vfs_cache_pressure") == pressure
+
+
+def test_a_device_that_is_removed_while_it_is_set_puts_the_rest_back(
+    device: str, place: Path, sysctls: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pressure = sysctl("vm.vfs_cache_pressure")
-    with (
-        pytest.raises(CannotRun, match=r"is not there: No such file or directory") as refused,
-        applied(map(parse_assignment, (f"block:{device}/nr_requests=64", "sysctl:vm.vfs_cache_pressure=90")), place) as one,
-    ):
-        remove_loop_device(device)
-        assert [drift.now for drift in one.check()] == [None]
-        one._change(one._instance(f"block:{device}/nr_requests"), "32", ())
-    assert f"block:{device}/nr_requests was left alone: it is gone" in refused.value.remedy
+    made = plan_changes(map(parse_assignment, ("sysctl:vm.vfs_cache_pressure=90", f"block:{device}/nr_requests=64")))
+    write = FileInstance.write
+
+    def removing(instance: FileInstance, value: str) -> None:
+        if value == "64":
+            remove_loop_device(device)
+        write(instance, value)
+
+    monkeypatch.setattr(FileInstance, "write", removing)
+    with pytest.raises(CannotRun, match=r"nr_requests: .* is not there: No such file or directory"):
+        apply(made, place)
     assert sysctl("vm.vfs_cache_pressure") == pressure
 
 
@@ -271,7 +293,11 @@ def test_kill_9_at_any_write_of_an_experiment_leaves_what_a_rollback_puts_back(
 @pytest.mark.parametrize("at", [1, 2, 3, -1, -2, -3])
 def test_kill_9_at_any_write_of_a_rollback_is_mended_by_the_next_one(device: str, place: Path, at: int) -> None:
     before = values(device)
-    texts = (f"block:{device}/scheduler=mq-deadline", f"block:{device}/read_ahead_kb=512", "sysctl:vm.vfs_cache_pressure=90")
+    texts = (
+        f"block:{device}/scheduler=mq-deadline",
+        f"block:{device}/read_ahead_kb=512",
+        "sysctl:vm.vfs_cache_pressure=90",
+    )
     pressure = sysctl("vm.vfs_cache_pressure")
     apply(plan_changes(map(parse_assignment, texts)), place).close()
     program = _KILLED.partition("with applied")[0] + (

@@ -71,8 +71,9 @@ def apply(
         _say("Nothing was changed: --dry-run." if dry_run else "Nothing to change: all settings have these values.")
         _print(document, as_json=as_json)
         return 0
+    _name_open_journals(plan, journal)
     if not yes:
-        _ask(plan, form)
+        _ask(plan, form, as_json=as_json)
     done = make_changes(plan, journal, form.files if form else (), journal_id=journal_id)
     back = f"Put back with: ioassay tune rollback {done.journal.id}"
     keyboard_interrupt.note_kept(f"The settings stay as they are. {back}")
@@ -109,11 +110,23 @@ def _seconds(text: str) -> float:
         raise UsageError(f"--settle: {error.message}", error.remedy) from None
 
 
-def _ask(plan: ChangePlan, form: PersistentForm | None) -> None:
-    if not sys.stdin.isatty():
-        raise UsageError("Nothing was changed: without a terminal there is nobody to ask.", "Add --yes, or --dry-run.")
-    files = f" and write {len(form.files)} files" if form and form.files else ""
-    if not typer.confirm(f"Change {len(plan.live)} settings{files}?", err=True):
+def _name_open_journals(plan: ChangePlan, journal: Path | None) -> None:
+    """Says which settings an earlier apply has changed already."""
+    from ioassay.tuning.journal import default_place, open_journals  # noqa: PLC0415
+
+    for state in open_journals(journal or default_place()).states.values():
+        names = {entry.name for entry in state.open_entries}
+        if both := [step.name for step in plan.live if step.name in names]:
+            _say(f"Changed before by {state.header.id}, to be put back after this one: {', '.join(both)}")
+
+
+def _ask(plan: ChangePlan, form: PersistentForm | None, *, as_json: bool) -> None:
+    from ioassay.units import format_count  # noqa: PLC0415
+
+    if as_json or not sys.stdin.isatty():
+        raise UsageError("Nothing was changed: confirmation takes a terminal.", "Add --yes, or --dry-run.")
+    files = f" and write {format_count(len(form.files), 'file')}" if form and form.files else ""
+    if not typer.confirm(f"Change {format_count(len(plan.live), 'setting')}{files}?", err=True):
         raise UsageError("Nothing was changed.")
 
 

@@ -12,7 +12,7 @@ JournalPlace = Annotated[
     typer.Option(
         "--journal",
         metavar="DIR",
-        help="The directory of journals.  [default: /var/lib/ioassay/tuning, without root ~/.local/state/ioassay/tuning]",
+        help="The directory of journals.  [default: /var/lib/ioassay/tuning; without root in ~/.local/state]",
         envvar="IOASSAY_TUNING_JOURNAL",
         show_envvar=False,
     ),

@@ -31,8 +31,8 @@ def rollback(
 ) -> int:
     """Put settings back to what they were.
 
-    Works after a crash, a kill or a reboot. Settings that something else has changed since are left alone and listed: the
-    exit code is 1 then, and 3 if a setting could not be put back.
+    Works after a crash, a kill or a reboot. Settings that something else has changed since are left alone and listed;
+    the exit code is 1 then, and 3 if a setting could not be put back.
     """
     import json  # noqa: PLC0415
 

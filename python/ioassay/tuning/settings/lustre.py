@@ -144,7 +144,7 @@ class StripeInstance(Instance):
             raise CannotRead(f"{self.name}: {error.message}", error.remedy) from None
         if components not in ("", "0"):
             raise CannotSet(
-                f"{self.name}: the layout of {self.directory} has {components} components, more than one value describes.",
+                f"{self.name}: the layout of {self.directory} has {components} components, not one.",
                 "Create a directory with a plain layout, or define a pair of commands: command:NAME.",
             )
         return value

@@ -45,7 +45,6 @@ _DEFAULTS = {
         "max_batch_time": "max_batch_time=15000",
         "min_batch_time": "min_batch_time=0",
     },
-    "tmpfs": {"size": "size=50%"},
 }
 """What to write so that an option with a value is not shown any more."""
 
@@ -144,13 +143,14 @@ class MountInstance(Instance):
             raise UsageError(f"{self.name}={value}: the option takes no value.", f"Write {PRESENT} or {ABSENT}.")
         if self.option == "ro" or self.not_live():
             return value
-        if value == now == ABSENT and not (self.option.startswith("no") or self.option in {*_GENERIC, *_UNSET}):
-            if self.option not in _DEFAULTS.get(mount.file_system, {}):
-                raise UsageError(
-                    f"{self.name}={value}: {mount.file_system} does not show whether {self.option} is on.",
-                    f"To turn it off, write {KIND}:{self.point}/no{self.option}={PRESENT}.",
-                )
-        if has_value != (now not in (PRESENT, ABSENT)) and self.option not in _DEFAULTS.get(mount.file_system, {}):
+        default = _DEFAULTS.get(mount.file_system, {}).get(self.option)
+        is_shown_when_off = self.option.startswith("no") or self.option in {*_GENERIC, *_UNSET}
+        if value == now == ABSENT and not is_shown_when_off and default is None:
+            raise UsageError(
+                f"{self.name}={value}: {mount.file_system} does not show whether {self.option} is on.",
+                f"To turn it off, write {KIND}:{self.point}/no{self.option}={PRESENT}.",
+            )
+        if has_value != (now not in (PRESENT, ABSENT)) and default is None:
             raise CannotSet(
                 f"{self.name}={value}: {self.point} is mounted without the option, and its default is unknown: "
                 "it could not be put back.",

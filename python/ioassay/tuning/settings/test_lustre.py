@@ -17,14 +17,18 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("PATH", f"{programs}:/usr/bin:/bin")
     monkeypatch.setenv("LUSTRE_TREE", str(tmp_path / "tree"))
     osts = [f"osc.scratch-OST000{n}-osc-ffff8f" for n in range(2)]
-    files = {f"{ost}.{name}": value for ost in osts for name, value in (("max_rpcs_in_flight", "8"), ("max_dirty_mb", "32"))}
+    files = {
+        f"{ost}.{name}": value for ost in osts for name, value in (("max_rpcs_in_flight", "8"), ("max_dirty_mb", "32"))
+    }
     return write_tree(tmp_path / "tree", files)
 
 
 @pytest.mark.usefixtures("tree")
 def test_a_pattern_stands_for_the_parameter_of_each_target() -> None:
     found = parse("lctl:osc.*.max_rpcs_in_flight").instances()
-    assert [one.name for one in found] == [f"lctl:osc.scratch-OST000{n}-osc-ffff8f.max_rpcs_in_flight" for n in range(2)]
+    assert [one.name for one in found] == [
+        f"lctl:osc.scratch-OST000{n}-osc-ffff8f.max_rpcs_in_flight" for n in range(2)
+    ]
     found[1].write("16")
     assert [one.read() for one in found] == ["8", "16"]
 

@@ -62,7 +62,16 @@ def options(point: Path) -> dict[str, str]:
 @needs_root
 def test_options_of_ext4_are_changed_and_put_back_while_it_is_mounted(ext4: Path) -> None:
     before = options(ext4)
-    for name, value in (("commit", "30"), ("commit", "absent"), ("noatime", "yes"), ("lazytime", "on"), ("nobarrier", "yes")):
+    for name, value in (
+        ("commit", "30"),
+        ("commit", "absent"),
+        ("inode_readahead_blks", "64"),
+        ("max_batch_time", "100"),
+        ("stripe", "8"),
+        ("noatime", "yes"),
+        ("lazytime", "on"),
+        ("nobarrier", "yes"),
+    ):
         (instance,) = parse(f"mount:{ext4}/{name}").instances()
         now = instance.read()
         wanted = instance.check(value, now)

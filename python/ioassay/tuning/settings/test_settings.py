@@ -151,7 +151,13 @@ def test_a_device_that_is_gone_has_vanished(root: Path) -> None:
 @pytest.mark.parametrize("device", ["sda", "dm-0"])
 def test_max_sectors_kb_is_not_changed_live_below_dm_multipath(root: Path, device: str) -> None:
     made_up_machine(root, "dm-0")
-    write_tree(root, {"sys/block/dm-0/dm/uuid": "mpath-3600a0b80001234", "sys/block/sda/holders/dm-0/dm/uuid": "mpath-3600a0b80001234"})
+    write_tree(
+        root,
+        {
+            "sys/block/dm-0/dm/uuid": "mpath-3600a0b80001234",
+            "sys/block/sda/holders/dm-0/dm/uuid": "mpath-3600a0b80001234",
+        },
+    )
     (instance,) = parse(f"block:{device}/max_sectors_kb", root=root).instances()
     assert "3600a0b80001234" in instance.not_live()
     with pytest.raises(NotLive, match="whose paths would fail"):
