@@ -200,6 +200,8 @@ lint: build ## Formatting, clippy, ruff, mypy, generated files.
 	$(BIN)/python -m ioassay.criteria.reference --check
 	$(BIN)/python -m ioassay.results.doubts_reference --check
 	$(BIN)/python -m ioassay.monitoring.reference --check
+	$(BIN)/python -m ioassay.tuning.rules.reference --check
+	$(BIN)/python -m ioassay.tuning.sweep.reference --check
 	$(BIN)/python -m ioassay.monitoring.dashboards.generate --check
 
 generate: build ## Write the generated files: schemas, their Python types, reference pages.
@@ -211,6 +213,8 @@ generate: build ## Write the generated files: schemas, their Python types, refer
 	$(BIN)/python -m ioassay.criteria.reference
 	$(BIN)/python -m ioassay.results.doubts_reference
 	$(BIN)/python -m ioassay.monitoring.reference
+	$(BIN)/python -m ioassay.tuning.rules.reference
+	$(BIN)/python -m ioassay.tuning.sweep.reference
 	$(BIN)/python -m ioassay.monitoring.dashboards.generate
 
 notebook: build ## Run the worked notebook again and keep what it shows.
