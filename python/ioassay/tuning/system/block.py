@@ -21,7 +21,7 @@ Medium = Literal["hdd", "ssd", "memory", "array"]
 """`array`: a virtual disk of a RAID controller, whose disks the host cannot see."""
 
 _ARRAYS = re.compile(
-    r"MD3[2468][\dx][\dx]|INF-01-00|Universal Xport|VirtualDisk|VDASD|SFA|PERC|MR\w*[29]\d{3}|LOGICAL VOLUME|"
+    r"MD3[2468]\w\w|INF-01-00|Universal Xport|VirtualDisk|VDASD|SFA|PERC|MR\w*[29]\d{3}|LOGICAL VOLUME|"
     r"MSA |Unity|SYMMETRIX|OPEN-V|FlashArray|2145|1818",
     re.IGNORECASE,
 )

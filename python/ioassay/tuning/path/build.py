@@ -1,0 +1,132 @@
+"""Paths of a system, or of a client and its servers: which layers there are, and what goes through them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from ioassay.tuning.path import client, device, server
+from ioassay.tuning.path.device import Chain
+from ioassay.tuning.path.model import IoPath, Step, Transfer
+from ioassay.tuning.path.server import Placed, ServerSide
+from ioassay.tuning.path.trace import raid_work, stripe_writes, trace
+from ioassay.tuning.system import System
+from ioassay.units import format_bytes
+
+
+def io_paths(systems: Sequence[System], transfer: Transfer | None = None) -> list[IoPath]:
+    """The paths from the application to the disks, one for all devices that are alike.
+
+    Of several systems the first whose target lies on servers is the client, the others are its servers; without such a
+    client each has paths of its own. Raises `Unreadable` where mounts or the identity of devices cannot be read.
+    """
+    transfer = transfer or Transfer()
+    found = next((one for one in systems if client.is_client(one)), None)
+    if found is None:
+        return [path for system in systems for path in _paths(system, transfer)]
+    side = client.side(found, transfer)
+    paths = []
+    for system in systems:
+        if system is found:
+            continue
+        served = _served(system, found)
+        head = _Head(side.steps, side.rpc_bytes, (found.host, system.host))
+        alike = _alike(system, served, transfer, has_cache=False)
+        paths += [_made(transfer, head, group, (*side.unknown, *served.unknown)) for group in alike]
+    if not paths:
+        missing = f"The path ends at the network: no server of {_mounted(found)} was captured."
+        nothing = _Group((), (), (), None, None)
+        head = _Head(side.steps, side.rpc_bytes, (found.host,))
+        paths = [_made(transfer, head, nothing, (*side.unknown, missing))]
+    return paths
+
+
+def _mounted(system: System) -> str:
+    return system.target_mount.point if system.target_mount is not None else system.host
+
+
+def _served(system: System, of: System) -> ServerSide:
+    if of.target_mount is not None and of.target_mount.is_nfs:
+        return server.nfs(system, of.target_mount)
+    return server.lustre(system) if server.is_lustre_server(system) else server.local(system)
+
+
+def _paths(system: System, transfer: Transfer) -> Iterator[IoPath]:
+    is_server = server.is_lustre_server(system)
+    side = server.lustre(system) if is_server else server.local(system)
+    head = _Head((), None, (system.host,))
+    if is_server:
+        rpc = side.rpc_bytes or client.USUAL_TRANSFER_BYTES
+        cache = () if transfer.is_direct else (client.page_cache(system, "of the clients", rpc),)
+        head = _Head((*cache, client.assumed_rpc(rpc)), rpc, (system.host,))
+    for group in _alike(system, side, transfer, has_cache=not is_server):
+        yield _made(transfer, head, group, side.unknown)
+
+
+@dataclass(frozen=True)
+class _Head:
+    """What lies above a server's own layers."""
+
+    steps: tuple[Step, ...]
+    rpc_bytes: int | None
+    hosts: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Group:
+    """Devices with the same steps."""
+
+    devices: tuple[str, ...]
+    disks: tuple[str, ...]
+    steps: tuple[Step, ...]
+    chain: Chain | None
+    stripe_bytes: int | None
+
+
+def _alike(system: System, side: ServerSide, transfer: Transfer, *, has_cache: bool) -> list[_Group]:
+    """The ways down from a server's file systems, grouped by what they do to requests."""
+    groups: dict[object, tuple[Placed, Chain, list[str], list[str]]] = {}
+    for placed in side.placed:
+        for chain in device.chains(system, placed.device, placed.start_bytes):
+            steps = (*placed.steps, *chain.steps)
+            key = (tuple(map(device.without_names, steps)), chain.array, placed.stripe_bytes)
+            _, _, names, disks = groups.setdefault(key, (placed, chain, [], []))
+            names.append(placed.name)
+            disks.append(chain.disk)
+    made = []
+    for placed, chain, names, disks in groups.values():
+        cache: tuple[Step, ...] = ()
+        if has_cache and placed.steps and not transfer.is_direct:
+            gathers = server.gathers_bytes(placed.device, transfer.operation)
+            cache = (client.page_cache(system, placed.steps[0].subject, gathers),)
+        steps = (*cache, *placed.steps, *chain.steps)
+        alike = tuple(dict.fromkeys(names)), tuple(dict.fromkeys(disks))
+        made.append(_Group(*alike, steps, chain, placed.stripe_bytes))
+    return made
+
+
+def _made(transfer: Transfer, head: _Head, group: _Group, unknown: Sequence[str]) -> IoPath:
+    size = transfer.size_bytes or head.rpc_bytes or client.USUAL_TRANSFER_BYTES
+    assumption = ""
+    if transfer.size_bytes is None:
+        what = "the size of an RPC" if head.rpc_bytes else "the usual size"
+        assumption = f"The application's transfer size was not given; {format_bytes(size)}, {what}, is assumed."
+    steps = (client.application(transfer, size, is_assumed=bool(assumption)), *head.steps, *group.steps)
+    layers = trace(steps, size, transfer.offset_bytes)
+    array = group.chain.array if group.chain else None
+    is_write = transfer.operation == "write"
+    return IoPath(
+        transfer=transfer,
+        transfer_bytes=size,
+        assumption=assumption,
+        hosts=head.hosts,
+        devices=group.devices,
+        disks=group.disks,
+        layers=tuple(layers),
+        stripe_writes=tuple(stripe_writes(layers, array)) if array is not None and is_write else (),
+        work=raid_work(steps, array, size, transfer.offset_bytes) if array is not None and is_write else None,
+        array=array,
+        array_source=group.chain.array_source if group.chain else "",
+        file_system_stripe_bytes=group.stripe_bytes,
+        unknown=tuple(dict.fromkeys((*unknown, *(group.chain.unknown if group.chain else ())))),
+    )

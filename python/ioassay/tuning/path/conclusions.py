@@ -1,0 +1,196 @@
+"""What follows from a path, in sentences: the first split and its cause, what the RAID must do, what is misaligned."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ioassay.tuning.path.model import IoPath, Layer, sizes
+from ioassay.tuning.path.parity import StripeWrite
+from ioassay.units import format_about_bytes, format_bytes, format_count
+
+
+@dataclass(frozen=True)
+class Conclusion:
+    """A sentence or two on a path."""
+
+    text: str
+    is_problem: bool = False
+
+
+def conclusions(path: IoPath) -> list[Conclusion]:
+    """What follows, the most important first."""
+    return [*_splits(path), *_raid(path), *_alignment(path), *_geometry(path), *_best(path)]
+
+
+def _splits(path: IoPath) -> Iterator[Conclusion]:
+    if not path.layers:
+        return
+    if path.first_split is None:
+        size = format_bytes(max(layer.request_bytes for layer in path.layers))
+        spread = next((layer for layer in path.layers if layer.is_spread and layer.kind != "raid"), None)
+        if spread is not None and spread.step.striping is not None:
+            chunk = format_bytes(spread.step.striping.segment_bytes)
+            yield Conclusion(f"No limit splits requests of {size}; {_of(spread)} spreads them in chunks of {chunk}.")
+        else:
+            yield Conclusion(f"Requests of {size} reach {_end(path)} whole.")
+        return
+    for split in path.splits:
+        causes = path.causes(split) or split.limits
+        because = " and ".join(dict.fromkeys(limit.reason for limit in causes))
+        beyond = path.next_limit(split)
+        more = (
+            f" Once that is raised, the next limit is {beyond.text} ({format_bytes(beyond.size_bytes)})."
+            if beyond
+            else ""
+        )
+        # Where two layers would split it, it leaves both as the first one leaves it.
+        yield Conclusion(
+            f"{_what(split)} leaves {_of(_last(path, split))} as {_pieces(split)}, because {because}.{more}", True
+        )
+
+
+def _last(path: IoPath, split: Layer) -> Layer:
+    """The last layer that would split what arrives at `split`, where those between leave its pieces as they are."""
+    causes = set(path.causes(split))
+    holding = [one for one in path.layers if set(one.step.limits) & causes and one.arriving == split.requests]
+    return holding[-1] if holding else split
+
+
+def _what(split: Layer) -> str:
+    size = format_bytes(split.arriving_bytes)
+    if split.kind in ("cache", "layout", "rpc"):
+        return f"A transfer of {size}"
+    return f"An RPC of {size}" if split.kind == "server" else f"A request of {size}"
+
+
+def _pieces(layer: Layer) -> str:
+    """What becomes of the largest request that arrives."""
+    largest = max(layer.arriving, key=lambda one: one.size_bytes)
+    return sizes([one for one in layer.requests if largest.offset_bytes <= one.offset_bytes < largest.end_bytes])
+
+
+def _of(layer: Layer) -> str:
+    match layer.kind:
+        case "queue" | "volume":
+            return f"the {layer.name} of {layer.subject}" if layer.kind == "queue" else f"{layer.name} {layer.subject}"
+        case "adapter":
+            return f"the {layer.name} ({layer.subject})" if layer.subject else f"the {layer.name}"
+        case "rpc":
+            return f"the client ({layer.name})"
+        case "server":
+            return f"the server ({layer.name})"
+    return f"the {layer.name}"
+
+
+def _end(path: IoPath) -> str:
+    last = path.layers[-1]
+    return {"raid": "the RAID", "disk": f"the {last.name}"}.get(last.kind, "the network")
+
+
+def _raid(path: IoPath) -> Iterator[Conclusion]:
+    work, array = path.work, path.array
+    if work is None or array is None or not array.parity_disks or not path.stripe_writes:
+        return
+    stripe = f"the {format_bytes(array.stripe_bytes)} stripe ({_disks(path)} × {format_bytes(array.segment_bytes)})"
+    if work.full_stripes == work.stripe_writes:
+        yield Conclusion(
+            f"Each write covers {stripe}: {format_count(array.data_disks, 'data segment')} and "
+            f"{array.parity_disks} of parity are written, and nothing is read first."
+        )
+        return
+    partial = next((one for one in path.stripe_writes if one.method != "full stripe"), None)
+    if partial is not None:
+        yield Conclusion(f"{_partial(partial, stripe)} {_unless(path)}", True)
+    share = (
+        f"{work.full_stripe_share:.0%} of the writes cover".replace("%", " %")
+        if work.full_stripes
+        else "No write covers"
+    )
+    amount = format_bytes(array.stripe_bytes)
+    yield Conclusion(
+        f"{share} a full stripe: for each {amount} of data the disks serve "
+        f"{_number(work.disk_ios * array.stripe_bytes / work.data_bytes)} requests instead of "
+        f"{array.data_disks + array.parity_disks}, and move {work.amplification:.2f} bytes for each byte written "
+        f"instead of {work.least_amplification:.2f}.",
+        True,
+    )
+
+
+def _partial(write: StripeWrite, stripe: str) -> str:
+    array = write.array
+    size = format_bytes(write.end_bytes - write.start_bytes)
+    covered = len(write.written_segments)
+    whole = write.end_bytes - write.start_bytes == covered * array.segment_bytes
+    cover = "covers" if whole else "touches"
+    begun = f"A write of {size} {cover} {covered} of {array.data_disks} data segments of {stripe}"
+    if write.method == "read-modify-write":
+        parity = format_count(array.parity_disks, "parity segment")
+        first = f"the old data of {format_count(covered, 'segment')} and {parity}"
+    else:
+        first = f"{write.reads} other data segments" if whole else f"{write.reads} data segments"
+    return f"{begun}, so the RAID reads {first} before it writes {write.writes} ({write.method})."
+
+
+def _unless(path: IoPath) -> str:
+    if any(layer.kind == "volume" and layer.step.striping is path.array for layer in path.layers):
+        return "MD's stripe cache avoids this where it can join writes to full stripes."
+    return "A write-back cache avoids this where it can join requests to full stripes."
+
+
+def _disks(path: IoPath) -> str:
+    array = path.array
+    if array is None:
+        return ""
+    return f"{array.data_disks}+{array.parity_disks}" if array.parity_disks else f"{array.data_disks}"
+
+
+def _number(value: float) -> str:
+    return f"{value:.0f}" if abs(value - round(value)) < 0.05 else f"{value:.1f}"
+
+
+def _alignment(path: IoPath) -> Iterator[Conclusion]:
+    for layer in path.layers:
+        if not layer.is_misaligned or layer.alignment_bytes is None:
+            continue
+        what = {"raid": "RAID stripe", "disk": "sector of the disk", "queue": "sector of the disk"}
+        unit = "stripe" if layer.kind == "volume" else what.get(layer.kind, "boundary")
+        if layer.kind == "disk" and any(one.is_misaligned and one.kind == "queue" for one in path.layers):
+            continue
+        begin, boundary = format_bytes(layer.offset_bytes), format_bytes(layer.alignment_bytes)
+        device = path.devices[0] if path.devices else "the file system"
+        yield Conclusion(
+            f"Files begin {begin} past a multiple of the {boundary} {unit}, because of where {device} begins: requests "
+            "that are aligned in the file straddle two.",
+            True,
+        )
+
+
+def _geometry(path: IoPath) -> Iterator[Conclusion]:
+    array = path.array
+    if array is None or array.data_disks < 2:
+        return
+    known = path.file_system_stripe_bytes
+    if known is not None and known != array.stripe_bytes:
+        yield Conclusion(
+            f"The file system lays files out for a stripe of {format_bytes(known)}, but the RAID has "
+            f"{format_bytes(array.stripe_bytes)}.",
+            True,
+        )
+    arrives = next((layer.arriving_bytes for layer in path.layers if layer.step.striping is array), 0)
+    is_odd = arrives > array.stripe_bytes and arrives % array.stripe_bytes
+    if path.first_split is None and array.parity_disks and is_odd:
+        stripe = format_bytes(array.stripe_bytes)
+        yield Conclusion(f"Requests of {format_bytes(arrives)} are no multiple of the {stripe} stripe.", True)
+
+
+def _best(path: IoPath) -> Iterator[Conclusion]:
+    for layer in path.layers:
+        capacity, best = layer.step.capacity_bytes, layer.step.best_bytes
+        if layer.kind != "adapter" or capacity is None or best is None or best <= capacity:
+            continue
+        if any(set(layer.step.limits) & set(path.causes(split)) for split in path.splits):
+            yield Conclusion(
+                f"Segments are counted as single pages, the worst case. Where memory is contiguous (huge pages, large "
+                f"folios), {_of(layer)} takes up to {format_about_bytes(best)}."
+            )

@@ -1,0 +1,185 @@
+"""The layers of a server between the network and its devices, and which devices these are.
+
+Sources: the Lustre manual, "Tuning the Client RPC Stream" (brw_size) and chapter "Lustre Parameters" (osd-*.mntdev);
+Documentation/filesystems/nfs of Linux, /proc/fs/nfsd/max_block_size; xfs(5) and ext4(5) for `sunit` and `stripe`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ioassay.tuning.path.client import USUAL_TRANSFER_BYTES
+from ioassay.tuning.path.model import Limit, Step
+from ioassay.tuning.path.requests import PAGE_BYTES
+from ioassay.tuning.snapshot import Unreadable
+from ioassay.tuning.system import System, block
+from ioassay.tuning.system.block import SECTOR_BYTES, BlockDevice
+from ioassay.tuning.system.lustre import matching
+from ioassay.tuning.system.mounts import Mount, covering
+from ioassay.units import format_bytes
+
+_NAMES = {"xfs": "XFS", "btrfs": "Btrfs", "zfs": "ZFS"}
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A device that a file system lies on, and what lies between."""
+
+    device: BlockDevice
+    name: str
+    """As the snapshot calls it: a partition, or a name of the device mapper."""
+    start_bytes: int
+    """Where the file system begins on it."""
+    steps: tuple[Step, ...]
+    stripe_bytes: int | None
+    """The stripe that the file system knows."""
+
+
+@dataclass(frozen=True)
+class ServerSide:
+    """A server's file systems, and what could not be found out."""
+
+    placed: tuple[Placed, ...]
+    rpc_bytes: int | None
+    """What its clients send at most, where it says so."""
+    unknown: tuple[str, ...] = ()
+
+
+def is_lustre_server(system: System) -> bool:
+    """Whether it has object storage targets."""
+    return bool(_targets(system))
+
+
+def lustre(system: System) -> ServerSide:
+    """The object storage targets of a Lustre server."""
+    placed, unknown, rpc = [], [], []
+    for target, path in _targets(system).items():
+        device, start, name = _at(system, path)
+        step, size = _bulk(system, target)
+        rpc += [size] if size else []
+        if device is None:
+            unknown.append(f"{target} lies on {path}, which is no block device of {system.host}; not followed further.")
+            continue
+        mount = next((one for one in system.mounts if one.source == path), None)
+        layout, stripe = _file_system(system, mount, "ldiskfs", target)
+        placed.append(Placed(device, name, start, (step, layout), stripe))
+    return ServerSide(tuple(placed), min(rpc, default=None), tuple(unknown))
+
+
+def nfs(system: System, client_mount: Mount) -> ServerSide:
+    """The file system that an NFS server exports to a mount."""
+    export = client_mount.source.rpartition(":")[2] or "/"
+    mount = covering(system.mounts, export)
+    unknown: list[str] = []
+    limits = []
+    try:
+        size = system.snapshot.number("proc/fs/nfsd/max_block_size")
+    except Unreadable as error:
+        size = None
+        unknown.append(f"/{error.path} could not be read: {error.reason}.")
+    if size:
+        reason = f"max_block_size of the NFS server {system.host} is {format_bytes(size)}"
+        limits.append(Limit(size, "max_block_size", str(size), reason, "/proc/fs/nfsd/max_block_size"))
+    step = Step("server", "NFS server", export, system.host, limits=tuple(limits))
+    if mount is None:
+        return ServerSide((), size, (*unknown, f"{export} lies on no mount of {system.host}."))
+    return ServerSide(tuple(_of_mount(system, mount, (step,), unknown)), size, tuple(unknown))
+
+
+def local(system: System) -> ServerSide:
+    """The file system or device that the target is, or all devices in use."""
+    unknown: list[str] = []
+    mount, target = system.target_mount, system.snapshot.manifest.target or ""
+    if target.startswith("/dev/"):
+        device, start, name = _at(system, target)
+        if device is None:
+            return ServerSide((), None, (f"{target} is no block device of {system.host}.",))
+        return ServerSide((Placed(device, name, start, (), None),), None)
+    if mount is not None:
+        return ServerSide(tuple(_of_mount(system, mount, (), unknown)), None, tuple(unknown))
+    tops = [device for device in system.concerned() if not any(one.size_bytes for one in device.above)]
+    return ServerSide(tuple(Placed(device, device.name, 0, (), None) for device in tops), None)
+
+
+def _of_mount(system: System, mount: Mount, above: tuple[Step, ...], unknown: list[str]) -> Iterator[Placed]:
+    step, stripe = _file_system(system, mount, mount.file_system, mount.point)
+    device, start, name = _numbered(system, mount.device)
+    if device is None:  # Btrfs numbers its mounts by itself
+        device, start, name = _at(system, mount.source)
+    if device is None:
+        unknown.append(f"{mount.point} ({mount.file_system}) lies on no block device of {system.host}.")
+        return
+    yield Placed(device, name, start, (*above, step), stripe)
+
+
+def _targets(system: System) -> dict[str, str]:
+    """The object storage targets with their devices: `scratch-OST0000` on `/dev/sdb`."""
+    found = {
+        name.split(".")[1]: text
+        for name, text in matching(system.lustre, "osd-*.*-OST*.mntdev").items()
+        if text and "\n" not in text
+    }
+    if found:
+        return dict(sorted(found.items()))
+    return {
+        mount.options.get("svname", mount.source.rpartition("/")[2]): mount.source
+        for mount in system.mounts
+        if mount.file_system == "lustre"
+        and mount.source.startswith("/dev/")
+        and not {"MDT", "MGS"} & {mount.options.get("svname", "")[-7:-4], mount.options.get("svname", "")[:3]}
+    }
+
+
+def _bulk(system: System, target: str) -> tuple[Step, int | None]:
+    """What a target takes in one RPC."""
+    name = f"obdfilter.{target}.brw_size"
+    text = system.lustre.get(name, "")
+    limits = []
+    size = int(text) << 20 if text.isdigit() and int(text) else None
+    if size:
+        reason = f"brw_size of {target} is {text} MiB"
+        limits.append(Limit(size, "brw_size", f"{text} MiB", reason, f"lctl get_param {name}", is_boundary=True))
+    return Step("server", "Lustre OST", target, system.host, limits=tuple(limits)), size
+
+
+def _file_system(system: System, mount: Mount | None, kind: str, subject: str) -> tuple[Step, int | None]:
+    """The file system, with the stripe of the RAID that it knows of."""
+    stripe, source = None, ""
+    options = mount.options if mount is not None else {}
+    if options.get("swidth", "").isdigit():
+        stripe, source = int(options["swidth"]) * SECTOR_BYTES, f"swidth of {mount.point if mount else subject}"
+    elif options.get("stripe", "").isdigit():
+        stripe, source = int(options["stripe"]) * PAGE_BYTES, f"stripe of {mount.point if mount else subject}"
+    notes = ["Files are taken to begin at an aligned address."]
+    if stripe:
+        notes = [f"Lays files out for a stripe of {format_bytes(stripe)} ({source})."]
+    return Step("file system", _NAMES.get(kind, kind), subject, system.host, notes=tuple(notes)), stripe or None
+
+
+def _at(system: System, path: str) -> tuple[BlockDevice | None, int, str]:
+    """The device of a path below /dev, where what the path names begins on it, and its name."""
+    device = block.by_path(system.devices, system.snapshot, path)
+    name = path.rpartition("/")[2]
+    if device is None:
+        return None, 0, name
+    start = next((part.start_bytes for part in device.partitions if part.name == name), 0)
+    return device, start, name
+
+
+def _numbered(system: System, number: str) -> tuple[BlockDevice | None, int, str]:
+    """The device of a number, where it begins, and its name."""
+    device = block.by_number(system.devices, number)
+    if device is None:
+        return None, 0, number
+    part = next((part for part in device.partitions if part.number == number), None)
+    return (device, part.start_bytes, part.name) if part else (device, 0, device.text("dm/name") or device.name)
+
+
+def gathers_bytes(device: BlockDevice, operation: str) -> int:
+    """What the page cache above a device joins: what its queue takes at once, of reads what is read ahead."""
+    try:
+        known = device.queue("max_sectors_kb" if operation == "write" else "read_ahead_kb")
+    except Unreadable:
+        known = None
+    return (known or USUAL_TRANSFER_BYTES >> 10) << 10

@@ -1,0 +1,231 @@
+"""Paths of systems: the study's server before and after tuning, clients, laptops, MD RAIDs, volumes."""
+
+from __future__ import annotations
+
+import pytest
+
+from ioassay.testing import io_path_nodes
+from ioassay.testing.snapshots import below, disk, snapshot
+from ioassay.testing.io_path_nodes import RAID6, lustre_client, md_server, oss, scsi_disks
+from ioassay.tuning.path import IoPath, Layer, Transfer, io_paths
+from ioassay.tuning.path.conclusions import conclusions
+from ioassay.tuning.path.model import named, sizes
+from ioassay.tuning.system import Array, System
+
+KIB, MIB = 1 << 10, 1 << 20
+
+
+def _only(*systems: System, transfer: Transfer | None = None) -> IoPath:
+    (path,) = io_paths(systems, transfer)
+    return path
+
+
+def _layer(path: IoPath, kind: str) -> Layer:
+    return next(layer for layer in path.layers if layer.kind == kind)
+
+
+def _said(path: IoPath) -> str:
+    return " ".join(one.text for one in conclusions(path))
+
+
+def test_the_untuned_server_of_the_study_splits_an_rpc_and_its_raid_reads_before_it_writes() -> None:
+    path = _only(oss())
+    assert path.devices == tuple(f"sd{letter}" for letter in "bcdefg")
+    assert path.title == "sdb, sdc, … sdg (6 alike) on oss1"
+    assert _layer(path, "rpc").request_bytes == MIB
+    assert sizes(_layer(path, "adapter").requests) == "2 × 512 KiB"
+    assert path.first_split is _layer(path, "queue")
+    assert [(one.stripe_offset_bytes, one.method) for one in path.stripe_writes] == [(0, "reconstruct-write")] * 2
+    assert path.work is not None
+    assert (path.work.full_stripe_share, path.work.disk_ios, path.work.least_disk_ios) == (0, 20, 10)
+    assert _said(path).startswith(
+        "A request of 1 MiB leaves the adapter (mpt3sas) as 2 × 512 KiB, because max_sectors_kb of sdb is 512 and "
+        "mpt3sas takes 128 segments of 4 KiB. A write of 512 KiB covers 4 of 8 data segments of the 1 MiB stripe "
+        "(8+2 × 128 KiB), so the RAID reads 4 other data segments before it writes 6 (reconstruct-write)."
+    )
+
+
+def test_the_tuned_server_of_the_study_writes_full_stripes() -> None:
+    path = _only(oss(256, 1024))
+    assert path.first_split is None
+    assert path.work is not None
+    assert path.work.full_stripe_share == 1
+    assert [one.is_problem for one in conclusions(path)] == [False, False]
+    assert _said(path) == (
+        "Requests of 1 MiB reach the RAID whole. Each write covers the 1 MiB stripe (8+2 × 128 KiB): 8 data segments "
+        "and 2 of parity are written, and nothing is read first."
+    )
+
+
+@pytest.mark.parametrize(
+    ("segments", "kibibytes", "cause", "following"),
+    [(128, 1024, "mpt3sas takes 128 segments", ""), (256, 512, "max_sectors_kb of sdb is 512", "")],
+)
+def test_one_of_the_two_settings_alone_does_not_help(segments: int, kibibytes: int, cause: str, following: str) -> None:
+    path = _only(oss(segments, kibibytes))
+    assert path.first_split is not None
+    assert path.first_split.request_bytes == 512 * KIB
+    assert f"because {cause}" in _said(path)
+    assert following in _said(path)
+
+
+def test_a_limit_that_comes_into_effect_later_is_named() -> None:
+    path = _only(oss(64, 512))
+    assert sizes(_layer(path, "adapter").requests) == "4 × 256 KiB"
+    assert "Once that is raised, the next limit is max_sectors_kb 512 (512 KiB)." in _said(path)
+
+
+def test_the_kernel_applies_bytes_and_segments_together() -> None:
+    path = _only(storage_nodes.laptop(), transfer=Transfer(MIB))
+    assert sizes(_layer(path, "adapter").requests) == "2 × 508 KiB + 8 KiB"
+    assert "Where memory is contiguous" in _said(path)
+
+
+def test_a_transfer_that_is_not_known_is_assumed_and_said() -> None:
+    assert _only(oss()).assumption == (
+        "The application's transfer size was not given; 1 MiB, the size of an RPC, is assumed."
+    )
+    assert "the usual size" in _only(storage_nodes.laptop()).assumption
+    assert _only(oss(), transfer=Transfer(MIB)).assumption == ""
+
+
+def test_a_client_and_its_server_are_one_path() -> None:
+    path = _only(lustre_client(1024), oss(1024, 4096), transfer=Transfer(16 * MIB))
+    assert path.hosts == ("client1", "oss1")
+    assert [layer.kind for layer in path.layers] == [
+        "application", "cache", "layout", "rpc", "server", "file system", "queue", "adapter", "raid",
+    ]  # fmt: skip
+    assert _layer(path, "rpc").request_bytes == 4 * MIB
+    assert _layer(path, "rpc").source == "lctl get_param osc.scratch-OST0000-osc-ffff9c1a8b7d2800.max_pages_per_rpc"
+    assert "brw_size of scratch-OST0000 is 1 MiB" in _said(path)
+
+
+def test_the_chunks_of_a_striped_file_go_to_their_servers() -> None:
+    path = _only(lustre_client(1024, 4), oss(256, 1024), transfer=Transfer(4 * MIB))
+    layout = _layer(path, "layout")
+    assert (layout.is_spread, layout.is_split) == (True, False)
+    assert [one.member for one in layout.requests] == [0, 1, 2, 3]
+    assert path.first_split is None
+    assert path.work is not None
+    assert path.work.full_stripe_share == 1
+
+
+def test_a_path_without_its_server_ends_at_the_network() -> None:
+    path = _only(lustre_client())
+    assert (path.devices, path.array) == ((), None)
+    assert path.unknown == ("The path ends at the network: no server of /scratch was captured.",)
+    assert "Requests of 1 MiB reach the network whole." in _said(path)
+
+
+def test_an_nfs_client_and_its_server() -> None:
+    mount = "50 1 0:40 / /mnt rw - nfs4 server:/data rw,vers=4.2,rsize=1048576,wsize=262144"
+    client = System(snapshot({"proc/self/mountinfo": mount}, target="/mnt", host="client1"))
+    path = _only(client, md_server(), transfer=Transfer(MIB))
+    assert "A transfer of 1 MiB leaves the client (NFS RPC) as 4 × 256 KiB, because wsize of /mnt is 256 KiB." in _said(
+        path
+    )
+    assert [layer.kind for layer in path.layers][2:] == [
+        "rpc", "server", "file system", "volume", "queue", "adapter", "disk",
+    ]  # fmt: skip
+    read = _only(client, md_server(), transfer=Transfer(MIB, operation="read"))
+    assert (read.first_split, read.work) == (None, None)
+
+
+def test_an_md_raid_is_striped_over_its_members_and_counts_its_parity() -> None:
+    path = _only(md_server(), transfer=Transfer(2 * MIB))
+    volume = _layer(path, "volume")
+    assert (volume.name, volume.subject) == ("MD RAID5", "md0")
+    assert path.array == Array(4, 512 * KIB, 1)
+    assert len({one.member for one in volume.requests}) == 4
+    assert path.devices == ("md0",)
+    assert path.disks == ("sdb", "sdc", "sdd", "sde", "sdf")
+    assert "max_sectors_kb of md0 is 1280" in _said(path)
+    assert "MD's stripe cache avoids this" in _said(_only(md_server(), transfer=Transfer(MIB)))
+
+
+def test_members_that_differ_have_paths_of_their_own() -> None:
+    system = md_server()
+    files = dict(system.snapshot.files)
+    odd = next(name for name in files if name.endswith("sdd/queue/max_sectors_kb"))
+    files[odd] = b"128"
+    paths = io_paths(
+        [
+            System(snapshot({}, target="/data")),
+        ]
+    )
+    assert paths == []
+    changed = System(type(system.snapshot)(system.snapshot.manifest, files, system.snapshot.links))
+    assert [path.disks for path in io_paths([changed])] == [("sdb", "sdc", "sde", "sdf"), ("sdd",)]
+
+
+def test_a_partition_at_an_odd_place_is_misaligned() -> None:
+    path = _only(storage_nodes.laptop({"physical_block_size": 4096}, start_sectors=63), transfer=Transfer(64 * KIB))
+    assert _layer(path, "disk").is_misaligned
+    assert _layer(path, "queue").offset_bytes == 63 * 512 % 4096
+    assert "Files begin 3584 B past a multiple of the 4 KiB sector of the disk" in _said(path)
+    assert not _layer(_only(storage_nodes.laptop()), "queue").is_misaligned
+
+
+def test_a_partition_on_a_raid_makes_full_stripes_straddle() -> None:
+    files, links = scsi_disks("b", {"max_sectors_kb": 1024}, 256, vendor="DELL", model="MD34xx")
+    where = next(name for name in files if name.endswith("sdb/size")).removesuffix("/size")
+    files |= below(f"{where}/sdb1", {"partition": 1, "start": 128, "size": 1 << 30, "dev": "8:17"})
+    files["proc/self/mountinfo"] = "30 1 8:17 / /data rw - xfs /dev/sdb1 rw,sunit=256,swidth=1024"
+    path = _only(System(snapshot(files, links=links, target="/data"), RAID6), transfer=Transfer(MIB))
+    raid = _layer(path, "raid")
+    assert (raid.is_misaligned, raid.offset_bytes) == (True, 64 * KIB)
+    assert path.work is not None
+    assert path.work.full_stripe_share == 0
+    assert "Files begin 64 KiB past a multiple of the 1 MiB RAID stripe" in _said(path)
+    assert "The file system lays files out for a stripe of 512 KiB, but the RAID has 1 MiB." in _said(path)
+
+
+def test_a_multipath_device_is_followed_to_its_paths() -> None:
+    files, links = scsi_disks("bc", {"max_sectors_kb": 1024}, 256, vendor="DELL", model="MD34xx")
+    files |= below("sys/block/dm-0", {"dev": "253:0", "size": 7814037168, "dm/name": "mpatha", "dm/uuid": "mpath-1"})
+    files |= below("sys/block/dm-0/queue", {"max_sectors_kb": 512, "max_segments": 256})
+    links |= {f"sys/block/dm-0/slaves/sd{one}": f"../../sd{one}" for one in "bc"}
+    files["proc/self/mountinfo"] = "30 1 0:50 / /mnt/ost0 ro - lustre /dev/mapper/mpatha ro,svname=scratch-OST0000"
+    path = _only(System(snapshot(files, links=links), RAID6))
+    assert (path.devices, path.disks) == (("mpatha",), ("sdb", "sdc"))
+    assert path.first_split is _layer(path, "volume")
+    assert "A request of 1 MiB leaves multipath mpatha as 2 × 512 KiB, because max_sectors_kb of dm-0 is 512." in _said(
+        path
+    )
+
+
+def test_a_logical_volume_is_shifted_by_where_it_begins() -> None:
+    files = disk("sdb") | below(
+        "sys/block/dm-0", {"dev": "253:0", "size": 1000, "dm/name": "vg-lv", "dm/uuid": "LVM-1"}
+    )
+    files |= below("sys/block/dm-0/queue", {"max_sectors_kb": 512})
+    links = {"sys/block/dm-0/slaves/sdb": "../../sdb"}
+    table = {"dmsetup table": "vg-lv: 0 1000 linear 8:16 2049\n"}
+    path = _only(System(snapshot(files, links=links, printed=table, target="/dev/mapper/vg-lv")))
+    assert _layer(path, "queue").offset_bytes == 512
+    path = _only(System(snapshot(files, links=links, target="/dev/mapper/vg-lv")))
+    assert path.unknown == ("Where dm-0 begins on sdb is unknown; capture `dmsetup table` as root.",)
+
+
+def test_what_cannot_be_read_is_said() -> None:
+    files = disk("sdb")
+    del files["sys/block/sdb/queue/max_sectors_kb"]
+    node = snapshot(files, unreadable={"sys/block/sdb/queue/max_sectors_kb": "no permission"}, target="/dev/sdb")
+    assert _only(System(node)).unknown == ("/sys/block/sdb/queue/max_sectors_kb could not be read: no permission.",)
+
+
+def test_a_virtual_disk_whose_raid_is_not_known_asks_for_it() -> None:
+    path = _only(oss(array=None))
+    assert any("give it with --raid" in text for text in path.unknown)
+    files, links = scsi_disks(
+        "b", {"minimum_io_size": 128 * KIB, "optimal_io_size": MIB}, 256, vendor="DELL", model="MD34xx"
+    )
+    path = _only(System(snapshot(files, links=links, target="/dev/sdb")))
+    assert path.array == Array(8, 128 * KIB)
+    assert any("parity disks" in text for text in path.unknown)
+
+
+def test_names_of_many_devices_are_shortened() -> None:
+    assert named(["a"]) == "a"
+    assert named(["a", "b", "c"]) == "a, b and c"
+    assert named([]) == ""

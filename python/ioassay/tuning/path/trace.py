@@ -1,0 +1,94 @@
+"""Requests on their way through steps: what leaves each of them.
+
+What is traced is a part of the file that is large enough to show what the layers make of it: one transfer, or as many
+in a row as a page cache joins.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from ioassay.tuning.path import parity
+from ioassay.tuning.path.model import Layer, Step
+from ioassay.tuning.path.parity import RaidWork, StripeWrite
+from ioassay.tuning.path.requests import (
+    Request,
+    gathered,
+    shifted,
+    split_at_boundaries,
+    split_by_size,
+    striped,
+)
+from ioassay.tuning.system import Array
+
+MOST_BYTES = 16 << 20
+"""Of a file that are traced at once."""
+_MOST_TURNS = 128
+"""Parts of the file that are traced until the pattern of stripes repeats; then what was found so far counts."""
+
+
+def window_bytes(steps: Sequence[Step], transfer_bytes: int) -> int:
+    """The part of the file to trace."""
+    gathers = max((step.gathers_bytes for step in steps), default=0)
+    return min(transfer_bytes * max(1, min(gathers, MOST_BYTES) // transfer_bytes), MOST_BYTES)
+
+
+def trace(steps: Sequence[Step], transfer_bytes: int, offset_bytes: int = 0) -> list[Layer]:
+    """The steps as layers, for transfers from an offset of the file on. The first step is the application."""
+    size = window_bytes(steps, transfer_bytes)
+    requests = list(split_by_size(Request(offset_bytes, size, offset_bytes), transfer_bytes))
+    layers = []
+    for step in steps:
+        layer = _through(step, requests)
+        layers.append(layer)
+        requests = list(layer.requests)
+    return layers
+
+
+def _through(step: Step, arriving: list[Request]) -> Layer:
+    entering = shifted(gathered(arriving) if step.gathers_bytes else arriving, step.shift_bytes)
+    left = [list(_split(step, request)) for request in entering]
+    return Layer(
+        step,
+        arriving=tuple(gathered(arriving) if step.gathers_bytes else arriving),
+        requests=tuple(piece for pieces in left for piece in pieces),
+        split_into=max(map(len, left), default=1),
+    )
+
+
+def _split(step: Step, request: Request) -> Iterator[Request]:
+    pieces = [request]
+    for limit in sorted(step.limits, key=lambda one: not one.is_boundary):
+        cut = split_at_boundaries if limit.is_boundary else split_by_size
+        pieces = [part for piece in pieces for part in cut(piece, limit.size_bytes)]
+    for piece in pieces:
+        if step.striping is None:
+            yield piece
+        else:
+            yield from striped(piece, step.striping.segment_bytes, step.striping.data_disks)
+
+
+def stripe_writes(layers: Sequence[Layer], array: Array) -> list[StripeWrite]:
+    """What the array does for the requests that arrive at its layer; nothing where no layer has it."""
+    found = next((layer for layer in layers if layer.step.striping is array), None)
+    if found is None:
+        return []
+    return parity.stripe_writes(shifted(found.arriving, found.step.shift_bytes), array)
+
+
+def raid_work(steps: Sequence[Step], array: Array, transfer_bytes: int, offset_bytes: int = 0) -> RaidWork:
+    """What the array does for one part of the file after the other, until the pattern repeats."""
+    size = window_bytes(steps, transfer_bytes)
+    above = math.prod(
+        step.striping.data_disks for step in steps if step.striping is not None and step.striping is not array
+    )
+    turns = min(math.lcm(size, array.stripe_bytes) // size * above, _MOST_TURNS)
+    return parity.work(
+        array,
+        (
+            write
+            for turn in range(turns)
+            for write in stripe_writes(trace(steps, transfer_bytes, offset_bytes + turn * size), array)
+        ),
+    )
