@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ioassay.tuning.path import client, device, server
@@ -35,7 +35,7 @@ def io_paths(systems: Sequence[System], transfer: Transfer | None = None) -> lis
         paths += [_made(transfer, head, group, (*side.unknown, *served.unknown)) for group in alike]
     if not paths:
         missing = f"The path ends at the network: no server of {_mounted(found)} was captured."
-        nothing = _Group((), (), (), None, None)
+        nothing = _Group((), (), (), (), (), None, None)
         head = _Head(side.steps, side.rpc_bytes, (found.host,))
         paths = [_made(transfer, head, nothing, (*side.unknown, missing))]
     return paths
@@ -78,6 +78,8 @@ class _Group:
 
     devices: tuple[str, ...]
     disks: tuple[str, ...]
+    targets: tuple[str, ...]
+    volumes: tuple[tuple[str, ...], ...]
     steps: tuple[Step, ...]
     chain: Chain | None
     stripe_bytes: int | None
@@ -85,24 +87,34 @@ class _Group:
 
 def _alike(system: System, side: ServerSide, transfer: Transfer, *, has_cache: bool) -> list[_Group]:
     """The ways down from a server's file systems, grouped by what they do to requests."""
-    groups: dict[object, tuple[Placed, Chain, list[str], list[str]]] = {}
+    groups: dict[object, list[tuple[Placed, Chain]]] = {}
     for placed in side.placed:
         for chain in device.chains(system, placed.device, placed.start_bytes):
             steps = (*placed.steps, *chain.steps)
             key = (tuple(map(device.without_names, steps)), chain.array, placed.stripe_bytes)
-            _, _, names, disks = groups.setdefault(key, (placed, chain, [], []))
-            names.append(placed.name)
-            disks.append(chain.disk)
-    made = []
-    for placed, chain, names, disks in groups.values():
-        cache: tuple[Step, ...] = ()
-        if has_cache and placed.steps and not transfer.is_direct:
-            gathers = server.gathers_bytes(placed.device, transfer.operation)
-            cache = (client.page_cache(system, placed.steps[0].subject, gathers),)
-        steps = (*cache, *placed.steps, *chain.steps)
-        alike = tuple(dict.fromkeys(names)), tuple(dict.fromkeys(disks))
-        made.append(_Group(*alike, steps, chain, placed.stripe_bytes))
-    return made
+            groups.setdefault(key, []).append((placed, chain))
+    return [_group(system, members, transfer, has_cache=has_cache) for members in groups.values()]
+
+
+def _group(system: System, members: list[tuple[Placed, Chain]], transfer: Transfer, *, has_cache: bool) -> _Group:
+    placed, chain = members[0]
+    cache: tuple[Step, ...] = ()
+    if has_cache and placed.steps and not transfer.is_direct:
+        gathers = server.gathers_bytes(placed.device, transfer.operation)
+        cache = (client.page_cache(system, placed.steps[0].subject, gathers),)
+    return _Group(
+        devices=_each(one.name for one, _ in members),
+        disks=_each(one.disk for _, one in members),
+        targets=_each(one.steps[0].subject for one, _ in members if one.steps),
+        volumes=tuple(_each(one.volumes[at] for _, one in members) for at in range(len(chain.volumes))),
+        steps=(*cache, *placed.steps, *chain.steps),
+        chain=chain,
+        stripe_bytes=placed.stripe_bytes,
+    )
+
+
+def _each(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(names))
 
 
 def _made(transfer: Transfer, head: _Head, group: _Group, unknown: Sequence[str]) -> IoPath:
@@ -122,6 +134,8 @@ def _made(transfer: Transfer, head: _Head, group: _Group, unknown: Sequence[str]
         hosts=head.hosts,
         devices=group.devices,
         disks=group.disks,
+        targets=group.targets,
+        volume_names=group.volumes,
         layers=tuple(layers),
         stripe_writes=tuple(stripe_writes(layers, array)) if array is not None and is_write else (),
         work=raid_work(steps, array, size, transfer.offset_bytes) if array is not None and is_write else None,

@@ -29,6 +29,8 @@ class Chain:
     steps: tuple[Step, ...]
     disk: str
     """The device at its end."""
+    volumes: tuple[str, ...] = ()
+    """The stacked devices on the way."""
     array: Array | None = None
     array_source: str = ""
     unknown: tuple[str, ...] = ()
@@ -53,6 +55,7 @@ def _down(system: System, device: BlockDevice, start_bytes: int) -> Iterator[Cha
             yield Chain(
                 (step, *chain.steps),
                 chain.disk,
+                (device.name, *chain.volumes),
                 array if has_parity or chain.array is None else chain.array,
                 f"/sys/block/{device.name}/md" if has_parity or chain.array is None else chain.array_source,
                 (*unknown, *chain.unknown),
@@ -171,7 +174,7 @@ def _lowest(system: System, device: BlockDevice, start_bytes: int) -> Chain:
                 alignment_source=f"/sys/block/{device.name}/queue/physical_block_size",
             )
         )
-    return Chain(tuple(steps), device.name, array, source, tuple(unknown))
+    return Chain(tuple(steps), device.name, (), array, source, tuple(unknown))
 
 
 def _queue(system: System, device: BlockDevice, start_bytes: int, unknown: list[str]) -> Step:

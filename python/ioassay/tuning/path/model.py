@@ -204,6 +204,10 @@ class IoPath:
     """The devices with this path, those that file systems lie on; empty where the path ends at the network."""
     disks: tuple[str, ...]
     """The devices at its end, those that an adapter or controller serves; paths of multipath devices among them."""
+    targets: tuple[str, ...]
+    """The object storage targets or mount points on the devices."""
+    volume_names: tuple[tuple[str, ...], ...]
+    """Of each layer that is a stacked device, the devices that are alike: `dm-0`, `md0`."""
     layers: tuple[Layer, ...]
     stripe_writes: tuple[StripeWrite, ...]
     """What the array does for the requests that are shown; nothing of reads, or without an array."""
@@ -231,6 +235,11 @@ class IoPath:
     def splits(self) -> list[Layer]:
         """The layers that split requests because of a limit."""
         return [layer for layer in self.layers if layer.is_split]
+
+    def volumes(self, layer: Layer) -> tuple[str, ...]:
+        """The devices of a layer that is a stacked device."""
+        places = [one for one in self.layers if one.kind == "volume"]
+        return self.volume_names[places.index(layer)]
 
     def causes(self, split: Layer) -> list[Limit]:
         """All limits that would leave the same pieces: raising only one of them would not help."""

@@ -1,0 +1,159 @@
+"""What the kernel, Lustre and NFS counted, from the text of their files.
+
+/sys/block/X/stat         Documentation/block/stat.rst of Linux
+rpc_stats, brw_stats      the Lustre manual, "Monitoring Client RPC Streams" and "Monitoring the OST Block I/O
+                          Stream"; `lprocfs_oh_tally_log2` of its source: a bucket of sizes holds what is larger
+                          than half of its number, up to its number
+llite.*.stats             the Lustre manual, "Monitoring Client Activity"
+/proc/self/mountstats     `nfs_show_stats` and `_print_rpc_iostats` of Linux
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from ioassay.tuning.system.block import SECTOR_BYTES
+
+Pair = tuple[int, int]
+"""Of reads and of writes."""
+
+_FACTORS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+_BUCKET = re.compile(r"^(\d+)([KMG]?):\s+(\d+)(?:\s+\d+){2}\s+\|\s+(\d+)(?:\s+\d+){2}\s*$")
+_TITLE = re.compile(r"^([A-Za-z].*?)\s+(?:rpcs|ios|count)\s+% cum %")
+
+
+@dataclass(frozen=True)
+class BlockCounters:
+    """What a block device counted since it exists."""
+
+    ios: Pair
+    merges: Pair
+    bytes: Pair
+    wait_ms: Pair
+    """Time of all requests from their arrival at the queue to their end."""
+    busy_ms: int
+    queue_ms: int
+    """Time weighed by the number of requests in flight."""
+    discards: int = 0
+
+    def since(self, before: BlockCounters) -> BlockCounters | None:
+        """What was counted since; `None` where the counters began again between."""
+        change = BlockCounters(
+            ios=_less(self.ios, before.ios),
+            merges=_less(self.merges, before.merges),
+            bytes=_less(self.bytes, before.bytes),
+            wait_ms=_less(self.wait_ms, before.wait_ms),
+            busy_ms=self.busy_ms - before.busy_ms,
+            queue_ms=self.queue_ms - before.queue_ms,
+            discards=self.discards - before.discards,
+        )
+        return None if min(*change.ios, *change.bytes, *change.merges) < 0 else change
+
+
+def _less(now: Pair, before: Pair) -> Pair:
+    return now[0] - before[0], now[1] - before[1]
+
+
+def block_counters(text: str) -> BlockCounters | None:
+    """Of a `stat` file; `None` of what is none."""
+    words = text.split()
+    if len(words) < 11 or not all(word.isdigit() for word in words):
+        return None
+    read, read_merges, read_sectors, read_ms, write, write_merges, write_sectors, write_ms = map(int, words[:8])
+    return BlockCounters(
+        ios=(read, write),
+        merges=(read_merges, write_merges),
+        bytes=(read_sectors * SECTOR_BYTES, write_sectors * SECTOR_BYTES),
+        wait_ms=(read_ms, write_ms),
+        busy_ms=int(words[9]),
+        queue_ms=int(words[10]),
+        discards=int(words[11]) if len(words) > 11 else 0,
+    )
+
+
+Histogram = Mapping[int, Pair]
+"""By the number of a bucket, how many reads and writes."""
+
+
+def histograms(text: str) -> dict[str, Histogram]:
+    """The histograms of `rpc_stats` or `brw_stats` by their titles, those of reads and writes alone."""
+    found: dict[str, dict[int, Pair]] = {}
+    into: dict[int, Pair] | None = None
+    for line in text.splitlines():
+        if title := _TITLE.match(line):
+            into = found.setdefault(title[1], {}) if "|" in line else None
+        elif into is not None and (bucket := _BUCKET.match(line)):
+            into[int(bucket[1]) * _FACTORS[bucket[2]]] = int(bucket[3]), int(bucket[4])
+    return dict(found)
+
+
+def histogram_since(now: Histogram, before: Histogram) -> dict[int, Pair] | None:
+    """What was counted since; `None` where the counters were reset between. Buckets without anything are left out."""
+    change = {bucket: _less(now.get(bucket, (0, 0)), before.get(bucket, (0, 0))) for bucket in sorted({*now, *before})}
+    if any(min(pair) < 0 for pair in change.values()):
+        return None
+    return {bucket: pair for bucket, pair in change.items() if any(pair)}
+
+
+@dataclass(frozen=True)
+class OperationCounters:
+    """Reads and writes of one kind: how many there were, and their bytes."""
+
+    count: Pair
+    bytes: Pair
+
+    def since(self, before: OperationCounters) -> OperationCounters | None:
+        """What was counted since; `None` where the counters began again between."""
+        change = OperationCounters(_less(self.count, before.count), _less(self.bytes, before.bytes))
+        return None if min(*change.count, *change.bytes) < 0 else change
+
+
+def lustre_calls(text: str) -> OperationCounters | None:
+    """`read_bytes` and `write_bytes` of a `stats` file of Lustre: samples and their sum."""
+    found = {
+        line[1]: (int(line[2]), int(line[3]))
+        for line in re.finditer(
+            r"^(read_bytes|write_bytes)\s+(\d+) samples \[bytes\]\s+\d+\s+\d+\s+(\d+)", text, re.MULTILINE
+        )
+    }
+    if not text.startswith("snapshot_time"):
+        return None
+    (reads, read_bytes), (writes, write_bytes) = (found.get(f"{one}_bytes", (0, 0)) for one in ("read", "write"))
+    return OperationCounters((reads, writes), (read_bytes, write_bytes))
+
+
+@dataclass(frozen=True)
+class NfsCounters:
+    """What an NFS mount counted: calls of applications by their bytes, and READ and WRITE operations."""
+
+    operations: OperationCounters
+    age_s: int
+
+
+def nfs_counters(text: str, point: str) -> NfsCounters | None:
+    """Of the mount at `point` in mountstats, the last one there; `None` where there is none."""
+    found = None
+    for block in _mounts(text):
+        head = re.match(r"device .*? mounted on (\S+) with fstype nfs", block)
+        if not head or _unescaped(head[1]) != point:
+            continue
+        moved = re.search(r"^\s*bytes:\s+((?:\d+ ?){6,})", block, re.MULTILINE)
+        counts = [re.search(rf"^\s*{name}: (\d+)", block, re.MULTILINE) for name in ("READ", "WRITE")]
+        age = re.search(r"^\s*age:\s+(\d+)", block, re.MULTILINE)
+        if moved is None:
+            continue
+        fields = [int(word) for word in moved[1].split()]
+        reads, writes = (int(count[1]) if count else 0 for count in counts)
+        operations = OperationCounters((reads, writes), (fields[4], fields[5]))
+        found = NfsCounters(operations, int(age[1]) if age else 0)
+    return found
+
+
+def _mounts(text: str) -> Iterator[str]:
+    yield from re.split(r"^(?=device )", text, flags=re.MULTILINE)
+
+
+def _unescaped(text: str) -> str:
+    return re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), text)

@@ -1,0 +1,415 @@
+"""The sizes that requests had between two snapshots of a host, beside those that were computed.
+
+A block device counts requests and bytes, so its mean is exact. Lustre counts RPCs in buckets of powers of two, so their
+mean is an upper bound, at most twice the true one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal, TypeVar
+
+from ioassay.errors import UsageError
+from ioassay.tuning.path import counters
+from ioassay.tuning.path.counters import BlockCounters, Histogram, OperationCounters, Pair
+from ioassay.tuning.path.model import IoPath, Kind, Layer, named
+from ioassay.tuning.path.requests import PAGE_BYTES
+from ioassay.tuning.snapshot import Snapshot, Unreadable
+from ioassay.tuning.system import System
+from ioassay.tuning.system.lustre import matching
+from ioassay.units import format_about_bytes, format_bytes, format_count
+
+_Count = TypeVar("_Count")
+
+_AGREES = 0.1
+"""A mean that differs by a smaller share of the computed size agrees with it."""
+
+_SIZES = {"pages per rpc": PAGE_BYTES, "pages per bulk r/w": PAGE_BYTES, "disk I/O size": 1}
+"""Histograms of sizes, and the bytes of their unit."""
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How large requests of one kind were."""
+
+    count: int
+    mean_bytes: float | None
+    """`None` where there were none."""
+    is_upper_bound: bool = False
+    histogram: Mapping[int, int] = field(default_factory=dict)
+    """By the most bytes of a bucket, which begins above half of that, how many requests."""
+
+    @property
+    def text(self) -> str:
+        """The mean: `512 KiB`, `at most 180 KiB`."""
+        if self.mean_bytes is None:
+            return "none"
+        return f"{'at most ' if self.is_upper_bound else ''}{_size(self.mean_bytes)}"
+
+
+@dataclass(frozen=True)
+class MeasuredLayer:
+    """What was counted of one layer of one host: of a device, a target or a mount."""
+
+    host: str
+    kind: Kind
+    subject: str
+    source: str
+    reads: Sizes
+    writes: Sizes
+    others: Mapping[str, Histogram] = field(default_factory=dict)
+    """Further histograms by their titles: `rpcs in flight`, `disk fragmented I/Os`."""
+
+
+@dataclass(frozen=True)
+class DeviceActivity:
+    """What a block device did."""
+
+    name: str
+    counted: BlockCounters
+    elapsed_s: float
+
+    def mean_bytes(self, operation: int) -> float | None:
+        """The mean request of reads (0) or writes (1); `None` where there were none."""
+        return self.counted.bytes[operation] / self.counted.ios[operation] if self.counted.ios[operation] else None
+
+    def merged_share(self, operation: int) -> float | None:
+        """The share of arrivals at the queue that were merged with others."""
+        total = self.counted.ios[operation] + self.counted.merges[operation]
+        return self.counted.merges[operation] / total if total else None
+
+    def per_s(self, amounts: Pair) -> float:
+        """Reads and writes together, for each second."""
+        return sum(amounts) / self.elapsed_s if self.elapsed_s else 0.0
+
+    @property
+    def utilisation(self) -> float:
+        """The share of time in which requests were in flight."""
+        return min(1.0, self.counted.busy_ms / 1e3 / self.elapsed_s) if self.elapsed_s else 0.0
+
+    @property
+    def queue_depth(self) -> float:
+        """The mean number of requests in flight."""
+        return self.counted.queue_ms / 1e3 / self.elapsed_s if self.elapsed_s else 0.0
+
+    def mean_wait_ns(self, operation: int) -> float | None:
+        """The mean time of a request from its arrival at the queue to its end."""
+        ios = self.counted.ios[operation]
+        return self.counted.wait_ms[operation] * 1e6 / ios if ios else None
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a host counted between two snapshots."""
+
+    host: str
+    elapsed_s: float
+    layers: tuple[MeasuredLayer, ...]
+    devices: tuple[DeviceActivity, ...]
+    """Those that did something."""
+    problems: tuple[str, ...]
+    """What could not be compared, in sentences."""
+
+
+def between(before: Snapshot, after: Snapshot) -> Measured:
+    """What was counted between two snapshots of one host. Raises `UsageError` where they are not such a pair."""
+    remedy = "Give two snapshots of one host, the one before the workload first."
+    if before.host != after.host:
+        raise UsageError(f"The snapshots are of different hosts: {before.host} and {after.host}.", remedy)
+    elapsed_s = (_moment(after) - _moment(before)).total_seconds()
+    if elapsed_s < 0:
+        raise UsageError(f"The second snapshot of {after.host} was taken before the first.", remedy)
+    if before.manifest.boot_id != after.manifest.boot_id:
+        text = f"{after.host} was rebooted between the snapshots, which reset its counters; capture again."
+        return Measured(after.host, elapsed_s, (), (), (text,))
+    problems: list[str] = []
+    pair = System(before), System(after)
+    devices = list(_devices(*pair, elapsed_s, problems))
+    layers = [*_calls(*pair, problems), *_rpcs(*pair, problems), *_bulks(*pair, problems), *_nfs(*pair, problems)]
+    layers += [_of_device(after.host, one) for one in devices]
+    return Measured(after.host, elapsed_s, tuple(layers), tuple(devices), tuple(problems))
+
+
+def _moment(snapshot: Snapshot) -> datetime:
+    return datetime.fromisoformat(snapshot.manifest.taken)
+
+
+def _devices(before: System, after: System, elapsed_s: float, problems: list[str]) -> Iterator[DeviceActivity]:
+    gone = [name for name in before.devices if name not in after.devices]
+    come = [name for name in after.devices if name not in before.devices]
+    host = after.host
+    if gone:
+        problems.append(f"{named(gone)} {_were(gone)} no longer on {host} when the workload had run.")
+    if come:
+        problems.append(f"{named(come)} {_were(come)} not yet on {host} before the workload ran.")
+    for name, device in after.devices.items():
+        if name not in before.devices:
+            continue
+        try:
+            texts = before.devices[name].text("stat"), device.text("stat")
+        except Unreadable as error:
+            problems.append(f"/{error.path} could not be read: {error.reason}.")
+            continue
+        first, last = (counters.block_counters(text or "") for text in texts)
+        if first is None or last is None:
+            continue
+        change = last.since(first)
+        if change is None:
+            problems.append(_reset(name, host))
+        elif any(change.ios):
+            yield DeviceActivity(name, change, elapsed_s)
+
+
+def _were(names: Sequence[str]) -> str:
+    return "was" if len(names) == 1 else "were"
+
+
+def _reset(what: str, host: str) -> str:
+    return f"The counters of {what} on {host} were reset between the snapshots; they were left out."
+
+
+def _of_device(host: str, device: DeviceActivity) -> MeasuredLayer:
+    reads, writes = (Sizes(device.counted.ios[at], device.mean_bytes(at)) for at in (0, 1))
+    return MeasuredLayer(host, "queue", device.name, f"/sys/block/{device.name}/stat", reads, writes)
+
+
+def _both(before: System, after: System, pattern: str) -> Iterator[tuple[str, str, str]]:
+    """Parameters of Lustre that both snapshots have: name, text before, text after."""
+    known = matching(before.lustre, pattern)
+    for name, text in matching(after.lustre, pattern).items():
+        if name in known:
+            yield name, known[name], text
+
+
+def _calls(before: System, after: System, problems: list[str]) -> Iterator[MeasuredLayer]:
+    for name, *texts in _both(before, after, "llite.*.stats"):
+        first, last = map(counters.lustre_calls, texts)
+        if first is not None and last is not None:
+            yield from _operations(last.since(first), after.host, "application", name, source=name, problems=problems)
+
+
+def _operations(
+    change: OperationCounters | None, host: str, kind: Kind, subject: str, *, source: str, problems: list[str]
+) -> Iterator[MeasuredLayer]:
+    if change is None:
+        problems.append(_reset(subject, host))
+    elif any(change.count):
+        reads, writes = (
+            Sizes(count, size / count if count else None)
+            for count, size in zip(change.count, change.bytes, strict=True)
+        )
+        yield MeasuredLayer(host, kind, subject, source, reads, writes)
+
+
+def _rpcs(before: System, after: System, problems: list[str]) -> Iterator[MeasuredLayer]:
+    for name, *texts in _both(before, after, "osc.*.rpc_stats"):
+        yield from _lustre(name, texts, "rpc", "pages per rpc", host=after.host, problems=problems)
+
+
+def _bulks(before: System, after: System, problems: list[str]) -> Iterator[MeasuredLayer]:
+    seen = set()
+    for pattern in ("osd-*.*.brw_stats", "obdfilter.*.brw_stats"):
+        for name, *texts in _both(before, after, pattern):
+            target = name.split(".")[1]
+            if target not in seen:  # the older name leads to the same
+                seen.add(target)
+                yield from _lustre(name, texts, "server", "pages per bulk r/w", host=after.host, problems=problems)
+                yield from _lustre(name, texts, "file system", "disk I/O size", host=after.host, problems=[])
+
+
+def _lustre(
+    name: str, texts: Sequence[str], kind: Kind, title: str, *, host: str, problems: list[str]
+) -> Iterator[MeasuredLayer]:
+    """A layer from histograms, that of `title` being the one of its sizes."""
+    first, last = map(counters.histograms, texts)
+    target = name.split(".")[1]
+    changes = {one: counters.histogram_since(known, first.get(one, {})) for one, known in last.items()}
+    change = changes.get(title, {})
+    if change is None:
+        problems.append(_reset(target, host))
+    elif change:
+        reads, writes = (_estimated({at * _SIZES[title]: pair[of] for at, pair in change.items()}) for of in (0, 1))
+        others = {one: known for one, known in changes.items() if one not in _SIZES and known}
+        yield MeasuredLayer(host, kind, target, f"lctl get_param {name}", reads, writes, others)
+
+
+def _estimated(buckets: Mapping[int, int]) -> Sizes:
+    filled = {most: count for most, count in buckets.items() if count}
+    total = sum(filled.values())
+    mean = sum(most * count for most, count in filled.items()) / total if total else None
+    return Sizes(total, mean, True, filled)
+
+
+def _nfs(before: System, after: System, problems: list[str]) -> Iterator[MeasuredLayer]:
+    try:
+        texts = [system.snapshot.text("proc/self/mountstats") or "" for system in (before, after)]
+        mounts = {mount.point: mount for mount in after.mounts if mount.is_nfs}
+    except Unreadable as error:
+        problems.append(f"/{error.path} could not be read: {error.reason}.")
+        return
+    for point, mount in mounts.items():
+        first, last = (counters.nfs_counters(text, point) for text in texts)
+        if first is None or last is None:
+            if first is not last:
+                problems.append(f"{point} was not mounted in both snapshots of {after.host}.")
+            continue
+        change = last.operations.since(first.operations) if last.age_s >= first.age_s else None
+        yield from _operations(
+            change, after.host, "rpc", mount.source, source="/proc/self/mountstats", problems=problems
+        )
+
+
+Agreement = Literal["as computed", "smaller", "larger", "nothing"]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What was measured of a layer of a path, beside what was computed."""
+
+    layer: Layer
+    least_bytes: int
+    """What was computed. Of what a file system submits, a kernel may count the pieces that its device takes."""
+    computed_bytes: int
+    sizes: Sizes
+    subjects: tuple[str, ...]
+    source: str
+    others: Mapping[str, Histogram]
+
+    @property
+    def agreement(self) -> Agreement:
+        """Whether the mean is what was computed, by `_AGREES`."""
+        if self.sizes.mean_bytes is None:
+            return "nothing"
+        if self.sizes.mean_bytes < self.least_bytes * (1 - _AGREES):
+            return "smaller"
+        return "larger" if self.sizes.mean_bytes > self.computed_bytes * (1 + _AGREES) else "as computed"
+
+    @property
+    def computed_text(self) -> str:
+        """What was computed: `1 MiB`, `512 KiB to 1 MiB`."""
+        return " to ".join(map(_size, sorted({self.least_bytes, self.computed_bytes})))
+
+
+def compared(path: IoPath, measured: Iterable[Measured]) -> list[Comparison]:
+    """What was measured of the layers of a path, in its order; nothing of layers that nothing counts."""
+    known = [layer for one in measured if one.host in path.hosts for layer in one.layers]
+    found = []
+    for layer in path.layers:
+        own = [one for one in known if _belongs(one, layer, path)]
+        if own:
+            write = path.transfer.operation == "write"
+            total = _total([one.writes if write else one.reads for one in own])
+            names = tuple(dict.fromkeys(one.subject for one in own))
+            others = {title: _sum([one.others[title] for one in own if title in one.others]) for title in _titles(own)}
+            least = _mean(_dispatching(path)) if layer.kind == "file system" else _mean(layer)
+            found.append(Comparison(layer, min(least, _mean(layer)), _mean(layer), total, names, own[0].source, others))
+    return found
+
+
+def _dispatching(path: IoPath) -> Layer:
+    """The last layer above the disk, whose requests its device counts."""
+    return next(layer for layer in reversed(path.layers) if layer.kind not in ("raid", "disk"))
+
+
+def _mean(layer: Layer) -> int:
+    """The mean of the computed requests: what remains of a split counts as well."""
+    return sum(one.size_bytes for one in layer.requests) // max(1, len(layer.requests))
+
+
+def _titles(layers: Sequence[MeasuredLayer]) -> list[str]:
+    return list(dict.fromkeys(title for one in layers for title in one.others))
+
+
+def _belongs(one: MeasuredLayer, layer: Layer, path: IoPath) -> bool:
+    """Whether a measurement is of a layer of a path, or of one that is alike."""
+    if layer.kind in ("application", "rpc") and one.kind == layer.kind:
+        return one.host == path.hosts[0] and (layer.kind == "rpc" or _is_of_mount(one, path))
+    if one.kind != "queue" or one.host != path.hosts[-1]:
+        is_target = one.kind == layer.kind and one.kind in ("server", "file system")
+        return is_target and one.host == layer.step.host and one.subject in path.targets
+    if layer is _dispatching(path):
+        return one.subject in path.disks
+    return layer.kind == "volume" and one.subject in path.volumes(layer)
+
+
+def _is_of_mount(one: MeasuredLayer, path: IoPath) -> bool:
+    rpc = next((layer for layer in path.layers if layer.kind == "rpc"), None)
+    file_system = one.subject.split(".")[1].rpartition("-")[0] if "." in one.subject else one.subject
+    return rpc is not None and rpc.subject.startswith(file_system)
+
+
+def _total(several: Sequence[Sizes]) -> Sizes:
+    count = sum(one.count for one in several)
+    total = sum(one.count * one.mean_bytes for one in several if one.mean_bytes is not None)
+    histogram = _added([one.histogram for one in several], lambda left, right: left + right, 0)
+    return Sizes(count, total / count if count else None, any(one.is_upper_bound for one in several), histogram)
+
+
+def _sum(several: Sequence[Histogram]) -> dict[int, Pair]:
+    return _added(several, lambda left, right: (left[0] + right[0], left[1] + right[1]), (0, 0))
+
+
+def _added(
+    several: Sequence[Mapping[int, _Count]], add: Callable[[_Count, _Count], _Count], nothing: _Count
+) -> dict[int, _Count]:
+    found: dict[int, _Count] = {}
+    for one in several:
+        for bucket, value in one.items():
+            found[bucket] = add(found.get(bucket, nothing), value)
+    return dict(sorted(found.items()))
+
+
+def verdicts(path: IoPath, comparisons: Sequence[Comparison]) -> list[str]:
+    """Where measured and computed sizes differ, and what that means, in sentences."""
+    operation = path.transfer.operation
+    said = []
+    for at, one in enumerate(comparisons):
+        if one.layer.kind == "application":
+            continue
+        what = f"{_requests(one, operation)} averaged {one.sizes.text}"
+        match one.agreement:
+            case "nothing":
+                said.append(f"{_requests(one, operation)} were not counted.")
+            case "as computed":
+                said.append(f"{what}, as computed ({one.computed_text}).")
+            case "smaller":
+                above = next((other for other in reversed(comparisons[:at]) if other.agreement == "smaller"), None)
+                cause = (
+                    f"they already arrive small from the {above.layer.name}"
+                    if above is not None and above.layer.kind != "application"
+                    else "the workload's transfers or missing merges keep them small"
+                )
+                said.append(
+                    f"{what}, although the settings allow {one.computed_text}: {cause}, not this layer's settings."
+                )
+            case "larger":
+                said.append(
+                    f"{what}, more than the {one.computed_text} computed for the worst case: memory was contiguous, or "
+                    "neighbouring requests were merged."
+                )
+        said += _fragments(one, operation)
+    return said
+
+
+def _requests(one: Comparison, operation: str) -> str:
+    name = one.layer.name[:1].upper() + one.layer.name[1:]
+    return f"{name}: {operation} requests of {named(one.subjects)}"
+
+
+def _fragments(one: Comparison, operation: str) -> Iterator[str]:
+    """Of a Lustre server: how many RPCs became several disk I/Os."""
+    counted = one.others.get("disk fragmented I/Os")
+    if one.layer.kind != "server" or not counted:
+        return
+    side = operation == "write"
+    total = sum(pair[side] for pair in counted.values())
+    split = sum(pair[side] for fragments, pair in counted.items() if fragments > 1)
+    if total and split:
+        rpcs = format_count(total, f"{operation} RPC")
+        yield f"{one.layer.name}: {100 * split / total:.0f} % of {rpcs} became several disk I/Os."
+
+
+def _size(size_bytes: float) -> str:
+    return format_bytes(int(size_bytes)) if size_bytes % 1024 == 0 else format_about_bytes(size_bytes)
