@@ -153,9 +153,10 @@ class Preformatted:
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure, if it was drawn, which only a page shows."""
+    """A figure, if it was drawn, which only a page shows. Elsewhere, and where none was drawn, `text` stands for it."""
 
     picture: Picture | None
+    text: str = ""
 
 
 Fold = Literal["", "open", "closed"]
@@ -213,8 +214,8 @@ def _is_empty(block: Block) -> bool:
             return not held
         case Paragraph(text) | Preformatted(text):
             return not text
-        case Figure(picture):
-            return picture is None
+        case Figure(picture, text):
+            return picture is None and not text
 
 
 def changes(keys: Iterable[Hashable]) -> set[int]:

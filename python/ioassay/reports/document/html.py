@@ -100,6 +100,8 @@ class _Page:
                 yield _element("pre", text)
             case Figure(picture) if picture:
                 yield self._figure(picture)
+            case Figure(_, text):
+                yield _element("pre", text)
             case Contents(sections):
                 links = (_element("a", one.title, href=f"#{one.anchor}") for one in sections if shown([one]))
                 yield _element("nav", _around(links), class_="contents", aria_label="Contents")

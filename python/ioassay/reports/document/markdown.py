@@ -54,6 +54,8 @@ def blocks(several: Iterable[Block], level: int = 2) -> Iterator[str]:
                 yield from blocks([Preformatted("\n".join(f"# {what}\n{command}" for what, command in items))])
             case Preformatted(text, language):
                 yield f"```{language}\n{text}\n```"
+            case Figure(_, text) if text:
+                yield f"```\n{text}\n```"
             case Figure() | Contents():
                 pass
 

@@ -1,4 +1,4 @@
-"""Blocks of a document on the terminal: all but the figures."""
+"""Blocks of a document on the terminal: all but the figures, of which lines of text may take the place."""
 
 from __future__ import annotations
 
@@ -76,6 +76,8 @@ def _block(block: Block) -> Iterator[RenderableType]:
         case Commands(items):
             yield from (RichText(f"{what}\n  {command}") for what, command in items)
         case Preformatted(text):
+            yield RichText(text)
+        case Figure(_, text) if text:
             yield RichText(text)
         case Figure() | Contents():
             pass

@@ -56,8 +56,8 @@ def side(system: System, transfer: Transfer) -> ClientSide:
 
 def application(transfer: Transfer, size_bytes: int, *, is_assumed: bool) -> Step:
     """The first step of every path."""
-    how = "direct " if transfer.is_direct else ""
-    subject = f"{how}{transfer.operation}s of {format_bytes(size_bytes)}{', assumed' if is_assumed else ''}"
+    how = [*(["assumed"] if is_assumed else []), *(["direct"] if transfer.is_direct else [])]
+    subject = " ".join([*how, format_bytes(size_bytes), f"{transfer.operation}s"])
     return Step("application", "application", subject)
 
 

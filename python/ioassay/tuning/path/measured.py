@@ -19,7 +19,7 @@ from ioassay.tuning.path.requests import PAGE_BYTES
 from ioassay.tuning.snapshot import Snapshot, Unreadable
 from ioassay.tuning.system import System
 from ioassay.tuning.system.lustre import matching
-from ioassay.units import format_about_bytes, format_bytes, format_count
+from ioassay.units import format_about_bytes, format_bytes
 
 _Count = TypeVar("_Count")
 
@@ -394,8 +394,7 @@ def verdicts(path: IoPath, comparisons: Sequence[Comparison]) -> list[str]:
 
 
 def _requests(one: Comparison, operation: str) -> str:
-    name = one.layer.name[:1].upper() + one.layer.name[1:]
-    return f"{name}: {operation} requests of {named(one.subjects)}"
+    return f"{one.layer.title}: {operation} requests of {named(one.subjects)}"
 
 
 def _fragments(one: Comparison, operation: str) -> Iterator[str]:
@@ -407,8 +406,8 @@ def _fragments(one: Comparison, operation: str) -> Iterator[str]:
     total = sum(pair[side] for pair in counted.values())
     split = sum(pair[side] for fragments, pair in counted.items() if fragments > 1)
     if total and split:
-        rpcs = format_count(total, f"{operation} RPC")
-        yield f"{one.layer.name}: {100 * split / total:.0f} % of {rpcs} became several disk I/Os."
+        rpcs = f"{total:,} {operation} RPC{'s' if total != 1 else ''}"
+        yield f"{one.layer.title}: {100 * split / total:.0f} % of {rpcs} became several disk I/Os."
 
 
 def _size(size_bytes: float) -> str:

@@ -109,6 +109,11 @@ class Layer:
         return self.step.name
 
     @property
+    def title(self) -> str:
+        """The name as a sentence begins with it; file systems are written as they are."""
+        return self.name if self.kind == "file system" else self.name[:1].upper() + self.name[1:]
+
+    @property
     def kind(self) -> Kind:
         """What it is."""
         return self.step.kind

@@ -167,7 +167,7 @@ def test_the_split_of_the_study_is_seen_on_every_layer_of_the_server() -> None:
         ("adapter", 12000, "as computed"),
     ]
     said = verdicts(path, found)
-    assert said[1] == "Lustre OST: 100 % of 6000 write RPCs became several disk I/Os."
+    assert said[1] == "Lustre OST: 100 % of 6,000 write RPCs became several disk I/Os."
     assert said[3] == ("Adapter: write requests of sdb, sdc, … sdg (6 alike) averaged 512 KiB, as computed (512 KiB).")
 
 

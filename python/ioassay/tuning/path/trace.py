@@ -24,6 +24,8 @@ from ioassay.tuning.system import Array
 
 MOST_BYTES = 16 << 20
 """Of a file that are traced at once."""
+MOST_TRANSFERS = 4096
+"""That are traced one by one; smaller transfers that a page cache joins are traced in groups."""
 _MOST_TURNS = 128
 """Parts of the file that are traced until the pattern of stripes repeats; then what was found so far counts."""
 
@@ -34,10 +36,16 @@ def window_bytes(steps: Sequence[Step], transfer_bytes: int) -> int:
     return min(transfer_bytes * max(1, min(gathers, MOST_BYTES) // transfer_bytes), MOST_BYTES)
 
 
+def group_size(steps: Sequence[Step], transfer_bytes: int) -> int:
+    """How many transfers are traced as one."""
+    return -(-(window_bytes(steps, transfer_bytes) // transfer_bytes) // MOST_TRANSFERS) or 1
+
+
 def trace(steps: Sequence[Step], transfer_bytes: int, offset_bytes: int = 0) -> list[Layer]:
     """The steps as layers, for transfers from an offset of the file on. The first step is the application."""
     size = window_bytes(steps, transfer_bytes)
-    requests = list(split_by_size(Request(offset_bytes, size, offset_bytes), transfer_bytes))
+    at_once = transfer_bytes * group_size(steps, transfer_bytes)
+    requests = list(split_by_size(Request(offset_bytes, size, offset_bytes), at_once))
     layers = []
     for step in steps:
         layer = _through(step, requests)
@@ -80,6 +88,8 @@ def stripe_writes(layers: Sequence[Layer], array: Array) -> list[StripeWrite]:
 def raid_work(steps: Sequence[Step], array: Array, transfer_bytes: int, offset_bytes: int = 0) -> RaidWork:
     """What the array does for one part of the file after the other, until the pattern repeats."""
     size = window_bytes(steps, transfer_bytes)
+    if any(step.gathers_bytes for step in steps):
+        transfer_bytes = size  # which is what leaves the page cache
     above = math.prod(
         step.striping.data_disks for step in steps if step.striping is not None and step.striping is not array
     )

@@ -1,0 +1,369 @@
+"""The way of an I/O: a row for each layer, a box for each request over the part of the file that it carries.
+
+Where a layer splits requests the cut is red. Of a RAID with parity the segments that are written and those that have to
+be read first are told apart, with parity at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from ioassay.figures import theme
+from ioassay.figures.picture import Picture, draw
+from ioassay.tuning.path.rows import Box, Row, What
+
+WIDTH = 350
+"""Of the part of the file."""
+ROW = 41
+BOX = 24
+STRIPE_BOX = 20
+HOST = 20
+"""Heights of a row, of its boxes, of the name of a host."""
+LEFT, RIGHT = 12, 10
+"""Pixels between the boxes and the words beside them."""
+PARITY = 22
+"""Width of a parity segment."""
+LETTER = 6.1
+"""About the width of a letter of a label."""
+LINE = 12.5
+MOST_LETTERS = 31
+"""Of a line at the right."""
+
+COLOURS: dict[What, str] = {
+    "request": "#d3e5f3",
+    "written": theme.SKY,
+    "read first": theme.PALE_VERMILION,
+    "read and written": "#e3b7cf",
+    "parity": "#a5dccb",
+}
+HATCHED = ("read first", "read and written")
+FAINT = "#666666"
+
+_UNITS = ((4 << 20, "MiB", 1 << 20), (16 << 10, "KiB", 1 << 10), (0, "bytes", 1))
+
+
+def data(rows: Sequence[Row]) -> pl.DataFrame:
+    """What the figure shows, a row per box. Columns: layer, subject, what, start_bytes, end_bytes, label."""
+    return pl.DataFrame(
+        [
+            {
+                "layer": row.name,
+                "subject": row.subject,
+                "what": box.what,
+                "start_bytes": box.start_bytes,
+                "end_bytes": box.end_bytes,
+                "label": box.label,
+            }
+            for row in rows
+            for box in row.boxes
+        ],
+        schema={
+            "layer": pl.String,
+            "subject": pl.String,
+            "what": pl.String,
+            "start_bytes": pl.Int64,
+            "end_bytes": pl.Int64,
+            "label": pl.String,
+        },
+    )
+
+
+def picture(rows: Sequence[Row], identifier: str, title: str) -> Picture:
+    """The figure as a picture with its words; `identifier` begins with `io-path-`."""
+    splits = [row for row in rows if row.cause]
+    told = "; ".join(f"{row.name} {row.subject}: {row.sizes}, split by {row.cause}" for row in splits)
+    return draw(
+        chart(rows),
+        identifier,
+        title=title,
+        data=data(rows),
+        caption="Each box is a request, at the offset of the file that it carries. "
+        + ("A red line is a split. " if splits else "")
+        + ("Hatched segments are read before the RAID can write. " if _has_reads(rows) else "")
+        + "Sizes are the largest that the settings allow"
+        + (", with those that were measured beside them." if any(row.measured for row in rows) else "."),
+        description=f"Requests on {len(rows)} layers from the application to the disk. {told or 'None is split'}.",
+    )
+
+
+def _has_reads(rows: Sequence[Row]) -> bool:
+    return any(box.what in HATCHED for row in rows for box in row.boxes)
+
+
+def chart(rows: Sequence[Row]) -> theme.Chart:
+    """The figure of `ioassay.tuning.path.rows.rows`, of which there is at least one."""
+    return _Drawing(rows).chart()
+
+
+class _Drawing:
+    """Rows with their places, in pixels from the top and from the start of the file's part."""
+
+    def __init__(self, rows: Sequence[Row]) -> None:
+        self._rows = rows
+        everything = [box for row in rows for box in (*row.boxes, *row.segments)]
+        self._low = min(box.start_bytes for box in everything)
+        self._high = max(box.end_bytes for box in everything)
+        self._tops: list[float] = []
+        self._hosts: list[tuple[float, str]] = []
+        top, host = 0.0, ""
+        has_several = len({row.host for row in rows if row.host}) > 1
+        self._heights: list[float] = []
+        self._words_of = [list(self._lines(row)) for row in rows]
+        for row, words in zip(rows, self._words_of, strict=True):
+            if has_several and row.host and row.host != host:
+                host = row.host
+                self._hosts.append((top, host))
+                top += HOST
+            self._tops.append(top)
+            self._heights.append(max(ROW, LINE * len(words) + 8))
+            top += self._heights[-1]
+        self._height = top
+        parities = max((len(row.parity) for row in rows), default=0)
+        self._right = WIDTH + (LEFT + parities * PARITY if parities else 0) + RIGHT
+
+    def chart(self) -> theme.Chart:
+        layers = [
+            *self._boxes(),
+            *self._hatching(),
+            *self._labels(),
+            *self._cuts(),
+            *self._names(),
+            *self._words(),
+            *self._host_names(),
+        ]
+        return alt.layer(*layers).properties(width=WIDTH, height=self._height)
+
+    def _place(self, offset_bytes: float) -> float:
+        return (offset_bytes - self._low) / (self._high - self._low) * WIDTH
+
+    def _x(self, field: str) -> alt.X:
+        """Pixels of what is drawn, written as offsets in the file."""
+        size = self._high - self._low
+        _, unit, factor = next(one for one in _UNITS if size >= one[0])
+        ticks = _ticks(self._low, self._high)
+        labels = {f"{self._place(tick):.2f}": f"{tick / factor:g}" for tick in ticks}
+        values = [float(place) for place in labels]
+        expression = "{" + ",".join(f"'{float(place):g}':'{label}'" for place, label in labels.items()) + "}"
+        return alt.X(
+            f"{field}:Q",
+            title=f"Offset in the file ({unit})",
+            scale=alt.Scale(domain=[0, WIDTH], nice=False),
+            axis=alt.Axis(
+                values=values, grid=False, labelFlush=False, labelExpr=f"({expression})[toString(datum.value)]"
+            ),
+        )
+
+    def _y(self, field: str) -> alt.Y:
+        return alt.Y(f"{field}:Q", axis=None, scale=alt.Scale(domain=[0, self._height], nice=False, reverse=True))
+
+    def _middle(self, at: int) -> float:
+        return self._tops[at] + self._heights[at] / 2
+
+    def _frame(self, rows: Iterable[Mapping[str, object]]) -> pl.DataFrame:
+        return pl.DataFrame(list(rows), infer_schema_length=None)
+
+    def _boxes(self) -> Iterator[alt.Chart]:
+        outlines = [self._box(at, box, 0) for at, row in enumerate(self._rows) for box in row.segments]
+        if outlines:
+            yield (
+                self._rectangles(outlines)
+                .mark_rect(fill="white", stroke="#bbbbbb", strokeWidth=0.8)
+                .encode(self._x("x"), alt.X2("x2:Q"), self._y("y"), alt.Y2("y2:Q"))
+            )
+        filled = [self._box(at, box, 0) for at, row in enumerate(self._rows) for box in row.boxes]
+        filled += [
+            {**self._parity(at, place), "what": "parity"}
+            for at, row in enumerate(self._rows)
+            for place in range(len(row.parity))
+        ]
+        present = [what for what in COLOURS if any(box["what"] == what for box in filled)]
+        scale = alt.Scale(domain=present, range=[COLOURS[what] for what in present])
+        legend = alt.Legend(title=None, orient="bottom", symbolType="square", symbolStrokeWidth=0, offset=4)
+        colour = alt.Color("what:N", scale=scale, legend=legend if len(present) > 1 else None)
+        yield (
+            self._rectangles(filled)
+            .mark_rect(stroke=theme.BLUE, strokeWidth=0.8)
+            .encode(self._x("x"), alt.X2("x2:Q"), self._y("y"), alt.Y2("y2:Q"), colour)
+        )
+
+    def _rectangles(self, boxes: Sequence[dict[str, object]]) -> alt.Chart:
+        return alt.Chart(self._frame(boxes))
+
+    def _box(self, at: int, box: Box, inset: float) -> dict[str, object]:
+        half = (STRIPE_BOX if self._rows[at].segments else BOX) / 2 - inset
+        middle = self._middle(at)
+        return {
+            "x": self._place(box.start_bytes),
+            "x2": self._place(box.end_bytes),
+            "y": middle - half,
+            "y2": middle + half,
+            "what": box.what,
+        }
+
+    def _parity(self, at: int, place: int) -> dict[str, object]:
+        left, middle = WIDTH + LEFT + place * PARITY, self._middle(at)
+        return {"x": left, "x2": left + PARITY - 3, "y": middle - STRIPE_BOX / 2, "y2": middle + STRIPE_BOX / 2}
+
+    def _hatching(self) -> Iterator[alt.Chart]:
+        """Of what is read first."""
+        areas = [self._box(at, box, 0) for at, row in enumerate(self._rows) for box in row.boxes if box.what in HATCHED]
+        areas += [
+            self._parity(at, place)
+            for at, row in enumerate(self._rows)
+            for place, parity in enumerate(row.parity)
+            if parity.is_read
+        ]
+        lines = [line for area in areas for line in _hatched(area)]
+        if lines:
+            yield (
+                alt.Chart(self._frame(lines))
+                .mark_rule(stroke=theme.VERMILION, strokeWidth=0.7, opacity=0.75)
+                .encode(self._x("x"), alt.X2("x2:Q"), self._y("y"), alt.Y2("y2:Q"))
+            )
+
+    def _labels(self) -> Iterator[alt.Chart]:
+        """Within boxes that have room for them; on hatching over a patch of white."""
+        found: list[dict[str, object]] = []
+        patches: list[dict[str, object]] = []
+        for at, row in enumerate(self._rows):
+            covered = {box.label for box in row.boxes} if row.segments else set()
+            plain = [box for box in row.segments if box.label not in covered]
+            for box in (*row.boxes, *plain):
+                if self._has_room(box, is_segment=bool(row.segments)):
+                    x = (self._place(box.start_bytes) + self._place(box.end_bytes)) / 2
+                    is_hatched = box.what in HATCHED
+                    found.append({"x": x, "y": self._middle(at), "text": box.label, "is_read": is_hatched})
+            for place, parity in enumerate(row.parity):
+                x = WIDTH + LEFT + place * PARITY + (PARITY - 3) / 2
+                found.append({"x": x, "y": self._middle(at), "text": parity.label, "is_read": parity.is_read})
+        for label in found:
+            if label.pop("is_read"):
+                x, y, half = float(str(label["x"])), float(str(label["y"])), LETTER * len(str(label["text"])) / 2 + 1.5
+                patches.append({"x": x - half, "x2": x + half, "y": y - 6.5, "y2": y + 6.5})
+        if patches:
+            yield (
+                self._rectangles(patches)
+                .mark_rect(fill="white", opacity=0.85)
+                .encode(self._x("x"), alt.X2("x2:Q"), self._y("y"), alt.Y2("y2:Q"))
+            )
+        if found:
+            text = alt.Chart(self._frame(found)).encode(self._x("x"), self._y("y"), text="text:N")
+            yield text.mark_text(fontSize=10.5, color=theme.INK)
+
+    def _has_room(self, box: Box, *, is_segment: bool = False) -> bool:
+        """Whether its label fits into it; of segments, with some of the hatching to be seen."""
+        return LETTER * len(box.label) + (10 if is_segment else 4) <= self._place(box.end_bytes) - self._place(
+            box.start_bytes
+        )
+
+    def _cuts(self) -> Iterator[alt.Chart]:
+        cuts = [
+            {"x": self._place(cut), "y": self._middle(at) - BOX / 2 - 4, "y2": self._middle(at) + BOX / 2 + 4}
+            for at, row in enumerate(self._rows)
+            for cut in row.cuts
+        ]
+        if cuts:
+            # Many cuts side by side would be one red area.
+            width = 2.2 if len(cuts) <= 32 else 1.0
+            yield (
+                alt.Chart(self._frame(cuts))
+                .mark_rule(stroke=theme.VERMILION, strokeWidth=width)
+                .encode(self._x("x"), self._y("y"), alt.Y2("y2:Q"))
+            )
+
+    def _names(self) -> Iterator[alt.Chart]:
+        """At the left: the layer, and below it the device."""
+        names = [
+            {"y": self._middle(at) - (LINE / 2 if row.subject else 0), "text": row.name}
+            for at, row in enumerate(self._rows)
+        ]
+        subjects = [
+            {"y": self._middle(at) + LINE / 2, "text": _shortened(row.subject, 26)}
+            for at, row in enumerate(self._rows)
+            if row.subject
+        ]
+        yield self._beside(names, alt.value(-LEFT), align="right", fontSize=11, fontWeight="bold", color=theme.INK)
+        if subjects:
+            yield self._beside(subjects, alt.value(-LEFT), align="right", fontSize=10, color=FAINT)
+
+    def _words(self) -> Iterator[alt.Chart]:
+        """At the right: sizes that have no room in the boxes, the cause of a split, what was measured."""
+        found: dict[str, list[dict[str, object]]] = {}
+        for at in range(len(self._rows)):
+            lines = self._words_of[at]
+            top = self._middle(at) - (len(lines) - 1) * LINE / 2
+            for place, (colour, text) in enumerate(lines):
+                found.setdefault(colour, []).append({"y": top + place * LINE, "text": text})
+        for colour, rows in found.items():
+            yield self._beside(rows, alt.value(self._right), align="left", fontSize=10.5, color=colour)
+
+    def _lines(self, row: Row) -> Iterator[tuple[str, str]]:
+        says_sizes = all(self._has_room(box) and box.label in row.sizes for box in row.boxes)
+        shows_sizes = not row.segments and not says_sizes
+        if shows_sizes:
+            yield theme.INK, row.sizes
+        if row.cause:
+            yield from ((theme.VERMILION, line) for line in _wrapped(f"split: {row.cause}", 2))
+        if row.problem:
+            yield theme.VERMILION, row.problem
+        if row.note:
+            is_fine = row.note.startswith("full stripe")
+            yield (theme.GREEN if is_fine else theme.VERMILION), _shortened(row.note, MOST_LETTERS)
+        if row.measured:
+            yield theme.BLUE, _shortened(f"measured: {row.measured}", MOST_LETTERS)
+
+    def _host_names(self) -> Iterator[alt.Chart]:
+        if not self._hosts:
+            return
+        names = [{"y": top + HOST / 2 + 2, "text": host} for top, host in self._hosts]
+        yield self._beside(names, alt.value(-LEFT), align="right", fontSize=10.5, fontStyle="italic", color=theme.BLUE)
+        lines = [{"y": top + HOST / 2 + 2} for top, _ in self._hosts]
+        yield (
+            alt.Chart(self._frame(lines))
+            .mark_rule(stroke=theme.GRID, strokeWidth=1)
+            .encode(self._y("y"), x=alt.value(0), x2=alt.value(WIDTH))
+        )
+
+    def _beside(self, rows: Sequence[Mapping[str, object]], x: Any, **looks: Any) -> alt.Chart:
+        made: alt.Chart = alt.Chart(self._frame(rows)).mark_text(**looks).encode(self._y("y"), x=x, text="text:N")
+        return made
+
+
+def _hatched(area: dict[str, object], step: float = 5.0) -> Iterator[dict[str, object]]:
+    """Diagonals within a rectangle, as rules; they begin at multiples of `step` of the picture."""
+    x, x2, y, y2 = (float(str(area[name])) for name in ("x", "x2", "y", "y2"))
+    height = y2 - y
+    start = (x - height) // step * step
+    while start < x2:
+        # From the bottom at `start` to the top at `start + height`.
+        left, right = max(start, x), min(start + height, x2)
+        if left < right:
+            yield {"x": left, "x2": right, "y": y2 - (left - start), "y2": y2 - (right - start)}
+        start += step
+
+
+def _ticks(low: int, high: int) -> list[int]:
+    """Multiples of a power of two, at most nine, or of thirds where the size is no power of two."""
+    size = high - low
+    step = 1
+    while size / step > 8:
+        step *= 2
+    first = -(-low // step) * step
+    return list(range(first, high + 1, step))
+
+
+def _wrapped(text: str, most_lines: int) -> list[str]:
+    lines = [""]
+    for word in text.split(" "):
+        if lines[-1] and len(lines[-1]) + 1 + len(word) > MOST_LETTERS and len(lines) < most_lines:
+            lines.append("")
+        lines[-1] += f" {word}" if lines[-1] else word
+    return [_shortened(line, MOST_LETTERS + 6) for line in lines]
+
+
+def _shortened(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"

@@ -1,0 +1,241 @@
+"""The way of an I/O as sections of a document: a picture, its layers as a table, what follows, what was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ioassay.reports import format as shown
+from ioassay.reports.document import (
+    Block,
+    Bullets,
+    Column,
+    Figure,
+    Notes,
+    Paragraph,
+    Section,
+    Span,
+    Table,
+    Text,
+    numbers,
+)
+from ioassay.reports.tuning import path_text
+from ioassay.slugs import slug, unique
+from ioassay.tuning.path.conclusions import conclusions
+from ioassay.tuning.path.measured import Comparison, DeviceActivity, Measured, compared, verdicts
+from ioassay.tuning.path.model import IoPath, Layer, sizes
+from ioassay.tuning.path.rows import rows
+from ioassay.units import format_bytes
+
+_MOST = 16 << 20
+"""Limits above this hold nothing back and are left out of the table."""
+
+
+def sections(paths: Sequence[IoPath], measured: Sequence[Measured] = (), *, with_figures: bool) -> list[Section]:
+    """A section for each path, and one for what the hosts' devices did between the snapshots, if that was measured.
+
+    `with_figures`: for a page; a terminal and Markdown show lines of text instead.
+    """
+    taken: set[str] = set()
+    found = [
+        _path(path, measured, name, unique(f"io-path-{slug(name, 'device')}", taken), with_figures=with_figures)
+        for path, name in zip(paths, _names(paths), strict=True)
+    ]
+    return [*found, *(_devices(one) for one in measured)]
+
+
+def _names(paths: Sequence[IoPath]) -> list[str]:
+    """What each path leads to; by the disks at its end where several lead to the same device."""
+    titles = [path.title for path in paths]
+    return [
+        f"{title} through {', '.join(path.disks)}" if titles.count(title) > 1 else title
+        for path, title in zip(paths, titles, strict=True)
+    ]
+
+
+def _path(path: IoPath, measured: Sequence[Measured], name: str, identifier: str, *, with_figures: bool) -> Section:
+    comparisons = compared(path, measured)
+    drawn = rows(path, comparisons)
+    picture = None
+    if with_figures:
+        from ioassay.figures import io_path  # noqa: PLC0415  # Altair takes a second to import
+
+        picture = io_path.picture(drawn, identifier, f"Requests on their way to {name}")
+    blocks: list[Block] = [
+        *([Paragraph(path.assumption)] if path.assumption else []),
+        Figure(picture, path_text.text(drawn)),
+        Bullets([_conclusion(one.text, is_problem=one.is_problem) for one in conclusions(path)]),
+        _layers(path, comparisons),
+        Bullets(verdicts(path, comparisons)),
+        *_histograms(comparisons),
+        Notes(path.unknown),
+    ]
+    return Section(f"I/O path to {name}", blocks, anchor=identifier)
+
+
+def _conclusion(text: str, *, is_problem: bool) -> Text:
+    return (Span(text, "warning"),) if is_problem else text
+
+
+def _layers(path: IoPath, comparisons: Sequence[Comparison]) -> Table:
+    known = {id(one.layer): one for one in comparisons}
+    has_measured = bool(comparisons)
+    head = [Column("Layer", wraps=False), Column("Device"), Column("Requests"), Column("Limit")]
+    return Table(
+        [*head, *([Column("Measured")] if has_measured else [])],
+        [
+            [
+                layer.name,
+                layer.subject,
+                _requests(layer),
+                _limit(layer),
+                *([_measured(known.get(id(layer)))] if has_measured else []),
+            ]
+            for layer in path.layers
+        ],
+        caption=f"Sizes of {path.transfer.operation} requests that leave each layer, and the limits that they meet",
+        density="dense",
+    )
+
+
+def _requests(layer: Layer) -> Text:
+    size = sizes(layer.requests)
+    told = Span(size, "warning") if layer.is_split else size
+    if not layer.is_misaligned:
+        return told
+    return (told, Span(f"misaligned by {format_bytes(layer.offset_bytes)}", "below"))
+
+
+def _limit(layer: Layer) -> Text:
+    """The limits of a layer with their sources; those that split are marked."""
+    limits = sorted((one for one in layer.step.all_limits if one.size_bytes <= _MOST), key=lambda one: one.size_bytes)
+    if layer.step.striping is not None:
+        array = layer.step.striping
+        disks = f"{array.data_disks}+{array.parity_disks}" if array.parity_disks else str(array.data_disks)
+        geometry = f"{disks} × {format_bytes(array.segment_bytes)}"
+        return (geometry, Span(layer.step.alignment_source, "below"))
+    if not limits:
+        return shown.ABSENT
+    parts: list[str | Span] = []
+    for limit in limits:
+        said = f"{limit.text} ({format_bytes(limit.size_bytes)})" if limit.value.isdigit() else limit.text
+        parts += ["; " if parts else "", Span(said, "strong") if limit is layer.limit else said]
+    sources = dict.fromkeys(limit.source for limit in limits)
+    return (*parts, Span(", ".join(sources), "below"))
+
+
+def _measured(one: Comparison | None) -> Text:
+    if one is None or not one.sizes.count:
+        return shown.ABSENT
+    return (one.sizes.text, Span(f"{shown.count(one.sizes.count, 'request')}", "below"))
+
+
+def _histograms(comparisons: Sequence[Comparison]) -> Iterator[Table]:
+    for one in comparisons:
+        if not one.sizes.histogram:
+            continue
+        total = sum(one.sizes.histogram.values())
+        yield Table(
+            [Column("Size"), *numbers("Requests", "Share")],
+            [
+                [f"up to {format_bytes(size)}", shown.count(count), shown.share(count / total)]
+                for size, count in one.sizes.histogram.items()
+            ],
+            title=f"Sizes measured: {one.layer.name}",
+        )
+
+
+def _devices(measured: Measured) -> Section:
+    columns = [
+        Column("Device"),
+        *numbers("IOPS", "MB/s", "Mean read", "Mean write", "Merged writes", "Busy", "Queue depth", "Wait, read"),
+        *numbers("Wait, write"),
+    ]
+    table = Table(
+        columns,
+        [_device(one) for one in measured.devices],
+        caption=f"Block devices of {measured.host} while the workload ran",
+        density="dense",
+    )
+    told = f"Counted over {shown.duration(measured.elapsed_s * 1e9)} on {measured.host}."
+    blocks: list[Block] = [Paragraph(told), table, Notes(measured.problems)]
+    return Section(f"Measured on {measured.host}", blocks, anchor=f"measured-{slug(measured.host, 'host')}")
+
+
+def _device(one: DeviceActivity) -> list[Text]:
+    return [
+        one.name,
+        shown.significant(one.per_s(one.counted.ios)),
+        shown.significant(one.per_s(one.counted.bytes) / 1e6),
+        shown.size(one.mean_bytes(0)),
+        shown.size(one.mean_bytes(1)),
+        shown.share(one.merged_share(1)),
+        shown.share(one.utilisation),
+        shown.significant(one.queue_depth),
+        shown.duration(one.mean_wait_ns(0)),
+        shown.duration(one.mean_wait_ns(1)),
+    ]
+
+
+def data(paths: Sequence[IoPath], measured: Sequence[Measured] = ()) -> list[dict[str, Any]]:
+    """The paths for JSON, sizes in bytes."""
+    return [_data(path, compared(path, measured), measured) for path in paths]
+
+
+def _data(path: IoPath, comparisons: Sequence[Comparison], measured: Sequence[Measured]) -> dict[str, Any]:
+    known = {id(one.layer): one for one in comparisons}
+    work = path.work
+    return {
+        "hosts": list(path.hosts),
+        "devices": list(path.devices),
+        "operation": path.transfer.operation,
+        "transfer_bytes": path.transfer_bytes,
+        "transfer_is_assumed": bool(path.assumption),
+        "layers": [_layer_data(layer, known.get(id(layer))) for layer in path.layers],
+        "raid": None
+        if work is None
+        else {
+            "data_disks": work.array.data_disks,
+            "parity_disks": work.array.parity_disks,
+            "segment_bytes": work.array.segment_bytes,
+            "full_stripe_share": work.full_stripe_share,
+            "disk_ios": work.disk_ios,
+            "least_disk_ios": work.least_disk_ios,
+            "amplification": work.amplification,
+            "least_amplification": work.least_amplification,
+        },
+        "conclusions": [{"text": one.text, "is_problem": one.is_problem} for one in conclusions(path)],
+        "verdicts": verdicts(path, comparisons),
+        "unknown": [*path.unknown, *(text for one in measured if one.host in path.hosts for text in one.problems)],
+    }
+
+
+def _layer_data(layer: Layer, comparison: Comparison | None) -> dict[str, Any]:
+    return {
+        "kind": layer.kind,
+        "name": layer.name,
+        "subject": layer.subject,
+        "host": layer.step.host or None,
+        "request_bytes": layer.request_bytes,
+        "requests": len(layer.requests),
+        "source": layer.source,
+        "split_into": layer.split_into,
+        "is_split": layer.is_split,
+        "limits": [
+            {"parameter": one.parameter, "value": one.value, "bytes": one.size_bytes, "source": one.source}
+            for one in layer.step.all_limits
+        ],
+        "alignment_bytes": layer.alignment_bytes,
+        "misaligned_by_bytes": layer.offset_bytes,
+        "note": layer.note,
+        "measured": None
+        if comparison is None
+        else {
+            "count": comparison.sizes.count,
+            "mean_bytes": comparison.sizes.mean_bytes,
+            "is_upper_bound": comparison.sizes.is_upper_bound,
+            "histogram": {str(size): count for size, count in comparison.sizes.histogram.items()},
+            "agreement": comparison.agreement,
+            "source": comparison.source,
+        },
+    }

@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from rich.console import Console
+
+from ioassay.reports.document import Document, html, markdown, terminal
+from ioassay.reports.tuning import path_text
+from ioassay.reports.tuning.path import data, sections
+from ioassay.testing.snapshots import disk, snapshot
+from ioassay.testing.io_path_nodes import laptop, lustre_client, md_server, oss
+from ioassay.tuning.path import Transfer, io_paths
+from ioassay.tuning.path.measured import Measured, between
+from ioassay.tuning.path.rows import rows
+from ioassay.tuning.system import System
+
+MIB = 1 << 20
+
+
+def _text(*systems: System, transfer: Transfer | None = None) -> str:
+    (path,) = io_paths(systems, transfer)
+    return path_text.text(rows(path))
+
+
+def test_the_untuned_server_as_text() -> None:
+    lines = _text(oss()).splitlines()
+    at = next(number for number, line in enumerate(lines) if line.startswith("Block queue"))
+    assert lines[at : at + 4] == [
+        "Block queue sdb       │███████ 512 KiB ███████│███████ 512 KiB ███████│  ← split: max_sectors_kb 512",
+        " " * 73 + "and sg_tablesize",
+        " " * 73 + "128 × 4 KiB",
+        "Adapter mpt3sas       │███████ 512 KiB ███████│███████ 512 KiB ███████│",
+    ]
+    assert lines[at + 4] == (
+        "RAID 8+2 × 128 KiB    │█████│█████│█████│█████│░░░░░│░░░░░│░░░░░│░░░░░│  + P Q  reads 4, writes 6"
+    )
+    assert lines[-1] == "RAID segments: █ written   ░ read first"
+
+
+@pytest.mark.parametrize(
+    ("systems", "size"),
+    [([laptop()], MIB), ([lustre_client(), oss()], 4096), ([md_server()], 3 * MIB), ([oss()], 16 * MIB), ([oss()], 1)],
+)
+@pytest.mark.parametrize("is_direct", [True, False])
+def test_text_stays_within_its_columns(systems: list[System], size: int, *, is_direct: bool) -> None:
+    lines = _text(*systems, transfer=Transfer(size, is_direct=is_direct)).splitlines()
+    assert max(map(len, lines)) <= path_text.COLUMNS
+
+
+def _measured() -> Measured:
+    files = disk("sdb")
+    before = snapshot(files | {"sys/block/sdb/stat": "0 0 0 0 0 0 0 0 0 0 0"}, target="/dev/sdb")
+    after = snapshot(
+        files | {"sys/block/sdb/stat": "0 0 0 0 1000 500 352000 9000 0 5000 9000"},
+        target="/dev/sdb",
+        taken="2026-01-01T00:00:10Z",
+    )
+    return between(before, after)
+
+
+def test_a_page_has_the_figure_and_text_has_the_lines() -> None:
+    paths = io_paths([oss()])
+    page = html.rendered(Document("Path", sections(paths, with_figures=True)))
+    assert '<figure id="io-path-sdb-sdc-sdg-6-alike-on-oss1">' in page
+    assert "███" not in page
+    text = markdown.rendered(Document("Path", sections(paths, with_figures=False)))
+    assert "## I/O path to sdb, sdc, … sdg (6 alike) on oss1" in text
+    assert "│███████ 512 KiB ███████│" in text
+    assert "| sdb | **2 × 512 KiB** | **max_sectors_kb 512 (512 KiB)**, /sys/block/sdb/queue/max_sectors_kb |" in text
+    assert "**A request of 1 MiB leaves the adapter (mpt3sas) as 2 × 512 KiB" in text
+
+
+def test_what_was_measured_stands_beside_what_was_computed() -> None:
+    system = System(snapshot(disk("sdb"), target="/dev/sdb"))
+    found = sections(io_paths([system]), [_measured()], with_figures=False)
+    console = Console(width=120)
+    with console.capture() as capture:
+        console.print(terminal.rendered(found))
+    text = capture.get()
+    assert "measured: 176 KiB" in text
+    assert "write requests of sdb averaged 176 KiB, although the settings allow 512 KiB" in " ".join(text.split())
+    assert "Counted over 10.0 s on oss1." in text
+    assert "33 %" in text  # merged
+
+
+def test_the_data_are_json_in_bytes() -> None:
+    (known,) = json.loads(json.dumps(data(io_paths([oss()]))))
+    queue = next(layer for layer in known["layers"] if layer["kind"] == "queue")
+    assert (queue["request_bytes"], queue["split_into"], queue["is_split"]) == (512 << 10, 2, True)
+    assert (known["raid"]["disk_ios"], known["raid"]["least_disk_ios"]) == (20, 10)
+
+
+def test_paths_of_one_device_are_told_apart_by_their_disks() -> None:
+    system = md_server()
+    files = dict(system.snapshot.files)
+    files[next(name for name in files if name.endswith("sdd/queue/max_sectors_kb"))] = b"128"
+    changed = System(type(system.snapshot)(system.snapshot.manifest, files, system.snapshot.links))
+    titles = [one.title for one in sections(io_paths([changed]), with_figures=False)]
+    assert titles == ["I/O path to md0 on server through sdb, sdc, sde, sdf", "I/O path to md0 on server through sdd"]
