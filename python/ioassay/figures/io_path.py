@@ -27,6 +27,8 @@ LEFT, RIGHT = 12, 10
 """Pixels between the boxes and the words beside them."""
 PARITY = 22
 """Width of a parity segment."""
+NARROW = 5
+"""Width below which a box has hardly an outline."""
 LETTER = 6.1
 """About the width of a letter of a label."""
 LINE = 12.5
@@ -307,12 +309,12 @@ class _Drawing:
         if shows_sizes:
             yield theme.INK, row.sizes
         if row.cause:
-            yield from ((theme.VERMILION, line) for line in _wrapped(f"split: {row.cause}", 2))
+            yield from ((theme.VERMILION, line) for line in _wrapped(f"split: {row.cause}", 4))
         if row.problem:
             yield theme.VERMILION, row.problem
         if row.note:
             is_fine = row.note.startswith("full stripe")
-            yield (theme.GREEN if is_fine else theme.VERMILION), _shortened(row.note, MOST_LETTERS)
+            yield from ((theme.GREEN if is_fine else theme.VERMILION, line) for line in _wrapped(row.note, 3))
         if row.measured:
             yield theme.BLUE, _shortened(f"measured: {row.measured}", MOST_LETTERS)
 

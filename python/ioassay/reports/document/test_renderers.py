@@ -230,3 +230,15 @@ def test_an_empty_list_or_section_leaves_nothing() -> None:
     console.print(terminal.rendered([Paragraph("a"), *nothing, Paragraph("b")]))
     assert isinstance(console.file, io.StringIO)
     assert console.file.getvalue() == "a\nb\n"
+
+
+def test_text_stands_for_a_figure_where_none_is_shown() -> None:
+    drawn, missing = Figure(PICTURE, "│██│"), Figure(None, "│██│")
+    assert "│██│" not in html.rendered(Document("T", [drawn]))
+    assert "<pre>│██│</pre>" in html.rendered(Document("T", [missing]))
+    for figure in (drawn, missing):
+        assert "```\n│██│\n```" in markdown.rendered(Document("T", [figure]))
+        console = Console(width=80)
+        with console.capture() as capture:
+            console.print(terminal.rendered([figure]))
+        assert "│██│" in capture.get()

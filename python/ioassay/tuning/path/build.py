@@ -11,6 +11,7 @@ from ioassay.tuning.path.model import IoPath, Step, Transfer
 from ioassay.tuning.path.server import Placed, ServerSide
 from ioassay.tuning.path.trace import group_size, raid_work, stripe_writes, trace
 from ioassay.tuning.system import System
+from ioassay.tuning.system.block import SECTOR_BYTES
 from ioassay.units import format_bytes
 
 
@@ -126,6 +127,9 @@ def _made(transfer: Transfer, head: _Head, group: _Group, unknown: Sequence[str]
     steps = (client.application(transfer, size, is_assumed=bool(assumption)), *head.steps, *group.steps)
     layers = trace(steps, size, transfer.offset_bytes)
     array = group.chain.array if group.chain else None
+    if transfer.is_direct and size % SECTOR_BYTES:
+        odd = f"O_DIRECT needs whole sectors; most file systems refuse transfers of {format_bytes(size)}."
+        unknown = (*unknown, odd)
     groups = group_size(steps, size)
     if groups > 1:
         unknown = (*unknown, f"Transfers of {format_bytes(size)} are drawn in groups of {groups}.")

@@ -20,6 +20,10 @@ from ioassay.units import format_bytes
 USUAL_TRANSFER_BYTES = 1 << 20
 """Where neither the application nor an RPC says how large a transfer is."""
 
+_MOST_PAGES = 1 << 20
+_LEAST_BYTES = 512
+"""What is less is no size of a request."""
+
 _GPFS = ("gpfs", "mmfs")
 
 
@@ -78,7 +82,7 @@ def _lustre(system: System, mount: Mount, transfer: Transfer) -> ClientSide:
     file_system = mount.source.rpartition(":/")[2].partition("/")[0]
     unknown: list[str] = []
     found = matching(system.lustre, f"osc.{file_system}-OST*.max_pages_per_rpc")
-    pages = {name: int(text) for name, text in found.items() if text.isdigit()}
+    pages = {name: int(text) for name, text in found.items() if text.isdecimal() and 0 < int(text) < _MOST_PAGES}
     smallest = min(pages, key=lambda name: pages[name], default=None)
     if smallest is not None:
         rpc = pages[smallest] * PAGE_BYTES
@@ -122,7 +126,7 @@ def _lustre_layout(system: System, mount: Mount, targets: int, rpc_bytes: int) -
     """The default striping of the target: that of its first component."""
     text = system.snapshot.printed("lfs", "getstripe") or ""
     size = re.search(r"stripe_size:\s*(\d+)", text)
-    if not size or not int(size[1]):
+    if not size or int(size[1]) < _LEAST_BYTES:
         return None
     counted = re.search(r"stripe_count:\s*(-?\d+)", text)
     count = int(counted[1]) if counted else 1
@@ -144,7 +148,7 @@ def _lustre_layout(system: System, mount: Mount, targets: int, rpc_bytes: int) -
 def _nfs(system: System, mount: Mount, transfer: Transfer) -> ClientSide:
     option = "wsize" if transfer.operation == "write" else "rsize"
     value = mount.options.get(option, "")
-    if not value.isdigit() or not int(value):
+    if not value.isdecimal() or int(value) < _LEAST_BYTES:
         steps = (page_cache(system, mount.point, USUAL_TRANSFER_BYTES),) if not transfer.is_direct else ()
         return ClientSide(steps, None, (f"{mount.point} does not say its {option}.",))
     reason = f"{option} of {mount.point} is {format_bytes(int(value))}"
@@ -155,7 +159,7 @@ def _nfs(system: System, mount: Mount, transfer: Transfer) -> ClientSide:
 
 def _gpfs(system: System, mount: Mount) -> ClientSide:
     found = re.search(r"^\s*-B\s+(\d+)", system.snapshot.printed("mmlsfs") or "", re.MULTILINE)
-    if not found:
+    if not found or int(found[1]) < _LEAST_BYTES:
         cache = page_cache(system, mount.point, USUAL_TRANSFER_BYTES)
         return ClientSide((cache,), None, (f"The block size of {mount.point} is unknown; capture `mmlsfs`.",))
     size = int(found[1])

@@ -128,7 +128,7 @@ def _partial(write: StripeWrite, stripe: str) -> str:
         parity = format_count(array.parity_disks, "parity segment")
         first = f"the old data of {format_count(covered, 'segment')} and {parity}"
     else:
-        first = f"{write.reads} other data segments" if whole else f"{write.reads} data segments"
+        first = format_count(write.reads, "other data segment" if whole else "data segment")
     return f"{begun}, so the RAID reads {first} before it writes {write.writes} ({write.method})."
 
 

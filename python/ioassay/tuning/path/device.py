@@ -17,6 +17,9 @@ from ioassay.tuning.system.block import SECTOR_BYTES, BlockDevice
 from ioassay.units import format_bytes
 
 _PARITY = {"raid4": 1, "raid5": 1, "raid6": 2}
+_MOST = 1 << 62
+_NUMBERS = {"linear": (4,), "striped": (3, 4, 6)}
+"""The fields of a line of `dmsetup table` that are numbers, by its target; each target has more fields than these."""
 _VOLUMES = {"multipath": "multipath", "lvm": "LVM", "dm": "device mapper"}
 _MEDIA = {"hdd": "disk", "ssd": "SSD", "memory": "memory", "array": "virtual disk"}
 _CONTROLLERS = {"nvme": "NVMe controller", "virtio": "virtio"}
@@ -107,7 +110,7 @@ def _volume(
 
 def _md_array(device: BlockDevice, level: str, unknown: list[str]) -> Array | None:
     chunk, disks = _number(device, "md/chunk_size", unknown), _number(device, "md/raid_disks", unknown)
-    if not chunk or not disks or level in ("raid1", "linear"):
+    if not chunk or chunk < SECTOR_BYTES or not disks or level in ("raid1", "linear"):
         return None
     if level == "raid10":
         layout = _number(device, "md/layout", unknown) or 0x102
@@ -124,13 +127,17 @@ def _mapping(system: System, device: BlockDevice, member: str) -> tuple[int, Arr
     for line in (system.snapshot.printed("dmsetup", "table") or "").splitlines():
         mapped, _, rest = line.partition(": ")
         fields = rest.split()
-        if mapped != name or len(fields) < 5:
+        if mapped != name or len(fields) < 5 or not _has_numbers(fields):
             continue
         if fields[2] == "linear" and (not number or fields[3] in (number, f"/dev/{member}")):
             return int(fields[4]) * SECTOR_BYTES, None, True
-        if fields[2] == "striped" and len(fields) >= 7:
+        if fields[2] == "striped" and min(int(fields[3]), int(fields[4])) > 0:
             return int(fields[6]) * SECTOR_BYTES, Array(int(fields[3]), int(fields[4]) * SECTOR_BYTES), True
     return 0, None, False
+
+
+def _has_numbers(fields: list[str]) -> bool:
+    return all(at < len(fields) and fields[at].isdecimal() for at in _NUMBERS.get(fields[2], ()))
 
 
 def _lowest(system: System, device: BlockDevice, start_bytes: int) -> Chain:
@@ -145,7 +152,9 @@ def _lowest(system: System, device: BlockDevice, start_bytes: int) -> Chain:
         queue = replace(queue, limits=smaller, ineffective_limits=larger)
     steps = [queue, *([controller] if controller is not None else [])]
     array, source = _array(system, device, unknown)
-    if array is not None:
+    if array is None:  # said once, of the disk
+        steps[0] = replace(queue, alignment_bytes=None)
+    else:
         steps.append(
             Step(
                 "raid",
@@ -157,7 +166,7 @@ def _lowest(system: System, device: BlockDevice, start_bytes: int) -> Chain:
                 alignment_source=source,
             )
         )
-    else:
+    if array is None:
         if device.medium == "array":
             unknown.append(
                 f"The geometry of the RAID behind {device.name} is unknown to the host; give it with --raid, for "
@@ -270,11 +279,16 @@ def _geometry(array: Array) -> str:
 
 
 def _number(device: BlockDevice, attribute: str, unknown: list[str]) -> int | None:
+    """An attribute that no value below 0 makes sense of."""
     try:
-        return device.number(attribute)
+        number = device.number(attribute)
     except Unreadable as error:
         unknown.append(f"/{error.path} could not be read: {error.reason}.")
         return None
+    if number is None or 0 <= number < _MOST:
+        return number
+    unknown.append(f"/sys/block/{device.name}/{attribute} is {number}, which makes no sense; it was left out.")
+    return None
 
 
 def _text(device: BlockDevice, attribute: str, unknown: list[str]) -> str | None:

@@ -198,4 +198,4 @@ def _work(writes: Sequence[StripeWrite]) -> str:
     if len(said) > 2:
         reads = [one.reads for one in writes]
         return f"reads {min(reads)} to {format_count(max(reads), 'segment')} each"
-    return " or ".join(said)
+    return "; ".join(said)

@@ -19,6 +19,7 @@ from ioassay.tuning.system.lustre import matching
 from ioassay.tuning.system.mounts import Mount, covering
 from ioassay.units import format_bytes
 
+_MOST_MIB = 1024
 _NAMES = {"xfs": "XFS", "btrfs": "Btrfs", "zfs": "ZFS"}
 
 
@@ -78,7 +79,7 @@ def nfs(system: System, client_mount: Mount) -> ServerSide:
     except Unreadable as error:
         size = None
         unknown.append(f"/{error.path} could not be read: {error.reason}.")
-    if size:
+    if size and size >= SECTOR_BYTES:
         reason = f"max_block_size of the NFS server {system.host} is {format_bytes(size)}"
         limits.append(Limit(size, "max_block_size", str(size), reason, "/proc/fs/nfsd/max_block_size"))
     step = Step("server", "NFS server", export, system.host, limits=tuple(limits))
@@ -136,7 +137,7 @@ def _bulk(system: System, target: str) -> tuple[Step, int | None]:
     name = f"obdfilter.{target}.brw_size"
     text = system.lustre.get(name, "")
     limits = []
-    size = int(text) << 20 if text.isdigit() and int(text) else None
+    size = int(text) << 20 if text.isdecimal() and 0 < int(text) <= _MOST_MIB else None
     if size:
         reason = f"brw_size of {target} is {text} MiB"
         limits.append(Limit(size, "brw_size", f"{text} MiB", reason, f"lctl get_param {name}", is_boundary=True))
@@ -147,9 +148,9 @@ def _file_system(system: System, mount: Mount | None, kind: str, subject: str) -
     """The file system, with the stripe of the RAID that it knows of."""
     stripe, source = None, ""
     options = mount.options if mount is not None else {}
-    if options.get("swidth", "").isdigit():
+    if options.get("swidth", "").isdecimal():
         stripe, source = int(options["swidth"]) * SECTOR_BYTES, f"swidth of {mount.point if mount else subject}"
-    elif options.get("stripe", "").isdigit():
+    elif options.get("stripe", "").isdecimal():
         stripe, source = int(options["stripe"]) * PAGE_BYTES, f"stripe of {mount.point if mount else subject}"
     notes = ["Files are taken to begin at an aligned address."]
     if stripe:
@@ -182,4 +183,4 @@ def gathers_bytes(device: BlockDevice, operation: str) -> int:
         known = device.queue("max_sectors_kb" if operation == "write" else "read_ahead_kb")
     except Unreadable:
         known = None
-    return (known or USUAL_TRANSFER_BYTES >> 10) << 10
+    return (known if known and known > 0 else USUAL_TRANSFER_BYTES >> 10) << 10

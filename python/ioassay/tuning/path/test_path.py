@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from ioassay.testing import io_path_nodes
 from ioassay.testing.snapshots import below, disk, snapshot
@@ -10,6 +12,8 @@ from ioassay.testing.io_path_nodes import RAID6, lustre_client, md_server, oss, 
 from ioassay.tuning.path import IoPath, Layer, Transfer, io_paths
 from ioassay.tuning.path.conclusions import conclusions
 from ioassay.tuning.path.model import named, sizes
+from ioassay.tuning.path.rows import rows
+from ioassay.tuning.snapshot import Snapshot, Unreadable
 from ioassay.tuning.system import Array, System
 
 KIB, MIB = 1 << 10, 1 << 20
@@ -148,12 +152,6 @@ def test_members_that_differ_have_paths_of_their_own() -> None:
     files = dict(system.snapshot.files)
     odd = next(name for name in files if name.endswith("sdd/queue/max_sectors_kb"))
     files[odd] = b"128"
-    paths = io_paths(
-        [
-            System(snapshot({}, target="/data")),
-        ]
-    )
-    assert paths == []
     changed = System(type(system.snapshot)(system.snapshot.manifest, files, system.snapshot.links))
     assert [path.disks for path in io_paths([changed])] == [("sdb", "sdc", "sde", "sdf"), ("sdd",)]
 
@@ -161,9 +159,9 @@ def test_members_that_differ_have_paths_of_their_own() -> None:
 def test_a_partition_at_an_odd_place_is_misaligned() -> None:
     path = _only(storage_nodes.laptop({"physical_block_size": 4096}, start_sectors=63), transfer=Transfer(64 * KIB))
     assert _layer(path, "disk").is_misaligned
-    assert _layer(path, "queue").offset_bytes == 63 * 512 % 4096
+    assert _layer(path, "disk").offset_bytes == 63 * 512 % 4096
     assert "Files begin 3584 B past a multiple of the 4 KiB sector of the disk" in _said(path)
-    assert not _layer(_only(storage_nodes.laptop()), "queue").is_misaligned
+    assert not _layer(_only(storage_nodes.laptop()), "disk").is_misaligned
 
 
 def test_a_partition_on_a_raid_makes_full_stripes_straddle() -> None:
@@ -202,7 +200,7 @@ def test_a_logical_volume_is_shifted_by_where_it_begins() -> None:
     links = {"sys/block/dm-0/slaves/sdb": "../../sdb"}
     table = {"dmsetup table": "vg-lv: 0 1000 linear 8:16 2049\n"}
     path = _only(System(snapshot(files, links=links, printed=table, target="/dev/mapper/vg-lv")))
-    assert _layer(path, "queue").offset_bytes == 512
+    assert _layer(path, "disk").offset_bytes == 512
     path = _only(System(snapshot(files, links=links, target="/dev/mapper/vg-lv")))
     assert path.unknown == ("Where dm-0 begins on sdb is unknown; capture `dmsetup table` as root.",)
 
@@ -223,6 +221,41 @@ def test_a_virtual_disk_whose_raid_is_not_known_asks_for_it() -> None:
     path = _only(System(snapshot(files, links=links, target="/dev/sdb")))
     assert path.array == Array(8, 128 * KIB)
     assert any("parity disks" in text for text in path.unknown)
+
+
+def test_a_node_without_anything_has_no_path() -> None:
+    assert io_paths([System(snapshot({}, target="/data"))]) == []
+    assert io_paths([]) == []
+    assert System(snapshot({"proc/self/mountinfo": "rw - nfs a:/b\n1 2 8:1 / / rw"}, target="/data")).mounts == []
+
+
+def test_direct_transfers_of_odd_sizes_are_named() -> None:
+    path = _only(oss(), transfer=Transfer(47008, is_direct=True))
+    assert path.unknown == ("O_DIRECT needs whole sectors; most file systems refuse transfers of 47008 B.",)
+
+
+_SYSTEMS = [oss(), lustre_client(), storage_nodes.laptop(), md_server()]
+_CONTENTS = ["", "0", "1", "-1", "7", "9" * 30, "4096 8 x", "\x00", "[none]", "rw - nfs a:/b"]
+
+
+@given(data=st.data())
+@settings(max_examples=150, deadline=None)
+def test_damaged_files_never_make_it_fail_otherwise_than_by_saying_what_cannot_be_read(data: st.DataObject) -> None:
+    systems = []
+    for system in data.draw(st.sampled_from([[one] for one in _SYSTEMS] + [[_SYSTEMS[1], _SYSTEMS[0]]])):
+        files = dict(system.snapshot.files)
+        for name in data.draw(st.lists(st.sampled_from(sorted(files)), max_size=4)):
+            files[name] = data.draw(st.sampled_from(_CONTENTS)).encode()
+        node = Snapshot(system.snapshot.manifest, files, system.snapshot.links, system.snapshot.outputs)
+        systems.append(System(node, system.array))
+    transfer = Transfer(data.draw(st.sampled_from([None, 4096, 1 << 20])), is_direct=data.draw(st.booleans()))
+    try:
+        paths = io_paths(systems, transfer)
+    except Unreadable:
+        return
+    for path in paths:
+        assert conclusions(path)
+        assert rows(path)
 
 
 def test_names_of_many_devices_are_shortened() -> None:

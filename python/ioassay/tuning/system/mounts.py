@@ -11,6 +11,9 @@ from ioassay.tuning.snapshot import Snapshot
 
 _LOCAL = ("ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "jfs", "ldiskfs", "zfs")
 
+_FIELDS = 6
+"""Of a line before those that vary in number; what has fewer is no line of the kernel."""
+
 
 @dataclass(frozen=True)
 class Mount:
@@ -38,7 +41,12 @@ class Mount:
 def mounts(snapshot: Snapshot) -> list[Mount]:
     """All mounts. Raises `Unreadable`."""
     text = snapshot.text("proc/self/mountinfo") or ""
-    return [_mount(line) for line in text.splitlines() if " - " in line]
+    return [_mount(line) for line in text.splitlines() if _is_whole(line)]
+
+
+def _is_whole(line: str) -> bool:
+    fields, separator, _ = line.partition(" - ")
+    return bool(separator) and len(fields.split(" ")) >= _FIELDS
 
 
 def _mount(line: str) -> Mount:
