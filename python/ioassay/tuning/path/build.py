@@ -102,6 +102,8 @@ def _group(system: System, members: list[tuple[Placed, Chain]], transfer: Transf
     cache: tuple[Step, ...] = ()
     if has_cache and placed.steps and not transfer.is_direct:
         gathers = server.gathers_bytes(placed.device, transfer.operation)
+        if chain.array is not None and chain.has_stripe_cache:
+            gathers = max(gathers, chain.array.stripe_bytes)  # which MD joins from the page cache's requests
         cache = (client.page_cache(system, placed.steps[0].subject, gathers),)
     return _Group(
         devices=_each(one.name for one, _ in members),

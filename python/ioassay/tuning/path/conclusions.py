@@ -37,17 +37,17 @@ def _splits(path: IoPath) -> Iterator[Conclusion]:
         return
     for split in path.splits:
         causes = path.causes(split) or split.limits
-        because = " and ".join(dict.fromkeys(limit.reason for limit in causes))
+        because = _listed(list(dict.fromkeys(limit.reason for limit in causes)))
         beyond = path.next_limit(split)
-        more = (
-            f" Once that is raised, the next limit is {beyond.text} ({format_bytes(beyond.size_bytes)})."
-            if beyond
-            else ""
-        )
+        more = f" Beyond that, the next limit is {beyond.text} ({format_bytes(beyond.size_bytes)})." if beyond else ""
         # Where two layers would split it, it leaves both as the first one leaves it.
         yield Conclusion(
             f"{_what(split)} leaves {_of(_last(path, split))} as {_pieces(split)}, because {because}.{more}", True
         )
+
+
+def _listed(clauses: list[str]) -> str:
+    return " and ".join(filter(None, (", ".join(clauses[:-1]), clauses[-1])))
 
 
 def _last(path: IoPath, split: Layer) -> Layer:

@@ -38,6 +38,11 @@ class Chain:
     array_source: str = ""
     unknown: tuple[str, ...] = ()
 
+    @property
+    def has_stripe_cache(self) -> bool:
+        """Whether the array is an MD RAID with parity, which joins requests to stripes."""
+        return self.array is not None and self.array.parity_disks > 0 and self.array_source.endswith("/md")
+
 
 def chains(system: System, device: BlockDevice, start_bytes: int) -> list[Chain]:
     """Every way down from a device on which something begins at `start_bytes`, in the order of its members."""
@@ -84,7 +89,10 @@ def _volume(
         array = _md_array(device, level, unknown)
         shift = (_number(device, f"md/dev-{member}/offset", unknown) or 0) * SECTOR_BYTES
         name = f"MD {level.upper()}"
-        notes = ["MD writes in pages and joins them to stripes in its stripe cache."] if level in _PARITY else []
+        notes = []
+        if level in _PARITY:
+            limits = []  # whatever arrives is cut into pages
+            notes = ["MD writes pages and joins them to stripes in its stripe cache."]
     else:
         array, shift, notes = None, 0, []
         name = _VOLUMES.get(device.kind, "device mapper")

@@ -76,7 +76,7 @@ def test_one_of_the_two_settings_alone_does_not_help(segments: int, kibibytes: i
 def test_a_limit_that_comes_into_effect_later_is_named() -> None:
     path = _only(oss(64, 512))
     assert sizes(_layer(path, "adapter").requests) == "4 × 256 KiB"
-    assert "Once that is raised, the next limit is max_sectors_kb 512 (512 KiB)." in _said(path)
+    assert "Beyond that, the next limit is max_sectors_kb 512 (512 KiB)." in _said(path)
 
 
 def test_the_kernel_applies_bytes_and_segments_together() -> None:
@@ -143,8 +143,10 @@ def test_an_md_raid_is_striped_over_its_members_and_counts_its_parity() -> None:
     assert len({one.member for one in volume.requests}) == 4
     assert path.devices == ("md0",)
     assert path.disks == ("sdb", "sdc", "sdd", "sde", "sdf")
-    assert "max_sectors_kb of md0 is 1280" in _said(path)
-    assert "MD's stripe cache avoids this" in _said(_only(md_server(), transfer=Transfer(MIB)))
+    assert "nothing is read first" in _said(_only(md_server(), transfer=Transfer(MIB)))
+    direct = _only(md_server(), transfer=Transfer(MIB, is_direct=True))
+    assert "MD's stripe cache avoids this where it can join writes to full stripes." in _said(direct)
+    assert "max_sectors_kb of md0 is 1280" in _said(_only(md_server(level="raid0"), transfer=Transfer(2 * MIB)))
 
 
 def test_members_that_differ_have_paths_of_their_own() -> None:
