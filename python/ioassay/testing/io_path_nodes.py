@@ -38,7 +38,7 @@ def oss_snapshot(
     *,
     brw_size_mib: int = 1,
     more: Mapping[str, str] | None = None,
-    taken: str = "2026-01-01T00:00:00Z",
+    taken_s: int = 1_770_000_000,
 ) -> Snapshot:
     """The study's server: OSTs on virtual disks of an MD3460, by default untuned; `more` files, which come last."""
     letters = _DISKS[:targets]
@@ -47,7 +47,7 @@ def oss_snapshot(
         target = f"scratch-OST{at:04x}"
         files |= below(f"sys/fs/lustre/osd-ldiskfs/{target}", {"mntdev": f"/dev/sd{letter}"})
         files |= below(f"sys/fs/lustre/obdfilter/{target}", {"brw_size": brw_size_mib})
-    return snapshot(files | dict(more or {}), links=links, host="oss1", taken=taken)
+    return snapshot(files | dict(more or {}), links=links, host="oss1", taken_s=taken_s)
 
 
 def oss(segments: int = 128, max_sectors_kb: int = 512, targets: int = 6, *, array: Array | None = RAID6) -> System:
@@ -61,7 +61,7 @@ def lustre_client_snapshot(
     *,
     targets: int = 6,
     more: Mapping[str, str] | None = None,
-    taken: str = "2026-01-01T00:00:00Z",
+    taken_s: int = 1_770_000_000,
 ) -> Snapshot:
     """A client of that server, with /scratch mounted."""
     files = {"proc/self/mountinfo": "50 1 0:40 / /scratch rw,relatime - lustre 10.0.0.1@o2ib:/scratch rw,flock"}
@@ -70,7 +70,7 @@ def lustre_client_snapshot(
         files |= below(name, {"max_pages_per_rpc": pages_per_rpc, "max_rpcs_in_flight": 8})
     files |= below("sys/fs/lustre/llite/scratch-ffff9c1a8b7d2800", {"max_read_ahead_per_file_mb": 64})
     printed = {"lfs getstripe -d /scratch": f"stripe_count:  {stripe_count} stripe_size:   1048576 pattern: raid0\n"}
-    return snapshot(files | dict(more or {}), printed=printed, target="/scratch", host="client1", taken=taken)
+    return snapshot(files | dict(more or {}), printed=printed, target="/scratch", host="client1", taken_s=taken_s)
 
 
 def lustre_client(pages_per_rpc: int = 256, stripe_count: int = 1) -> System:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from ioassay.errors import UsageError
 from ioassay.tuning.path import IoPath, Transfer, io_paths
-from ioassay.tuning.path.measured import Measured, measure
+from ioassay.tuning.path.measured import Measured, between
 from ioassay.tuning.rule import Judgement, Rule
 from ioassay.tuning.rules import RULES
 from ioassay.tuning.snapshot import Snapshot
@@ -68,7 +68,7 @@ def examine(snapshots: Sequence[Snapshot], asked: Asked) -> Examination:
     hosts = list(dict.fromkeys(snapshot.host for snapshot in snapshots))
     systems = [System(of_host[host][-1], array=asked.array, storage=asked.storage or "") for host in hosts]
     paths = io_paths(systems, asked.transfer)
-    measured = [measure(of_host[host][0], of_host[host][-1], paths) for host in hosts if len(of_host[host]) > 1]
+    measured = [between(of_host[host][0], of_host[host][-1]) for host in hosts if len(of_host[host]) > 1]
     findings = [Finding(one.host, rule, rule.judgements(one)) for one in systems for rule in asked.rules]
     return Examination(systems, paths, measured, findings)
 

@@ -71,6 +71,11 @@ class Snapshot:
         return self.document["host"]
 
     @property
+    def boot_id(self) -> str | None:
+        """The kernel that ran: snapshots with the same one are of one machine between two boots."""
+        return self.document.get("boot_id")
+
+    @property
     def target(self) -> str | None:
         """The directory or block device that I/O goes to, where one was named."""
         return self.document.get("target")

@@ -6,6 +6,7 @@ import typer
 
 from ioassay.cli.tune.apply import apply
 from ioassay.cli.tune.capture import capture
+from ioassay.cli.tune.check import check
 from ioassay.cli.tune.rollback import rollback
 from ioassay.cli.tune.sweep import sweep
 from ioassay.cli.tune.verify import verify
@@ -16,6 +17,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     help="Check settings, find better ones by experiment, apply them, and put them back.",
 )
+app.command("check")(check)
 app.command("capture")(capture)
 app.command("sweep")(sweep)
 app.command("apply")(apply)

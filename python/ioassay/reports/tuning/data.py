@@ -17,15 +17,14 @@ _COLUMNS = ("host", "rule", "judgement", "subject", "value", "recommended", "bec
 
 
 def data(examination: Examination) -> dict[str, Any]:
-    """`version`, `hosts`, `paths`, `measured`, and `judgements`, each with what its rule says."""
+    """`version`, `hosts`, `paths` with what was measured on them, and `judgements`, each with what its rule says."""
     return {
         "version": CHECK_VERSION,
         "hosts": [
             {"host": system.host, "taken": system.snapshot.taken.isoformat(), "target": system.snapshot.target}
             for system in examination.systems
         ],
-        "paths": path.paths_data(examination.paths),
-        "measured": path.measured_data(examination.measured),
+        "paths": path.data(examination.paths, examination.measured),
         "judgements": list(_judgements(examination)),
         "rules": [
             {

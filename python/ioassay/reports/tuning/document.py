@@ -83,7 +83,10 @@ def _changes(examination: Examination) -> Iterator[Block]:
             [
                 Table(
                     [Column("Host"), Column("Where"), Column("Now"), Column("Recommended"), Column("Here")],
-                    [[finding.host, one.subject, one.value, Span(one.wanted, "strong"), one.because] for one in changes],
+                    [
+                        [finding.host, one.subject, one.value, Span(one.wanted, "strong"), one.because]
+                        for one in changes
+                    ],
                 ),
                 Bullets(
                     [

@@ -54,7 +54,7 @@ def _measured() -> Measured:
     after = snapshot(
         files | {"sys/block/sdb/stat": "0 0 0 0 1000 500 352000 9000 0 5000 9000"},
         target="/dev/sdb",
-        taken="2026-01-01T00:00:10Z",
+        taken_s=1_770_000_010,
     )
     return between(before, after)
 
@@ -95,6 +95,6 @@ def test_paths_of_one_device_are_told_apart_by_their_disks() -> None:
     system = md_server()
     files = dict(system.snapshot.files)
     files[next(name for name in files if name.endswith("sdd/queue/max_sectors_kb"))] = b"128"
-    changed = System(type(system.snapshot)(system.snapshot.manifest, files, system.snapshot.links))
+    changed = System(type(system.snapshot)(system.snapshot.document, files, system.snapshot.links))
     titles = [one.title for one in sections(io_paths([changed]), with_figures=False)]
     assert titles == ["I/O path to md0 on server through sdb, sdc, sde, sdf", "I/O path to md0 on server through sdd"]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Literal, TypeVar
 
 from ioassay.errors import UsageError
@@ -118,10 +117,10 @@ def between(before: Snapshot, after: Snapshot) -> Measured:
     remedy = "Give two snapshots of one host, the one before the workload first."
     if before.host != after.host:
         raise UsageError(f"The snapshots are of different hosts: {before.host} and {after.host}.", remedy)
-    elapsed_s = (_moment(after) - _moment(before)).total_seconds()
+    elapsed_s = (after.taken - before.taken).total_seconds()
     if elapsed_s < 0:
         raise UsageError(f"The second snapshot of {after.host} was taken before the first.", remedy)
-    if before.manifest.boot_id != after.manifest.boot_id:
+    if before.boot_id != after.boot_id:
         text = f"{after.host} was rebooted between the snapshots, which reset its counters; capture again."
         return Measured(after.host, elapsed_s, (), (), (text,))
     problems: list[str] = []
@@ -130,10 +129,6 @@ def between(before: Snapshot, after: Snapshot) -> Measured:
     layers = [*_calls(*pair, problems), *_rpcs(*pair, problems), *_bulks(*pair, problems), *_nfs(*pair, problems)]
     layers += [_of_device(after.host, one) for one in devices]
     return Measured(after.host, elapsed_s, tuple(layers), tuple(devices), tuple(problems))
-
-
-def _moment(snapshot: Snapshot) -> datetime:
-    return datetime.fromisoformat(snapshot.manifest.taken)
 
 
 def _devices(before: System, after: System, elapsed_s: float, problems: list[str]) -> Iterator[DeviceActivity]:

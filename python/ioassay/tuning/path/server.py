@@ -91,7 +91,7 @@ def nfs(system: System, client_mount: Mount) -> ServerSide:
 def local(system: System) -> ServerSide:
     """The file system or device that the target is, or all devices in use."""
     unknown: list[str] = []
-    mount, target = system.target_mount, system.snapshot.manifest.target or ""
+    mount, target = system.target_mount, system.snapshot.target or ""
     if target.startswith("/dev/"):
         device, start, name = _at(system, target)
         if device is None:

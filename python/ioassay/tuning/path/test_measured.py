@@ -13,7 +13,7 @@ from ioassay.tuning.snapshot import Snapshot
 from ioassay.tuning.system import System
 
 KIB, MIB = 1 << 10, 1 << 20
-LATER = "2026-01-01T00:01:40Z"
+EARLIER, LATER = 1_770_000_000, 1_770_000_100
 
 BRW_STATS = """\
 snapshot_time:         1535148988.364041639 (secs.nsecs)
@@ -77,7 +77,7 @@ def _pair(before: str, after: str, **more: str) -> tuple[Snapshot, Snapshot]:
     files = disk("sda") | more
     return (
         snapshot(files | {"sys/block/sda/stat": before}),
-        snapshot(files | {"sys/block/sda/stat": after}, taken=LATER),
+        snapshot(files | {"sys/block/sda/stat": after}, taken_s=LATER),
     )
 
 
@@ -110,7 +110,7 @@ def test_counters_that_went_back_are_left_out_and_named() -> None:
 
 
 def test_devices_that_came_or_went_are_named() -> None:
-    before, after = snapshot(disk("sda") | disk("sdb")), snapshot(disk("sda") | disk("sdc"), taken=LATER)
+    before, after = snapshot(disk("sda") | disk("sdb")), snapshot(disk("sda") | disk("sdc"), taken_s=LATER)
     assert between(before, after).problems == (
         "sdb was no longer on oss1 when the workload had run.",
         "sdc was not yet on oss1 before the workload ran.",
@@ -119,7 +119,7 @@ def test_devices_that_came_or_went_are_named() -> None:
 
 def test_a_reboot_between_is_said_and_nothing_is_compared() -> None:
     before, after = _pair("1 1 1 1 1 1 1 1 1 1 1", "2 2 2 2 2 2 2 2 2 2 2")
-    after.manifest.boot_id = "another"
+    after.document["boot_id"] = "another"
     assert between(before, after).problems == (
         "oss1 was rebooted between the snapshots, which reset its counters; capture again.",
     )
@@ -129,7 +129,7 @@ def test_snapshots_of_two_hosts_or_in_the_wrong_order_are_refused() -> None:
     with pytest.raises(UsageError, match="different hosts"):
         between(snapshot({}), snapshot({}, host="other"))
     with pytest.raises(UsageError, match="before the first"):
-        between(snapshot({}, taken=LATER), snapshot({}))
+        between(snapshot({}, taken_s=LATER), snapshot({}))
 
 
 def test_histograms_of_lustre_are_read_and_those_without_two_sides_left_out() -> None:
@@ -150,15 +150,15 @@ def test_nfs_counts_its_operations_and_their_bytes() -> None:
 
 
 def test_the_split_of_the_study_is_seen_on_every_layer_of_the_server() -> None:
-    def taken(full: int, when: str) -> Snapshot:
+    def taken(full: int, when: int) -> Snapshot:
         files = {f"sys/fs/lustre/osd-ldiskfs/scratch-OST000{at}/brw_stats": BRW_STATS.format(full=full, halves=2 * full)
                  for at in range(6)}  # fmt: skip
         where = "sys/devices/pci0000:00/0000:00:03.0/host0/target0:0:{0}/0:0:{0}:0/block/sd{1}/stat"
         stat = f"0 0 0 0 {2 * full} 0 {2 * full * 1024} 0 0 0 0"
         files |= {where.format(at, letter): stat for at, letter in enumerate("bcdefg")}
-        return oss_snapshot(more=files, taken=when)
+        return oss_snapshot(more=files, taken_s=when)
 
-    before, after = taken(10, "2026-01-01T00:00:00Z"), taken(1010, LATER)
+    before, after = taken(10, EARLIER), taken(1010, LATER)
     (path,) = io_paths([System(after, RAID6)])
     found = compared(path, [between(before, after)])
     assert [(one.layer.kind, one.sizes.count, one.agreement) for one in found] == [
@@ -172,11 +172,11 @@ def test_the_split_of_the_study_is_seen_on_every_layer_of_the_server() -> None:
 
 
 def test_small_rpcs_are_the_workload_and_not_the_settings() -> None:
-    def taken(count: int, when: str) -> Snapshot:
+    def taken(count: int, when: int) -> Snapshot:
         name = "sys/fs/lustre/osc/scratch-OST0000-osc-ffff9c1a8b7d2800/rpc_stats"
-        return lustre_client_snapshot(more={name: RPC_STATS.format(count=count)}, taken=when)
+        return lustre_client_snapshot(more={name: RPC_STATS.format(count=count)}, taken_s=when)
 
-    before, after = taken(10, "2026-01-01T00:00:00Z"), taken(110, LATER)
+    before, after = taken(10, EARLIER), taken(110, LATER)
     (path,) = io_paths([System(after)])
     (found,) = compared(path, [between(before, after)])
     assert (found.sizes.count, found.sizes.mean_bytes, found.sizes.is_upper_bound) == (100, 256 * KIB, True)
@@ -189,13 +189,13 @@ def test_small_rpcs_are_the_workload_and_not_the_settings() -> None:
 
 
 def test_an_nfs_mount_has_the_mean_of_its_rpcs() -> None:
-    def taken(writes: int, when: str) -> Snapshot:
+    def taken(writes: int, when: int) -> Snapshot:
         mount = "50 1 0:40 / /mnt/my\\040data rw - nfs4 server:/data rw,wsize=1048576,rsize=1048576"
         stats = MOUNTSTATS.format(age=7, read=0, written=writes * 256 * KIB, writes=writes)
         files = {"proc/self/mountinfo": mount, "proc/self/mountstats": stats}
-        return snapshot(files, target="/mnt/my data", host="client1", taken=when)
+        return snapshot(files, target="/mnt/my data", host="client1", taken_s=when)
 
-    before, after = taken(0, "2026-01-01T00:00:00Z"), taken(100, LATER)
+    before, after = taken(0, EARLIER), taken(100, LATER)
     (path,) = io_paths([System(after)], Transfer(256 * KIB, is_direct=True))
     (found,) = compared(path, [between(before, after)])
     assert (found.sizes.mean_bytes, found.agreement) == (256 * KIB, "as computed")
@@ -204,7 +204,7 @@ def test_an_nfs_mount_has_the_mean_of_its_rpcs() -> None:
 def test_requests_that_are_larger_than_the_worst_case_had_contiguous_memory() -> None:
     files = disk("sdb", queue={"max_segments": 32, "max_sectors_kb": 1024})
     before = snapshot(files | {"sys/block/sdb/stat": "0 0 0 0 0 0 0 0 0 0 0"}, target="/dev/sdb")
-    after = snapshot(files | {"sys/block/sdb/stat": "0 0 0 0 10 0 10240 0 0 0 0"}, target="/dev/sdb", taken=LATER)
+    after = snapshot(files | {"sys/block/sdb/stat": "0 0 0 0 10 0 10240 0 0 0 0"}, target="/dev/sdb", taken_s=LATER)
     (path,) = io_paths([System(after)])
     (found,) = compared(path, [between(before, after)])
     assert (found.agreement, found.computed_text) == ("larger", "128 KiB")

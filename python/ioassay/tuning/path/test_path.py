@@ -80,7 +80,7 @@ def test_a_limit_that_comes_into_effect_later_is_named() -> None:
 
 
 def test_the_kernel_applies_bytes_and_segments_together() -> None:
-    path = _only(storage_nodes.laptop(), transfer=Transfer(MIB))
+    path = _only(io_path_nodes.laptop(), transfer=Transfer(MIB))
     assert sizes(_layer(path, "adapter").requests) == "2 × 508 KiB + 8 KiB"
     assert "Where memory is contiguous" in _said(path)
 
@@ -89,7 +89,7 @@ def test_a_transfer_that_is_not_known_is_assumed_and_said() -> None:
     assert _only(oss()).assumption == (
         "The application's transfer size was not given; 1 MiB, the size of an RPC, is assumed."
     )
-    assert "the usual size" in _only(storage_nodes.laptop()).assumption
+    assert "the usual size" in _only(io_path_nodes.laptop()).assumption
     assert _only(oss(), transfer=Transfer(MIB)).assumption == ""
 
 
@@ -154,16 +154,16 @@ def test_members_that_differ_have_paths_of_their_own() -> None:
     files = dict(system.snapshot.files)
     odd = next(name for name in files if name.endswith("sdd/queue/max_sectors_kb"))
     files[odd] = b"128"
-    changed = System(type(system.snapshot)(system.snapshot.manifest, files, system.snapshot.links))
+    changed = System(type(system.snapshot)(system.snapshot.document, files, system.snapshot.links))
     assert [path.disks for path in io_paths([changed])] == [("sdb", "sdc", "sde", "sdf"), ("sdd",)]
 
 
 def test_a_partition_at_an_odd_place_is_misaligned() -> None:
-    path = _only(storage_nodes.laptop({"physical_block_size": 4096}, start_sectors=63), transfer=Transfer(64 * KIB))
+    path = _only(io_path_nodes.laptop({"physical_block_size": 4096}, start_sectors=63), transfer=Transfer(64 * KIB))
     assert _layer(path, "disk").is_misaligned
     assert _layer(path, "disk").offset_bytes == 63 * 512 % 4096
     assert "Files begin 3584 B past a multiple of the 4 KiB sector of the disk" in _said(path)
-    assert not _layer(_only(storage_nodes.laptop()), "disk").is_misaligned
+    assert not _layer(_only(io_path_nodes.laptop()), "disk").is_misaligned
 
 
 def test_a_partition_on_a_raid_makes_full_stripes_straddle() -> None:
@@ -236,7 +236,7 @@ def test_direct_transfers_of_odd_sizes_are_named() -> None:
     assert path.unknown == ("O_DIRECT needs whole sectors; most file systems refuse transfers of 47008 B.",)
 
 
-_SYSTEMS = [oss(), lustre_client(), storage_nodes.laptop(), md_server()]
+_SYSTEMS = [oss(), lustre_client(), io_path_nodes.laptop(), md_server()]
 _CONTENTS = ["", "0", "1", "-1", "7", "9" * 30, "4096 8 x", "\x00", "[none]", "rw - nfs a:/b"]
 
 
@@ -248,7 +248,7 @@ def test_damaged_files_never_make_it_fail_otherwise_than_by_saying_what_cannot_b
         files = dict(system.snapshot.files)
         for name in data.draw(st.lists(st.sampled_from(sorted(files)), max_size=4)):
             files[name] = data.draw(st.sampled_from(_CONTENTS)).encode()
-        node = Snapshot(system.snapshot.manifest, files, system.snapshot.links, system.snapshot.outputs)
+        node = Snapshot(system.snapshot.document, files, system.snapshot.links, system.snapshot.outputs)
         systems.append(System(node, system.array))
     transfer = Transfer(data.draw(st.sampled_from([None, 4096, 1 << 20])), is_direct=data.draw(st.booleans()))
     try:
