@@ -140,7 +140,7 @@ def _new(step: Step) -> str:
 
 def _lasts(step: Step, form: PersistentForm | None) -> str:
     said = _LASTS[step.instance.lifetime]
-    return "yes, by a file" if form is not None and form.files and said.startswith("no") else said
+    return form.lasting.get(step.name, said) if form is not None else said
 
 
 def _remark(change: Change) -> str:

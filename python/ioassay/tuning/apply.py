@@ -256,7 +256,7 @@ class Applied:
         )
 
     def _note(self, *records: Record) -> None:
-        """Writes what is good to know, but changes nothing of what a rollback does. A full disk is no reason to stop."""
+        """Writes what a rollback does not depend on: a full disk is no reason to stop."""
         if records:
             try:
                 self.journal.write(*records)

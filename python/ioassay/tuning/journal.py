@@ -278,7 +278,7 @@ class Journal:
             host=socket.gethostname(),
             machine=machine(root),
             boot_id=boot_id(root),
-            started=now(),
+            started=datetime.now(UTC).isoformat(timespec="microseconds"),
             command=list(command),
             definitions=definitions or {},
         )
@@ -529,7 +529,8 @@ def open_journals(place: Path, root: Path = Path("/")) -> OpenJournals:
             found.of_other_machines.append(path)
         except UsageError as error:
             found.damaged.append(error)
-    return found
+    newest_first = sorted(found.states.items(), key=lambda item: item[1].header.started, reverse=True)
+    return OpenJournals(dict(newest_first), found.of_other_machines, found.damaged)
 
 
 def find(place: Path, name: str) -> Path:

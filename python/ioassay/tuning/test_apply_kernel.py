@@ -335,6 +335,48 @@ def test_sigterm_to_an_experiment_puts_everything_back(device: str, place: Path)
     assert values(device) == before
 
 
+def test_on_a_full_disk_the_settings_so_far_go_back(device: str, tmp_path: Path) -> None:
+    before = values(device)
+    place = tmp_path / "small"
+    place.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=12k", "none", place], check=True)
+    try:
+        (place / "filler").write_bytes(b"\0" * 4096)  # a page for the lock, and one for the first lines
+        texts = [
+            f"block:{device}/{one}" for one in ("nr_requests=64", "read_ahead_kb=512", "rq_affinity=2", "nomerges=2")
+        ]
+        with pytest.raises(CannotRun, match="cannot be written: No space left on device") as refused:
+            apply(plan_changes(map(parse_assignment, texts)), place, command=["x" * 3000])
+        assert values(device) == before
+        (path,) = open_journals(place).states
+        assert f"ioassay tune rollback {path.stem}" in refused.value.remedy
+        assert [entry.name for entry in read(path)[0].open_entries][:1] == [f"block:{device}/nr_requests"]
+        (place / "filler").unlink()
+        assert {result.outcome for result in put_back(place)} == {"already back"}
+        assert open_journals(place).states == {}
+    finally:
+        subprocess.run(["umount", place], check=True)
+
+
+@pytest.mark.parametrize("name", ["block:zram0/read_ahead_kb=256", "sys:kernel/mm/transparent_hugepage/defrag=never"])
+def test_other_files_of_the_kernel_are_changed_and_put_back(place: Path, name: str) -> None:
+    try:
+        made = plan_changes([parse_assignment(name)])
+    except UsageError:
+        pytest.skip("this kernel does not have it")
+    before = made.steps[0].now
+    if before == made.steps[0].wanted:
+        pytest.skip("it has the value already")
+    try:
+        apply(made, place).close()
+        assert made.steps[0].instance.read() == made.steps[0].wanted
+        assert [result.outcome for result in put_back(place)] == ["restored"]
+        assert made.steps[0].instance.read() == before
+    finally:
+        if made.steps[0].instance.read() != before:
+            made.steps[0].instance.write(before)
+
+
 def test_a_device_without_schedulers_says_so(place: Path) -> None:
     if not Path("/sys/block/zram0/queue").is_dir():
         pytest.skip("no zram device")

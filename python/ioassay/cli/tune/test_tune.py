@@ -134,10 +134,28 @@ def test_ctrl_c_while_it_waits_keeps_the_settings_and_says_how_to_put_them_back(
     assert queue(device, "nr_requests") == "128"
 
 
+def test_kill_9_in_the_middle_of_an_apply_is_undone_by_rollback(device: str, tune: Tune, tmp_path: Path) -> None:
+    (tmp_path / "value").write_text("1\n")
+    (tmp_path / "commands.yaml").write_text(
+        f"commands:\n  slow:\n    get: cat {tmp_path}/value\n    set: echo {{value}} > {tmp_path}/value; sleep 1\n"
+    )
+    texts = (f"block:{device}/scheduler=mq-deadline", "command:slow=2", f"block:{device}/nr_requests=64")
+    words = tune.words("apply", *texts, "--commands", str(tmp_path / "commands.yaml"), "--yes")
+    process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while (tmp_path / "value").read_text() != "2\n":
+        assert process.poll() is None
+    process.kill()
+    process.wait()
+    assert queue(device, "scheduler") == "mq-deadline"
+    assert "apply was interrupted" in tune("verify", code=1).stdout
+    assert tune("rollback").stdout.count("restored") >= 2
+    assert (queue(device, "scheduler"), queue(device, "nr_requests")) == ("none", "128")
+    assert (tmp_path / "value").read_text() == "1\n"
+
+
 def test_several_open_journals_are_named_and_all_go_back_the_newest_first(device: str, tune: Tune) -> None:
     for value in ("64", "32"):
         tune("apply", f"block:{device}/nr_requests={value}", "--yes", "--settle", "0")
-        os.utime(tune.place)
     refused = tune("rollback", code=2)
     assert "2 journals are open" in refused.stderr
     document = json.loads(tune("rollback", "--all", "--json").stdout)

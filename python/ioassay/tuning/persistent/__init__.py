@@ -45,6 +45,8 @@ class PersistentForm:
     files: list[PersistentFile] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     """What no file can do, and caveats."""
+    lasting: dict[str, str] = field(default_factory=dict)
+    """By setting whether it survives a reboot with these files."""
 
 
 def write_file(file: PersistentFile) -> None:

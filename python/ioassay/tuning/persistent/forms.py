@@ -14,7 +14,7 @@ from ioassay.tuning.settings.block import MAX_SECTORS, BlockInstance
 from ioassay.tuning.settings.command import CommandInstance
 from ioassay.tuning.settings.files import FileInstance
 from ioassay.tuning.settings.kernel import SYSCTL, SysctlInstance
-from ioassay.tuning.settings.lustre import LctlInstance
+from ioassay.tuning.settings.lustre import LctlInstance, StripeInstance
 from ioassay.tuning.settings.module import ModuleInstance
 from ioassay.tuning.settings.mount import MountInstance
 
@@ -32,10 +32,19 @@ def persistent_form(plan: ChangePlan, directory: Path, journal: str) -> Persiste
             form.files.append(PersistentFile(directory / file.path, text, file.mode, file.activation))
             form.notes.extend(notes)
     for step in plan.steps:
-        if isinstance(step.instance, CommandInstance):
-            form.notes.append(f"{step.name}: only its commands know whether it lasts")
-        if isinstance(step.instance, MountInstance) and step.instance.point == "/":
-            form.notes.append(f"{step.name}: the root file system takes its options from /etc/fstab; change them there")
+        match step.instance:
+            case CommandInstance():
+                form.notes.append(f"{step.name}: only its commands know whether it lasts")
+            case MountInstance(point="/"):
+                form.notes.append(
+                    f"{step.name}: the root file system takes its options from /etc/fstab; change it there"
+                )
+            case LctlInstance():
+                form.lasting[step.name] = "once the script has run on the MGS"
+            case StripeInstance():
+                pass
+            case _:
+                form.lasting[step.name] = "yes, by a file"
     return form
 
 
