@@ -77,6 +77,8 @@ class Applied:
         self.journal = journal
         self.changes: dict[str, Change] = {}
         """The latest of each setting."""
+        self.put_back: list[PutBack] = []
+        """What became of each setting, once all were put back."""
         self._definitions, self._root = definitions, root
         self._interruption = interruption
         self._order = len(journal.state.entries)
@@ -123,7 +125,8 @@ class Applied:
     def roll_back(self) -> list[PutBack]:
         """Puts everything back and closes the journal."""
         with _shielded(self._interruption):
-            return roll_back(self.journal, self._root)
+            self.put_back = roll_back(self.journal, self._root)
+        return self.put_back
 
     def release_signals(self) -> None:
         """Signals end the process again, or raise `KeyboardInterrupt`."""
@@ -305,7 +308,8 @@ def applied(
     """Settings for as long as the context lasts. At its end, at an exception or a signal all are put back.
 
     A signal raises `CannotRun` in the context. An `Interruption` that is entered within it takes the signals over, as
-    while a run goes on; then the next `switch` raises. Raises `CannotRun` at the end where something was not put back.
+    while a run goes on; then the next `switch` raises. Raises `CannotRun` at the end where something was not put back;
+    `put_back` of what is yielded has the settings that were left alone.
     """
     definitions = definitions or {}
     plan = plan_changes(assignments, definitions, root)

@@ -301,7 +301,9 @@ def test_an_experiment_moves_between_values_and_ends_with_those_of_before(root: 
         switch(settings)
         assert (nr_requests(root), pressure(root)) == ("256", "100")
         switch(settings, f"{NR}=64")
+        write_tree(root, {"proc/sys/vm/swappiness": "1"})
     assert (nr_requests(root), pressure(root)) == ("256", "100")
+    assert {result.name: result.outcome for result in settings.put_back} == {NR: "restored", PRESSURE: "already back"}
     assert state(place).is_closed
 
 

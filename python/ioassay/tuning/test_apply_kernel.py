@@ -210,6 +210,16 @@ def test_the_pair_goes_back_also_from_the_ratio_to_the_bytes(place: Path) -> Non
 
 
 @pytest.mark.usefixtures("sysctls")
+def test_the_pair_is_left_alone_where_something_else_has_set_one_of_them(place: Path) -> None:
+    if sysctl("vm.dirty_ratio") == "0":
+        pytest.skip("vm.dirty_bytes is set on this machine")
+    apply(plan_changes([parse_assignment("sysctl:vm.dirty_bytes=100000000")]), place).close()
+    Path("/proc/sys/vm/dirty_bytes").write_text("90000000")
+    assert {result.outcome for result in put_back(place)} == {"left alone"}
+    assert (sysctl("vm.dirty_bytes"), sysctl("vm.dirty_ratio")) == ("90000000", "0")
+
+
+@pytest.mark.usefixtures("sysctls")
 def test_an_experiment_moves_between_ratio_and_bytes(place: Path) -> None:
     before = {one: sysctl(one) for one in DIRTY}
     if before["vm.dirty_ratio"] == "0":

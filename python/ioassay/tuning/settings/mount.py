@@ -150,7 +150,7 @@ class MountInstance(Instance):
                 f"{self.name}={value}: {mount.file_system} does not show whether {self.option} is on.",
                 f"To turn it off, write {KIND}:{self.point}/no{self.option}={PRESENT}.",
             )
-        if has_value != (now not in (PRESENT, ABSENT)) and default is None:
+        if has_value and now == ABSENT and default is None:
             raise CannotSet(
                 f"{self.name}={value}: {self.point} is mounted without the option, and its default is unknown: "
                 "it could not be put back.",
