@@ -15,6 +15,7 @@ from ioassay.yaml_models.source import nearest
 
 KIND = "block"
 MAX_SECTORS = "max_sectors_kb"
+_MD_SPEED = re.compile(r"(\d+) \((system|local)\)")
 _MULTIPATH = re.compile(r"(part\d+-)?mpath-(?P<wwid>.+)")
 
 
@@ -25,6 +26,14 @@ class BlockInstance(FileInstance):
         self.device, self.parameter = device, parameter
         self.directory = root / "sys/block" / device
         super().__init__(f"{KIND}:{device}/{parameter}", self.directory / _below(parameter))
+
+    def read(self) -> str:
+        """As the base says. MD shows `1000 (system)` where it follows a sysctl, and takes `system` for that."""
+        value = super().read()
+        match = _MD_SPEED.fullmatch(value) if self.parameter.startswith("md/sync_speed_") else None
+        if match is None:
+            return value
+        return "system" if match[2] == "system" else match[1]
 
     def check(self, value: str, now: str) -> str:
         """As the base says; also no more than the hardware takes."""

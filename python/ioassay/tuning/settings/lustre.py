@@ -7,7 +7,7 @@ import re
 from ioassay.errors import CannotRun, UsageError
 from ioassay.tuning.settings.block import nearest_of
 from ioassay.tuning.settings.errors import CannotRead, CannotSet, Vanished
-from ioassay.tuning.settings.model import Instance, Lifetime, Setting, normalised, refuse_other_kind
+from ioassay.tuning.settings.model import Instance, Lifetime, Setting, chosen, normalised, refuse_other_kind
 from ioassay.tuning.settings.programs import ProgramFailed, ProgramMissing, run
 from ioassay.units import UnitError, parse_bytes
 
@@ -26,9 +26,12 @@ class LctlInstance(Instance):
         self.parameter = parameter
 
     def read(self) -> str:
-        """As the base says."""
+        """As the base says; of `crc32 [crc32c]` the chosen word."""
+        return chosen(self._text())[0]
+
+    def _text(self) -> str:
         try:
-            return " ".join(run(["lctl", "get_param", "-n", self.parameter]).split())
+            return run(["lctl", "get_param", "-n", self.parameter]).strip()
         except ProgramFailed as error:
             kind = Vanished if _GONE.search(error.message) and not isinstance(error, ProgramMissing) else CannotRead
             raise kind(f"{self.name}: {error.message}", error.remedy or "Check that Lustre is mounted.") from None
@@ -43,8 +46,11 @@ class LctlInstance(Instance):
     def check(self, value: str, now: str) -> str:
         """As the base says. Lustre also takes sizes such as 4M."""
         value = normalised(self.name, value)
+        text = self._text()
+        if "\n" in text:
+            raise CannotSet(f"{self.name}: its value has several lines, which could not be put back.")
         if not re.fullmatch(r"[0-9.]+[kKmMgGtT]?[bB]?", value):
-            refuse_other_kind(self.name, value, now, [])
+            refuse_other_kind(self.name, value, now, chosen(text)[1])
         return value
 
 

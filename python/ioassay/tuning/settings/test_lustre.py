@@ -51,6 +51,18 @@ def test_a_refused_value_has_lustres_own_words() -> None:
         instance.write("1000")
 
 
+def test_of_several_words_the_chosen_one_is_the_value(tree: Path) -> None:
+    write_tree(tree, {"osc.a.checksum_type": "crc32 adler [crc32c]", "osc.a.stats": "a 1\nb 2"})
+    (instance,) = parse("lctl:osc.a.checksum_type").instances()
+    assert instance.read() == "crc32c"
+    assert instance.check("adler", "crc32c") == "adler"
+    with pytest.raises(UsageError, match="no such choice; did you mean `adler`"):
+        instance.check("adlar", "crc32c")
+    (stats,) = parse("lctl:osc.a.stats").instances()
+    with pytest.raises(CannotSet, match="has several lines"):
+        stats.check("clear", stats.read())
+
+
 def test_a_target_that_is_gone_has_vanished(tree: Path) -> None:
     instance = parse("lctl:osc.*.max_dirty_mb").instances()[0]
     (tree / instance.name.removeprefix("lctl:")).unlink()

@@ -92,6 +92,14 @@ def test_a_parameter_below_a_device_has_a_slash(root: Path) -> None:
     assert parse("block:sda/device/queue_depth", root=root).instances()[0].read() == "32"
 
 
+@pytest.mark.parametrize(("text", "value"), [("1000 (system)", "system"), ("50000 (local)", "50000")])
+def test_the_speed_of_md_is_read_as_it_is_written(root: Path, text: str, value: str) -> None:
+    write_tree(root, {"sys/block/md0/md/sync_speed_min": text})
+    (instance,) = parse("block:md0/md/sync_speed_min", root=root).instances()
+    assert instance.read() == value
+    assert instance.check("20000", value) == "20000"
+
+
 def test_whichever_way_leads_to_a_file_of_a_device_it_has_one_name(root: Path) -> None:
     devices = root / "sys/devices/pci0/block"
     devices.mkdir(parents=True)
