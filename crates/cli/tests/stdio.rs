@@ -1,8 +1,12 @@
 //! Where nothing can be printed: a full disk under standard output or standard error, and a reader that has gone.
 
 use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+use nix::fcntl::{FcntlArg, fcntl};
 
 const MEASURE: &str = "ior -w -t 64k -b 64k -o f";
 
@@ -59,6 +63,21 @@ fn figures_that_cannot_be_printed_are_an_error() {
         assert!(said(&output).contains("write standard output: No space left"), "{line}: {}", said(&output));
     }
     assert!(!directory.path().join("f").exists(), "the measurement came to its end");
+}
+
+#[test]
+fn a_slow_reader_gets_all_that_a_guarded_command_prints() {
+    let directory = tempfile::tempdir().unwrap();
+    let whole = engine(directory.path(), "ior -h").output().unwrap().stdout;
+    let (mut reader, writer) = std::io::pipe().unwrap();
+    let size = FcntlArg::F_SETPIPE_SZ(4096);
+    assert!(fcntl(&reader, size).unwrap() < whole.len() as i32, "the pipe holds all of it");
+    let mut child = engine(directory.path(), "ior -h").stdout(writer).spawn().unwrap();
+    std::thread::sleep(Duration::from_secs(1));
+    let mut read = Vec::new();
+    reader.read_to_end(&mut read).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    assert_eq!(read, whole);
 }
 
 #[test]

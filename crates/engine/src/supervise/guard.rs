@@ -43,6 +43,9 @@ const AFTER_A_SIGNAL: Duration = Duration::from_millis(4700);
 /// How long a process may take to disappear that has ended or was killed; one that hangs in the kernel never does.
 const DISAPPEARING: Duration = Duration::from_millis(300);
 
+/// How long a reader may take nothing of what a command has printed that has ended.
+const READER_LIMIT: Duration = Duration::from_secs(10);
+
 /// How often the child is looked at.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
@@ -168,7 +171,7 @@ impl Guard {
             match waitpid(self.child, Some(WaitPidFlag::WNOHANG)) {
                 Ok(WaitStatus::StillAlive) | Err(Errno::EINTR) => {}
                 Ok(status) => {
-                    self.pass_on();
+                    self.pass_on_the_rest();
                     end_as(status)
                 }
                 Err(_) => process::exit(COULD_NOT_RUN.into()),
@@ -208,8 +211,25 @@ impl Guard {
         );
     }
 
-    fn pass_on(&mut self) {
-        self.relays.iter_mut().for_each(Relay::pass_on);
+    fn pass_on(&mut self) -> usize {
+        self.relays.iter_mut().map(Relay::pass_on).sum()
+    }
+
+    /// Passes on what the command printed last to a reader that is slow, unless a signal has come or comes.
+    fn pass_on_the_rest(&mut self) {
+        let mut since = Instant::now();
+        loop {
+            if self.pass_on() > 0 {
+                since = Instant::now();
+            }
+            let waits = self.told.is_none() && since.elapsed() < READER_LIMIT;
+            if !waits || !self.relays.iter().any(Relay::has_more) {
+                return;
+            }
+            if signals::next(POLL_INTERVAL).and_then(StopSignal::of_number).is_some() {
+                return;
+            }
+        }
     }
 }
 
@@ -296,11 +316,14 @@ struct Relay {
 }
 
 impl Relay {
-    /// Passes on what there is, as far as whoever reads it takes it: signals must not wait for a reader.
-    fn pass_on(&mut self) {
+    /// Passes on what there is, as far as whoever reads it takes it: signals must not wait for a reader. Returns how many
+    /// bytes those were.
+    fn pass_on(&mut self) -> usize {
         let mut bytes = [0; libc::PIPE_BUF];
+        let mut passed = 0;
         while takes(self.onto) {
             let Ok(read @ 1..) = self.from.read(&mut bytes) else { break };
+            passed += read;
             // SAFETY: 1 and 2 are open as long as this process lives.
             let onto = unsafe { BorrowedFd::borrow_raw(self.onto) };
             let mut rest = &bytes[..read];
@@ -309,12 +332,23 @@ impl Relay {
             }
             // Where nobody reads any more, what is printed is lost, and the measurement goes on.
         }
+        passed
+    }
+
+    /// True if there is something to pass on.
+    fn has_more(&self) -> bool {
+        events(self.from.as_raw_fd(), libc::POLLIN).is_some_and(|events| events & libc::POLLIN != 0)
     }
 }
 
 /// True if a write of up to PIPE_BUF bytes does not wait.
 fn takes(number: RawFd) -> bool {
-    let mut asked = libc::pollfd { fd: number, events: libc::POLLOUT, revents: 0 };
+    events(number, libc::POLLOUT).is_some()
+}
+
+/// The events that have come on a descriptor: this one, or that something is wrong with it.
+fn events(number: RawFd, event: libc::c_short) -> Option<libc::c_short> {
+    let mut asked = libc::pollfd { fd: number, events: event, revents: 0 };
     // SAFETY: one pollfd, and no time to wait.
-    unsafe { libc::poll(&mut asked, 1, 0) == 1 }
+    (unsafe { libc::poll(&mut asked, 1, 0) } == 1).then_some(asked.revents)
 }
