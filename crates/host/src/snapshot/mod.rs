@@ -53,8 +53,9 @@ pub fn take(request: Request<'_>) -> Snapshot {
     let Request { root, target, target_problem, environment, programs, engine_version } = request;
     let taken_unix_ns = clock::unix_ns();
     let mut collector = Collector::new(root, Bounds::default());
-    files::collect(&mut collector);
+    // Before the files, which may exhaust the bounds on a node with very many devices.
     let commands = commands::run(&programs, &environment, target, &mut collector);
+    files::collect(&mut collector);
     let target = target.map(|target| target.to_string_lossy().into_owned());
     if let (Some(target), Some(reason)) = (&target, target_problem) {
         collector.list(target.trim_start_matches('/'), reason);

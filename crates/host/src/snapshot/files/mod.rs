@@ -33,13 +33,13 @@ const CONFIGURATION: &[&str] = &[
     "etc/tuned/{active_profile,profile_mode}",
 ];
 
-/// Collects all of them.
+/// Collects all of them, the most numerous last.
 pub fn collect(collector: &mut Collector<'_>) {
-    block::collect(collector);
-    network::collect(collector);
-    kernel::collect(collector);
-    lustre::collect(collector);
-    NFS_TABLES.iter().for_each(|(_, path)| collector.file(path));
-    collector.file(GPFS_CONFIGURATION);
     CONFIGURATION.iter().for_each(|pattern| collector.matching(pattern));
+    collector.file(GPFS_CONFIGURATION);
+    NFS_TABLES.iter().for_each(|(_, path)| collector.file(path));
+    kernel::collect(collector);
+    network::collect(collector);
+    block::collect(collector);
+    lustre::collect(collector);
 }
