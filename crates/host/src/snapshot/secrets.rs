@@ -1,4 +1,5 @@
-//! Removes secrets from text: values of keys such as `password`, passwords in URLs, keys in PEM or of NVMe and dm-crypt.
+//! Removes secrets from text: values of keys such as `password`, passwords in URLs, keys in PEM or of NVMe and dm-crypt. JSON
+//! stays JSON.
 //!
 //! Where a value has no clear end, the rest of the line is removed: a lost comment costs less than a leaked password.
 
@@ -24,6 +25,9 @@ const SECRET: [&str; 11] = [
 
 /// As [`SECRET`], but words of ordinary text too: a value needs `=` or `:` before it, unless they begin the line.
 const OFTEN_SECRET: [&str; 2] = ["community", "token"];
+
+/// Keys whose values identify a device or a host, in what commands print.
+const IDENTITIES: [&str; 4] = ["hostid", "hostnqn", "serialnumber", "subsystemnqn"];
 
 /// Words that make a key secret only as a whole word of it, as in `wpa_psk`.
 const SECRET_WORDS: [&str; 6] = ["cred", "creds", "pass", "psk", "pw", "pwd"];
@@ -69,6 +73,7 @@ fn strength(key: &str) -> Option<Strength> {
         return Some(Strength::Strong);
     }
     let is_weak = OFTEN_SECRET.iter().any(|word| plain.contains(word))
+        || IDENTITIES.contains(&plain.as_str())
         || words(key).any(|word| SECRET_WORDS.contains(&word.to_ascii_lowercase().as_str()));
     is_weak.then_some(Strength::Weak)
 }
@@ -86,10 +91,15 @@ fn words(key: &str) -> impl Iterator<Item = &str> {
 
 /// The text with each of these ranges, which are in order, replaced.
 fn replaced(text: &str, mut next: impl FnMut(usize) -> Option<Range<usize>>) -> String {
+    replaced_by(text, |done| Some((next(done)?, REDACTED.to_owned())))
+}
+
+/// The same, each by a text of its own.
+fn replaced_by(text: &str, mut next: impl FnMut(usize) -> Option<(Range<usize>, String)>) -> String {
     let (mut result, mut done) = (String::with_capacity(text.len()), 0);
-    while let Some(Range { start, end }) = next(done) {
+    while let Some((Range { start, end }, by)) = next(done) {
         result.push_str(&text[done..start]);
-        result.push_str(REDACTED);
+        result.push_str(&by);
         done = end;
     }
     result + &text[done..]
@@ -153,7 +163,7 @@ fn without_crypt_keys(text: &str) -> String {
 }
 
 fn without_values(text: &str) -> String {
-    replaced(text, |done| {
+    replaced_by(text, |done| {
         let bytes = text.as_bytes();
         let mut at = done;
         while at < text.len() {
@@ -162,8 +172,9 @@ fn without_values(text: &str) -> String {
                 continue;
             }
             let end = at + bytes[at..].iter().position(|&byte| !is_of_key(byte)).unwrap_or(bytes.len() - at);
-            if let Some(value) = Key::new(text, at..end).and_then(|key| key.value()) {
-                return Some(value);
+            let key = Key::new(text, at..end);
+            if let Some((key, value)) = key.as_ref().and_then(|key| Some((key, key.value()?))) {
+                return Some((value.clone(), key.replacement(value)));
             }
             at = end;
         }
@@ -229,7 +240,7 @@ impl<'a> Key<'a> {
             return self.from(begin, self.quoted(begin));
         }
         if self.is_quoted && begin.starts_with(['[', '{']) {
-            return self.from(begin, balanced(begin));
+            return self.from(begin, balanced(begin, quotes_at(after).len().saturating_sub(1)));
         }
         if self.is_quoted && is_colon {
             let length = begin.find(|c: char| c.is_whitespace() || matches!(c, ',' | '}' | ']')).unwrap_or(begin.len());
@@ -243,6 +254,21 @@ impl<'a> Key<'a> {
         let ends = |c: char| c.is_whitespace() || (c == ',' && is_option);
         let length = begin.find(ends).unwrap_or(begin.len());
         self.from(begin, self.inside(begin, length))
+    }
+
+    /// What stands for its value: in quotes where that was, or where JSON wants them.
+    fn replacement(&self, value: Range<usize>) -> String {
+        let old = &self.text[value.clone()];
+        let between = &self.text[self.range.end..value.start];
+        let open = quotes_at(old);
+        let quotes = if !open.is_empty() && old.len() >= 2 * open.len() && old.ends_with(open) {
+            open
+        } else if self.is_quoted && between.trim_end().ends_with(':') {
+            quotes_at(between)
+        } else {
+            ""
+        };
+        format!("{quotes}{REDACTED}{quotes}")
     }
 
     /// True if its value may follow without a separator: `password …`.
@@ -275,12 +301,8 @@ impl<'a> Key<'a> {
             let rest = &value[..line];
             if rest[at..].starts_with(open) {
                 let inner = at + open.len();
-                // In text that is itself escaped, each level doubles the backslashes and adds one.
-                let closes = |&at: &usize| {
-                    let before = &value.as_bytes()[inner..at];
-                    let run = before.iter().rev().take_while(|&&byte| byte == b'\\').count();
-                    value.as_bytes()[at] == quote && run % (2 * (slashes + 1)) == slashes
-                };
+                let closes =
+                    |&at: &usize| value.as_bytes()[at] == quote && delimits(&value.as_bytes()[inner..at], slashes);
                 let close = (inner..line).find(closes);
                 let Some(close) = close else { return line };
                 at = close + 1;
@@ -303,6 +325,12 @@ impl<'a> Key<'a> {
     }
 }
 
+/// The quote that text begins with, with its backslashes.
+fn quotes_at(text: &str) -> &str {
+    let slashes = text.len() - text.trim_start_matches('\\').len();
+    if text[slashes..].starts_with(['"', '\'']) { &text[..=slashes] } else { "" }
+}
+
 /// Where `part`, which is a part of `text`, begins in it.
 fn offset(text: &str, part: &str) -> usize {
     part.as_ptr() as usize - text.as_ptr() as usize
@@ -317,12 +345,19 @@ fn is_escaped(text: &str, at: usize) -> bool {
     text.as_bytes()[..at].iter().rev().take_while(|&&byte| byte == b'\\').count() % 2 == 1
 }
 
-/// The length of what the bracket at the beginning encloses, as in JSON.
-fn balanced(text: &str) -> usize {
+/// True if the quote after `before` begins or ends text, where such quotes have that many backslashes. In text that is itself
+/// escaped, each level doubles the backslashes and adds one.
+fn delimits(before: &[u8], slashes: usize) -> bool {
+    let run = before.iter().rev().take_while(|&&byte| byte == b'\\').count();
+    run % (2 * (slashes + 1)) == slashes
+}
+
+/// The length of what the bracket at the beginning encloses, as in JSON whose quotes have that many backslashes.
+fn balanced(text: &str, slashes: usize) -> usize {
     let (mut depth, mut in_string) = (0_u32, false);
     for (at, byte) in text.bytes().enumerate() {
         match byte {
-            b'"' if !is_escaped(text, at) => in_string = !in_string,
+            b'"' if delimits(&text.as_bytes()[..at], slashes) => in_string = !in_string,
             b'[' | b'{' if !in_string => depth += 1,
             b']' | b'}' if !in_string => {
                 depth -= 1;
@@ -388,20 +423,22 @@ mod tests {
             ("\tpassword \"hunter two\" # why", "\tpassword REDACTED"),
             ("password = correct horse battery\nnext=1", "password = REDACTED\nnext=1"),
             ("api_key: abc def\nnext: 1", "api_key: REDACTED\nnext: 1"),
-            ("{\"password\": \"a\\\"b,c\", \"size\": 5}", "{\"password\": REDACTED, \"size\": 5}"),
-            ("{\"tokens\":[\"a\",{\"b\":\"c\"}],\"size\":5}", "{\"tokens\":REDACTED,\"size\":5}"),
+            ("{\"password\": \"a\\\"b,c\", \"size\": 5}", "{\"password\": \"REDACTED\", \"size\": 5}"),
+            ("{\"tokens\":[\"a\",{\"b\":\"c\"}],\"size\":5}", "{\"tokens\":\"REDACTED\",\"size\":5}"),
             (
                 "{\"o\": \"ro,password=a,rw\", \"p\": \"x password=b\", \"n\": 1}",
                 "{\"o\": \"ro,password=REDACTED,rw\", \"p\": \"x password=REDACTED\", \"n\": 1}",
             ),
-            ("\"{\\\"apiKey\\\": \\\"abc\\\", \\\"n\\\": 1}\"", "\"{\\\"apiKey\\\": REDACTED, \\\"n\\\": 1}\""),
+            ("\"{\\\"apiKey\\\": \\\"abc\\\", \\\"n\\\": 1}\"", "\"{\\\"apiKey\\\": \\\"REDACTED\\\", \\\"n\\\": 1}\""),
             ("mount --password hunter2 /mnt", "mount --password REDACTED"),
             ("rocommunity public 10.0.0.0/8", "rocommunity REDACTED"),
-            ("wpa_psk='it''s' rest", "wpa_psk=REDACTED rest"),
+            ("wpa_psk='it''s' rest", "wpa_psk='REDACTED' rest"),
             ("access key = abc", "access key = REDACTED"),
             ("nvme connect -S DHHC-1:00:ia6zGodO==: -q x", "nvme connect -S REDACTED -q x"),
+            ("{\"SerialNumber\" : \"S64\", \"Size\":1}", "{\"SerialNumber\" : \"REDACTED\", \"Size\":1}"),
+            ("{\"token\":512, \"n\":1}", "{\"token\":\"REDACTED\", \"n\":1}"),
             ("<password>a b</password>", "<password>REDACTED</password>"),
-            ("ENV{ID_PASSWORD}=\"x\", GOTO=\"end\"", "ENV{ID_PASSWORD}=REDACTED, GOTO=\"end\""),
+            ("ENV{ID_PASSWORD}=\"x\", GOTO=\"end\"", "ENV{ID_PASSWORD}=\"REDACTED\", GOTO=\"end\""),
             (
                 "home: 0 16 crypt aes-xts-plain64 00112233445566778899aabbccddeeff 0 8:2 32768",
                 "home: 0 16 crypt aes-xts-plain64 REDACTED 0 8:2 32768",
@@ -457,6 +494,19 @@ mod tests {
                 let clean = redacted(&text);
                 let tail = serde_json::to_string(&secret[secret.len() - 5..]).unwrap();
                 prop_assert!(!clean.contains(tail.trim_matches('"')), "{text} became {clean}");
+            }
+        }
+
+        #[test]
+        fn json_stays_json(secret in "[ -~]{0,20}", number in 2_u32.., plain in "[a-z =,:]{0,20}") {
+            let inner = serde_json::json!({"password": secret, "opts": plain, "token": [secret, {"a": number}], "z": true});
+            let outer = serde_json::json!({"inner": inner.to_string(), "secret": number, "o": inner, "plain": plain});
+            for text in [outer.to_string(), format!("{outer:#}")] {
+                let clean = redacted(&text);
+                let read = serde_json::from_str::<serde_json::Value>(&clean);
+                prop_assert!(read.is_ok(), "{text} became {clean}");
+                let inner = read.unwrap()["inner"].as_str().unwrap().to_owned();
+                prop_assert!(serde_json::from_str::<serde_json::Value>(&inner).is_ok(), "{text} became {clean}");
             }
         }
 
