@@ -27,8 +27,9 @@ def snapshot(
     host: str = "oss1",
     taken_s: int = 1_770_000_000,
 ) -> Snapshot:
-    """A node with these files. `printed`: by command line, what it printed. `unreadable`: by path, why. `taken_s`: when,
-    in seconds since 1970.
+    """A node with these files. `printed`: by command line, what it printed. `unreadable`: by path, why.
+
+    `taken_s`: when, in seconds since 1970.
     """
     commands = {f"commands/{at}.txt": (line, text) for at, (line, text) in enumerate((printed or {}).items())}
     document: Document = {

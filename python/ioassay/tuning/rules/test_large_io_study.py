@@ -10,7 +10,8 @@ from ioassay.tuning.snapshot import Snapshot
 from ioassay.tuning.system import Array, System
 
 _TABLES = (sources.LINUX_LARGE_IO, sources.RAID_LARGE_IO, sources.LUSTRE_SERVER, sources.LUSTRE_CLIENT)
-_OF_THE_STUDY = tuple(rule for rule in RULES if set(rule.sources).intersection(_TABLES))
+_AREAS = ("block", "adapter", "raid", "memory", "lustre")
+_OF_THE_STUDY = tuple(rule for rule in RULES if rule.area in _AREAS and set(rule.sources).intersection(_TABLES))
 
 
 def changes(snapshot: Snapshot, array: Array | None = None) -> dict[str, list[Judgement]]:

@@ -7,7 +7,6 @@ from ioassay.tuning.rules.block import (
     max_sectors_kb,
     nomerges,
     nr_requests,
-    partition_alignment,
     read_ahead_kb,
     rq_affinity,
     scheduler,
@@ -24,6 +23,5 @@ RULES: tuple[Rule, ...] = (
     rq_affinity.RULE,
     wbt_lat_usec.RULE,
     write_cache.RULE,
-    partition_alignment.RULE,
 )
 """In the order in which their settings are to be set."""

@@ -10,7 +10,6 @@ from ioassay.tuning.rules.block import (
     max_sectors_kb,
     nomerges,
     nr_requests,
-    partition_alignment,
     read_ahead_kb,
     rq_affinity,
     scheduler,
@@ -220,29 +219,6 @@ def test_throttling_that_is_not_registered_does_not_apply() -> None:
     )
     assert "no writeback throttling" in only(judged(wbt_lat_usec.RULE, refused), NotApplicable).why
     assert "no writeback throttling" in only(judged(wbt_lat_usec.RULE, files), NotApplicable).why
-
-
-@pytest.mark.parametrize(
-    ("start", "array", "good"),
-    [
-        (2048, _STRIPE_1M, True),
-        (34, _STRIPE_1M, False),
-        (63, None, False),
-        (8, None, True),
-        (2048, Array(9, 1 << 19), False),
-    ],
-)
-def test_a_partition_begins_at_a_stripe_or_a_physical_block(start: int, array: Array | None, good: bool) -> None:
-    files = lun() | below("sys/block/sda/sda1", {"partition": 1, "start": start, "size": 1 << 30, "dev": "8:1"})
-    judgements = judged(partition_alignment.RULE, files, array)
-    one = only(judgements, Fine) if good else only(judgements, Change)
-    assert one.subject == "sda1"
-
-
-def test_a_device_without_partitions_is_aligned() -> None:
-    assert "no partitions" in only(judged(partition_alignment.RULE, lun()), NotApplicable).why
-    path = "sys/block/sda/queue/optimal_io_size"
-    assert only(judged(partition_alignment.RULE, lun(), unreadable=path), NotReadable).what == f"/{path}"
 
 
 def test_an_array_that_asks_for_flushes_is_asked_about_its_battery() -> None:
