@@ -28,6 +28,8 @@ def applied(before: Snapshot, assignments: Iterable[Assignment]) -> Snapshot:
         for path in _paths(before, files, kind, where):
             real = before.resolve(path)
             files[real] = _written(files.get(real, b"").decode(errors="replace"), assignment.value).encode()
+        if kind == "mount":
+            files |= _remounted(before, files, where, assignment.value)
         if kind == "sysctl" and where in _EXCLUDING:
             files[before.resolve(_sysctl(_EXCLUDING[where]))] = b"0"
         if kind == "module":
@@ -49,7 +51,24 @@ def _paths(before: Snapshot, files: Mapping[str, bytes], kind: str, where: str) 
         names = {path: path.removeprefix(f"{place}/").replace("/", ".") for place in _LUSTRE for path in files
                  if path.startswith(f"{place}/")}  # fmt: skip
         return [path for path, name in names.items() if fnmatch.fnmatchcase(name, where)]
+    if kind == "mount":
+        return []
     raise KeyError(f"{kind}:{where}")
+
+
+def _remounted(before: Snapshot, files: Mapping[str, bytes], where: str, value: str) -> dict[str, bytes]:
+    """The list of mounts with an option of one of them: a value, `present` or `absent`."""
+    point, _, option = where.rpartition("/")
+    path = before.resolve("proc/self/mountinfo")
+    lines = files.get(path, b"").decode(errors="replace").splitlines()
+    for at, line in enumerate(lines):
+        of_mount, _, of_system = line.partition(" - ")
+        fields = of_system.split(" ")
+        if of_mount.split(" ")[4] == (point or "/"):
+            kept = [one for one in fields[-1].split(",") if one.partition("=")[0] != option]
+            changed = {"present": [option], "absent": []}.get(value, [f"{option}={value}"])
+            lines[at] = f"{of_mount} - {' '.join([*fields[:-1], ','.join([*kept, *changed])])}"
+    return {path: "\n".join(lines).encode()}
 
 
 def _sysctl(name: str) -> str:

@@ -4,6 +4,7 @@
     block     block devices, their queues, what lies below and above them, the adapters that they hang on
     lustre    parameters of Lustre by the names of `lctl get_param`
     mounts    what is mounted where, with which options
+    numbers   what in a file is certainly a number
     pages     the size of a page of memory
     nfs       mounts of NFS servers, and what this node exports
     gpfs      parameters of GPFS, attributes of its file systems

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Literal
 
 from ioassay.tuning.snapshot import Snapshot, Unreadable
+from ioassay.tuning.system.numbers import is_whole
 
 SECTOR_BYTES = 512
 """Of sizes and counters in /sys, whatever the device's own sectors are."""
@@ -190,7 +191,7 @@ class BlockDevice:
             path = path.rpartition("/")[0]
             node = self.snapshot.text(f"{path}/numa_node")
             if node is not None:
-                return int(node) if node.isdigit() else None
+                return int(node) if is_whole(node) else None
         return None
 
     def _quietly(self, attribute: str) -> int | None:

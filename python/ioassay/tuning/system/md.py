@@ -39,7 +39,7 @@ class MdArray:
     def disks(self) -> int:
         """How many members it has when it is complete. Raises `Unreadable`."""
         # While it is reshaped the file says `8 (7)`.
-        found = re.match(r"\d+", self.device.text("md/raid_disks") or "")
+        found = re.match(r"\d{1,18}", self.device.text("md/raid_disks") or "")
         return int(found[0]) if found else 0
 
     @property
@@ -52,7 +52,7 @@ class MdArray:
     @property
     def chunk_bytes(self) -> int:
         """What lies on one member before the next one's turn; 0 where the level has none. Raises `Unreadable`."""
-        found = re.match(r"\d+", self.device.text("md/chunk_size") or "")
+        found = re.match(r"\d{1,18}", self.device.text("md/chunk_size") or "")
         return int(found[0]) if found else 0
 
     @property
@@ -73,7 +73,7 @@ class MdArray:
     @property
     def sync_percent(self) -> float | None:
         """How much of that is done. Raises `Unreadable`."""
-        found = re.match(r"(\d+) / (\d+)", self.device.text("md/sync_completed") or "")
+        found = re.match(r"(\d{1,18}) / (\d{1,18})", self.device.text("md/sync_completed") or "")
         return 100 * int(found[1]) / int(found[2]) if found and int(found[2]) else None
 
 
@@ -99,13 +99,13 @@ def listed_arrays(text: str) -> Mapping[str, ListedArray]:
     """The arrays of /proc/mdstat."""
     found: dict[str, ListedArray] = {}
     for part in re.split(r"\n(?=md\S* : )", "\n" + text):
-        head = re.match(r"(md\S*) : (\S+)(?: \([^)]*\))?(?: (raid\d+|linear|multipath))?(.*)", part)
+        head = re.match(r"(md\S*) : (\S+)(?: \([^)]*\))?(?: (raid\d{1,18}|linear|multipath))?(.*)", part)
         if head is None:
             continue
-        chunk = re.search(r"(\d+)k chunk", part)
-        disks = re.search(r"\[(\d+)/(\d+)\] \[[U_]+\]", part)
+        chunk = re.search(r"(\d{1,18})k chunk", part)
+        disks = re.search(r"\[(\d{1,18})/(\d{1,18})\] \[[U_]+\]", part)
         sync = re.search(r"(resync|recovery|reshape|check)\s*=\s*([\d.]+)%", part)
-        members = re.findall(r"(\S+?)\[\d+\](?:\([A-Z]\))*", head[4])
+        members = re.findall(r"(\S+?)\[\d{1,18}\](?:\([A-Z]\))*", head[4])
         found[head[1]] = ListedArray(
             level=head[3] or "",
             members=tuple(members),

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from ioassay.tuning.snapshot import Snapshot, Unreadable
+from ioassay.tuning.system.numbers import is_whole
 
 _ADDRESS = re.compile(r"[0-9a-f]{4,}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 _ETHERNET = 1
@@ -53,12 +54,12 @@ class PciDevice:
     def numa_node(self) -> int | None:
         """The NUMA node that it hangs on; `None` where the firmware does not say. Raises `Unreadable`."""
         node = self.snapshot.text(f"{self.path}/numa_node")
-        return int(node) if node is not None and node.isdigit() else None
+        return int(node) if node is not None and is_whole(node) else None
 
     def _positive(self, attribute: str) -> int | None:
         """A number that devices without a link give as 0 or 255."""
         text = self.snapshot.text(f"{self.path}/{attribute}")
-        return int(text) if text is not None and text.isdigit() and 0 < int(text) < 255 else None
+        return int(text) if text is not None and re.fullmatch(r"[0-9]{1,3}", text) and 0 < int(text) < 255 else None
 
     def _speed(self, attribute: str) -> float | None:
         found = re.match(r"[\d.]+", self.snapshot.text(f"{self.path}/{attribute}") or "")
@@ -89,13 +90,13 @@ class Interface:
     def megabits(self) -> int:
         """The speed that was negotiated, in Mb/s; 0 where there is no link, or the driver does not say."""
         text = _quietly(self, "speed")
-        return int(text) if text.isdigit() else 0
+        return int(text) if is_whole(text) else 0
 
     @property
     def mtu(self) -> int | None:
         """The largest packet, in bytes. Raises `Unreadable`."""
         text = self.text("mtu")
-        return int(text) if text is not None and text.isdigit() else None
+        return int(text) if text is not None and is_whole(text) else None
 
     @cached_property
     def is_ethernet(self) -> bool:
@@ -165,7 +166,7 @@ class Port:
     @property
     def lanes(self) -> int | None:
         """How many lanes its link has: 4 of `100 Gb/sec (4X EDR)`."""
-        found = re.search(r"\((\d+)X", self.text("rate"))
+        found = re.search(r"\((\d{1,18})X", self.text("rate"))
         return int(found[1]) if found else None
 
     @property

@@ -12,6 +12,7 @@ from functools import cached_property
 
 from ioassay.tuning.snapshot import Snapshot
 from ioassay.tuning.system.mounts import Mount
+from ioassay.tuning.system.numbers import is_whole
 
 _OPTIONS = re.compile(r"(?P<client>[^\s()]+)(?:\((?P<options>[^)]*)\))?")
 
@@ -40,7 +41,7 @@ class NfsMount:
     @cached_property
     def version(self) -> tuple[int, int]:
         """The version of the protocol: (4, 1); (3, 0); (0, 0) where it is not said."""
-        found = re.match(r"(\d+)(?:\.(\d+))?", self.mount.options.get("vers", ""))
+        found = re.match(r"(\d{1,18})(?:\.(\d{1,18}))?", self.mount.options.get("vers", ""))
         return (int(found[1]), int(found[2] or 0)) if found else (0, 0)
 
     @property
@@ -51,7 +52,7 @@ class NfsMount:
     def number(self, option: str) -> int | None:
         """The value of an option that is an integer; `None` where it is not listed."""
         text = self.mount.options.get(option, "")
-        return int(text) if text.isdigit() else None
+        return int(text) if is_whole(text) else None
 
     def has(self, *options: str) -> bool:
         """Whether one of these options is set."""
@@ -114,7 +115,7 @@ class NfsServer:
         running = self.snapshot.number("proc/fs/nfsd/threads")
         if running is not None:
             return running
-        found = re.search(r"^th (\d+)", self.snapshot.text("proc/net/rpc/nfsd") or "", re.MULTILINE)
+        found = re.search(r"^th (\d{1,18})", self.snapshot.text("proc/net/rpc/nfsd") or "", re.MULTILINE)
         return int(found[1]) if found else None
 
     @property
@@ -131,14 +132,14 @@ class NfsServer:
     def waits(self) -> float | None:
         """The share of packets that found no idle thread since the server started; `None` where it is not counted."""
         lines = [line.split() for line in (self.snapshot.text("proc/fs/nfsd/pool_stats") or "").splitlines()]
-        pools = [line for line in lines if len(line) >= 3 and all(word.isdigit() for word in line[:3])]
+        pools = [line for line in lines if len(line) >= 3 and all(is_whole(word) for word in line[:3])]
         packets = sum(int(line[1]) for line in pools)
         return sum(int(line[2]) for line in pools) / packets if packets else None
 
 
 def kernel_version(snapshot: Snapshot) -> tuple[int, int]:
     """The version of the kernel, (6, 1); (0, 0) where it is not known."""
-    found = re.search(r"(\d+)\.(\d+)", snapshot.environment.get("kernel") or "")
+    found = re.search(r"(\d{1,18})\.(\d{1,18})", snapshot.environment.get("kernel") or "")
     return (int(found[1]), int(found[2])) if found else (0, 0)
 
 

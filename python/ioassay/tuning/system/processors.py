@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from ioassay.tuning.snapshot import Snapshot
+from ioassay.tuning.system.numbers import is_whole
 
 _CPUS = "sys/devices/system/cpu"
 _NODES = "sys/devices/system/node"
@@ -20,7 +21,7 @@ def parse_list(text: str) -> frozenset[int]:
     """The numbers of a list of the kernel: `0-3,8`. What is no such list is left out."""
     found: set[int] = set()
     for part in text.split(","):
-        if match := re.fullmatch(r"(\d+)(?:-(\d+))?", part.strip()):
+        if match := re.fullmatch(r"(\d{1,6})(?:-(\d{1,6}))?", part.strip()):
             found.update(range(int(match[1]), int(match[2] or match[1]) + 1))
     return frozenset(found)
 
@@ -66,7 +67,7 @@ def interrupts_named(snapshot: Snapshot, *names: str) -> list[int]:
     """The interrupts that /proc/interrupts names after one of these: `ens1f0-TxRx-3`, `mlx5_comp0@pci:0000:81:00.0`."""
     word = re.compile(rf"(?<![\w.])(?:{'|'.join(re.escape(name) for name in names)})(?![\w.])")
     lines = (line.partition(":") for line in (snapshot.text("proc/interrupts") or "").splitlines())
-    return [int(number) for number, _, rest in lines if number.strip().isdigit() and word.search(rest)]
+    return [int(number) for number, _, rest in lines if is_whole(number.strip()) and word.search(rest)]
 
 
 def interrupt_processors(snapshot: Snapshot, number: int) -> frozenset[int]:

@@ -33,6 +33,9 @@ def _mount(system: System, mount: Mount) -> Iterator[Judgement]:
         return
     now = superblock.stripe
     stride, width = wanted.unit_bytes // block_bytes, wanted.width_bytes // block_bytes
+    if mount.options.get("stripe") == str(width):
+        yield Fine(mount.point, f"stripe {wanted.width_bytes >> 10} KiB, by an option of the mount")
+        return
     yield Change(
         mount.point,
         f"stride {now.unit_bytes >> 10} KiB, stripe {now.width_bytes >> 10} KiB" if now.width_bytes else "no stripe",

@@ -136,9 +136,11 @@ class TestXfs:
 
 class TestExt4:
     def test_another_stripe(self) -> None:
-        found = change(ext4_stripe.RULE, _dumped("RAID stripe width:        256\n", ""), array=ARRAY)
+        dumped = _dumped("RAID stripe width:        256\n", "")
+        found = change(ext4_stripe.RULE, dumped.with_text("proc/self/mountinfo", ",stripe=256", ""), array=ARRAY)
         assert (found.value, assignments(found)) == ("no stripe", {"mount:/data/stripe": "256"})
         assert found.command == "tune2fs -E stride=32,stripe_width=256 /dev/sdb1"
+        assert fine(ext4_stripe.RULE, dumped, array=ARRAY) == ["stripe 1024 KiB, by an option of the mount"]
 
     def test_a_superblock_that_cannot_be_read(self) -> None:
         node = ext4_host().with_printed({"dumpe2fs -h /dev/sdb1": None})

@@ -8,6 +8,7 @@ from ioassay.tuning.rule import Change, Fine, Judgement, NotApplicable, NotReada
 from ioassay.tuning.rules.gpfs.sources import NO_FILE_SYSTEMS
 from ioassay.tuning.system import System
 from ioassay.tuning.system.gpfs import GpfsFileSystem, gpfs_file_systems
+from ioassay.tuning.system.numbers import is_whole
 
 _FEW = 8
 """Up to so many nodes or disks GPFS chooses cluster itself."""
@@ -24,7 +25,7 @@ def _file_system(one: GpfsFileSystem) -> Iterator[Judgement]:
     now, nodes = one.last("blockAllocationType"), one.last("numNodes") or ""
     if now is None:
         yield NotReadable(f"block allocation type of {one.name}", "mmlsfs does not list it")
-    elif now == "cluster" and nodes.isdigit() and int(nodes) > _FEW:
+    elif now == "cluster" and is_whole(nodes) and int(nodes) > _FEW:
         because = f"it was made for {nodes} nodes"
         command = f"mmcrfs {one.name} -j scatter, which creates the file system anew"
         yield Change(one.name, now, "scatter", because, command=command)

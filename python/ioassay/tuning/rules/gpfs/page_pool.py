@@ -8,6 +8,7 @@ from ioassay.tuning.rule import Change, Fine, Judgement, NotApplicable, NotReada
 from ioassay.tuning.rules.gpfs.sources import CACHES, NO_GPFS, PROTOCOL_NODES, TUNING
 from ioassay.tuning.system import System
 from ioassay.tuning.system.gpfs import gpfs_config
+from ioassay.tuning.system.numbers import is_whole
 
 _DEFAULT = 1 << 30
 _WANTED = 4 << 30
@@ -27,7 +28,7 @@ def _judge(system: System) -> Iterator[Judgement]:
         return
     text = config.text("pagepool")
     percent = (text or "").removesuffix("%")
-    relative = memory * int(percent) // 100 if (text or "").endswith("%") and percent.isdigit() else None
+    relative = memory * int(percent) // 100 if (text or "").endswith("%") and is_whole(percent) else None
     now = relative if relative is not None else config.number("pagepool") if text else min(_DEFAULT, memory // 3)
     most = memory * (config.number("pagepoolMaxPhysMemPct") or _MOST_PERCENT) // 100
     if now is None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from ioassay.tuning.rule import Assignment, Change, Fine, Judgement, NotApplicable, NotReadable, Rule, Source
 from ioassay.tuning.system import System
 from ioassay.tuning.system.network import interfaces
+from ioassay.tuning.system.numbers import is_whole
 
 _FAST_MEGABITS = 25_000
 _ROUND_TRIP_S = 0.001
@@ -30,7 +31,7 @@ def _judge(system: System) -> Iterator[Judgement]:
 def _buffer(system: System, name: str, wanted: int, because: str) -> Judgement:
     path = f"proc/sys/net/ipv4/{name}"
     words = (system.snapshot.text(path) or "").split()
-    if len(words) != 3 or not words[2].isdigit():
+    if len(words) != 3 or not is_whole(words[2]):
         return NotReadable(f"/{path}", "the snapshot does not have it")
     subject, most = f"{name} of {system.host}", int(words[2])
     if most >= wanted:
