@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
-from ioassay import engine
+from ioassay import engine, mounts
 from ioassay.errors import CannotRun, UsageError
 from ioassay.results import protocol
 from ioassay.results.versions import Head
@@ -172,12 +172,14 @@ class Snapshot:
 
 
 def collect(target: str | None) -> Snapshot:
-    """A snapshot of this node, as it is now. `target`: a directory or block device. Raises `CannotRun`."""
+    """A snapshot of this node, as it is now. `target`: a directory or block device. Raises as `collect_archive`."""
     return parse(collect_archive(target), "the engine's capture")
 
 
 def collect_archive(target: str | None) -> bytes:
-    """The archive of a snapshot of this node. Raises `CannotRun`."""
+    """The archive of a snapshot of this node. Raises `UsageError` where there is no such target, `CannotRun`."""
+    if target is not None and not mounts.ask(target, Path(target).exists):
+        raise UsageError(f"There is no {target} on this node.", "Name a directory or a block device.")
     found = str(engine.find_engine())
     try:
         done = subprocess.run(

@@ -1,0 +1,121 @@
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import random
+import tarfile
+from collections.abc import Mapping
+
+import pytest
+
+from ioassay.errors import UsageError
+from ioassay.testing.snapshots import snapshot
+from ioassay.tuning.snapshot import Snapshot, Unreadable, parse
+
+
+def _archive(files: Mapping[str, bytes], links: Mapping[str, str] | None = None) -> bytes:
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as archive:
+        for name, content in files.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content))
+        for name, target in (links or {}).items():
+            member = tarfile.TarInfo(name)
+            member.type, member.linkname = tarfile.SYMTYPE, target
+            archive.addfile(member)
+    return gzip.compress(packed.getvalue(), compresslevel=1)
+
+
+def _document(**changed: object) -> bytes:
+    return json.dumps({**snapshot({}, target="/scratch").document, **changed}).encode()
+
+
+def _whole() -> bytes:
+    files = {"snapshot.json": _document(), "root/proc/sys/vm/swappiness": b"60\n", "commands/lctl-dl.txt": b"0 UP"}
+    return _archive(files, {"root/sys/block/sda": "../devices/pci0/block/sda"})
+
+
+def test_an_archive_is_read_into_files_links_and_what_commands_printed() -> None:
+    found = parse(_whole(), "s.tar.gz")
+    assert (found.host, found.target) == ("oss1", "/scratch")
+    assert found.number("proc/sys/vm/swappiness") == 60
+    assert found.outputs == {"commands/lctl-dl.txt": b"0 UP"}
+    assert found.links == {"sys/block/sda": "../devices/pci0/block/sda"}
+
+
+def test_a_path_is_followed_through_links_as_the_kernel_does() -> None:
+    made = snapshot(
+        {"sys/devices/pci0/host0/block/sda/queue/nr_requests": "64", "sys/devices/pci0/host0/x": "1"},
+        links={"sys/block/sda": "../devices/pci0/host0/block/sda", "sys/devices/pci0/host0/block/sda/device": "../.."},
+    )
+    assert made.number("/sys/block/sda/queue/nr_requests") == 64
+    assert made.names("sys/block/sda") == ["device", "queue"]
+    assert made.text("sys/block/sda/device/x") == "1"
+
+
+def test_links_in_a_circle_lead_nowhere() -> None:
+    made = snapshot({}, links={"a": "b", "b": "a", "c": "c/c"})
+    assert made.text("a") is None
+    assert made.text("c/d") is None
+
+
+def test_absent_and_unreadable_are_told_apart() -> None:
+    made = snapshot({"proc/a": "x"}, unreadable={"proc/b": "Permission denied"})
+    assert made.text("proc/none") is None
+    with pytest.raises(Unreadable, match="Permission denied"):
+        made.text("proc/b")
+    with pytest.raises(Unreadable, match="no integer"):
+        made.number("proc/a")
+    assert made.names("proc") == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "is no snapshot"),
+        (b"PK\x03\x04 something else", "is no snapshot"),
+        (gzip.compress(b"text"), "is no snapshot"),
+        (_archive({"root/proc/version": b"Linux"}), "it has no snapshot.json"),
+        (_archive({"snapshot.json": b"{"}), "is no snapshot"),
+        (_archive({"snapshot.json": b'{"kind": "snapshot", "version": 1}'}), "is damaged"),
+        (_archive({"snapshot.json": _document(version=7)}), "of version 7; this ioassay reads version 1"),
+        (_archive({"snapshot.json": _document(unreadable=[{"path": 3}])}), "is damaged"),
+    ],
+)
+def test_what_is_no_snapshot_is_refused_with_what_to_do(content: bytes, said: str) -> None:
+    with pytest.raises(UsageError, match=said) as refused:
+        parse(content, "s.tar.gz")
+    assert "apture" in refused.value.remedy or "tune capture" in refused.value.remedy
+
+
+def test_an_archive_that_grows_without_bound_is_refused() -> None:
+    zeros = gzip.compress(bytes(1 << 20))
+    member = tarfile.TarInfo("root/big")
+    member.size = 1 << 40
+    bomb = gzip.compress(member.tobuf()) + zeros * 8
+    with pytest.raises(UsageError, match="holds more than 256 MiB"):
+        parse(bomb, "bomb.tar.gz")
+
+
+def test_paths_that_lead_out_of_the_archive_stay_names() -> None:
+    found = parse(_archive({"snapshot.json": _document(), "root/../../etc/passwd": b"x"}, {"root/e": "/../.."}), "s")
+    assert found.text("e/etc/passwd") is None
+
+
+def test_a_damaged_archive_is_refused_or_read_but_never_breaks() -> None:
+    whole, chance = _whole(), random.Random(24)
+    inner = gzip.decompress(whole)
+    for _ in range(300):
+        content = bytearray(inner)
+        for _ in range(chance.randint(1, 8)):
+            content[chance.randrange(len(content))] = chance.randrange(256)
+        packed = gzip.compress(bytes(content[: chance.choice((len(content), chance.randrange(len(content))))]), 1)
+        for one in (packed, whole[: chance.randrange(len(whole))]):
+            try:
+                found = parse(one, "s.tar.gz")
+            except UsageError:
+                continue
+            assert isinstance(found, Snapshot)
+            found.names("sys")

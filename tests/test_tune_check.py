@@ -1,0 +1,142 @@
+"""`ioassay tune check` and `capture` on this node: real devices and file systems, their snapshots, wrong input."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import tarfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ioassay.testing.tuned_machine import loop_device, set_queue
+
+from .support import ioassay, run_or_skip
+
+_NEEDS_DISKS = pytest.mark.skipif(
+    os.geteuid() != 0 or not Path("/dev/loop-control").exists(), reason="needs root and loop devices"
+)
+
+
+def _checked(*words: str | Path) -> dict[str, Any]:
+    code, out, err = ioassay("tune", "check", "--json", *words)
+    assert code == 0, err
+    found: dict[str, Any] = json.loads(out)
+    return found
+
+
+def _judged(found: dict[str, Any], rule: str) -> list[dict[str, Any]]:
+    return [one for one in found["judgements"] if one["rule"] == rule]
+
+
+@contextmanager
+def _mounted(device: str, file_system: str, place: Path) -> Iterator[Path]:
+    """A new file system on the device, mounted."""
+    run_or_skip([f"mkfs.{file_system}", "-q", f"/dev/{device}"], f"has no mkfs.{file_system}")
+    point = place / "mount"
+    point.mkdir()
+    subprocess.run(["mount", f"/dev/{device}", point], check=True)
+    try:
+        yield point
+    finally:
+        subprocess.run(["umount", point], check=True)
+
+
+def test_every_rule_says_something_of_this_node(target: Path) -> None:
+    found = _checked(target)
+    assert [one["target"] for one in found["hosts"]] == [str(target)]
+    assert {rule["name"] for rule in found["rules"]} == {one["rule"] for one in found["judgements"]}
+    assert all(one["because"] for one in found["judgements"] if one["judgement"] == "not applicable")
+    assert all(rule["sources"] and rule["reason"] and rule["risk"] for rule in found["rules"])
+
+
+def test_a_snapshot_says_the_same_as_the_node_that_it_was_taken_of(target: Path, tmp_path: Path) -> None:
+    archive = tmp_path / "node.tar.gz"
+    code, _, err = ioassay("tune", "capture", target, "-o", archive)
+    assert code == 0, err
+    with tarfile.open(archive) as packed:
+        assert packed.getnames()[0] == "snapshot.json"
+    here, there = _checked(target), _checked("--snapshot", archive)
+    assert {(one["rule"], one["judgement"]) for one in here["judgements"]} == {
+        (one["rule"], one["judgement"]) for one in there["judgements"]
+    }
+
+
+@pytest.mark.machine
+@_NEEDS_DISKS
+@pytest.mark.parametrize("file_system", ["ext4", "xfs"])
+def test_the_split_of_a_workload_is_computed_and_measured(tmp_path: Path, file_system: str) -> None:
+    with loop_device(tmp_path, 400 << 20) as device, _mounted(device, file_system, tmp_path) as point:
+        set_queue(device, "max_sectors_kb", "64")
+        workload = ["dd", "if=/dev/zero", f"of={point}/file", "bs=1M", "count=64", "oflag=direct"]
+        found = _checked(point, "--transfer", "1MiB", "--", *workload)
+    (path,) = found["paths"]
+    layers = {one["kind"]: one for one in path["layers"]}
+    assert layers["queue"]["limits"][0]["parameter"] == "max_sectors_kb"
+    assert layers["queue"]["request_bytes"] == 64 << 10
+    measured = layers["adapter"]["measured"]
+    assert measured["mean_bytes"] == pytest.approx(64 << 10, rel=0.1)
+    assert measured["agreement"] == "as computed"
+    assert any(f"max_sectors_kb of {device} is 64" in one["text"] for one in path["conclusions"])
+
+
+@pytest.mark.machine
+@_NEEDS_DISKS
+def test_the_geometry_of_a_live_xfs_is_read_and_its_options_are_applied_and_put_back(tmp_path: Path) -> None:
+    journal = ("--journal", tmp_path / "journal")
+    with loop_device(tmp_path, 400 << 20) as device, _mounted(device, "xfs", tmp_path) as point:
+        (times,) = _judged(_checked(point), "access-times")
+        assert times["judgement"] in ("as recommended", "change")
+        assert not [one for one in _judged(_checked(point), "xfs-stripe") if one["judgement"] == "not readable"]
+        before = _options(point)
+        code, _, err = ioassay("tune", "apply", f"mount:{point}/noatime=on", "--yes", "--settle", "0", *journal)
+        assert code == 0, err
+        assert "noatime" in _options(point)
+        assert ioassay("tune", "rollback", *journal)[0] == 0
+        assert _options(point) == before
+
+
+def _options(point: Path) -> set[str]:
+    lines = Path("/proc/self/mounts").read_text().splitlines()
+    return next(set(line.split()[3].split(",")) for line in lines if line.split()[1] == str(point))
+
+
+def test_client_and_server_make_one_path_in_every_format(tmp_path: Path, target: Path) -> None:
+    archive = tmp_path / "node.tar.gz"
+    assert ioassay("tune", "capture", target, "-o", archive)[0] == 0
+    for form, begins in (("html", "<!"), ("md", "# "), ("csv", "host,"), ("json", "{")):
+        page = tmp_path / f"check.{form}"
+        code, _, err = ioassay("tune", "check", "--snapshot", archive, "--format", form, "-o", page)
+        assert code == 0, err
+        assert page.read_text().lower().startswith(begins)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["/no/such/directory"], "/no/such/directory"),
+        (["--snapshot", "/no/such/file"], "/no/such/file"),
+        (["--rule", "max-sector-kb"], "did you mean `max-sectors-kb`?"),
+        (["--raid", "segment=128k"], "data missing"),
+        (["--raid", "segment=128x,data=8"], "segment"),
+        (["--transfer", "1.5x"], "--transfer"),
+        (["--format", "html"], "is written to a file"),
+        (["--snapshot", "a.tar.gz", "/tmp"], "contradict each other"),
+    ],
+)
+def test_wrong_input_is_refused_with_what_to_write(words: list[str], said: str) -> None:
+    code, out, err = ioassay("tune", "check", *words)
+    assert code in (2, 3)
+    assert said in err
+    assert "Traceback" not in err
+    assert not out
+
+
+def test_a_workload_that_cannot_be_started_is_named(target: Path) -> None:
+    code, _, err = ioassay("tune", "check", target, "--", "no-such-program")
+    assert code == 2
+    assert "no-such-program could not be started" in err
