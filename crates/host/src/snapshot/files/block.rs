@@ -5,7 +5,7 @@ use crate::snapshot::collector::Collector;
 
 /// Of every block device.
 const DEVICE: &[&str] = &[
-    "{size,dev,ro,removable,hidden,alignment_offset,stat,inflight,cache_type}",
+    "{size,dev,diskseq,ro,removable,hidden,alignment_offset,stat,inflight,cache_type}",
     "queue/*",
     "queue/iosched/*",
     "bdi/{read_ahead_kb,max_ratio,max_ratio_fine,max_bytes,min_ratio,min_ratio_fine,min_bytes,strict_limit,stable_pages_required}",
@@ -38,6 +38,11 @@ pub fn collect(collector: &mut Collector<'_>) {
     for name in collector.names("sys/block") {
         if !is_ram_disk(&name) {
             device(collector, &format!("sys/block/{name}"));
+        }
+    }
+    for link in collector.paths("sys/class/block/*") {
+        if !is_ram_disk(link.rsplit('/').next().unwrap_or_default()) {
+            collector.link(&link);
         }
     }
     for pattern in ADAPTERS {

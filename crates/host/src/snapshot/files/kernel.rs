@@ -15,11 +15,12 @@ const PATTERNS: &[&str] = &[
     "sys/devices/system/cpu/smt/{active,control}",
     "sys/devices/system/cpu/intel_pstate/{status,no_turbo}",
     "sys/devices/system/cpu/cpufreq/boost",
-    "sys/devices/system/cpu/cpu*/cpufreq/{scaling_governor,scaling_driver,scaling_min_freq,scaling_max_freq,\
+    "sys/devices/system/cpu/cpu*/cpufreq/{scaling_governor,scaling_driver,scaling_available_governors,scaling_min_freq,scaling_max_freq,\
      cpuinfo_max_freq,energy_performance_preference}",
     // Memory.
     "sys/devices/system/node/node*/{cpulist,distance,meminfo}",
-    "sys/kernel/mm/transparent_hugepage/{enabled,defrag,shmem_enabled}",
+    "sys/kernel/mm/transparent_hugepage/{enabled,defrag,shmem_enabled,hpage_pmd_size}",
+    "sys/kernel/mm/transparent_hugepage/hugepages-*/{enabled,shmem_enabled}",
     "sys/kernel/mm/transparent_hugepage/khugepaged/defrag",
     "proc/{meminfo,swaps}",
     "proc/sys/kernel/{numa_balancing,io_uring_disabled}",
@@ -32,6 +33,7 @@ const PATTERNS: &[&str] = &[
     "proc/self/{mountinfo,mountstats}",
     "proc/sys/fs/{aio-max-nr,aio-nr,file-max,file-nr,nr_open}",
     "proc/sys/fs/nfs/*",
+    "proc/sys/dev/raid/{speed_limit_min,speed_limit_max}",
     // NFS.
     "proc/sys/sunrpc/*",
     "proc/fs/nfsd/{threads,pool_threads,pool_mode,pool_stats,max_block_size,max_connections,versions,nfsv4leasetime,\

@@ -27,7 +27,7 @@ const CONFIGURATION: &[&str] = &[
     "etc/sysctl.conf",
     "{etc,run,lib}/{modprobe.d,sysctl.d}/*",
     "usr/lib/{modprobe.d,sysctl.d}/*",
-    "usr/local/lib/sysctl.d/*",
+    "usr/local/lib/{modprobe.d,sysctl.d}/*",
     "etc/udev/rules.d/*",
     "usr/lib/udev/rules.d/{*scheduler*,*multipath*}",
     "etc/tuned/{active_profile,profile_mode}",
