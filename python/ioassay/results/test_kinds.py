@@ -12,14 +12,16 @@ import pytest
 
 from ioassay.errors import UsageError
 from ioassay.results.document import RunDocument
-from ioassay.results.kinds import NET, RECORD, RUN, Kind, recognise
+from ioassay.results.kinds import NET, RECORD, RUN, SWEEP, Kind, recognise
 from ioassay.results.net_directory import NetDirectory, read_net
 from ioassay.results.origin import FrontEndOrigin, ImportOrigin, StudyOrigin
 from ioassay.results.run_directory import load, read_document
 from ioassay.results.run_writer import RunWriter
 from ioassay.results.stored_directory import StoredDirectory
 from ioassay.results.summary import HEAD_BYTES, Summary
+from ioassay.results.sweep_directory import SweepDirectory
 from ioassay.testing import net_measurement
+from ioassay.testing.artificial_device import sweep_document
 from ioassay.testing.builder import RunBuilder
 from ioassay.testing.record_tables import TableBuilder, store_record
 from ioassay.testing.stored import store
@@ -50,7 +52,8 @@ def test_what_is_written_says_its_kind_and_its_version(tmp_path: Path) -> None:
     store(RunBuilder().workload("w").build(), tmp_path / "run")
     NetDirectory(tmp_path / "net", net_measurement.net(1, (1, 1, "to-servers", 9.4)))
     store_record(tmp_path / "record", TableBuilder())
-    for kind in (RUN, NET, RECORD):
+    SweepDirectory.create(tmp_path / "sweep", sweep_document({"size": ["1", "2"]}, {"size": "1"}))
+    for kind in (RUN, NET, RECORD, SWEEP):
         written = json.loads((tmp_path / kind.name / kind.document).read_text())
         assert list(written.items())[:2] == [("kind", kind.name), ("version", kind.version)]
         assert _kind(tmp_path / kind.name) is kind
@@ -133,7 +136,7 @@ def test_a_directory_of_another_kind_is_no_run(tmp_path: Path) -> None:
         load(tmp_path / "net")
 
 
-@pytest.mark.parametrize("kind", [RUN, NET, RECORD], ids=lambda kind: kind.name)
+@pytest.mark.parametrize("kind", [RUN, NET, RECORD, SWEEP], ids=lambda kind: kind.name)
 def test_a_newer_version_is_refused_with_kind_and_versions(tmp_path: Path, kind: Kind[Any]) -> None:
     (tmp_path / kind.document).write_text(json.dumps({"kind": kind.name, "version": 99}))
     readable = " and ".join(map(str, [*kind.upgrades, kind.version]))
@@ -179,6 +182,13 @@ def test_the_summary_of_a_record_has_its_program_and_its_node(tmp_path: Path) ->
     record = store_record(tmp_path / "r1", TableBuilder(), command=["/usr/bin/lmp", *["-in"] * 10_000], state="running")
     wanted = Summary("r1", None, "lmp", "node1", "2025-11-24T16:00:00+00:00", "running")
     assert _summary(record, RECORD) == wanted
+
+
+def test_the_summary_of_a_sweep_has_its_study_and_target(tmp_path: Path) -> None:
+    document = sweep_document({"size": ["1", "2"]}, {"size": "1"})
+    SweepDirectory.create(tmp_path / "sweep", document)
+    wanted = Summary(document.sweep, None, "tune", "/mnt/store", document.started, "running")
+    assert _summary(tmp_path / "sweep", SWEEP) == wanted
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"version": 3}', '{"kind": "run", "version": 3, "run": "../x"}'])

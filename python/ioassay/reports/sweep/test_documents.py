@@ -1,0 +1,98 @@
+"""What a sweep's report says, of an artificial device with a known optimum."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from ioassay import reports
+from ioassay.execution.interruption import Interruption
+from ioassay.reports.sweep import SweepReport, wording
+from ioassay.reports.sweep.plan import lines
+from ioassay.results.sweep_directory import SweepDirectory
+from ioassay.results.sweep_document import ConstraintEntry, ObjectiveEntry
+from ioassay.testing.artificial_device import ArtificialDevice, sweep_document
+from ioassay.tuning.sweep.answer import Answer, answer
+from ioassay.tuning.sweep.loop import Loop
+
+_TODAY = {"size": "128", "depth": "8"}
+_VALUES = {"size": ["128", "512"], "depth": ["1", "8"]}
+
+
+def _doubles(values: Mapping[str, str]) -> float:
+    return 2e9 if values["size"] == "512" else 1e9
+
+
+def _answer(path: Path, response: Callable[[Mapping[str, str]], float] = _doubles, **changed: object) -> Answer:
+    device = ArtificialDevice(response, _TODAY, noise=0.01)
+    with SweepDirectory.create(path, sweep_document(_VALUES, _TODAY, **changed)) as directory:
+        Loop(directory, device, device, lambda line: None, Interruption()).run()
+        return answer(directory.document)
+
+
+@pytest.fixture(scope="module")
+def doubled(tmp_path_factory: pytest.TempPathFactory) -> Answer:
+    return _answer(tmp_path_factory.mktemp("sweeps") / "sweep")
+
+
+def test_the_answer_comes_first_with_its_interval_and_what_to_type(doubled: Answer) -> None:
+    text = reports.build(SweepReport(doubled), "md").decode()
+    answered = text[text.index("Answer") : text.index("Before and after")]
+    assert "today's write rate" in answered
+    assert "fresh pairs" in answered
+    assert "size 512" in answered
+    assert "ioassay tune apply sys:size=512" in answered
+    assert "depth=" not in answered
+
+
+def test_every_trial_has_a_row_with_before_and_after(doubled: Answer) -> None:
+    text = reports.build(SweepReport(doubled), "md").decode()
+    assert text.count("GB/s") >= 2 * len(doubled.trials)
+    assert "worse" in text or "no difference" in text
+
+
+def test_the_page_has_a_figure_of_all_trials_and_the_same_bytes_each_time(doubled: Answer) -> None:
+    pages = [reports.build(SweepReport(doubled), "html") for _ in range(2)]
+    assert pages[0] == pages[1]
+    assert b"<svg" in pages[0]
+    assert b"Every trial before and after" in pages[0]
+
+
+def test_the_data_have_everything_unrounded(doubled: Answer) -> None:
+    found = json.loads(reports.build(SweepReport(doubled), "json"))
+    assert found["verdict"] == "better"
+    assert found["recommended"] == {"size": "512"}
+    assert found["confirmed"]["gain"]["estimate"] == pytest.approx(2, rel=0.1)
+    assert len(found["sweep"]["measurements"]) == len(doubled.document.measurements)
+    table = reports.build(SweepReport(doubled), "csv").decode().splitlines()
+    assert table[0].startswith("trial,value_size,value_depth,pairs,gain")
+    assert len(table) == 1 + len(doubled.trials)
+
+
+def test_no_difference_is_said_as_such(tmp_path: Path) -> None:
+    text = reports.build(SweepReport(_answer(tmp_path / "sweep", lambda values: 1e9)), "md").decode()
+    assert "No difference found" in text or "Keep today's settings" in text
+    assert "ioassay tune apply" not in text
+
+
+def test_a_constraint_is_said_before_and_named_where_it_breaks(tmp_path: Path) -> None:
+    limit = ConstraintEntry(phase="read", least_share=1.5)
+    found = _answer(tmp_path / "sweep", constraints=[limit])
+    assert "The read rate must stay at or above 150 % of today's." in list(lines(found.document))
+    text = reports.build(SweepReport(found), "md").decode()
+    assert "read falls to 100% of today's rate, below 150%" in text.replace(" %", "%")
+
+
+@pytest.mark.parametrize(
+    ("objective", "said"),
+    [
+        (ObjectiveEntry(phase="write"), "write rate"),
+        (ObjectiveEntry(phase="read", workload="io", measure="p99"), "99th percentile of read of io latency"),
+        (ObjectiveEntry(phase=None, measure="score"), "IO500 score"),
+    ],
+)
+def test_an_objective_has_the_words_of_the_field(objective: ObjectiveEntry, said: str) -> None:
+    assert wording.objective(objective) == said
