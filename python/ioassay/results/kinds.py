@@ -20,8 +20,18 @@ from ioassay.results.document import RUN_VERSION, RunDocument
 from ioassay.results.net_document import NET_VERSION, NetDocument
 from ioassay.results.record_document import RECORD_VERSION, RecordDocument
 from ioassay.results.stored_directory import StoredDirectory
-from ioassay.results.summary import HEAD_BYTES, NetHead, RecordHead, RunHead, Summary, SummaryHead, SweepHead
+from ioassay.results.summary import (
+    HEAD_BYTES,
+    NetHead,
+    RecordHead,
+    RunHead,
+    Summary,
+    SummaryHead,
+    SweepHead,
+    TuneIo500Head,
+)
 from ioassay.results.sweep_document import SWEEP_VERSION, SweepDocument
+from ioassay.results.tune_io500_document import TUNE_IO500_VERSION, TuneIo500Document
 from ioassay.results.versions import NO_UPGRADES, Head, Model, Upgrade, damaged, parse, refusal, upgraded
 
 _SUFFIX = ".json"
@@ -119,7 +129,17 @@ SWEEP = Kind(
     remedy="Use the ioassay that made the sweep, or a newer one.",
 )
 
-KINDS: tuple[Kind[Any], ...] = (RUN, NET, RECORD, SWEEP)
+TUNE_IO500 = Kind(
+    name="tune-io500",
+    model=TuneIo500Document,
+    head=TuneIo500Head,
+    version=TUNE_IO500_VERSION,
+    upgrades=NO_UPGRADES,
+    most_bytes=64 << 20,
+    remedy="Use the ioassay that made it, or a newer one.",
+)
+
+KINDS: tuple[Kind[Any], ...] = (RUN, NET, RECORD, SWEEP, TUNE_IO500)
 
 
 def recognise(directory: StoredDirectory) -> Kind[Any] | None:

@@ -18,6 +18,7 @@ from ioassay.results.net_document import NetState
 from ioassay.results.record_document import RecordState
 from ioassay.results.stored_types import Component, Moment
 from ioassay.results.sweep_document import SweepState
+from ioassay.results.tune_io500_document import TuneIo500State
 
 HEAD_BYTES = 8 << 10
 
@@ -36,7 +37,7 @@ class Summary:
     """Empty: of a front end that no command has loaded yet."""
     started: str
     """ISO 8601 with a time zone; empty: an imported result does not tell."""
-    state: RunState | NetState | RecordState | SweepState | Literal["ended"]
+    state: RunState | NetState | RecordState | SweepState | TuneIo500State | Literal["ended"]
     """`ended`: of a front end that no command has loaded yet, and that did not succeed; its logs tell more."""
 
 
@@ -142,6 +143,28 @@ class SweepHead(SummaryHead):
             name=self.sweep,
             origin=None,
             study=self.study,
+            target=self.target,
+            started=self.started,
+            state=self.state,
+        )
+
+
+class TuneIo500Head(SummaryHead):
+    """Of `tune-io500.json`. The version of ioassay comes last: where it is there, the target is whole."""
+
+    tuning: Component
+    state: TuneIo500State
+    started: Moment
+    target: str
+    ioassay_version: str
+
+    @property
+    def summary(self) -> Summary:
+        """The summary."""
+        return Summary(
+            name=self.tuning,
+            origin=None,
+            study="io500",
             target=self.target,
             started=self.started,
             state=self.state,

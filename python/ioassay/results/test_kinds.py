@@ -12,7 +12,7 @@ import pytest
 
 from ioassay.errors import UsageError
 from ioassay.results.document import RunDocument
-from ioassay.results.kinds import NET, RECORD, RUN, SWEEP, Kind, recognise
+from ioassay.results.kinds import NET, RECORD, RUN, SWEEP, TUNE_IO500, Kind, recognise
 from ioassay.results.net_directory import NetDirectory, read_net
 from ioassay.results.origin import FrontEndOrigin, ImportOrigin, StudyOrigin
 from ioassay.results.run_directory import load, read_document
@@ -20,8 +20,10 @@ from ioassay.results.run_writer import RunWriter
 from ioassay.results.stored_directory import StoredDirectory
 from ioassay.results.summary import HEAD_BYTES, Summary
 from ioassay.results.sweep_directory import SweepDirectory
+from ioassay.results.tune_io500_directory import TuneIo500Directory
 from ioassay.testing import net_measurement
 from ioassay.testing.artificial_device import sweep_document
+from ioassay.testing.artificial_io500 import tune_document
 from ioassay.testing.builder import RunBuilder
 from ioassay.testing.record_tables import TableBuilder, store_record
 from ioassay.testing.stored import store
@@ -52,8 +54,11 @@ def test_what_is_written_says_its_kind_and_its_version(tmp_path: Path) -> None:
     store(RunBuilder().workload("w").build(), tmp_path / "run")
     NetDirectory(tmp_path / "net", net_measurement.net(1, (1, 1, "to-servers", 9.4)))
     store_record(tmp_path / "record", TableBuilder())
-    SweepDirectory.create(tmp_path / "sweep", sweep_document({"size": ["1", "2"]}, {"size": "1"}))
-    for kind in (RUN, NET, RECORD, SWEEP):
+    with SweepDirectory.create(tmp_path / "sweep", sweep_document({"size": ["1", "2"]}, {"size": "1"})):
+        pass
+    with TuneIo500Directory.create(tmp_path / "tune-io500", tune_document()):
+        pass
+    for kind in (RUN, NET, RECORD, SWEEP, TUNE_IO500):
         written = json.loads((tmp_path / kind.name / kind.document).read_text())
         assert list(written.items())[:2] == [("kind", kind.name), ("version", kind.version)]
         assert _kind(tmp_path / kind.name) is kind
@@ -136,7 +141,7 @@ def test_a_directory_of_another_kind_is_no_run(tmp_path: Path) -> None:
         load(tmp_path / "net")
 
 
-@pytest.mark.parametrize("kind", [RUN, NET, RECORD, SWEEP], ids=lambda kind: kind.name)
+@pytest.mark.parametrize("kind", [RUN, NET, RECORD, SWEEP, TUNE_IO500], ids=lambda kind: kind.name)
 def test_a_newer_version_is_refused_with_kind_and_versions(tmp_path: Path, kind: Kind[Any]) -> None:
     (tmp_path / kind.document).write_text(json.dumps({"kind": kind.name, "version": 99}))
     readable = " and ".join(map(str, [*kind.upgrades, kind.version]))
@@ -186,9 +191,18 @@ def test_the_summary_of_a_record_has_its_program_and_its_node(tmp_path: Path) ->
 
 def test_the_summary_of_a_sweep_has_its_study_and_target(tmp_path: Path) -> None:
     document = sweep_document({"size": ["1", "2"]}, {"size": "1"})
-    SweepDirectory.create(tmp_path / "sweep", document)
+    with SweepDirectory.create(tmp_path / "sweep", document):
+        pass
     wanted = Summary(document.sweep, None, "tune", "/mnt/store", document.started, "running")
     assert _summary(tmp_path / "sweep", SWEEP) == wanted
+
+
+def test_the_summary_of_a_tuning_of_the_io500_has_its_target(tmp_path: Path) -> None:
+    document = tune_document(command=["ioassay", *["--set"] * 10_000])
+    with TuneIo500Directory.create(tmp_path / "t", document):
+        pass
+    wanted = Summary(document.tuning, None, "io500", "/mnt/store", "2026-02-02T02:40:00+00:00", "running")
+    assert _summary(tmp_path / "t", TUNE_IO500) == wanted
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"version": 3}', '{"kind": "run", "version": 3, "run": "../x"}'])
