@@ -38,7 +38,20 @@ class StudyRuns:
 
         Raises `UsageError` for settings that cannot be meant, `CannotRun`.
         """
-        request = Request(
+        (prepared,) = prepare(self._request(out, settings))
+        with prepared.create() as run:
+            execute(run, _Silent(), interruption)
+            return run.loaded()
+
+    def check(self, settings: Sequence[str]) -> None:
+        """Checks that a run with these settings could be done. Writes nothing.
+
+        Raises `UsageError` for settings that cannot be meant, `CannotRun` for what the target will not hold.
+        """
+        prepare(self._request(None, settings))
+
+    def _request(self, out: Path | None, settings: Sequence[str]) -> Request:
+        return Request(
             study=self.study,
             places=[self.place],
             scale=self.scale,
@@ -52,10 +65,6 @@ class StudyRuns:
             recorded=False,
             command=self.command,
         )
-        (prepared,) = prepare(request)
-        with prepared.create() as run:
-            execute(run, _Silent(), interruption)
-            return run.loaded()
 
 
 class _Silent:

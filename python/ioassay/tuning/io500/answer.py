@@ -1,0 +1,123 @@
+"""What the procedure found: the recommended ranks per node, and the command lines of the full benchmark."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+from statistics import median
+
+from ioassay.analysis import intervals
+from ioassay.analysis.intervals import Interval
+from ioassay.results.tune_io500_document import TuneIo500Document
+from ioassay.tuning.io500 import history
+from ioassay.tuning.io500.balance import Balance, Standing
+from ioassay.tuning.io500.ramp import Ramp
+from ioassay.tuning.io500.settings import AMOUNTS, of_run, typed, words
+
+
+@dataclass(frozen=True)
+class Spread:
+    """The valid values of one quantity at one rank count."""
+
+    values: tuple[float, ...]
+
+    @property
+    def median(self) -> float | None:
+        """`None` of no value."""
+        return median(self.values) if self.values else None
+
+    @property
+    def interval(self) -> Interval | None:
+        """Of the median; `None` for fewer than three values."""
+        return intervals.of_median(self.values)
+
+
+@dataclass(frozen=True)
+class RankCount:
+    """What was measured at a rank count in step 5."""
+
+    ranks: int
+    score: Spread
+    bandwidth: Spread
+    """GiB/s"""
+    metadata: Spread
+    """kIOPS"""
+    phases: dict[str, float]
+    """Medians by phase, in GiB/s or kIOPS."""
+    standing: Standing
+    ratio: Interval | None
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Everything that follows from a document."""
+
+    document: TuneIo500Document
+    ramp: Ramp
+    balance: Balance
+    rank_counts: tuple[RankCount, ...]
+
+    @property
+    def best(self) -> RankCount | None:
+        """The recommended one; `None` while no score is valid."""
+        return next((one for one in self.rank_counts if one.ranks == self.balance.best), None)
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether nothing is left to measure."""
+        return self.best is not None and not history.next_turns(self.document)
+
+
+def answer(document: TuneIo500Document) -> Answer:
+    """The answer, as far as it goes."""
+    ramp = history.ramp_of(document)
+    state = history.balance_of(document, ramp)
+    measured = [one for one in document.measurements if one.stage == "balance"]
+    counts = []
+    for candidate in state.candidates:
+        own = [one for one in measured if one.ranks == candidate.ranks and one.score]
+        if not own and candidate.standing != "failed":
+            continue
+        names = dict.fromkeys(name for one in own for name in one.phases)
+        counts.append(
+            RankCount(
+                ranks=candidate.ranks,
+                score=Spread(tuple(one.score or 0.0 for one in own)),
+                bandwidth=Spread(tuple(one.bandwidth or 0.0 for one in own)),
+                metadata=Spread(tuple(one.metadata or 0.0 for one in own)),
+                phases={name: median(one.phases.get(name, 0.0) for one in own) for name in names},
+                standing=candidate.standing,
+                ratio=candidate.ratio,
+            )
+        )
+    return Answer(document, ramp, state, tuple(counts))
+
+
+def study_command(document: TuneIo500Document, ranks: int) -> str:
+    """The command line that runs the IO500 by its rules with so many ranks per node."""
+    given = {key: value for key, value in typed(document.user_settings).items() if key not in AMOUNTS}
+    settings = of_run(given, document.nodes.nodes, ranks)
+    launched = ["--launcher", document.launcher] if document.launcher != "local" else []
+    hosts = ["--hosts", ",".join(document.hosts)] if document.hosts else []
+    options = ["--launcher-options", shlex.join(document.launcher_options)] if document.launcher_options else []
+    lab = ["--clients", document.clients] if document.clients and not document.target.startswith("lab:") else []
+    set_all = [word for one in words(settings) for word in ("--set", one)]
+    return shlex.join(
+        ["ioassay", "run", "io500", "--target", document.target, *launched, *hosts, *options, *lab, *set_all]
+    )
+
+
+def front_end_config(document: TuneIo500Document) -> str:
+    """`config.ini` for `ioassay-engine io500`, and for the official program."""
+    return f"[global]\ndatadir = {document.directory}\n"
+
+
+def front_end_command(document: TuneIo500Document, ranks: int) -> str:
+    """The command line of the front end: started by a launcher where there are several nodes."""
+    nodes = document.nodes.nodes
+    if nodes == 1 and document.launcher == "local":
+        return f"ioassay-engine io500 --ranks {ranks} config.ini"
+    if document.launcher == "srun":
+        return f"srun --nodes={nodes} --ntasks-per-node={ranks} ioassay-engine io500 config.ini"
+    hosts = ["--host", ",".join(f"{host}:{ranks}" for host in document.hosts[:nodes])] if document.hosts else []
+    return shlex.join(["mpirun", *hosts, "-np", str(nodes * ranks), "ioassay-engine", "io500", "config.ini"])

@@ -1,0 +1,101 @@
+"""One run of ior-easy or of the whole IO500, and its rates and scores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from importlib import resources
+from pathlib import Path
+from typing import Protocol
+
+import polars as pl
+
+from ioassay.analysis import io500
+from ioassay.execution.interruption import Interruption
+from ioassay.results.loaded import LoadedRun
+from ioassay.results.tune_io500_document import Io500Stage
+
+STUDY = "io500"
+
+WRITE, READ = "ior-easy-write", "ior-easy-read"
+"""The phases of ior-easy."""
+
+
+def ior_easy_study() -> str:
+    """The path of the study with the phases of ior-easy alone."""
+    return str(resources.files("ioassay.tuning.io500") / "ior-easy.yaml")
+
+
+class Runs(Protocol):
+    """Measures."""
+
+    def run(self, stage: Io500Stage, ranks: int, out: Path, interruption: Interruption) -> Finished:
+        """Runs the phases of a stage into a new directory. Raises `UsageError`, `CannotRun`."""
+
+
+@dataclass(frozen=True)
+class Observed:
+    """The rates and scores of a run; `None` and why where they may not be used."""
+
+    write_bytes_per_s: float | None = None
+    read_bytes_per_s: float | None = None
+    score: float | None = None
+    bandwidth: float | None = None
+    metadata: float | None = None
+    phases: dict[str, float] = field(default_factory=dict)
+    why_invalid: str | None = None
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A run that has ended."""
+
+    observed: Observed
+    is_interrupted: bool = False
+    leftovers: Sequence[str] = ()
+    """What it left on the target."""
+
+
+def finished(run: LoadedRun, stage: Io500Stage) -> Finished:
+    """What became of a run of a stage."""
+    document = run.document
+    return Finished(observe(run, stage), document.state == "interrupted", document.leftovers)
+
+
+def observe(run: LoadedRun, stage: Io500Stage) -> Observed:
+    """What a run of a stage measured."""
+    if run.document.state != "complete":
+        return Observed(why_invalid=_why_not_complete(run))
+    write, read = _rate(run, WRITE), _rate(run, READ)
+    if stage == "ior-easy":
+        return Observed(write, read, why_invalid=None if write and read else _doubted(run, (WRITE, READ)))
+    score = next((one for one in io500.scores(run) if one.list == "standard"), None)
+    if score is None:
+        return Observed(write, read, why_invalid="nothing was measured")
+    phases = {one.rule.phase: one.score for one in score.phases if score.counts(one)}
+    if not score.total:
+        lacking = [name for name, value in phases.items() if not value]
+        return Observed(
+            write,
+            read,
+            phases=phases,
+            why_invalid=f"no valid {', '.join(lacking)}: {_doubted(run, lacking)}",
+        )
+    return Observed(write, read, score.total, score.bandwidth, score.metadata, phases)
+
+
+def _why_not_complete(run: LoadedRun) -> str:
+    said = next((case.error for case in run.document.cases if case.error), None)
+    return said or f"the run is {run.document.state}"
+
+
+def _rate(run: LoadedRun, phase: str) -> float | None:
+    """Bytes per second of a phase, where it is valid."""
+    rows = run.measurements.filter(pl.col("valid"), phase=phase)
+    rate = rows["rate_bytes_per_s"][0] if rows.height else None
+    return float(rate) if rate else None
+
+
+def _doubted(run: LoadedRun, phases: tuple[str, ...] | list[str]) -> str:
+    said = run.doubts.filter("invalidates", pl.col("phase").is_in(phases))
+    return str(said["message"][0]) if said.height else "not every rank completed its work"

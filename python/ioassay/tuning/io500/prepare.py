@@ -1,0 +1,154 @@
+"""What was asked becomes the document of a procedure that has measured nothing: steps 1 to 3."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from ioassay import mounts
+from ioassay.errors import CannotRun, UsageError
+from ioassay.execution.places import Place, nodes_of
+from ioassay.execution.prepare import BATCH
+from ioassay.launchers import Node, find_launcher
+from ioassay.launchers.hosts import allocated
+from ioassay.results.document import now
+from ioassay.results.net_directory import read_net
+from ioassay.results.tune_io500_document import StripingEntry, TuneIo500Document
+from ioassay.studies import find_study, resolve
+from ioassay.tuning import snapshot as snapshots
+from ioassay.tuning.io500 import facts, striping
+from ioassay.tuning.io500.measurement import STUDY, ior_easy_study
+from ioassay.tuning.io500.node_count import node_count
+from ioassay.tuning.io500.settings import STONEWALL, of_run, typed, words
+from ioassay.tuning.snapshot import Snapshot
+from ioassay.units import parse_bytes, parse_duration_ns
+from ioassay.version import __version__
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What was typed."""
+
+    place: Place
+    scale: str | None = None
+    settings: Sequence[str] = ()
+    launcher: str = "local"
+    hosts: Sequence[str] = ()
+    launcher_options: Sequence[str] = ()
+    theory_bytes_per_s: int | None = None
+    ceilings: Path | None = None
+    storage_targets: int | None = None
+    most_ranks: int | None = None
+    stonewall: str | None = None
+    precision: float = 0.05
+    most_turns: int = 8
+    command: Sequence[str] = ()
+
+
+def prepare(asked: Asked) -> TuneIo500Document:
+    """The document, with the system, the striping and the number of nodes.
+
+    Raises `UsageError` for what cannot be meant, `CannotRun` for a target that does not answer.
+    """
+    if asked.place.target.kind != "directory":
+        raise UsageError(
+            "The IO500 creates files and directories, but the target is no directory.",
+            "Name a directory of the file system: --target DIR",
+        )
+    if asked.launcher == BATCH:
+        raise UsageError(
+            "The procedure decides after each run, which a batch job for each run does not allow.",
+            "Start it in an allocation (salloc or a job script) with --launcher srun.",
+        )
+    chosen = _settings(asked)
+    found, why_not = _snapshot(asked.place)
+    nodes = _nodes(asked)
+    processors = facts.processors(found)
+    count = node_count(facts.storage_targets(found, asked.storage_targets), max(1, len(nodes)))
+    net = read_net(asked.ceilings) if asked.ceilings else None
+    ceiling, unknown = facts.ceiling(asked.theory_bytes_per_s, net, found, count.nodes)
+    most = asked.most_ranks or processors.value
+    settings = chosen | {"stonewall": _stonewall(asked, chosen)}
+    return TuneIo500Document(
+        tuning=f"{datetime.now(UTC):%Y%m%d-%H%M%S}-tune-io500-{secrets.token_hex(2)}",
+        started=now(),
+        target=asked.place.storage or asked.place.target.place,
+        directory=asked.place.target.place,
+        command=list(asked.command),
+        ioassay_version=__version__,
+        scale=asked.scale,
+        study_settings=words(settings),
+        user_settings=[one for one in words(chosen) if not one.startswith("stonewall=")],
+        launcher=asked.launcher,
+        hosts=list(asked.hosts),
+        launcher_options=list(asked.launcher_options),
+        clients=asked.place.clients,
+        stonewall=settings["stonewall"],
+        facts=facts.facts(found, why_not, [node.name for node in nodes], processors),
+        ceiling=ceiling,
+        ceiling_unknown=unknown,
+        striping=_striping(asked, found, settings, count.nodes * most),
+        nodes=count,
+        most_ranks=most,
+        most_ranks_source="--most-ranks" if asked.most_ranks else "processors of a node",
+        precision=asked.precision,
+        most_turns=asked.most_turns,
+    )
+
+
+def _settings(asked: Asked) -> dict[str, str]:
+    """What the user sets, checked against the study. Raises `UsageError`."""
+    chosen = typed(asked.settings)
+    resolve(find_study(STUDY), asked.scale, words(of_run(chosen, 1, 1)), asked.place.target.api)
+    if asked.stonewall is not None:
+        parse_duration_ns(asked.stonewall)
+        if "stonewall" in chosen:
+            raise UsageError("--stonewall and --set stonewall contradict each other.", "Use one of them.")
+    return chosen
+
+
+def _stonewall(asked: Asked, chosen: dict[str, str]) -> str:
+    """That of the option, of --set, of the scale, or the short one."""
+    if typed_one := asked.stonewall or chosen.get("stonewall"):
+        return typed_one
+    return str(_of_study(asked, {})["stonewall"]) if asked.scale else STONEWALL
+
+
+def _of_study(asked: Asked, settings: dict[str, str]) -> dict[str, object]:
+    """The settings of the study io500 as it would run."""
+    resolved = resolve(find_study(STUDY), asked.scale, words(settings), asked.place.target.api)
+    return dict(resolved.entry.settings)
+
+
+def _snapshot(place: Place) -> tuple[Snapshot | None, str]:
+    """This node, or why it could not be captured, which ends nothing."""
+    try:
+        return snapshots.collect(place.target.place if place.clients is None else None), ""
+    except (CannotRun, UsageError) as error:
+        return None, error.message.splitlines()[0]
+
+
+def _nodes(asked: Asked) -> list[Node]:
+    """The nodes that may take part; none: this one. Raises `UsageError`, `CannotRun`."""
+    nodes = nodes_of(asked.place.clients) or [Node(name) for name in asked.hosts]
+    return nodes or (allocated() if find_launcher(asked.launcher).needs_mpi else [])
+
+
+def _striping(asked: Asked, found: Snapshot | None, settings: dict[str, str], ranks: int) -> StripingEntry:
+    """Step 2 for a file of ior-hard that so many ranks write."""
+    if not facts.is_lustre(found):
+        place = asked.place
+        mount = mounts.mount_of(place.target.place) if found is None and place.clients is None else None
+        return striping.not_applicable(facts.file_system(found) or (mount.file_system if mount else ""))
+    hard = parse_bytes(str(_of_study(asked, settings)["hard_size"]))
+    targets = facts.storage_targets(found, asked.storage_targets)
+    return striping.striping(asked.place.target.place, targets, hard * ranks, facts.rpc_bytes(found))
+
+
+def easy_settings(document: TuneIo500Document, api: str) -> dict[str, str]:
+    """Of the settings of every run those that the study of ior-easy has too."""
+    known = resolve(find_study(ior_easy_study()), document.scale, [], api).entry.settings
+    return {key: value for key, value in typed(document.study_settings).items() if key in known}

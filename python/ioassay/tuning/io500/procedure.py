@@ -1,0 +1,104 @@
+"""Steps 4 and 5 from their beginning, or from where they were interrupted, to the answer.
+
+What was measured is in the document, and what comes next follows from it (`history.next_turns`): to resume is to begin
+again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+
+from ioassay.errors import CannotRun, IoassayError
+from ioassay.execution.interruption import Interruption
+from ioassay.results.document import now
+from ioassay.results.tune_io500_directory import TuneIo500Directory
+from ioassay.results.tune_io500_document import Io500Measurement
+from ioassay.tuning.io500 import history, progress_text
+from ioassay.tuning.io500.history import Turn
+from ioassay.tuning.io500.measurement import Runs
+
+
+class Interrupted(Exception):
+    """A signal has come."""
+
+
+class Procedure:
+    """The procedure at work in a directory."""
+
+    def __init__(
+        self, directory: TuneIo500Directory, runs: Runs, say: Callable[[str], None], interruption: Interruption
+    ) -> None:
+        self._directory = directory
+        self._document = directory.document
+        self._runs = runs
+        self._say = say
+        self._interruption = interruption
+
+    def run(self) -> None:
+        """Measures what is left. The state is in the document then. Raises `CannotRun` where it cannot go on."""
+        document = self._document
+        document.state, document.reason, document.ended = "running", None, None
+        self._directory.save()
+        try:
+            while turns := history.next_turns(document):
+                self._refuse_lost()
+                self._say(progress_text.begins(document, turns))
+                for turn in turns:
+                    self._measure(turn)
+                self._say(progress_text.known(document, turns))
+            self._refuse_lost()
+            document.state = "complete"
+        except Interrupted:
+            document.state, document.reason = "interrupted", f"interrupted by {self._interruption.name}"
+        except IoassayError as error:
+            document.state, document.reason = "failed", error.message
+            raise
+        finally:
+            document.ended = now()
+            self._directory.save()
+
+    def _refuse_lost(self) -> None:
+        """Raises `CannotRun` where several invalid measurements leave nothing to compare with."""
+        if (last := history.lost(self._document)) is not None:
+            raise CannotRun(
+                f"No valid measurement with {last.ranks} ranks per node: {last.why_invalid}",
+                f"Look at {self._directory.run(last.run)} with `ioassay report`.",
+            )
+
+    def _measure(self, turn: Turn) -> None:
+        if self._interruption.first is not None:
+            raise Interrupted
+        path = self._new_run(turn)
+        started = now()
+        run = self._runs.run(turn.stage, turn.ranks, path, self._interruption)
+        if run.is_interrupted:
+            raise Interrupted
+        self._document.measurements.append(
+            Io500Measurement(
+                run=path.name,
+                stage=turn.stage,
+                step=turn.step,
+                turn=turn.turn,
+                ranks=turn.ranks,
+                started=started,
+                **asdict(run.observed),
+            )
+        )
+        self._directory.save()
+        if run.leftovers:
+            raise CannotRun(
+                f"The run left {', '.join(run.leftovers)} on the target.",
+                f"Remove it with `ioassay clean {path}`, then resume.",
+            )
+        if run.observed.why_invalid:
+            self._say(f"  not valid ({path.name}): {run.observed.why_invalid}")
+
+    def _new_run(self, turn: Turn) -> Path:
+        name = f"{len(self._document.measurements) + 1:04}-{turn.stage}-{turn.ranks}"
+        path = self._directory.run(name)
+        while path.exists():  # of a measurement that was interrupted
+            name += "-again"
+            path = self._directory.run(name)
+        return path

@@ -1,0 +1,59 @@
+"""What is said while the procedure measures: a line when a pair or round begins, and one of what is known after it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import median
+
+from ioassay.analysis.rate_units import suited
+from ioassay.results.tune_io500_document import TuneIo500Document
+from ioassay.tuning.io500 import history
+from ioassay.tuning.io500.history import Turn
+from ioassay.tuning.sweep import pairs
+from ioassay.units import format_count, format_rate
+
+
+def begins(document: TuneIo500Document, turns: Sequence[Turn]) -> str:
+    """What is measured now."""
+    first = turns[0]
+    counts = sorted(turn.ranks for turn in turns)
+    if first.stage == "ior-easy":
+        return (
+            f"Step 4, ior-easy with {counts[0]} and {counts[-1]} ranks per node: pair {first.turn + 1} of at most "
+            f"{document.most_turns}"
+        )
+    return (
+        f"Step 5, IO500 with {_listed(counts)} {'rank' if counts == [1] else 'ranks'} per node: round {first.turn + 1}"
+    )
+
+
+def known(document: TuneIo500Document, turns: Sequence[Turn]) -> str:
+    """What the measurements say after these."""
+    first = turns[0]
+    counts = sorted(turn.ranks for turn in turns)
+    if first.stage == "ior-easy":
+        return f"  {_step(document, counts[0], counts[-1])}"
+    scores = {ranks: [score for one in history.rounds(document) if (score := one.get(ranks))] for ranks in counts}
+    said = (f"{format_count(ranks, 'rank')} {median(own):.3g}" for ranks, own in scores.items() if own)
+    return f"  score so far: {'; '.join(said) or 'none'}"
+
+
+def _step(document: TuneIo500Document, lower: int, higher: int) -> str:
+    step = history.ramp_step(document, lower, higher)
+    rates = (
+        f"{format_count(ranks, 'rank')} {_rate(median(map(history.worth, own)))}"
+        for ranks, own in ((lower, step.lower_rates), (higher, step.higher_rates))
+        if own
+    )
+    gain = pairs.gain(step.pairs)
+    interval = f"; ratio {gain.estimate:.3g}, interval {gain.low:.3g} to {gain.high:.3g}" if gain else ""
+    return f"{'; '.join(rates) or 'no valid rate yet'}{interval}"
+
+
+def _rate(value: float) -> str:
+    return format_rate(value, suited("rate_bytes_per_s", "write", [value]).name)
+
+
+def _listed(counts: Sequence[int]) -> str:
+    *before, last = map(str, counts)
+    return f"{', '.join(before)} and {last}" if before else last
