@@ -13,6 +13,7 @@ from ioassay.tuning.io500 import history
 from ioassay.tuning.io500.balance import Balance, Standing
 from ioassay.tuning.io500.ramp import Ramp
 from ioassay.tuning.io500.settings import AMOUNTS, of_run, typed, words
+from ioassay.units import parse_bytes
 
 
 @dataclass(frozen=True)
@@ -108,8 +109,16 @@ def study_command(document: TuneIo500Document, ranks: int) -> str:
 
 
 def front_end_config(document: TuneIo500Document) -> str:
-    """`config.ini` for `ioassay-engine io500`, and for the official program."""
-    return f"[global]\ndatadir = {document.directory}\n"
+    """`config.ini` for `ioassay-engine io500`, and for the official program.
+
+    On a single node caches are dropped before each phase, as the study does.
+    """
+    lines = ["[global]", f"datadir = {document.directory}"]
+    if document.nodes.nodes == 1:
+        lines.append("drop-caches = TRUE")
+    if (transfer := typed(document.user_settings).get("easy_transfer")) is not None:
+        lines += ["", "[ior-easy]", f"transferSize = {parse_bytes(transfer)}"]
+    return "\n".join([*lines, ""])
 
 
 def front_end_command(document: TuneIo500Document, ranks: int) -> str:

@@ -13,7 +13,7 @@ from ioassay.results.tune_io500_directory import TuneIo500Directory
 from ioassay.results.tune_io500_document import TuneIo500Document
 from ioassay.testing.artificial_io500 import GB, ArtificialSystem, Curve, flat, peaked, saturating, tune_document
 from ioassay.tuning.io500 import history
-from ioassay.tuning.io500.answer import Answer, answer, front_end_command, study_command
+from ioassay.tuning.io500.answer import Answer, answer, front_end_command, front_end_config, study_command
 from ioassay.tuning.io500.procedure import Procedure
 
 
@@ -176,6 +176,14 @@ def test_the_command_lines_have_nodes_ranks_and_shifts() -> None:
     with_hosts = several.model_copy(update={"launcher": "mpirun", "hosts": ["a", "b", "c", "d"]})
     assert front_end_command(with_hosts, 2) == "mpirun --host a:2,b:2,c:2 -np 6 ioassay-engine io500 config.ini"
     assert front_end_command(tune_document(), 2) == "ioassay-engine io500 --ranks 2 config.ini"
+
+
+def test_the_front_end_is_configured_as_the_study_runs() -> None:
+    document = tune_document(user_settings=["easy_transfer=1MiB"])
+    wanted = "[global]\ndatadir = /mnt/store\ndrop-caches = TRUE\n\n[ior-easy]\ntransferSize = 1048576\n"
+    assert front_end_config(document) == wanted
+    several = tune_document(nodes=document.nodes.model_copy(update={"nodes": 2}))
+    assert front_end_config(several) == "[global]\ndatadir = /mnt/store\n"
 
 
 def test_pairs_are_measured_in_turns(tmp_path: Path) -> None:

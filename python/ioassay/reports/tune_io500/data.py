@@ -1,0 +1,79 @@
+"""A tuning of the IO500 for other programs, as a JSON document and a table: units in the names, unrounded."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import polars as pl
+
+from ioassay.analysis.intervals import Interval
+from ioassay.tuning.io500 import answer as answers
+from ioassay.tuning.io500.answer import Answer, Spread
+from ioassay.tuning.io500.ramp import RampStep
+from ioassay.tuning.sweep import pairs
+
+TUNE_IO500_REPORT_VERSION = 1
+
+
+def data(answer: Answer) -> dict[str, Any]:
+    """`version`, `recommended`, `commands`, `ramp` (step 4), `balance` (step 5), and the `tuning` itself."""
+    document, best = answer.document, answer.best
+    return {
+        "version": TUNE_IO500_REPORT_VERSION,
+        "decided": answer.is_decided,
+        "recommended": {"nodes": document.nodes.nodes, "ranks_per_node": best.ranks} if best else None,
+        "commands": {
+            "study": answers.study_command(document, best.ranks),
+            "front_end": answers.front_end_command(document, best.ranks),
+            "config_ini": answers.front_end_config(document),
+        }
+        if best
+        else None,
+        "ramp": {
+            "end": answer.ramp.end,
+            "ranks_per_node": answer.ramp.ranks,
+            "steps": [_step(step) for step in answer.ramp.steps],
+        },
+        "balance": [
+            {
+                "ranks_per_node": one.ranks,
+                "standing": one.standing,
+                "score": _spread(one.score),
+                "bandwidth_gib_per_s": _spread(one.bandwidth),
+                "metadata_kiops": _spread(one.metadata),
+                "ratio_to_best": _interval(one.ratio),
+                "phases": one.phases,
+            }
+            for one in answer.rank_counts
+        ],
+        "tuning": document.model_dump(mode="json"),
+    }
+
+
+def table(answer: Answer) -> pl.DataFrame:
+    """A row for each measurement."""
+    rows = []
+    for one in answer.document.measurements:
+        row = one.model_dump(exclude={"phases"})
+        rows.append({**row, **{f"phase_{name}": value for name, value in one.phases.items()}})
+    names = dict.fromkeys(name for row in rows for name in row)
+    return pl.DataFrame([{name: row.get(name) for name in names} for row in rows], infer_schema_length=None)
+
+
+def _step(step: RampStep) -> dict[str, Any]:
+    return {
+        "ranks_per_node": [step.lower, step.higher],
+        "verdict": "failed" if step.failed else step.verdict,
+        "failed": step.failed or None,
+        "pairs": len(step.pairs),
+        "gain": _interval(pairs.gain(step.pairs)),
+    }
+
+
+def _spread(spread: Spread) -> dict[str, Any]:
+    return {"median": spread.median, "interval": _interval(spread.interval), "values": list(spread.values)}
+
+
+def _interval(interval: Interval | None) -> dict[str, float] | None:
+    return asdict(interval) if interval else None

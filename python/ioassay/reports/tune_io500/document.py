@@ -1,0 +1,198 @@
+"""A tuning of the IO500 as a document, and what the terminal shows of it. Not: sentences (`wording`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ioassay.analysis import io500
+from ioassay.reports import format
+from ioassay.reports.document import (
+    Block,
+    Bullets,
+    Column,
+    Commands,
+    Document,
+    Figure,
+    Notes,
+    Paragraph,
+    Preformatted,
+    Section,
+    Span,
+    Style,
+    Table,
+    Text,
+    facts,
+    numbers,
+)
+from ioassay.reports.tune_io500 import wording
+from ioassay.results.sweep_document import RUNS
+from ioassay.tuning.io500 import answer as answers
+from ioassay.tuning.io500.answer import Answer
+from ioassay.units import PER_SECOND, format_rate
+from ioassay.version import __version__
+
+if TYPE_CHECKING:
+    from ioassay.reports.tune_io500.pictures import Pictures
+
+_RAMP = "4. Ranks per node for bandwidth"
+_BALANCE = "5. Ranks per node for bandwidth and metadata"
+
+
+def document(answer: Answer, drawn: Pictures | None = None) -> Document:
+    """The document, with the figures where they have been drawn."""
+    told = answer.document
+    return Document(
+        f"Tuning the IO500 on {told.target}",
+        [
+            *summary(answer),
+            Section("1. System and theory", [_system(answer)]),
+            Section("2. Striping", _striping(answer)),
+            Section("3. Nodes", [Paragraph(f"{wording.nodes(told)}.")]),
+            Section(_RAMP, [Figure(drawn.easy if drawn else None), *_ramp(answer)]),
+            Section(_BALANCE, [Figure(drawn.scores if drawn else None), *_balance(answer), *_phases(answer)]),
+            Section("How it was measured", [_facts(answer), *_method(answer)]),
+        ],
+        question="How many nodes and ranks per node bring the best score of the IO500 here?",
+        window=f"{told.target}: IO500 tuning",
+        footer=f"Written by ioassay {__version__}.",
+    )
+
+
+def summary(answer: Answer) -> list[Block]:
+    """The recommendation, what to type, and what to keep in mind."""
+    best, told = answer.best, answer.document
+    style: Style = "passed" if answer.is_decided else "warning"
+    blocks: list[Block] = [Paragraph(Span(wording.recommendation(answer), style))]
+    if told.reason:
+        blocks.append(Paragraph(f"It ended early: {told.reason}.", note=True))
+    if best is not None:
+        blocks.append(
+            Commands([("The full benchmark, by the rules of the IO500", answers.study_command(told, best.ranks))])
+        )
+        if not (told.clients or told.target.startswith("lab:")):
+            said = "The same with the command line of the official program, and its config.ini"
+            blocks.append(Commands([(said, answers.front_end_command(told, best.ranks))]))
+            blocks.append(Preformatted(answers.front_end_config(told).rstrip("\n"), "ini"))
+    return [Section("Answer", [*blocks, Notes(list(wording.doubts(answer)))])]
+
+
+def terminal(answer: Answer) -> list[Block]:
+    """What the terminal shows: the tables of steps 4 and 5, and the answer."""
+    return [*_ramp(answer), *_balance(answer), *summary(answer)]
+
+
+def _system(answer: Answer) -> Table:
+    told = answer.document
+    rows = [(one.name, f"{one.value} ({one.source})") for one in told.facts]
+    return facts([*rows, ("Ceiling", wording.ceiling(told))], title="The system")
+
+
+def _striping(answer: Answer) -> list[Block]:
+    entry = answer.document.striping
+    said = wording.striping(answer.document)
+    return [
+        Paragraph(f"{said[:1].upper()}{said[1:]}."),
+        Commands(
+            [
+                (said, command)
+                for said, command in (
+                    ("By hand", entry.command),
+                    (
+                        "A progressive layout instead, in which the files of mdtest keep one stripe",
+                        entry.progressive_command,
+                    ),
+                )
+                if command
+            ]
+        ),
+        Notes(entry.notes),
+    ]
+
+
+def _ramp(answer: Answer) -> list[Block]:
+    columns = [
+        Column("Ranks", wraps=False),
+        *(Column(head, is_number=True, wraps=False) for head in ("Write", "Read", "Pairs")),
+        Column("Ratio (interval)", is_number=True),
+        Column("Verdict"),
+    ]
+    rows: list[Sequence[Text]] = [
+        [
+            f"{step.lower} → {step.higher}",
+            wording.easy_rates(step, lambda rates: rates.write),
+            wording.easy_rates(step, lambda rates: rates.read),
+            f"{len(step.pairs)}",
+            wording.step_gain(step),
+            wording.step_verdict(step),
+        ]
+        for step in answer.ramp.steps
+    ]
+    title = "ior-easy with more ranks per node"
+    return [Table(columns, rows, title, title=title), Paragraph(wording.ramp_end(answer))]
+
+
+def _balance(answer: Answer) -> list[Block]:
+    columns = [
+        *numbers("Ranks", "Rounds", "Score"),
+        *(Column(head, is_number=True, wraps=False) for head in ("Bandwidth", "Metadata")),
+        Column("Score / best (interval)", is_number=True),
+        Column("Verdict", wraps=False),
+    ]
+    rows: list[Sequence[Text]] = [
+        [
+            f"{one.ranks}",
+            f"{len(one.score.values)}",
+            wording.spread(one.score),
+            wording.rate(one.bandwidth, "GiB/s"),
+            wording.rate(one.metadata, "kIOPS"),
+            wording.ratio(one.ratio),
+            Span(wording.standing(one), "passed" if one.standing == "leads" else None),
+        ]
+        for one in answer.rank_counts
+    ]
+    title = "Score by ranks per node"
+    return [Table(columns, rows, title, title=title)]
+
+
+def _phases(answer: Answer) -> list[Block]:
+    """Each phase at each rank count: which phases a change of the ranks helps or harms."""
+    measured = [one for one in answer.rank_counts if one.phases]
+    rules = [rule for rule in io500.STANDARD if any(rule.phase in one.phases for one in measured)]
+    columns = [Column("Phase"), *(Column(f"{one.ranks}", is_number=True, group="Ranks per node") for one in measured)]
+    rows: list[Sequence[Text]] = []
+    for rule in rules:
+        unit = io500.UNITS[rule.group]
+        values = [one.phases.get(rule.phase) for one in measured]
+        cells = [format_rate(value * PER_SECOND[unit], unit) if value else format.ABSENT for value in values]
+        rows.append([rule.phase, *cells])
+    title = "Medians of each phase"
+    return [Table(columns, rows, title, title=title)]
+
+
+def _facts(answer: Answer) -> Table:
+    told = answer.document
+    rows = [
+        ("Study", f"io500{f', scale {told.scale}' if told.scale else ''}; step 4 its phases of ior-easy alone"),
+        ("Study settings", ", ".join(told.study_settings)),
+        ("Launcher", told.launcher),
+        ("Measurements", f"{len(told.measurements)}, each a run in {RUNS}/"),
+        ("Comparisons", f"at most {told.most_turns} pairs or rounds; settled at ±{format.share(told.precision)}"),
+    ]
+    return facts(rows, title="The measurements")
+
+
+def _method(answer: Answer) -> list[Block]:
+    return [
+        Bullets(
+            [
+                "Step 4 measures two rank counts in interleaved pairs (a, b, b, a, …), so that a drift of the system "
+                "affects both. It compares the geometric mean of the write and read rates. More ranks count as a gain "
+                "if the whole interval of the ratio is above 1 and the estimate is at least 1.05. The ratio is tested "
+                "after each pair from the fourth on; at most 5 % of the steps without a true gain pass.",
+                "Step 5 measures all phases in rounds: each rank count once per round, in rotating order. A rank count "
+                "is dropped once its score is significantly below the best.",
+                wording.SOURCE,
+            ]
+        )
+    ]
