@@ -19,7 +19,7 @@ from ioassay.results.run_directory import load
 from ioassay.results.sweep_directory import read_sweep
 from ioassay.results.sweep_document import RUNS, SweepDocument
 
-from .support import DEADLINE_S, until
+from .support import DEADLINE_S, ioassay, until
 
 _SOURCE = Path(__file__).parent / "artificial_device/device.c"
 
@@ -125,6 +125,9 @@ def test_a_sweep_finds_the_known_optimum_proves_it_and_puts_the_setting_back(dev
     assert {path.name for path in (device.out / RUNS).iterdir()} == {one.run for one in document.measurements}
     assert load(device.out / RUNS / document.measurements[0].run).document.state == "complete"
     assert (device.out / "report.html").stat().st_size > 10_000
+    apply = ["tune", "apply", "command:width=8", "--commands", device.out / "commands.yaml", "--yes", "--settle", "0"]
+    assert ioassay(*apply, "--journal", device.journal)[0] == 0
+    assert device.setting.read_text() == "8\n"
 
 
 def test_a_sweep_that_is_killed_leaves_a_journal_and_goes_on_where_it_was(device: Device) -> None:

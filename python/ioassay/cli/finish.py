@@ -39,8 +39,8 @@ class Ended:
         from ioassay import reports  # noqa: PLC0415
         from ioassay.analysis.ceilings import doubted  # noqa: PLC0415
         from ioassay.reports.run import RunReport  # noqa: PLC0415
-        from ioassay.results.run_directory import add_file  # noqa: PLC0415
         from ioassay.results.run_files import REPORT  # noqa: PLC0415
+        from ioassay.results.stored_directory import add_file  # noqa: PLC0415
 
         loaded = doubted(run)
         told = RunReport(loaded)

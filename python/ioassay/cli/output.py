@@ -80,8 +80,8 @@ def write(destination: Path, document: bytes) -> None:
 
 
 def write_beside(run: Path, name: str, document: bytes) -> None:
-    """Writes the file into the run's own directory. Raises `UsageError` for one of another user, `CannotRun`."""
-    from ioassay.results.run_directory import add_file  # noqa: PLC0415
+    """Writes the file into a stored directory. Raises `UsageError` for one of another user, `CannotRun`."""
+    from ioassay.results.stored_directory import add_file  # noqa: PLC0415
 
     try:
         add_file(run, name, document)

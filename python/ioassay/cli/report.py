@@ -37,9 +37,10 @@ def report(
     ] = False,
     form: Annotated[str, typer.Option("--format", metavar="html|pdf|md|csv|json", help="What to write.")] = "html",
 ) -> int:
-    """Write the report of stored runs, without touching the storage."""
+    """Write the report of stored runs or tunings, without touching the storage."""
     # Imported here because they take a second, which `--help` must not.
     from ioassay import reports  # noqa: PLC0415
+    from ioassay.reports.experiments import experiment_report  # noqa: PLC0415
     from ioassay.reports.run import RunReport  # noqa: PLC0415
     from ioassay.results import index  # noqa: PLC0415
     from ioassay.results.run_directory import require_own  # noqa: PLC0415
@@ -51,6 +52,12 @@ def report(
         )
     if summary and chosen not in reports.IN_FILES:
         raise UsageError(f"A summary cannot be written as {chosen}.", f"Use one of {', '.join(reports.IN_FILES)}.")
+    if len(runs) == 1 and (experiment := experiment_report(runs[0])) is not None:
+        if summary or against or ceilings:
+            raise UsageError(f"{runs[0]} is no run.", "Leave out --summary, --against and --ceilings.")
+        (destination,) = _destinations(runs, output, chosen, "report")
+        _deliver(reports.build(experiment, chosen), runs[0], destination, is_beside=output is None)
+        return say_undrawn()
     runs = index.runs(runs)
     destinations = _destinations(runs, output, chosen, "summary" if summary else "report")
     if output is None and chosen in reports.IN_FILES:
@@ -60,15 +67,20 @@ def report(
     for path, run, destination in zip(runs, read(runs, ceilings), destinations, strict=True):
         told = RunReport(run, others)
         document = reports.page(told.summary(), chosen) if summary else reports.build(told, chosen)
-        if destination is None:
-            typer.echo(document, nl=False)
-            continue
-        if output is None:
-            write_beside(path, destination.name, document)
-        else:
-            write(destination, document)
-        typer.echo(f"{destination}", err=True)
+        _deliver(document, path, destination, is_beside=output is None)
     return say_undrawn()
+
+
+def _deliver(document: bytes, path: Path, destination: Path | None, *, is_beside: bool) -> None:
+    """Prints a document, or writes it and says where: into the directory `path` itself, or where the user wants it."""
+    if destination is None:
+        typer.echo(document, nl=False)
+        return
+    if is_beside:
+        write_beside(path, destination.name, document)
+    else:
+        write(destination, document)
+    typer.echo(f"{destination}", err=True)
 
 
 def _destinations(runs: list[Path], output: Path | None, form: Format, name: str) -> list[Path | None]:

@@ -109,16 +109,6 @@ def require_own(path: Path) -> None:
         directory.require_own("Write to another place with -o.")
 
 
-def add_file(path: Path, name: str, content: bytes) -> None:
-    """Writes a document about the run at `path` into its directory, whatever was there under that name.
-
-    Raises `UsageError` for a run of another user, `OSError` where it cannot be written.
-    """
-    with open_run(path) as directory:
-        directory.require_own("Write to another place with -o.")
-        directory.write(name, content)
-
-
 def hashes(path: Path) -> dict[Path, str]:
     """The SHA-256 of `run.json` and of the table of measurements, which identify a run as evidence; of a run that could
     not be completed on disk, of those that are there.

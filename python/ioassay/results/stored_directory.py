@@ -226,3 +226,13 @@ def _again(found: int, shown: Path) -> int:
     if 2 * descriptor > soft != hard:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     return descriptor
+
+
+def add_file(path: Path, name: str, content: bytes) -> None:
+    """Writes a document about what is stored at `path` beside it, whatever was there under that name.
+
+    Raises `UsageError` for a directory of another user, `OSError` where it cannot be written.
+    """
+    with StoredDirectory.open(path) as directory:
+        directory.require_own("Write to another place with -o.")
+        directory.write(name, content)

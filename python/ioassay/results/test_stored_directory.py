@@ -15,9 +15,9 @@ import pytest
 from ioassay.errors import UsageError
 from ioassay.results.lock import Lock, in_use
 from ioassay.results.net_directory import read_net
-from ioassay.results.run_directory import add_file, load
+from ioassay.results.run_directory import load
 from ioassay.results.run_writer import RunWriter
-from ioassay.results.stored_directory import StoredDirectory
+from ioassay.results.stored_directory import StoredDirectory, add_file
 from ioassay.testing.builder import RunBuilder
 from ioassay.testing.stored import store
 

@@ -152,9 +152,12 @@ def _do(directory: SweepDirectory, journal: Path | None, *, yes: bool, as_json: 
     from ioassay.reports.document.terminal import rendered  # noqa: PLC0415
     from ioassay.reports.sweep import SweepReport  # noqa: PLC0415
     from ioassay.reports.sweep.document import terminal  # noqa: PLC0415
+    from ioassay.reports.sweep.wording import COMMANDS  # noqa: PLC0415
+    from ioassay.tuning.settings.command import commands_text  # noqa: PLC0415
     from ioassay.tuning.sweep.answer import answer  # noqa: PLC0415
     from ioassay.tuning.sweep.loop import Loop  # noqa: PLC0415
     from ioassay.tuning.sweep.measurement import StudyRuns  # noqa: PLC0415
+    from ioassay.tuning.sweep.prepare import definitions  # noqa: PLC0415
     from ioassay.tuning.sweep.resume import restore_today  # noqa: PLC0415
     from ioassay.tuning.sweep.switch import settings_of  # noqa: PLC0415
 
@@ -164,6 +167,8 @@ def _do(directory: SweepDirectory, journal: Path | None, *, yes: bool, as_json: 
     if any(one.key is None for one in document.parameters):
         confirm("Change these settings in turns, and put them back at the end?", yes=yes)
     (place,) = places([document.target], document.destroy_data, document.clients)
+    if pairs := definitions(document.parameters):
+        directory.write(COMMANDS, commands_text(pairs).encode())
     runs = StudyRuns(
         study=document.study,
         place=place,

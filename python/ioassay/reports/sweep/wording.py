@@ -127,10 +127,16 @@ def trial_verdict(answer: Answer, trial: Trial) -> str:
     return "worse than today's" if known.high < 1 else "no difference found"
 
 
+COMMANDS = "commands.yaml"
+"""The file in the directory of a sweep with its pairs of commands, as `ioassay tune apply` takes it."""
+
+
 def apply_command(answer: Answer, setting_names: Mapping[str, str | None]) -> Sequence[tuple[str, str]]:
     """The command lines that make use of the answer, each with what it does."""
     recommended = answer.recommended
     settings = [f"{setting_names[name]}={value}" for name, value in recommended.items() if setting_names[name]]
+    if any(one.set is not None and one.name in recommended for one in answer.document.parameters):
+        settings.append(f"--commands {COMMANDS}")
     keys = [
         f"--set {one.key}={recommended[one.name]}"
         for one in answer.document.parameters

@@ -8,8 +8,8 @@ from rich.console import Console
 from ioassay.reports.document import Document, html, markdown, terminal
 from ioassay.reports.tuning import path_text
 from ioassay.reports.tuning.path import data, sections
-from ioassay.testing.snapshots import disk, snapshot
 from ioassay.testing.io_path_nodes import laptop, lustre_client, md_server, oss
+from ioassay.testing.snapshots import disk, snapshot
 from ioassay.tuning.path import Transfer, io_paths
 from ioassay.tuning.path.measured import Measured, between
 from ioassay.tuning.path.rows import rows

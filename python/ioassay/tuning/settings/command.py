@@ -12,9 +12,11 @@ The file:
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
+import yaml
 from pydantic import AfterValidator, Field
 
 from ioassay.errors import UsageError
@@ -65,6 +67,12 @@ class Commands(Part):
 def load_commands(path: Path) -> dict[str, Command]:
     """The commands that a file defines. Raises `SourceError`."""
     return dict(validate(Commands, read_source(path, "file of commands", "commands").tree).commands)
+
+
+def commands_text(commands: Mapping[str, Command]) -> str:
+    """The file that `load_commands` reads as these."""
+    body = {name: {"get": one.get, "set": one.set, "timeout": f"{one.timeout:g}s"} for name, one in commands.items()}
+    return yaml.safe_dump({"commands": body}, sort_keys=False)
 
 
 class CommandInstance(Instance):
