@@ -183,6 +183,7 @@ def test_a_sweep_of_settings_asks_first_and_changes_nothing_where_nobody_can_ans
         (["--objective", "wirte"], "The study has no phase `wirte`"),
         (["--keep", "write=fast"], "--keep write=fast"),
         (["--trials", "many"], "--trials many"),
+        (["--vary", "transfer=64KiB", "--vary", "width=x"], "width"),
     ],
 )
 def test_what_cannot_be_meant_is_refused_before_anything_is_measured(

@@ -40,7 +40,7 @@ class ArtificialDevice:
     values: dict[str, str] = field(default_factory=dict)
     measured: list[dict[str, str]] = field(default_factory=list)
     """The values in force in each run."""
-    fail: Callable[[int], RunState | None] = lambda number: None  # noqa: E731
+    fail: Callable[[int], RunState | None] = lambda number: None
     """By the number of the run, from 0: how it ends instead of `complete`."""
 
     def __post_init__(self) -> None:

@@ -8,19 +8,20 @@ from collections.abc import Iterator
 from ioassay.reports.sweep import wording
 from ioassay.results.sweep_document import SweepDocument
 from ioassay.tuning.sweep.prepare import setting_name
+from ioassay.units import format_count
 
 
 def lines(document: SweepDocument) -> Iterator[str]:
     """The parameters with their values, and how many points there are."""
-    yield f"Sweep {document.title}: study {document.study} on {document.target}, for the best {_objective(document)}"
+    yield f"{document.title}: study {document.study} on {document.target}, for the best {_objective(document)}"
     for one in document.parameters:
         name = setting_name(one) or f"{one.key} of the study"
         yield f"  {name}: {', '.join(one.values)}; today {one.today or 'as in the study'}{_suggestion(one.suggested)}"
         if one.set is not None:
             yield f"    set by: {one.set}"
     points = math.prod(len(one.values) for one in document.parameters)
-    whole = "all of them are tried" if points <= document.trials else f"{document.trials} of them are tried"
-    yield f"{points} points, {whole}, each with 3 to {document.most_pairs} pairs of measurements"
+    some = "" if points <= document.trials else f"; {document.trials} of them are tried"
+    yield f"{format_count(points, 'point')}{some}, each with 3 to {document.most_pairs} pairs of measurements"
     yield from (wording.constraint(one) for one in document.constraints)
 
 

@@ -1,4 +1,4 @@
-"""What `ioassay tune check` says of systems, as a report. Not: judging (`tuning.check`), figures (`figures.io_path`)."""
+"""What `ioassay tune check` says of systems, as a report. Not: judging (`tuning.check`), drawing."""
 
 from __future__ import annotations
 

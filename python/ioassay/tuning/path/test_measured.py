@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from ioassay.errors import UsageError
-from ioassay.testing.snapshots import disk, snapshot
 from ioassay.testing.io_path_nodes import RAID6, lustre_client_snapshot, oss_snapshot
+from ioassay.testing.snapshots import disk, snapshot
 from ioassay.tuning.path import Transfer, counters, io_paths
 from ioassay.tuning.path.measured import between, compared, verdicts
 from ioassay.tuning.snapshot import Snapshot

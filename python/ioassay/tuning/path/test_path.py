@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ioassay.testing import io_path_nodes
-from ioassay.testing.snapshots import below, disk, snapshot
 from ioassay.testing.io_path_nodes import RAID6, lustre_client, md_server, oss, scsi_disks
+from ioassay.testing.snapshots import below, disk, snapshot
 from ioassay.tuning.path import IoPath, Layer, Transfer, io_paths
 from ioassay.tuning.path.conclusions import conclusions
 from ioassay.tuning.path.model import named, sizes

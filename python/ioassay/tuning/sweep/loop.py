@@ -26,6 +26,7 @@ from ioassay.tuning.sweep import objective, pairs
 from ioassay.tuning.sweep.pairs import Precision
 from ioassay.tuning.sweep.search import Point, Search, suggestions
 from ioassay.tuning.sweep.trials import MOST_INVALID, Trial, Values, best, todays, trials
+from ioassay.units import format_count
 
 _FEWEST_OF_ANSWER = 5
 """Pairs behind every gain that is reported: 5 against 5 have an interval of at least 95 %, 3 against 3 of 90 %."""
@@ -232,7 +233,7 @@ class Loop:
         if estimate is None:
             return
         known = f", {gain.confidence:.0%} interval {gain.low:.3g} to {gain.high:.3g}" if gain else ""
-        self._say(f"  after {len(trial.pairs)} pairs: ×{estimate:.3g}{known}")
+        self._say(f"  after {format_count(len(trial.pairs), 'pair')}: ×{estimate:.3g}{known}")
 
 
 def _shown(values: Values) -> str:

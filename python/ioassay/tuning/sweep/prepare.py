@@ -47,6 +47,8 @@ def prepare(
     recommended = _recommended(system) if system else {}
     parameters = [_parameter(name, part, resolved, recommended) for name, part in experiment.parameters.items()]
     _refuse_unknown_phase(experiment, resolved)
+    if all(one.values == [one.today] for one in parameters):
+        raise UsageError("There is nothing to try: every parameter has its value of today alone.", "Add other values.")
     for parameter in parameters:
         if parameter.key is not None:
             for value in parameter.values:
@@ -58,7 +60,7 @@ def prepare(
         started=now(),
         study=experiment.study,
         target=place.storage or place.target.place,
-        title=experiment.title or experiment.name,
+        title=experiment.title or f"Sweep of {', '.join(experiment.parameters)}",
         command=list(command),
         ioassay_version=__version__,
         scale=experiment.scale,

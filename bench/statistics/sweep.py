@@ -1,0 +1,144 @@
+"""What tuning sweeps find on a device with a known optimum, and how often they recommend what brings nothing.
+
+python bench/statistics/sweep.py [TIMES]
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+
+from table import head, percent, row, whole
+
+from ioassay.execution.interruption import Interruption
+from ioassay.results.sweep_directory import SweepDirectory
+from ioassay.testing.artificial_device import ArtificialDevice, sweep_document
+from ioassay.tuning.sweep.answer import Answer, answer
+from ioassay.tuning.sweep.loop import Loop
+from ioassay.tuning.sweep.search import Point, Search
+
+_SIZES = ("64", "128", "256", "512", "1024")
+_DEPTHS = ("1", "8", "64")
+_TODAY = {"size": "128", "depth": "8"}
+_SCATTERS = (0.02, 0.05, 0.10, 0.20)
+
+Values = Mapping[str, str]
+
+
+def _nothing_matters(values: Values) -> float:
+    return 1e9
+
+
+def _prefers_512(values: Values) -> float:
+    """Twice as fast at 512 as at 128, and with depth 1 a tenth slower."""
+    far = abs(_SIZES.index(values["size"]) - 3)
+    return 1e9 * (1 + 1 / (1 + far)) * (0.9 if values["depth"] == "1" else 1.0)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Shares of all sweeps."""
+
+    recommends: float
+    reaches: float
+    """The confirmed point has at least 95 % of the best of the grid."""
+    covers: float
+    """The true gain lies in the interval of the confirmed gain, of sweeps that confirmed one."""
+
+
+def _swept(response: Callable[[Values], float], scatter: float, seed: int, *, trials: int, rule: str | None) -> Answer:
+    device = ArtificialDevice(response, _TODAY, noise=scatter, seed=seed)
+    document = sweep_document({"size": _SIZES, "depth": _DEPTHS}, _TODAY, trials=trials, seed=seed)
+    document.parameters[0].suggested = rule
+    with (
+        tempfile.TemporaryDirectory() as place,
+        SweepDirectory.create(Path(place) / "sweep", document) as directory,
+    ):
+        Loop(directory, device, device, lambda line: None, Interruption()).run()
+        return answer(directory.document)
+
+
+def outcome(
+    response: Callable[[Values], float], scatter: float, times: int, *, trials: int = 30, rule: str | None = None
+) -> Outcome:
+    """Whole sweeps: search, confirmation, contributions."""
+    best = max(response({"size": size, "depth": depth}) for size, depth in product(_SIZES, _DEPTHS))
+    recommends = reaches = covers = confirmed = 0
+    for seed in range(1, times + 1):
+        found = _swept(response, scatter, seed, trials=trials, rule=rule)
+        recommends += bool(found.recommended)
+        gain = found.confirmed.gain if found.confirmed else None
+        if found.confirmed is None or gain is None:
+            continue
+        values = {name: value or "" for name, value in found.confirmed.values.items()}
+        confirmed += 1
+        reaches += response(values) >= 0.95 * best
+        covers += gain.low <= response(values) / response(_TODAY) <= gain.high
+    return Outcome(recommends / times, reaches / times, covers / confirmed if confirmed else math.nan)
+
+
+_SURFACES: dict[str, tuple[tuple[int, ...], Callable[[Point], float]]] = {
+    "one peak of 8 × 8 × 8": (
+        (8, 8, 8),
+        lambda at: 1 + math.exp(-sum((a - b) ** 2 for a, b in zip(at, (5, 2, 6), strict=True)) / 8),
+    ),
+    "a ridge of 10 × 10": ((10, 10), lambda at: 1 + math.exp(-((at[0] + at[1] - 12) ** 2) / 4) * (1 + at[0] / 10)),
+    "one of 4 parameters": ((6, 6, 6, 6), lambda at: 1 + at[1] / 3),
+}
+
+
+def _best_of(ask: Callable[[int], list[Point]], surface: Callable[[Point], float], times: int) -> float:
+    return sum(max(map(surface, ask(seed))) for seed in range(1, times + 1)) / times
+
+
+def _searched(sizes: tuple[int, ...], surface: Callable[[Point], float], scatter: float, seed: int) -> list[Point]:
+    search, chance, tried = Search(sizes, 20, None, seed=seed), random.Random(seed), []
+    while (point := search.ask()) is not None:
+        search.tell(point, surface(point) * math.exp(chance.gauss(0, scatter)))
+        tried.append(point)
+    return tried
+
+
+def _drawn(sizes: tuple[int, ...], seed: int) -> list[Point]:
+    chance = random.Random(seed)
+    every = list(product(*map(range, sizes)))
+    return chance.sample(every, 20)
+
+
+def main() -> None:
+    """Print the tables of docs/concepts/statistics.md."""
+    times = int(sys.argv[1]) if len(sys.argv) > 1 else 100
+    head("scatter", "recommends, where nothing matters", "reaches 95 % of the best", "with a rule, in 5 trials", "covers")
+    for scatter in _SCATTERS:
+        null = outcome(_nothing_matters, scatter, times)
+        whole_grid = outcome(_prefers_512, scatter, times)
+        with_rule = outcome(_prefers_512, scatter, times, trials=5, rule="512")
+        row(
+            whole(scatter),
+            percent(null.recommends),
+            percent(whole_grid.reaches),
+            percent(with_rule.reaches),
+            percent(whole_grid.covers),
+        )
+    print()
+    head("20 trials of", "estimator", "estimator, scatter 5 %", "drawn at random")
+    for name, (sizes, surface) in _SURFACES.items():
+        best = max(map(surface, product(*map(range, sizes))))
+        row(
+            name,
+            *(
+                percent(_best_of(lambda seed, s=scatter: _searched(sizes, surface, s, seed), surface, times) / best)  # noqa: B023
+                for scatter in (0.0, 0.05)
+            ),
+            percent(_best_of(lambda seed: _drawn(sizes, seed), surface, 10 * times) / best),  # noqa: B023
+        )
+
+
+if __name__ == "__main__":
+    main()
