@@ -6,12 +6,13 @@ import importlib
 import pkgutil
 import random
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
+from itertools import product
 from typing import get_args
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from ioassay.testing import snapshots, storage_nodes, tuned_systems
 from ioassay.testing.apply_assignments import applied
@@ -25,7 +26,7 @@ _GRAMMAR = re.compile(
     r"block:[A-Za-z0-9!_.-]+/[a-z0-9_]+(/[a-z0-9_]+)?|sysctl:[a-z]+(\.[a-z0-9_-]+)+|sys:[a-z0-9_/.:*-]+|"
     r"lctl:[A-Za-z0-9_*-]+(\.[A-Za-z0-9_*-]+)+|mount:/[^ ]*/[a-z_]+|module:[a-z0-9_]+/[a-z0-9_]+"
 )
-_SYSTEMS: Mapping[str, Callable[[], Snapshot]] = {
+_MADE: Mapping[str, Callable[[], Snapshot]] = {
     "md3460_oss": tuned_systems.md3460_oss,
     "md3460_oss_tuned": tuned_systems.md3460_oss_tuned,
     "lustre_client": tuned_systems.lustre_client,
@@ -35,21 +36,68 @@ _SYSTEMS: Mapping[str, Callable[[], Snapshot]] = {
     "gpfs_client": lambda: storage_nodes.gpfs_client().snapshot(),
     "ext4_host": lambda: storage_nodes.ext4_host().snapshot(),
 }
-_KNOWN = {name: make() for name, make in _SYSTEMS.items()}
 _GARBAGE = (
     b"", b"-1", b"0", b"1", b"\xff\xfe", b"9" * 25, b"9" * 5000, b"[", b"[]", b"x y z", b"1.5", "²".encode(), b"4:1\n:",
 )  # fmt: skip
+_DAMAGED = (0.05, 0.3, 1.0)
+"""Shares of the files that say something else."""
+_SEEDS = 12
 _ARRAYS = (None, tuned_systems.MD3460, tuned_systems.MD3460_UNTUNED, Array(9, 64 << 10, 1))
 
 each_rule = pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
-each_system = pytest.mark.parametrize(
-    "system",
-    [
-        pytest.param(System(made, array), id=f"{name}-{at}")
-        for name, made in _KNOWN.items()
+
+
+@cache
+def _snapshots() -> Mapping[str, Snapshot]:
+    return {name: make() for name, make in _MADE.items()}
+
+
+@cache
+def _systems() -> Mapping[str, System]:
+    """Every system with every array, once for all rules: what it knows of its files is expensive."""
+    return {
+        f"{name}, array {at}": System(known, array)
+        for name, known in _snapshots().items()
         for at, array in enumerate(_ARRAYS)
-    ],
-)
+    }
+
+
+@cache
+def _damaged() -> Mapping[str, System]:
+    """Every system with garbage in few, in some and in all of its files, each time other garbage in other files."""
+    found = {}
+    for name, known in _snapshots().items():
+        for share, at in product(_DAMAGED, range(_SEEDS)):
+            seed = f"{name}, {share:.0%} damaged, seed {at}"
+            chance = random.Random(seed)
+            files = {
+                path: chance.choice((*_GARBAGE, chance.randbytes(20))) if chance.random() < share else content
+                for path, content in known.files.items()
+            }
+            made = Snapshot(known.document, files, known.links, known.outputs)
+            found[seed] = System(made, _ARRAYS[at % len(_ARRAYS)])
+    return found
+
+
+@cache
+def _blind() -> Mapping[str, System]:
+    """Every system with files of which none can be read."""
+    return {
+        name: System(
+            snapshots.snapshot({}, links=known.links, unreadable=dict.fromkeys(known.files, "Permission denied"))
+        )
+        for name, known in _snapshots().items()
+    }
+
+
+@contextmanager
+def _about(name: str) -> Iterator[None]:
+    """Has what is raised name the system."""
+    try:
+        yield
+    except Exception as error:
+        error.add_note(f"System: {name}")
+        raise
 
 
 @each_rule
@@ -89,40 +137,35 @@ def test_of_an_empty_snapshot_a_rule_says_why_it_does_not_apply(rule: Rule) -> N
     assert all(isinstance(one, NotApplicable | NotReadable) for one in judgements), judgements
 
 
-@each_system
 @each_rule
-def test_what_a_rule_recommends_makes_it_content(rule: Rule, system: System) -> None:
-    judgements = rule.judgements(system)
-    _check(judgements)
-    to_set = [one for one in judgements if isinstance(one, Change) and one.assignments]
-    after = applied(system.snapshot, [assignment for one in to_set for assignment in one.assignments])
-    again = rule.judgements(System(after, system.array))
-    subjects = {one.subject for one in to_set}
-    assert not [one for one in again if isinstance(one, Change) and one.subject in subjects]
-    assert {one.subject for one in again if isinstance(one, Fine)} >= subjects
-
-
-@each_rule
-@settings(max_examples=60, deadline=None, derandomize=True)
-@given(seed=st.integers(0, 2**32), name=st.sampled_from(sorted(_KNOWN)), array=st.sampled_from(_ARRAYS))
-def test_a_rule_never_raises_whatever_files_say(rule: Rule, seed: int, name: str, array: Array | None) -> None:
-    chance = random.Random(seed)
-    known, damaged = _KNOWN[name], chance.choice((0.05, 0.3, 1.0))
-    files = {
-        path: chance.choice((*_GARBAGE, chance.randbytes(20))) if chance.random() < damaged else content
-        for path, content in known.files.items()
-    }
-    _check(rule.judgements(System(Snapshot(known.document, files, known.links, known.outputs), array)))
+def test_what_a_rule_recommends_makes_it_content(rule: Rule) -> None:
+    for name, system in _systems().items():
+        with _about(name):
+            judgements = rule.judgements(system)
+            _check(judgements)
+            to_set = [one for one in judgements if isinstance(one, Change) and one.assignments]
+            if not to_set:
+                continue
+            after = applied(system.snapshot, [assignment for one in to_set for assignment in one.assignments])
+            again = rule.judgements(System(after, system.array))
+            subjects = {one.subject for one in to_set}
+            assert not [one for one in again if isinstance(one, Change) and one.subject in subjects]
+            assert {one.subject for one in again if isinstance(one, Fine)} >= subjects
 
 
 @each_rule
-@each_system
-def test_where_nothing_can_be_read_a_rule_changes_nothing(rule: Rule, system: System) -> None:
-    before = system.snapshot
-    unreadable = dict.fromkeys(before.files, "Permission denied")
-    blind = snapshots.snapshot({}, links=before.links, unreadable=unreadable)
-    judgements = rule.judgements(System(blind))
-    assert all(isinstance(one, NotApplicable | NotReadable) for one in judgements), judgements
+def test_a_rule_never_raises_whatever_files_say(rule: Rule) -> None:
+    for name, system in _damaged().items():
+        with _about(name):
+            _check(rule.judgements(system))
+
+
+@each_rule
+def test_where_nothing_can_be_read_a_rule_changes_nothing(rule: Rule) -> None:
+    for name, system in _blind().items():
+        with _about(name):
+            judgements = rule.judgements(system)
+            assert all(isinstance(one, NotApplicable | NotReadable) for one in judgements), judgements
 
 
 def _check(judgements: list[Judgement]) -> None:
