@@ -15,7 +15,20 @@ from ioassay.tuning.settings import Assignment
 from ioassay.tuning.snapshot import Unreadable
 from ioassay.tuning.system import System
 
-Area = Literal["block", "memory", "adapter", "raid", "lustre", "nfs", "onefs", "gpfs", "file system", "md", "processor"]
+Area = Literal[
+    "GPFS",
+    "NFS",
+    "OneFS",
+    "Lustre",
+    "memory",
+    "processor and network",
+    "file system",
+    "MD RAID",
+    "block queue",
+    "adapter",
+    "RAID controller",
+]
+"""What a setting belongs to, as it is shown; a heading begins with a capital letter."""
 
 __all__ = [
     "Area",

@@ -10,7 +10,7 @@ from ioassay.tuning.snapshot import Snapshot
 from ioassay.tuning.system import Array, System
 
 _TABLES = (sources.LINUX_LARGE_IO, sources.RAID_LARGE_IO, sources.LUSTRE_SERVER, sources.LUSTRE_CLIENT)
-_AREAS = ("block", "adapter", "raid", "memory", "lustre")
+_AREAS = ("block queue", "adapter", "RAID controller", "memory", "Lustre")
 _OF_THE_STUDY = tuple(rule for rule in RULES if rule.area in _AREAS and set(rule.sources).intersection(_TABLES))
 
 

@@ -127,7 +127,7 @@ def _limits(device: BlockDevice, system: System, wanted: int, most: int) -> str:
 RULE = Rule(
     name="max-sectors-kb",
     title="Let a queue make requests as large as the RPC, and a multiple of the RAID stripe",
-    area="block",
+    area="block queue",
     reason="A write of 1 MiB that the queue splits reaches a parity RAID as parts of a stripe, for which the "
     "controller reads old data and parity first. The same happens where a long write is split at 1280 KiB, Linux's "
     "default.",

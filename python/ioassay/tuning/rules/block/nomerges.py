@@ -32,7 +32,7 @@ def _device(device: BlockDevice) -> Iterator[Judgement]:
 RULE = Rule(
     name="nomerges",
     title="Let disks and arrays merge neighbouring requests",
-    area="block",
+    area="block queue",
     reason="Writes of several threads to neighbouring blocks become one request of a full stripe only if the queue "
     "merges them.",
     risk="Looking for neighbours costs processor time, in vain where all access is random.",

@@ -49,7 +49,7 @@ def _judged(device: BlockDevice, now: int) -> Judgement:
 RULE = Rule(
     name="nr-requests",
     title="Let the scheduler see enough requests to merge and sort",
-    area="block",
+    area="block queue",
     reason="Hundreds of server threads write to each array at once. With the default of 64 to 256 the scheduler sees "
     "too few requests to join neighbouring ones into full stripes.",
     risk="Reads wait behind a longer queue of writes, and each request takes memory. Schedulers of multi-queue kernels "

@@ -42,7 +42,7 @@ def _device(device: BlockDevice) -> Iterator[Judgement]:
 RULE = Rule(
     name="read-ahead-kb",
     title="Read several stripes ahead on disks and arrays",
-    area="block",
+    area="block queue",
     reason="A sequential reader keeps all disks of an array busy only if several full stripes are requested before it "
     "asks for them; the default of 128 KiB is one segment.",
     risk="Random reads fetch data that nobody uses. Memory: read-ahead times the number of open files that are read "

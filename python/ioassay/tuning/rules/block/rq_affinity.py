@@ -33,7 +33,7 @@ def _device(device: BlockDevice) -> Iterator[Judgement]:
 RULE = Rule(
     name="rq-affinity",
     title="Complete each request on the processor that issued it",
-    area="block",
+    area="block queue",
     reason="A SAS adapter interrupts few processors. With 2, completions are spread over all that issued requests, so "
     "that no single one limits the adapter.",
     risk="An interrupt between processors for most requests; on a node with idle cores and few requests it gains "

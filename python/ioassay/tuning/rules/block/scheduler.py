@@ -64,7 +64,7 @@ def _fair(device: BlockDevice) -> tuple[str, ...]:
 RULE = Rule(
     name="scheduler",
     title="Order requests by deadline for disks and arrays, and not at all for fast devices",
-    area="block",
+    area="block queue",
     reason="Deadline schedulers merge neighbouring requests and sort them by position without idling between "
     "processes, which keeps a RAID's stripes whole. Fast devices lose more to sorting than it gains. The study's "
     "`deadline` is `mq-deadline` on multi-queue kernels.",

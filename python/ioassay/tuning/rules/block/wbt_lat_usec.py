@@ -42,7 +42,7 @@ def _target(device: BlockDevice) -> int | None:
 RULE = Rule(
     name="wbt-lat-usec",
     title="Do not throttle writeback before an array with a write cache",
-    area="block",
+    area="block queue",
     reason="Writeback throttling shortens the queue of writes as soon as reads take longer than the target, 75 ms for "
     "disks. An array that empties its cache exceeds that often, and the shorter queue no longer fills its stripes.",
     risk="Reads wait longer while much is written; keep it where interactive users share the array.",

@@ -39,7 +39,7 @@ def _device(device: BlockDevice) -> Iterator[Judgement]:
 RULE = Rule(
     name="write-cache-flushes",
     title="Spare an array with a protected cache the cache flushes",
-    area="block",
+    area="block queue",
     reason="A controller that presents its protected cache as volatile gets a flush with every fsync and journal "
     "commit, and may stop for as long as it takes to empty gigabytes of cache.",
     risk="Without a working battery or flash backup, data that was confirmed is lost when the power fails. Leave it as "

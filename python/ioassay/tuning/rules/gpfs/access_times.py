@@ -30,7 +30,7 @@ def _file_system(one: GpfsFileSystem) -> Iterator[Judgement]:
 RULE = Rule(
     name="gpfs-access-times",
     title="Suppress updates of access times on GPFS",
-    area="gpfs",
+    area="GPFS",
     reason="With -S no every read of a file also changes its inode, which reading nodes then write and exchange "
     "tokens for.",
     risk="Programs and policies that go by access times, such as tiering of unused files, see them up to a day late "

@@ -36,7 +36,7 @@ def _file_system(one: GpfsFileSystem) -> Iterator[Judgement]:
 RULE = Rule(
     name="gpfs-allocation-map",
     title="Use the allocation type scatter for more than eight GPFS nodes",
-    area="gpfs",
+    area="GPFS",
     reason="The type cluster keeps blocks of a file next to each other, which many nodes and fragmentation undo; "
     "rates then depend on where a file lies. Scatter averages over the disk.",
     risk="The type is fixed when a file system is created: all data has to be copied. The number of nodes is the "

@@ -46,7 +46,7 @@ def _file_system(one: GpfsFileSystem, array: Array) -> Iterator[Judgement]:
 RULE = Rule(
     name="gpfs-block-size",
     title="Make the block size of GPFS a multiple of the RAID stripe",
-    area="gpfs",
+    area="GPFS",
     reason="GPFS writes whole blocks; on parity RAID a block that is no multiple of the stripe makes the controller "
     "read and write parity again.",
     risk="The block size is fixed when a file system is created: all data has to be copied. Large blocks cost page "

@@ -31,7 +31,7 @@ def _judge(system: System) -> Iterator[Judgement]:
 RULE = Rule(
     name="gpfs-file-cache",
     title="Let GPFS cache more than 4000 files",
-    area="gpfs",
+    area="GPFS",
     reason="Files that are open or were used lately need an entry; a node that works on more of them than "
     "maxFilesToCache evicts and fetches inodes and tokens all the time.",
     risk="It takes effect when GPFS restarts on the node. Each cached file is a token, which the token managers keep "

@@ -30,7 +30,7 @@ def _judge(system: System) -> Iterator[Judgement]:
 RULE = Rule(
     name="gpfs-numa-interleave",
     title="Spread the page pool of GPFS over NUMA nodes",
-    area="gpfs",
+    area="GPFS",
     reason="The daemon allocates its page pool at once; without interleaving it fills one NUMA node, whose memory "
     "bandwidth then limits all transfers and whose processes find no local memory.",
     risk="It takes effect when GPFS restarts on the node. On average more accesses are remote than with a page pool "

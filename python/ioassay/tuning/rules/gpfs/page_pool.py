@@ -53,7 +53,7 @@ def _gib(size: int) -> str:
 RULE = Rule(
     name="gpfs-page-pool",
     title="Give GPFS more than the default page pool",
-    area="gpfs",
+    area="GPFS",
     reason="GPFS does not use the kernel's page cache: prefetched and written data fits into the page pool or waits. "
     "The default of 1 GiB holds few blocks of a file system with blocks of 4 MiB or more.",
     risk="The memory is pinned and missing to applications. 4 GiB is the documentation's example, not an optimum: for "

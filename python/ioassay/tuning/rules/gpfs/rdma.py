@@ -42,7 +42,7 @@ def _is_used(port: str, listed: list[str]) -> bool:
 RULE = Rule(
     name="gpfs-rdma",
     title="Let GPFS use RDMA on InfiniBand",
-    area="gpfs",
+    area="GPFS",
     reason="Without RDMA, data between servers and clients passes through TCP on IP over InfiniBand, which copies it "
     "and costs processor time.",
     risk="It takes effect when GPFS restarts on the node; both ends need it. The whole page pool is registered with "

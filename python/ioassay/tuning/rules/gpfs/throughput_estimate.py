@@ -35,7 +35,7 @@ def _judge(system: System) -> Iterator[Judgement]:
 RULE = Rule(
     name="gpfs-throughput-estimate",
     title="Set maxMBpS of GPFS to twice the throughput that the node can reach",
-    area="gpfs",
+    area="GPFS",
     reason="From maxMBpS GPFS computes how many blocks to prefetch and to write behind; below the node's throughput, "
     "sequential streams do not keep the network busy.",
     risk="It is no limit of the transfer rate. Too high a value prefetches blocks into the page pool that are evicted "

@@ -29,7 +29,7 @@ def _judge(system: System) -> Iterator[Judgement]:
 RULE = Rule(
     name="gpfs-worker-threads",
     title="Raise workerThreads of GPFS for many concurrent operations",
-    area="gpfs",
+    area="GPFS",
     reason="workerThreads rules a group of limits of concurrent file and metadata operations, which GPFS derives from "
     "it; the default of 48 suits a node with few processes.",
     risk="It takes effect when GPFS restarts on the node. More operations at once raise their latency when disks are "

@@ -45,7 +45,7 @@ def _group(group: parameters.Group) -> Iterator[Judgement]:
 RULE = Rule(
     name="lustre-brw-size",
     title="Take RPCs of whole RAID stripes",
-    area="lustre",
+    area="Lustre",
     reason="The server writes an RPC as it comes. One that is not a multiple of the stripe leaves a stripe "
     "half-written, for which the array reads old data and parity.",
     risk="Clients learn of it only when they connect, so mount them anew. Buffers of all server threads grow with it.",

@@ -33,7 +33,7 @@ def _group(group: parameters.Group) -> Iterator[Judgement]:
 RULE = Rule(
     name="lustre-checksums",
     title="Compute checksums with the instruction that processors have for it",
-    area="lustre",
+    area="Lustre",
     reason="Every byte is summed on both sides. Processors compute crc32c many times faster than adler or crc32 in "
     "software.",
     risk="None for data: all types find the same faults. Switching checksums off (osc.*.checksums=0), as some vendors "

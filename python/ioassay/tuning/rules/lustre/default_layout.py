@@ -59,7 +59,7 @@ def _number(text: str, key: str) -> int | None:
 RULE = Rule(
     name="lustre-default-layout",
     title="Lay files out in stripes of whole RPCs, small files on one OST",
-    area="lustre",
+    area="Lustre",
     reason="A file on every OST costs each open and stat a question to all of them, however small it is; a progressive "
     "layout spreads only what grows. Stripes that are no multiple of the RPC end in small RPCs.",
     risk="Only new files get the layout. One shared file that many ranks write needs many stripes: set those on its "

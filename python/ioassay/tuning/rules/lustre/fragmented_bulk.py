@@ -60,7 +60,7 @@ def _usual_bytes(sizes: Sequence[Bucket]) -> int:
 RULE = Rule(
     name="lustre-fragmented-bulk",
     title="See that RPCs reach the disks in one piece",
-    area="lustre",
+    area="Lustre",
     reason="The server counts how many disk requests each RPC became. Before its tuning the study's servers sent every "
     "RPC of 1 MiB as two halves to arrays with stripes of 1 MiB.",
     risk="None: it only measures. The counters hold everything since they were cleared, also what was before the last "

@@ -42,7 +42,7 @@ def _group(group: parameters.Group) -> Iterator[Judgement]:
 RULE = Rule(
     name="lustre-max-dirty-mb",
     title="Let a client keep four times of what is on the way to each OST",
-    area="lustre",
+    area="Lustre",
     reason="A writer stalls when this much is unwritten. The manual's four times max_rpcs_in_flight times the RPC "
     "makes 1024 MiB of the study's 256 RPCs of 1 MiB: enough to form the next full RPCs while those are on the way.",
     risk="More data is lost when a client crashes, and memory that applications need holds dirty data, per OST. It "

@@ -49,7 +49,7 @@ def _shown(pages: int, page_bytes: int) -> str:
 RULE = Rule(
     name="lustre-max-pages-per-rpc",
     title="Use RPCs as large as the servers take",
-    area="lustre",
+    area="Lustre",
     reason="Each RPC costs both sides a message and the server a disk request; an RPC smaller than the RAID's stripe "
     "makes the array read parity. Newer servers take 4 MiB and more, where the study's took 1 MiB.",
     risk="Each RPC needs its memory at client and server at once, and latency of small requests behind it rises. Raise "

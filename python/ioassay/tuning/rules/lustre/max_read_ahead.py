@@ -44,7 +44,7 @@ def _shown(all_files: str, one_file: str) -> str:
 RULE = Rule(
     name="lustre-max-read-ahead",
     title="Let clients read ahead as far as newer versions do",
-    area="lustre",
+    area="Lustre",
     reason="Read-ahead keeps several OSTs busy for one reader. Old versions stop at 40 or 64 MiB, which a fast network "
     "carries in milliseconds; newer ones take a 32nd of memory, up to 1 GiB, and 256 MiB a file.",
     risk="Random readers fetch data that nobody uses; memory is taken from applications while files are read.",

@@ -41,7 +41,7 @@ def _group(group: parameters.Group) -> Iterator[Judgement]:
 RULE = Rule(
     name="lustre-max-rpcs-in-flight",
     title="Keep 256 MiB of RPCs on the way to each OST",
-    area="lustre",
+    area="Lustre",
     reason="A client waits as soon as this many RPCs are unanswered. With the default of 8 RPCs of 1 MiB one client "
     "cannot keep a fast OST and a fast network busy.",
     risk="All clients together send it times their number to each OST: with hundreds of clients, queues on the servers "

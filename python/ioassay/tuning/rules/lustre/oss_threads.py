@@ -56,7 +56,7 @@ def _rpc_bytes(system: System) -> int:
 RULE = Rule(
     name="lustre-oss-threads",
     title="Start as many I/O threads as the arrays keep busy",
-    area="lustre",
+    area="Lustre",
     reason="Each thread has one request at the disks. The study's arrays were fastest with the maximum of 512, and "
     "starting all at once spares the first seconds of a job the wait for them.",
     risk="Where the storage is slower, more threads only add seeks and memory: each holds a buffer of an RPC. The "

@@ -45,7 +45,7 @@ def _group(group: parameters.Group) -> Iterator[Judgement]:
 RULE = Rule(
     name="lustre-read-cache",
     title="Keep small files in the servers' memory, not large ones",
-    area="lustre",
+    area="Lustre",
     reason="A file larger than the server's memory pushes out everything else before it is read again. With a limit, "
     "small files and metadata stay.",
     risk="Large files that many clients read one after the other, such as input data and programs, then come from disk "

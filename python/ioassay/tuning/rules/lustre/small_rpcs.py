@@ -43,7 +43,7 @@ def _group(group: parameters.Group) -> Iterator[Judgement]:
 RULE = Rule(
     name="lustre-small-rpcs",
     title="See that clients fill their RPCs",
-    area="lustre",
+    area="Lustre",
     reason="The client counts the pages of each RPC. Half-full ones come from small or unaligned transfers, from "
     "stripes that end within them, or from too little dirty memory to collect a whole one; no setting of a server "
     "helps then.",

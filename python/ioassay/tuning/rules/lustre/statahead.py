@@ -30,7 +30,7 @@ def _group(group: parameters.Group) -> Iterator[Judgement]:
 RULE = Rule(
     name="lustre-statahead",
     title="Fetch attributes ahead while directories are listed",
-    area="lustre",
+    area="Lustre",
     reason="Listings, find and backups ask for the attributes of one entry after the other, each a round trip "
     "to the metadata server. Lustre notices that and fetches the next ones.",
     risk="A little load on metadata servers for listings that are broken off. Sites have switched it off for faults of "

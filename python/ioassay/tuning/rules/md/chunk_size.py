@@ -44,7 +44,7 @@ def _array(array: MdArray) -> Iterator[Judgement]:
 RULE = Rule(
     name="md-chunk-size",
     title="Choose a chunk with which a transfer of 1 MiB fills whole stripes",
-    area="md",
+    area="MD RAID",
     reason="Lustre, NFS and the page cache write in pieces of up to 1 MiB. Where a stripe is larger, md reads data or "
     "parity for every piece unless the stripe cache can wait for the next one.",
     risk="Changing the chunk reshapes the whole array, which takes days and needs a backup file off the array. Single "

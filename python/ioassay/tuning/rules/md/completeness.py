@@ -39,7 +39,7 @@ def _array(system: System, array: MdArray) -> Iterator[Judgement]:
 RULE = Rule(
     name="md-completeness",
     title="Measure arrays only when they are whole and idle",
-    area="md",
+    area="MD RAID",
     reason="A degraded array computes missing data from all other members at each read; a resync, a recovery or a "
     "check reads and writes all members beside the measurement.",
     risk="None: replace the member and wait. Distributions check arrays monthly by themselves (checkarray, "

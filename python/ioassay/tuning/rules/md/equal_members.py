@@ -57,7 +57,7 @@ def _value(member: BlockDevice, attribute: str) -> str:
 RULE = Rule(
     name="md-equal-members",
     title="Set all members of an array alike",
-    area="md",
+    area="MD RAID",
     reason="A stripe is complete when its slowest member is; one member with another queue, cache or kind of medium "
     "slows the whole array.",
     risk="None where most members are set as they should be: see the other rules about their queues. A member behind "

@@ -52,7 +52,7 @@ def _wanted(array: MdArray, memory_bytes: int) -> int:
 RULE = Rule(
     name="md-stripe-cache",
     title="Enlarge the stripe cache of md arrays with parity",
-    area="md",
+    area="MD RAID",
     reason="Writes wait in the stripe cache until their stripe is whole. When concurrent streams fill its 256 pages a "
     "member, incomplete stripes are written, for which md reads the rest first.",
     risk="The memory is pages × members × 4 KiB, taken at once: too large a value runs the node out of memory. Small "

@@ -39,7 +39,7 @@ def _array(array: MdArray) -> Iterator[Judgement]:
 RULE = Rule(
     name="md-sync-speed",
     title="Let a running resync give way to other I/O",
-    area="md",
+    area="MD RAID",
     reason="Below its minimum speed a resync does not give way, so a raised minimum takes bandwidth and seeks from "
     "applications until it has ended.",
     risk="The resync takes longer, and the array is without redundancy meanwhile: raise the minimum instead where "

@@ -44,7 +44,7 @@ def _array(array: MdArray, processors: int) -> Iterator[Judgement]:
 RULE = Rule(
     name="md-worker-threads",
     title="Let several threads compute parity of md arrays on flash",
-    area="md",
+    area="MD RAID",
     reason="One thread, md0_raid6, handles all stripes of an array and is the limit on fast devices; group_thread_cnt "
     "adds workers for each NUMA node.",
     risk="More threads contend for locks: the author warns that more are not always faster, so sweep 2 to 8. Kernels "

@@ -40,7 +40,7 @@ def _mount(mount: NfsMount) -> Iterator[Judgement]:
 RULE = Rule(
     name="nfs-attribute-cache",
     title="Let NFS clients cache attributes",
-    area="nfs",
+    area="NFS",
     reason="Without cached attributes nearly every call on a file asks the server first, which multiplies the cost of "
     "metadata-heavy work.",
     risk="A client sees changes of other clients up to a minute late. Keep noac where programs on several nodes "

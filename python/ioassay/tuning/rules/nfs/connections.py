@@ -55,7 +55,7 @@ def _connections(number: int) -> str:
 RULE = Rule(
     name="nfs-connections",
     title="Open several TCP connections to an NFS server on fast links",
-    area="nfs",
+    area="NFS",
     reason="By default all calls to a server share one TCP connection, whose packets one core receives and one "
     "network path carries; several connections spread over queues, cores and bonded links.",
     risk="Sources disagree on the number: Microsoft measured 8 as best, the manual allows up to 16. The server holds "

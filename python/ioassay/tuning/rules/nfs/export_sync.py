@@ -27,7 +27,7 @@ def _judge(system: System) -> Iterator[Judgement]:
 RULE = Rule(
     name="nfs-export-sync",
     title="Export NFS file systems with sync",
-    area="nfs",
+    area="NFS",
     reason="With async the server confirms stable writes and commits while data is still in its memory, which NFS "
     "forbids; clients then drop their copies.",
     risk="Writes and metadata become slower, many times on disks without a protected write cache; that is the honest "

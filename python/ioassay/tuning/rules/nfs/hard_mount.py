@@ -31,7 +31,7 @@ def _mount(mount: NfsMount) -> Iterator[Judgement]:
 RULE = Rule(
     name="nfs-hard-mount",
     title="Mount writable NFS file systems hard",
-    area="nfs",
+    area="NFS",
     reason="With soft a call fails after a few retries, also under load; cached writes that fail are lost, which "
     "corrupts data silently where the application does not check fsync() and close().",
     risk="While the server is down, processes wait and can only be killed. This rule protects data; it does not make "

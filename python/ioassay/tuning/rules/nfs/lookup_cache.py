@@ -31,7 +31,7 @@ def _mount(mount: NfsMount) -> Iterator[Judgement]:
 RULE = Rule(
     name="nfs-lookup-cache",
     title="Let NFS clients cache directory entries",
-    area="nfs",
+    area="NFS",
     reason="With lookupcache=none each component of each path is looked up on the server at every access.",
     risk="A client can use a name that another client has removed, until the directory's cached attributes expire. "
     "Keep none where nodes watch directories for each other's files.",

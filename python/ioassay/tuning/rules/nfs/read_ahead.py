@@ -40,7 +40,7 @@ def _mount(mount: NfsMount, snapshot: Snapshot) -> Iterator[Judgement]:
 RULE = Rule(
     name="nfs-read-ahead",
     title="Read ahead several READs on NFS",
-    area="nfs",
+    area="NFS",
     reason="Until Linux 5.4 the client read 15 READs ahead; since then it reads 128 KiB ahead, whatever rsize is. "
     "Sequential readers then wait for the network at every step; reports name a quarter of the former rate.",
     risk="Random readers fetch data that they do not use. Sources disagree: Microsoft measured 15 MiB as best, others "

@@ -40,7 +40,7 @@ def _limits(system: System) -> Iterator[Judgement]:
 RULE = Rule(
     name="nfs-rpc-slots",
     title="Allow 128 RPCs at once on each NFS connection",
-    area="nfs",
+    area="NFS",
     reason="A client of NFS 3 or 4.0 queues calls beyond this number before they reach the network; rate = calls at "
     "once × transfer size ÷ latency.",
     risk="It holds for new connections only: unmount all file systems of the server first. Sources disagree: older "

@@ -33,7 +33,7 @@ def _judge(system: System) -> Iterator[Judgement]:
 RULE = Rule(
     name="nfs-server-block-size",
     title="Let an NFS server accept transfers of 1 MiB",
-    area="nfs",
+    area="NFS",
     reason="Clients cannot negotiate a larger rsize and wsize than this. The server derives it from its memory when "
     "it starts, so a server with little memory stays below 1 MiB.",
     risk="It can only be changed while no thread runs, so clients wait meanwhile. Each thread reserves memory of this "

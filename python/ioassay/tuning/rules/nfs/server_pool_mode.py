@@ -36,7 +36,7 @@ def _judge(system: System) -> Iterator[Judgement]:
 RULE = Rule(
     name="nfs-server-pool-mode",
     title="Give each NUMA node of an NFS server its own threads",
-    area="nfs",
+    area="NFS",
     reason="With one pool a thread on another NUMA node serves what an adapter received, so data crosses between "
     "processors; with a pool per node it stays where the interrupt came in.",
     risk="The threads are divided among the pools: with interrupts on one node only, the others idle. It can only be "

@@ -35,7 +35,7 @@ def _judge(system: System) -> Iterator[Judgement]:
 RULE = Rule(
     name="nfs-server-threads",
     title="Give an NFS server more than 8 threads",
-    area="nfs",
+    area="NFS",
     reason="Each thread serves one call and waits for the disks meanwhile; with the default of 8 threads the server "
     "has 8 I/Os under way at most, and the calls of many clients queue.",
     risk="Too many threads make disks seek between streams and cost memory. The number is a rule of thumb, four "

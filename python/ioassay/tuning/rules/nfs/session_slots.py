@@ -41,7 +41,7 @@ def _judge(system: System) -> Iterator[Judgement]:
 RULE = Rule(
     name="nfs-session-slots",
     title="Ask for more than 64 slots in a session of NFS 4.1",
-    area="nfs",
+    area="NFS",
     reason="A client has one session with a server, by default of 64 slots, so 64 calls at most are under way from "
     "all of its processes and connections.",
     risk="The server grants what it supports, often less. It holds for new sessions only: unmount all file systems of "

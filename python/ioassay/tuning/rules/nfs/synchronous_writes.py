@@ -29,7 +29,7 @@ def _mount(mount: NfsMount) -> Iterator[Judgement]:
 RULE = Rule(
     name="nfs-synchronous-writes",
     title="Let NFS clients gather writes",
-    area="nfs",
+    area="NFS",
     reason="With the mount option sync every write() waits for the server to store it; without, the client gathers "
     "writes into large WRITEs and commits them at fsync() and close().",
     risk="What an application has written and not yet synced is lost when the client crashes, as on a local file "

@@ -40,7 +40,7 @@ def _mount(mount: NfsMount) -> Iterator[Judgement]:
 RULE = Rule(
     name="nfs-transfer-size",
     title="Let one NFS READ or WRITE carry 1 MiB",
-    area="nfs",
+    area="NFS",
     reason="Each call costs a round trip and work on both sides, so small transfers limit sequential throughput; a "
     "server on parity RAID gets whole stripes only from large WRITEs.",
     risk="The server has the last word: it cuts the value to what it supports, and a Linux server to its "

@@ -28,7 +28,7 @@ def _mount(mount: NfsMount) -> Iterator[Judgement]:
 RULE = Rule(
     name="nfs-transport",
     title="Use NFS over TCP or RDMA, never over UDP",
-    area="nfs",
+    area="NFS",
     reason="Over UDP a call is split into IP fragments, and losing one loses the call. On fast links the 16-bit "
     "number of fragments wraps within their timeout, so that fragments of different calls can be joined: silent "
     "corruption.",

@@ -21,7 +21,7 @@ def _judge(system: System) -> Iterator[Judgement]:
 RULE = Rule(
     name="onefs-async-commit",
     title="Know what asynchronous commits of OneFS trade for speed",
-    area="onefs",
+    area="OneFS",
     reason="With commit-async and setattr-async the cluster answers COMMIT and SETATTR before data and attributes are "
     "on disk, so that small writes and creates do not wait.",
     risk="Acknowledged data is lost when a node fails, although clients have synced it and dropped their copies. Use "

@@ -17,7 +17,7 @@ def _judge(system: System) -> Iterator[Judgement]:
 RULE = Rule(
     name="onefs-coalescer",
     title="Let the coalescer of OneFS alone take random writes",
-    area="onefs",
+    area="OneFS",
     reason="The coalescer joins small writes in memory, so that OneFS lays out whole stripes instead of reading, "
     "changing and writing them.",
     risk="Data in the coalescer without the endurant cache is lost when the node that holds it fails. Sources "

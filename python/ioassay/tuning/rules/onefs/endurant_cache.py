@@ -18,7 +18,7 @@ def _judge(system: System) -> Iterator[Judgement]:
 RULE = Rule(
     name="onefs-endurant-cache",
     title="Turn the endurant cache of OneFS off for random writes",
-    area="onefs",
+    area="OneFS",
     reason="The endurant cache writes each stable write to mirrored logs before the coalescer takes it. Small random "
     "writes that the cluster acknowledges early anyway pay for the logs without gaining latency.",
     risk="The endurant cache is what makes synchronous writes both fast and safe: without it they wait for the disks, "

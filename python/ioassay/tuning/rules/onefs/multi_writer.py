@@ -18,7 +18,7 @@ def _judge(system: System) -> Iterator[Judgement]:
 RULE = Rule(
     name="onefs-multi-writer",
     title="Turn multi-writer of OneFS off where each file has one writer",
-    area="onefs",
+    area="OneFS",
     reason="Multi-writer takes finer locks so that several clients can write one file. Where each client writes its "
     "own file, its bookkeeping gains nothing.",
     risk="Writers of one shared file wait for each other: leave it on for N-to-1. It affects the whole cluster.",

@@ -31,7 +31,7 @@ def _judge(system: System) -> Iterator[Judgement]:
 RULE = Rule(
     name="cpu-energy-preference",
     title="Prefer performance where processors choose their clock themselves",
-    area="processor",
+    area="processor and network",
     reason="With intel_pstate and amd_pstate in active mode the processor chooses its clock and goes by this "
     "preference: balance_performance and above answer short bursts, such as completions of I/O, late.",
     risk="More power and heat. Setting the governor to performance has the same effect and takes precedence.",

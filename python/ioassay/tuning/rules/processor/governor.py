@@ -38,7 +38,7 @@ def _judge(system: System) -> Iterator[Judgement]:
 RULE = Rule(
     name="cpu-governor",
     title="Use the governor performance while measuring and on servers",
-    area="processor",
+    area="processor and network",
     reason="A process that waits for I/O leaves its processor idle, so governors that follow the load lower the "
     "clock, and each completion is handled slowly; latency and its spread suffer most.",
     risk="More power and heat; on dense nodes less turbo for the busy cores. tuned, power-profiles-daemon and the "

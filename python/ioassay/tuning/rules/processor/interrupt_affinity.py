@@ -56,7 +56,7 @@ def _adapter(system: System, one: Interface, pci: PciDevice) -> Iterator[Judgeme
 RULE = Rule(
     name="interrupt-affinity",
     title="Spread interrupts of fast adapters over processors of their NUMA node",
-    area="processor",
+    area="processor and network",
     reason="Each queue of an adapter has an interrupt, and the processor that it goes to receives that queue's "
     "packets; when all go to one, that processor limits throughput.",
     risk="irqbalance moves interrupts while it runs, which makes rates vary: stop it when you pin by hand. NVMe "

@@ -29,7 +29,7 @@ def _judge(system: System) -> Iterator[Judgement]:
 RULE = Rule(
     name="isolated-processors",
     title="Bind ranks where processors are isolated",
-    area="processor",
+    area="processor and network",
     reason="The scheduler places nothing on isolated processors, so a run without binding uses only the others; ranks "
     "that are bound to several isolated processors all run on the first, because no load balancing moves them.",
     risk="Bind each rank to one processor. Kernel threads of file systems and networks stay on the others, which then "

@@ -52,7 +52,7 @@ def _interface(one: Interface, bond: list[Interface]) -> Judgement:
 RULE = Rule(
     name="network-link",
     title="Check links that came up slower than their peers",
-    area="processor",
+    area="processor and network",
     reason="A damaged cable or a wrong transceiver makes both ends agree on fewer lanes or a lower speed, which caps "
     "every transfer without any error.",
     risk="None. What an Ethernet adapter could do is not in /sys: a single link that came up slow is only found with "

@@ -66,7 +66,7 @@ def _group(kind: str, places: Mapping[str, int | None], known: Mapping[int, froz
 RULE = Rule(
     name="numa-placement",
     title="Run ranks on the NUMA node of the adapter or flash that they use",
-    area="processor",
+    area="processor and network",
     reason="Data of a device on another NUMA node crosses the link between processors, which adds latency and which "
     "all traffic shares; few ranks that the scheduler moves about also make runs differ.",
     risk="Bound to one NUMA node, ranks share its cores and memory bandwidth: with many ranks, fill the near node "

@@ -57,7 +57,7 @@ def _device(named: tuple[str, PciDevice]) -> Iterator[Judgement]:
 RULE = Rule(
     name="pcie-link",
     title="Give adapters and NVMe devices all of their PCI Express lanes",
-    area="processor",
+    area="processor and network",
     reason="A card in a slot with fewer lanes, a bad contact or an older riser trains to a narrower or slower link, "
     "which caps throughput without any error.",
     risk="None, but a second look: the slot may have no more lanes by design, two-port adapters may not need them, "

@@ -43,7 +43,7 @@ def _buffer(system: System, name: str, wanted: int, because: str) -> Judgement:
 RULE = Rule(
     name="tcp-buffers",
     title="Let TCP have twice the bandwidth-delay product under way",
-    area="processor",
+    area="processor and network",
     reason="A connection transfers at most one window a round trip, and its window is at most about half of its "
     "buffer. On fast links with some queueing the default maximum of 4 to 6 MiB caps a single connection.",
     risk="Memory for each connection that needs it; deep buffers add queueing latency. The round trip is assumed, not "

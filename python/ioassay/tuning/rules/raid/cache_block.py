@@ -31,7 +31,7 @@ def _array(array: Array) -> Iterator[Judgement]:
 RULE = Rule(
     name="raid-cache-block",
     title="Manage the controller's cache in large blocks",
-    area="raid",
+    area="RAID controller",
     reason="A request of 1 MiB takes 32 blocks of 32 KiB or 256 of 4 KiB, and the controller looks up and mirrors "
     "each.",
     risk="Small random writes waste cache. The setting is that of the whole array, with all its virtual disks.",

@@ -36,7 +36,7 @@ def _array(array: Array) -> Iterator[Judgement]:
 RULE = Rule(
     name="raid-cache-flush",
     title="Let the write cache fill before the controller flushes it",
-    area="raid",
+    area="RAID controller",
     reason="Data that stays in the cache longer is more often joined to full stripes before it is written.",
     risk="Less room for the next burst: where bursts are followed by pauses, a lower threshold absorbs more of each.",
     sources=(RAID_LARGE_IO, SANTRICITY_CACHE),

@@ -27,7 +27,7 @@ def _array(array: Array) -> Iterator[Judgement]:
 RULE = Rule(
     name="raid-read-cache",
     title="Give the controller's whole cache to writes where reads stream",
-    area="raid",
+    area="RAID controller",
     reason="Reads of whole stripes gain nothing from the controller's cache, and the servers' memory, many times "
     "larger, holds what is read again.",
     risk="Small reads near each other become slower. Keep it on for metadata targets and random reads.",

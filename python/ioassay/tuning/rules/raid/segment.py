@@ -56,7 +56,7 @@ def _shown(segment_bytes: int, data_disks: int) -> str:
 RULE = Rule(
     name="raid-segment-size",
     title="Choose the segment so that a full stripe is one request of 1 MiB",
-    area="raid",
+    area="RAID controller",
     reason="A write of a full stripe needs no old data to compute its parity. RAID6 8+2 with segments of 128 KiB takes "
     "an RPC of 1 MiB as one stripe.",
     risk="Changing the segment rewrites all data of the virtual disk in the background for hours to days and cannot be "

@@ -39,7 +39,7 @@ def _array(array: Array) -> Iterator[Judgement]:
 RULE = Rule(
     name="raid-write-cache",
     title="Switch the write cache on, always with mirroring",
-    area="raid",
+    area="RAID controller",
     reason="The cache absorbs bursts and joins writes to full stripes. Mirrored in the other controller, it survives "
     "the failure of one.",
     risk="Mirroring halves the cache and costs bandwidth between the controllers: the study saw long aligned writes "
