@@ -19,6 +19,8 @@ from ioassay.tuning.sweep.trials import trials
 
 _SIZES = ("64", "128", "256", "512", "1024")
 _DEPTHS = ("1", "8", "64")
+_FEW = {"size": ("128", "512", "1024"), "depth": ("1", "8")}
+"""A grid of few points, for what does not depend on how many there are."""
 _TODAY = {"size": "128", "depth": "8"}
 
 
@@ -29,6 +31,10 @@ def _prefers_512(values: Mapping[str, str]) -> float:
 
 
 def _document(**changed: object) -> SweepDocument:
+    return sweep_document(_FEW, _TODAY, **changed)
+
+
+def _document_of_many_points(**changed: object) -> SweepDocument:
     return sweep_document({"size": _SIZES, "depth": _DEPTHS}, _TODAY, **changed)
 
 
@@ -41,7 +47,7 @@ def _swept(path: Path, device: ArtificialDevice, document: SweepDocument | None 
 
 def test_the_optimum_of_a_grid_is_found_and_confirmed_with_fresh_pairs(tmp_path: Path) -> None:
     device = ArtificialDevice(_prefers_512, _TODAY)
-    found = _swept(tmp_path / "sweep", device, _document())
+    found = _swept(tmp_path / "sweep", device, _document_of_many_points())
     assert found.verdict == "better"
     assert found.confirmed is not None
     assert found.confirmed.values["size"] == "512"
@@ -55,10 +61,9 @@ def test_the_optimum_of_a_grid_is_found_and_confirmed_with_fresh_pairs(tmp_path:
 
 def test_only_the_parameter_that_matters_is_recommended(tmp_path: Path) -> None:
     device = ArtificialDevice(_prefers_512, _TODAY, noise=0.02, seed=4)
-    found = _swept(tmp_path / "sweep", device, _document())
+    found = _swept(tmp_path / "sweep", device, _document_of_many_points())
     assert found.recommended == {"size": "512"}
-    for one in found.contributions:
-        assert one.matters is (one.name == "size")
+    assert {one.name: one.matters for one in found.contributions} == {"size": True, "depth": False}
 
 
 def test_where_nothing_matters_no_difference_is_an_answer(tmp_path: Path) -> None:
@@ -83,10 +88,10 @@ def test_todays_settings_are_measured_in_turns_with_each_point(tmp_path: Path) -
         assert len(trial.pairs) >= 3
 
 
-@pytest.mark.parametrize("seed", range(1, 6))
+@pytest.mark.parametrize("seed", range(1, 4))
 def test_with_a_rule_95_percent_of_the_best_are_reached_within_5_trials(tmp_path: Path, seed: int) -> None:
     device = ArtificialDevice(_prefers_512, _TODAY, seed=seed)
-    document = _document(trials=5)
+    document = _document_of_many_points(trials=5)
     document.parameters[0].suggested = "512"
     found = _swept(tmp_path / "sweep", device, document)
     best = max(_prefers_512({"size": size, "depth": depth}) for size, depth in product(_SIZES, _DEPTHS))
@@ -99,19 +104,27 @@ def _interrupted_at(stop: int, number: int) -> RunState | None:
 
 
 def test_a_sweep_that_is_interrupted_anywhere_goes_on_and_finds_the_same(tmp_path: Path) -> None:
-    whole = _swept(tmp_path / "whole", ArtificialDevice(_prefers_512, _TODAY), _document(trials=3))
-    stops = [1, 2, 5, 9, len(whole.document.measurements) - 2]
+    def document() -> SweepDocument:
+        made = sweep_document(_FEW, today, trials=2)
+        made.parameters[0].suggested, made.parameters[1].suggested = "512", "8"
+        return made
+
+    today = {"size": "128", "depth": "1"}
+    whole = _swept(tmp_path / "whole", ArtificialDevice(_prefers_512, today), document())
+    stages = [one.stage for one in whole.document.measurements]
+    assert set(stages) == {"search", "confirmation", "contribution"}
+    stops = [1, 2, *(stages.index(stage) for stage in ("confirmation", "contribution")), len(stages) - 2]
     for stop in stops:
         path = tmp_path / f"at-{stop}"
-        device = ArtificialDevice(_prefers_512, _TODAY)
+        device = ArtificialDevice(_prefers_512, today)
         device.fail = partial(_interrupted_at, stop)
-        with SweepDirectory.create(path, _document(trials=3)) as directory, Interruption() as interruption:
+        with SweepDirectory.create(path, document()) as directory, Interruption() as interruption:
             Loop(directory, device, device, lambda line: None, interruption).run()
             assert directory.document.state == "interrupted"
         resumed = _swept(path, device)
         assert resumed.document.state == "complete"
         assert resumed.verdict == whole.verdict
-        assert [len(one.pairs) >= 3 for one in trials(resumed.document, "search")]
+        assert all(len(one.pairs) >= 3 for one in trials(resumed.document, "search"))
 
 
 def test_a_point_that_fails_is_passed_over(tmp_path: Path) -> None:
