@@ -157,6 +157,9 @@ def _lowest(system: System, device: BlockDevice, start_bytes: int) -> Chain:
         most = controller.capacity_bytes or 0
         smaller = tuple(one for one in queue.limits if one.is_boundary or one.size_bytes <= most)
         larger = tuple(one for one in queue.limits if one not in smaller)
+        if controller.best_bytes is not None:  # contiguous memory makes segments larger, and the queue's limits no larger
+            best = min([controller.best_bytes, *(one.size_bytes for one in queue.limits)])
+            controller = replace(controller, best_bytes=best)
         queue = replace(queue, limits=smaller, ineffective_limits=larger)
     steps = [queue, *([controller] if controller is not None else [])]
     array, source = _array(system, device, unknown)

@@ -85,6 +85,17 @@ def test_the_kernel_applies_bytes_and_segments_together() -> None:
     assert "Where memory is contiguous" in _said(path)
 
 
+def test_contiguous_memory_does_not_lift_the_limit_of_the_queue() -> None:
+    queue = {"max_segments": 254, "max_segment_size": 0xFFFF_FFFF, "max_hw_sectors_kb": 1 << 30}
+
+    def told(kibibytes: int) -> str:
+        files = disk("vda", queue=queue | {"max_sectors_kb": kibibytes})
+        return _said(_only(System(snapshot(files, target="/dev/vda")), transfer=Transfer(4 * MIB)))
+
+    assert "virtio (vda) takes up to 1.25 MiB." in told(1280)
+    assert "Where memory is contiguous" not in told(1016)
+
+
 def test_a_transfer_that_is_not_known_is_assumed_and_said() -> None:
     assert _only(oss()).assumption == (
         "The application's transfer size was not given; 1 MiB, the size of an RPC, is assumed."
