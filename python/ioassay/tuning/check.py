@@ -6,14 +6,14 @@ is judged, and both say which sizes requests had between them. Nothing is change
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from ioassay.errors import UsageError
 from ioassay.tuning.path import IoPath, Transfer, io_paths
 from ioassay.tuning.path.measured import Measured, between
 from ioassay.tuning.rule import Judgement, Rule
-from ioassay.tuning.rules import RULES
+from ioassay.tuning.rules import RULES, onefs
 from ioassay.tuning.snapshot import Snapshot
 from ioassay.tuning.system import System
 from ioassay.tuning.system.array import Array, parse_array
@@ -29,15 +29,25 @@ class Asked:
     array: Array | None
     storage: str | None
     rules: Sequence[Rule]
+    storage_settings: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, *, transfer: str | None, raid: str | None, storage: str | None, rules: Sequence[str]) -> Asked:
+    def of(
+        cls,
+        *,
+        transfer: str | None,
+        raid: str | None,
+        storage: str | None,
+        rules: Sequence[str],
+        storage_settings: Sequence[str] = (),
+    ) -> Asked:
         """As it was typed. Raises `UsageError`."""
         return cls(
             transfer=Transfer(size_bytes=_size(transfer) if transfer else None),
             array=parse_array(raid) if raid else None,
             storage=storage,
             rules=[_rule(name) for name in rules] or RULES,
+            storage_settings=_storage_settings(storage_settings, storage),
         )
 
 
@@ -66,7 +76,7 @@ def examine(snapshots: Sequence[Snapshot], asked: Asked) -> Examination:
     for snapshot in sorted(snapshots, key=lambda one: one.taken):
         of_host.setdefault(snapshot.host, []).append(snapshot)
     hosts = list(dict.fromkeys(snapshot.host for snapshot in snapshots))
-    systems = [System(of_host[host][-1], array=asked.array, storage=asked.storage or "") for host in hosts]
+    systems = [System(of_host[host][-1], asked.array, asked.storage or "", asked.storage_settings) for host in hosts]
     paths = io_paths(systems, asked.transfer)
     measured = [between(of_host[host][0], of_host[host][-1]) for host in hosts if len(of_host[host]) > 1]
     findings = [Finding(one.host, rule, rule.judgements(one)) for one in systems for rule in asked.rules]
@@ -78,6 +88,25 @@ def _size(text: str) -> int:
         return parse_bytes(text)
     except UnitError as error:
         raise UsageError(f"--transfer: {error}.", "Write for example --transfer 1MiB.") from None
+
+
+def _storage_settings(texts: Sequence[str], storage: str | None) -> dict[str, str]:
+    """`efs.bam.ec.mode=1` and others. Raises `UsageError` for what is no pair, given twice, or asked by no rule."""
+    if texts and storage is None:
+        raise UsageError("--storage-setting needs --storage.", "Add for example --storage onefs.")
+    found: dict[str, str] = {}
+    for text in texts:
+        name, equals, value = (part.strip() for part in text.partition("="))
+        if not equals or not name or not value:
+            raise UsageError(
+                f"--storage-setting {text}: not NAME=VALUE.", "Write for example --storage-setting efs.bam.ec.mode=1."
+            )
+        if name not in onefs.SETTINGS:
+            raise UsageError(f"--storage-setting {text}: no rule knows `{name}`.", nearest(name, onefs.SETTINGS))
+        if name in found:
+            raise UsageError(f"--storage-setting {name} is given twice.", "Give it once.")
+        found[name] = value
+    return found
 
 
 def _rule(name: str) -> Rule:

@@ -48,6 +48,12 @@ def check(
     storage: Annotated[
         str | None, typer.Option(metavar="NAME", help="What the storage is, where the host cannot tell: onefs.")
     ] = None,
+    storage_settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--storage-setting", metavar="NAME=VALUE", help="A setting of that storage, read there. Repeatable."
+        ),
+    ] = None,
     rules: Annotated[
         list[str] | None, typer.Option("--rule", metavar="NAME", help="Only this rule. Repeatable.")
     ] = None,
@@ -72,8 +78,11 @@ def check(
         raise UsageError(
             "--snapshot and TARGET contradict each other: a snapshot has its own target.", "Use one of them."
         )
+    asked = Asked.of(
+        transfer=transfer, raid=raid, storage=storage, rules=rules or [], storage_settings=storage_settings or []
+    )
     found = [read(path) for path in snapshots] if snapshots else _live(target, command or [])
-    report = CheckReport(examine(found, Asked.of(transfer=transfer, raid=raid, storage=storage, rules=rules or [])))
+    report = CheckReport(examine(found, asked))
     if wanted is None:
         show(rendered(report.terminal()))
         return 0

@@ -11,3 +11,6 @@ RULES: tuple[Rule, ...] = (
     multi_writer.RULE,
     async_commit.RULE,
 )
+
+SETTINGS = tuple(name for rule in RULES for name in rule.parameters)
+"""What `--storage-setting` may name."""

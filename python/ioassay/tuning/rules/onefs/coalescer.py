@@ -26,5 +26,5 @@ RULE = Rule(
     "isi set -R.",
     sources=(RANDOM_IO, ENDURANT_CACHE),
     judge=_judge,
-    parameters=("coalescer", "coal_only"),
+    parameters=("coalescer",),
 )

@@ -4,7 +4,7 @@ import pytest
 
 from ioassay.testing.storage_nodes import nfs_client
 from ioassay.tuning.rule import Change, Fine, NotApplicable, NotReadable, Rule
-from ioassay.tuning.rules.onefs import RULES, async_commit, coalescer
+from ioassay.tuning.rules.onefs import RULES, SETTINGS, async_commit, coalescer
 from ioassay.tuning.system import System
 
 WANTED = {
@@ -18,6 +18,10 @@ WANTED = {
 
 def _system(**settings: str) -> System:
     return System(nfs_client().snapshot(), storage="onefs", storage_settings=settings)
+
+
+def test_the_settings_that_the_user_may_give_are_those_that_rules_ask_for() -> None:
+    assert set(SETTINGS) == set(WANTED)
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
