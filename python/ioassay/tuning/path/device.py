@@ -157,7 +157,8 @@ def _lowest(system: System, device: BlockDevice, start_bytes: int) -> Chain:
         most = controller.capacity_bytes or 0
         smaller = tuple(one for one in queue.limits if one.is_boundary or one.size_bytes <= most)
         larger = tuple(one for one in queue.limits if one not in smaller)
-        if controller.best_bytes is not None:  # contiguous memory makes segments larger, and the queue's limits no larger
+        if controller.best_bytes is not None:
+            # Contiguous memory makes segments larger; what the queue takes stays as it is.
             best = min([controller.best_bytes, *(one.size_bytes for one in queue.limits)])
             controller = replace(controller, best_bytes=best)
         queue = replace(queue, limits=smaller, ineffective_limits=larger)
