@@ -5,11 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ioassay.reports.document import Block, Column, Notes, Paragraph, Preformatted, Section, Table, Text
+from ioassay.reports.document import (
+    Block,
+    Bullets,
+    Column,
+    Notes,
+    Paragraph,
+    Preformatted,
+    Section,
+    Span,
+    Table,
+    Text,
+)
 from ioassay.tuning.apply import Change
 from ioassay.tuning.change_plan import ChangePlan, Step
 from ioassay.tuning.persistent import PersistentForm
 from ioassay.tuning.rollback import PutBack
+from ioassay.tuning.rule import Rule
 from ioassay.tuning.verify import Standing
 
 _SETTING = Column("setting", wraps=False)
@@ -17,27 +29,25 @@ _LASTS = {"reboot": "no", "remount": "no, nor a remount", "kept": "yes", "unknow
 
 
 def of_plan(
-    plan: ChangePlan, form: PersistentForm | None = None, risks: Mapping[str, str] | None = None
+    plan: ChangePlan, form: PersistentForm | None = None, rules: Mapping[str, Rule] | None = None
 ) -> list[Block]:
-    """What would be changed: a table, what moves with it, and the persistent files. `risks` are by setting."""
-    risks = risks or {}
-    has_risks = any(step.name in risks for step in plan.steps)
+    """What would be changed: a table, what moves with it, the risks, the persistent files. `rules` are by setting."""
     asked = {step.name for step in plan.steps}
     rows: list[Sequence[Text]] = []
     for step in plan.steps:
-        row = [step.name, step.now, _new(step), _lasts(step, form)]
-        rows.append([*row, risks.get(step.name, "")] if has_risks else row)
-        for one in step.followers:
-            if one.instance.name in asked:
-                continue
-            led = [f"  {one.instance.name}", one.now, "may change", ""]
-            rows.append([*led, one.why] if has_risks else led)
-    columns = [_SETTING, Column("now"), Column("new"), Column("survives a reboot")]
+        rows.append([step.name, step.now, _new(step), _lasts(step, form)])
+        rows += [
+            [f"  {one.instance.name}", one.now, "may change", ""]
+            for one in step.followers
+            if one.instance.name not in asked
+        ]
     notes = dict.fromkeys(f"{step.name}: {step.instance.note}." for step in plan.steps if step.instance.note)
     moved = dict.fromkeys(f"{step.name}: {one.why}." for step in plan.steps for one in step.followers)
+    known = {rule.name: rule for rule in (rules or {}).values()}
     blocks: list[Block] = [
-        Table([*columns, *([Column("risk")] if has_risks else [])], rows),
+        Table([_SETTING, Column("now"), Column("new"), Column("survives a reboot")], rows),
         Notes([*notes, *moved]),
+        Bullets([(Span(f"Risk ({name}): ", "strong"), rule.risk) for name, rule in known.items()]),
     ]
     if form is not None:
         blocks += [Section(str(file.path), [Preformatted(file.text.rstrip("\n"))]) for file in form.files]
@@ -80,8 +90,11 @@ def of_rollback(results: Sequence[PutBack]) -> list[Block]:
     return [Table([_SETTING, Column("before"), Column("found"), Column(), Column()], rows)]
 
 
-def plan_document(plan: ChangePlan, form: PersistentForm | None = None) -> dict[str, Any]:
+def plan_document(
+    plan: ChangePlan, form: PersistentForm | None = None, rules: Mapping[str, Rule] | None = None
+) -> dict[str, Any]:
     """The same as of `of_plan`, as plain values."""
+    known = rules or {}
     return {
         "changes": [
             {
@@ -91,6 +104,8 @@ def plan_document(plan: ChangePlan, form: PersistentForm | None = None) -> dict[
                 "survives_reboot": _lasts(step, form),
                 "live": not step.not_live,
                 "note": step.not_live or step.instance.note,
+                "rule": known[step.name].name if step.name in known else None,
+                "risk": known[step.name].risk if step.name in known else None,
                 "moves": [{"setting": one.instance.name, "now": one.now, "why": one.why} for one in step.followers],
             }
             for step in plan.steps

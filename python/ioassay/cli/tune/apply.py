@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ioassay.tuning.apply import Applied
     from ioassay.tuning.change_plan import ChangePlan
     from ioassay.tuning.persistent import PersistentForm
+    from ioassay.tuning.rule import Rule
 
 _DRIFTED = 1
 
@@ -52,6 +53,7 @@ def apply(
     if something else changed a setting during the wait.
     """
     from ioassay import keyboard_interrupt  # noqa: PLC0415
+    from ioassay.cli.tune.confirmation import confirm  # noqa: PLC0415
     from ioassay.reports import tuning_changes  # noqa: PLC0415
     from ioassay.tuning.apply import apply as make_changes  # noqa: PLC0415
     from ioassay.tuning.change_plan import plan_changes  # noqa: PLC0415
@@ -65,15 +67,15 @@ def apply(
     plan = plan_changes(map(parse_assignment, assignments), definitions, is_persistent=persist is not None)
     journal_id = new_id()
     form = persistent_form(plan, persist, journal_id) if persist is not None else None
-    document: dict[str, Any] = {"version": 1, "journal": None, **tuning_changes.plan_document(plan, form)}
-    _show(tuning_changes.of_plan(plan, form), as_json=as_json)
+    rules = _rules(plan)
+    document: dict[str, Any] = {"version": 1, "journal": None, **tuning_changes.plan_document(plan, form, rules)}
+    _show(tuning_changes.of_plan(plan, form, rules), as_json=as_json)
     if dry_run or not (plan.is_needed or (form and form.files)):
         _say("Nothing was changed: --dry-run." if dry_run else "Nothing to change: all settings have these values.")
         _print(document, as_json=as_json)
         return 0
     _name_open_journals(plan, journal)
-    if not yes:
-        _ask(plan, form, as_json=as_json)
+    confirm(_question(plan, form), yes=yes, is_shown=not as_json)
     done = make_changes(plan, journal, form.files if form else (), journal_id=journal_id)
     back = f"Put back with: ioassay tune rollback {done.journal.id}"
     keyboard_interrupt.note_kept(f"The settings stay as they are. {back}")
@@ -120,14 +122,19 @@ def _name_open_journals(plan: ChangePlan, journal: Path | None) -> None:
             _say(f"Changed before by {state.header.id}, to be put back after this one: {', '.join(both)}")
 
 
-def _ask(plan: ChangePlan, form: PersistentForm | None, *, as_json: bool) -> None:
+def _rules(plan: ChangePlan) -> dict[str, Rule]:
+    """By setting, the rule that knows its risk."""
+    from ioassay.tuning.rules.known import rule_of  # noqa: PLC0415
+
+    found = {step.name: rule_of(step.name, step.instance.identity().get("file system", "")) for step in plan.steps}
+    return {name: rule for name, rule in found.items() if rule is not None}
+
+
+def _question(plan: ChangePlan, form: PersistentForm | None) -> str:
     from ioassay.units import format_count  # noqa: PLC0415
 
-    if as_json or not sys.stdin.isatty():
-        raise UsageError("Nothing was changed: confirmation takes a terminal.", "Add --yes, or --dry-run.")
     files = f" and write {format_count(len(form.files), 'file')}" if form and form.files else ""
-    if not typer.confirm(f"Change {format_count(len(plan.live), 'setting')}{files}?", err=True):
-        raise UsageError("Nothing was changed.")
+    return f"Change {format_count(len(plan.live), 'setting')}{files}?"
 
 
 def _settled(done: Applied, wait_s: float) -> list[Any]:

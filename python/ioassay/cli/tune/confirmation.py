@@ -9,11 +9,14 @@ import typer
 from ioassay.errors import UsageError
 
 
-def confirm(question: str, *, yes: bool) -> None:
-    """Returns where the answer is yes. Raises `UsageError` for no, and where nobody can be asked."""
+def confirm(question: str, *, yes: bool, is_shown: bool = True) -> None:
+    """Returns where the answer is yes. Raises `UsageError` for no, and where nobody can be asked.
+
+    `is_shown`: whether the terminal shows what the question is about.
+    """
     if yes:
         return
-    if not sys.stdin.isatty():
-        raise UsageError("Nothing was changed: without a terminal nobody can be asked.", "Add --yes, or --dry-run.")
+    if not is_shown or not sys.stdin.isatty():
+        raise UsageError("Nothing was changed: confirmation takes a terminal.", "Add --yes, or --dry-run.")
     if not typer.confirm(question, err=True):
         raise UsageError("Nothing was changed.")

@@ -62,6 +62,8 @@ def test_settings_are_shown_applied_verified_and_put_back(device: str, tune: Tun
     texts = (f"block:{device}/nr_requests=64", f"block:{device}/read_ahead_kb=1023")
     done = tune("apply", *texts, "--yes", "--settle", "100ms")
     assert f"block:{device}/nr_requests" in done.stdout
+    assert "Risk (nr-requests): " in done.stdout
+    assert "Risk (read-ahead-kb): " in done.stdout
     assert "the kernel changed 1023 to 1020" in done.stdout
     assert "All settings are unchanged after 100ms." in done.stderr
     assert "These settings do not survive a reboot; to write files that do: --persist /" in done.stderr
@@ -91,6 +93,8 @@ def test_a_dry_run_shows_everything_and_changes_nothing(device: str, tune: Tune)
     document = json.loads(done.stdout)
     assert document["journal"] is None
     assert document["changes"][0]["moves"][0]["setting"] == f"block:{device}/nr_requests"
+    assert document["changes"][0]["rule"] == "scheduler"
+    assert document["changes"][0]["risk"]
     assert document["files"][0]["path"].startswith("/etc/udev/rules.d/90-ioassay-tuning-")
     assert queue(device, "scheduler") == "none"
     assert not tune.place.exists()

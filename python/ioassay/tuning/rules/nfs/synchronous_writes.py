@@ -36,5 +36,5 @@ RULE = Rule(
     "system. Applications that need more open files with O_SYNC.",
     sources=(NFS_MANUAL,),
     judge=_judge,
-    parameters=("sync",),
+    parameters=("sync", "async"),
 )

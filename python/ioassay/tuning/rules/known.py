@@ -1,0 +1,53 @@
+"""Which rule knows a setting, by the name that `ioassay tune apply` gives it. Not: what the rule says of a system."""
+
+from __future__ import annotations
+
+from ioassay.tuning.rule import Area, Rule
+from ioassay.tuning.rules import RULES
+
+_OF_KIND: dict[str, tuple[tuple[str, tuple[Area, ...]], ...]] = {
+    "block": (("", ("block queue",)),),
+    "sysctl": (
+        ("vm.", ("memory",)),
+        ("net.", ("processor and network",)),
+        ("sunrpc.", ("NFS",)),
+        ("dev.raid.", ("MD RAID",)),
+    ),
+    "sys": (
+        ("kernel/mm/", ("memory",)),
+        ("devices/system/cpu/", ("processor and network",)),
+        ("class/net/", ("processor and network",)),
+        ("class/bdi/", ("NFS",)),
+        ("fs/lustre/", ("Lustre",)),
+        ("module/", ("adapter", "NFS", "Lustre")),
+        ("block/", ("block queue",)),
+    ),
+    "lctl": (("", ("Lustre",)),),
+    "stripe": (("", ("Lustre",)),),
+    "module": (("", ("adapter", "NFS", "Lustre")),),
+}
+"""By kind, what settings whose name begins like this belong to. The same word is another setting elsewhere: `sync` of a
+mount and of an export, `read_ahead_kb` of a disk and of an NFS mount."""
+_OF_DEVICE: dict[str, Area] = {"md": "MD RAID", "device": "adapter"}
+"""Below the directory of a block device, what its files belong to."""
+
+
+def rule_of(name: str, file_system: str = "") -> Rule | None:
+    """The first rule that knows the parameter of a setting, if one does. `file_system`: the type, of a mount."""
+    kind, _, where = name.partition(":")
+    parts = where.replace("/", ".").split(".")
+    parameter = parts[-2] if parts[-1] == "enabled" and len(parts) > 1 else parts[-1]
+    if kind == "stripe":
+        parameter = f"stripe_{parameter}"
+    areas = _areas(kind, where, file_system)
+    return next((rule for rule in RULES if rule.area in areas and parameter in rule.parameters), None)
+
+
+def _areas(kind: str, where: str, file_system: str) -> tuple[Area, ...]:
+    if kind == "mount":
+        return ("NFS", "file system") if file_system.startswith("nfs") else ("file system",)
+    areas = next((areas for begin, areas in _OF_KIND.get(kind, ()) if where.startswith(begin)), ())
+    if areas == ("block queue",):
+        directories = where.removeprefix("block/").split("/")[1:-1]
+        return next(((_OF_DEVICE[one],) for one in directories if one in _OF_DEVICE), areas)
+    return areas

@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import pytest
+
+from ioassay.testing import storage_nodes, tuned_systems
+from ioassay.tuning.rule import Change
+from ioassay.tuning.rules import RULES
+from ioassay.tuning.rules.known import rule_of
+from ioassay.tuning.system import System
+
+
+@pytest.mark.parametrize(
+    ("setting", "file_system", "rule"),
+    [
+        ("block:sda/nr_requests", "", "nr-requests"),
+        ("block:md/nr_requests", "", "nr-requests"),
+        ("block:md0/md/stripe_cache_size", "", "md-stripe-cache"),
+        ("block:sda/device/queue_depth", "", "queue-depth"),
+        ("sys:block/sda/queue/scheduler", "", "scheduler"),
+        ("sys:block/md0/md/group_thread_cnt", "", "md-worker-threads"),
+        ("sysctl:vm.dirty_bytes", "", "dirty-limit"),
+        ("sysctl:net.ipv4.tcp_rmem", "", "tcp-buffers"),
+        ("sysctl:dev.raid.speed_limit_min", "", "md-sync-speed"),
+        ("sys:kernel/mm/transparent_hugepage/enabled", "", "transparent-hugepage"),
+        ("sys:class/bdi/0:52/read_ahead_kb", "", "nfs-read-ahead"),
+        ("sys:module/mpt3sas/parameters/max_queue_depth", "", "max-queue-depth"),
+        ("module:mpt3sas/max_sgl_entries", "", "max-sgl-entries"),
+        ("lctl:osc.scratch-*.max_rpcs_in_flight", "", "lustre-max-rpcs-in-flight"),
+        ("stripe:/scratch/dir/count", "", "lustre-default-layout"),
+        ("mount:/home/sync", "nfs4", "nfs-synchronous-writes"),
+        ("mount:/home/async", "nfs4", "nfs-synchronous-writes"),
+        ("mount:/data/noatime", "xfs", "access-times"),
+        ("mount:/data/sync", "ext4", None),
+        ("sys:kernel/mm/transparent_hugepage/defrag", "", None),
+        ("sysctl:kernel.scheduler", "", None),
+        ("block:sda/nr_zones", "", None),
+        ("command:nr_requests", "", None),
+        ("block:", "", None),
+        ("enabled", "", None),
+    ],
+)
+def test_the_rule_of_a_setting(setting: str, file_system: str, rule: str | None) -> None:
+    found = rule_of(setting, file_system)
+    assert (found.name if found else None) == rule
+
+
+def test_each_setting_that_a_rule_recommends_is_known_to_a_rule() -> None:
+    nodes = (storage_nodes.nfs_client(), storage_nodes.nfs_server(), storage_nodes.ext4_host())
+    snapshots = [node.snapshot() for node in nodes]
+    snapshots += [tuned_systems.md3460_oss(), tuned_systems.lustre_client(), tuned_systems.nvme_node()]
+    judged = [one for known in snapshots for rule in RULES for one in rule.judgements(System(known))]
+    names = {setting.name for one in judged if isinstance(one, Change) for setting in one.assignments}
+    assert len(names) > 20
+    assert [name for name in sorted(names) if rule_of(name, "nfs4") is None] == []
