@@ -11,6 +11,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from pathlib import Path
 
@@ -93,8 +94,8 @@ _SURFACES: dict[str, tuple[tuple[int, ...], Callable[[Point], float]]] = {
 }
 
 
-def _best_of(ask: Callable[[int], list[Point]], surface: Callable[[Point], float], times: int) -> float:
-    return sum(max(map(surface, ask(seed))) for seed in range(1, times + 1)) / times
+def _mean_of_best(tried: Callable[[int], list[Point]], surface: Callable[[Point], float], times: int) -> float:
+    return sum(max(map(surface, tried(seed))) for seed in range(1, times + 1)) / times
 
 
 def _searched(sizes: tuple[int, ...], surface: Callable[[Point], float], scatter: float, seed: int) -> list[Point]:
@@ -130,14 +131,9 @@ def main() -> None:
     head("20 trials of", "estimator", "estimator, scatter 5 %", "drawn at random")
     for name, (sizes, surface) in _SURFACES.items():
         best = max(map(surface, product(*map(range, sizes))))
-        row(
-            name,
-            *(
-                percent(_best_of(lambda seed, s=scatter: _searched(sizes, surface, s, seed), surface, times) / best)  # noqa: B023
-                for scatter in (0.0, 0.05)
-            ),
-            percent(_best_of(lambda seed: _drawn(sizes, seed), surface, 10 * times) / best),  # noqa: B023
-        )
+        ours = [_mean_of_best(partial(_searched, sizes, surface, scatter), surface, times) for scatter in (0.0, 0.05)]
+        drawn = _mean_of_best(partial(_drawn, sizes), surface, 10 * times)
+        row(name, *(percent(one / best) for one in (*ours, drawn)))
 
 
 if __name__ == "__main__":

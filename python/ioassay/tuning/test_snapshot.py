@@ -83,6 +83,7 @@ def test_absent_and_unreadable_are_told_apart() -> None:
         (_archive({"snapshot.json": _document(version=7)}), "of version 7; this ioassay reads version 1"),
         (_archive({"snapshot.json": _document(unreadable=[{"path": 3}])}), "is damaged"),
     ],
+    ids=("empty", "zip", "gzip", "no document", "cut", "no keys", "version", "wrong type"),
 )
 def test_what_is_no_snapshot_is_refused_with_what_to_do(content: bytes, said: str) -> None:
     with pytest.raises(UsageError, match=said) as refused:
