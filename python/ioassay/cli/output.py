@@ -107,5 +107,5 @@ def show(*shown: RenderableType) -> None:
     stream = styled(sys.stdout)
     console = PlainTextConsole(file=stream)
     with console.capture() as text:  # printed below: rich would end the process when nobody reads it
-        console.print(*shown)
+        console.print(*shown, crop=False)  # commands are copied, and pictures drawn, in whole lines
     print(text.get(), end="", file=stream, flush=True)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 from rich import table
-from rich.console import Group, JustifyMethod, RenderableType
+from rich.console import Console, ConsoleOptions, Group, JustifyMethod, RenderableType, RenderResult
 from rich.text import Text as RichText
 
 from ioassay.reports.document import (
@@ -69,18 +70,35 @@ def _block(block: Block) -> Iterator[RenderableType]:
         case Notes(items):
             yield from (_inline(item, "yellow") for item in items)
         case Bullets(items):
-            yield from (RichText("  ").append_text(_inline(item)) for item in items)
+            yield from (_Hanging(_inline(item)) for item in items)
         case Table():
             yield from [RichText(block.title, "bold")] if block.title else []
             yield _table(block)
         case Commands(items):
-            yield from (RichText(f"{what}\n  {command}") for what, command in items)
+            for what, command in items:
+                yield from [RichText(what), _as_it_is(f"  {command}")]
         case Preformatted(text):
-            yield RichText(text)
+            yield _as_it_is(text)
         case Figure(_, text) if text:
-            yield RichText(text)
+            yield _as_it_is(text)
         case Figure() | Contents():
             pass
+
+
+@dataclass(frozen=True)
+class _Hanging:
+    """A text whose lines are indented, those after the first further."""
+
+    text: RichText
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        for at, line in enumerate(self.text.wrap(console, max(options.max_width - 4, 1))):
+            yield RichText("    " if at else "  ").append_text(line)
+
+
+def _as_it_is(text: str) -> RichText:
+    """Lines that are copied or drawn: a console that does not crop prints them whole, however narrow it is."""
+    return RichText(text, no_wrap=True, overflow="ignore")
 
 
 def _table(block: Table) -> table.Table:

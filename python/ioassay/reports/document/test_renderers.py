@@ -109,6 +109,28 @@ def shown() -> str:
     return "\n".join(line.rstrip() for line in console.file.getvalue().splitlines())
 
 
+def test_a_narrow_terminal_gets_commands_and_pictures_in_whole_lines() -> None:
+    lines = [
+        "ioassay tune apply " + "block:sda/nr_requests=1024 " * 5 + "end",
+        "█" * 100,
+        "key: " + "value " * 20 + "end",
+    ]
+    console = Console(file=io.StringIO(), width=60)
+    console.print(
+        terminal.rendered([Commands([("All", lines[0])]), Figure(None, lines[1]), Preformatted(lines[2])]), crop=False
+    )
+    assert isinstance(console.file, io.StringIO)
+    assert console.file.getvalue().splitlines() == ["All", f"  {lines[0]}", *lines[1:]]
+
+
+def test_a_terminal_indents_what_follows_in_an_item() -> None:
+    console = Console(file=io.StringIO(), width=30)
+    console.print(terminal.rendered([Bullets(["a word " * 6, "another"])]))
+    assert isinstance(console.file, io.StringIO)
+    found = [line.rstrip() for line in console.file.getvalue().splitlines()]
+    assert found == ["  a word a word a word a", "    word a word a word", "  another"]
+
+
 def test_the_made_up_document_has_every_kind_of_block() -> None:
     def kinds(blocks: list[Block]) -> set[type]:
         within = [kinds(list(block.blocks)) for block in blocks if isinstance(block, Section)]
