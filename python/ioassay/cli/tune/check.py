@@ -66,10 +66,13 @@ def check(
     Shows each layer's request size, where requests are split or misaligned, and what to change, with reason, risk and
     source. Changes nothing. The exit code is 0 whatever it recommends.
     """
+    import shutil  # noqa: PLC0415
+
     from ioassay import reports  # noqa: PLC0415
     from ioassay.cli.output import chosen_format, emit, say_undrawn, show  # noqa: PLC0415
     from ioassay.reports.document.terminal import rendered  # noqa: PLC0415
     from ioassay.reports.tuning import CheckReport  # noqa: PLC0415
+    from ioassay.reports.tuning.path_text import COLUMNS  # noqa: PLC0415
     from ioassay.tuning.check import Asked, examine  # noqa: PLC0415
     from ioassay.tuning.snapshot import read  # noqa: PLC0415
 
@@ -84,7 +87,7 @@ def check(
     found = [read(path) for path in snapshots] if snapshots else _live(target, command or [])
     report = CheckReport(examine(found, asked))
     if wanted is None:
-        show(rendered(report.terminal()))
+        show(rendered(report.terminal(shutil.get_terminal_size(fallback=(COLUMNS, 24)).columns)))
         return 0
     emit(reports.build(report, wanted), output)
     return say_undrawn()

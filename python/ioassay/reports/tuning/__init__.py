@@ -25,9 +25,9 @@ class CheckReport:
         """The path of an I/O, what to change, and what is as it should be."""
         return document.document(self.examination, with_figures=with_figures)
 
-    def terminal(self) -> Sequence[Block]:
-        """What the terminal shows: the paths, what to change, and the rest in few lines."""
-        return document.terminal(self.examination)
+    def terminal(self, columns: int) -> Sequence[Block]:
+        """What a terminal of that many columns shows: the paths, what to change, and the rest in few lines."""
+        return document.terminal(self.examination, columns)
 
     def data(self) -> Mapping[str, Any]:
         """`data.data`."""

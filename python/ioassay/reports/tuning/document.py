@@ -18,10 +18,12 @@ from ioassay.reports.document import (
     Text,
 )
 from ioassay.reports.tuning import path
-from ioassay.tuning.check import Examination, Finding
-from ioassay.tuning.rule import Change, Fine, NotApplicable, NotReadable, Source
+from ioassay.tuning.check import Examination
+from ioassay.tuning.rule import Change, Fine, NotApplicable, NotReadable, Rule
 from ioassay.units import format_count
 from ioassay.version import __version__
+
+_TRY = "Try it (ioassay tune rollback puts it back)"
 
 
 def document(examination: Examination, *, with_figures: bool) -> Document:
@@ -32,7 +34,7 @@ def document(examination: Examination, *, with_figures: bool) -> Document:
         [
             Paragraph(_counts(examination)),
             *path.sections(examination.paths, examination.measured, with_figures=with_figures),
-            Section("What to change", [*_changes(examination), *_apply(examination)]),
+            Section("What to change", [*_changes(examination, with_addresses=True), *_apply(examination)]),
             Section("As it should be", [_fine(examination)]),
             Section("Not readable", [_unreadable(examination)]),
             Section("Not applicable", [_not_applicable(examination)], fold="closed"),
@@ -43,12 +45,12 @@ def document(examination: Examination, *, with_figures: bool) -> Document:
     )
 
 
-def terminal(examination: Examination) -> list[Block]:
-    """What the terminal shows."""
+def terminal(examination: Examination, columns: int) -> list[Block]:
+    """What a terminal of that many columns shows: no addresses, which would fill lines."""
     skipped = sum(isinstance(one, NotApplicable) for finding in examination.findings for one in finding.judgements)
     return [
-        *path.sections(examination.paths, examination.measured, with_figures=False),
-        Section("What to change", [*_changes(examination), *_apply(examination)]),
+        *path.sections(examination.paths, examination.measured, with_figures=False, columns=columns),
+        Section("What to change", [*_changes(examination, with_addresses=False), *_apply(examination)]),
         Section("As it should be", [_fine(examination)]),
         Section("Not readable", [_unreadable(examination)]),
         Paragraph(
@@ -70,7 +72,8 @@ def _counts(examination: Examination) -> str:
     )
 
 
-def _changes(examination: Examination) -> Iterator[Block]:
+def _changes(examination: Examination, *, with_addresses: bool) -> Iterator[Block]:
+    has_hosts = len(examination.systems) > 1
     found = False
     for finding in examination.findings:
         changes = [one for one in finding.judgements if isinstance(one, Change)]
@@ -79,23 +82,18 @@ def _changes(examination: Examination) -> Iterator[Block]:
         found = True
         rule = finding.rule
         yield Section(
-            rule.title,
+            f"{rule.title}, on {finding.host}" if has_hosts else rule.title,
             [
-                Table(
-                    [Column("Host"), Column("Where"), Column("Now"), Column("Recommended"), Column("Here")],
-                    [
-                        [finding.host, one.subject, one.value, Span(one.wanted, "strong"), one.because]
-                        for one in changes
-                    ],
-                ),
+                _values(changes),
                 Bullets(
                     [
-                        ("Why: ", rule.reason),
-                        ("Risk: ", rule.risk),
-                        ("Source: ", "; ".join(map(_source, rule.sources))),
+                        (Span("Why: ", "strong"), rule.reason),
+                        (Span("Risk: ", "strong"), rule.risk),
+                        (Span("Source: ", "strong"), _sources(rule, with_addresses=with_addresses)),
+                        (Span("Rule: ", "strong"), rule.name),
                     ]
                 ),
-                Commands(list(dict.fromkeys(_command(finding, one) for one in changes))),
+                Commands(list(_commands(rule, changes))),
             ],
             anchor=f"rule-{rule.name}-{finding.host}",
         )
@@ -103,14 +101,37 @@ def _changes(examination: Examination) -> Iterator[Block]:
         yield Paragraph("Nothing: every setting that the rules know is as they recommend.")
 
 
-def _source(source: Source) -> str:
-    return f"{source.text} ({source.url})" if source.url else source.text
+def _values(changes: Sequence[Change]) -> Table:
+    """A row for each value as it is and as it should be, with everything that has it."""
+    subjects: dict[tuple[str, str, str], list[str]] = {}
+    for one in changes:
+        subjects.setdefault((one.value, one.wanted, one.because), []).append(one.subject)
+    has_because = any(because for _, _, because in subjects)
+    rows: list[Sequence[Text]] = [
+        [", ".join(where), now, Span(wanted, "strong"), *([because] if has_because else [])]
+        for (now, wanted, because), where in subjects.items()
+    ]
+    head = [Column("Where"), Column("Now"), Column("Recommended")]
+    return Table([*head, *([Column("Because")] if has_because else [])], rows)
 
 
-def _command(finding: Finding, change: Change) -> tuple[str, str]:
-    if change.assignments:
-        return ("Try it, with a way back", f"ioassay tune apply {' '.join(map(_quoted, change.assignments))}")
-    return (f"For {change.subject}", change.command or f"see the sources of the rule {finding.rule.name}")
+def _sources(rule: Rule, *, with_addresses: bool) -> str:
+    return "; ".join(
+        f"{source.text} ({source.url})" if source.url and with_addresses else source.text for source in rule.sources
+    )
+
+
+def _commands(rule: Rule, changes: Sequence[Change]) -> Iterator[tuple[str, str]]:
+    """One command line for all that can be set here, and what to type elsewhere for the rest."""
+    settable = list(dict.fromkeys(_quoted(assignment) for one in changes for assignment in one.assignments))
+    if settable:
+        yield (_TRY, f"ioassay tune apply {' '.join(settable)}")
+    others: dict[str, list[str]] = {}
+    for one in changes:
+        if not one.assignments:
+            others.setdefault(one.command or f"see the sources of the rule {rule.name}", []).append(one.subject)
+    for command, subjects in others.items():
+        yield (f"For {', '.join(subjects)}", command)
 
 
 def _quoted(assignment: object) -> str:

@@ -31,14 +31,22 @@ _MOST = 16 << 20
 """Limits above this hold nothing back and are left out of the table."""
 
 
-def sections(paths: Sequence[IoPath], measured: Sequence[Measured] = (), *, with_figures: bool) -> list[Section]:
+def sections(
+    paths: Sequence[IoPath],
+    measured: Sequence[Measured] = (),
+    *,
+    with_figures: bool,
+    columns: int = path_text.COLUMNS,
+) -> list[Section]:
     """A section for each path, and one for what the hosts' devices did between the snapshots, if that was measured.
 
-    `with_figures`: for a page; a terminal and Markdown show lines of text instead.
+    `with_figures`: for a page; a terminal and Markdown show lines of text instead, of that many `columns`.
     """
     taken: set[str] = set()
     found = [
-        _path(path, measured, name, unique(f"io-path-{slug(name, 'device')}", taken), with_figures=with_figures)
+        _path(
+            path, measured, name, unique(f"io-path-{slug(name, 'device')}", taken), columns, with_figures=with_figures
+        )
         for path, name in zip(paths, _names(paths), strict=True)
     ]
     return [*found, *(_devices(one) for one in measured)]
@@ -53,7 +61,9 @@ def _names(paths: Sequence[IoPath]) -> list[str]:
     ]
 
 
-def _path(path: IoPath, measured: Sequence[Measured], name: str, identifier: str, *, with_figures: bool) -> Section:
+def _path(
+    path: IoPath, measured: Sequence[Measured], name: str, identifier: str, columns: int, *, with_figures: bool
+) -> Section:
     comparisons = compared(path, measured)
     drawn = rows(path, comparisons)
     picture = None
@@ -63,7 +73,7 @@ def _path(path: IoPath, measured: Sequence[Measured], name: str, identifier: str
         picture = io_path.picture(drawn, identifier, f"Requests on their way to {name}")
     blocks: list[Block] = [
         *([Paragraph(path.assumption)] if path.assumption else []),
-        Figure(picture, path_text.text(drawn)),
+        Figure(picture, path_text.text(drawn, columns)),
         Bullets([_conclusion(one.text, is_problem=one.is_problem) for one in conclusions(path)]),
         _layers(path, comparisons),
         Bullets(verdicts(path, comparisons)),

@@ -18,9 +18,9 @@ from ioassay.tuning.system import System
 MIB = 1 << 20
 
 
-def _text(*systems: System, transfer: Transfer | None = None) -> str:
+def _text(*systems: System, transfer: Transfer | None = None, columns: int = path_text.COLUMNS) -> str:
     (path,) = io_paths(systems, transfer)
-    return path_text.text(rows(path))
+    return path_text.text(rows(path), columns)
 
 
 def test_the_untuned_server_as_text() -> None:
@@ -44,8 +44,22 @@ def test_the_untuned_server_as_text() -> None:
 )
 @pytest.mark.parametrize("is_direct", [True, False])
 def test_text_stays_within_its_columns(systems: list[System], size: int, *, is_direct: bool) -> None:
-    lines = _text(*systems, transfer=Transfer(size, is_direct=is_direct)).splitlines()
-    assert max(map(len, lines)) <= path_text.COLUMNS
+    for columns in (1, 60, 61, 73, 80, 99, 100, 300):
+        lines = _text(*systems, transfer=Transfer(size, is_direct=is_direct), columns=columns).splitlines()
+        assert max(map(len, lines)) <= min(max(columns, path_text.FEWEST), path_text.COLUMNS)
+
+
+def test_a_narrow_terminal_shortens_bars_and_keeps_what_is_said() -> None:
+    lines = _text(oss(), columns=80).splitlines()
+    at = next(number for number, line in enumerate(lines) if line.startswith("Block queue"))
+    assert lines[at : at + 6] == [
+        "Block queue sdb       │███ 512 KiB ████│███ 512 KiB ████│  ← split:",
+        " " * 59 + "max_sectors_kb 512",
+        " " * 59 + "and sg_tablesize",
+        " " * 59 + "128 × 4 KiB",
+        "Adapter mpt3sas       │███ 512 KiB ████│███ 512 KiB ████│",
+        "RAID 8+2 × 128 KiB    │███│███│████│███│░░░│░░░░│░░░│░░░│  + P Q  reads 4,",
+    ]
 
 
 def _measured() -> Measured:

@@ -1,0 +1,49 @@
+"""What is said of systems, as documents: the same judgements, on a terminal without addresses and in few lines."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from rich.console import Console
+
+from ioassay.reports import build
+from ioassay.reports.document.terminal import rendered
+from ioassay.reports.tuning import CheckReport
+from ioassay.testing import tuned_systems
+from ioassay.tuning.check import Asked, examine
+
+
+@pytest.fixture(scope="module")
+def report() -> CheckReport:
+    rules = ["nr-requests", "vfs-cache-pressure", "raid-cache-block"]
+    asked = Asked.of(transfer="1MiB", raid="segment=128k,data=8,parity=2,cache-block=4k", storage=None, rules=rules)
+    return CheckReport(examine([tuned_systems.md3460_oss()], asked))
+
+
+@pytest.fixture(scope="module")
+def lines(report: CheckReport) -> list[str]:
+    console = Console(file=io.StringIO(), width=80)
+    console.print(rendered(report.terminal(80)), crop=False)
+    assert isinstance(console.file, io.StringIO)
+    return [line.rstrip() for line in console.file.getvalue().splitlines()]
+
+
+def test_addresses_of_sources_are_in_documents_and_not_on_the_terminal(report: CheckReport, lines: list[str]) -> None:
+    assert "(https://" in build(report, "md").decode()
+    assert not [line for line in lines if "https://" in line]
+    assert any(line.startswith("  Source: ") for line in lines)
+
+
+def test_devices_that_need_the_same_are_one_row_and_one_command(lines: list[str]) -> None:
+    text = "\n".join(lines)
+    (command,) = (line for line in lines if line.count("nr_requests=") > 1 and "vm." not in line)
+    assert command.startswith("  ioassay tune apply block:dm-0/nr_requests=1024 block:")
+    assert command.count("nr_requests=1024") == 18
+    assert text.count("128  ") == 1
+
+
+def test_only_commands_are_wider_than_the_terminal(lines: list[str]) -> None:
+    wide = [line for line in lines if len(line) > 80]
+    assert wide
+    assert all(line.startswith(("  ioassay tune apply ", "  On a Dell MD")) for line in wide)
