@@ -16,7 +16,7 @@ app = typer.Typer(
     name="tune",
     add_completion=False,
     rich_markup_mode=None,
-    help="Check settings, find better ones by experiment, apply them, and put them back.",
+    help="Check settings, find better ones, apply and put back.",
 )
 app.command("check")(check)
 app.command("capture")(capture)

@@ -21,10 +21,10 @@ def capture(
         typer.Option("-o", "--output", metavar="FILE", help="Archive to create.  [default: HOST-TIME.snapshot.tar.gz]"),
     ] = None,
 ) -> int:
-    """Collect this node's storage settings in one archive, without secrets.
+    """Collect this node's storage settings in one archive.
 
-    `ioassay tune check --snapshot FILE` reads it, here or elsewhere. On a server without Python, copy ioassay-engine
-    there and run `ioassay-engine capture`; the archive is the same.
+    Passwords, keys and serial numbers are left out. `ioassay tune check --snapshot FILE` reads it, also elsewhere. On
+    a server without Python, copy ioassay-engine there and run `ioassay-engine capture`; the archive is the same.
     """
     from ioassay.cli.output import write  # noqa: PLC0415
     from ioassay.tuning.snapshot import collect_archive, parse  # noqa: PLC0415

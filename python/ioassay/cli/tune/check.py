@@ -61,7 +61,7 @@ def check(
     as_json: AsJson = False,
     output: Output = None,
 ) -> int:
-    """Follow an I/O from application to disk, and judge every setting on the way.
+    """Follow an I/O to the disk and judge every setting on its way.
 
     Shows each layer's request size, where requests are split or misaligned, and what to change, with reason, risk and
     source. Changes nothing. The exit code is 0 whatever it recommends.
