@@ -37,7 +37,10 @@ def report(
     ] = False,
     form: Annotated[str, typer.Option("--format", metavar="html|pdf|md|csv|json", help="What to write.")] = "html",
 ) -> int:
-    """Write the report of stored runs or tunings, without touching the storage."""
+    """Write the report of stored runs, sweeps or IO500 tunings.
+
+    The storage is not touched.
+    """
     # Imported here because they take a second, which `--help` must not.
     from ioassay import reports  # noqa: PLC0415
     from ioassay.reports.experiments import experiment_report  # noqa: PLC0415
