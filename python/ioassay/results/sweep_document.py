@@ -96,6 +96,9 @@ class SweepMeasurement(StoredModel):
         default_factory=list, description="What each constraint limits, in its own unit."
     )
     why_invalid: str | None = None
+    doubts: dict[str, str] = Field(
+        default_factory=dict, description="The kinds of doubts about the objective, each with its remedy."
+    )
 
 
 class SweepDocument(StoredModel):

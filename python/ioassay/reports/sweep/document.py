@@ -50,6 +50,7 @@ def document(answer: Answer, drawn: Pictures | None = None) -> Document:
             *summary(answer),
             Section("Before and after", [Figure(drawn.points if drawn else None), *_points(answer)]),
             Section("All trials", [Figure(drawn.trials if drawn else None), *_trials(answer)]),
+            Section("Doubts", [_doubts(answer)]),
             Section("How it was measured", [_facts(answer), *_method(answer)]),
         ],
         question=f"Which settings are best for the {wording.objective(answer.document.objective)}, and do they truly "
@@ -78,7 +79,19 @@ def summary(answer: Answer) -> list[Block]:
 
 def terminal(answer: Answer) -> list[Block]:
     """What the terminal shows: the answer and the trials."""
-    return [*summary(answer), *_points(answer), *_trials(answer)]
+    return [*summary(answer), *_points(answer), *_trials(answer), _doubts(answer)]
+
+
+def _doubts(answer: Answer) -> Table:
+    measured = [one for one in answer.document.measurements if one.objective is not None]
+    remedies = {kind: remedy for one in measured for kind, remedy in one.doubts.items()}
+    rows = [
+        [kind, f"{sum(kind in one.doubts for one in measured)} of {len(measured)}", remedy]
+        for kind, remedy in remedies.items()
+    ]
+    return Table(
+        [Column("Doubt"), Column("Measurements"), Column("Remedy")], rows, "Doubts about measurements", title="Doubts"
+    )
 
 
 def _contributions(answer: Answer) -> list[Block]:

@@ -72,6 +72,13 @@ def test_the_data_have_everything_unrounded(doubled: Answer) -> None:
     assert len(table) == 1 + len(doubled.trials)
 
 
+def test_doubts_are_counted_over_the_measurements_with_their_remedies(tmp_path: Path) -> None:
+    found = _answer(tmp_path / "sweep")
+    found.document.measurements[0].doubts["short-phase"] = "move more data"
+    text = reports.build(SweepReport(found), "md").decode()
+    assert f"| short-phase | 1 of {len(found.document.measurements)} | move more data |" in text
+
+
 def test_no_difference_is_said_as_such(tmp_path: Path) -> None:
     text = reports.build(SweepReport(_answer(tmp_path / "sweep", lambda values: 1e9)), "md").decode()
     assert "No difference found" in text or "Keep today's settings" in text

@@ -222,6 +222,7 @@ class Loop:
                 points=list(observed.points),
                 constraints=[objective.observe(run, one).value for one in self._document.constraints],
                 why_invalid=why or None,
+                doubts=dict(observed.doubts),
             )
         )
         self._directory.save()

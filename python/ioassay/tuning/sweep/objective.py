@@ -6,7 +6,8 @@ points it is the geometric mean, so that each point weighs the same whatever its
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import polars as pl
 
@@ -27,6 +28,8 @@ class Observed:
     """Bytes or operations per second, nanoseconds, or a score; `None`: nothing that may be used."""
     points: tuple[PointValue, ...] = ()
     why_invalid: str = ""
+    doubts: Mapping[str, str] = field(default_factory=dict)
+    """The kinds of doubts about it, each with its remedy."""
 
 
 def is_latency(objective: ObjectiveEntry | ConstraintEntry) -> bool:
@@ -50,7 +53,8 @@ def observe(run: LoadedRun, objective: ObjectiveEntry | ConstraintEntry) -> Obse
         return Observed(
             None, why_invalid="the run has no latencies of it" if is_latency(objective) else "it has no rate"
         )
-    return Observed(geometric_mean(point.value for point in points), tuple(points))
+    doubted = run.doubts.join(wanted.select(*KEY), on=list(KEY))
+    return Observed(geometric_mean(point.value for point in points), tuple(points), doubts=_doubts(doubted))
 
 
 def _wanted(run: LoadedRun, objective: ObjectiveEntry | ConstraintEntry) -> pl.DataFrame:
@@ -84,7 +88,11 @@ def _score(run: LoadedRun) -> Observed:
     if not found[0].total:
         missing = [phase.rule.phase for phase in found[0].phases if not phase.score]
         return Observed(None, why_invalid=f"the score is 0, because of {', '.join(missing)}")
-    return Observed(found[0].total)
+    return Observed(found[0].total, doubts=_doubts(run.doubts))
+
+
+def _doubts(doubts: pl.DataFrame) -> dict[str, str]:
+    return dict(doubts.select("kind", "remedy").unique("kind", keep="first", maintain_order=True).iter_rows())
 
 
 def _rates(run: LoadedRun, wanted: pl.DataFrame) -> list[PointValue]:
