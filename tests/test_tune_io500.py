@@ -191,6 +191,7 @@ def _striping(target: Path, what: str) -> str:
     return done.stdout.strip()
 
 
+@pytest.mark.machine  # nobody else may apply settings meanwhile
 def test_on_lustre_the_target_is_striped_over_all_storage_targets(tmp_path: Path, target: Path, lustre: Path) -> None:
     out, journal = tmp_path / "tuned", tmp_path / "journal"
     code, printed, said = ioassay(

@@ -5,6 +5,7 @@ Nothing is changed here. Not: the experiment's keys (`experiment`), measuring (`
 
 from __future__ import annotations
 
+import fnmatch
 import secrets
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -17,7 +18,7 @@ from ioassay.studies import find_study, resolve
 from ioassay.studies.resolve import ResolvedStudy
 from ioassay.tuning.rule import Change, Rule
 from ioassay.tuning.rules import RULES
-from ioassay.tuning.settings import Definitions, parse
+from ioassay.tuning.settings import Definitions, Instance, parse
 from ioassay.tuning.settings.command import Command
 from ioassay.tuning.sweep.experiment import ConstraintPart, Experiment, ObjectivePart, ParameterPart
 from ioassay.tuning.system import System
@@ -25,6 +26,7 @@ from ioassay.version import __version__
 from ioassay.yaml_models.source import nearest
 
 _COMMAND = "command:"
+_SHOWN = 3
 
 
 def prepare(
@@ -109,20 +111,43 @@ def _parameter(
     setting = setting_name(entry)
     if setting is None:
         return entry.model_copy(update={"today": _of_study(name, part.key or "", resolved)})
-    (instance, *others) = parse(setting, definitions({name: part})).instances()
-    if others:
-        raise UsageError(
-            f"parameters.{name}: {setting} stands for {len(others) + 1} settings.",
-            f"Write one of them, such as {instance.name}.",
-        )
-    today = instance.read()
-    values = [instance.check(value, today) for value in part.values]
-    if reason := instance.not_live():
+    instances = parse(setting, definitions({name: part})).instances()
+    today = todays_value(setting, instances)
+    values = [_checked(value, instances, today) for value in part.values]
+    if reason := next(filter(None, (instance.not_live() for instance in instances)), ""):
         raise UsageError(f"parameters.{name}: {setting} cannot be changed while the system runs: {reason}.")
-    suggested, rule = recommended.get(setting, (None, None))
+    suggested, rule = about(setting, recommended)
     return entry.model_copy(
         update={"today": today, "values": values, "suggested": suggested, "rule": rule.name if rule else None}
     )
+
+
+def about(setting: str, recommended: Mapping[str, tuple[str, Rule]]) -> tuple[str, Rule] | tuple[None, None]:
+    """What is recommended for a setting, or for one that its pattern stands for, or whose pattern stands for it."""
+    matching = (
+        found
+        for name, found in recommended.items()
+        if name == setting or fnmatch.fnmatchcase(name, setting) or fnmatch.fnmatchcase(setting, name)
+    )
+    return next(matching, (None, None))
+
+
+def todays_value(setting: str, instances: Sequence[Instance]) -> str:
+    """The value now of all that a setting stands for. Raises `UsageError` where they differ, `CannotRun`."""
+    found = {instance.name: instance.read() for instance in instances}
+    if len(set(found.values())) > 1:
+        told = ", ".join(f"{name} is {value}" for name, value in list(found.items())[:_SHOWN])
+        raise UsageError(
+            f"{setting} stands for {len(found)} settings with different values: {told}.",
+            "Make them alike first, or vary one of them.",
+        )
+    return next(iter(found.values()))
+
+
+def _checked(value: str, instances: Sequence[Instance], today: str) -> str:
+    """A value as all that a setting stands for take it. Raises `UsageError`, `CannotSet`."""
+    checked = [instance.check(value, today) for instance in instances]
+    return checked[0]
 
 
 def _of_study(name: str, key: str, resolved: ResolvedStudy) -> str | None:

@@ -10,7 +10,7 @@ from ioassay.results.sweep_document import SweepDocument
 from ioassay.tuning.journal import Journal, default_place, find
 from ioassay.tuning.rollback import exit_code, roll_back
 from ioassay.tuning.settings import parse
-from ioassay.tuning.sweep.prepare import definitions, setting_name
+from ioassay.tuning.sweep.prepare import definitions, setting_name, todays_value
 
 
 def restore_today(document: SweepDocument, place: Path | None, say: Callable[[str], None]) -> None:
@@ -24,8 +24,8 @@ def restore_today(document: SweepDocument, place: Path | None, say: Callable[[st
         name = setting_name(one)
         if name is None or not document.measurements:
             continue
-        (instance,) = parse(name, definitions(document.parameters)).instances()
-        if (now := instance.read()) != one.today:
+        now = todays_value(name, parse(name, definitions(document.parameters)).instances())
+        if now != one.today:
             raise UsageError(
                 f"{name} was {one.today} when the sweep began, and is {now} now.",
                 f"Set it back with: ioassay tune apply {name}={one.today}. Or begin a new sweep.",
