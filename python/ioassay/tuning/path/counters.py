@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from ioassay.mounts import unescaped
 from ioassay.tuning.system.block import SECTOR_BYTES
 
 Pair = tuple[int, int]
@@ -137,7 +138,7 @@ def nfs_counters(text: str, point: str) -> NfsCounters | None:
     found = None
     for block in _mounts(text):
         head = re.match(r"device .*? mounted on (\S+) with fstype nfs", block)
-        if not head or _unescaped(head[1]) != point:
+        if not head or unescaped(head[1]) != point:
             continue
         moved = re.search(r"^\s*bytes:\s+((?:\d+ ?){6,})", block, re.MULTILINE)
         counts = [re.search(rf"^\s*{name}: (\d+)", block, re.MULTILINE) for name in ("READ", "WRITE")]
@@ -153,7 +154,3 @@ def nfs_counters(text: str, point: str) -> NfsCounters | None:
 
 def _mounts(text: str) -> Iterator[str]:
     yield from re.split(r"^(?=device )", text, flags=re.MULTILINE)
-
-
-def _unescaped(text: str) -> str:
-    return re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), text)

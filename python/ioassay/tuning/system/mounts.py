@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 
+from ioassay.mounts import unescaped
 from ioassay.tuning.snapshot import Snapshot
 
 _LOCAL = ("ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "jfs", "ldiskfs", "zfs")
@@ -54,8 +54,8 @@ def _mount(line: str) -> Mount:
     of_mount, of_system = fields.split(" "), [*rest.split(" "), "", ""]
     options = [one.partition("=") for one in (*of_mount[5].split(","), *of_system[2].split(",")) if one]
     return Mount(
-        point=_unescaped(of_mount[4]),
-        source=_unescaped(of_system[1]),
+        point=unescaped(of_mount[4]),
+        source=unescaped(of_system[1]),
         file_system=of_system[0],
         device=of_mount[2],
         options={name: value for name, _, value in options},
@@ -70,8 +70,3 @@ def covering(known: Sequence[Mount], path: str) -> Mount | None:
         if PurePath(path).is_relative_to(mount.point) and (found is None or len(mount.point) >= len(found.point)):
             found = mount
     return found
-
-
-def _unescaped(text: str) -> str:
-    """A path as the kernel's lists write it: spaces and the like are octal numbers."""
-    return re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), text)
