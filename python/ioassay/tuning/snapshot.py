@@ -16,7 +16,7 @@ import io
 import subprocess
 import tarfile
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
@@ -254,13 +254,3 @@ def _document(content: bytes, name: str) -> Document:
         f"{name} is a snapshot of version {version}; this ioassay reads version {VERSION}.",
         "Capture it again with this version of ioassay-engine, or use the ioassay that made it.",
     )
-
-
-def one_of_each_host(snapshots: Sequence[Snapshot]) -> list[Snapshot]:
-    """The latest snapshot of each host, in the order in which hosts are first named."""
-    latest: dict[str, Snapshot] = {}
-    for snapshot in snapshots:
-        known = latest.get(snapshot.host)
-        if known is None or known.taken <= snapshot.taken:
-            latest[snapshot.host] = snapshot
-    return list(latest.values())

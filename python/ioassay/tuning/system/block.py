@@ -6,7 +6,7 @@ Sources: Documentation/ABI/stable/sysfs-block and Documentation/block/queue-sysf
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
@@ -242,8 +242,3 @@ def chosen(text: str) -> str:
 
 def _counted(name: str) -> tuple[str, int, str]:
     return name.rstrip("0123456789"), len(name), name
-
-
-def every(known: Mapping[str, BlockDevice], kind: Kind) -> Iterator[BlockDevice]:
-    """The devices of a kind."""
-    return (device for device in known.values() if device.kind == kind)
