@@ -28,6 +28,7 @@ TIMES = {
     "trend": 400,
     "stop_rule": 20_000,
     "saturation": 300,
+    "sweep": 60,
 }
 """How often each program draws."""
 
