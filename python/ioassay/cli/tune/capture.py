@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Annotated
 
 import typer
-
-_SHOWN = 10
-"""Unreadable files that are named; the archive names all."""
 
 
 def capture(
@@ -34,8 +32,8 @@ def capture(
     path = output or Path(f"{snapshot.host}-{snapshot.taken:%Y%m%d-%H%M%S}.snapshot.tar.gz")
     write(path, archive)
     typer.echo(f"{path}: {len(snapshot.files)} files, {len(archive) >> 10} KiB", err=True)
-    for where, reason in list(snapshot.unreadable.items())[:_SHOWN]:
-        typer.echo(f"Not readable: /{where}: {reason}", err=True)
-    if (more := len(snapshot.unreadable) - _SHOWN) > 0:
-        typer.echo(f"{more} more are not readable; the archive names them.", err=True)
+    if snapshot.unreadable:
+        reasons = Counter(snapshot.unreadable.values()).most_common()
+        told = ", ".join(f"{reason} ({count})" for reason, count in reasons)
+        typer.echo(f"Not readable, as the archive says by name: {told}", err=True)
     return 0
