@@ -83,6 +83,12 @@ class ExperimentDirectory(Generic[Model]):
         """Where the run of that name is, or will be."""
         return self.path / RUNS / name
 
+    def new_run(self, name: str) -> Path:
+        """Where the next run goes: its name tells it from those of measurements that were interrupted."""
+        while (path := self.run(name)).exists():
+            name += "-again"
+        return path
+
     def save(self) -> None:
         """Makes the stored document what `document` is."""
         self._directory.write(self.kind.document, (self.document.model_dump_json(indent=2) + "\n").encode())

@@ -8,16 +8,9 @@ import re
 from collections.abc import Iterable, Mapping
 
 from ioassay.tuning.rule import Assignment
+from ioassay.tuning.settings.coupling import excluded
 from ioassay.tuning.snapshot import Snapshot
-
-_LUSTRE = ("sys/fs/lustre", "sys/kernel/debug/lustre", "proc/fs/lustre")
-_EXCLUDING = {
-    "vm.dirty_bytes": "vm.dirty_ratio",
-    "vm.dirty_ratio": "vm.dirty_bytes",
-    "vm.dirty_background_bytes": "vm.dirty_background_ratio",
-    "vm.dirty_background_ratio": "vm.dirty_background_bytes",
-}
-"""Of each pair, setting one makes the other 0."""
+from ioassay.tuning.system.lustre import PLACES
 
 
 def applied(before: Snapshot, assignments: Iterable[Assignment]) -> Snapshot:
@@ -30,8 +23,8 @@ def applied(before: Snapshot, assignments: Iterable[Assignment]) -> Snapshot:
             files[real] = _written(files.get(real, b"").decode(errors="replace"), assignment.value).encode()
         if kind == "mount":
             files |= _remounted(before, files, where, assignment.value)
-        if kind == "sysctl" and where in _EXCLUDING:
-            files[before.resolve(_sysctl(_EXCLUDING[where]))] = b"0"
+        if other := excluded(assignment.name).removeprefix("sysctl:"):
+            files[before.resolve(_sysctl(other))] = b"0"
         if kind == "module":
             files |= _after_reload(before, where, assignment.value)
     return dataclasses.replace(before, files=files)
@@ -48,7 +41,7 @@ def _paths(before: Snapshot, files: Mapping[str, bytes], kind: str, where: str) 
     if kind == "module":
         return [f"sys/module/{where.replace('/', '/parameters/')}"]
     if kind == "lctl":
-        names = {path: path.removeprefix(f"{place}/").replace("/", ".") for place in _LUSTRE for path in files
+        names = {path: path.removeprefix(f"{place}/").replace("/", ".") for place in PLACES for path in files
                  if path.startswith(f"{place}/")}  # fmt: skip
         return [path for path, name in names.items() if fnmatch.fnmatchcase(name, where)]
     if kind == "mount":

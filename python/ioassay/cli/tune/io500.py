@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from ioassay.results.tune_io500_directory import TuneIo500Directory
     from ioassay.results.tune_io500_document import TuneIo500Document
 
-REPORT = "report.html"
-
 _FEWEST_TURNS, _MOST_TURNS = 4, 100
 """Fewer cannot judge a step: `tuning.io500.ramp.FEWEST_PAIRS`."""
 
@@ -168,10 +166,9 @@ def _stripe(directory: TuneIo500Directory, journal: Path | None, *, yes: bool) -
 
 
 def _do(directory: TuneIo500Directory, place: Place, *, as_json: bool) -> int:
-    from ioassay import reports  # noqa: PLC0415
-    from ioassay.cli.output import say_undrawn, show  # noqa: PLC0415
+    from ioassay.cli.output import say_undrawn  # noqa: PLC0415
+    from ioassay.cli.tune.experiment_end import print_answer, write_report  # noqa: PLC0415
     from ioassay.execution.interruption import Interruption  # noqa: PLC0415
-    from ioassay.reports.document.terminal import rendered  # noqa: PLC0415
     from ioassay.reports.tune_io500 import TuneIo500Report  # noqa: PLC0415
     from ioassay.reports.tune_io500.document import terminal  # noqa: PLC0415
     from ioassay.tuning.io500.answer import answer  # noqa: PLC0415
@@ -187,12 +184,8 @@ def _do(directory: TuneIo500Directory, place: Place, *, as_json: bool) -> int:
             _say(f"Resume with: ioassay tune io500 --resume {directory.path}")
         report = TuneIo500Report(answer(document))
         if document.measurements:
-            directory.write(REPORT, reports.build(report, "html"))
-    if as_json:
-        typer.echo(reports.build(report, "json"), nl=False)
-    else:
-        show("", rendered(terminal(report.answer)))
-        print(f"\nReport: {directory.path / REPORT}", flush=True)
+            write_report(directory, report)
+    print_answer(directory, report, terminal(report.answer), as_json=as_json)
     return say_undrawn() if document.state == "complete" else CannotRun.exit_code
 
 

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ioassay.cli.launcher_options import Hosts, Launcher, LauncherOptions, host_names, option_words
+from ioassay.cli.tune.journal_option import JournalPlace
 from ioassay.errors import CannotRun, UsageError
 
 if TYPE_CHECKING:
     from ioassay.results.sweep_directory import SweepDirectory
     from ioassay.results.sweep_document import SweepDocument
-
-REPORT = "report.html"
 
 
 def sweep(
@@ -81,9 +80,7 @@ def sweep(
         Path | None, typer.Option(metavar="DIR", help="The directory to create.  [default: sweeps/TIME-NAME]")
     ] = None,
     resume: Annotated[Path | None, typer.Option(metavar="DIR", help="Resume this sweep.")] = None,
-    journal: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Where journals of changed settings are kept.")
-    ] = None,
+    journal: JournalPlace = None,
     yes: Annotated[bool, typer.Option("--yes", help="Change settings without asking.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be done, and change nothing.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the answer as one JSON document.")] = False,
@@ -144,12 +141,11 @@ def sweep(
 
 
 def _do(directory: SweepDirectory, journal: Path | None, *, yes: bool, as_json: bool) -> int:
-    from ioassay import reports  # noqa: PLC0415
-    from ioassay.cli.output import say_undrawn, show  # noqa: PLC0415
+    from ioassay.cli.output import say_undrawn  # noqa: PLC0415
     from ioassay.cli.tune.confirmation import confirm  # noqa: PLC0415
+    from ioassay.cli.tune.experiment_end import print_answer, write_report  # noqa: PLC0415
     from ioassay.execution.interruption import Interruption  # noqa: PLC0415
     from ioassay.execution.places import places  # noqa: PLC0415
-    from ioassay.reports.document.terminal import rendered  # noqa: PLC0415
     from ioassay.reports.sweep import SweepReport  # noqa: PLC0415
     from ioassay.reports.sweep.document import terminal  # noqa: PLC0415
     from ioassay.reports.sweep.wording import COMMANDS  # noqa: PLC0415
@@ -185,12 +181,8 @@ def _do(directory: SweepDirectory, journal: Path | None, *, yes: bool, as_json: 
     finally:
         report = SweepReport(answer(document))
         if document.measurements:
-            directory.write(REPORT, reports.build(report, "html"))
-    if as_json:
-        typer.echo(reports.build(report, "json"), nl=False)
-    else:
-        show("", rendered(terminal(report.answer)))
-        print(f"\nReport: {directory.path / REPORT}", flush=True)
+            write_report(directory, report)
+    print_answer(directory, report, terminal(report.answer), as_json=as_json)
     if document.state != "complete":
         print(f"Resume with: ioassay tune sweep --resume {directory.path}", file=sys.stderr)
         return CannotRun.exit_code

@@ -14,6 +14,7 @@ from ioassay.analysis import io500
 from ioassay.execution.interruption import Interruption
 from ioassay.results.loaded import LoadedRun
 from ioassay.results.tune_io500_document import Io500Stage
+from ioassay.tuning.sweep.objective import why_not_complete
 
 STUDY = "io500"
 
@@ -65,7 +66,7 @@ def finished(run: LoadedRun, stage: Io500Stage) -> Finished:
 def observe(run: LoadedRun, stage: Io500Stage) -> Observed:
     """What a run of a stage measured."""
     if run.document.state != "complete":
-        return Observed(why_invalid=_why_not_complete(run))
+        return Observed(why_invalid=why_not_complete(run))
     write, read = _rate(run, WRITE), _rate(run, READ)
     if stage == "ior-easy":
         return Observed(write, read, why_invalid=None if write and read else _doubted(run, (WRITE, READ)))
@@ -82,11 +83,6 @@ def observe(run: LoadedRun, stage: Io500Stage) -> Observed:
             why_invalid=f"no valid {', '.join(lacking)}: {_doubted(run, lacking)}",
         )
     return Observed(write, read, score.total, score.bandwidth, score.metadata, phases)
-
-
-def _why_not_complete(run: LoadedRun) -> str:
-    said = next((case.error for case in run.document.cases if case.error), None)
-    return said or f"the run is {run.document.state}"
 
 
 def _rate(run: LoadedRun, phase: str) -> float | None:

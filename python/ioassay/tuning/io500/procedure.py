@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict
-from pathlib import Path
 
 from ioassay.errors import CannotRun, IoassayError
 from ioassay.execution.interruption import Interruption
@@ -70,7 +69,8 @@ class Procedure:
     def _measure(self, turn: Turn) -> None:
         if self._interruption.first is not None:
             raise Interrupted
-        path = self._new_run(turn)
+        number = len(self._document.measurements) + 1
+        path = self._directory.new_run(f"{number:04}-{turn.stage}-{turn.ranks}")
         started = now()
         run = self._runs.run(turn.stage, turn.ranks, path, self._interruption)
         if run.is_interrupted:
@@ -94,11 +94,3 @@ class Procedure:
             )
         if run.observed.why_invalid:
             self._say(f"  not valid ({path.name}): {run.observed.why_invalid}")
-
-    def _new_run(self, turn: Turn) -> Path:
-        name = f"{len(self._document.measurements) + 1:04}-{turn.stage}-{turn.ranks}"
-        path = self._directory.run(name)
-        while path.exists():  # of a measurement that was interrupted
-            name += "-again"
-            path = self._directory.run(name)
-        return path

@@ -196,11 +196,7 @@ class Loop:
             if one.key is not None and values[one.name] is not None
         ]
         self._switch.switch(settings)
-        name = f"{len(self._document.measurements) + 1:04}-{side}"
-        path = self._directory.run(name)
-        while path.exists():  # of a measurement that was interrupted
-            name += "-again"
-            path = self._directory.run(name)
+        path = self._directory.new_run(f"{len(self._document.measurements) + 1:04}-{side}")
         started = now()
         run = self._runs.run(path, keys, self._interruption)
         drifted = self._switch.drifted()
@@ -210,7 +206,7 @@ class Loop:
         why = "; ".join(drifted) or observed.why_invalid
         self._document.measurements.append(
             SweepMeasurement(
-                run=name,
+                run=path.name,
                 stage=trial.stage,
                 trial=trial.number,
                 pair=pair,
@@ -227,7 +223,7 @@ class Loop:
         )
         self._directory.save()
         if why:
-            self._say(f"  not valid ({name}): {why}")
+            self._say(f"  not valid ({path.name}): {why}")
 
     def _say_gain(self, trial: Trial) -> None:
         estimate, gain = trial.estimate, trial.gain

@@ -40,7 +40,7 @@ def is_latency(objective: ObjectiveEntry | ConstraintEntry) -> bool:
 def observe(run: LoadedRun, objective: ObjectiveEntry | ConstraintEntry) -> Observed:
     """The objective in a run."""
     if run.document.state != "complete":
-        return Observed(None, why_invalid=_why_not_complete(run))
+        return Observed(None, why_invalid=why_not_complete(run))
     if objective.measure == "score":
         return _score(run)
     wanted = _wanted(run, objective)
@@ -71,7 +71,8 @@ def _known(run: LoadedRun) -> str:
     return f"there are {', '.join(names)}" if names else "nothing was measured"
 
 
-def _why_not_complete(run: LoadedRun) -> str:
+def why_not_complete(run: LoadedRun) -> str:
+    """Why a run that is not complete says nothing of an objective."""
     said = next((case.error for case in run.document.cases if case.error), None)
     return said or f"the run is {run.document.state}"
 

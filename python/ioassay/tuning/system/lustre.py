@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 from ioassay.tuning.snapshot import Snapshot, Unreadable
 
-_PLACES = ("sys/fs/lustre", "sys/kernel/debug/lustre", "proc/fs/lustre")
+PLACES = ("sys/fs/lustre", "sys/kernel/debug/lustre", "proc/fs/lustre")
+"""Where versions of Lustre keep parameters."""
 _MOST_LEVELS = 5
 _OF_SERVERS = ("ost.", "mds.", "mdt.", "mgs.", "obdfilter.", "osd-")
 _SCALE = {"": 1, "K": 1 << 10, "M": 1 << 20}
@@ -49,7 +50,7 @@ def unreadable(snapshot: Snapshot) -> Mapping[str, Unreadable]:
 
 
 def _all_files(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
-    for place in _PLACES:
+    for place in PLACES:
         yield from _files(snapshot, place, "", _MOST_LEVELS)
 
 

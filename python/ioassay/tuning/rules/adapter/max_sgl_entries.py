@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ioassay.tuning.rule import Assignment, Change, Fine, Judgement, NotReadable, Rule, Source, each
+from ioassay.tuning.rule import Assignment, Change, Fine, Judgement, NotReadable, Rule, Source
 from ioassay.tuning.rules.adapter import sas
 from ioassay.tuning.rules.sources import LARGE_IO_TEXT, LINUX_LARGE_IO, MPT3SAS
 from ioassay.tuning.system import System
@@ -16,11 +16,7 @@ _MOST = 256
 
 
 def _judge(system: System) -> Iterator[Judgement]:
-    known = sas.adapters(system)
-    ours = [adapter for adapter in known.values() if adapter.driver in sas.DRIVERS]
-    if not ours:
-        yield sas.of_other_drivers(known.values())
-    yield from each(ours, lambda adapter: _adapter(adapter, system))
+    return sas.each_adapter(system, lambda adapter: _adapter(adapter, system))
 
 
 def _adapter(adapter: Adapter, system: System) -> Iterator[Judgement]:

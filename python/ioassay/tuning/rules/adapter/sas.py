@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from ioassay.tuning.rule import NotApplicable
+from ioassay.tuning.rule import Judgement, NotApplicable, each
 from ioassay.tuning.system import System
 from ioassay.tuning.system.block import Adapter
 
@@ -17,7 +17,16 @@ def adapters(system: System) -> Mapping[str, Adapter]:
     return {adapter.name: adapter for adapter in found if adapter is not None}
 
 
-def of_other_drivers(known: Iterable[Adapter]) -> NotApplicable:
+def each_adapter(system: System, judge: Callable[[Adapter], Iterable[Judgement]]) -> Iterator[Judgement]:
+    """What `judge` says of each adapter of these drivers; where there is none, why the rule does not apply."""
+    known = adapters(system)
+    ours = [adapter for adapter in known.values() if adapter.driver in DRIVERS]
+    if not ours:
+        yield _of_other_drivers(known.values())
+    yield from each(ours, judge)
+
+
+def _of_other_drivers(known: Iterable[Adapter]) -> NotApplicable:
     """That no adapter has these options, and what drives those that there are."""
     drivers = sorted({adapter.driver for adapter in known if adapter.driver})
     if not drivers:
