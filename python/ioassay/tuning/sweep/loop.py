@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
-from ioassay.errors import CannotRun
+from ioassay.errors import CannotRun, IoassayError
 from ioassay.execution.interruption import Interruption
 from ioassay.results.document import now
 from ioassay.results.loaded import LoadedRun
@@ -86,7 +86,7 @@ class Loop:
             document.state = "complete"
         except Interrupted:
             document.state, document.reason = "interrupted", f"interrupted by {self._interruption.name}"
-        except CannotRun as error:
+        except IoassayError as error:
             document.state, document.reason = "failed", error.message
             raise
         finally:
