@@ -1,6 +1,7 @@
 /*
- * A storage device with a known optimum: 100 MB/s with transfers of 256 KiB, less the further a transfer is from that,
- * and less again where the file `setting` does not hold the number 8. It keeps nothing, and takes its time by sleeping.
+ * A storage device with a known optimum: 50 MB/s with transfers of 256 KiB, a half, a third … of it with each doubling or
+ * halving of that, and a third of all where the file `setting` does not hold the number 8. It keeps nothing, and takes its
+ * time by sleeping: milliseconds for each transfer, and differences so large that a busy machine does not hide them.
  */
 #define _GNU_SOURCE
 #include "ioassay_storage.h"
@@ -12,14 +13,14 @@
 
 #define BEST_BYTES (256 << 10)
 #define BEST_SETTING 8
-#define NS_PER_BYTE 10
+#define NS_PER_BYTE 20
 
 static const struct ioassay_option options[] = {
     {"setting", "", "File with a number, of which 8 is best.", IOASSAY_TEXT, 0},
     {NULL, NULL, NULL, 0, 0},
 };
 
-/* By how much everything takes longer, in hundredths. */
+/* How many times as long everything takes. */
 static int connect_device(const struct ioassay_setup *setup, void **connection) {
     FILE *file = fopen(ioassay_text(setup, "setting"), "re");
     int number = 0;
@@ -27,7 +28,7 @@ static int connect_device(const struct ioassay_setup *setup, void **connection) 
         return ioassay_fail(setup, EINVAL, "the setting cannot be read");
     }
     fclose(file);
-    *connection = (void *)(intptr_t)(number == BEST_SETTING ? 100 : 130);
+    *connection = (void *)(intptr_t)(number == BEST_SETTING ? 1 : 3);
     return 0;
 }
 
@@ -47,7 +48,7 @@ static int64_t take_time(void *file, uint64_t bytes) {
     for (; smaller < larger; smaller *= 2) {
         steps++;
     }
-    uint64_t took_ns = bytes * NS_PER_BYTE * (uint64_t)(intptr_t)file / 100 * (4 + steps) / 4;
+    uint64_t took_ns = bytes * NS_PER_BYTE * (uint64_t)(intptr_t)file * (1 + steps);
     struct timespec rest = {(time_t)(took_ns / 1000000000), (long)(took_ns % 1000000000)};
     while (clock_nanosleep(CLOCK_MONOTONIC, 0, &rest, &rest) == EINTR) {
     }
