@@ -15,7 +15,7 @@ import pytest
 
 from ioassay.engine import find_engine
 from ioassay.results.run_directory import load
-from ioassay.results.sweep_document import RUNS
+from ioassay.results.experiment_document import RUNS
 from ioassay.results.tune_io500_directory import TuneIo500Directory
 from ioassay.results.tune_io500_document import TuneIo500Document
 from ioassay.testing.snapshots import snapshot

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from ioassay.cli.output import show
+from ioassay.cli.output import say, show
 from ioassay.errors import UsageError
 from ioassay.remote import SSH
 
@@ -100,9 +100,6 @@ def net(
         raise UsageError(f"{most} servers need ports up to {port + most - 1}.", "Use a lower --port.")
     _provide(ends.clients, ends.servers, install=install)
     directory = prepare(ends, settings, out, ["ioassay", *sys.argv[1:]])
-
-    def say(what: str) -> None:
-        print(what, file=sys.stderr, flush=True)
 
     measure(directory, ends, wanted, say)
     if as_json:

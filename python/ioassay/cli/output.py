@@ -89,13 +89,18 @@ def write_beside(run: Path, name: str, document: bytes) -> None:
         raise CannotRun(f"{run / name} cannot be written: {error.strerror}.", "Use another place: -o FILE.") from error
 
 
+def say(line: str) -> None:
+    """Prints a line about what is going on, beside what a command prints as its answer."""
+    print(line, file=sys.stderr, flush=True)
+
+
 def say_undrawn() -> int:
     """Prints in one line that figures could not be drawn, and why. Returns the exit code for it."""
     from ioassay.figures.drawing import drawing  # noqa: PLC0415
 
     if not drawing.undrawn:
         return 0
-    print(f"Figures are missing: {drawing.undrawn[0]}.", file=sys.stderr)
+    say(f"Figures are missing: {drawing.undrawn[0]}.")
     return UNDRAWN
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
+from ioassay.cli.output import say
 from ioassay.execution import slurm_job
 from ioassay.execution.interruption import Interruption
 from ioassay.results.run_directory import load, read_document
@@ -27,7 +27,7 @@ def write(run: RunWriter) -> Path:
 def submit_and_follow(path: Path) -> LoadedRun | None:
     """Submits the run at `path` and says how it goes until its job has ended. `None`: it goes on without us."""
     job = slurm_job.submit(path)
-    _say(f"Job {job.id} runs the study; its output: {path}/logs/slurm-{job.id}.txt")
+    say(f"Job {job.id} runs the study; its output: {path}/logs/slurm-{job.id}.txt")
     state = "PENDING"
     with Interruption() as interruption:
         for state, reason in slurm_job.follow(job, lambda: interruption.first is None):
@@ -35,15 +35,11 @@ def submit_and_follow(path: Path) -> LoadedRun | None:
             done = sum(case.is_settled for case in document.cases)
             because = f" ({reason})" if reason else ""
             of = format_count(len(document.cases), "case")
-            _say(f"Job {job.id}: {state.lower()}{because}, {done} of {of} done")
+            say(f"Job {job.id}: {state.lower()}{because}, {done} of {of} done")
     if interruption.first is not None:
-        _say(f"Job {job.id} continues. Check it with: squeue --jobs {job.id}; end it with: scancel {job.id}")
+        say(f"Job {job.id} continues. Check it with: squeue --jobs {job.id}; end it with: scancel {job.id}")
         return None
     loaded = load(path)
     if loaded.document.state != "complete":
-        _say(f"Job {job.id} ended as {state.lower()}. Resume with: sbatch {path / slurm_job.SCRIPT}")
+        say(f"Job {job.id} ended as {state.lower()}. Resume with: sbatch {path / slurm_job.SCRIPT}")
     return loaded
-
-
-def _say(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)

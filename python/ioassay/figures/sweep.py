@@ -24,15 +24,15 @@ _SHAPES = ["circle", "square"]
 def trials(data: pl.DataFrame, title: str) -> theme.Chart:
     """Each trial as a row: the objective under today's settings and under its own, with intervals.
 
-    `data` has a row for each trial and side: trial (text, unique), side (of `SIDES`), value, low, high (null where
-    unknown), gain (text), in the order in which rows are to stand. `title` names the axis, with its unit.
+    `data` has a row for each trial and side: trial (text, unique), side (of `SIDES`), median, low, high (null
+    where unknown), gain (text), in the order in which rows are to stand. `title` names the axis, with its unit.
     """
     order = data["trial"].unique(maintain_order=True).to_list()
     y = alt.Y("trial:N", sort=order, title=None, axis=alt.Axis(labelLimit=320, grid=True))
     offset = alt.YOffset("side:N", sort=list(SIDES))
-    highest = data.select(pl.max_horizontal("value", "high").max()).item() or 1.0
+    highest = data.select(pl.max_horizontal("median", "high").max()).item() or 1.0
     scale = alt.Scale(domain=[0, 1.02 * highest], nice=True)
-    x = alt.X("value:Q", title=title, scale=scale, axis=alt.Axis(tickCount=6))
+    x = alt.X("median:Q", title=title, scale=scale, axis=alt.Axis(tickCount=6))
     colour = alt.Color(
         "side:N",
         scale=alt.Scale(domain=list(SIDES), range=_COLOURS),
@@ -57,14 +57,14 @@ def points(
 ) -> theme.Chart:
     """The objective before and after, against an axis of the study.
 
-    `data` has a row for each point and side: series, side (of `SIDES`), `column` (the value on the axis), value, low
-    and high (null where unknown). `title` names the objective, with its unit.
+    `data` has a row for each point and side: series, side (of `SIDES`), `column` (the value on the axis), median,
+    low and high (null where unknown). `title` names the objective, with its unit.
     """
     places: Sequence[Value] = sorted(set(data[column]))
     x = theme.sweep_axis(axis, places, show)
-    highest = data.select(pl.max_horizontal("value", "high").max()).item() or 1.0
+    highest = data.select(pl.max_horizontal("median", "high").max()).item() or 1.0
     scale = alt.Scale(domain=[0, 1.04 * highest], nice=True)
-    y = alt.Y("value:Q", title=title, scale=scale, axis=alt.Axis(tickCount=6))
+    y = alt.Y("median:Q", title=title, scale=scale, axis=alt.Axis(tickCount=6))
     legend = alt.Legend(title=None, orient="bottom", direction="horizontal")
     colour = alt.Color("side:N", scale=alt.Scale(domain=list(SIDES), range=_COLOURS), legend=legend)
     shape = alt.Shape("side:N", scale=alt.Scale(domain=list(SIDES), range=_SHAPES), legend=legend)

@@ -10,11 +10,11 @@ from types import TracebackType
 from typing import Any, ClassVar, Generic, Self
 
 from ioassay.errors import UsageError
+from ioassay.results.experiment_document import RUNS
 from ioassay.results.kinds import Kind
 from ioassay.results.lock import Lock
 from ioassay.results.new_directory import new_directory
 from ioassay.results.stored_directory import StoredDirectory
-from ioassay.results.sweep_document import RUNS
 from ioassay.results.versions import Model
 
 

@@ -14,11 +14,10 @@ from typing import Any, Literal
 from pydantic import BaseModel
 
 from ioassay.results.document import RunState, called
+from ioassay.results.experiment_document import ExperimentState
 from ioassay.results.net_document import NetState
 from ioassay.results.record_document import RecordState
 from ioassay.results.stored_types import Component, Moment
-from ioassay.results.sweep_document import SweepState
-from ioassay.results.tune_io500_document import TuneIo500State
 
 HEAD_BYTES = 8 << 10
 
@@ -37,7 +36,7 @@ class Summary:
     """Empty: of a front end that no command has loaded yet."""
     started: str
     """ISO 8601 with a time zone; empty: an imported result does not tell."""
-    state: RunState | NetState | RecordState | SweepState | TuneIo500State | Literal["ended"]
+    state: RunState | NetState | RecordState | ExperimentState | Literal["ended"]
     """`ended`: of a front end that no command has loaded yet, and that did not succeed; its logs tell more."""
 
 
@@ -129,11 +128,11 @@ class RecordHead(SummaryHead):
 class SweepHead(SummaryHead):
     """Of `sweep.json`. The title comes last: where it is there, target and study are whole."""
 
-    sweep: Component
-    state: SweepState
+    state: ExperimentState
     started: Moment
-    study: str
     target: str
+    sweep: Component
+    study: str
     title: str
 
     @property
@@ -150,13 +149,13 @@ class SweepHead(SummaryHead):
 
 
 class TuneIo500Head(SummaryHead):
-    """Of `tune-io500.json`. The version of ioassay comes last: where it is there, the target is whole."""
+    """Of `tune-io500.json`. The directory comes last: where it is there, target and identifier are whole."""
 
-    tuning: Component
-    state: TuneIo500State
+    state: ExperimentState
     started: Moment
     target: str
-    ioassay_version: str
+    tuning: Component
+    directory: str
 
     @property
     def summary(self) -> Summary:

@@ -1,24 +1,19 @@
 """`sweep.json`: an experiment with settings, what is to be tried, and every measurement with the run that holds it.
 
-It is rewritten after each measurement, so whatever ends a sweep, what was measured is kept and `--resume` goes on from
-there. The runs lie beside it in `runs/`, each a run directory like any other. Not: what the measurements say
-(`tuning.sweep.answer`), settings that are in force (their journal: `tuning.journal`).
+Not: what the measurements say (`tuning.sweep.answer`), settings that are in force (their journal: `tuning.journal`).
 """
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 from pydantic import Field
 
-from ioassay.results.stored_types import Amount, Component, Count, Moment, StoredModel
+from ioassay.results.experiment_document import ExperimentDocument, ExperimentMeasurement
+from ioassay.results.stored_types import Amount, Component, Count, StoredModel
 
 SWEEP_VERSION = 1
-
-RUNS = "runs"
-"""The directory with the runs of a sweep."""
-
-SweepState = Literal["running", "complete", "failed", "interrupted"]
 
 Stage = Literal["search", "confirmation", "contribution"]
 """`confirmation`: the best point against today's settings, with fresh pairs. `contribution`: the best point against
@@ -79,57 +74,45 @@ class PointValue(StoredModel):
     unit: PointUnit
 
 
-class SweepMeasurement(StoredModel):
+class SweepMeasurement(ExperimentMeasurement):
     """One run of the study under one set of values."""
 
-    run: Component = Field(description="Its directory in `runs`.")
     stage: Stage
     trial: Count = Field(description="The point of the search, or the parameter of a contribution, from 0.")
     pair: Count
     side: Side
     values: dict[str, str | None] = Field(description="The value of each parameter; `None`: as the study has it.")
     point: dict[str, str | None] = Field(description="The values of the trial's point, on both sides.")
-    started: Moment
     objective: Amount | None = Field(description="In the unit of the objective; `None`: not valid.")
     points: list[PointValue] = Field(default_factory=list)
     constraints: list[Amount | None] = Field(
         default_factory=list, description="What each constraint limits, in its own unit."
     )
-    why_invalid: str | None = None
     doubts: dict[str, str] = Field(
         default_factory=dict, description="The kinds of doubts about the objective, each with its remedy."
     )
 
 
-class SweepDocument(StoredModel):
+class SweepDocument(ExperimentDocument):
     """`sweep.json`."""
 
     kind: Literal["sweep"] = "sweep"
     version: int = SWEEP_VERSION
     sweep: Component = Field(description="Identifier, for example `20261122-020000-sweep`.")
-    state: SweepState = "running"
-    started: Moment
     study: str
-    target: str
     title: str
-    command: list[str]
-    ioassay_version: str
-    ended: Moment | None = None
-    reason: str | None = Field(default=None, description="Why it failed or was interrupted.")
-    scale: str | None = None
-    study_settings: list[str] = Field(default_factory=list, description="`KEY=VALUE` each, in every run.")
-    launcher: str = "local"
-    hosts: list[str] = Field(default_factory=list)
-    launcher_options: list[str] = Field(default_factory=list)
-    clients: str | None = None
     destroy_data: str | None = None
     objective: ObjectiveEntry
     constraints: list[ConstraintEntry] = Field(default_factory=list)
     parameters: list[ParameterEntry]
     trials: Count = Field(description="The most points that are tried.")
     time_ns: Count | None = Field(default=None, description="No further point is begun after this.")
-    precision: Amount
     most_pairs: Count
     seed: Count
     journal: str | None = Field(default=None, description="The journal of the settings that it changes.")
     measurements: list[SweepMeasurement] = Field(default_factory=list)
+
+    @property
+    def points(self) -> int:
+        """How many points the parameters have together."""
+        return math.prod(len(one.values) for one in self.parameters)

@@ -1,8 +1,6 @@
 """`tune-io500.json`: the steps of tuning the IO500 with what each decided, and every measurement with its run.
 
-It is rewritten after each measurement, so whatever ends the procedure, what was measured is kept and `--resume` goes on
-from there. The runs lie beside it in `runs/`, each a run directory like any other. Not: what the measurements say
-(`tuning.io500`).
+Not: what the measurements say (`tuning.io500`).
 """
 
 from __future__ import annotations
@@ -11,11 +9,10 @@ from typing import Literal
 
 from pydantic import Field
 
-from ioassay.results.stored_types import Amount, Component, Count, Moment, StoredModel
+from ioassay.results.experiment_document import ExperimentDocument, ExperimentMeasurement
+from ioassay.results.stored_types import Amount, Component, Count, StoredModel
 
 TUNE_IO500_VERSION = 1
-
-TuneIo500State = Literal["running", "complete", "failed", "interrupted"]
 
 Io500Stage = Literal["ior-easy", "balance"]
 """`ior-easy`: one rank count against the next one, in pairs. `balance`: all phases at several counts, in rounds."""
@@ -70,45 +67,31 @@ class NodesEntry(StoredModel):
     why: str
 
 
-class Io500Measurement(StoredModel):
+class Io500Measurement(ExperimentMeasurement):
     """One run at one rank count. Rates and scores are `None` where they were not measured or are not valid."""
 
-    run: Component = Field(description="Its directory in `runs`.")
     stage: Io500Stage
     step: Count = Field(description="Of `ior-easy` the larger rank count of the pair, else 0.")
     turn: Count = Field(description="The pair of `ior-easy`, the round of `balance`, from 0.")
     ranks: Count = Field(description="Of each node.")
-    started: Moment
     write_bytes_per_s: Amount | None = Field(default=None, description="Of ior-easy.")
     read_bytes_per_s: Amount | None = Field(default=None, description="Of ior-easy.")
     score: Amount | None = None
     bandwidth: Amount | None = Field(default=None, description="GiB/s")
     metadata: Amount | None = Field(default=None, description="kIOPS")
     phases: dict[str, Amount] = Field(default_factory=dict, description="Scores by phase, in GiB/s or kIOPS.")
-    why_invalid: str | None = None
 
 
-class TuneIo500Document(StoredModel):
+class TuneIo500Document(ExperimentDocument):
     """`tune-io500.json`."""
 
     kind: Literal["tune-io500"] = "tune-io500"
     version: int = TUNE_IO500_VERSION
     tuning: Component = Field(description="Identifier, for example `20261122-020000-tune-io500-3f2a`.")
-    state: TuneIo500State = "running"
-    started: Moment
-    target: str = Field(description="The directory, of a lab's storage its name: `lab:NAME/STORAGE`.")
-    directory: str = Field(description="Its path.")
-    command: list[str]
-    ioassay_version: str
-    ended: Moment | None = None
-    reason: str | None = Field(default=None, description="Why it failed or was interrupted.")
-    scale: str | None = None
-    study_settings: list[str] = Field(default_factory=list, description="`KEY=VALUE` each, in every run.")
-    user_settings: list[str] = Field(default_factory=list, description="Those among them that the user gave.")
-    launcher: str = "local"
-    hosts: list[str] = Field(default_factory=list)
-    launcher_options: list[str] = Field(default_factory=list)
-    clients: str | None = Field(default=None, description="Whose hosts are the nodes: `lab:NAME`.")
+    directory: str = Field(description="The path of the target.")
+    user_settings: list[str] = Field(
+        default_factory=list, description="Those among the settings of the study that the user gave."
+    )
     stonewall: str = Field(description="Of each write phase, as studies write it.")
     facts: list[SystemFact]
     ceiling: CeilingEntry | None
@@ -117,6 +100,5 @@ class TuneIo500Document(StoredModel):
     nodes: NodesEntry
     most_ranks: Count = Field(description="Ranks per node that are tried at most.")
     most_ranks_source: str
-    precision: Amount = Field(description="Half-width at which a comparison has settled, as a share.")
     most_turns: Count = Field(description="The most pairs or rounds of a comparison.")
     measurements: list[Io500Measurement] = Field(default_factory=list)

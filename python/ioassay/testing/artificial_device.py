@@ -42,6 +42,8 @@ class ArtificialDevice:
     """The values in force in each run."""
     fail: Callable[[int], RunState | None] = lambda number: None
     """By the number of the run, from 0: how it ends instead of `complete`."""
+    leftovers: list[str] = field(default_factory=list)
+    """What every run leaves on the target."""
 
     def __post_init__(self) -> None:
         self.values = dict(self.today)
@@ -63,7 +65,8 @@ class ArtificialDevice:
         self.measured.append(in_force)
         rate = self.response(in_force) * (1 - self.drift) ** number
         rate *= math.exp(self._chance.gauss(0, self.noise))
-        document = self._run.document.model_copy(update={"state": self.fail(number) or "complete"})
+        changed = {"state": self.fail(number) or "complete", "leftovers": self.leftovers}
+        document = self._run.document.model_copy(update=changed)
         factor = pl.when(operation="write").then(rate / _RATE).otherwise(1.0)
         measurements = self._run.measurements.with_columns(pl.col("^rate_.*_per_s$") * factor)
         return replace(self._run, document=document, measurements=measurements)

@@ -6,7 +6,9 @@
     rules       what is known of a setting: condition, value, reason, risk, source; one file each
     settings    names of settings, reading and setting them
     journal     what was changed, written before it is changed; `apply`, `rollback` and `verify` go by it
+    attempt     one attempt at an experiment, resumable, whatever ends it; `study_runs` are its runs
     sweep       experiments: settings and study keys as axes, interleaved trials, an answer with intervals
+    io500       the IO500 tuned in five steps
 
 Not: measuring (`execution`), intervals (`analysis.intervals`), what a report looks like (`reports.tuning`).
 """

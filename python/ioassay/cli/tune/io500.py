@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ioassay.cli.launcher_options import Hosts, Launcher, LauncherOptions, host_names, option_words
+from ioassay.cli.output import say
 from ioassay.cli.tune.journal_option import JournalPlace
-from ioassay.errors import CannotRun, UsageError
+from ioassay.errors import UsageError
 
 if TYPE_CHECKING:
     from ioassay.execution.places import Place
@@ -135,7 +136,7 @@ def _show_plan(document: TuneIo500Document) -> None:
     from ioassay.reports.tune_io500.wording import plan  # noqa: PLC0415
 
     for line in plan(document):
-        _say(line)
+        say(line)
 
 
 def _stripe(directory: TuneIo500Directory, journal: Path | None, *, yes: bool) -> None:
@@ -149,11 +150,11 @@ def _stripe(directory: TuneIo500Directory, journal: Path | None, *, yes: bool) -
 
     plan = plan_changes(assignments(directory.document.striping))
     if not plan.is_needed:
-        _say("The target already has this striping.")
+        say("The target already has this striping.")
         return
     if not yes:
         if not sys.stdin.isatty():
-            _say("The striping was not changed; add --yes to set it.")
+            say("The striping was not changed; add --yes to set it.")
             return
         show(rendered(tuning_changes.of_plan(plan)))
         if not typer.confirm("Set this striping?", err=True):
@@ -162,32 +163,22 @@ def _stripe(directory: TuneIo500Directory, journal: Path | None, *, yes: bool) -
     directory.document.striping.journal = done.journal.id
     directory.save()
     done.close()
-    _say(f"The striping is set. Put it back with: ioassay tune rollback {done.journal.id}")
+    say(f"The striping is set. Put it back with: ioassay tune rollback {done.journal.id}")
 
 
 def _do(directory: TuneIo500Directory, place: Place, *, as_json: bool) -> int:
-    from ioassay.cli.output import say_undrawn  # noqa: PLC0415
-    from ioassay.cli.tune.experiment_end import print_answer, write_report  # noqa: PLC0415
+    from ioassay.cli.tune.conduct import conduct  # noqa: PLC0415
     from ioassay.execution.interruption import Interruption  # noqa: PLC0415
     from ioassay.reports.tune_io500 import TuneIo500Report  # noqa: PLC0415
-    from ioassay.reports.tune_io500.document import terminal  # noqa: PLC0415
     from ioassay.tuning.io500.answer import answer  # noqa: PLC0415
     from ioassay.tuning.io500.procedure import Procedure  # noqa: PLC0415
     from ioassay.tuning.io500.runs import Io500Runs  # noqa: PLC0415
 
     document = directory.document
-    try:
+    runs = Io500Runs(document, place)
+
+    def work() -> None:
         with Interruption() as interruption:
-            Procedure(directory, Io500Runs(document, place), _say, interruption).run()
-    finally:
-        if document.state != "complete":
-            _say(f"Resume with: ioassay tune io500 --resume {directory.path}")
-        report = TuneIo500Report(answer(document))
-        if document.measurements:
-            write_report(directory, report)
-    print_answer(directory, report, terminal(report.answer), as_json=as_json)
-    return say_undrawn() if document.state == "complete" else CannotRun.exit_code
+            Procedure(directory, runs, say, interruption).run()
 
-
-def _say(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
+    return conduct(directory, "io500", work, lambda: TuneIo500Report(answer(document)), as_json=as_json)

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ioassay.cli.launcher_options import Hosts, Launcher, LauncherOptions, host_names, option_words
+from ioassay.cli.output import say
 from ioassay.cli.tune.journal_option import JournalPlace
-from ioassay.errors import CannotRun, UsageError
+from ioassay.errors import UsageError
 
 if TYPE_CHECKING:
     from ioassay.results.sweep_directory import SweepDirectory
@@ -141,56 +142,35 @@ def sweep(
 
 
 def _do(directory: SweepDirectory, journal: Path | None, *, yes: bool, as_json: bool) -> int:
-    from ioassay.cli.output import say_undrawn  # noqa: PLC0415
+    from ioassay.cli.tune.conduct import conduct  # noqa: PLC0415
     from ioassay.cli.tune.confirmation import confirm  # noqa: PLC0415
-    from ioassay.cli.tune.experiment_end import print_answer, write_report  # noqa: PLC0415
     from ioassay.execution.interruption import Interruption  # noqa: PLC0415
     from ioassay.execution.places import places  # noqa: PLC0415
     from ioassay.reports.sweep import SweepReport  # noqa: PLC0415
-    from ioassay.reports.sweep.document import terminal  # noqa: PLC0415
     from ioassay.reports.sweep.wording import COMMANDS  # noqa: PLC0415
     from ioassay.tuning.settings.command import commands_text  # noqa: PLC0415
+    from ioassay.tuning.study_runs import StudyRuns  # noqa: PLC0415
     from ioassay.tuning.sweep.answer import answer  # noqa: PLC0415
     from ioassay.tuning.sweep.loop import Loop  # noqa: PLC0415
-    from ioassay.tuning.sweep.measurement import StudyRuns  # noqa: PLC0415
     from ioassay.tuning.sweep.prepare import definitions  # noqa: PLC0415
     from ioassay.tuning.sweep.resume import restore_today  # noqa: PLC0415
     from ioassay.tuning.sweep.switch import settings_of  # noqa: PLC0415
 
     document = directory.document
-    restore_today(document, journal, _say)
+    restore_today(document, journal, say)
     _show_plan(document)
     if any(one.key is None for one in document.parameters):
         confirm("Change these settings in turns, and put them back at the end?", yes=yes)
     (place,) = places([document.target], document.destroy_data, document.clients)
     if pairs := definitions(document.parameters):
         directory.write(COMMANDS, commands_text(pairs).encode())
-    runs = StudyRuns(
-        study=document.study,
-        place=place,
-        scale=document.scale,
-        settings=document.study_settings,
-        launcher=document.launcher,
-        hosts=document.hosts,
-        launcher_options=document.launcher_options,
-        command=document.command,
-    )
-    try:
+    runs = StudyRuns(document, document.study, place, document.study_settings)
+
+    def work() -> None:
         with settings_of(document, journal) as switch, Interruption() as interruption:
-            Loop(directory, switch, runs, _say, interruption).run()
-    finally:
-        report = SweepReport(answer(document))
-        if document.measurements:
-            write_report(directory, report)
-    print_answer(directory, report, terminal(report.answer), as_json=as_json)
-    if document.state != "complete":
-        print(f"Resume with: ioassay tune sweep --resume {directory.path}", file=sys.stderr)
-        return CannotRun.exit_code
-    return say_undrawn()
+            Loop(directory, switch, runs, say, interruption).run()
 
-
-def _say(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
+    return conduct(directory, "sweep", work, lambda: SweepReport(answer(document)), as_json=as_json)
 
 
 def _show_plan(document: SweepDocument) -> None:
@@ -198,4 +178,4 @@ def _show_plan(document: SweepDocument) -> None:
     from ioassay.reports.sweep.plan import lines  # noqa: PLC0415
 
     for line in lines(document):
-        _say(line)
+        say(line)

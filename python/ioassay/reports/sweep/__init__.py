@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ from ioassay.tuning.sweep.answer import Answer
 if TYPE_CHECKING:
     import polars as pl
 
-    from ioassay.reports.document import Document
+    from ioassay.reports.document import Block, Document
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,10 @@ class SweepReport:
         from ioassay.reports.sweep.pictures import pictures  # noqa: PLC0415
 
         return document.document(self.answer, pictures(self.answer))
+
+    def terminal(self) -> Sequence[Block]:
+        """The answer and the trials."""
+        return document.terminal(self.answer)
 
     def data(self) -> Mapping[str, Any]:
         """`data.data`."""

@@ -35,8 +35,8 @@ def data(answer: Answer) -> dict[str, Any]:
         "points": [
             {
                 **one.at.model_dump(exclude={"value"}),
-                "before": asdict(one.today),
-                "after": asdict(one.point),
+                "before": one.today.ends(),
+                "after": one.point.ends(),
                 "gain": _interval(one.gain),
             }
             for one in answer.points

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from ioassay.reports.document import (
     Block,
@@ -23,7 +23,8 @@ from ioassay.reports.document import (
     numbers,
 )
 from ioassay.reports.sweep import wording
-from ioassay.results.sweep_document import RUNS, PointValue
+from ioassay.results.experiment_document import RUNS
+from ioassay.results.sweep_document import PointValue, Side
 from ioassay.tuning.sweep.answer import Answer, Verdict
 from ioassay.tuning.sweep.prepare import setting_name
 from ioassay.tuning.sweep.trials import Trial
@@ -119,7 +120,7 @@ def _points(answer: Answer) -> list[Block]:
     columns = [Column("Point of the study"), *numbers("Before", "After", "Gain"), Column("Interval")]
     rows: list[Sequence[Text]] = [
         [
-            point_name(one.at),
+            _point_name(one.at),
             scale.shown(one.today.median),
             scale.shown(one.point.median),
             wording.gain(one.gain),
@@ -130,7 +131,7 @@ def _points(answer: Answer) -> list[Block]:
     return [Table(columns, rows, "Medians before and after", title="Before and after")]
 
 
-def point_name(at: PointValue) -> str:
+def _point_name(at: PointValue) -> str:
     """`io, write, 1 client, 4 ranks`."""
     told = [at.workload, at.phase]
     if at.clients:
@@ -157,7 +158,7 @@ def _trials(answer: Answer) -> list[Block]:
 
 
 def _trial(answer: Answer, trial: Trial, names: Sequence[str], scale: wording.Scale) -> list[Text]:
-    before, after = (medians(trial, side) for side in ("today", "point"))
+    before, after = (trial.objective(side).median for side in get_args(Side))
     return [
         f"{trial.number + 1}",
         *(trial.values[name] or "–" for name in names),
@@ -170,14 +171,6 @@ def _trial(answer: Answer, trial: Trial, names: Sequence[str], scale: wording.Sc
     ]
 
 
-def medians(trial: Trial, side: str) -> float | None:
-    """The median of the objective on a side of a trial, in its own unit."""
-    from statistics import median  # noqa: PLC0415
-
-    found = [one.objective for one in trial.side("today" if side == "today" else "point") if one.objective]
-    return median(found) if found else None
-
-
 def _facts(answer: Answer) -> Table:
     told = answer.document
     rows = [
@@ -185,7 +178,7 @@ def _facts(answer: Answer) -> Table:
         ("Study", f"{told.study}{f', scale {told.scale}' if told.scale else ''}"),
         ("Study settings", ", ".join(told.study_settings)),
         ("Objective", wording.objective(told.objective)),
-        ("Points", f"{len(answer.trials)} tried of {_grid(answer)}"),
+        ("Points", f"{len(answer.trials)} tried of {answer.document.points}"),
         ("Measurements", f"{len(told.measurements)}, each a run in {RUNS}/"),
         ("Time limit of the search", format_duration(told.time_ns) if told.time_ns else ""),
         ("Precision wanted", f"±{told.precision * 100:.3g} % of a gain, at most {told.most_pairs} pairs"),
@@ -195,13 +188,6 @@ def _facts(answer: Answer) -> Table:
         ),
     ]
     return facts([row for row in rows if row[1]], title="The sweep")
-
-
-def _grid(answer: Answer) -> int:
-    count = 1
-    for one in answer.document.parameters:
-        count *= len(one.values)
-    return count
 
 
 def _parameter(today: str | None, values: Sequence[str], suggested: str | None, rule: str | None) -> str:

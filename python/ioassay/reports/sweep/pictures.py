@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import get_args
 
 import polars as pl
 
-from ioassay.analysis import axes, intervals
+from ioassay.analysis import axes
 from ioassay.figures import sweep as figure
 from ioassay.figures.picture import Picture, draw
 from ioassay.reports.sweep import wording
-from ioassay.tuning.sweep.answer import Answer, Level
+from ioassay.results.sweep_document import Side
+from ioassay.tuning.sweep.answer import Answer
 from ioassay.tuning.sweep.trials import Trial
 
 _MOST_TRIALS = 40
@@ -58,16 +60,11 @@ def _trials(answer: Answer) -> Picture | None:
 
 
 def _trial_rows(answer: Answer, trial: Trial, scale: wording.Scale) -> Iterator[dict[str, object]]:
-    for side, name in zip(("today", "point"), figure.SIDES, strict=True):
-        values = [one.objective for one in trial.side("today" if side == "today" else "point") if one.objective]
-        known = intervals.of_median(values)
-        middle = sorted(values)[len(values) // 2] if known is None else known.estimate
+    for side, name in zip(get_args(Side), figure.SIDES, strict=True):
         yield {
             "trial": f"{trial.number + 1}: {wording.changes(answer, trial)}",
             "side": name,
-            "value": middle / scale.divisor,
-            "low": known.low / scale.divisor if known else None,
-            "high": known.high / scale.divisor if known else None,
+            **trial.objective(side).ends(scale.divisor),
             "gain": wording.gain(trial.gain, trial.estimate),
         }
 
@@ -102,7 +99,7 @@ def _points(answer: Answer) -> Picture | None:
                 "series": f"{row['workload']}, {row['phase']}" if several else row["phase"],
                 "side": side,
                 column: row[column],
-                **_level(level, scale),
+                **level.ends(scale.divisor),
             }
             for row in placed.iter_rows(named=True)
             for side, level in zip(
@@ -119,11 +116,3 @@ def _points(answer: Answer) -> Picture | None:
         caption="Medians of fresh pairs with their intervals: today's settings and the best ones.",
         description=f"The objective before and after against {axis}; the table has the numbers.",
     )
-
-
-def _level(level: Level, scale: wording.Scale) -> dict[str, float | None]:
-    return {
-        "value": level.median / scale.divisor,
-        "low": None if level.low is None else level.low / scale.divisor,
-        "high": None if level.high is None else level.high / scale.divisor,
-    }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 
 from ioassay.reports.sweep import wording
@@ -13,20 +12,17 @@ from ioassay.units import format_count
 
 def lines(document: SweepDocument) -> Iterator[str]:
     """The parameters with their values, and how many points there are."""
-    yield f"{document.title}: study {document.study} on {document.target}, for the best {_objective(document)}"
+    yield f"{document.title}: study {document.study} on {document.target}, for the best "
+    f"{wording.objective(document.objective)}"
     for one in document.parameters:
         name = setting_name(one) or f"{one.key} of the study"
         yield f"  {name}: {', '.join(one.values)}; today {one.today or 'as in the study'}{_suggestion(one.suggested)}"
         if one.set is not None:
             yield f"    set by: {one.set}"
-    points = math.prod(len(one.values) for one in document.parameters)
+    points = document.points
     some = "" if points <= document.trials else f"; {document.trials} of them are tried"
     yield f"{format_count(points, 'point')}{some}, each with 3 to {document.most_pairs} pairs of measurements"
     yield from (wording.constraint(one) for one in document.constraints)
-
-
-def _objective(document: SweepDocument) -> str:
-    return wording.objective(document.objective)
 
 
 def _suggestion(suggested: str | None) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ioassay.analysis.intervals import Interval
 from ioassay.analysis.rate_units import RateColumn, Unit, suited
+from ioassay.reports import format
 from ioassay.results.sweep_document import ConstraintEntry, ObjectiveEntry, SweepDocument
 from ioassay.tuning.sweep.answer import Answer
 from ioassay.tuning.sweep.objective import is_latency
@@ -31,28 +32,20 @@ class Scale:
 
     def shown(self, value: float | None) -> str:
         """A value with its unit, to three significant digits."""
-        return "–" if value is None else f"{digits(value / self.divisor)} {self.unit}".strip()
-
-
-def digits(value: float) -> str:
-    """A number to three significant digits, never as a power of ten."""
-    if value == 0:
-        return "0"
-    magnitude = int(f"{value:.2e}".split("e")[1])
-    return f"{value:.{max(0, 2 - magnitude)}f}"
+        return format.ABSENT if value is None else f"{format.significant(value / self.divisor)} {self.unit}".strip()
 
 
 def gain(interval: Interval | None, estimate: float | None = None) -> str:
     """A factor: `×1.93`."""
     value = interval.estimate if interval else estimate
-    return "–" if value is None else f"×{digits(value)}"
+    return format.ABSENT if value is None else f"×{format.significant(value)}"
 
 
 def interval(found: Interval | None) -> str:
     """`×1.85 to ×2.01 (97 %)`."""
     if found is None:
-        return "–"
-    return f"×{digits(found.low)} to ×{digits(found.high)} ({found.confidence:.0%})".replace("%", " %")
+        return format.ABSENT
+    return format.interval(f"×{format.significant(found.low)}", f"×{format.significant(found.high)}", found.confidence)
 
 
 def values(of: Mapping[str, str | None], names: Iterable[str] | None = None) -> str:
@@ -83,7 +76,7 @@ def constraint(entry: ConstraintEntry) -> str:
     """What must hold, as a sentence."""
     if is_latency(entry):
         return f"The {objective(entry)} must stay at or below {format_duration(entry.most_ns or 0)}."
-    return f"The {objective(entry)} must stay at or above {entry.least_share or 0:.0%} of today's.".replace("%", " %")
+    return f"The {objective(entry)} must stay at or above {format.share(entry.least_share or 0)} of today's."
 
 
 def verdict(answer: Answer) -> str:
@@ -95,7 +88,8 @@ def verdict(answer: Answer) -> str:
         span = f"{interval(known)} in {pairs}"
         if answer.verdict == "better":
             if is_latency(answer.document.objective):
-                return f"{changes(answer, confirmed)}: the {what} is {digits(known.estimate)} times lower, {span}."
+                times = format.significant(known.estimate)
+                return f"{changes(answer, confirmed)}: the {what} is {times} times lower, {span}."
             return f"{changes(answer, confirmed)}: {gain(known)} today's {what}, {span}."
         if answer.verdict == "worse":
             return (

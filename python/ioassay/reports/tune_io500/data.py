@@ -8,8 +8,9 @@ from typing import Any
 import polars as pl
 
 from ioassay.analysis.intervals import Interval
+from ioassay.analysis.spread import Spread
 from ioassay.tuning.io500 import answer as answers
-from ioassay.tuning.io500.answer import Answer, Spread
+from ioassay.tuning.io500.answer import Answer
 from ioassay.tuning.io500.ramp import RampStep
 from ioassay.tuning.sweep import pairs
 

@@ -26,7 +26,7 @@ from ioassay.reports.document import (
     numbers,
 )
 from ioassay.reports.tune_io500 import wording
-from ioassay.results.sweep_document import RUNS
+from ioassay.results.experiment_document import RUNS
 from ioassay.tuning.io500 import answer as answers
 from ioassay.tuning.io500.answer import Answer
 from ioassay.units import PER_SECOND, format_rate

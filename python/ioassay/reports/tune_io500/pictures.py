@@ -10,13 +10,13 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from ioassay.analysis import intervals
 from ioassay.analysis.rate_units import suited
+from ioassay.analysis.spread import Spread
 from ioassay.figures import io500_by_ranks as figure
 from ioassay.figures.picture import Picture, draw
 from ioassay.results.tune_io500_document import TuneIo500Document
 from ioassay.tuning.io500 import facts, history
-from ioassay.tuning.io500.answer import Answer, Spread
+from ioassay.tuning.io500.answer import Answer
 from ioassay.tuning.io500.ramp import Rates
 
 _SERIES: Mapping[str, Callable[[Rates], float]] = {"write": lambda rates: rates.write, "read": lambda rates: rates.read}
@@ -44,7 +44,7 @@ def _easy(answer: Answer) -> Picture | None:
         return None
     unit = suited("rate_bytes_per_s", "write", values)
     rows = [
-        {"series": series, "ranks": ranks, **_row(Spread(tuple(map(of, rates))), unit.divisor)}
+        {"series": series, "ranks": ranks, **Spread([of(one) for one in rates]).ends(unit.divisor)}
         for series, of in _SERIES.items()
         for ranks, rates in measured.items()
         if rates
@@ -72,7 +72,7 @@ def _ceilings(document: TuneIo500Document, divisor: float) -> pl.DataFrame:
 
 def _scores(answer: Answer) -> Picture | None:
     rows = [
-        {"quantity": quantity, "ranks": one.ranks, **_row(spread, 1.0)}
+        {"quantity": quantity, "ranks": one.ranks, **spread.ends()}
         for one in answer.rank_counts
         for quantity, spread in zip(figure.QUANTITIES, (one.score, one.bandwidth, one.metadata), strict=True)
         if spread.values
@@ -88,13 +88,3 @@ def _scores(answer: Answer) -> Picture | None:
         caption="Median of all rounds with its interval. Ringed: the recommended number of ranks.",
         description="Score, bandwidth and metadata against ranks per node; the table has the numbers.",
     )
-
-
-def _row(spread: Spread, divisor: float) -> dict[str, float | None]:
-    known = intervals.of_median(spread.values)
-    middle = spread.median
-    return {
-        "median": None if middle is None else middle / divisor,
-        "low": known.low / divisor if known else None,
-        "high": known.high / divisor if known else None,
-    }

@@ -7,10 +7,11 @@ from statistics import median
 
 from ioassay.analysis.intervals import Interval
 from ioassay.analysis.rate_units import suited
+from ioassay.analysis.spread import Spread
 from ioassay.reports import format
 from ioassay.results.tune_io500_document import TuneIo500Document
 from ioassay.tuning.io500 import facts, ramp
-from ioassay.tuning.io500.answer import Answer, RankCount, Spread
+from ioassay.tuning.io500.answer import Answer, RankCount
 from ioassay.tuning.io500.ramp import NEAR, Ramp, RampStep, Rates, rungs
 from ioassay.tuning.sweep import pairs
 from ioassay.units import PER_SECOND, RateUnit, format_count, format_rate

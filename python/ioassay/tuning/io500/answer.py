@@ -6,31 +6,14 @@ import shlex
 from dataclasses import dataclass
 from statistics import median
 
-from ioassay.analysis import intervals
 from ioassay.analysis.intervals import Interval
+from ioassay.analysis.spread import Spread
 from ioassay.results.tune_io500_document import TuneIo500Document
 from ioassay.tuning.io500 import history
 from ioassay.tuning.io500.balance import Balance, Standing
 from ioassay.tuning.io500.ramp import Ramp
 from ioassay.tuning.io500.settings import AMOUNTS, of_run, typed, words
 from ioassay.units import parse_bytes
-
-
-@dataclass(frozen=True)
-class Spread:
-    """The valid values of one quantity at one rank count."""
-
-    values: tuple[float, ...]
-
-    @property
-    def median(self) -> float | None:
-        """`None` of no value."""
-        return median(self.values) if self.values else None
-
-    @property
-    def interval(self) -> Interval | None:
-        """Of the median; `None` for fewer than three values."""
-        return intervals.of_median(self.values)
 
 
 @dataclass(frozen=True)
@@ -83,9 +66,9 @@ def answer(document: TuneIo500Document) -> Answer:
         counts.append(
             RankCount(
                 ranks=candidate.ranks,
-                score=Spread(tuple(one.score or 0.0 for one in own)),
-                bandwidth=Spread(tuple(one.bandwidth or 0.0 for one in own)),
-                metadata=Spread(tuple(one.metadata or 0.0 for one in own)),
+                score=Spread([one.score or 0.0 for one in own]),
+                bandwidth=Spread([one.bandwidth or 0.0 for one in own]),
+                metadata=Spread([one.metadata or 0.0 for one in own]),
                 phases={name: median(one.phases.get(name, 0.0) for one in own) for name in names},
                 standing=candidate.standing,
                 ratio=candidate.ratio,

@@ -9,18 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import asdict
 
-from ioassay.errors import CannotRun, IoassayError
+from ioassay.errors import CannotRun
 from ioassay.execution.interruption import Interruption
 from ioassay.results.document import now
 from ioassay.results.tune_io500_directory import TuneIo500Directory
 from ioassay.results.tune_io500_document import Io500Measurement
+from ioassay.tuning.attempt import Interrupted, attempt, heed, keep
 from ioassay.tuning.io500 import history, progress_text
 from ioassay.tuning.io500.history import Turn
 from ioassay.tuning.io500.measurement import Runs
-
-
-class Interrupted(Exception):
-    """A signal has come."""
 
 
 class Procedure:
@@ -38,9 +35,7 @@ class Procedure:
     def run(self) -> None:
         """Measures what is left. The state is in the document then. Raises `CannotRun` where it cannot go on."""
         document = self._document
-        document.state, document.reason, document.ended = "running", None, None
-        self._directory.save()
-        try:
+        with attempt(self._directory, self._interruption):
             while turns := history.next_turns(document):
                 self._refuse_lost()
                 self._say(progress_text.begins(document, turns))
@@ -48,15 +43,6 @@ class Procedure:
                     self._measure(turn)
                 self._say(progress_text.known(document, turns))
             self._refuse_lost()
-            document.state = "complete"
-        except Interrupted:
-            document.state, document.reason = "interrupted", f"interrupted by {self._interruption.name}"
-        except IoassayError as error:
-            document.state, document.reason = "failed", error.message
-            raise
-        finally:
-            document.ended = now()
-            self._directory.save()
 
     def _refuse_lost(self) -> None:
         """Raises `CannotRun` where several invalid measurements leave nothing to compare with."""
@@ -67,30 +53,20 @@ class Procedure:
             )
 
     def _measure(self, turn: Turn) -> None:
-        if self._interruption.first is not None:
-            raise Interrupted
+        heed(self._interruption)
         number = len(self._document.measurements) + 1
         path = self._directory.new_run(f"{number:04}-{turn.stage}-{turn.ranks}")
         started = now()
         run = self._runs.run(turn.stage, turn.ranks, path, self._interruption)
         if run.is_interrupted:
             raise Interrupted
-        self._document.measurements.append(
-            Io500Measurement(
-                run=path.name,
-                stage=turn.stage,
-                step=turn.step,
-                turn=turn.turn,
-                ranks=turn.ranks,
-                started=started,
-                **asdict(run.observed),
-            )
+        measurement = Io500Measurement(
+            run=path.name,
+            stage=turn.stage,
+            step=turn.step,
+            turn=turn.turn,
+            ranks=turn.ranks,
+            started=started,
+            **asdict(run.observed),
         )
-        self._directory.save()
-        if run.leftovers:
-            raise CannotRun(
-                f"The run left {', '.join(run.leftovers)} on the target.",
-                f"Remove it with `ioassay clean {path}`, then resume.",
-            )
-        if run.observed.why_invalid:
-            self._say(f"  not valid ({path.name}): {run.observed.why_invalid}")
+        keep(self._directory, measurement, run.leftovers, self._say)

@@ -12,7 +12,7 @@ from ioassay.results.tune_io500_document import Io500Stage, TuneIo500Document
 from ioassay.tuning.io500.measurement import STUDY, Finished, finished, ior_easy_study
 from ioassay.tuning.io500.prepare import easy_settings
 from ioassay.tuning.io500.settings import of_run, typed, words
-from ioassay.tuning.sweep.measurement import StudyRuns
+from ioassay.tuning.study_runs import StudyRuns
 
 
 @dataclass(frozen=True)
@@ -39,13 +39,4 @@ class Io500Runs:
         return words(of_run(typed(self.document.study_settings), nodes, ranks))
 
     def _study(self, stage: Io500Stage) -> StudyRuns:
-        return StudyRuns(
-            study=ior_easy_study() if stage == "ior-easy" else STUDY,
-            place=self.place,
-            scale=self.document.scale,
-            settings=(),
-            launcher=self.document.launcher,
-            hosts=self.document.hosts,
-            launcher_options=self.document.launcher_options,
-            command=self.document.command,
-        )
+        return StudyRuns(self.document, ior_easy_study() if stage == "ior-easy" else STUDY, self.place)

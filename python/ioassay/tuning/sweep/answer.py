@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import median
 from typing import Literal
 
 from ioassay.analysis import intervals
 from ioassay.analysis.intervals import Interval
+from ioassay.analysis.spread import Spread
 from ioassay.results.sweep_document import PointValue, Side, SweepDocument
 from ioassay.tuning.sweep.objective import is_latency
 from ioassay.tuning.sweep.trials import Trial, best, todays, trials
@@ -39,21 +39,12 @@ class Contribution:
 
 
 @dataclass(frozen=True)
-class Level:
-    """The objective at a point of the study's sweep, on one side."""
-
-    median: float
-    low: float | None
-    high: float | None
-
-
-@dataclass(frozen=True)
 class StudyPoint:
     """A point of the study's own sweep, before and after."""
 
     at: PointValue
-    today: Level
-    point: Level
+    today: Spread
+    point: Spread
     gain: Interval | None
 
 
@@ -127,7 +118,7 @@ def _points(trial: Trial) -> list[StudyPoint]:
             after = sides["point"][key][1]
             ratio = intervals.of_ratio(today, after) if is_latency(trial.document.objective) else None
             gain = ratio or intervals.of_ratio(after, today)
-            found.append(StudyPoint(at, _level(today), _level(after), gain))
+            found.append(StudyPoint(at, Spread(today), Spread(after), gain))
     return found
 
 
@@ -141,8 +132,3 @@ def _by_point(trial: Trial, side: Side) -> dict[_Key, tuple[PointValue, list[flo
             key = tuple(one.model_dump(exclude={"value"}).values())
             found.setdefault(key, (one, []))[1].append(one.value)
     return found
-
-
-def _level(values: Sequence[float]) -> Level:
-    known = intervals.of_median(values)
-    return Level(median(values), known.low if known else None, known.high if known else None)

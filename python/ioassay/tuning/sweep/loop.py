@@ -16,12 +16,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
-from ioassay.errors import CannotRun, IoassayError
+from ioassay.errors import CannotRun
 from ioassay.execution.interruption import Interruption
 from ioassay.results.document import now
 from ioassay.results.loaded import LoadedRun
 from ioassay.results.sweep_directory import SweepDirectory
 from ioassay.results.sweep_document import Side, Stage, SweepMeasurement
+from ioassay.tuning.attempt import Interrupted, attempt, heed, keep
 from ioassay.tuning.sweep import objective, pairs
 from ioassay.tuning.sweep.pairs import Precision
 from ioassay.tuning.sweep.search import Point, Search, suggestions
@@ -49,10 +50,6 @@ class Runs(Protocol):
         """Runs the study into a new directory. Raises `UsageError`, `CannotRun`."""
 
 
-class Interrupted(Exception):
-    """A signal has come."""
-
-
 class Loop:
     """A sweep at work in a directory."""
 
@@ -76,22 +73,10 @@ class Loop:
 
     def run(self) -> None:
         """Does what is left to do. The state is in the document then. Raises `CannotRun` where it cannot go on."""
-        document = self._document
-        document.state, document.reason, document.ended = "running", None, None
-        self._directory.save()
-        try:
+        with attempt(self._directory, self._interruption):
             self._search()
-            if (found := best(document)) is not None:
+            if (found := best(self._document)) is not None:
                 self._confirm(found)
-            document.state = "complete"
-        except Interrupted:
-            document.state, document.reason = "interrupted", f"interrupted by {self._interruption.name}"
-        except IoassayError as error:
-            document.state, document.reason = "failed", error.message
-            raise
-        finally:
-            document.ended = now()
-            self._directory.save()
 
     def _search(self) -> None:
         search = self._prepared()
@@ -183,8 +168,7 @@ class Loop:
             self._measure(trial, number, side, values)
 
     def _measure(self, trial: Trial, pair: int, side: Side, values: Values) -> None:
-        if self._interruption.first is not None:
-            raise Interrupted
+        heed(self._interruption)
         settings = {
             one.name: value
             for one in self._document.parameters
@@ -204,26 +188,22 @@ class Loop:
             raise Interrupted
         observed = objective.observe(run, self._document.objective)
         why = "; ".join(drifted) or observed.why_invalid
-        self._document.measurements.append(
-            SweepMeasurement(
-                run=path.name,
-                stage=trial.stage,
-                trial=trial.number,
-                pair=pair,
-                side=side,
-                values=dict(values),
-                point=dict(trial.values),
-                started=started,
-                objective=None if why else observed.value,
-                points=list(observed.points),
-                constraints=[objective.observe(run, one).value for one in self._document.constraints],
-                why_invalid=why or None,
-                doubts=dict(observed.doubts),
-            )
+        measurement = SweepMeasurement(
+            run=path.name,
+            stage=trial.stage,
+            trial=trial.number,
+            pair=pair,
+            side=side,
+            values=dict(values),
+            point=dict(trial.values),
+            started=started,
+            objective=None if why else observed.value,
+            points=list(observed.points),
+            constraints=[objective.observe(run, one).value for one in self._document.constraints],
+            why_invalid=why or None,
+            doubts=dict(observed.doubts),
         )
-        self._directory.save()
-        if why:
-            self._say(f"  not valid ({path.name}): {why}")
+        keep(self._directory, measurement, run.document.leftovers, self._say)
 
     def _say_gain(self, trial: Trial) -> None:
         estimate, gain = trial.estimate, trial.gain

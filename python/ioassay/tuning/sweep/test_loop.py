@@ -143,6 +143,14 @@ def test_where_todays_settings_give_no_valid_number_the_sweep_fails_and_says_why
         _swept(tmp_path / "sweep", device, _document())
 
 
+def test_a_run_that_leaves_files_on_the_target_ends_the_sweep(tmp_path: Path) -> None:
+    device = ArtificialDevice(_prefers_512, _TODAY, leftovers=["/mnt/store/ioassay-r"])
+    with pytest.raises(CannotRun, match="left /mnt/store/ioassay-r on the target") as refused:
+        _swept(tmp_path / "sweep", device, _document())
+    assert f"ioassay clean {tmp_path / 'sweep' / 'runs'}" in (refused.value.remedy or "")
+    assert len(device.measured) == 1
+
+
 def test_a_point_that_breaks_a_constraint_is_not_recommended(tmp_path: Path) -> None:
     device = ArtificialDevice(_prefers_512, _TODAY)
     impossible = ConstraintEntry(phase="read", least_share=1.5)

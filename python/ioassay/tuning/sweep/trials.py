@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from ioassay.analysis.intervals import Interval
+from ioassay.analysis.spread import Spread
 from ioassay.results.sweep_document import ConstraintEntry, Side, Stage, SweepDocument, SweepMeasurement
 from ioassay.tuning.sweep import pairs
 from ioassay.tuning.sweep.objective import is_latency
@@ -79,6 +80,10 @@ class Trial:
     def side(self, side: Side) -> list[SweepMeasurement]:
         """The valid measurements of a side, of whole pairs."""
         return [pair[side == "point"] for pair in self._both if pair[0].objective and pair[1].objective]
+
+    def objective(self, side: Side) -> Spread:
+        """The valid values of a side, in the unit of the objective."""
+        return Spread([one.objective for one in self.side(side) if one.objective])
 
     @property
     def broken(self) -> list[str]:

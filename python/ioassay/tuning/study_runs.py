@@ -1,4 +1,4 @@
-"""One run of the study, with some values in force: a run directory like any other, and what the objective is in it."""
+"""The runs of an experiment: of one study on one target, each a run directory like any other."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from ioassay.execution.execute import execute
 from ioassay.execution.interruption import Interruption
 from ioassay.execution.places import Place
 from ioassay.execution.prepare import Request, prepare
+from ioassay.results.experiment_document import ExperimentDocument
 from ioassay.results.loaded import LoadedRun
 
 if TYPE_CHECKING:
@@ -23,15 +24,12 @@ if TYPE_CHECKING:
 class StudyRuns:
     """The runs of a study on one target, all alike but for settings."""
 
+    document: ExperimentDocument
+    """How they are started."""
     study: str
     place: Place
-    scale: str | None
-    settings: Sequence[str]
+    settings: Sequence[str] = ()
     """`KEY=VALUE` each, in every run."""
-    launcher: str
-    hosts: Sequence[str]
-    launcher_options: Sequence[str]
-    command: Sequence[str]
 
     def run(self, out: Path, settings: Sequence[str], interruption: Interruption) -> LoadedRun:
         """Runs the study into a new directory, with more settings. How it ended stands in its document.
@@ -54,21 +52,21 @@ class StudyRuns:
         return Request(
             study=self.study,
             places=[self.place],
-            scale=self.scale,
+            scale=self.document.scale,
             settings=[*self.settings, *settings],
-            launcher=self.launcher,
-            hosts=self.hosts,
-            launcher_options=self.launcher_options,
+            launcher=self.document.launcher,
+            hosts=self.document.hosts,
+            launcher_options=self.document.launcher_options,
             time_limit_ns=None,
             ceilings=None,
             out=out,
             recorded=False,
-            command=self.command,
+            command=self.document.command,
         )
 
 
 class _Silent:
-    """Shows nothing of a run: a sweep has a line for each, and what went wrong is in its document."""
+    """Shows nothing of a run: an experiment has a line for each, and what went wrong is in its document."""
 
     def run_begins(self, document: RunDocument) -> None:
         """Shows nothing."""

@@ -1,0 +1,64 @@
+"""One attempt at an experiment: from its beginning, or from where an earlier one stopped, to whatever ends it.
+
+What was measured is in the document, and what comes next follows from it: to resume is to begin another attempt. Not:
+which run comes next (`sweep.loop`, `io500.procedure`), the runs themselves (`study_runs`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from ioassay.errors import CannotRun, IoassayError
+from ioassay.execution.interruption import Interruption
+from ioassay.results.document import now
+from ioassay.results.experiment_directory import ExperimentDirectory
+from ioassay.results.experiment_document import ExperimentMeasurement
+
+
+class Interrupted(Exception):
+    """A signal has come."""
+
+
+@contextmanager
+def attempt(directory: ExperimentDirectory[Any], interruption: Interruption) -> Iterator[None]:
+    """What is done within it is the attempt. How it ended stands in the document then; `Interrupted` ends here."""
+    document = directory.document
+    document.state, document.reason, document.ended = "running", None, None
+    directory.save()
+    try:
+        yield
+        document.state = "complete"
+    except Interrupted:
+        document.state, document.reason = "interrupted", f"interrupted by {interruption.name}"
+    except IoassayError as error:
+        document.state, document.reason = "failed", error.message
+        raise
+    finally:
+        document.ended = now()
+        directory.save()
+
+
+def heed(interruption: Interruption) -> None:
+    """Raises `Interrupted` if a signal has come."""
+    if interruption.first is not None:
+        raise Interrupted
+
+
+def keep(
+    directory: ExperimentDirectory[Any],
+    measurement: ExperimentMeasurement,
+    leftovers: Sequence[str],
+    say: Callable[[str], None],
+) -> None:
+    """Stores a measurement. Raises `CannotRun` where its run left files on the target, which fill it run by run."""
+    directory.document.measurements.append(measurement)
+    directory.save()
+    if leftovers:
+        raise CannotRun(
+            f"The run left {', '.join(leftovers)} on the target.",
+            f"Remove it with `ioassay clean {directory.run(measurement.run)}`, then resume.",
+        )
+    if measurement.why_invalid:
+        say(f"  not valid ({measurement.run}): {measurement.why_invalid}")
