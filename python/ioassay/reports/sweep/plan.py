@@ -12,8 +12,8 @@ from ioassay.units import format_count
 
 def lines(document: SweepDocument) -> Iterator[str]:
     """The parameters with their values, and how many points there are."""
-    yield f"{document.title}: study {document.study} on {document.target}, for the best "
-    f"{wording.objective(document.objective)}"
+    best = wording.objective(document.objective)
+    yield f"{document.title}: study {document.study} on {document.target}, for the best {best}"
     for one in document.parameters:
         name = setting_name(one) or f"{one.key} of the study"
         yield f"  {name}: {', '.join(one.values)}; today {one.today or 'as in the study'}{_suggestion(one.suggested)}"

@@ -85,6 +85,13 @@ def test_no_difference_is_said_as_such(tmp_path: Path) -> None:
     assert "ioassay tune apply" not in text
 
 
+def test_the_plan_says_what_is_to_become_better_and_over_which_values(doubled: Answer) -> None:
+    first, *others = lines(doubled.document)
+    assert first.endswith("for the best write rate")
+    assert others[:2] == ["  sys:size: 128, 512; today 128", "  sys:depth: 1, 8; today 8"]
+    assert others[2].startswith("4 points, each with 3 to ")
+
+
 def test_a_constraint_is_said_before_and_named_where_it_breaks(tmp_path: Path) -> None:
     limit = ConstraintEntry(phase="read", least_share=1.5)
     found = _answer(tmp_path / "sweep", constraints=[limit])
