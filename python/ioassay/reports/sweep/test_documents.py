@@ -85,6 +85,22 @@ def test_no_difference_is_said_as_such(tmp_path: Path) -> None:
     assert "ioassay tune apply" not in text
 
 
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"size": ["128", "512"]}, "The only other point did not improve the write rate."),
+        ({"size": ["128", "256", "512"]}, "None of 2 points improved the write rate."),
+    ],
+)
+def test_an_answer_without_a_gain_counts_what_was_tried(
+    tmp_path: Path, values: Mapping[str, list[str]], said: str
+) -> None:
+    device = ArtificialDevice(lambda of: 1e9 if of["size"] == "128" else 5e8, {"size": "128"})
+    with SweepDirectory.create(tmp_path / "sweep", sweep_document(values, {"size": "128"})) as directory:
+        Loop(directory, device, device, lambda line: None, Interruption()).run()
+        assert wording.verdict(answer(directory.document)) == f"{said} Keep today's settings."
+
+
 def test_the_plan_says_what_is_to_become_better_and_over_which_values(doubled: Answer) -> None:
     first, *others = lines(doubled.document)
     assert first.endswith("for the best write rate")

@@ -100,7 +100,9 @@ def verdict(answer: Answer) -> str:
             f"({changes(answer, confirmed)}): {span}."
         )
     if answer.verdict == "nothing better":
-        return f"None of {format_count(len(answer.trials), 'point')} improved the {what}. Keep today's settings."
+        tried = len(answer.trials)
+        said = "The only other point did not improve" if tried == 1 else f"None of {tried} points improved"
+        return f"{said} the {what}. Keep today's settings."
     return "The sweep has not finished, so there is no answer yet."
 
 
