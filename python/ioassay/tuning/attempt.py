@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from ioassay.errors import CannotRun, IoassayError
@@ -18,7 +19,12 @@ from ioassay.results.experiment_document import ExperimentMeasurement
 
 
 class Interrupted(Exception):
-    """A signal has come."""
+    """A signal has come, before a run or during one."""
+
+    def __init__(self, left: CannotRun | None = None) -> None:
+        """`left`: what that run left on the target."""
+        super().__init__()
+        self.left = left
 
 
 @contextmanager
@@ -30,8 +36,9 @@ def attempt(directory: ExperimentDirectory[Any], interruption: Interruption) -> 
     try:
         yield
         document.state = "complete"
-    except Interrupted:
-        document.state, document.reason = "interrupted", f"interrupted by {interruption.name}"
+    except Interrupted as error:
+        left = f". {error.left.message} {error.left.remedy}".removesuffix(".") if error.left else ""
+        document.state, document.reason = "interrupted", f"interrupted by {interruption.name}{left}"
     except IoassayError as error:
         document.state, document.reason = "failed", error.message
         raise
@@ -46,19 +53,25 @@ def heed(interruption: Interruption) -> None:
         raise Interrupted
 
 
+def left_by(run: Path, leftovers: Sequence[str]) -> CannotRun | None:
+    """What tells of files that a run left on the target, which fill it run by run; `None` where it left none."""
+    if not leftovers:
+        return None
+    return CannotRun(
+        f"The run left {', '.join(leftovers)} on the target.", f"Remove it with `ioassay clean {run}`, then resume."
+    )
+
+
 def keep(
     directory: ExperimentDirectory[Any],
     measurement: ExperimentMeasurement,
     leftovers: Sequence[str],
     say: Callable[[str], None],
 ) -> None:
-    """Stores a measurement. Raises `CannotRun` where its run left files on the target, which fill it run by run."""
+    """Stores a measurement. Raises `CannotRun` where its run left files on the target."""
     directory.document.measurements.append(measurement)
     directory.save()
-    if leftovers:
-        raise CannotRun(
-            f"The run left {', '.join(leftovers)} on the target.",
-            f"Remove it with `ioassay clean {directory.run(measurement.run)}`, then resume.",
-        )
+    if (left := left_by(directory.run(measurement.run), leftovers)) is not None:
+        raise left
     if measurement.why_invalid:
         say(f"  not valid ({measurement.run}): {measurement.why_invalid}")

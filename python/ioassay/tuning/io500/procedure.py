@@ -14,7 +14,7 @@ from ioassay.execution.interruption import Interruption
 from ioassay.results.document import now
 from ioassay.results.tune_io500_directory import TuneIo500Directory
 from ioassay.results.tune_io500_document import Io500Measurement
-from ioassay.tuning.attempt import Interrupted, attempt, heed, keep
+from ioassay.tuning.attempt import Interrupted, attempt, heed, keep, left_by
 from ioassay.tuning.io500 import history, progress_text
 from ioassay.tuning.io500.history import Turn
 from ioassay.tuning.io500.measurement import Runs
@@ -59,7 +59,7 @@ class Procedure:
         started = now()
         run = self._runs.run(turn.stage, turn.ranks, path, self._interruption)
         if run.is_interrupted:
-            raise Interrupted
+            raise Interrupted(left_by(path, run.leftovers))
         measurement = Io500Measurement(
             run=path.name,
             stage=turn.stage,

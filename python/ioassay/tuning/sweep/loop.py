@@ -22,7 +22,7 @@ from ioassay.results.document import now
 from ioassay.results.loaded import LoadedRun
 from ioassay.results.sweep_directory import SweepDirectory
 from ioassay.results.sweep_document import Side, Stage, SweepMeasurement
-from ioassay.tuning.attempt import Interrupted, attempt, heed, keep
+from ioassay.tuning.attempt import Interrupted, attempt, heed, keep, left_by
 from ioassay.tuning.sweep import objective, pairs
 from ioassay.tuning.sweep.pairs import Precision
 from ioassay.tuning.sweep.search import Point, Search, suggestions
@@ -185,7 +185,7 @@ class Loop:
         run = self._runs.run(path, keys, self._interruption)
         drifted = self._switch.drifted()
         if run.document.state == "interrupted":
-            raise Interrupted
+            raise Interrupted(left_by(path, run.document.leftovers))
         observed = objective.observe(run, self._document.objective)
         why = "; ".join(drifted) or observed.why_invalid
         measurement = SweepMeasurement(

@@ -151,6 +151,15 @@ def test_a_run_that_leaves_files_on_the_target_ends_the_sweep(tmp_path: Path) ->
     assert len(device.measured) == 1
 
 
+def test_what_an_interrupted_run_leaves_on_the_target_is_named(tmp_path: Path) -> None:
+    device = ArtificialDevice(_prefers_512, _TODAY, fail=lambda number: "interrupted", leftovers=["/mnt/store/r"])
+    with SweepDirectory.create(tmp_path / "sweep", _document()) as directory, Interruption() as interruption:
+        Loop(directory, device, device, lambda line: None, interruption).run()
+        reason = directory.document.reason or ""
+    assert directory.document.state == "interrupted"
+    assert "The run left /mnt/store/r on the target. Remove it with `ioassay clean " in reason
+
+
 def test_a_point_that_breaks_a_constraint_is_not_recommended(tmp_path: Path) -> None:
     device = ArtificialDevice(_prefers_512, _TODAY)
     impossible = ConstraintEntry(phase="read", least_share=1.5)
