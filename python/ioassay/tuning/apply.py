@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -199,10 +199,11 @@ class Applied:
             return
         with _shielded(self._interruption):
             led = [one.instance for one in followers if not is_ours or one.instance.name in entries]
-            values = {one.name: _value(one) for one in led}
+            values = {of: value for of, value in _values(led).items() if value is not None}
+            led = [one for one in led if one.name in values]
             self.journal.write(
                 self._announcement(instance, found, wanted),
-                *(self._announcement(one, values[one.name], None, name) for one in led if values[one.name] is not None),
+                *(self._announcement(one, values[one.name], None, name) for one in led),
             )
             try:
                 instance.write(wanted)
@@ -212,11 +213,11 @@ class Applied:
                         "The driver ignores this value; try another.",
                     )
             except CannotRun as error:
-                self._note_failure(instance, found, led, values, error)
+                self._note_failure({name: found, **values}, _values([instance, *led]), error)
                 raise
-            after = {one.name: _value(one) for one in led if values[one.name] is not None}
+            after = _values(led)
             self.journal.write(
-                Set(name=name, read_back=read_back), *(Set(name=of, read_back=after[of]) for of in after)
+                Set(name=name, read_back=read_back), *(Set(name=of, read_back=value) for of, value in after.items())
             )
         self._remember(name, wanted, read_back)
         self._came_with[name] = after
@@ -224,19 +225,14 @@ class Applied:
             if value != values[of]:
                 self._remember(of, None, value)
 
-    def _note_failure(
-        self, instance: Instance, found: str, led: Sequence[Instance], values: dict[str, str | None], error: CannotRun
-    ) -> None:
+    def _note_failure(self, before: Mapping[str, str], after: Mapping[str, str | None], error: CannotRun) -> None:
         """Of a refused change: what has changed all the same is ours."""
-        records: list[Record] = []
-        for one in (instance, *led):
-            before = found if one is instance else values[one.name]
-            if before is None:
-                continue
-            value = _value(one)
-            changed = value is not None and value != before
-            records.append(Set(name=one.name, read_back=value) if changed else Failed(name=one.name, why=error.message))
-        self._note(*records)
+        self._note(
+            *(
+                Failed(name=name, why=error.message) if value == before[name] else Set(name=name, read_back=value)
+                for name, value in after.items()
+            )
+        )
 
     def _remember(self, name: str, wanted: str | None, read_back: str | None) -> None:
         self.changes[name] = Change(name, self.journal.state.entries[name].before, wanted, read_back)
@@ -393,12 +389,17 @@ def _put_back_after(done: Applied, error: BaseException) -> None:
     error.remedy = " ".join(filter(None, (error.remedy, said, *left)))
 
 
-def _value(instance: Instance) -> str | None:
-    """What it has; `None` if it cannot be read."""
-    try:
-        return instance.read()
-    except CannotRead:
-        return None
+def _values(instances: Iterable[Instance]) -> dict[str, str | None]:
+    """What each has; `None` if it is gone. What cannot be read is left out: nobody knows whether it has changed."""
+    found: dict[str, str | None] = {}
+    for instance in instances:
+        try:
+            found[instance.name] = instance.read()
+        except Vanished:
+            found[instance.name] = None
+        except CannotRead:
+            continue
+    return found
 
 
 def _order(name: str, target: str) -> tuple[int, bool]:

@@ -94,7 +94,7 @@ class Set(_Record):
 
     name: Text = Field(alias="set")
     read_back: Text | None
-    """`None`: it is gone with its leader's old value."""
+    """`None`: it is gone, with its device or with its leader's old value."""
 
 
 class Failed(_Record):

@@ -16,9 +16,10 @@ from ioassay.tuning.apply import Applied, Drifted, applied, apply, settle
 from ioassay.tuning.change_plan import ChangePlan, plan_changes
 from ioassay.tuning.journal import Journal, State, journals, read
 from ioassay.tuning.rollback import exit_code, roll_back
-from ioassay.tuning.settings import CannotSet, NotLive, parse_assignment
+from ioassay.tuning.settings import CannotRead, CannotSet, NotLive, parse_assignment
 from ioassay.tuning.settings.command import Command
 from ioassay.tuning.settings.files import FileInstance
+from ioassay.tuning.settings.lustre import LctlInstance
 from ioassay.tuning.verify import drifted
 
 NR = "block:sda/nr_requests"
@@ -435,3 +436,41 @@ def test_the_users_commands_are_rolled_back_without_their_file(root: Path, place
     assert file.read_text() == "2\n"
     assert rolled_back(place, root) == {"command:raid": ("restored", "")}
     assert file.read_text() == "1\n"
+
+
+def test_what_cannot_be_read_after_a_change_is_not_taken_for_unchanged(root: Path, place: Path, tmp_path: Path) -> None:
+    file, broken = tmp_path / "value", tmp_path / "broken"
+    file.write_text("1\n")
+    raid = Command(get=f"test ! -e {broken} && cat {file}", set=f"echo {{value}} > {file}; touch {broken}")
+    with pytest.raises(CannotRead) as refused:
+        apply(plan_changes([parse_assignment("command:raid=2")], {"raid": raid}, root), place)
+    assert "command:raid was not put back" in refused.value.remedy
+    assert not state(place).is_closed
+    broken.unlink()
+    assert rolled_back(place, root)["command:raid"][0] == "failed"
+    assert file.read_text() == "1\n"
+    broken.unlink()
+    assert rolled_back(place, root) == {"command:raid": ("already back", "")}
+
+
+def test_what_moves_with_a_setting_and_cannot_be_read_then_goes_back_with_it(
+    root: Path, place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", f"{lustre_programs(tmp_path / 'bin')}:/usr/bin:/bin")
+    monkeypatch.setenv("LUSTRE_TREE", str(tmp_path / "tree"))
+    ost = "osc.scratch-OST0000-osc-ff"
+    tree = write_tree(tmp_path / "tree", {f"{ost}.max_rpcs_in_flight": "8", f"{ost}.max_dirty_mb": "32"})
+    read_value = LctlInstance.read
+
+    def failing(instance: LctlInstance) -> str:
+        value = read_value(instance)
+        if value == "256":
+            raise CannotRead(f"{instance.name}: `lctl get_param` took longer than 30 s and was ended.")
+        return value
+
+    with monkeypatch.context() as context:
+        context.setattr(LctlInstance, "read", failing)
+        apply(plan(root, f"lctl:{ost}.max_rpcs_in_flight=64"), place).close()
+    assert value(tree, f"{ost}.max_dirty_mb") == "256"
+    assert {outcome for outcome, _ in rolled_back(place, root).values()} == {"restored"}
+    assert value(tree, f"{ost}.max_dirty_mb") == "32"
