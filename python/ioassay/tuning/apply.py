@@ -44,9 +44,8 @@ class Drifted(CannotSet):
     def __init__(self, drift: Sequence[Drift]) -> None:
         first = drift[0]
         more = f" and {len(drift) - 1} more" if len(drift) > 1 else ""
-        became = "it is gone" if first.now is None else f"something else changed it from {first.applied} to {first.now}"
         super().__init__(
-            f"{first.name}{more}: {became}.",
+            f"{first.name}{more}: {first.drift}.",
             "Stop what sets it (udev rules, tuned, irqbalance, cron), then start again.",
         )
         self.drift = drift

@@ -15,7 +15,7 @@ import json
 import os
 import secrets
 import socket
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -187,6 +187,12 @@ class Entry:
     """Put back or given up: nothing of it is ours."""
     seen: str | None = None
     """What a check found last."""
+
+    def is_of_other(self, identity: Mapping[str, str], *, is_same_boot: bool = True) -> bool:
+        """Whether something else has this name now. The kernel counts its disks anew at each boot."""
+        return any(
+            identity.get(key, was) != was for key, was in self.identity.items() if key != "diskseq" or is_same_boot
+        )
 
     @property
     def is_untouched(self) -> bool:

@@ -134,9 +134,8 @@ def _judge(entry: Entry, definitions: Definitions, root: Path, is_same_boot: boo
         return _Case(entry, instance, None, None, left_alone=f"it is gone: {error.message}")
     except IoassayError as error:
         return _Case(entry, instance, None, None, failed=f"{error.message} {error.remedy}".strip())
-    for key, was in entry.identity.items():
-        if (key != "diskseq" or is_same_boot) and identity.get(key, was) != was:
-            return _Case(entry, instance, found, None, left_alone="another device has this name now")
+    if entry.is_of_other(identity, is_same_boot=is_same_boot):
+        return _Case(entry, instance, found, None, left_alone="another device has this name now")
     if found == entry.before or _is_ours(entry, found, is_same_boot):
         return _Case(entry, instance, found, entry.before)
     since = "the machine was rebooted since, " if not is_same_boot else ""

@@ -212,6 +212,22 @@ def test_another_device_of_the_same_name_is_left_alone(root: Path, place: Path) 
     assert nr_requests(root) == "64"
 
 
+def test_another_device_of_the_same_name_and_value_has_drifted(root: Path, place: Path) -> None:
+    """Also before Linux 5.15, which does not count disks."""
+    (root / "sys/block/sda/diskseq").unlink()
+    write_tree(root, {"sys/block/sda/device/wwid": "naa.1"})
+
+    def experiment() -> None:
+        with applied([parse_assignment(f"{NR}=64")], place, root=root) as settings:
+            write_tree(root, {"sys/block/sda/device/wwid": "naa.2"})
+            switch(settings, f"{NR}=32")
+
+    with pytest.raises(Drifted) as refused:
+        experiment()
+    assert refused.value.message == f"{NR}: another device has this name now, or the machine was rebooted."
+    assert nr_requests(root) == "64"
+
+
 def test_after_a_reboot_the_kernels_defaults_are_not_taken_for_anothers_change(root: Path, place: Path) -> None:
     apply(plan(root, f"{NR}=64", f"{PRESSURE}=50", f"{SWAPPINESS}=1"), place).close()
     write_tree(

@@ -31,6 +31,13 @@ class Standing:
         """Whether it is other than it was applied."""
         return bool(self.why) or self.applied != self.now
 
+    @property
+    def drift(self) -> str:
+        """What has become of one that has drifted, as the end of a sentence."""
+        if self.why:
+            return self.why.rstrip(".")
+        return "it is gone" if self.now is None else f"something else changed it from {self.applied} to {self.now}"
+
 
 Drift = Standing
 """A standing that has drifted."""
@@ -54,8 +61,7 @@ def _standing(state: State, name: str, root: Path) -> Standing:
     try:
         instance = instance_named(name, commands(state.header), root)
         now = instance.read()
-        was = entry.identity.get("diskseq")
-        if was is not None and instance.identity().get("diskseq", was) != was:
+        if entry.is_of_other(instance.identity()):
             why = "another device has this name now, or the machine was rebooted"
     except Vanished:
         pass

@@ -25,10 +25,8 @@ class _Settings:
         self._done.switch([Assignment(self._names[name], value) for name, value in values.items()])
 
     def drifted(self) -> list[str]:
-        """What something else has changed since, each as a sentence."""
-        return [
-            f"{one.name} was changed from {one.applied} to {one.now} by something else" for one in self._done.check()
-        ]
+        """What something else has changed since, each with what it is now."""
+        return [f"{one.name}: {one.drift}" for one in self._done.check()]
 
 
 class _Nothing:
