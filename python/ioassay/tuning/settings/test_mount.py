@@ -13,7 +13,7 @@ import pytest
 from ioassay.errors import UsageError
 from ioassay.testing.tuned_machine import loop_device, write_tree
 from ioassay.tuning.settings import CannotSet, NotLive, Vanished, parse
-from ioassay.tuning.settings.mount import changed_options, mounted_at, parsed_options
+from ioassay.tuning.settings.mount import changed_options, mounted_at, mounts, parsed_options
 
 MOUNTS = """\
 /dev/sda1 / ext4 rw,relatime 0 0
@@ -51,6 +51,12 @@ def tmpfs(tmp_path: Path) -> Iterator[Path]:
         yield point
     finally:
         subprocess.run(["umount", point], check=True)
+
+
+@pytest.mark.parametrize("sign", ["\f", "\r", "\v", "\u2028"])
+def test_a_mount_point_with_a_sign_that_ends_lines_elsewhere_hides_no_mount(root: Path, sign: str) -> None:
+    write_tree(root, {"proc/self/mounts": f"x /mnt/a{sign}b fuse rw 0 0\n{MOUNTS}"})
+    assert [mount.point for mount in mounts(root)][:2] == [f"/mnt/a{sign}b", "/"]
 
 
 def options(point: Path) -> dict[str, str]:
