@@ -31,7 +31,7 @@ from ioassay.tuning.settings import (
     Vanished,
     instance_named,
 )
-from ioassay.tuning.settings.coupling import belongs_to, excluded, rank
+from ioassay.tuning.settings.coupling import belongs_to, excluded, order
 from ioassay.tuning.verify import Drift, drifted
 
 SETTLE_S = 60.0
@@ -162,7 +162,7 @@ class Applied:
         for name, entry in entries.items():
             if name not in asked and name not in led and excluded(name) not in asked:
                 targets[name] = entry.before
-        for name in sorted(targets, key=lambda name: _order(name, targets[name])):
+        for name in sorted(targets, key=lambda name: order(name, targets[name])):
             followers = asked[name].followers if name in asked else [*followers_of(name, self._root)]
             is_new = name not in self.changes or self.changes[name].wanted != targets[name]
             if followers and is_new and not excluded(name):
@@ -399,11 +399,6 @@ def _values(instances: Iterable[Instance]) -> dict[str, str | None]:
         except CannotRead:
             continue
     return found
-
-
-def _order(name: str, target: str) -> tuple[int, bool]:
-    """Leaders first; of two that exclude each other the one that is not 0."""
-    return rank(name), bool(excluded(name)) and target == "0"
 
 
 def _failures(results: Sequence[PutBack]) -> str:

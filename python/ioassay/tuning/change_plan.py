@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ioassay.errors import UsageError
 from ioassay.tuning.settings import ROOT, Assignment, CannotRead, Definitions, Instance, NotLive, instance_named, parse
-from ioassay.tuning.settings.coupling import excluded, followers, rank
+from ioassay.tuning.settings.coupling import excluded, followers, order
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def plan_changes(
         other = steps.get(excluded(name))
         if other is not None and step.wanted != "0" and other.wanted != "0":
             raise UsageError(f"{name} and {other.name} exclude each other: one of them is 0.", "Set one of the two.")
-    return ChangePlan(sorted(steps.values(), key=lambda step: rank(step.name)), definitions, root)
+    return ChangePlan(sorted(steps.values(), key=lambda step: order(step.name, step.wanted)), definitions, root)
 
 
 def _step(instance: Instance, typed: Assignment, root: Path, *, is_persistent: bool) -> Step:

@@ -25,7 +25,7 @@ from ioassay.tuning.journal import (
     now,
 )
 from ioassay.tuning.settings import ROOT, Definitions, Instance, Vanished, instance_named
-from ioassay.tuning.settings.coupling import belongs_to, excluded, rank, takes_no_zero
+from ioassay.tuning.settings.coupling import belongs_to, order
 
 Outcome = Literal["restored", "already back", "left alone", "failed", "removed"]
 
@@ -68,10 +68,10 @@ def roll_back(journal: Journal, root: Path = ROOT) -> list[PutBack]:
         names = {case.entry.name for case in cases}
         unwritten = _announce(journal, cases)
         for case in cases:
-            _write_back(case, root, names)
+            _write_back(case, names)
         done: list[PutBack] = []
         for case in cases:
-            _write_back(case, root, names)  # where putting back another one has changed it again
+            _write_back(case, names)  # where putting back another one has changed it again
             result = _result(case)
             done.append(result)
             unwritten = _noted(journal, result) or unwritten
@@ -113,13 +113,7 @@ def _judged(journal: Journal, root: Path) -> list[_Case]:
             case.target = case.found  # putting the leader back would change what something else has set
         if case.entry.is_untouched and case.left_alone:
             case.left_alone, case.is_untouched = "", True
-    return sorted(cases, key=_order)
-
-
-def _order(case: _Case) -> tuple[int, bool, bool]:
-    """Leaders first; of two that exclude each other the one that is not 0."""
-    name = case.entry.name
-    return rank(name), bool(excluded(name)) and case.target == "0", case.entry.leader is not None
+    return sorted(cases, key=lambda case: (*order(case.entry.name, case.target), case.entry.leader is not None))
 
 
 def _judge(entry: Entry, definitions: Definitions, root: Path, is_same_boot: bool, names: Collection[str]) -> _Case:
@@ -171,7 +165,7 @@ def _announce(journal: Journal, cases: list[_Case]) -> str:
     )
 
 
-def _write_back(case: _Case, root: Path, names: Collection[str]) -> None:
+def _write_back(case: _Case, names: Collection[str]) -> None:
     """Gives a setting what it shall have, unless it has it; notes what went wrong."""
     if case.instance is None or case.target is None:
         return
@@ -179,7 +173,7 @@ def _write_back(case: _Case, root: Path, names: Collection[str]) -> None:
     try:
         if case.instance.read() == case.target:
             return
-        _write(case.instance, case.target, root)
+        case.instance.write(case.target)
         found = case.instance.read()
         if found != case.target:
             case.failed = f"it reads {found} after {case.target} was written"
@@ -189,17 +183,6 @@ def _write_back(case: _Case, root: Path, names: Collection[str]) -> None:
             case.left_alone = f"it is gone: {error.message}"
     except IoassayError as error:
         case.failed = f"{error.message} {error.remedy}".strip()
-
-
-def _write(instance: Instance, target: str, root: Path) -> None:
-    """Raises `CannotSet`."""
-    if target == "0" and takes_no_zero(instance.name):
-        # It becomes 0 when the other one changes, and that is 0 already.
-        other = instance_named(excluded(instance.name), {}, root)
-        other.write("1")
-        other.write("0")
-    else:
-        instance.write(target)
 
 
 def _result(case: _Case) -> PutBack:

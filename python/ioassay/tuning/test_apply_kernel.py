@@ -235,6 +235,18 @@ def test_an_experiment_moves_between_ratio_and_bytes(place: Path) -> None:
     assert {one: sysctl(one) for one in DIRTY} == before
 
 
+@pytest.mark.usefixtures("sysctls")
+def test_an_experiment_goes_back_to_a_pair_of_which_both_are_0(place: Path) -> None:
+    if sysctl("vm.dirty_background_ratio") == "0":
+        pytest.skip("vm.dirty_background_bytes is set on this machine")
+    Path("/proc/sys/vm/dirty_background_ratio").write_text("0")
+    with applied([], place) as settings:
+        for text in ("bytes=50000000", "ratio=5"):
+            settings.switch([parse_assignment(f"sysctl:vm.dirty_background_{text}")])
+            settings.switch([])
+            assert (sysctl("vm.dirty_background_bytes"), sysctl("vm.dirty_background_ratio")) == ("0", "0")
+
+
 def test_the_same_trial_has_the_same_values_whatever_came_before_it(device: str, place: Path) -> None:
     before = values(device)
     seen = []

@@ -77,8 +77,12 @@ def takes_no_zero(name: str) -> bool:
     return any(name == first for first, _ in EXCLUSIVE)
 
 
-def rank(name: str) -> int:
-    """Leaders first: the order of setting and of putting back, where it matters."""
+def order(name: str, value: str | None) -> tuple[int, bool]:
+    """The order of giving values, where it matters: leaders first; of two that exclude each other the one not 0."""
+    return _rank(name), bool(excluded(name)) and value == "0"
+
+
+def _rank(name: str) -> int:
     if _SCHEDULER.fullmatch(name):
         return 0
     return 2 if re.fullmatch(r"lctl:osc\..+\.max_dirty_mb", name) else 1

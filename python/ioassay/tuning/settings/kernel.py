@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ioassay.errors import UsageError
 from ioassay.tuning.settings.block import BlockInstance, device_of, nearest_of
+from ioassay.tuning.settings.coupling import excluded, takes_no_zero
 from ioassay.tuning.settings.files import FileInstance, names
 from ioassay.tuning.settings.model import Instance, Setting
 from ioassay.tuning.settings.module import ModuleInstance, module_of
@@ -14,20 +15,27 @@ from ioassay.tuning.settings.module import ModuleInstance, module_of
 SYSCTL = "sysctl"
 SYS = "sys"
 
-ZERO_MEANS_OTHER = {"vm.dirty_bytes": "vm.dirty_ratio", "vm.dirty_background_bytes": "vm.dirty_background_ratio"}
-"""Sysctls that are 0 while another one counts, and that do not take 0."""
-
 
 class SysctlInstance(FileInstance):
     """A sysctl."""
 
+    def write(self, value: str) -> None:
+        """As the base says. What does not take 0 becomes 0 when the one that it excludes changes, which is 0 then."""
+        if value == "0" and takes_no_zero(self.name):
+            other = excluded(self.name)
+            instance = SysctlInstance(other, self.path.with_name(other.rpartition(".")[2]))
+            instance.write("1")
+            instance.write("0")
+        else:
+            super().write(value)
+
     def check(self, value: str, now: str) -> str:
         """As the base says."""
         value = super().check(value, now)
-        instead = ZERO_MEANS_OTHER.get(self.name.removeprefix(f"{SYSCTL}:"))
-        if instead and value == "0":
+        if value == "0" and takes_no_zero(self.name):
             raise UsageError(
-                f"{self.name}=0: the kernel does not take 0.", f"Set {SYSCTL}:{instead} instead; that makes this one 0."
+                f"{self.name}=0: the kernel does not take 0.",
+                f"Set {excluded(self.name)} instead; that makes this one 0.",
             )
         return value
 
