@@ -309,18 +309,19 @@ def applied(
     definitions = definitions or {}
     plan = plan_changes(assignments, definitions, root)
     with _RaisingInterruption() as interruption:
-        with interruption.held_back():
-            done = _begin(plan, place, command, interruption)
+        done = _begin(plan, place, command, interruption)
         try:
+            interruption.is_held_back = False
             done.set(plan)
             interruption.heed()
             yield done
+            interruption.is_held_back = True
         except BaseException as error:
+            interruption.is_held_back = True
             _put_back_after(done, error)
             raise
-        with interruption.held_back():
-            results = done.roll_back()
-            done.close()
+        results = done.roll_back()
+        done.close()
     if failed := _failures(results):
         raise CannotRun(failed, f"Try again: ioassay tune rollback {done.journal.id}")
 
@@ -336,20 +337,21 @@ class _RaisingInterruption(Interruption):
 
     def __init__(self) -> None:
         super().__init__()
-        self._held = 0
+        self.is_held_back = True
+        """Whether a signal is only counted; `heed` raises. It is assigned, because no signal comes in between."""
 
     @contextmanager
     def held_back(self) -> Iterator[None]:
-        """While this lasts a signal is only counted; `heed` raises."""
-        self._held += 1
+        """While this lasts signals are held back."""
+        before, self.is_held_back = self.is_held_back, True
         try:
             yield
         finally:
-            self._held -= 1
+            self.is_held_back = before
 
     def _note(self, number: int, frame: FrameType | None) -> None:
         self.count_signal(number)
-        if not self._held:
+        if not self.is_held_back:
             self.heed()
 
 

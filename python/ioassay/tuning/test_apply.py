@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
+import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 import pytest
 
 from ioassay.errors import CannotRun, UsageError
 from ioassay.execution.interruption import Interruption
 from ioassay.testing.tuned_machine import lustre_programs, made_up_machine, write_tree
+from ioassay.tuning import apply as apply_module
 from ioassay.tuning.apply import Applied, Drifted, applied, apply, settle
 from ioassay.tuning.change_plan import ChangePlan, plan_changes
-from ioassay.tuning.journal import Journal, State, journals, read
+from ioassay.tuning.journal import Journal, State, journals, open_journals, read
 from ioassay.tuning.rollback import exit_code, roll_back
 from ioassay.tuning.settings import CannotRead, CannotSet, NotLive, parse_assignment
 from ioassay.tuning.settings.command import Command
@@ -490,3 +495,37 @@ def test_what_moves_with_a_setting_and_cannot_be_read_then_goes_back_with_it(
     assert value(tree, f"{ost}.max_dirty_mb") == "256"
     assert {outcome for outcome, _ in rolled_back(place, root).values()} == {"restored"}
     assert value(tree, f"{ost}.max_dirty_mb") == "32"
+
+
+def test_a_signal_at_any_line_of_an_experiment_puts_everything_back(root: Path, place: Path) -> None:
+    def experiment(at: int) -> int:
+        """Gets the signal before the line of that number; the number of lines."""
+        count = 0
+
+        def local(frame: FrameType, event: str, argument: object) -> Any:
+            nonlocal count
+            if event == "line":
+                count += 1
+                if count == at:
+                    os.kill(os.getpid(), signal.SIGTERM)
+            return local
+
+        def each_call(frame: FrameType, event: str, argument: object) -> Any:
+            return local if frame.f_code.co_filename == apply_module.__file__ else None
+
+        with Interruption(), contextlib.suppress(CannotRun):
+            sys.settrace(each_call)
+            try:
+                with applied([parse_assignment(f"{NR}=64")], place, root=root):
+                    pass
+            finally:
+                sys.settrace(None)
+        return count
+
+    lines = experiment(0)
+    for at in range(1, lines + 1):
+        experiment(at)
+        assert nr_requests(root) == "256", f"line {at}"
+        left = open_journals(place, root).states.values()
+        assert [entry.name for one in left for entry in one.open_entries] == [], f"line {at}"
+    assert lines > 50
