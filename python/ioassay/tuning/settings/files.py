@@ -7,8 +7,9 @@ import os
 import stat
 from pathlib import Path
 
+from ioassay.tuning.choices import choices, chosen
 from ioassay.tuning.settings.errors import CannotSet, cannot_read, cannot_set
-from ioassay.tuning.settings.model import Instance, chosen, normalised, refuse_other_kind
+from ioassay.tuning.settings.model import Instance, normalised, refuse_other_kind
 
 _MOST_BYTES = 1 << 16
 
@@ -22,7 +23,7 @@ class FileInstance(Instance):
 
     def read(self) -> str:
         """As the base says; of `none [mq-deadline]` the chosen word."""
-        return chosen(self._text())[0]
+        return chosen(self._text())
 
     def write(self, value: str) -> None:
         """As the base says."""
@@ -38,7 +39,7 @@ class FileInstance(Instance):
     def check(self, value: str, now: str) -> str:
         """As the base says."""
         value = normalised(self.name, value)
-        refuse_other_kind(self.name, value, now, chosen(self._text())[1])
+        refuse_other_kind(self.name, value, now, choices(self._text()))
         self._refuse_unwritable(value)
         return value
 

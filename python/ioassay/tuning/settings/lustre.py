@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 
 from ioassay.errors import CannotRun, UsageError
+from ioassay.tuning.choices import choices, chosen
 from ioassay.tuning.settings.block import nearest_of
 from ioassay.tuning.settings.errors import CannotRead, CannotSet, Vanished
-from ioassay.tuning.settings.model import Instance, Lifetime, Setting, chosen, normalised, refuse_other_kind
+from ioassay.tuning.settings.model import Instance, Lifetime, Setting, normalised, refuse_other_kind
 from ioassay.tuning.settings.programs import ProgramFailed, ProgramMissing, run
 from ioassay.units import UnitError, parse_bytes
 
@@ -27,7 +28,7 @@ class LctlInstance(Instance):
 
     def read(self) -> str:
         """As the base says; of `crc32 [crc32c]` the chosen word."""
-        return chosen(self._text())[0]
+        return chosen(self._text())
 
     def _text(self) -> str:
         try:
@@ -50,7 +51,7 @@ class LctlInstance(Instance):
         if "\n" in text:
             raise CannotSet(f"{self.name}: its value has several lines, which could not be put back.")
         if not re.fullmatch(r"[0-9.]+[kKmMgGtT]?[bB]?", value):
-            refuse_other_kind(self.name, value, now, chosen(text)[1])
+            refuse_other_kind(self.name, value, now, choices(text))
         return value
 
 

@@ -96,12 +96,3 @@ def refuse_other_kind(name: str, value: str, now: str, choices: list[str]) -> No
 def is_integer(text: str) -> bool:
     """Whether the kernel would read it as an integer."""
     return re.fullmatch(r"-?(0x[0-9a-fA-F]+|[0-9]+)", text) is not None
-
-
-def chosen(text: str) -> tuple[str, list[str]]:
-    """Of `none [mq-deadline] kyber` the chosen word and all words; of another text itself and none."""
-    words = text.split()
-    bracketed = [word for word in words if re.fullmatch(r"\[[^\[\]]+\]", word)]
-    if len(bracketed) != 1 or any("[" in word for word in words if word not in bracketed):
-        return " ".join(words), []
-    return bracketed[0][1:-1], [word.strip("[]") for word in words]

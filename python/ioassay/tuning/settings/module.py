@@ -7,10 +7,11 @@ import stat
 from pathlib import Path
 
 from ioassay.errors import UsageError
+from ioassay.tuning.choices import choices
 from ioassay.tuning.settings.block import nearest_of
 from ioassay.tuning.settings.errors import CannotRead, NotLive, Vanished
 from ioassay.tuning.settings.files import FileInstance, names
-from ioassay.tuning.settings.model import Instance, Setting, chosen, normalised, refuse_other_kind
+from ioassay.tuning.settings.model import Instance, Setting, normalised, refuse_other_kind
 
 KIND = "module"
 _DIRECTORIES = ("etc/modprobe.d", "run/modprobe.d", "usr/local/lib/modprobe.d", "usr/lib/modprobe.d", "lib/modprobe.d")
@@ -42,7 +43,7 @@ class ModuleInstance(FileInstance):
         if not self.not_live():
             return super().check(value, now)
         value = normalised(self.name, value)
-        refuse_other_kind(self.name, value, now, chosen(self._text())[1] if self.path.exists() else [])
+        refuse_other_kind(self.name, value, now, choices(self._text()) if self.path.exists() else [])
         return value
 
     def write(self, value: str) -> None:

@@ -9,8 +9,8 @@ import pytest
 
 from ioassay.errors import UsageError
 from ioassay.testing.tuned_machine import made_up_machine, write_tree
+from ioassay.tuning.choices import choices, chosen
 from ioassay.tuning.settings import Assignment, CannotSet, NotLive, Vanished, instance_named, parse, parse_assignment
-from ioassay.tuning.settings.model import chosen
 
 
 @pytest.fixture
@@ -238,7 +238,7 @@ def test_an_assignment_is_split_at_the_first_equals_sign() -> None:
     ],
 )
 def test_the_chosen_word_stands_in_brackets(text: str, expected: tuple[str, list[str]]) -> None:
-    assert chosen(text) == expected
+    assert (chosen(text), choices(text)) == expected
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="it gives up the rights of root")

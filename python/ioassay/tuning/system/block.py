@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
+from ioassay.tuning.choices import chosen
 from ioassay.tuning.snapshot import Snapshot, Unreadable
 from ioassay.tuning.system.numbers import is_whole
 
@@ -232,12 +233,6 @@ def _whole(known: Mapping[str, BlockDevice], snapshot: Snapshot, name: str) -> B
     if name in known:
         return known[name]
     return next((one for one in known.values() if snapshot.exists(f"sys/block/{one.name}/{name}/partition")), None)
-
-
-def chosen(text: str) -> str:
-    """The word in brackets of `none [mq-deadline] kyber`; else the text as it is."""
-    found = re.search(r"\[([^\]]*)\]", text)
-    return found[1] if found else text
 
 
 def _counted(name: str) -> tuple[str, int, str]:

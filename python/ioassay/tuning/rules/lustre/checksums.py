@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ioassay.tuning import choices
 from ioassay.tuning.rule import Change, Fine, Judgement, Rule, each
 from ioassay.tuning.rules.lustre import parameters
 from ioassay.tuning.rules.sources import EXASCALER_CLIENT, LUSTRE_PARAMETERS
-from ioassay.tuning.system import System, block
+from ioassay.tuning.system import System
 
 _SLOW = ("crc32", "adler")
 _FAST = "crc32c"
@@ -20,7 +21,7 @@ def _judge(system: System) -> Iterator[Judgement]:
 
 def _group(group: parameters.Group) -> Iterator[Judgement]:
     types = group.sibling("checksum_type").texts()
-    chosen = sorted({block.chosen(text) for text in types})
+    chosen = sorted({choices.chosen(text) for text in types})
     if not any(group.numbers()):
         yield Fine(group.file_system, "off: fast, and nothing notices data that the network damages")
     elif slow := [one for one in chosen if one in _SLOW and all(_FAST in text for text in types)]:

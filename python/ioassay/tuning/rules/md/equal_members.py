@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from ioassay.tuning.choices import chosen
 from ioassay.tuning.rule import Assignment, Change, Fine, Judgement, NotApplicable, Rule, each
 from ioassay.tuning.rules.md.sources import MD_MANUAL, NO_ARRAYS
 from ioassay.tuning.rules.sources import LINUX_LARGE_IO
 from ioassay.tuning.system import System
-from ioassay.tuning.system.block import BlockDevice, chosen
+from ioassay.tuning.system.block import BlockDevice
 from ioassay.tuning.system.md import MdArray, md_arrays
 
 _SETTABLE = ("scheduler", "nr_requests", "max_sectors_kb", "read_ahead_kb")

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from ioassay.tuning.choices import chosen
 from ioassay.tuning.rule import Assignment, Change, Fine, Judgement, NotApplicable, Rule, Source
 from ioassay.tuning.rules.memory import server_role
 from ioassay.tuning.rules.sources import BEEGFS_STORAGE, LINUX_LARGE_IO
 from ioassay.tuning.snapshot import Unreadable
-from ioassay.tuning.system import System, block
+from ioassay.tuning.system import System
 
 _PLACES = ("kernel/mm/redhat_transparent_hugepage", "kernel/mm/transparent_hugepage")
 """Red Hat's name in its kernel 2.6.32, and Linux's."""
@@ -25,10 +26,10 @@ def _judge(system: System) -> Iterator[Judgement]:
     elif not role:
         yield NotApplicable("the node serves no storage; applications with large arrays gain from huge pages")
     else:
-        now = block.chosen(system.snapshot.text(f"sys/{place}/enabled") or "")
+        now = chosen(system.snapshot.text(f"sys/{place}/enabled") or "")
         if now not in ("always", "madvise", "never"):
             raise Unreadable(f"sys/{place}/enabled", f"holds {now[:40]!r}, which is no choice of the kernel")
-        defrag = block.chosen(system.snapshot.text(f"sys/{place}/defrag") or "")
+        defrag = chosen(system.snapshot.text(f"sys/{place}/defrag") or "")
         yield _server(system, place, now, defrag)
 
 
