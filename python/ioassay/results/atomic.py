@@ -15,8 +15,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 
-def write_atomically(path: Path, content: bytes) -> None:
-    """Makes `content` durable beside `path` and puts it in the place of `path`.
+def write_atomically(path: Path, content: bytes, mode: int = 0o666, *, is_new: bool = False) -> None:
+    """Makes `content` durable beside `path` and puts it in the place of `path`, which must not exist if it `is_new`.
 
     Raises `OSError` that names `path` when that fails; what was there before is still there then.
     """
@@ -25,12 +25,14 @@ def write_atomically(path: Path, content: bytes) -> None:
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(path)) from error
     try:
-        replace_file(directory, path.name, content, path)
+        replace_file(directory, path.name, content, path, mode, is_new=is_new)
     finally:
         os.close(directory)
 
 
-def replace_file(directory: int, name: str, content: bytes, shown: Path, mode: int = 0o666) -> None:
+def replace_file(
+    directory: int, name: str, content: bytes, shown: Path, mode: int = 0o666, *, is_new: bool = False
+) -> None:
     """`write_atomically` for the file `name` of an open directory. `shown` is its path in errors; the umask applies to
     `mode`.
     """
@@ -44,7 +46,11 @@ def replace_file(directory: int, name: str, content: bytes, shown: Path, mode: i
                 new.write(content)
                 new.flush()
                 os.fsync(new.fileno())
-            os.replace(fresh, name, src_dir_fd=directory, dst_dir_fd=directory)
+            if is_new:
+                os.link(fresh, name, src_dir_fd=directory, dst_dir_fd=directory)
+                os.unlink(fresh, dir_fd=directory)
+            else:
+                os.replace(fresh, name, src_dir_fd=directory, dst_dir_fd=directory)
         except BaseException:
             with contextlib.suppress(OSError):
                 os.unlink(fresh, dir_fd=directory)

@@ -11,13 +11,12 @@ Not here: when they are written, taking them away (`rollback`).
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
-import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from ioassay.errors import CannotRun
+from ioassay.results.atomic import write_atomically
 from ioassay.tuning.journal import WillWrite
 
 
@@ -50,21 +49,10 @@ class PersistentForm:
 
 
 def write_file(file: PersistentFile) -> None:
-    """Writes a file that must not exist, durably. Raises `CannotRun`."""
+    """Writes a file that must not exist, whole or not at all. Raises `CannotRun`."""
     try:
         file.path.parent.mkdir(parents=True, exist_ok=True)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-        descriptor = os.open(file.path, flags, file.mode)
-        try:
-            with open(descriptor, "w", closefd=False) as out:
-                out.write(file.text)
-            os.fsync(descriptor)
-        except OSError:
-            with contextlib.suppress(OSError):
-                file.path.unlink()
-            raise
-        finally:
-            os.close(descriptor)
+        write_atomically(file.path, file.text.encode(), file.mode, is_new=True)
     except FileExistsError:
         raise CannotRun(f"{file.path} exists already.", "Move it away, or write elsewhere: --persist DIR.") from None
     except OSError as error:

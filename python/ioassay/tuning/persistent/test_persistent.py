@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
 import subprocess
 from pathlib import Path
 
@@ -13,7 +15,7 @@ from ioassay.testing.tuned_machine import lustre_programs, made_up_machine, writ
 from ioassay.tuning.apply import apply
 from ioassay.tuning.change_plan import plan_changes
 from ioassay.tuning.journal import Journal, journals
-from ioassay.tuning.persistent import PersistentFile, PersistentForm
+from ioassay.tuning.persistent import PersistentFile, PersistentForm, write_file
 from ioassay.tuning.persistent.forms import persistent_form
 from ioassay.tuning.persistent.udev import device_match
 from ioassay.tuning.persistent.unit import unit_name
@@ -195,6 +197,23 @@ def test_a_file_that_was_changed_since_is_left_alone(root: Path, tmp_path: Path)
     file.path.write_text("vm.swappiness = 2\n")
     assert put_back(tmp_path / "journals", root)[1] == PutBack(str(file.path), "left alone", why="it was changed since")
     assert file.path.exists()
+
+
+def test_kill_9_while_a_file_is_written_leaves_none_that_a_rollback_would_take_for_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = PersistentFile(tmp_path / "90-x.rules", "KERNEL==...\n")
+    child = os.fork()
+    if child == 0:
+        try:
+            monkeypatch.setattr(os, "fsync", lambda descriptor: os.kill(os.getpid(), signal.SIGKILL))
+            write_file(file)
+        finally:
+            os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+    assert not file.path.exists()
+    write_file(file)
+    assert file.path.read_text() == file.text
 
 
 def test_a_file_of_others_is_never_written_over_and_the_settings_go_back(root: Path, tmp_path: Path) -> None:
