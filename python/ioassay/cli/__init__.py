@@ -22,7 +22,6 @@ What several commands share:
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sys
 from typing import Annotated, TextIO, cast
@@ -41,6 +40,7 @@ from ioassay.cli.lab import app as lab
 from ioassay.cli.list import list_
 from ioassay.cli.mpi import app as mpi
 from ioassay.cli.net import net
+from ioassay.cli.output import print_error
 from ioassay.cli.profile import profile
 from ioassay.cli.publish import publish
 from ioassay.cli.record import record
@@ -115,9 +115,9 @@ def _run() -> int:
     try:
         return _command()
     except IoassayError as error:
-        return _print(error)
+        return print_error(error)
     except typer.TyperException as error:  # what was typed is no command line of ours
-        return _print(UsageError(error.format_message(), "See `ioassay --help` and `ioassay COMMAND --help`."))
+        return print_error(UsageError(error.format_message(), "See `ioassay --help` and `ioassay COMMAND --help`."))
     except (KeyboardInterrupt, typer.Abort):
         print(keyboard_interrupt.message(), file=sys.stderr)
         return CannotRun.exit_code
@@ -127,7 +127,7 @@ def _run() -> int:
         return 0
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
-        return _print(CannotRun(f"{where}{error.strerror or error}."))
+        return print_error(CannotRun(f"{where}{error.strerror or error}."))
 
 
 def _command() -> int:
@@ -151,11 +151,3 @@ def _refuse_other_encodings(arguments: list[str]) -> None:
         except UnicodeEncodeError:
             shown = str(os.fsencode(argument))[2:-1]
             raise UsageError(f"{shown} is not UTF-8.", "Rename it, or use a symbolic link.") from None
-
-
-def _print(error: IoassayError) -> int:
-    with contextlib.suppress(OSError):  # the terminal may be gone
-        print(f"ioassay: {error.message}", file=sys.stderr)
-        if error.remedy:
-            print(f"  {error.remedy}", file=sys.stderr)
-    return error.exit_code

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ioassay.errors import CannotRun, UsageError
+from ioassay.errors import CannotRun, IoassayError, UsageError
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -102,6 +103,15 @@ def say_undrawn() -> int:
         return 0
     say(f"Figures are missing: {drawing.undrawn[0]}.")
     return UNDRAWN
+
+
+def print_error(error: IoassayError) -> int:
+    """Prints it on standard error. Returns its exit code."""
+    with contextlib.suppress(OSError):  # the terminal may be gone
+        print(f"ioassay: {error.message}", file=sys.stderr)
+        if error.remedy:
+            print(f"  {error.remedy}", file=sys.stderr)
+    return error.exit_code
 
 
 def show(*shown: RenderableType) -> None:

@@ -36,7 +36,7 @@ def rollback(
     """
     import json  # noqa: PLC0415
 
-    from ioassay.cli.output import show  # noqa: PLC0415
+    from ioassay.cli.output import print_error, show  # noqa: PLC0415
     from ioassay.reports import tuning_changes  # noqa: PLC0415
     from ioassay.reports.document import Section  # noqa: PLC0415
     from ioassay.reports.document.terminal import rendered  # noqa: PLC0415
@@ -67,7 +67,7 @@ def rollback(
             f"Nothing to put back: no journal in {place} is open." if name is None else f"{name} is put back already."
         )
     for one in refused:
-        print(f"ioassay: {one.message}\n  {one.remedy}", file=sys.stderr)
+        print_error(one)
     return max([UsageError.exit_code] * bool(refused) + [exit_code(results) for results in done.values()], default=0)
 
 

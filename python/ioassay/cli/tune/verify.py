@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 from ioassay.cli.tune.journal_option import AsJson, JournalPlace
 from ioassay.errors import UsageError
 
@@ -17,7 +15,7 @@ def verify(*, journal: JournalPlace = None, as_json: AsJson = False) -> int:
     """
     import json  # noqa: PLC0415
 
-    from ioassay.cli.output import show  # noqa: PLC0415
+    from ioassay.cli.output import print_error, show  # noqa: PLC0415
     from ioassay.reports import tuning_changes  # noqa: PLC0415
     from ioassay.reports.document.terminal import rendered  # noqa: PLC0415
     from ioassay.tuning.journal import default_place, open_journals  # noqa: PLC0415
@@ -33,7 +31,7 @@ def verify(*, journal: JournalPlace = None, as_json: AsJson = False) -> int:
     elif not opened.damaged:
         print(f"Nothing is applied: no journal in {place} is open.")
     for error in opened.damaged:
-        print(f"ioassay: {error.message}\n  {error.remedy}", file=sys.stderr)
+        print_error(error)
     if opened.damaged:
         return UsageError.exit_code
     return _DRIFTED if any(standing.has_drifted for standing in found) else 0
