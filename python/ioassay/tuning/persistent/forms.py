@@ -55,8 +55,7 @@ def _udev(plan: ChangePlan, name: str) -> _Made:
     devices: dict[str, dict[str, str]] = {}
     for step in plan.steps:
         if isinstance(step.instance, BlockInstance) and not step.not_live:
-            below = step.instance.parameter
-            attribute = below if "/" in below else f"queue/{below}"
+            attribute = str(step.instance.path.relative_to(step.instance.directory))
             devices.setdefault(step.instance.device, {})[attribute] = step.wanted
     if not devices:
         return
