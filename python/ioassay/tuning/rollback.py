@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -19,6 +19,7 @@ from ioassay.tuning.journal import (
     Record,
     Removed,
     Restored,
+    Set,
     WillSet,
     boot_id,
     commands,
@@ -74,7 +75,7 @@ def roll_back(journal: Journal, root: Path = ROOT) -> list[PutBack]:
             _write_back(case, names)  # where putting back another one has changed it again
             result = _result(case)
             done.append(result)
-            unwritten = _noted(journal, result) or unwritten
+            unwritten = _noted(journal, result) or _written(journal, *_attempted(case, result)) or unwritten
         for path, written in [*journal.state.files.items()][::-1]:
             result = _remove(Path(path), written.sha256, written.directories)
             done.append(result)
@@ -195,6 +196,13 @@ def _result(case: _Case) -> PutBack:
     if case.is_untouched:
         return PutBack(entry.name, "already back", entry.before, case.found, "it was not changed by this journal")
     return PutBack(entry.name, "already back" if case.found == entry.before else "restored", entry.before, case.found)
+
+
+def _attempted(case: _Case, result: PutBack) -> Iterator[Record]:
+    """Of what could not be put back: what the attempt has left is ours, what something else sets later is not."""
+    if result.outcome == "failed" and case.instance is not None and case.target is not None:
+        with contextlib.suppress(IoassayError):
+            yield Set(name=case.entry.name, read_back=case.instance.read())
 
 
 def _remove(path: Path, sha256: str, directories: list[str]) -> PutBack:

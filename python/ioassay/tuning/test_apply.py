@@ -287,6 +287,18 @@ def test_what_cannot_be_put_back_keeps_the_journal_open(
     assert rolled_back(place, root) == {PRESSURE: ("restored", "")}
 
 
+def test_what_something_else_sets_after_a_rollback_that_failed_is_left_alone(
+    root: Path, place: Path, refuse: Callable[..., None]
+) -> None:
+    apply(plan(root, f"{PRESSURE}=50"), place).close()
+    refuse(PRESSURE, "100", "99")
+    assert rolled_back(place, root) == {PRESSURE: ("failed", "it reads 99 after 100 was written")}
+    assert state(place).entries[PRESSURE].ours == "99"
+    write_tree(root, {"proc/sys/vm/vfs_cache_pressure": "77"})
+    assert rolled_back(place, root) == {PRESSURE: ("left alone", "it has 77 instead of 99")}
+    assert pressure(root) == "77"
+
+
 def test_a_full_disk_does_not_keep_settings_from_going_back(
     root: Path, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
