@@ -122,7 +122,7 @@ def device_of(path: Path, root: Path) -> tuple[str, str] | None:
     """The device and the parameter, if a file of /sys is one of a block device: whichever way leads to it."""
     real = Path(os.path.realpath(path))
     for above in real.parents:
-        if above.parent.name == "block" and Path(os.path.realpath(root / "sys/block" / above.name)) == above:
+        if Path(os.path.realpath(root / "sys/block" / above.name)) == above:
             below = str(real.relative_to(above))
             return above.name, below.removeprefix("queue/") if below.count("/") == 1 else below
     return None

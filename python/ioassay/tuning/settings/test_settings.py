@@ -111,6 +111,21 @@ def test_whichever_way_leads_to_a_file_of_a_device_it_has_one_name(root: Path) -
         assert names(f"sys:{way}/queue/max_sectors_kb", root) == ["block:sda/max_sectors_kb"]
 
 
+def test_a_disk_whose_directory_is_not_in_one_of_disks_is_known_by_its_device_too(root: Path) -> None:
+    """As of NVMe: its namespaces lie below their controller."""
+    made_up_machine(root, "nvme0n1")
+    controller = root / "sys/devices/pci0/nvme/nvme0"
+    controller.mkdir(parents=True)
+    (root / "sys/block/nvme0n1").rename(controller / "nvme0n1")
+    (root / "sys/block/nvme0n1").symlink_to("../devices/pci0/nvme/nvme0/nvme0n1")
+    write_tree(root, {"sys/block/nvme0n1/holders/dm-0/dm/uuid": "mpath-eui.0001"})
+    for way in ("block", "devices/pci0/nvme/nvme0"):
+        (instance,) = parse(f"sys:{way}/nvme0n1/queue/max_sectors_kb", root=root).instances()
+        assert instance.name == "block:nvme0n1/max_sectors_kb"
+        with pytest.raises(NotLive, match="whose paths would fail"):
+            instance.write("256")
+
+
 def test_a_sysctl_with_a_dot_in_a_part_has_slashes(root: Path) -> None:
     write_tree(root, {"proc/sys/net/ipv4/conf/eth0.100/rp_filter": "1"})
     assert names("sysctl:net/ipv4/conf/eth0.100/rp_filter", root) == ["sysctl:net/ipv4/conf/eth0.100/rp_filter"]
