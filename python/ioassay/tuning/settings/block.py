@@ -40,7 +40,7 @@ class BlockInstance(FileInstance):
         value = super().check(value, now)
         if self.parameter == MAX_SECTORS:
             most = first_line(self.directory / "queue/max_hw_sectors_kb")
-            if most.isdecimal() and int(value) > int(most):
+            if most.isdecimal() and value.isdecimal() and int(value) > int(most):
                 raise UsageError(
                     f"{self.name}={value}: the adapter of {self.device} takes at most {most} KiB (max_hw_sectors_kb).",
                     f"Use at most {most}; a module parameter of the driver may raise the limit.",

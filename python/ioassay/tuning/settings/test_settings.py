@@ -156,6 +156,12 @@ def test_a_value_that_cannot_be_meant_is_refused_before_it_is_written(
     assert instance.read() == now
 
 
+@pytest.mark.parametrize("value", ["0x100", "-1"])
+def test_an_integer_that_only_the_kernel_can_judge_is_left_to_it(root: Path, value: str) -> None:
+    (instance,) = parse("block:sda/max_sectors_kb", root=root).instances()
+    assert instance.check(value, "512") == value
+
+
 def test_a_file_that_the_kernel_only_shows_is_refused(root: Path) -> None:
     (root / "sys/block/sda/queue/max_hw_sectors_kb").chmod(0o444)
     (instance,) = parse("block:sda/max_hw_sectors_kb", root=root).instances()
