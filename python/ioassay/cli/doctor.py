@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ioassay.cli.launcher_options import Hosts, Launcher, LauncherOptions, host_names, option_words
+from ioassay.cli.output import say
 from ioassay.errors import UsageError
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ def _examine(site: Site, interruption: Interruption, as_json: bool) -> tuple[dic
 
     facts = Facts(site.target.place if site.target else None, site.target.kind if site.target else None)
     lines: list[Line] = []
-    for line in examine(site, facts, interruption, lambda what: print(what, file=sys.stderr, flush=True)):
+    for line in examine(site, facts, interruption, say):
         lines.append(line)
         if not as_json and line.verdict.status != "not checked":
             _print(line.verdict, line.check)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ioassay.cli.launcher_options import Hosts, LauncherOptions, LauncherOrBatch, host_names, option_words
+from ioassay.cli.output import say
 from ioassay.errors import CannotRun, UsageError
 from ioassay.units import parse_duration_ns
 
@@ -231,7 +232,7 @@ def _agents(run: RunWriter) -> AbstractContextManager[object]:
         return nullcontext()
     from ioassay.monitoring.run_agents import RunAgents  # noqa: PLC0415
 
-    return RunAgents(run, run.watch, lambda said: print(said, file=sys.stderr, flush=True))
+    return RunAgents(run, run.watch, say)
 
 
 def _do(runs: Sequence[tuple[RunWriter, Need | None]], as_json: bool) -> int:

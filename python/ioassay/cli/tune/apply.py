@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ioassay.cli.output import say
 from ioassay.cli.tune.journal_option import AsJson, JournalPlace
 from ioassay.errors import UsageError
 
@@ -71,7 +71,7 @@ def apply(
     document: dict[str, Any] = {"version": 1, "journal": None, **tuning_changes.plan_document(plan, form, rules)}
     _show(tuning_changes.of_plan(plan, form, rules), as_json=as_json)
     if dry_run or not (plan.is_needed or (form and form.files)):
-        _say("Nothing was changed: --dry-run." if dry_run else "Nothing to change: all settings have these values.")
+        say("Nothing was changed: --dry-run." if dry_run else "Nothing to change: all settings have these values.")
         _print(document, as_json=as_json)
         return 0
     _name_open_journals(plan, journal)
@@ -82,13 +82,13 @@ def apply(
     try:
         _show(tuning_changes.of_changes(done.changes.values()), as_json=as_json)
         if form is None and any(step.instance.lifetime in ("reboot", "remount") for step in plan.live):
-            _say("These settings do not survive a reboot; to write files that do: --persist /")
+            say("These settings do not survive a reboot; to write files that do: --persist /")
         drift = _settled(done, wait_s)
         if drift:
-            _say(f"Something else changed settings within {settle}:")
+            say(f"Something else changed settings within {settle}:")
             _show(tuning_changes.of_drift(drift), as_json=as_json)
         elif wait_s:
-            _say(f"All settings are unchanged after {settle}.")
+            say(f"All settings are unchanged after {settle}.")
         document |= {
             "journal": done.journal.id,
             "applied": tuning_changes.changes_document(done.changes.values()),
@@ -97,7 +97,7 @@ def apply(
         _print(document, as_json=as_json)
     finally:
         done.close()
-    _say(back)
+    say(back)
     return _DRIFTED if drift else 0
 
 
@@ -119,7 +119,7 @@ def _name_open_journals(plan: ChangePlan, journal: Path | None) -> None:
     for state in open_journals(journal or default_place()).states.values():
         names = {entry.name for entry in state.open_entries}
         if both := [step.name for step in plan.live if step.name in names]:
-            _say(f"Changed before by {state.header.id}, to be put back after this one: {', '.join(both)}")
+            say(f"Changed before by {state.header.id}, to be put back after this one: {', '.join(both)}")
 
 
 def _rules(plan: ChangePlan) -> dict[str, Rule]:
@@ -142,7 +142,7 @@ def _settled(done: Applied, wait_s: float) -> list[Any]:
 
     if not wait_s:
         return []
-    _say(f"Waiting {wait_s:g} s to see whether udev or a daemon changes them.")
+    say(f"Waiting {wait_s:g} s to see whether udev or a daemon changes them.")
     return settle(done, wait_s)
 
 
@@ -159,7 +159,3 @@ def _print(document: dict[str, Any], *, as_json: bool) -> None:
 
     if as_json:
         print(json.dumps(document, indent=2))
-
-
-def _say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
