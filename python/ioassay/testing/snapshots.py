@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ioassay.protocol.snapshot import Environment
+from ioassay.protocol.snapshot import CommandOutput, Environment
 from ioassay.protocol.snapshot import Snapshot as Document
 from ioassay.tuning.snapshot import VERSION, Snapshot
 
@@ -23,11 +23,13 @@ def snapshot(
     links: Mapping[str, str] | None = None,
     unreadable: Mapping[str, str] | None = None,
     printed: Mapping[str, str] | None = None,
+    failed: Mapping[str, str] | None = None,
     target: str | None = None,
     host: str = "oss1",
     taken_s: int = 1_770_000_000,
 ) -> Snapshot:
-    """A node with these files. `printed`: by command line, what it printed. `unreadable`: by path, why.
+    """A node with these files. `printed`: by command line, what it printed. `failed`: what it wrote to standard error
+    and failed. `unreadable`: by path, why.
 
     `taken_s`: when, in seconds since 1970.
     """
@@ -42,7 +44,10 @@ def snapshot(
         "target": target,
         "environment": _ENVIRONMENT | {"host": host},
         "unreadable": [{"path": path, "reason": reason} for path, reason in (unreadable or {}).items()],
-        "commands": [{"argv": line.split(), "exit_code": 0, "file": name} for name, (line, _) in commands.items()],
+        "commands": [
+            *[CommandOutput(argv=line.split(), exit_code=0, file=name) for name, (line, _) in commands.items()],
+            *[CommandOutput(argv=line.split(), exit_code=1, error=error) for line, error in (failed or {}).items()],
+        ],
     }
     return Snapshot(
         document,

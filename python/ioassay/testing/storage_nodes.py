@@ -22,6 +22,7 @@ class Node:
     files: Mapping[str, str]
     links: Mapping[str, str] = field(default_factory=dict)
     printed: Mapping[str, str] = field(default_factory=dict)
+    failed: Mapping[str, str] = field(default_factory=dict)
     unreadable: Mapping[str, str] = field(default_factory=dict)
     target: str | None = None
 
@@ -43,6 +44,10 @@ class Node:
             self, printed={line: text for line, text in {**self.printed, **printed}.items() if text is not None}
         )
 
+    def with_failed(self, failed: Mapping[str, str]) -> Node:
+        """The node where commands failed, each with what it wrote to standard error."""
+        return replace(self.with_printed(dict.fromkeys(failed)), failed={**self.failed, **failed})
+
     def with_unreadable(self, *paths: str) -> Node:
         """The node with files that the capture had no right to read."""
         changed = self.with_files(dict.fromkeys(paths))
@@ -63,6 +68,7 @@ class Node:
             self.files,
             links=self.links,
             printed=self.printed,
+            failed=self.failed,
             unreadable=self.unreadable,
             target=self.target,
             host=self.host,

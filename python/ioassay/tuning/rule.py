@@ -135,4 +135,4 @@ def _guarded(judgements: Iterable[Judgement]) -> Iterator[Judgement]:
     try:
         yield from judgements
     except Unreadable as error:
-        yield NotReadable(f"/{error.path}", error.reason)
+        yield NotReadable(error.what, error.reason)

@@ -4,7 +4,8 @@
 elsewhere. Both are held in memory and never unpacked, so nothing in an archive can reach a path of this machine.
 
 Of each file three things can be known: its text, that there is none, or that it could not be read and why. The first
-two are what `text` returns; the third raises `Unreadable`, so that a rule that needs the value says so by itself.
+two are what `text` returns; the third raises `Unreadable`, so that a rule that needs the value says so by itself. With
+commands it is the same: what one printed, that the node does not have it, or that it failed and why.
 
 Not: what the files mean (`tuning.system`).
 """
@@ -31,7 +32,7 @@ from ioassay.results import protocol
 from ioassay.results.versions import Head
 
 if TYPE_CHECKING:
-    from ioassay.protocol.snapshot import Environment
+    from ioassay.protocol.snapshot import CommandOutput, Environment
     from ioassay.protocol.snapshot import Snapshot as Document
 
 VERSION = 1
@@ -47,11 +48,12 @@ _LIMIT_S = 120.0
 
 
 class Unreadable(Exception):
-    """A file exists on the node, and the capture could not read it."""
+    """The node has a file, and the capture could not read it; or a command, and it failed."""
 
-    def __init__(self, path: str, reason: str) -> None:
-        super().__init__(f"/{path}: {reason}")
-        self.path = path
+    def __init__(self, what: str, reason: str) -> None:
+        super().__init__(f"{what}: {reason}")
+        self.what = what
+        """As it is shown: a path with its leading slash, a command line, the name of a parameter."""
         self.reason = reason
 
 
@@ -137,7 +139,7 @@ class Snapshot:
         if content is not None:
             return content.decode(errors="replace").strip()
         if (reason := self.unreadable.get(resolved)) is not None:
-            raise Unreadable(resolved, reason)
+            raise Unreadable(f"/{resolved}", reason)
         return None
 
     def number(self, path: str) -> int | None:
@@ -148,7 +150,7 @@ class Snapshot:
         try:
             return int(text)
         except ValueError:
-            raise Unreadable(path.lstrip("/"), f"holds {text[:40]!r}, which is no integer") from None
+            raise Unreadable(f"/{path.lstrip('/')}", f"holds {text[:40]!r}, which is no integer") from None
 
     def names(self, path: str) -> list[str]:
         """What the directory holds, in alphabetical order; nothing where there is none."""
@@ -160,15 +162,25 @@ class Snapshot:
         return resolved in self.files or resolved in self._directories or resolved in self.unreadable
 
     def printed(self, *argv: str) -> str | None:
-        """What the first command that begins with these words printed; `None` where it was not run, or failed."""
+        """What the first command that begins with these words printed; `None` where it was not run.
+
+        Raises `Unreadable` where it failed.
+        """
         for command in self.document["commands"]:
             program, *rest = command["argv"]
             if [PurePosixPath(program).name, *rest][: len(argv)] == list(argv):
+                if command.get("exit_code") != 0:
+                    raise Unreadable(" ".join(command["argv"]), _failure(command))
                 content = self.outputs.get(command.get("file") or "")
-                return (
-                    content.decode(errors="replace") if content is not None and command.get("exit_code") == 0 else None
-                )
+                return content.decode(errors="replace") if content is not None else None
         return None
+
+
+def _failure(command: CommandOutput) -> str:
+    """Why a command failed: its exit status and what it wrote to standard error, as far as it came to either."""
+    code, error = command.get("exit_code"), command.get("error")
+    status = f"exit status {code}" if code is not None else ""
+    return ": ".join(part for part in (status, error) if part) or "it did not end"
 
 
 def collect(target: str | None) -> Snapshot:

@@ -71,6 +71,19 @@ def test_absent_and_unreadable_are_told_apart() -> None:
     assert made.names("proc") == ["a", "b"]
 
 
+def test_a_command_that_failed_is_unreadable_with_its_error_and_one_that_was_not_run_is_absent() -> None:
+    made = snapshot({}, printed={"lctl dl": "0 UP"}, failed={"dmsetup table": "need to be root", "lfs df /s": ""})
+    assert made.printed("lctl") == "0 UP"
+    assert made.printed("multipath", "-ll") is None
+    with pytest.raises(Unreadable, match=r"^dmsetup table: exit status 1: need to be root$"):
+        made.printed("dmsetup")
+    with pytest.raises(Unreadable, match=r"^lfs df /s: exit status 1$"):
+        made.printed("lfs", "df")
+    made.document["commands"] = [{"argv": ["lfs", "df"], "exit_code": None, "error": "killed: not finished after 10 s"}]
+    with pytest.raises(Unreadable, match=r"^lfs df: killed: not finished after 10 s$"):
+        made.printed("lfs", "df")
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [

@@ -58,13 +58,18 @@ def storage_targets(snapshot: Snapshot | None, typed: int | None) -> Known:
     """The storage targets (OSTs) that the file system has."""
     if typed is not None:
         return Known(typed, "--storage-targets")
+    why = "the file system does not tell how many it has"
     if snapshot is not None and is_lustre(snapshot):
-        if (found := len(set(_TARGETS_OF.findall(snapshot.printed("lfs", "df") or "")))) > 0:
-            return Known(found, "lfs df")
+        try:
+            if (found := len(set(_TARGETS_OF.findall(snapshot.printed("lfs", "df") or "")))) > 0:
+                return Known(found, "lfs df")
+        except Unreadable as error:
+            why = str(error)
         if (found := _of_lov(snapshot)) > 0:
             return Known(found, "lctl get_param lov.*.numobd")
-    why = "the file system does not tell how many it has; set --storage-targets"
-    return Known(1, f"assumed: {why if is_lustre(snapshot) or _is_networked(snapshot) else 'one local file system'}")
+    if is_lustre(snapshot) or _is_networked(snapshot):
+        return Known(1, f"assumed: {why}; set --storage-targets")
+    return Known(1, "assumed: one local file system")
 
 
 def _of_lov(snapshot: Snapshot) -> int:

@@ -52,6 +52,13 @@ def test_without_lfs_they_are_those_of_the_client() -> None:
     assert facts.storage_targets(found, None) == Known(40, "lctl get_param lov.*.numobd")
 
 
+def test_where_lfs_failed_its_error_is_the_source_of_the_assumption() -> None:
+    files = {"proc/self/mountinfo": "31 30 0:41 / /scratch rw - lustre srv@tcp:/fs rw\n"}
+    found = snapshot(files, failed={"lfs df /scratch/dir": "Cannot send after shutdown"}, target="/scratch/dir")
+    why = "assumed: lfs df /scratch/dir: exit status 1: Cannot send after shutdown; set --storage-targets"
+    assert facts.storage_targets(found, None) == Known(1, why)
+
+
 def test_an_option_outweighs_what_is_read() -> None:
     assert facts.storage_targets(_on("lustre", lfs=_LFS_DF), 8) == Known(8, "--storage-targets")
 

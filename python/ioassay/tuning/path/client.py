@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from ioassay.tuning.path.model import Limit, Step, Transfer
 from ioassay.tuning.path.requests import PAGE_BYTES
+from ioassay.tuning.snapshot import Unreadable
 from ioassay.tuning.system import Array, System
 from ioassay.tuning.system.lustre import matching
 from ioassay.tuning.system.mounts import Mount
@@ -100,11 +101,15 @@ def _lustre(system: System, mount: Mount, transfer: Transfer) -> ClientSide:
     steps = []
     if not transfer.is_direct:
         steps.append(page_cache(system, mount.point, rpc, _lustre_read_ahead(system, file_system, rpc, transfer)))
-    layout = _lustre_layout(system, mount, len(pages), rpc)
+    why = "; capture `lfs getstripe -d` of the target"
+    try:
+        layout = _lustre_layout(system, mount, len(pages), rpc)
+    except Unreadable as error:
+        layout, why = None, f": {error}"
     if layout is not None:
         steps.append(layout)
     else:
-        unknown.append(f"The stripe size of {mount.point} is unknown; capture `lfs getstripe -d` of the target.")
+        unknown.append(f"The stripe size of {mount.point} is unknown{why}.")
     subject = smallest.split(".")[1].partition("-osc")[0] if smallest else file_system
     if len(pages) > 1:
         subject = f"{file_system}-OST*"
@@ -123,7 +128,7 @@ def _lustre_read_ahead(system: System, file_system: str, rpc_bytes: int, transfe
 
 
 def _lustre_layout(system: System, mount: Mount, targets: int, rpc_bytes: int) -> Step | None:
-    """The default striping of the target: that of its first component."""
+    """The default striping of the target: that of its first component. Raises `Unreadable`."""
     text = system.snapshot.printed("lfs", "getstripe") or ""
     size = re.search(r"stripe_size:\s*(\d+)", text)
     if not size or int(size[1]) < _LEAST_BYTES:
@@ -158,10 +163,14 @@ def _nfs(system: System, mount: Mount, transfer: Transfer) -> ClientSide:
 
 
 def _gpfs(system: System, mount: Mount) -> ClientSide:
-    found = re.search(r"^\s*-B\s+(\d+)", system.snapshot.printed("mmlsfs") or "", re.MULTILINE)
+    why = "; capture `mmlsfs`"
+    try:
+        found = re.search(r"^\s*-B\s+(\d+)", system.snapshot.printed("mmlsfs") or "", re.MULTILINE)
+    except Unreadable as error:
+        found, why = None, f": {error}"
     if not found or int(found[1]) < _LEAST_BYTES:
         cache = page_cache(system, mount.point, USUAL_TRANSFER_BYTES)
-        return ClientSide((cache,), None, (f"The block size of {mount.point} is unknown; capture `mmlsfs`.",))
+        return ClientSide((cache,), None, (f"The block size of {mount.point} is unknown{why}.",))
     size = int(found[1])
     reason = f"the block size of {mount.point} is {format_bytes(size)}"
     limit = Limit(size, "block size", format_bytes(size), reason, "mmlsfs", is_boundary=True)

@@ -97,9 +97,13 @@ def _volume(
         array, shift, notes = None, 0, []
         name = _VOLUMES.get(device.kind, "device mapper")
         if device.kind != "multipath":
-            shift, array, known = _mapping(system, device, member)
-            if not known:
-                unknown.append(f"Where {device.name} begins on {member} is unknown; capture `dmsetup table` as root.")
+            try:
+                shift, array, known = _mapping(system, device, member)
+                why = "" if known else "; capture `dmsetup table` as root"
+            except Unreadable as error:
+                why = f": {error}"
+            if why:
+                unknown.append(f"Where {device.name} begins on {member} is unknown{why}.")
     shown = device.text("dm/name") or device.name
     step = Step(
         "volume",
@@ -233,7 +237,7 @@ def _controller(system: System, device: BlockDevice, unknown: list[str]) -> Step
     try:
         adapter = device.adapter
     except Unreadable as error:
-        unknown.append(f"/{error.path} could not be read: {error.reason}.")
+        unknown.append(f"{error.what} could not be read: {error.reason}.")
         adapter = None
     segments = _number(device, "queue/max_segments", unknown)
     segment = _number(device, "queue/max_segment_size", unknown) or PAGE_BYTES
@@ -295,7 +299,7 @@ def _number(device: BlockDevice, attribute: str, unknown: list[str]) -> int | No
     try:
         number = device.number(attribute)
     except Unreadable as error:
-        unknown.append(f"/{error.path} could not be read: {error.reason}.")
+        unknown.append(f"{error.what} could not be read: {error.reason}.")
         return None
     if number is None or 0 <= number < _MOST:
         return number
@@ -307,7 +311,7 @@ def _text(device: BlockDevice, attribute: str, unknown: list[str]) -> str | None
     try:
         return device.text(attribute)
     except Unreadable as error:
-        unknown.append(f"/{error.path} could not be read: {error.reason}.")
+        unknown.append(f"{error.what} could not be read: {error.reason}.")
         return None
 
 

@@ -145,7 +145,7 @@ def _devices(before: System, after: System, elapsed_s: float, problems: list[str
         try:
             texts = before.devices[name].text("stat"), device.text("stat")
         except Unreadable as error:
-            problems.append(f"/{error.path} could not be read: {error.reason}.")
+            problems.append(f"{error.what} could not be read: {error.reason}.")
             continue
         first, last = (counters.block_counters(text or "") for text in texts)
         if first is None or last is None:
@@ -242,7 +242,7 @@ def _nfs(before: System, after: System, problems: list[str]) -> Iterator[Measure
         texts = [system.snapshot.text("proc/self/mountstats") or "" for system in (before, after)]
         mounts = {mount.point: mount for mount in after.mounts if mount.is_nfs}
     except Unreadable as error:
-        problems.append(f"/{error.path} could not be read: {error.reason}.")
+        problems.append(f"{error.what} could not be read: {error.reason}.")
         return
     for point, mount in mounts.items():
         first, last = (counters.nfs_counters(text, point) for text in texts)

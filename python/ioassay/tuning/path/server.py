@@ -78,7 +78,7 @@ def nfs(system: System, client_mount: Mount) -> ServerSide:
         size = system.snapshot.number("proc/fs/nfsd/max_block_size")
     except Unreadable as error:
         size = None
-        unknown.append(f"/{error.path} could not be read: {error.reason}.")
+        unknown.append(f"{error.what} could not be read: {error.reason}.")
     if size and size >= SECTOR_BYTES:
         reason = f"max_block_size of the NFS server {system.host} is {format_bytes(size)}"
         limits.append(Limit(size, "max_block_size", str(size), reason, "/proc/fs/nfsd/max_block_size"))

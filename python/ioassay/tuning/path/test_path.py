@@ -216,6 +216,10 @@ def test_a_logical_volume_is_shifted_by_where_it_begins() -> None:
     assert _layer(path, "disk").offset_bytes == 512
     path = _only(System(snapshot(files, links=links, target="/dev/mapper/vg-lv")))
     assert path.unknown == ("Where dm-0 begins on sdb is unknown; capture `dmsetup table` as root.",)
+    failed = {"dmsetup table": "Permission denied"}
+    path = _only(System(snapshot(files, links=links, failed=failed, target="/dev/mapper/vg-lv")))
+    why = "dmsetup table: exit status 1: Permission denied"
+    assert path.unknown == (f"Where dm-0 begins on sdb is unknown: {why}.",)
 
 
 def test_what_cannot_be_read_is_said() -> None:

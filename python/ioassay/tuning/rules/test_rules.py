@@ -8,12 +8,15 @@ import random
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cache
 from itertools import product
 from typing import get_args
 
 import pytest
 
+from ioassay.protocol.snapshot import CommandOutput
+from ioassay.protocol.snapshot import Snapshot as Document
 from ioassay.testing import snapshots, storage_nodes, tuned_systems
 from ioassay.testing.apply_assignments import applied
 from ioassay.tuning import rules
@@ -81,10 +84,15 @@ def _damaged() -> Mapping[str, System]:
 
 @cache
 def _blind() -> Mapping[str, System]:
-    """Every system with files of which none can be read."""
+    """Every system with files of which none can be read, and commands that all fail."""
     return {
         name: System(
-            snapshots.snapshot({}, links=known.links, unreadable=dict.fromkeys(known.files, "Permission denied"))
+            snapshots.snapshot(
+                {},
+                links=known.links,
+                unreadable=dict.fromkeys(known.files, "Permission denied"),
+                failed={" ".join(command["argv"]): "Permission denied" for command in known.document["commands"]},
+            )
         )
         for name, known in _snapshots().items()
     }
@@ -166,6 +174,41 @@ def test_where_nothing_can_be_read_a_rule_changes_nothing(rule: Rule) -> None:
         with _about(name):
             judgements = rule.judgements(system)
             assert all(isinstance(one, NotApplicable | NotReadable) for one in judgements), judgements
+
+
+_COMMANDS = {
+    "ext4-journal-size": (storage_nodes.ext4_host, "dumpe2fs -h /dev/sdb1"),
+    "ext4-stripe": (storage_nodes.ext4_host, "dumpe2fs -h /dev/sdb1"),
+    "xfs-allocation-groups": (storage_nodes.nfs_server, "xfs_info /export"),
+    "gpfs-block-size": (storage_nodes.gpfs_client, "mmlsfs all -Y"),
+    "gpfs-allocation-map": (storage_nodes.gpfs_client, "mmlsfs all -Y"),
+    "gpfs-access-times": (storage_nodes.gpfs_client, "mmlsfs all -Y"),
+}
+"""Rules that need the output of one command, and a node on which they do."""
+
+
+@pytest.mark.parametrize("name", _COMMANDS)
+def test_a_rule_whose_command_failed_names_the_command_and_its_error(name: str) -> None:
+    node, command = _COMMANDS[name]
+    system = System(node().with_failed({command: "Permission denied"}).snapshot(), Array(8, 128 << 10, 2))
+    (rule,) = (rule for rule in RULES if rule.name == name)
+    assert NotReadable(command, "exit status 1: Permission denied") in rule.judgements(system)
+
+
+@each_rule
+def test_commands_that_fail_make_no_rule_recommend_otherwise(rule: Rule) -> None:
+    for name, system in _systems().items():
+        with _about(name):
+            ran = system.snapshot.document["commands"]
+            failed = [CommandOutput(argv=one["argv"], exit_code=1, error="Permission denied") for one in ran]
+            assert _recommended(rule, system, failed) == _recommended(rule, system, [])
+
+
+def _recommended(rule: Rule, system: System, commands: list[CommandOutput]) -> list[Judgement]:
+    """What is fine and what is to be changed, where these commands were run."""
+    document: Document = {**system.snapshot.document, "commands": commands}
+    judgements = rule.judgements(System(replace(system.snapshot, document=document), system.array))
+    return [one for one in judgements if isinstance(one, Fine | Change)]
 
 
 def _check(judgements: list[Judgement]) -> None:

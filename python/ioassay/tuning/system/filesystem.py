@@ -45,7 +45,7 @@ class XfsInfo:
 
 
 def xfs_info(snapshot: Snapshot, mount: Mount) -> XfsInfo | None:
-    """The geometry of an XFS file system; `None` where `xfs_info` was not run on it."""
+    """The geometry of an XFS file system; `None` where `xfs_info` was not run on it. Raises `Unreadable`."""
     for name in (mount.point, mount.source):
         printed = snapshot.printed("xfs_info", name)
         if printed is not None:
@@ -83,7 +83,7 @@ def parse_xfs_info(text: str) -> XfsInfo | None:
 
 
 def xfs_stripe(snapshot: Snapshot, mount: Mount) -> Stripe:
-    """The stripe that XFS allocates by: the mount's, which lists it unless it is zero."""
+    """The stripe that XFS allocates by: the mount's, which lists it unless it is zero. Raises `Unreadable`."""
     if "sunit" in mount.options:
         unit, width = (_integer(mount.options, name) * _SECTOR_BYTES for name in ("sunit", "swidth"))
         return Stripe(unit, width)
@@ -137,7 +137,7 @@ class ExtSuperblock:
 
 
 def ext_superblock(snapshot: Snapshot, mount: Mount) -> ExtSuperblock | None:
-    """The superblock of an ext4 file system; `None` where `dumpe2fs` was not run on it."""
+    """The superblock of an ext4 file system; `None` where `dumpe2fs` was not run on it. Raises `Unreadable`."""
     printed = snapshot.printed("dumpe2fs", "-h", mount.source)
     fields = dict(re.findall(r"^([A-Z][^:\n]*):[ \t]*(.*?)[ \t]*$", printed or "", re.MULTILINE))
     return ExtSuperblock(fields) if "Block size" in fields else None

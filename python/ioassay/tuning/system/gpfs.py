@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from ioassay.tuning.snapshot import Snapshot
+from ioassay.tuning.snapshot import Snapshot, Unreadable
 from ioassay.tuning.system.filesystem import byte_count
 
 _FIELDS = 8
@@ -38,13 +38,27 @@ class GpfsConfig:
 
 def gpfs_config(snapshot: Snapshot) -> GpfsConfig | None:
     """The parameters of this node; `None` where it has no GPFS. Raises `Unreadable`."""
-    running = snapshot.printed("mmdiag", "--config")
+    failures: list[Unreadable] = []
+    running = _printed(snapshot, failures, "mmdiag", "--config")
     if running is not None and "=== mmdiag" in running:
         lines = [line.removeprefix(" !").split(None, 1) for line in running.splitlines()]
         values = {words[0].lower(): words[1].strip() for words in lines if len(words) == 2 and words[0] != "==="}
         return GpfsConfig(values, is_running=True)
-    configured = snapshot.printed("mmlsconfig") or snapshot.text("var/mmfs/gen/mmfs.cfg")
-    return GpfsConfig(_configured(configured, snapshot.host), is_running=False) if configured is not None else None
+    configured = _printed(snapshot, failures, "mmlsconfig") or snapshot.text("var/mmfs/gen/mmfs.cfg")
+    if configured is not None:
+        return GpfsConfig(_configured(configured, snapshot.host), is_running=False)
+    if failures:
+        raise failures[0]
+    return None
+
+
+def _printed(snapshot: Snapshot, failures: list[Unreadable], *argv: str) -> str | None:
+    """What a command printed for which another source can stand in; its failure is added to `failures`."""
+    try:
+        return snapshot.printed(*argv)
+    except Unreadable as error:
+        failures.append(error)
+        return None
 
 
 def _configured(text: str, host: str) -> Mapping[str, str]:
@@ -84,7 +98,7 @@ class GpfsFileSystem:
 
 
 def gpfs_file_systems(snapshot: Snapshot) -> list[GpfsFileSystem]:
-    """The file systems of the cluster; none where `mmlsfs all -Y` was not run."""
+    """The file systems of the cluster; none where `mmlsfs all -Y` was not run. Raises `Unreadable`."""
     found: dict[str, dict[str, tuple[str, ...]]] = {}
     for line in (snapshot.printed("mmlsfs", "all", "-Y") or "").splitlines():
         # mmlsfs::0:1:::scratch:blockSize:4194304:other pools:

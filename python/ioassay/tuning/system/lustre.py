@@ -45,7 +45,7 @@ def unreadable(snapshot: Snapshot) -> Mapping[str, Unreadable]:
     if reasons:
         for name, path in _all_files(snapshot):
             if (reason := reasons.get(snapshot.resolve(path))) is not None:
-                found.setdefault(name, Unreadable(path, reason))
+                found.setdefault(name, Unreadable(f"/{path}", reason))
     return found
 
 

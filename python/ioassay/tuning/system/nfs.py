@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from ioassay.tuning.snapshot import Snapshot
+from ioassay.tuning.snapshot import Snapshot, Unreadable
 from ioassay.tuning.system.mounts import Mount
 from ioassay.tuning.system.numbers import is_whole
 
@@ -77,7 +77,10 @@ class Export:
 
 def exports(snapshot: Snapshot) -> list[Export]:
     """What the server exports: as it is in force, otherwise as it is configured. Raises `Unreadable`."""
-    printed = snapshot.printed("exportfs", "-v")
+    try:
+        printed = snapshot.printed("exportfs", "-v")
+    except Unreadable:
+        printed = None
     if printed is not None:
         return list(_parsed(printed))
     names = [name for name in snapshot.names("etc/exports.d") if name.endswith(".exports")]

@@ -21,10 +21,9 @@ def _judge(system: System) -> Iterator[Judgement]:
 
 
 def _device(device: BlockDevice, system: System) -> Iterator[Judgement]:
-    table = _table(device, system)
     if len(device.below) < 2:
         yield NotApplicable(f"{device.name} has one path")
-    elif table is None:
+    elif (table := _table(device, system)) is None:
         yield NotReadable(f"the path selector of {device.name}", "the snapshot has no output of `dmsetup table`")
     else:
         selectors = [one for one in (*_BY_LOAD, "round-robin") if re.search(rf"(?<![\w-]){one} ", table)]

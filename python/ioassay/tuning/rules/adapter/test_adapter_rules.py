@@ -88,11 +88,12 @@ def test_all_paths_of_a_lun_get_the_deepest_queue() -> None:
     assert settings_of(judgements) == ["block:sdb/device/queue_depth=254"]
 
 
-def multipath(table: str | None) -> Snapshot:
-    """The study's server with what `dmsetup table` printed."""
+def multipath(table: str | None, failed: Mapping[str, str] | None = None) -> Snapshot:
+    """The study's server with what `dmsetup table` printed, or how that failed."""
     made = tuned_systems.md3460_oss()
     files = {path: text.decode() for path, text in made.files.items() if "block/dm-" not in path or "dm-0" in path}
-    return snapshots.snapshot(files, links=made.links, printed={"dmsetup table": table} if table else None)
+    printed = {"dmsetup table": table} if table else None
+    return snapshots.snapshot(files, links=made.links, printed=printed, failed=failed)
 
 
 def test_paths_are_chosen_by_load() -> None:
@@ -103,4 +104,6 @@ def test_paths_are_chosen_by_load() -> None:
     assert only(judged(path_selector.RULE, multipath(line.format("service-time"))), Fine).value == "service-time"
     only(judged(path_selector.RULE, multipath(line.format("of-a-vendor"))), NotReadable)
     assert "dmsetup" in only(judged(path_selector.RULE, multipath(None)), NotReadable).reason
+    failed = multipath(None, {"dmsetup table": "need to be root"})
+    assert only(judged(path_selector.RULE, failed), NotReadable).reason == "exit status 1: need to be root"
     only(judged(path_selector.RULE, disk("sda")), NotApplicable)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from ioassay.tuning.rule import Change, Fine, Judgement, NotApplicable, Rule, Source, each
 from ioassay.tuning.rules.filesystem.geometry import MKFS_XFS, NO_ARRAY, NO_XFS, XFS_MANUAL, Geometry, geometry, of_type
+from ioassay.tuning.snapshot import Unreadable
 from ioassay.tuning.system import System
 from ioassay.tuning.system.filesystem import Stripe, XfsInfo, xfs_info, xfs_stripe
 from ioassay.tuning.system.mounts import Mount
@@ -21,7 +22,7 @@ def _judge(system: System) -> Iterator[Judgement]:
 
 
 def _mount(system: System, mount: Mount) -> Iterator[Judgement]:
-    array, now = geometry(system, mount), xfs_stripe(system.snapshot, mount)
+    array = geometry(system, mount)
     if array is None:
         yield NotApplicable(f"{mount.point}: {NO_ARRAY}")
     elif "noalign" in mount.options:
@@ -33,10 +34,18 @@ def _mount(system: System, mount: Mount) -> Iterator[Judgement]:
             because,
             command=f"take noalign out of the options of {mount.point}, then mount it again",
         )
-    elif now == Stripe(array.chunk_bytes, array.stripe_bytes):
+    elif (now := xfs_stripe(system.snapshot, mount)) == Stripe(array.chunk_bytes, array.stripe_bytes):
         yield Fine(mount.point, _text(now))
     else:
-        yield _change(mount, now, array, xfs_info(system.snapshot, mount))
+        yield _change(mount, now, array, _info(system, mount))
+
+
+def _info(system: System, mount: Mount) -> XfsInfo | None:
+    """What `xfs_info` printed, which only helps to say how: nothing where it failed."""
+    try:
+        return xfs_info(system.snapshot, mount)
+    except Unreadable:
+        return None
 
 
 def _change(mount: Mount, now: Stripe, array: Geometry, info: XfsInfo | None) -> Change:

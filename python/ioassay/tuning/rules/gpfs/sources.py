@@ -22,4 +22,4 @@ MMCHCONFIG = Source(
 )
 
 NO_GPFS = "this node has no GPFS configuration"
-NO_FILE_SYSTEMS = "the snapshot has no output of mmlsfs, because this node has no GPFS or may not run it"
+NO_FILE_SYSTEMS = "the snapshot has no output of mmlsfs, because this node has no GPFS"

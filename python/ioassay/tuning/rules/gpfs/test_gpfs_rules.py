@@ -64,6 +64,16 @@ def test_a_configuration_that_cannot_be_read(rule: Rule) -> None:
     assert not_readable(rule, node)
 
 
+@pytest.mark.parametrize("rule", DAEMON_RULES, ids=lambda rule: rule.name)
+def test_where_the_daemon_does_not_answer_the_configuration_stands_in_and_without_one_the_error_is_named(
+    rule: Rule,
+) -> None:
+    node = gpfs_client().with_failed({"mmdiag --config": "mmfsd is not running"})
+    assert fine(rule, node)
+    found = not_readable(rule, node.with_files({"var/mmfs/gen/mmfs.cfg": None}))
+    assert found == [NotReadable("mmdiag --config", "exit status 1: mmfsd is not running")]
+
+
 @pytest.mark.parametrize(
     ("rule", "name"),
     [

@@ -28,7 +28,7 @@ def _judge(system: System) -> Iterator[Judgement]:
     else:
         now = chosen(system.snapshot.text(f"sys/{place}/enabled") or "")
         if now not in ("always", "madvise", "never"):
-            raise Unreadable(f"sys/{place}/enabled", f"holds {now[:40]!r}, which is no choice of the kernel")
+            raise Unreadable(f"/sys/{place}/enabled", f"holds {now[:40]!r}, which is no choice of the kernel")
         defrag = chosen(system.snapshot.text(f"sys/{place}/defrag") or "")
         yield _server(system, place, now, defrag)
 
