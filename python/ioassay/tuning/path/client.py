@@ -14,6 +14,7 @@ from ioassay.tuning.path.model import Limit, Step, Transfer
 from ioassay.tuning.path.requests import PAGE_BYTES
 from ioassay.tuning.snapshot import Unreadable
 from ioassay.tuning.system import Array, System
+from ioassay.tuning.system.gpfs import gpfs_file_systems
 from ioassay.tuning.system.lustre import matching
 from ioassay.tuning.system.mounts import Mount
 from ioassay.units import format_bytes
@@ -163,15 +164,14 @@ def _nfs(system: System, mount: Mount, transfer: Transfer) -> ClientSide:
 
 
 def _gpfs(system: System, mount: Mount) -> ClientSide:
-    why = "; capture `mmlsfs`"
+    name, why = mount.source.removeprefix("/dev/"), "; capture `mmlsfs all -Y`"
     try:
-        found = re.search(r"^\s*-B\s+(\d+)", system.snapshot.printed("mmlsfs") or "", re.MULTILINE)
+        size = next((one.block_bytes for one in gpfs_file_systems(system.snapshot) if one.name == name), None)
     except Unreadable as error:
-        found, why = None, f": {error}"
-    if not found or int(found[1]) < _LEAST_BYTES:
+        size, why = None, f": {error}"
+    if size is None or size < _LEAST_BYTES:
         cache = page_cache(system, mount.point, USUAL_TRANSFER_BYTES)
         return ClientSide((cache,), None, (f"The block size of {mount.point} is unknown{why}.",))
-    size = int(found[1])
     reason = f"the block size of {mount.point} is {format_bytes(size)}"
     limit = Limit(size, "block size", format_bytes(size), reason, "mmlsfs", is_boundary=True)
     cache = replace(page_cache(system, mount.point, size), name="page pool")

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from ioassay.testing import io_path_nodes
 from ioassay.testing.io_path_nodes import RAID6, lustre_client, md_server, oss, scsi_disks
 from ioassay.testing.snapshots import below, disk, snapshot
+from ioassay.testing.storage_nodes import gpfs_client
 from ioassay.tuning.path import IoPath, Layer, Transfer, io_paths
 from ioassay.tuning.path.conclusions import conclusions
 from ioassay.tuning.path.model import named, sizes
@@ -130,6 +131,14 @@ def test_a_path_without_its_server_ends_at_the_network() -> None:
     assert (path.devices, path.array) == ((), None)
     assert path.unknown == ("The path ends at the network: no server of /scratch was captured.",)
     assert "Requests of 1 MiB reach the network whole." in _said(path)
+
+
+def test_transfers_to_gpfs_are_cut_at_its_blocks_whose_size_mmlsfs_lists() -> None:
+    path = _only(System(gpfs_client().snapshot()), transfer=Transfer(16 * MIB))
+    assert _layer(path, "rpc").request_bytes == 4 * MIB
+    failed = gpfs_client().with_failed({"mmlsfs all -Y": "Permission denied"})
+    why = "mmlsfs all -Y: exit status 1: Permission denied"
+    assert f"The block size of /gpfs/scratch is unknown: {why}." in _only(System(failed.snapshot())).unknown
 
 
 def test_an_nfs_client_and_its_server() -> None:
