@@ -45,7 +45,10 @@ def snapshot(
         "environment": _ENVIRONMENT | {"host": host},
         "unreadable": [{"path": path, "reason": reason} for path, reason in (unreadable or {}).items()],
         "commands": [
-            *[CommandOutput(argv=line.split(), exit_code=0, file=name) for name, (line, _) in commands.items()],
+            *[
+                CommandOutput(argv=line.split(), exit_code=0, file=name if text else None)
+                for name, (line, text) in commands.items()
+            ],
             *[CommandOutput(argv=line.split(), exit_code=1, error=error) for line, error in (failed or {}).items()],
         ],
     }
@@ -53,7 +56,7 @@ def snapshot(
         document,
         {path: text.encode() for path, text in files.items()},
         links or {},
-        {name: text.encode() for name, (_, text) in commands.items()},
+        {name: text.encode() for name, (_, text) in commands.items() if text},
     )
 
 

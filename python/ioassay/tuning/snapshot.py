@@ -171,8 +171,8 @@ class Snapshot:
             if [PurePosixPath(program).name, *rest][: len(argv)] == list(argv):
                 if command.get("exit_code") != 0:
                     raise Unreadable(" ".join(command["argv"]), _failure(command))
-                content = self.outputs.get(command.get("file") or "")
-                return content.decode(errors="replace") if content is not None else None
+                # One that printed nothing has no file.
+                return self.outputs.get(command.get("file") or "", b"").decode(errors="replace")
         return None
 
 

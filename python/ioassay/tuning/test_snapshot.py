@@ -71,6 +71,12 @@ def test_absent_and_unreadable_are_told_apart() -> None:
     assert made.names("proc") == ["a", "b"]
 
 
+def test_a_command_that_printed_nothing_is_not_taken_for_one_that_was_not_run() -> None:
+    made = snapshot({}, printed={"exportfs -v": ""})
+    assert made.document["commands"] == [{"argv": ["exportfs", "-v"], "exit_code": 0, "file": None}]
+    assert made.printed("exportfs", "-v") == ""
+
+
 def test_a_command_that_failed_is_unreadable_with_its_error_and_one_that_was_not_run_is_absent() -> None:
     made = snapshot({}, printed={"lctl dl": "0 UP"}, failed={"dmsetup table": "need to be root", "lfs df /s": ""})
     assert made.printed("lctl") == "0 UP"

@@ -81,7 +81,7 @@ def exports(snapshot: Snapshot) -> list[Export]:
         printed = snapshot.printed("exportfs", "-v")
     except Unreadable:
         printed = None
-    if printed is not None:
+    if printed:
         return list(_parsed(printed))
     names = [name for name in snapshot.names("etc/exports.d") if name.endswith(".exports")]
     files = ["etc/exports", *(f"etc/exports.d/{name}" for name in names)]
