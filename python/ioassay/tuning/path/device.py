@@ -14,9 +14,9 @@ from ioassay.tuning.path.requests import PAGE_BYTES
 from ioassay.tuning.snapshot import Unreadable
 from ioassay.tuning.system import Array, System
 from ioassay.tuning.system.block import SECTOR_BYTES, BlockDevice
+from ioassay.tuning.system.md import PARITY_DISKS, data_disks
 from ioassay.units import format_bytes
 
-_PARITY = {"raid4": 1, "raid5": 1, "raid6": 2}
 _MOST = 1 << 62
 _NUMBERS = {"linear": (4,), "striped": (3, 4, 6)}
 """The fields of a line of `dmsetup table` that are numbers, by its target; each target has more fields than these."""
@@ -90,7 +90,7 @@ def _volume(
         shift = (_number(device, f"md/dev-{member}/offset", unknown) or 0) * SECTOR_BYTES
         name = f"MD {level.upper()}"
         notes = []
-        if level in _PARITY:
+        if level in PARITY_DISKS:
             limits = []  # whatever arrives is cut into pages
             notes = ["MD writes pages and joins them to stripes in its stripe cache."]
     else:
@@ -124,12 +124,8 @@ def _md_array(device: BlockDevice, level: str, unknown: list[str]) -> Array | No
     chunk, disks = _number(device, "md/chunk_size", unknown), _number(device, "md/raid_disks", unknown)
     if not chunk or chunk < SECTOR_BYTES or not disks or level in ("raid1", "linear"):
         return None
-    if level == "raid10":
-        layout = _number(device, "md/layout", unknown) or 0x102
-        copies = max(1, layout & 0xFF) * max(1, layout >> 8 & 0xFF)
-        return Array(max(1, disks // copies), chunk)
-    lost = _PARITY.get(level, 0)
-    return Array(disks - lost, chunk, lost) if disks > lost else None
+    data = data_disks(level, disks, _number(device, "md/layout", unknown) if level == "raid10" else None)
+    return Array(data, chunk, PARITY_DISKS.get(level, 0)) if data > 0 else None
 
 
 def _mapping(system: System, device: BlockDevice, member: str) -> tuple[int, Array | None, bool]:

@@ -11,7 +11,17 @@ from dataclasses import dataclass
 
 from ioassay.tuning.system.block import BlockDevice
 
-_PARITY_DISKS = {"raid4": 1, "raid5": 1, "raid6": 2}
+PARITY_DISKS = {"raid4": 1, "raid5": 1, "raid6": 2}
+_TWO_COPIES = 0x102
+"""The layout of RAID 10 that `mdadm` chooses: two near copies, one far."""
+
+
+def data_disks(level: str, disks: int, layout: int | None) -> int:
+    """How many of the members hold data of one stripe. `layout`: of RAID 10, near copies and far copies by byte."""
+    if level != "raid10":
+        return disks - PARITY_DISKS.get(level, 0)
+    layout = layout or _TWO_COPIES
+    return max(1, disks // (max(1, layout & 0xFF) * max(1, layout >> 8 & 0xFF)))
 
 
 @dataclass(frozen=True)
@@ -33,7 +43,7 @@ class MdArray:
     @property
     def has_parity(self) -> bool:
         """Whether a write of a part of a stripe has to read. Raises `Unreadable`."""
-        return self.level in _PARITY_DISKS
+        return self.level in PARITY_DISKS
 
     @property
     def disks(self) -> int:
@@ -45,9 +55,7 @@ class MdArray:
     @property
     def data_disks(self) -> int:
         """How many members hold data of one stripe. Raises `Unreadable`."""
-        if self.level == "raid10":
-            return self.disks // 2
-        return self.disks - _PARITY_DISKS.get(self.level, 0)
+        return data_disks(self.level, self.disks, self.device.number("md/layout") if self.level == "raid10" else None)
 
     @property
     def chunk_bytes(self) -> int:

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
-from ioassay.tuning.system.md import ListedArray, listed_arrays
+from ioassay.testing.snapshots import below, snapshot
+from ioassay.tuning.system import System
+from ioassay.tuning.system.md import ListedArray, MdArray, listed_arrays
 
 # The forms that md.rst and drivers/md/md.c give; this machine has no md.
 MDSTAT = """\
@@ -33,6 +35,13 @@ def test_arrays() -> None:
         "raid0", ("nvme1n1", "nvme0n1"), 512 << 10,
     )  # fmt: skip
     assert (found["md4"].level, found["md4"].members) == ("", ("sdz",))
+
+
+def test_a_raid10_has_a_disk_of_data_for_each_disk_of_copies() -> None:
+    array = {"md/level": "raid10", "md/raid_disks": 12, "md/chunk_size": 65536}
+    for layout, disks in ((None, 6), (0x102, 6), (0x103, 4), (0x202, 3)):
+        files = below("sys/block/md0", array | ({} if layout is None else {"md/layout": layout}))
+        assert MdArray(System(snapshot(files)).devices["md0"]).data_disks == disks
 
 
 def test_nothing() -> None:
