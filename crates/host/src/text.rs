@@ -1,7 +1,7 @@
 //! Short files below a root: what /proc and /sys tell, or a tree that a test has made of them.
 
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 /// What is in the file `name` below `root`, without the white space around it. `None` where there is nothing to read.
 pub fn text(root: &Path, name: &str) -> Option<String> {
@@ -17,13 +17,18 @@ pub fn number(root: &Path, name: &str) -> Option<u64> {
 /// The entries of the directory `name` below `root` with their names, in the order in which people count: `node2` before
 /// `node10`.
 pub fn entries(root: &Path, name: &str) -> Vec<(String, PathBuf)> {
-    let listed = fs::read_dir(root.join(name)).into_iter().flatten().flatten();
+    listed(root, name).unwrap_or_default()
+}
+
+/// The same, or why the directory cannot be read.
+pub fn listed(root: &Path, name: &str) -> io::Result<Vec<(String, PathBuf)>> {
+    let listed = fs::read_dir(root.join(name))?.flatten();
     let mut named: Vec<_> =
         listed.map(|entry| (entry.file_name().to_string_lossy().into_owned(), entry.path())).collect();
     named.sort_by_key(|(name, _)| {
         (name.trim_end_matches(|c: char| c.is_ascii_digit()).to_owned(), name.len(), name.clone())
     });
-    named
+    Ok(named)
 }
 
 /// The choice among words of which one stands in brackets: `always [madvise] never`. Else the text as it is.

@@ -15,7 +15,7 @@ use nix::errno::Errno;
 use super::archive::Archive;
 use super::pattern;
 use super::secrets;
-use crate::text::entries;
+use crate::text::listed;
 
 /// Where the archive keeps the tree.
 const ROOT: &str = "root";
@@ -163,13 +163,15 @@ impl<'a> Collector<'a> {
     /// The names in a directory; none where it does not exist.
     pub fn names(&mut self, directory: &str) -> Vec<String> {
         let Some(real) = self.real(directory) else { return Vec::new() };
-        match fs::read_dir(self.root.join(&real)) {
-            Err(error) if !is_absent(&error) => self.list(&real, reason(&error)),
-            _ => {}
-        }
+        let listed = listed(self.root, &real).unwrap_or_else(|error| {
+            if !is_absent(&error) {
+                self.list(&real, reason(&error));
+            }
+            Vec::new()
+        });
         // Names that are no text cannot be members of the archive.
-        let listed = entries(self.root, &real).into_iter();
-        listed.map(|(name, _)| name).filter(|name| !name.contains(char::REPLACEMENT_CHARACTER)).collect()
+        let names = listed.into_iter().map(|(name, _)| name);
+        names.filter(|name| !name.contains(char::REPLACEMENT_CHARACTER)).collect()
     }
 
     /// Collects a symbolic link. A directory that it leads to becomes one of the archive.
