@@ -1,8 +1,7 @@
 //! `ioassay-engine capture`: collects what tuning needs to know of this node into one archive.
 //!
 //! Processes of their own look at the target and collect, because either may hang in a file system that does not respond;
-//! this process only writes the archive. So it can do without the guard, through which not all of an archive would reach a
-//! slow reader.
+//! this process only writes the archive. So it can do without the guard, which would hide from it that a reader has gone.
 //!
 //! Not here: what is collected ([`ioassay_host::snapshot`]).
 
@@ -15,7 +14,6 @@ use std::time::Duration;
 
 use ioassay_host::clock::Clock;
 use ioassay_host::environment;
-use ioassay_host::mounts;
 use ioassay_host::snapshot::{self, Programs};
 use ioassay_protocol::environment::Environment;
 use ioassay_protocol::events::Failure;
@@ -25,6 +23,7 @@ use nix::fcntl::{AT_FDCWD, RenameFlags, renameat2};
 use crate::exit::Ended;
 use crate::failure;
 use crate::supervise::in_child::{Unanswered, in_child};
+use crate::survey::path_timeout;
 
 /// What stands for standard output.
 const STANDARD_OUTPUT: &str = "-";
@@ -74,7 +73,8 @@ fn collect(target: Option<&Path>) -> Result<Vec<u8>, Failure> {
             let place = call.as_ref().and_then(|call| call.path.clone());
             let call = call.map_or_else(|| "collecting".to_owned(), |call| format!("the system call {}", call.name));
             let on = place.map_or_else(String::new, |path| format!(" on {}", path.display()));
-            let message = format!("the capture was stopped after {}: {call}{on} hangs", about(waited));
+            let waited = Nanoseconds(waited.as_nanos() as u64).about();
+            let message = format!("the capture was stopped after {waited}: {call}{on} hangs");
             failure::plain("capture", message, "check the mount that it is on, and read the kernel log (dmesg)")
         }
         Unanswered::Failed(error) => {
@@ -96,15 +96,10 @@ fn look(target: Option<&Path>) -> (Environment, Option<String>) {
         Ok(answer) => serde_json::from_slice(&answer).unwrap_or_else(|error| (without(), Some(error.to_string()))),
         Err(Unanswered::Failed(error)) => (without(), Some(error.to_string())),
         Err(Unanswered::Hanging { waited, call }) => {
-            let hangs = call.map(|call| format!(": the system call {} hangs", call.name)).unwrap_or_default();
-            let mounted = mounts::mounted_at(target).map(|mount| format!(" ({mount})")).unwrap_or_default();
-            (without(), Some(format!("no response for {}{hangs}{mounted}", about(waited))))
+            let silence = path_timeout::silence(target, waited, call.as_ref().map(|call| call.name.as_str()));
+            (without(), Some(format!("no response for {silence}")))
         }
     }
-}
-
-fn about(waited: Duration) -> String {
-    Nanoseconds(waited.as_nanos() as u64).about()
 }
 
 /// A file that gets its name when all is written, and that is removed otherwise.

@@ -23,13 +23,18 @@ pub fn with_timeout<T: Send + 'static>(
 
 /// That `path` has not answered.
 pub fn no_answer(path: &Path, Hanging { waited, call }: Hanging) -> Failure {
-    let hangs = call.as_ref().map(|name| format!(": the system call {name} hangs")).unwrap_or_default();
-    let waited = Nanoseconds(waited.as_nanos() as u64).about();
-    let mounted = mounts::mounted_at(path).map(|mount| format!(" ({mount})")).unwrap_or_default();
-    let message =
-        format!("{} has not responded on {} for {waited}{hangs}{mounted}", path.display(), ioassay_host::host_name());
+    let silence = silence(path, waited, call.as_deref());
+    let message = format!("{} has not responded on {} for {silence}", path.display(), ioassay_host::host_name());
     let remedy = "check whether its server responds and the node reaches it, and read the node's kernel log (dmesg)";
     failure::about_path(&call.unwrap_or_else(|| "look".to_owned()), path, message, remedy)
+}
+
+/// For how long `path` has not answered, the system call that hangs, and what is mounted there.
+pub fn silence(path: &Path, waited: Duration, call: Option<&str>) -> String {
+    let waited = Nanoseconds(waited.as_nanos() as u64).about();
+    let hangs = call.map(|name| format!(": the system call {name} hangs")).unwrap_or_default();
+    let mounted = mounts::mounted_at(path).map(|mount| format!(" ({mount})")).unwrap_or_default();
+    format!("{waited}{hangs}{mounted}")
 }
 
 #[cfg(test)]
