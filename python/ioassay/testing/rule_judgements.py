@@ -1,20 +1,45 @@
-"""What a rule says of a snapshot, in few words for tests."""
+"""What a rule says of a made-up system, in few words for tests."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from typing import TypeVar
+
+from ioassay.testing import snapshots
 from ioassay.testing.storage_nodes import Node
 from ioassay.tuning.rule import Change, Fine, Judgement, NotApplicable, NotReadable, Rule
+from ioassay.tuning.snapshot import Snapshot
 from ioassay.tuning.system import Array, System
 
+_Kind = TypeVar("_Kind", bound=Judgement)
 
-def judged(rule: Rule, node: Node, *, array: Array | None = None) -> list[Judgement]:
-    """What a rule says of a node."""
-    return rule.judgements(System(node.snapshot(), array))
+
+def judged(
+    rule: Rule,
+    about: Node | Snapshot | Mapping[str, str],
+    array: Array | None = None,
+    *,
+    unreadable: str | None = None,
+) -> list[Judgement]:
+    """What a rule says of a node, a snapshot, or a snapshot of these files, of which `unreadable` cannot be read."""
+    if isinstance(about, Node):
+        about = about.snapshot()
+    elif not isinstance(about, Snapshot):
+        files = {path: text for path, text in about.items() if path != unreadable}
+        about = snapshots.snapshot(files, unreadable={unreadable: "Permission denied"} if unreadable else None)
+    return rule.judgements(System(about, array))
+
+
+def only(judgements: list[Judgement], kind: type[_Kind]) -> _Kind:
+    """The one judgement, of this kind."""
+    assert len(judgements) == 1, judgements
+    assert isinstance(judgements[0], kind), judgements
+    return judgements[0]
 
 
 def changes(rule: Rule, node: Node, *, array: Array | None = None) -> list[Change]:
     """The changes that it recommends, and nothing else than those and what is fine."""
-    found = judged(rule, node, array=array)
+    found = judged(rule, node, array)
     assert all(isinstance(one, Change | Fine) for one in found), found
     return [one for one in found if isinstance(one, Change)]
 
@@ -28,23 +53,28 @@ def change(rule: Rule, node: Node, *, array: Array | None = None) -> Change:
 
 def fine(rule: Rule, node: Node, *, array: Array | None = None) -> list[str]:
     """The values that are as they should be; it says nothing else."""
-    found = judged(rule, node, array=array)
+    found = judged(rule, node, array)
     assert all(isinstance(one, Fine) for one in found), found
     return [one.value for one in found if isinstance(one, Fine)]
 
 
 def not_applicable(rule: Rule, node: Node, *, array: Array | None = None) -> str:
     """Why it does not apply; it says nothing else."""
-    found = judged(rule, node, array=array)
+    found = judged(rule, node, array)
     assert all(isinstance(one, NotApplicable) for one in found), found
     return "; ".join(one.why for one in found if isinstance(one, NotApplicable))
 
 
 def not_readable(rule: Rule, node: Node, *, array: Array | None = None) -> list[NotReadable]:
     """The values that cannot be read, beside what is fine."""
-    found = judged(rule, node, array=array)
+    found = judged(rule, node, array)
     assert not any(isinstance(one, Change) for one in found), found
     return [one for one in found if isinstance(one, NotReadable)]
+
+
+def settings_of(judgements: Iterable[Judgement]) -> list[str]:
+    """All that would be set, in order: `block:sda/nr_requests=1024`."""
+    return [str(assignment) for one in judgements if isinstance(one, Change) for assignment in one.assignments]
 
 
 def assignments(found: Change) -> dict[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ioassay.testing import tuned_systems
-from ioassay.testing.judged import settings_of
+from ioassay.testing.rule_judgements import settings_of
 from ioassay.tuning.rule import Change, Judgement, Rule
 from ioassay.tuning.rules import RULES, sources
 from ioassay.tuning.snapshot import Snapshot

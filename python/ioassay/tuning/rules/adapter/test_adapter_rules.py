@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pytest
 
 from ioassay.testing import snapshots, tuned_systems
-from ioassay.testing.judged import judged, only, settings_of
+from ioassay.testing.rule_judgements import judged, only, settings_of
 from ioassay.testing.snapshots import below, disk
 from ioassay.tuning.rule import Change, Fine, NotApplicable, NotReadable, Rule
 from ioassay.tuning.rules.adapter import max_queue_depth, max_sgl_entries, path_selector, queue_depth

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from ioassay.testing import snapshots, tuned_systems
-from ioassay.testing.judged import judged, only, settings_of
+from ioassay.testing.rule_judgements import judged, only, settings_of
 from ioassay.testing.snapshots import below, disk
 from ioassay.tuning.rule import Change, Fine, NotApplicable, NotReadable, Rule
 from ioassay.tuning.rules.block import (

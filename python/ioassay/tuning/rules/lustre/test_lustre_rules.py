@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from ioassay.testing import snapshots
-from ioassay.testing.judged import judged, only, settings_of
+from ioassay.testing.rule_judgements import judged, only, settings_of
 from ioassay.testing.snapshots import below
 from ioassay.testing.tuned_systems import MD3460, brw_stats, rpc_stats
 from ioassay.tuning.rule import Change, Fine, NotApplicable, NotReadable, Rule

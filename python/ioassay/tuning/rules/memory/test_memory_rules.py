@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from ioassay.testing import tuned_systems
-from ioassay.testing.judged import judged, only, settings_of
+from ioassay.testing.rule_judgements import judged, only, settings_of
 from ioassay.testing.snapshots import below
 from ioassay.tuning.rule import Change, Fine, NotApplicable, NotReadable
 from ioassay.tuning.rules.memory import (

@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from ioassay.testing.judged import judged, only
+from ioassay.testing.rule_judgements import judged, only
 from ioassay.testing.snapshots import disk
 from ioassay.testing.tuned_systems import MD3460, MD3460_TUNED, MD3460_UNTUNED
 from ioassay.tuning.rule import Change, Fine, NotApplicable, NotReadable, Rule
