@@ -90,6 +90,8 @@ def test_min_free_kbytes_of_a_server() -> None:
         "sysctl:vm.min_free_kbytes=262144"
     ]
     only(judged(min_free_kbytes.RULE, {**_NFS_SERVER, path: "262144"}), Fine)
+    threads = {"proc/fs/nfsd/threads": "64", path: "67584"}
+    assert settings_of(judged(min_free_kbytes.RULE, threads)) == ["sysctl:vm.min_free_kbytes=262144"]
     only(judged(min_free_kbytes.RULE, {path: "67584"}), NotApplicable)
     only(judged(min_free_kbytes.RULE, _NFS_SERVER), NotApplicable)
     assert only(judged(min_free_kbytes.RULE, _NFS_SERVER, unreadable=path), NotReadable).what == f"/{path}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from ioassay.tuning.choices import chosen
@@ -11,6 +10,7 @@ from ioassay.tuning.rules.memory import server_role
 from ioassay.tuning.rules.sources import BEEGFS_STORAGE, LINUX_LARGE_IO
 from ioassay.tuning.snapshot import Unreadable
 from ioassay.tuning.system import System
+from ioassay.tuning.system.nfs import kernel_version
 
 _PLACES = ("kernel/mm/redhat_transparent_hugepage", "kernel/mm/transparent_hugepage")
 """Red Hat's name in its kernel 2.6.32, and Linux's."""
@@ -36,18 +36,13 @@ def _judge(system: System) -> Iterator[Judgement]:
 def _server(system: System, place: str, now: str, defrag: str) -> Judgement:
     if now != "always":
         return Fine(system.host, now)
-    if place == _PLACES[0] or _kernel(system) < _DIRECT_COMPACTION_BEFORE:
+    if place == _PLACES[0] or kernel_version(system.snapshot) < _DIRECT_COMPACTION_BEFORE:
         wanted, because = "never", "this kernel compacts memory while threads wait for a page"
     elif defrag == "always":
         wanted, because = "madvise", "with defrag at always threads wait for memory to be compacted"
     else:
         return Fine(system.host, f"always, with defrag at {defrag or 'its default'}: page faults do not wait")
     return Change(system.host, now, wanted, because, (Assignment(f"sys:{place}/enabled", wanted),))
-
-
-def _kernel(system: System) -> tuple[int, int]:
-    found = re.search(r"\b(\d{1,3})\.(\d{1,4})", system.snapshot.environment["kernel"])
-    return (int(found[1]), int(found[2])) if found else (0, 0)
 
 
 RULE = Rule(
