@@ -27,8 +27,6 @@ LEFT, RIGHT = 12, 10
 """Pixels between the boxes and the words beside them."""
 PARITY = 22
 """Width of a parity segment."""
-NARROW = 5
-"""Width below which a box has hardly an outline."""
 LETTER = 6.1
 """About the width of a letter of a label."""
 LINE = 12.5
@@ -169,14 +167,14 @@ class _Drawing:
         return pl.DataFrame(list(rows), infer_schema_length=None)
 
     def _boxes(self) -> Iterator[alt.Chart]:
-        outlines = [self._box(at, box, 0) for at, row in enumerate(self._rows) for box in row.segments]
+        outlines = [self._box(at, box) for at, row in enumerate(self._rows) for box in row.segments]
         if outlines:
             yield (
                 self._rectangles(outlines)
                 .mark_rect(fill="white", stroke="#bbbbbb", strokeWidth=0.8)
                 .encode(self._x("x"), alt.X2("x2:Q"), self._y("y"), alt.Y2("y2:Q"))
             )
-        filled = [self._box(at, box, 0) for at, row in enumerate(self._rows) for box in row.boxes]
+        filled = [self._box(at, box) for at, row in enumerate(self._rows) for box in row.boxes]
         filled += [
             {**self._parity(at, place), "what": "parity"}
             for at, row in enumerate(self._rows)
@@ -195,8 +193,8 @@ class _Drawing:
     def _rectangles(self, boxes: Sequence[dict[str, object]]) -> alt.Chart:
         return alt.Chart(self._frame(boxes))
 
-    def _box(self, at: int, box: Box, inset: float) -> dict[str, object]:
-        half = (STRIPE_BOX if self._rows[at].segments else BOX) / 2 - inset
+    def _box(self, at: int, box: Box) -> dict[str, object]:
+        half = (STRIPE_BOX if self._rows[at].segments else BOX) / 2
         middle = self._middle(at)
         return {
             "x": self._place(box.start_bytes),
@@ -212,7 +210,7 @@ class _Drawing:
 
     def _hatching(self) -> Iterator[alt.Chart]:
         """Of what is read first."""
-        areas = [self._box(at, box, 0) for at, row in enumerate(self._rows) for box in row.boxes if box.what in HATCHED]
+        areas = [self._box(at, box) for at, row in enumerate(self._rows) for box in row.boxes if box.what in HATCHED]
         areas += [
             self._parity(at, place)
             for at, row in enumerate(self._rows)

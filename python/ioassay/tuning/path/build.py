@@ -149,7 +149,6 @@ def _made(transfer: Transfer, head: _Head, group: _Group, unknown: Sequence[str]
         stripe_writes=tuple(stripe_writes(layers, array)) if array is not None and is_write else (),
         work=raid_work(steps, array, size, transfer.offset_bytes) if array is not None and is_write else None,
         array=array,
-        array_source=group.chain.array_source if group.chain else "",
         file_system_stripe_bytes=group.stripe_bytes,
         unknown=tuple(dict.fromkeys((*unknown, *(group.chain.unknown if group.chain else ())))),
     )

@@ -219,7 +219,6 @@ class IoPath:
     work: RaidWork | None
     """What it does for as many requests as it takes until the pattern repeats."""
     array: Array | None
-    array_source: str
     file_system_stripe_bytes: int | None
     """The stripe that the file system lays files out for; `None` where none is known."""
     unknown: tuple[str, ...]

@@ -6,7 +6,7 @@ Sources: nfs(5), exports(5), nfsd(7); for exports what `exportfs -v` printed, el
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -144,17 +144,3 @@ def kernel_version(snapshot: Snapshot) -> tuple[int, int]:
     """The version of the kernel, (6, 1); (0, 0) where it is not known."""
     found = re.search(r"(\d{1,18})\.(\d{1,18})", snapshot.environment.get("kernel") or "")
     return (int(found[1]), int(found[2])) if found else (0, 0)
-
-
-def section(text: str, name: str) -> Mapping[str, str]:
-    """The keys of a section of nfs.conf(5), in lower case."""
-    found: dict[str, str] = {}
-    inside = False
-    for line in text.splitlines():
-        stripped = line.strip()
-        if stripped.startswith("["):
-            inside = stripped.strip("[]").split()[0].lower() == name if stripped.strip("[] ") else False
-        elif inside and "=" in stripped and not stripped.startswith(("#", ";")):
-            key, _, value = stripped.partition("=")
-            found[key.strip().lower()] = value.strip()
-    return found

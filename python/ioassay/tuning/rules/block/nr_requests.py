@@ -11,7 +11,6 @@ from ioassay.tuning.system import System
 from ioassay.tuning.system.block import BlockDevice
 
 _WANTED = 1024
-_UNSCHEDULED = ("none", "noop")
 
 
 def _judge(system: System) -> Iterator[Judgement]:
