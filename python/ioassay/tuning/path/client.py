@@ -17,6 +17,7 @@ from ioassay.tuning.system import Array, System
 from ioassay.tuning.system.gpfs import gpfs_file_systems
 from ioassay.tuning.system.lustre import matching
 from ioassay.tuning.system.mounts import Mount
+from ioassay.tuning.system.numbers import is_whole
 from ioassay.units import format_bytes
 
 USUAL_TRANSFER_BYTES = 1 << 20
@@ -84,7 +85,7 @@ def _lustre(system: System, mount: Mount, transfer: Transfer) -> ClientSide:
     file_system = mount.source.rpartition(":/")[2].partition("/")[0]
     unknown: list[str] = []
     found = matching(system.lustre, f"osc.{file_system}-OST*.max_pages_per_rpc")
-    pages = {name: int(text) for name, text in found.items() if text.isdecimal() and 0 < int(text) < _MOST_PAGES}
+    pages = {name: int(text) for name, text in found.items() if is_whole(text) and 0 < int(text) < _MOST_PAGES}
     smallest = min(pages, key=lambda name: pages[name], default=None)
     if smallest is not None:
         rpc = pages[smallest] * PAGE_BYTES
@@ -131,10 +132,10 @@ def _lustre_read_ahead(system: System, file_system: str, rpc_bytes: int, transfe
 def _lustre_layout(system: System, mount: Mount, targets: int, rpc_bytes: int) -> Step | None:
     """The default striping of the target: that of its first component. Raises `Unreadable`."""
     text = system.snapshot.printed("lfs", "getstripe") or ""
-    size = re.search(r"stripe_size:\s*(\d+)", text)
+    size = re.search(r"stripe_size:\s*(\d{1,18})\b", text)
     if not size or int(size[1]) < _LEAST_BYTES:
         return None
-    counted = re.search(r"stripe_count:\s*(-?\d+)", text)
+    counted = re.search(r"stripe_count:\s*(-?\d{1,18})\b", text)
     count = int(counted[1]) if counted else 1
     stripes = targets if count < 0 else count
     notes = ["The layout has several components; the first is shown."] if text.count("stripe_size:") > 1 else []
@@ -154,7 +155,7 @@ def _lustre_layout(system: System, mount: Mount, targets: int, rpc_bytes: int) -
 def _nfs(system: System, mount: Mount, transfer: Transfer) -> ClientSide:
     option = "wsize" if transfer.operation == "write" else "rsize"
     value = mount.options.get(option, "")
-    if not value.isdecimal() or int(value) < _LEAST_BYTES:
+    if not is_whole(value) or int(value) < _LEAST_BYTES:
         steps = (page_cache(system, mount.point, USUAL_TRANSFER_BYTES),) if not transfer.is_direct else ()
         return ClientSide(steps, None, (f"{mount.point} does not say its {option}.",))
     reason = f"{option} of {mount.point} is {format_bytes(int(value))}"

@@ -1,9 +1,6 @@
 """What the kernel, Lustre and NFS counted, from the text of their files.
 
 /sys/block/X/stat         Documentation/block/stat.rst of Linux
-rpc_stats, brw_stats      the Lustre manual, "Monitoring Client RPC Streams" and "Monitoring the OST Block I/O
-                          Stream"; `lprocfs_oh_tally_log2` of its source: a bucket of sizes holds what is larger
-                          than half of its number, up to its number
 llite.*.stats             the Lustre manual, "Monitoring Client Activity"
 /proc/self/mountstats     `nfs_show_stats` and `_print_rpc_iostats` of Linux
 """
@@ -11,18 +8,13 @@ llite.*.stats             the Lustre manual, "Monitoring Client Activity"
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ioassay.mounts import unescaped
 from ioassay.tuning.system.block import SECTOR_BYTES
-
-Pair = tuple[int, int]
-"""Of reads and of writes."""
-
-_FACTORS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
-_BUCKET = re.compile(r"^(\d+)([KMG]?):\s+(\d+)(?:\s+\d+){2}\s+\|\s+(\d+)(?:\s+\d+){2}\s*$")
-_TITLE = re.compile(r"^([A-Za-z].*?)\s+(?:rpcs|ios|count)\s+% cum %")
+from ioassay.tuning.system.lustre import Histogram, Pair
+from ioassay.tuning.system.numbers import is_whole
 
 
 @dataclass(frozen=True)
@@ -60,7 +52,7 @@ def _less(now: Pair, before: Pair) -> Pair:
 def block_counters(text: str) -> BlockCounters | None:
     """Of a `stat` file; `None` of what is none."""
     words = text.split()
-    if len(words) < 11 or not all(word.isdigit() for word in words):
+    if len(words) < 11 or not all(map(is_whole, words)):
         return None
     read, read_merges, read_sectors, read_ms, write, write_merges, write_sectors, write_ms = map(int, words[:8])
     return BlockCounters(
@@ -72,22 +64,6 @@ def block_counters(text: str) -> BlockCounters | None:
         queue_ms=int(words[10]),
         discards=int(words[11]) if len(words) > 11 else 0,
     )
-
-
-Histogram = Mapping[int, Pair]
-"""By the number of a bucket, how many reads and writes."""
-
-
-def histograms(text: str) -> dict[str, Histogram]:
-    """The histograms of `rpc_stats` or `brw_stats` by their titles, those of reads and writes alone."""
-    found: dict[str, dict[int, Pair]] = {}
-    into: dict[int, Pair] | None = None
-    for line in text.splitlines():
-        if title := _TITLE.match(line):
-            into = found.setdefault(title[1], {}) if "|" in line else None
-        elif into is not None and (bucket := _BUCKET.match(line)):
-            into[int(bucket[1]) * _FACTORS[bucket[2]]] = int(bucket[3]), int(bucket[4])
-    return dict(found)
 
 
 def histogram_since(now: Histogram, before: Histogram) -> dict[int, Pair] | None:
@@ -116,7 +92,7 @@ def lustre_calls(text: str) -> OperationCounters | None:
     found = {
         line[1]: (int(line[2]), int(line[3]))
         for line in re.finditer(
-            r"^(read_bytes|write_bytes)\s+(\d+) samples \[bytes\]\s+\d+\s+\d+\s+(\d+)", text, re.MULTILINE
+            r"^(read_bytes|write_bytes)\s+(\d{1,18}) samples \[bytes\]\s+\d+\s+\d+\s+(\d{1,18})\b", text, re.MULTILINE
         )
     }
     if not text.startswith("snapshot_time"):
@@ -140,9 +116,9 @@ def nfs_counters(text: str, point: str) -> NfsCounters | None:
         head = re.match(r"device .*? mounted on (\S+) with fstype nfs", block)
         if not head or unescaped(head[1]) != point:
             continue
-        moved = re.search(r"^\s*bytes:\s+((?:\d+ ?){6,})", block, re.MULTILINE)
-        counts = [re.search(rf"^\s*{name}: (\d+)", block, re.MULTILINE) for name in ("READ", "WRITE")]
-        age = re.search(r"^\s*age:\s+(\d+)", block, re.MULTILINE)
+        moved = re.search(r"^\s*bytes:\s+((?:\d{1,18} +){5,}\d{1,18})\b", block, re.MULTILINE)
+        counts = [re.search(rf"^\s*{name}: (\d{{1,18}})\b", block, re.MULTILINE) for name in ("READ", "WRITE")]
+        age = re.search(r"^\s*age:\s+(\d{1,18})\b", block, re.MULTILINE)
         if moved is None:
             continue
         fields = [int(word) for word in moved[1].split()]

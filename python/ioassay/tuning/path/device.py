@@ -15,6 +15,7 @@ from ioassay.tuning.snapshot import Unreadable
 from ioassay.tuning.system import Array, System
 from ioassay.tuning.system.block import SECTOR_BYTES, BlockDevice
 from ioassay.tuning.system.md import PARITY_DISKS, data_disks
+from ioassay.tuning.system.numbers import is_whole
 from ioassay.units import format_bytes
 
 _MOST = 1 << 62
@@ -145,7 +146,7 @@ def _mapping(system: System, device: BlockDevice, member: str) -> tuple[int, Arr
 
 
 def _has_numbers(fields: list[str]) -> bool:
-    return all(at < len(fields) and fields[at].isdecimal() for at in _NUMBERS.get(fields[2], ()))
+    return all(at < len(fields) and is_whole(fields[at]) for at in _NUMBERS.get(fields[2], ()))
 
 
 def _lowest(system: System, device: BlockDevice, start_bytes: int) -> Chain:

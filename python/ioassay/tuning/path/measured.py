@@ -12,12 +12,12 @@ from typing import Literal, TypeVar
 
 from ioassay.errors import UsageError
 from ioassay.tuning.path import counters
-from ioassay.tuning.path.counters import BlockCounters, Histogram, OperationCounters, Pair
+from ioassay.tuning.path.counters import BlockCounters, OperationCounters
 from ioassay.tuning.path.model import IoPath, Kind, Layer, named
 from ioassay.tuning.path.requests import PAGE_BYTES
 from ioassay.tuning.snapshot import Snapshot, Unreadable
 from ioassay.tuning.system import System
-from ioassay.tuning.system.lustre import matching
+from ioassay.tuning.system.lustre import Histogram, Pair, histograms, matching
 from ioassay.units import format_about_bytes, format_bytes
 
 _Count = TypeVar("_Count")
@@ -218,7 +218,7 @@ def _lustre(
     name: str, texts: Sequence[str], kind: Kind, title: str, *, host: str, problems: list[str]
 ) -> Iterator[MeasuredLayer]:
     """A layer from histograms, that of `title` being the one of its sizes."""
-    first, last = map(counters.histograms, texts)
+    first, last = map(histograms, texts)
     target = name.split(".")[1]
     changes = {one: counters.histogram_since(known, first.get(one, {})) for one, known in last.items()}
     change = changes.get(title, {})

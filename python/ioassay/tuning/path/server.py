@@ -17,6 +17,7 @@ from ioassay.tuning.system import System, block
 from ioassay.tuning.system.block import SECTOR_BYTES, BlockDevice
 from ioassay.tuning.system.lustre import matching
 from ioassay.tuning.system.mounts import Mount, covering
+from ioassay.tuning.system.numbers import is_whole
 from ioassay.units import format_bytes
 
 _MOST_MIB = 1024
@@ -137,7 +138,7 @@ def _bulk(system: System, target: str) -> tuple[Step, int | None]:
     name = f"obdfilter.{target}.brw_size"
     text = system.lustre.get(name, "")
     limits = []
-    size = int(text) << 20 if text.isdecimal() and 0 < int(text) <= _MOST_MIB else None
+    size = int(text) << 20 if is_whole(text) and 0 < int(text) <= _MOST_MIB else None
     if size:
         reason = f"brw_size of {target} is {text} MiB"
         limits.append(Limit(size, "brw_size", f"{text} MiB", reason, f"lctl get_param {name}", is_boundary=True))
@@ -148,9 +149,9 @@ def _file_system(system: System, mount: Mount | None, kind: str, subject: str) -
     """The file system, with the stripe of the RAID that it knows of."""
     stripe, source = None, ""
     options = mount.options if mount is not None else {}
-    if options.get("swidth", "").isdecimal():
+    if is_whole(options.get("swidth", "")):
         stripe, source = int(options["swidth"]) * SECTOR_BYTES, f"swidth of {mount.point if mount else subject}"
-    elif options.get("stripe", "").isdecimal():
+    elif is_whole(options.get("stripe", "")):
         stripe, source = int(options["stripe"]) * PAGE_BYTES, f"stripe of {mount.point if mount else subject}"
     notes = ["Files are taken to begin at an aligned address."]
     if stripe:

@@ -11,6 +11,7 @@ from ioassay.tuning.path import Transfer, counters, io_paths
 from ioassay.tuning.path.measured import between, compared, verdicts
 from ioassay.tuning.snapshot import Snapshot
 from ioassay.tuning.system import System
+from ioassay.tuning.system.lustre import histograms
 
 KIB, MIB = 1 << 10, 1 << 20
 EARLIER, LATER = 1_770_000_000, 1_770_000_100
@@ -101,6 +102,8 @@ def test_a_kernel_without_discards_and_flushes_has_fewer_fields() -> None:
     assert (known.ios, known.bytes, known.busy_ms, known.discards) == ((1, 5), (3 * 512, 7 * 512), 10, 0)
     assert counters.block_counters("") is None
     assert counters.block_counters("a b c d e f g h i j k") is None
+    assert counters.block_counters("1 2 3 4 5 6 7 8 9 10 ²") is None
+    assert counters.block_counters(f"1 2 3 4 5 6 7 8 9 10 {'9' * 5000}") is None
 
 
 def test_counters_that_went_back_are_left_out_and_named() -> None:
@@ -133,12 +136,14 @@ def test_snapshots_of_two_hosts_or_in_the_wrong_order_are_refused() -> None:
 
 
 def test_histograms_of_lustre_are_read_and_those_without_two_sides_left_out() -> None:
-    known = counters.histograms(MODIFY + RPC_STATS.format(count=14030))
+    known = histograms(MODIFY + RPC_STATS.format(count=14030))
     assert known["pages per rpc"] == {1: (0, 52489), 64: (1, 14030)}
     assert known["rpcs in flight"] == {1: (1, 52489), 8: (0, 14030)}
-    bulk = counters.histograms(BRW_STATS.format(full=8, halves=16))
+    bulk = histograms(BRW_STATS.format(full=8, halves=16))
     assert bulk["disk I/O size"] == {128 * KIB: (0, 1), 512 * KIB: (8, 16)}
-    assert counters.histograms("") == {}
+    others = "block maps msec        maps  % cum % |  maps        % cum %\n1:\t\t       513 100 100   |  803 100 100\n"
+    assert histograms(BRW_STATS.format(full=8, halves=16) + others) == bulk
+    assert histograms("") == {}
 
 
 def test_nfs_counts_its_operations_and_their_bytes() -> None:

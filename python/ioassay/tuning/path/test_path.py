@@ -261,7 +261,7 @@ def test_direct_transfers_of_odd_sizes_are_named() -> None:
 
 
 _SYSTEMS = [oss(), lustre_client(), io_path_nodes.laptop(), md_server()]
-_CONTENTS = ["", "0", "1", "-1", "7", "9" * 30, "4096 8 x", "\x00", "[none]", "rw - nfs a:/b"]
+_CONTENTS = ["", "0", "1", "-1", "7", "9" * 30, "9" * 5000, "²", "4096 8 x", "\x00", "[none]", "rw - nfs a:/b"]
 
 
 @given(data=st.data())

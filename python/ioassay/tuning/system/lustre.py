@@ -1,6 +1,7 @@
 """Parameters of Lustre, by the names of `lctl get_param`, from wherever the version in use keeps them.
 
-Sources: the Lustre manual, chapters "Managing Lustre File System Tuning" and "Lustre Parameters".
+Sources: the Lustre manual, chapters "Managing Lustre File System Tuning" and "Lustre Parameters"; for histograms
+`lprocfs_oh_tally_log2` of its source: a bucket of sizes holds what is larger than half of its number, up to its number.
 """
 
 from __future__ import annotations
@@ -16,7 +17,14 @@ PLACES = ("sys/fs/lustre", "sys/kernel/debug/lustre", "proc/fs/lustre")
 """Where versions of Lustre keep parameters."""
 _MOST_LEVELS = 5
 _OF_SERVERS = ("ost.", "mds.", "mdt.", "mgs.", "obdfilter.", "osd-")
-_SCALE = {"": 1, "K": 1 << 10, "M": 1 << 20}
+_SCALE = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+_BUCKET = re.compile(r"\s*(\d{1,15})([KMG]?):\s+(\d{1,18})(?:\s+\d+){2}\s+\|\s+(\d{1,18})(?:\s+\d+){2}\s*$")
+_TITLE = re.compile(r"([A-Za-z].*?)\s+(?:rpcs|ios|count)\s+% cum %")
+
+Pair = tuple[int, int]
+"""Of reads and of writes."""
+Histogram = Mapping[int, Pair]
+"""By the number of a bucket, how many reads and writes."""
 
 
 @dataclass(frozen=True)
@@ -81,16 +89,20 @@ def file_system(name: str) -> str:
     return next(part for part in found.groups() if part) if found else instance
 
 
-def histogram(text: str, title: str) -> list[Bucket]:
-    """A histogram of `brw_stats` or `rpc_stats` by the title of its section; empty where nothing was counted."""
-    buckets = []
-    inside = False
+def histograms(text: str) -> dict[str, Histogram]:
+    """The histograms of `rpc_stats` or `brw_stats` by their titles, those of reads and writes alone."""
+    found: dict[str, dict[int, Pair]] = {}
+    into: dict[int, Pair] | None = None
     for line in text.splitlines():
-        if line.startswith(title):
-            inside = True
-        elif inside:
-            row = re.match(r"\s*(\d{1,15})([KM]?):\s+(\d{1,20})\s+\d+\s+\d+\s+\|\s+(\d{1,20})\b", line)
-            if row is None:
-                break
-            buckets.append(Bucket(int(row[1]) * _SCALE[row[2]], int(row[3]), int(row[4])))
-    return buckets
+        if row := _BUCKET.match(line):
+            if into is not None:
+                into[int(row[1]) * _SCALE[row[2]]] = int(row[3]), int(row[4])
+        else:
+            title = _TITLE.match(line)
+            into = found.setdefault(title[1], {}) if title and "|" in line else None
+    return dict(found)
+
+
+def histogram(text: str, title: str) -> list[Bucket]:
+    """The rows of one of them; none where nothing was counted."""
+    return [Bucket(value, *counted) for value, counted in histograms(text).get(title, {}).items()]
