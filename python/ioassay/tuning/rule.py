@@ -7,7 +7,7 @@ judgement for each thing that it looked at: a device, a mount, the node. Reading
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
@@ -125,8 +125,15 @@ class Rule:
         yield from self.judge(system)
 
 
-def each(subjects: Iterable[_Subject], judge: Callable[[_Subject], Iterable[Judgement]]) -> Iterator[Judgement]:
-    """What `judge` says of each subject, one after the other; of one whose value cannot be read, that."""
+def each(
+    subjects: Collection[_Subject], judge: Callable[[_Subject], Iterable[Judgement]], *, otherwise: str = ""
+) -> Iterator[Judgement]:
+    """What `judge` says of each subject, one after the other; of one whose value cannot be read, that.
+
+    `otherwise`: why the rule does not apply where there is none.
+    """
+    if not subjects and otherwise:
+        yield NotApplicable(otherwise)
     for subject in subjects:
         yield from _guarded(judge(subject))
 

@@ -14,10 +14,11 @@ _BY_LOAD = ("service-time", "queue-length", "historical-service-time", "io-affin
 
 
 def _judge(system: System) -> Iterator[Judgement]:
-    found = [device for device in system.concerned() if device.kind == "multipath"]
-    if not found:
-        yield NotApplicable("there is no multipath device")
-    yield from each(found, lambda device: _device(device, system))
+    return each(
+        [device for device in system.concerned() if device.kind == "multipath"],
+        lambda device: _device(device, system),
+        otherwise="there is no multipath device",
+    )
 
 
 def _device(device: BlockDevice, system: System) -> Iterator[Judgement]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from ioassay.tuning.rule import Judgement, NotApplicable, each
+from ioassay.tuning.rule import Judgement, each
 from ioassay.tuning.system import System
 from ioassay.tuning.system.block import Adapter
 
@@ -21,17 +21,15 @@ def each_adapter(system: System, judge: Callable[[Adapter], Iterable[Judgement]]
     """What `judge` says of each adapter of these drivers; where there is none, why the rule does not apply."""
     known = adapters(system)
     ours = [adapter for adapter in known.values() if adapter.driver in DRIVERS]
-    if not ours:
-        yield _of_other_drivers(known.values())
-    yield from each(ours, judge)
+    return each(ours, judge, otherwise=_of_other_drivers(known.values()))
 
 
-def _of_other_drivers(known: Iterable[Adapter]) -> NotApplicable:
+def _of_other_drivers(known: Iterable[Adapter]) -> str:
     """That no adapter has these options, and what drives those that there are."""
     drivers = sorted({adapter.driver for adapter in known if adapter.driver})
     if not drivers:
-        return NotApplicable("no disk hangs on a SCSI adapter")
-    return NotApplicable(f"the driver {' and '.join(drivers)} has no such option; it is one of mpt2sas and mpt3sas")
+        return "no disk hangs on a SCSI adapter"
+    return f"the driver {' and '.join(drivers)} has no such option; it is one of mpt2sas and mpt3sas"
 
 
 def module(system: System, adapter: Adapter) -> str:

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from ioassay.tuning.rule import Assignment, Judgement, NotApplicable, each
+from ioassay.tuning.rule import Assignment, Judgement, each
 from ioassay.tuning.system import System
 from ioassay.tuning.system.block import BlockDevice
 
 
 def each_device(system: System, judge: Callable[[BlockDevice], Iterable[Judgement]]) -> Iterator[Judgement]:
     """What `judge` says of each device that the system is judged for; where there is none, why."""
-    devices = system.concerned()
-    if devices:
-        return each(devices, judge)
     if system.snapshot.target:
-        return iter([NotApplicable("no block device of this node lies below the target; look at its servers")])
-    return iter([NotApplicable("the node has no block devices with data")])
+        otherwise = "no block device of this node lies below the target; look at its servers"
+    else:
+        otherwise = "the node has no block devices with data"
+    return each(system.concerned(), judge, otherwise=otherwise)
 
 
 def assign(device: BlockDevice, attribute: str, value: int | str) -> Assignment:

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ioassay.tuning.rule import Change, Fine, Judgement, NotApplicable, Rule, Source, each
+from ioassay.tuning.rule import Change, Fine, Judgement, Rule, Source, each
 from ioassay.tuning.rules.filesystem.geometry import EXT4_MANUAL, NO_EXT4, of_type
 from ioassay.tuning.system import System
 from ioassay.tuning.system.mounts import Mount
 
 
 def _judge(system: System) -> Iterator[Judgement]:
-    mounts = of_type(system, "ext4")
-    if not mounts:
-        yield NotApplicable(NO_EXT4)
-    yield from each(mounts, _mount)
+    return each(of_type(system, "ext4"), _mount, otherwise=NO_EXT4)
 
 
 def _mount(mount: Mount) -> Iterator[Judgement]:

@@ -12,10 +12,7 @@ from ioassay.tuning.system.mounts import Mount
 
 
 def _judge(system: System) -> Iterator[Judgement]:
-    mounts = of_type(system, "ext4")
-    if not mounts:
-        yield NotApplicable(NO_EXT4)
-    yield from each(mounts, lambda mount: _mount(system, mount))
+    return each(of_type(system, "ext4"), lambda mount: _mount(system, mount), otherwise=NO_EXT4)
 
 
 def _mount(system: System, mount: Mount) -> Iterator[Judgement]:

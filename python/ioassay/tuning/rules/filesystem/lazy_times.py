@@ -11,10 +11,7 @@ from ioassay.tuning.system.mounts import Mount
 
 
 def _judge(system: System) -> Iterator[Judgement]:
-    mounts = of_type(system, "ext4")
-    if not mounts:
-        yield NotApplicable(NO_EXT4)
-    yield from each(mounts, _mount)
+    return each(of_type(system, "ext4"), _mount, otherwise=NO_EXT4)
 
 
 def _mount(mount: Mount) -> Iterator[Judgement]:

@@ -13,10 +13,11 @@ _ALIGNMENT = 1 << 20
 
 
 def _judge(system: System) -> Iterator[Judgement]:
-    mounts = system.local_mounts
-    if not mounts:
-        yield NotApplicable("no local file system is mounted here, or the target does not lie on one")
-    yield from each(mounts, lambda mount: _mount(system, mount))
+    return each(
+        system.local_mounts,
+        lambda mount: _mount(system, mount),
+        otherwise="no local file system is mounted here, or the target does not lie on one",
+    )
 
 
 def _mount(system: System, mount: Mount) -> Iterator[Judgement]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ioassay.tuning.rule import Assignment, Change, Fine, Judgement, NotApplicable, Rule, Source, each
+from ioassay.tuning.rule import Assignment, Change, Fine, Judgement, Rule, Source, each
 from ioassay.tuning.rules.filesystem.geometry import EXT4_MANUAL, NO_EXT4, XFS_MANUAL, of_type
 from ioassay.tuning.system import System, block
 from ioassay.tuning.system.block import BlockDevice
@@ -12,10 +12,11 @@ from ioassay.tuning.system.mounts import Mount
 
 
 def _judge(system: System) -> Iterator[Judgement]:
-    mounts = of_type(system, "ext4")
-    if not mounts:
-        yield NotApplicable(NO_EXT4)
-    yield from each(mounts, lambda mount: _mount(mount, block.by_number(system.devices, mount.device)))
+    return each(
+        of_type(system, "ext4"),
+        lambda mount: _mount(mount, block.by_number(system.devices, mount.device)),
+        otherwise=NO_EXT4,
+    )
 
 
 def _mount(mount: Mount, device: BlockDevice | None) -> Iterator[Judgement]:

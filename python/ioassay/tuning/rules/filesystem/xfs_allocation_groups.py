@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ioassay.tuning.rule import Change, Fine, Judgement, NotApplicable, NotReadable, Rule, each
+from ioassay.tuning.rule import Change, Fine, Judgement, NotReadable, Rule, each
 from ioassay.tuning.rules.filesystem.geometry import MKFS_XFS, NO_XFS, of_type
 from ioassay.tuning.system import System, block
 from ioassay.tuning.system.filesystem import xfs_info
@@ -17,10 +17,7 @@ _MOST = 32
 
 
 def _judge(system: System) -> Iterator[Judgement]:
-    mounts = of_type(system, "xfs")
-    if not mounts:
-        yield NotApplicable(NO_XFS)
-    yield from each(mounts, lambda mount: _mount(system, mount))
+    return each(of_type(system, "xfs"), lambda mount: _mount(system, mount), otherwise=NO_XFS)
 
 
 def _mount(system: System, mount: Mount) -> Iterator[Judgement]:

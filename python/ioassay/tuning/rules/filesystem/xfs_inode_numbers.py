@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ioassay.tuning.rule import Assignment, Change, Fine, Judgement, NotApplicable, Rule, each
+from ioassay.tuning.rule import Assignment, Change, Fine, Judgement, Rule, each
 from ioassay.tuning.rules.filesystem.geometry import NO_XFS, XFS_MANUAL, of_type
 from ioassay.tuning.system import System
 from ioassay.tuning.system.mounts import Mount
 
 
 def _judge(system: System) -> Iterator[Judgement]:
-    mounts = of_type(system, "xfs")
-    if not mounts:
-        yield NotApplicable(NO_XFS)
-    yield from each(mounts, _mount)
+    return each(of_type(system, "xfs"), _mount, otherwise=NO_XFS)
 
 
 def _mount(mount: Mount) -> Iterator[Judgement]:

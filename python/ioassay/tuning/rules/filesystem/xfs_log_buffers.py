@@ -15,10 +15,7 @@ _WANTED = 256 << 10
 
 
 def _judge(system: System) -> Iterator[Judgement]:
-    mounts = of_type(system, "xfs")
-    if not mounts:
-        yield NotApplicable(NO_XFS)
-    yield from each(mounts, _mount)
+    return each(of_type(system, "xfs"), _mount, otherwise=NO_XFS)
 
 
 def _mount(mount: Mount) -> Iterator[Judgement]:

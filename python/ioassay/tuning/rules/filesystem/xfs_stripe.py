@@ -15,10 +15,7 @@ _SECTOR_BYTES = 512
 
 
 def _judge(system: System) -> Iterator[Judgement]:
-    mounts = of_type(system, "xfs")
-    if not mounts:
-        yield NotApplicable(NO_XFS)
-    yield from each(mounts, lambda mount: _mount(system, mount))
+    return each(of_type(system, "xfs"), lambda mount: _mount(system, mount), otherwise=NO_XFS)
 
 
 def _mount(system: System, mount: Mount) -> Iterator[Judgement]:

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ioassay.tuning.rule import Change, Fine, Judgement, NotApplicable, NotReadable, Rule, Source, each
+from ioassay.tuning.rule import Change, Fine, Judgement, NotReadable, Rule, Source, each
 from ioassay.tuning.rules.gpfs.sources import NO_FILE_SYSTEMS
 from ioassay.tuning.system import System
 from ioassay.tuning.system.gpfs import GpfsFileSystem, gpfs_file_systems
 
 
 def _judge(system: System) -> Iterator[Judgement]:
-    known = gpfs_file_systems(system.snapshot)
-    if not known:
-        yield NotApplicable(NO_FILE_SYSTEMS)
-    yield from each(known, _file_system)
+    return each(gpfs_file_systems(system.snapshot), _file_system, otherwise=NO_FILE_SYSTEMS)
 
 
 def _file_system(one: GpfsFileSystem) -> Iterator[Judgement]:

@@ -14,8 +14,7 @@ _MOST_MB = 16
 
 
 def _judge(system: System) -> Iterator[Judgement]:
-    groups = parameters.groups(system, "obdfilter", "brw_size")
-    return each(groups, _group) if groups else parameters.without_servers()
+    return each(parameters.groups(system, "obdfilter", "brw_size"), _group, otherwise=parameters.NO_SERVER)
 
 
 def _group(group: parameters.Group) -> Iterator[Judgement]:

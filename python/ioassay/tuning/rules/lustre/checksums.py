@@ -15,8 +15,7 @@ _FAST = "crc32c"
 
 
 def _judge(system: System) -> Iterator[Judgement]:
-    groups = parameters.groups(system, "osc", "checksums")
-    return each(groups, _group) if groups else parameters.without_clients()
+    return each(parameters.groups(system, "osc", "checksums"), _group, otherwise=parameters.NO_CLIENT)
 
 
 def _group(group: parameters.Group) -> Iterator[Judgement]:

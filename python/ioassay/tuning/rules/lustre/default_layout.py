@@ -17,9 +17,7 @@ _RPC_BYTES = 1 << 20
 
 def _judge(system: System) -> Iterator[Judgement]:
     clients = [mount for mount in system.mounts if mount.file_system == "lustre" and ":/" in mount.source]
-    if not clients:
-        return parameters.without_clients()
-    return each(clients, lambda mount: _mount(mount, system))
+    return each(clients, lambda mount: _mount(mount, system), otherwise=parameters.NO_CLIENT)
 
 
 def _mount(mount: Mount, system: System) -> Iterator[Judgement]:

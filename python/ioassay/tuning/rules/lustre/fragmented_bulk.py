@@ -17,10 +17,8 @@ _FEWEST = 100
 
 
 def _judge(system: System) -> Iterator[Judgement]:
-    for pattern in ("osd-*.*-OST*.brw_stats", "obdfilter.*.brw_stats"):
-        if found := parameters.names(system, pattern):
-            return each(found, lambda name: _target(name, system))
-    return parameters.without_servers()
+    found = parameters.names(system, "osd-*.*-OST*.brw_stats") or parameters.names(system, "obdfilter.*.brw_stats")
+    return each(found, lambda name: _target(name, system), otherwise=parameters.NO_SERVER)
 
 
 def _target(name: str, system: System) -> Iterator[Judgement]:

@@ -16,8 +16,7 @@ _OF_RPCS = 4
 
 
 def _judge(system: System) -> Iterator[Judgement]:
-    groups = parameters.groups(system, "osc", "max_dirty_mb")
-    return each(groups, _group) if groups else parameters.without_clients()
+    return each(parameters.groups(system, "osc", "max_dirty_mb"), _group, otherwise=parameters.NO_CLIENT)
 
 
 def _group(group: parameters.Group) -> Iterator[Judgement]:

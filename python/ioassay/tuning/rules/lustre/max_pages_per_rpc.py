@@ -15,8 +15,7 @@ _LEAST_BYTES = 1 << 20
 
 
 def _judge(system: System) -> Iterator[Judgement]:
-    groups = parameters.groups(system, "osc", "max_pages_per_rpc")
-    return each(groups, _group) if groups else parameters.without_clients()
+    return each(parameters.groups(system, "osc", "max_pages_per_rpc"), _group, otherwise=parameters.NO_CLIENT)
 
 
 def _group(group: parameters.Group) -> Iterator[Judgement]:

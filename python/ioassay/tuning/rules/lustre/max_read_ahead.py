@@ -15,8 +15,7 @@ _PER_FILE = 4
 
 
 def _judge(system: System) -> Iterator[Judgement]:
-    groups = parameters.groups(system, "llite", "max_read_ahead_mb")
-    return each(groups, _group) if groups else parameters.without_clients()
+    return each(parameters.groups(system, "llite", "max_read_ahead_mb"), _group, otherwise=parameters.NO_CLIENT)
 
 
 def _group(group: parameters.Group) -> Iterator[Judgement]:

@@ -17,8 +17,7 @@ _LEAST, _MOST = 8, 256
 
 
 def _judge(system: System) -> Iterator[Judgement]:
-    groups = parameters.groups(system, "osc", "max_rpcs_in_flight")
-    return each(groups, _group) if groups else parameters.without_clients()
+    return each(parameters.groups(system, "osc", "max_rpcs_in_flight"), _group, otherwise=parameters.NO_CLIENT)
 
 
 def _group(group: parameters.Group) -> Iterator[Judgement]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ioassay import units
-from ioassay.tuning.rule import Assignment, Change, Fine, Judgement, Rule
+from ioassay.tuning.rule import Assignment, Change, Fine, Judgement, NotApplicable, Rule
 from ioassay.tuning.rules.lustre import parameters
 from ioassay.tuning.rules.sources import LUSTRE_SERVER, LUSTRE_TUNING, LUSTRE_WIKI, lustre_source
 from ioassay.tuning.system import System
@@ -22,7 +22,7 @@ _MOST_OF_MEMORY = 8
 
 def _judge(system: System) -> Iterator[Judgement]:
     if not parameters.names(system, f"{_SERVICE}.threads_m*"):
-        yield from parameters.without_servers()
+        yield NotApplicable(parameters.NO_SERVER)
         return
     least = parameters.number(system, f"{_SERVICE}.threads_min")
     most = parameters.number(system, f"{_SERVICE}.threads_max")

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ioassay.tuning.rule import Assignment, NotApplicable
+from ioassay.tuning.rule import Assignment
 from ioassay.tuning.snapshot import Unreadable
 from ioassay.tuning.system import System, lustre
 
 MIB = 1 << 20
+NO_CLIENT = "the node mounts no Lustre file system"
+NO_SERVER = "the node is no object storage server of Lustre"
 
 
 @dataclass(frozen=True)
@@ -70,16 +72,6 @@ def number(system: System, name: str) -> int:
     if not content.isascii() or not content.isdecimal() or len(content) > 20:
         raise Unreadable(name, f"holds {content[:40]!r}, which is no integer")
     return int(content)
-
-
-def without_clients() -> Iterator[NotApplicable]:
-    """That the node mounts no Lustre."""
-    yield NotApplicable("the node mounts no Lustre file system")
-
-
-def without_servers() -> Iterator[NotApplicable]:
-    """That the node is no object storage server."""
-    yield NotApplicable("the node is no object storage server of Lustre")
 
 
 def span(values: Sequence[int], unit: str = "") -> str:

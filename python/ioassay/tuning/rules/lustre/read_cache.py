@@ -10,16 +10,15 @@ from ioassay.tuning.rules.lustre import parameters
 from ioassay.tuning.rules.sources import LUSTRE_PARAMETERS, lustre_source
 from ioassay.tuning.system import System
 
+_KINDS = ("osd-ldiskfs", "osd-zfs", "obdfilter")
 _WANTED_BYTES = 32 << 20
 _OF_MEMORY = 64
 """Newer versions keep files up to this part of memory."""
 
 
 def _judge(system: System) -> Iterator[Judgement]:
-    for kind in ("osd-ldiskfs", "osd-zfs", "obdfilter"):
-        if groups := parameters.groups(system, kind, "readcache_max_filesize"):
-            return each(groups, _group)
-    return parameters.without_servers()
+    of_kinds = (parameters.groups(system, kind, "readcache_max_filesize") for kind in _KINDS)
+    return each(next(filter(None, of_kinds), []), _group, otherwise=parameters.NO_SERVER)
 
 
 def _group(group: parameters.Group) -> Iterator[Judgement]:

@@ -15,8 +15,7 @@ _FEWEST = 100
 
 
 def _judge(system: System) -> Iterator[Judgement]:
-    groups = parameters.groups(system, "osc", "rpc_stats")
-    return each(groups, _group) if groups else parameters.without_clients()
+    return each(parameters.groups(system, "osc", "rpc_stats"), _group, otherwise=parameters.NO_CLIENT)
 
 
 def _group(group: parameters.Group) -> Iterator[Judgement]:

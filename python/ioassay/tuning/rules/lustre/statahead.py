@@ -13,8 +13,7 @@ _WANTED = 32
 
 
 def _judge(system: System) -> Iterator[Judgement]:
-    groups = parameters.groups(system, "llite", "statahead_max")
-    return each(groups, _group) if groups else parameters.without_clients()
+    return each(parameters.groups(system, "llite", "statahead_max"), _group, otherwise=parameters.NO_CLIENT)
 
 
 def _group(group: parameters.Group) -> Iterator[Judgement]:

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ioassay.tuning.rule import Change, Fine, Judgement, NotApplicable, NotReadable, Rule, each
+from ioassay.tuning.rule import Change, Fine, Judgement, NotReadable, Rule, each
 from ioassay.tuning.rules.md.sources import MD_GUIDE, MD_MANUAL, NO_ARRAYS
 from ioassay.tuning.system import System
 from ioassay.tuning.system.md import MdArray, listed_arrays, md_arrays
 
 
 def _judge(system: System) -> Iterator[Judgement]:
-    arrays = md_arrays(system.concerned())
-    if not arrays:
-        yield NotApplicable(NO_ARRAYS)
-    yield from each(arrays, lambda array: _array(system, array))
+    return each(md_arrays(system.concerned()), lambda array: _array(system, array), otherwise=NO_ARRAYS)
 
 
 def _array(system: System, array: MdArray) -> Iterator[Judgement]:

@@ -15,11 +15,8 @@ _MOST_OF_MEMORY = 0.02
 
 
 def _judge(system: System) -> Iterator[Judgement]:
-    arrays = md_arrays(system.concerned())
     memory = system.snapshot.environment.get("memory_bytes") or 0
-    if not arrays:
-        yield NotApplicable(NO_ARRAYS)
-    yield from each(arrays, lambda array: _array(array, memory))
+    return each(md_arrays(system.concerned()), lambda array: _array(array, memory), otherwise=NO_ARRAYS)
 
 
 def _array(array: MdArray, memory_bytes: int) -> Iterator[Judgement]:

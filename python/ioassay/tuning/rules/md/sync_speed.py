@@ -15,10 +15,7 @@ _CALM_KB = 1000
 
 
 def _judge(system: System) -> Iterator[Judgement]:
-    arrays = md_arrays(system.concerned())
-    if not arrays:
-        yield NotApplicable(NO_ARRAYS)
-    yield from each(arrays, _array)
+    return each(md_arrays(system.concerned()), _array, otherwise=NO_ARRAYS)
 
 
 def _array(array: MdArray) -> Iterator[Judgement]:

@@ -13,11 +13,8 @@ _WANTED = 8
 
 
 def _judge(system: System) -> Iterator[Judgement]:
-    arrays = md_arrays(system.concerned())
     processors = system.snapshot.environment.get("processors") or 1
-    if not arrays:
-        yield NotApplicable(NO_ARRAYS)
-    yield from each(arrays, lambda array: _array(array, processors))
+    return each(md_arrays(system.concerned()), lambda array: _array(array, processors), otherwise=NO_ARRAYS)
 
 
 def _array(array: MdArray, processors: int) -> Iterator[Judgement]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ioassay.tuning.rule import Assignment, Change, Fine, Judgement, NotApplicable, Rule, each
+from ioassay.tuning.rule import Assignment, Change, Fine, Judgement, Rule, each
 from ioassay.tuning.rules.nfs.sources import NFS_MANUAL, NO_MOUNTS, mount_again
 from ioassay.tuning.system import System
 from ioassay.tuning.system.nfs import NfsMount, nfs_mounts
@@ -13,10 +13,7 @@ _TIMES = ("acregmin", "acregmax", "acdirmin", "acdirmax")
 
 
 def _judge(system: System) -> Iterator[Judgement]:
-    mounts = nfs_mounts(system.mounts, system.target_mount)
-    if not mounts:
-        yield NotApplicable(NO_MOUNTS)
-    yield from each(mounts, _mount)
+    return each(nfs_mounts(system.mounts, system.target_mount), _mount, otherwise=NO_MOUNTS)
 
 
 def _mount(mount: NfsMount) -> Iterator[Judgement]:

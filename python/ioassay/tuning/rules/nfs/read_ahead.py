@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ioassay.tuning.rule import Assignment, Change, Fine, Judgement, NotApplicable, NotReadable, Rule, Source, each
+from ioassay.tuning.rule import Assignment, Change, Fine, Judgement, NotReadable, Rule, Source, each
 from ioassay.tuning.rules.nfs.sources import NO_MOUNTS
 from ioassay.tuning.snapshot import Snapshot
 from ioassay.tuning.system import System
@@ -16,10 +16,11 @@ _DEFAULT_RSIZE = 1 << 20
 
 
 def _judge(system: System) -> Iterator[Judgement]:
-    mounts = nfs_mounts(system.mounts, system.target_mount)
-    if not mounts:
-        yield NotApplicable(NO_MOUNTS)
-    yield from each(mounts, lambda mount: _mount(mount, system.snapshot))
+    return each(
+        nfs_mounts(system.mounts, system.target_mount),
+        lambda mount: _mount(mount, system.snapshot),
+        otherwise=NO_MOUNTS,
+    )
 
 
 def _mount(mount: NfsMount, snapshot: Snapshot) -> Iterator[Judgement]:

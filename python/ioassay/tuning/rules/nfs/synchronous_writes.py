@@ -11,10 +11,7 @@ from ioassay.tuning.system.nfs import NfsMount, nfs_mounts
 
 
 def _judge(system: System) -> Iterator[Judgement]:
-    mounts = nfs_mounts(system.mounts, system.target_mount)
-    if not mounts:
-        yield NotApplicable(NO_MOUNTS)
-    yield from each(mounts, _mount)
+    return each(nfs_mounts(system.mounts, system.target_mount), _mount, otherwise=NO_MOUNTS)
 
 
 def _mount(mount: NfsMount) -> Iterator[Judgement]:

@@ -14,10 +14,7 @@ _WANTED = 1 << 20
 
 
 def _judge(system: System) -> Iterator[Judgement]:
-    mounts = nfs_mounts(system.mounts, system.target_mount)
-    if not mounts:
-        yield NotApplicable(NO_MOUNTS)
-    yield from each(mounts, _mount)
+    return each(nfs_mounts(system.mounts, system.target_mount), _mount, otherwise=NO_MOUNTS)
 
 
 def _mount(mount: NfsMount) -> Iterator[Judgement]:

@@ -20,9 +20,7 @@ def _judge(system: System) -> Iterator[Judgement]:
         for one in interfaces(system.snapshot)
         if one.is_up and one.megabits >= _FAST_MEGABITS and (pci := one.pci) is not None
     ]
-    if not fast:
-        yield NotApplicable("no Ethernet adapter of 10 Gb/s or more is up")
-    yield from each(fast, lambda named: _adapter(system, *named))
+    return each(fast, lambda named: _adapter(system, *named), otherwise="no Ethernet adapter of 10 Gb/s or more is up")
 
 
 def _adapter(system: System, one: Interface, pci: PciDevice) -> Iterator[Judgement]:

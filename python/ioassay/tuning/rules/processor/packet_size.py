@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ioassay.tuning.rule import Assignment, Change, Fine, Judgement, NotApplicable, NotReadable, Rule, Source, each
+from ioassay.tuning.rule import Assignment, Change, Fine, Judgement, NotReadable, Rule, Source, each
 from ioassay.tuning.system import System
 from ioassay.tuning.system.network import Interface, interfaces
 
@@ -15,10 +15,11 @@ _FAST_MEGABITS = 10_000
 def _judge(system: System) -> Iterator[Judgement]:
     every = interfaces(system.snapshot)
     fast = [one for one in every if one.is_ethernet and one.is_up and one.megabits >= _FAST_MEGABITS]
-    judged = [one for one in fast if not one.is_bonded and (one.is_physical or one.members)]
-    if not judged:
-        yield NotApplicable("no Ethernet link of 10 Gb/s or more is up")
-    yield from each(judged, _interface)
+    return each(
+        [one for one in fast if not one.is_bonded and (one.is_physical or one.members)],
+        _interface,
+        otherwise="no Ethernet link of 10 Gb/s or more is up",
+    )
 
 
 def _interface(one: Interface) -> Iterator[Judgement]:

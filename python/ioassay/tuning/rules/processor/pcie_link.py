@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ioassay.tuning.rule import Change, Fine, Judgement, NotApplicable, NotReadable, Rule, Source, each
+from ioassay.tuning.rule import Change, Fine, Judgement, NotReadable, Rule, Source, each
 from ioassay.tuning.system import System
 from ioassay.tuning.system.network import PciDevice, interfaces, pci_device, ports
 
 
 def _judge(system: System) -> Iterator[Judgement]:
-    devices = _devices(system)
-    if not devices:
-        yield NotApplicable("the snapshot has no PCI Express adapter or storage device")
-    yield from each(devices.values(), _device)
+    return each(
+        _devices(system).values(), _device, otherwise="the snapshot has no PCI Express adapter or storage device"
+    )
 
 
 def _devices(system: System) -> dict[str, tuple[str, PciDevice]]:
