@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -29,6 +30,12 @@ from ioassay.units import format_bytes
 
 _MOST = 16 << 20
 """Limits above this hold nothing back and are left out of the table."""
+_WIDE = 140
+"""Columns of a terminal on which the table breaks no path."""
+_SOURCE = re.compile(
+    r"/sys/(?:block|class/scsi_host)/([^/]+)/(?:\w+/)?(\w+)|lctl get_param [\w-]+\.(.+-OST[0-9a-f]{4})[^.]*\.(\w+)"
+)
+"""Files and parameters that belong to a device, an adapter or a target."""
 
 
 def sections(
@@ -36,11 +43,11 @@ def sections(
     measured: Sequence[Measured] = (),
     *,
     with_figures: bool,
-    columns: int = path_text.COLUMNS,
+    columns: int | None = None,
 ) -> list[Section]:
     """A section for each path, and one for what the hosts' devices did between the snapshots, if that was measured.
 
-    `with_figures`: for a page; a terminal and Markdown show lines of text instead, of that many `columns`.
+    `with_figures`: for a page; a terminal and Markdown show lines of text instead. `columns`: those of the terminal.
     """
     taken: set[str] = set()
     found = [
@@ -62,7 +69,7 @@ def _names(paths: Sequence[IoPath]) -> list[str]:
 
 
 def _path(
-    path: IoPath, measured: Sequence[Measured], name: str, identifier: str, columns: int, *, with_figures: bool
+    path: IoPath, measured: Sequence[Measured], name: str, identifier: str, columns: int | None, *, with_figures: bool
 ) -> Section:
     comparisons = compared(path, measured)
     drawn = rows(path, comparisons)
@@ -73,9 +80,9 @@ def _path(
         picture = io_path.picture(drawn, identifier, f"Requests on their way to {name}")
     blocks: list[Block] = [
         *([Paragraph(path.assumption)] if path.assumption else []),
-        Figure(picture, path_text.text(drawn, columns)),
+        Figure(picture, path_text.text(drawn, columns or path_text.COLUMNS)),
         Bullets([_conclusion(one.text, is_problem=one.is_problem) for one in conclusions(path)]),
-        _layers(path, comparisons),
+        _layers(path, comparisons, is_narrow=columns is not None and columns < _WIDE),
         Bullets(verdicts(path, comparisons)),
         *_histograms(comparisons),
         Notes(path.unknown),
@@ -87,7 +94,7 @@ def _conclusion(text: str, *, is_problem: bool) -> Text:
     return (Span(text, "warning"),) if is_problem else text
 
 
-def _layers(path: IoPath, comparisons: Sequence[Comparison]) -> Table:
+def _layers(path: IoPath, comparisons: Sequence[Comparison], *, is_narrow: bool) -> Table:
     known = {id(one.layer): one for one in comparisons}
     has_measured = bool(comparisons)
     head = [Column("Layer", wraps=False), Column("Device"), Column("Requests"), Column("Limit")]
@@ -98,7 +105,7 @@ def _layers(path: IoPath, comparisons: Sequence[Comparison]) -> Table:
                 layer.name,
                 layer.subject,
                 _requests(layer),
-                _limit(layer),
+                _limit(layer, is_narrow=is_narrow),
                 *([_measured(known.get(id(layer)))] if has_measured else []),
             ]
             for layer in path.layers
@@ -116,22 +123,32 @@ def _requests(layer: Layer) -> Text:
     return (told, Span(f"misaligned by {format_bytes(layer.offset_bytes)}", "below"))
 
 
-def _limit(layer: Layer) -> Text:
+def _limit(layer: Layer, *, is_narrow: bool) -> Text:
     """The limits of a layer with their sources; those that split are marked."""
+    shown_source = _short if is_narrow else str
     limits = sorted((one for one in layer.step.all_limits if one.size_bytes <= _MOST), key=lambda one: one.size_bytes)
     if layer.step.striping is not None:
         array = layer.step.striping
         disks = f"{array.data_disks}+{array.parity_disks}" if array.parity_disks else str(array.data_disks)
         geometry = f"{disks} × {format_bytes(array.segment_bytes)}"
-        return (geometry, Span(layer.step.alignment_source, "below"))
+        return (geometry, Span(shown_source(layer.step.alignment_source), "below"))
     if not limits:
         return shown.ABSENT
     parts: list[str | Span] = []
     for limit in limits:
         said = f"{limit.text} ({format_bytes(limit.size_bytes)})" if limit.value.isdigit() else limit.text
         parts += ["; " if parts else "", Span(said, "strong") if limit is layer.limit else said]
-    sources = dict.fromkeys(limit.source for limit in limits)
-    return (*parts, Span(", ".join(sources), "below"))
+    sources = dict.fromkeys(shown_source(limit.source) for limit in limits)
+    if is_narrow:
+        for limit in limits:
+            sources.pop(f"{layer.subject} {limit.parameter}", None)  # The row says both already.
+    return (*parts, *([Span(", ".join(sources), "below")] if sources else []))
+
+
+def _short(source: str) -> str:
+    """`sdb max_sectors_kb` for `/sys/block/sdb/queue/max_sectors_kb`, which a narrow table would break."""
+    found = _SOURCE.fullmatch(source)
+    return " ".join(filter(None, found.groups())) if found else source
 
 
 def _measured(one: Comparison | None) -> Text:

@@ -85,6 +85,34 @@ def test_a_page_has_the_figure_and_text_has_the_lines() -> None:
     assert "**A request of 1 MiB leaves the adapter (mpt3sas) as 2 × 512 KiB" in text
 
 
+def _on_terminal(columns: int, *systems: System) -> list[str]:
+    console = Console(width=columns)
+    with console.capture() as capture:
+        console.print(terminal.rendered(sections(io_paths(systems), with_figures=False, columns=columns)), crop=False)
+    return capture.get().splitlines()
+
+
+@pytest.mark.parametrize("columns", [80, 100, 139])
+def test_no_name_in_a_narrow_table_of_layers_is_broken(columns: int) -> None:
+    lines = _on_terminal(columns, lustre_client(), oss())
+    assert max(map(len, lines)) <= columns
+    table = lines[next(at for at, line in enumerate(lines) if line.startswith(" Layer ")) :]
+    words = [word for line in table for word in line.split()]
+    for parameter, source in (("max_pages_per_rpc", "scratch-OST0000"), ("sg_tablesize", "host0")):
+        assert words.count(parameter) == 2
+        assert source in words
+    for parameter in ("brw_size", "max_sectors_kb"):
+        assert words.count(parameter) == 1  # of the device in the same row
+    assert "given by --raid" in "\n".join(table)
+    assert "/sys" not in "".join(table)
+
+
+def test_a_wide_table_of_layers_has_the_path_of_each_limit() -> None:
+    text = "\n".join(_on_terminal(140, lustre_client(), oss()))
+    assert "/sys/class/scsi_host/host0/sg_tablesize" in text
+    assert "lctl get_param osc.scratch-OST0000-osc-ffff9c1a8b7d2800.max_pages_per_rpc" in text
+
+
 def test_what_was_measured_stands_beside_what_was_computed() -> None:
     system = System(snapshot(disk("sdb"), target="/dev/sdb"))
     found = sections(io_paths([system]), [_measured()], with_figures=False)
