@@ -82,4 +82,4 @@ def test_the_halved_requests_are_found_in_what_the_server_counted() -> None:
 
 
 def test_a_node_with_nvme_gets_none_of_the_values_for_disks() -> None:
-    assert set(changes(tuned_systems.nvme_node())) == {"vfs-cache-pressure"}
+    assert changes(tuned_systems.nvme_node()) == {}

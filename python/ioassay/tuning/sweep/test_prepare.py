@@ -20,7 +20,7 @@ from ioassay.tuning.system import System
 from ioassay.yaml_models.source import read_source
 
 _PRESSURE = "sysctl:vm.vfs_cache_pressure"
-_SERVER = System(snapshot({"proc/sys/vm/vfs_cache_pressure": "100"}))
+_SERVER = System(snapshot({"proc/fs/nfsd/threads": "64", "proc/sys/vm/vfs_cache_pressure": "100"}))
 
 
 def _asked(*vary: str, **changed: object) -> Experiment:

@@ -25,8 +25,12 @@ def huge(enabled: str, defrag: str = "always defer [madvise] never") -> dict[str
 
 
 @pytest.mark.parametrize(("value", "good"), [(100, False), (200, False), (0, False), (50, True), (1, True)])
-def test_vfs_cache_pressure(value: int, good: bool) -> None:
-    judgements = judged(vfs_cache_pressure.RULE, {"proc/sys/vm/vfs_cache_pressure": str(value)})
+@pytest.mark.parametrize("role", [_NFS_SERVER, _LUSTRE_SERVER, {}], ids=["NFS", "Lustre", "none"])
+def test_vfs_cache_pressure(value: int, good: bool, role: dict[str, str]) -> None:
+    judgements = judged(vfs_cache_pressure.RULE, {"proc/sys/vm/vfs_cache_pressure": str(value), **role})
+    if value == 100 and not role:
+        assert "serves no storage" in only(judgements, NotApplicable).why
+        return
     only(judgements, Fine if good else Change)
     assert settings_of(judgements) == ([] if good else ["sysctl:vm.vfs_cache_pressure=50"])
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ioassay.tuning.rule import Assignment, Change, Fine, Judgement, NotApplicable, Rule
+from ioassay.tuning.rules.memory import server_role
 from ioassay.tuning.rules.sources import BEEGFS_STORAGE, LINUX_LARGE_IO, VM_SYSCTL
 from ioassay.tuning.system import System
 
@@ -19,6 +20,8 @@ def _judge(system: System) -> Iterator[Judgement]:
         yield NotApplicable("this kernel has no vm.vfs_cache_pressure")
     elif 0 < now < _DEFAULT:
         yield Fine(system.host, str(now))
+    elif now == _DEFAULT and not server_role.serves(system):
+        yield NotApplicable("the node serves no storage; the sources recommend less than the default for servers only")
     else:
         because = "at 0 the kernel never drops them, until memory runs out" if now == 0 else ""
         yield Change(system.host, str(now), str(_WANTED), because, (assignment,))
@@ -26,10 +29,10 @@ def _judge(system: System) -> Iterator[Judgement]:
 
 RULE = Rule(
     name="vfs-cache-pressure",
-    title="Keep directory entries and inodes in memory longer than file data",
+    title="Keep directory entries and inodes of a server in memory longer than file data",
     area="memory",
-    reason="A node that streams large files fills its memory with data that is used once; inodes and directory entries "
-    "that are dropped for it are read from disk again at the next lookup.",
+    reason="A server that streams large files fills its memory with data that is used once; inodes and directory "
+    "entries that are dropped for it are read from disk again at the next lookup.",
     risk="More memory stays with inodes. At 0 a node with many files runs out of memory.",
     sources=(LINUX_LARGE_IO, BEEGFS_STORAGE, VM_SYSCTL),
     judge=_judge,
