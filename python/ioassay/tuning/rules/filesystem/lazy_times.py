@@ -11,6 +11,9 @@ from ioassay.tuning.system.mounts import Mount
 
 
 def _judge(system: System) -> Iterator[Judgement]:
+    if system.snapshot.target is None:
+        why = "only random writes to allocated files gain; name the target of such a workload to judge its file system"
+        return iter([NotApplicable(why)])
     return each(of_type(system, "ext4"), _mount, otherwise=NO_EXT4)
 
 

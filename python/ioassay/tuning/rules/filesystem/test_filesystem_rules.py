@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from ioassay.testing.rule_judgements import assignments, change, changes, fine, judged, not_applicable, not_readable
@@ -178,6 +180,11 @@ class TestExt4:
     def test_lazy_times(self) -> None:
         assert assignments(change(lazy_times.RULE, _ext4(",lazytime", ""))) == {"mount:/data/lazytime": "on"}
         assert "read-only" in not_applicable(lazy_times.RULE, _ext4(" rw,noatime", " ro,noatime"))
+
+    def test_lazy_times_are_judged_where_a_workload_goes(self) -> None:
+        node = replace(_ext4(",lazytime", ""), target=None)
+        assert "name the target" in not_applicable(lazy_times.RULE, node)
+        assert "no ext4" in not_applicable(lazy_times.RULE, node.at("/elsewhere"))
 
 
 class TestAccessTimes:
