@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from ioassay.errors import UsageError
 from ioassay.tuning.path import IoPath, Transfer, io_paths
+from ioassay.tuning.path.conclusions import evidence
 from ioassay.tuning.path.measured import Measured, between
 from ioassay.tuning.rule import Judgement, Rule
 from ioassay.tuning.rules import RULES, onefs
@@ -58,6 +59,8 @@ class Finding:
     host: str
     rule: Rule
     judgements: Sequence[Judgement]
+    evidence: Sequence[str] = ()
+    """What requests on the I/O paths suffer from the rule's parameters, in sentences."""
 
 
 @dataclass(frozen=True)
@@ -79,8 +82,18 @@ def examine(snapshots: Sequence[Snapshot], asked: Asked) -> Examination:
     systems = [System(of_host[host][-1], asked.array, asked.storage or "", asked.storage_settings) for host in hosts]
     paths = io_paths(systems, asked.transfer)
     measured = [between(of_host[host][0], of_host[host][-1]) for host in hosts if len(of_host[host]) > 1]
-    findings = [Finding(one.host, rule, rule.judgements(one)) for one in systems for rule in asked.rules]
+    known = [evidence(path) for path in paths]
+    findings = [
+        Finding(one.host, rule, rule.judgements(one), _evidence(known, one.host, rule))
+        for one in systems
+        for rule in asked.rules
+    ]
     return Examination(systems, paths, measured, findings)
+
+
+def _evidence(of_paths: Sequence[Mapping[tuple[str, str], str]], host: str, rule: Rule) -> list[str]:
+    said = [of.get((host, parameter)) for of in of_paths for parameter in rule.parameters]
+    return list(dict.fromkeys(filter(None, said)))
 
 
 def _size(text: str) -> int:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from ioassay.errors import UsageError
+from ioassay.testing import io_path_nodes, tuned_systems
 from ioassay.testing.storage_nodes import nfs_client
 from ioassay.tuning.check import Asked, examine
 from ioassay.tuning.rule import Change, Fine
@@ -36,3 +37,27 @@ def test_other_settings_of_the_storage_are_refused(settings: list[str], storage:
         _asked(*settings, storage=storage)
     assert raised.value.message == message
     assert raised.value.remedy
+
+
+def test_rules_about_what_splits_requests_have_the_evidence() -> None:
+    asked = Asked.of(transfer="1MiB", raid="segment=128k,data=8,parity=2", storage=None, rules=[])
+    found = {one.rule.name: one.evidence for one in examine([tuned_systems.md3460_oss()], asked).findings}
+    path = "the I/O path to dm-0, dm-1, … dm-5 (6 alike) on oss1"
+    assert found["max-sectors-kb"] == [f"max_sectors_kb 512 splits requests on {path}."]
+    assert found["max-sgl-entries"] == [f"sg_tablesize 128 × 4 KiB splits requests on {path}."]
+    assert found["raid-segment-size"] == [
+        f"Writes on {path} cover parts of stripes, so the RAID reads before it writes."
+    ]
+    assert not found["vfs-cache-pressure"]
+    assert not found["nr-requests"]
+    tuned = examine([tuned_systems.md3460_oss_tuned()], asked).findings
+    assert not [one for one in tuned if one.evidence]
+
+
+def test_evidence_is_of_the_host_whose_limit_it_is() -> None:
+    asked = Asked.of(transfer="1MiB", raid=None, storage=None, rules=["max-sectors-kb"])
+    snapshots = [io_path_nodes.lustre_client_snapshot(), io_path_nodes.oss_snapshot()]
+    client, server = examine(snapshots, asked).findings
+    assert (client.host, server.host) == ("client1", "oss1")
+    assert not client.evidence
+    assert server.evidence

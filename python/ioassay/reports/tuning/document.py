@@ -75,7 +75,8 @@ def _counts(examination: Examination) -> str:
 def _changes(examination: Examination, *, with_addresses: bool) -> Iterator[Block]:
     has_hosts = len(examination.systems) > 1
     found = False
-    for finding in examination.findings:
+    # First what requests were found to suffer from; the order within is that in which settings are to be made.
+    for finding in sorted(examination.findings, key=lambda one: not one.evidence):
         changes = [one for one in finding.judgements if isinstance(one, Change)]
         if not changes:
             continue
@@ -87,6 +88,7 @@ def _changes(examination: Examination, *, with_addresses: bool) -> Iterator[Bloc
                 _values(changes),
                 Bullets(
                     [
+                        *((Span("Found here: ", "strong"), text) for text in finding.evidence),
                         (Span("Why: ", "strong"), rule.reason),
                         (Span("Risk: ", "strong"), rule.risk),
                         (Span("Source: ", "strong"), _sources(rule, with_addresses=with_addresses)),

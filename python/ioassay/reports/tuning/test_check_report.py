@@ -12,6 +12,7 @@ from ioassay.reports.document.terminal import rendered
 from ioassay.reports.tuning import CheckReport
 from ioassay.testing import tuned_systems
 from ioassay.tuning.check import Asked, examine
+from ioassay.tuning.rules import RULES
 
 
 @pytest.fixture(scope="module")
@@ -47,3 +48,13 @@ def test_only_commands_are_wider_than_the_terminal(lines: list[str]) -> None:
     wide = [line for line in lines if len(line) > 80]
     assert wide
     assert all(line.startswith(("  ioassay tune apply ", "  On a Dell MD")) for line in wide)
+
+
+def test_what_requests_suffer_from_comes_first_and_says_so() -> None:
+    asked = Asked.of(transfer="1MiB", raid="segment=128k,data=8,parity=2", storage=None, rules=[])
+    report = CheckReport(examine([tuned_systems.md3460_oss()], asked))
+    _, _, changes = build(report, "md").decode().partition("## What to change")
+    named = [line.rpartition("*")[2].strip() for line in changes.splitlines() if line.startswith("- **Rule:")]
+    assert named[:2] == ["max-sectors-kb", "max-sgl-entries"]
+    assert named[2:] == [rule.name for rule in RULES if rule.name in named[2:]]
+    assert changes.count("**Found here:") == 2

@@ -194,3 +194,24 @@ def _best(path: IoPath) -> Iterator[Conclusion]:
                 f"Segments are counted as single pages, the worst case. Where memory is contiguous (huge pages, large "
                 f"folios), {_of(layer)} takes up to {format_about_bytes(best)}."
             )
+
+
+_OF_STRIPES = ("chunk_size", "segment size")
+"""Parameters of MD's and of controllers' arrays that decide which writes fill a stripe."""
+
+
+def evidence(path: IoPath) -> dict[tuple[str, str], str]:
+    """By host and parameter, in a sentence, what requests on the path suffer from the parameter's value."""
+    causes = {limit for split in path.splits for limit in path.causes(split) or split.limits}
+    found = {
+        (layer.step.host, limit.parameter): f"{limit.text} splits requests on the I/O path to {path.title}."
+        for layer in path.layers
+        for limit in layer.step.all_limits
+        if limit in causes
+    }
+    work = path.work
+    if work is not None and work.array.parity_disks and work.full_stripes < work.stripe_writes:
+        text = f"Writes on the I/O path to {path.title} cover parts of stripes, so the RAID reads before it writes."
+        host = next(layer.step.host for layer in path.layers if layer.step.striping is path.array)
+        found |= {(host, parameter): text for parameter in _OF_STRIPES}
+    return found
