@@ -47,7 +47,7 @@ def of_plan(
     blocks: list[Block] = [
         Table([_SETTING, Column("now"), Column("new"), Column("survives a reboot")], rows),
         Notes([*notes, *moved]),
-        Bullets([(Span(f"Risk ({name}): ", "strong"), rule.risk) for name, rule in known.items()]),
+        Bullets([(Span(f"Risk ({name}):", "strong"), f" {rule.risk}") for name, rule in known.items()]),
     ]
     if form is not None:
         blocks += [Section(str(file.path), [Preformatted(file.text.rstrip("\n"))]) for file in form.files]

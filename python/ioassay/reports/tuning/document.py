@@ -88,11 +88,11 @@ def _changes(examination: Examination, *, with_addresses: bool) -> Iterator[Bloc
                 _values(changes),
                 Bullets(
                     [
-                        *((Span("Found here: ", "strong"), text) for text in finding.evidence),
-                        (Span("Why: ", "strong"), rule.reason),
-                        (Span("Risk: ", "strong"), rule.risk),
-                        (Span("Source: ", "strong"), _sources(rule, with_addresses=with_addresses)),
-                        (Span("Rule: ", "strong"), rule.name),
+                        *((Span("Found here:", "strong"), f" {text}") for text in finding.evidence),
+                        (Span("Why:", "strong"), f" {rule.reason}"),
+                        (Span("Risk:", "strong"), f" {rule.risk}"),
+                        (Span("Source:", "strong"), f" {_sources(rule, with_addresses=with_addresses)}"),
+                        (Span("Rule:", "strong"), f" {rule.name}"),
                     ]
                 ),
                 Commands(list(_commands(rule, changes))),

@@ -57,4 +57,4 @@ def test_what_requests_suffer_from_comes_first_and_says_so() -> None:
     named = [line.rpartition("*")[2].strip() for line in changes.splitlines() if line.startswith("- **Rule:")]
     assert named[:2] == ["max-sectors-kb", "max-sgl-entries"]
     assert named[2:] == [rule.name for rule in RULES if rule.name in named[2:]]
-    assert changes.count("**Found here:") == 2
+    assert changes.count("**Found here:** ") == 2
