@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from ioassay.errors import UsageError
 from ioassay.tuning.path import IoPath, Transfer, io_paths
@@ -20,6 +21,8 @@ from ioassay.tuning.system import System
 from ioassay.tuning.system.array import Array, parse_array
 from ioassay.units import UnitError, parse_bytes
 from ioassay.yaml_models.source import nearest
+
+_Kind = TypeVar("_Kind", bound=Judgement)
 
 
 @dataclass(frozen=True)
@@ -71,6 +74,10 @@ class Examination:
     paths: Sequence[IoPath]
     measured: Sequence[Measured]
     findings: Sequence[Finding]
+
+    def of_kind(self, kind: type[_Kind]) -> list[tuple[Finding, _Kind]]:
+        """The judgements of a kind, each with what it is of, in the order of the findings."""
+        return [(finding, one) for finding in self.findings for one in finding.judgements if isinstance(one, kind)]
 
 
 def examine(snapshots: Sequence[Snapshot], asked: Asked) -> Examination:

@@ -47,7 +47,7 @@ def document(examination: Examination, *, with_figures: bool) -> Document:
 
 def terminal(examination: Examination, columns: int) -> list[Block]:
     """What a terminal of that many columns shows: no addresses, which would fill lines."""
-    skipped = sum(isinstance(one, NotApplicable) for finding in examination.findings for one in finding.judgements)
+    skipped = len(examination.of_kind(NotApplicable))
     return [
         *path.sections(examination.paths, examination.measured, with_figures=False, columns=columns),
         Section("What to change", [*_changes(examination, with_addresses=False), *_apply(examination)]),
@@ -61,10 +61,7 @@ def terminal(examination: Examination, columns: int) -> list[Block]:
 
 
 def _counts(examination: Examination) -> str:
-    judgements = [one for finding in examination.findings for one in finding.judgements]
-    changes, fine, unreadable = (
-        sum(isinstance(one, kind) for one in judgements) for kind in (Change, Fine, NotReadable)
-    )
+    changes, fine, unreadable = (len(examination.of_kind(kind)) for kind in (Change, Fine, NotReadable))
     rules = len({finding.rule.name for finding in examination.findings})
     return (
         f"{format_count(rules, 'rule')} on {format_count(len(examination.systems), 'host')}: "
@@ -147,13 +144,7 @@ def _apply(examination: Examination) -> list[Block]:
     if len(examination.systems) != 1:
         return []
     assignments = list(
-        dict.fromkeys(
-            _quoted(assignment)
-            for finding in examination.findings
-            for one in finding.judgements
-            if isinstance(one, Change)
-            for assignment in one.assignments
-        )
+        dict.fromkeys(_quoted(assignment) for _, one in examination.of_kind(Change) for assignment in one.assignments)
     )
     if len(assignments) < 2:
         return []
@@ -162,10 +153,7 @@ def _apply(examination: Examination) -> list[Block]:
 
 def _fine(examination: Examination) -> Table:
     rows: list[Sequence[Text]] = [
-        [finding.host, finding.rule.name, one.subject, one.value]
-        for finding in examination.findings
-        for one in finding.judgements
-        if isinstance(one, Fine)
+        [finding.host, finding.rule.name, one.subject, one.value] for finding, one in examination.of_kind(Fine)
     ]
     return Table([Column("Host", merges=True), Column("Rule", merges=True), Column("Where"), Column("Value")], rows)
 
@@ -173,18 +161,13 @@ def _fine(examination: Examination) -> Table:
 def _unreadable(examination: Examination) -> Notes:
     lines = [
         f"{finding.host}: {finding.rule.name}: {one.what}: {one.reason}"
-        for finding in examination.findings
-        for one in finding.judgements
-        if isinstance(one, NotReadable)
+        for finding, one in examination.of_kind(NotReadable)
     ]
     return Notes(lines)
 
 
 def _not_applicable(examination: Examination) -> Table:
     rows: list[Sequence[Text]] = [
-        [finding.host, finding.rule.name, one.why]
-        for finding in examination.findings
-        for one in finding.judgements
-        if isinstance(one, NotApplicable)
+        [finding.host, finding.rule.name, one.why] for finding, one in examination.of_kind(NotApplicable)
     ]
     return Table([Column("Host", merges=True), Column("Rule", merges=True), Column("Why it does not apply")], rows)
