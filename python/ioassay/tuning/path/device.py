@@ -13,6 +13,7 @@ from ioassay.tuning.path.model import Limit, Step
 from ioassay.tuning.path.requests import PAGE_BYTES
 from ioassay.tuning.snapshot import Unreadable
 from ioassay.tuning.system import Array, System
+from ioassay.tuning.system.array import EXAMPLE
 from ioassay.tuning.system.block import SECTOR_BYTES, BlockDevice
 from ioassay.tuning.system.md import PARITY_DISKS, data_disks
 from ioassay.tuning.system.numbers import is_whole
@@ -183,7 +184,7 @@ def _lowest(system: System, device: BlockDevice, start_bytes: int) -> Chain:
         if device.medium == "array":
             unknown.append(
                 f"The geometry of the RAID behind {device.name} is unknown to the host; give it with --raid, for "
-                "example --raid 8+2x128KiB."
+                f"example --raid {EXAMPLE}."
             )
         physical = _number(device, "queue/physical_block_size", unknown)
         steps.append(
@@ -279,7 +280,7 @@ def _array(system: System, device: BlockDevice, unknown: list[str]) -> tuple[Arr
     if segment > PAGE_BYTES and stripe >= 2 * segment and stripe % segment == 0:
         unknown.append(
             f"How many parity disks the RAID behind {device.name} has is unknown to the host; give the geometry with "
-            "--raid, for example --raid 8+2x128KiB."
+            f"--raid, for example --raid {EXAMPLE}."
         )
         return Array(stripe // segment, segment), f"/sys/block/{device.name}/queue/optimal_io_size"
     return None, ""

@@ -16,6 +16,7 @@ from ioassay.tuning.path.model import named, sizes
 from ioassay.tuning.path.rows import rows
 from ioassay.tuning.snapshot import Snapshot, Unreadable
 from ioassay.tuning.system import Array, System
+from ioassay.tuning.system.array import parse_array
 
 KIB, MIB = 1 << 10, 1 << 20
 
@@ -247,6 +248,8 @@ def test_a_virtual_disk_whose_raid_is_not_known_asks_for_it() -> None:
     path = _only(System(snapshot(files, links=links, target="/dev/sdb")))
     assert path.array == Array(8, 128 * KIB)
     assert any("parity disks" in text for text in path.unknown)
+    for text in (*path.unknown, *_only(oss(array=None)).unknown):
+        assert parse_array(text.rpartition("--raid ")[2].removesuffix(".")) == RAID6
 
 
 def test_a_node_without_anything_has_no_path() -> None:

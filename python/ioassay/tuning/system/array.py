@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from ioassay import units
 from ioassay.errors import UsageError
 
-_EXAMPLE = "segment=128k,data=8,parity=2"
+EXAMPLE = "segment=128k,data=8,parity=2"
 _MOST_DISKS = 256
 
 
@@ -61,7 +61,7 @@ def parse_array(text: str) -> Array:
 
 
 def _remedy() -> str:
-    return f"Write it like {_EXAMPLE}; further keys: {', '.join(key for key in _KEYS if key not in _EXAMPLE)}."
+    return f"Write it like {EXAMPLE}; further keys: {', '.join(key for key in _KEYS if key not in EXAMPLE)}."
 
 
 def _size(text: str) -> int:
