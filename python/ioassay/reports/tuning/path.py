@@ -128,10 +128,7 @@ def _limit(layer: Layer, *, is_narrow: bool) -> Text:
     shown_source = _short if is_narrow else str
     limits = sorted((one for one in layer.step.all_limits if one.size_bytes <= _MOST), key=lambda one: one.size_bytes)
     if layer.step.striping is not None:
-        array = layer.step.striping
-        disks = f"{array.data_disks}+{array.parity_disks}" if array.parity_disks else str(array.data_disks)
-        geometry = f"{disks} × {format_bytes(array.segment_bytes)}"
-        return (geometry, Span(shown_source(layer.step.alignment_source), "below"))
+        return (layer.step.striping.text, Span(shown_source(layer.step.alignment_source), "below"))
     if not limits:
         return shown.ABSENT
     parts: list[str | Span] = []

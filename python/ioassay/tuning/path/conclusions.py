@@ -92,7 +92,7 @@ def _raid(path: IoPath) -> Iterator[Conclusion]:
     work, array = path.work, path.array
     if work is None or array is None or not array.parity_disks or not path.stripe_writes:
         return
-    stripe = f"the {format_bytes(array.stripe_bytes)} stripe ({_disks(path)} × {format_bytes(array.segment_bytes)})"
+    stripe = f"the {format_bytes(array.stripe_bytes)} stripe ({array.text})"
     if work.full_stripes == work.stripe_writes:
         yield Conclusion(
             f"Each write covers {stripe}: {format_count(array.data_disks, 'data segment')} and "
@@ -136,13 +136,6 @@ def _unless(path: IoPath) -> str:
     if any(layer.kind == "volume" and layer.step.striping is path.array for layer in path.layers):
         return "MD's stripe cache avoids this where it can join writes to full stripes."
     return "A write-back cache avoids this where it can join requests to full stripes."
-
-
-def _disks(path: IoPath) -> str:
-    array = path.array
-    if array is None:
-        return ""
-    return f"{array.data_disks}+{array.parity_disks}" if array.parity_disks else f"{array.data_disks}"
 
 
 def _number(value: float) -> str:

@@ -166,13 +166,11 @@ def _lowest(system: System, device: BlockDevice, start_bytes: int) -> Chain:
         queue = replace(queue, limits=smaller, ineffective_limits=larger)
     steps = [queue, *([controller] if controller is not None else [])]
     array, source = _array(system, device, unknown)
-    if array is None:  # said once, of the disk
-        steps[0] = replace(queue, alignment_bytes=None)
-    else:
+    if array is not None:
         steps.append(
             Step(
                 "raid",
-                f"RAID {_geometry(array)}",
+                f"RAID {array.text}",
                 "",
                 system.host,
                 striping=array,
@@ -180,7 +178,8 @@ def _lowest(system: System, device: BlockDevice, start_bytes: int) -> Chain:
                 alignment_source=source,
             )
         )
-    if array is None:
+    else:
+        steps[0] = replace(queue, alignment_bytes=None)  # said once, of the disk
         if device.medium == "array":
             unknown.append(
                 f"The geometry of the RAID behind {device.name} is unknown to the host; give it with --raid, for "
@@ -284,12 +283,6 @@ def _array(system: System, device: BlockDevice, unknown: list[str]) -> tuple[Arr
         )
         return Array(stripe // segment, segment), f"/sys/block/{device.name}/queue/optimal_io_size"
     return None, ""
-
-
-def _geometry(array: Array) -> str:
-    """`8+2 × 128 KiB`."""
-    disks = f"{array.data_disks}+{array.parity_disks}" if array.parity_disks else str(array.data_disks)
-    return f"{disks} × {format_bytes(array.segment_bytes)}"
 
 
 def _number(device: BlockDevice, attribute: str, unknown: list[str]) -> int | None:

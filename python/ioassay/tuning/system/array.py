@@ -37,6 +37,12 @@ class Array:
         """A full stripe of data."""
         return self.data_disks * self.segment_bytes
 
+    @property
+    def text(self) -> str:
+        """Its disks and what lies on each in turn: `8+2 × 128 KiB`, `4 × 512 KiB` without parity."""
+        disks = f"{self.data_disks}+{self.parity_disks}" if self.parity_disks else str(self.data_disks)
+        return f"{disks} × {units.format_bytes(self.segment_bytes)}"
+
 
 def parse_array(text: str) -> Array:
     """The array that `segment=128k,data=8` describes. Raises `UsageError`."""
