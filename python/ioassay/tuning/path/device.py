@@ -15,7 +15,7 @@ from ioassay.tuning.snapshot import Unreadable
 from ioassay.tuning.system import Array, System
 from ioassay.tuning.system.array import EXAMPLE
 from ioassay.tuning.system.block import SECTOR_BYTES, BlockDevice
-from ioassay.tuning.system.md import PARITY_DISKS, data_disks
+from ioassay.tuning.system.md import PARITY_DISKS, MdArray
 from ioassay.tuning.system.numbers import is_whole
 from ioassay.units import format_bytes
 
@@ -88,7 +88,7 @@ def _volume(
     limits = _size_limits(device, unknown)
     if device.kind == "md":
         level = _text(device, "md/level", unknown) or "RAID"
-        array = _md_array(device, level, unknown)
+        array = _md_array(MdArray(device), unknown)
         shift = (_number(device, f"md/dev-{member}/offset", unknown) or 0) * SECTOR_BYTES
         name = f"MD {level.upper()}"
         notes = []
@@ -122,12 +122,13 @@ def _volume(
     return step, shift, array, unknown
 
 
-def _md_array(device: BlockDevice, level: str, unknown: list[str]) -> Array | None:
-    chunk, disks = _number(device, "md/chunk_size", unknown), _number(device, "md/raid_disks", unknown)
-    if not chunk or chunk < SECTOR_BYTES or not disks or level in ("raid1", "linear"):
-        return None
-    data = data_disks(level, disks, _number(device, "md/layout", unknown) if level == "raid10" else None)
-    return Array(data, chunk, PARITY_DISKS.get(level, 0)) if data > 0 else None
+def _md_array(array: MdArray, unknown: list[str]) -> Array | None:
+    try:
+        if array.is_striped and array.chunk_bytes >= SECTOR_BYTES and array.data_disks > 0:
+            return Array(array.data_disks, array.chunk_bytes, array.parity_disks)
+    except Unreadable as error:
+        unknown.append(f"{error.what} could not be read: {error.reason}.")
+    return None
 
 
 def _mapping(system: System, device: BlockDevice, member: str) -> tuple[int, Array | None, bool]:

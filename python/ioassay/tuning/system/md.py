@@ -12,16 +12,10 @@ from dataclasses import dataclass
 from ioassay.tuning.system.block import BlockDevice
 
 PARITY_DISKS = {"raid4": 1, "raid5": 1, "raid6": 2}
-_TWO_COPIES = 0x102
-"""The layout of RAID 10 that `mdadm` chooses: two near copies, one far."""
-
-
-def data_disks(level: str, disks: int, layout: int | None) -> int:
-    """How many of the members hold data of one stripe. `layout`: of RAID 10, near copies and far copies by byte."""
-    if level != "raid10":
-        return disks - PARITY_DISKS.get(level, 0)
-    layout = layout or _TWO_COPIES
-    return max(1, disks // (max(1, layout & 0xFF) * max(1, layout >> 8 & 0xFF)))
+"""By level, how many members of one stripe hold parity."""
+_UNSTRIPED = ("raid1", "linear")
+_USUAL_LAYOUT = 0x102
+"""Of RAID10: two copies side by side (the lower byte), one far away (the next)."""
 
 
 @dataclass(frozen=True)
@@ -54,8 +48,23 @@ class MdArray:
 
     @property
     def data_disks(self) -> int:
-        """How many members hold data of one stripe. Raises `Unreadable`."""
-        return data_disks(self.level, self.disks, self.device.number("md/layout") if self.level == "raid10" else None)
+        """How many members hold data of one stripe; less than 1 where that is not known. Raises `Unreadable`."""
+        if self.level in _UNSTRIPED:
+            return 1
+        if self.level == "raid10":
+            layout = self.device.number("md/layout") or _USUAL_LAYOUT
+            return self.disks // (max(1, layout & 0xFF) * max(1, layout >> 8 & 0xFF))
+        return self.disks - self.parity_disks
+
+    @property
+    def parity_disks(self) -> int:
+        """How many members of one stripe hold parity. Raises `Unreadable`."""
+        return PARITY_DISKS.get(self.level, 0)
+
+    @property
+    def is_striped(self) -> bool:
+        """Whether data goes to one member after the other in chunks. Raises `Unreadable`."""
+        return self.level not in _UNSTRIPED and self.chunk_bytes > 0
 
     @property
     def chunk_bytes(self) -> int:

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import pytest
+
 from ioassay.testing.snapshots import below, snapshot
 from ioassay.tuning.system import System
-from ioassay.tuning.system.md import ListedArray, MdArray, listed_arrays
+from ioassay.tuning.system.md import ListedArray, MdArray, listed_arrays, md_arrays
 
 # The forms that md.rst and drivers/md/md.c give; this machine has no md.
 MDSTAT = """\
@@ -47,3 +49,24 @@ def test_a_raid10_has_a_disk_of_data_for_each_disk_of_copies() -> None:
 def test_nothing() -> None:
     assert listed_arrays("") == {}
     assert listed_arrays("Personalities : \nunused devices: <none>\n") == {}
+
+
+@pytest.mark.parametrize(
+    ("level", "more", "data", "parity"),
+    [
+        ("raid0", {}, 6, 0),
+        ("raid5", {}, 5, 1),
+        ("raid6", {}, 4, 2),
+        ("raid10", {}, 3, 0),
+        ("raid10", {"layout": 0x102}, 3, 0),
+        ("raid10", {"layout": 0x103}, 2, 0),
+        ("raid10", {"layout": 0x201}, 3, 0),
+        ("raid1", {}, 1, 0),
+        ("linear", {}, 1, 0),
+    ],
+)
+def test_the_geometry_of_a_stripe(level: str, more: dict[str, int], data: int, parity: int) -> None:
+    files = below("sys/block/md0/md", {"level": level, "raid_disks": "6 (5)", "chunk_size": 65536, **more})
+    (array,) = md_arrays(list(System(snapshot(files | {"sys/block/md0/size": "8"})).devices.values()))
+    assert (array.data_disks, array.parity_disks) == (data, parity)
+    assert array.is_striped == (data > 1)

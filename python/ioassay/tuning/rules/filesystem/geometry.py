@@ -38,7 +38,7 @@ def geometry(system: System, mount: Mount) -> Geometry | None:
     device = block.by_number(system.devices, mount.device)
     for one in device.with_all_below() if device is not None else []:
         array = MdArray(one)
-        if one.kind == "md" and array.chunk_bytes and array.data_disks > 1:
+        if one.kind == "md" and array.is_striped and array.data_disks > 1:
             return Geometry(array.chunk_bytes, array.data_disks, one.name)
     if system.array is not None and device is not None and device.medium in ("array", "hdd", "ssd"):
         return Geometry(system.array.segment_bytes, system.array.data_disks, "the controller's RAID")
