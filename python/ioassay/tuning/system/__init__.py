@@ -86,6 +86,11 @@ class System:
         """The node's memory."""
         return self.snapshot.environment["memory_bytes"]
 
+    @property
+    def processors(self) -> int:
+        """How many processors the node has."""
+        return self.snapshot.environment["processors"]
+
     @cached_property
     def page_bytes(self) -> int:
         """A page of memory."""

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ioassay.tuning.snapshot import Snapshot
+from ioassay.tuning.system.block import SECTOR_BYTES
 from ioassay.tuning.system.mounts import Mount
 
-_SECTOR_BYTES = 512
 _SUFFIXES = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
 
@@ -85,7 +85,7 @@ def parse_xfs_info(text: str) -> XfsInfo | None:
 def xfs_stripe(snapshot: Snapshot, mount: Mount) -> Stripe:
     """The stripe that XFS allocates by: the mount's, which lists it unless it is zero. Raises `Unreadable`."""
     if "sunit" in mount.options:
-        unit, width = (_integer(mount.options, name) * _SECTOR_BYTES for name in ("sunit", "swidth"))
+        unit, width = (_integer(mount.options, name) * SECTOR_BYTES for name in ("sunit", "swidth"))
         return Stripe(unit, width)
     if "noalign" in mount.options:
         info = xfs_info(snapshot, mount)

@@ -27,7 +27,7 @@ def _mount(system: System, mount: Mount) -> Iterator[Judgement]:
         return
     device = block.by_number(system.devices, mount.device)
     size = info.blocks * info.block_bytes
-    processors = system.snapshot.environment.get("processors") or 1
+    processors = system.processors
     now = f"{info.group_count} groups of {info.group_bytes / (1 << 30):.3g} GiB"
     if size >= _LARGE and info.group_bytes < _SMALL_GROUP:
         because = "it was made small and has grown"

@@ -8,10 +8,9 @@ from ioassay.tuning.rule import Change, Fine, Judgement, NotApplicable, Rule, So
 from ioassay.tuning.rules.filesystem.geometry import MKFS_XFS, NO_ARRAY, NO_XFS, XFS_MANUAL, Geometry, geometry, of_type
 from ioassay.tuning.snapshot import Unreadable
 from ioassay.tuning.system import System
+from ioassay.tuning.system.block import SECTOR_BYTES
 from ioassay.tuning.system.filesystem import Stripe, XfsInfo, xfs_info, xfs_stripe
 from ioassay.tuning.system.mounts import Mount
-
-_SECTOR_BYTES = 512
 
 
 def _judge(system: System) -> Iterator[Judgement]:
@@ -51,7 +50,7 @@ def _change(mount: Mount, now: Stripe, array: Geometry, info: XfsInfo | None) ->
     factor, rest = divmod(wanted.unit_bytes, now.unit_bytes) if now.unit_bytes else (0, 1)
     fits = info is None or info.group_bytes % wanted.unit_bytes == 0
     if rest == 0 and factor & (factor - 1) == 0 and fits:
-        options = f"sunit={wanted.unit_bytes // _SECTOR_BYTES},swidth={wanted.width_bytes // _SECTOR_BYTES}"
+        options = f"sunit={wanted.unit_bytes // SECTOR_BYTES},swidth={wanted.width_bytes // SECTOR_BYTES}"
         command = f"umount {mount.point} && mount -o {options} {mount.source} {mount.point}"
     else:
         if not fits:

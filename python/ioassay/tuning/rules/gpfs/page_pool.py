@@ -19,7 +19,7 @@ _MOST_PERCENT = 75
 
 def _judge(system: System) -> Iterator[Judgement]:
     config = gpfs_config(system.snapshot)
-    memory = system.snapshot.environment.get("memory_bytes") or 0
+    memory = system.memory_bytes
     if config is None:
         yield NotApplicable(NO_GPFS)
         return

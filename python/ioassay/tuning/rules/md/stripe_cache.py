@@ -15,8 +15,7 @@ _MOST_OF_MEMORY = 0.02
 
 
 def _judge(system: System) -> Iterator[Judgement]:
-    memory = system.snapshot.environment.get("memory_bytes") or 0
-    return each(md_arrays(system.concerned()), lambda array: _array(array, memory), otherwise=NO_ARRAYS)
+    return each(md_arrays(system.concerned()), lambda array: _array(array, system.memory_bytes), otherwise=NO_ARRAYS)
 
 
 def _array(array: MdArray, memory_bytes: int) -> Iterator[Judgement]:

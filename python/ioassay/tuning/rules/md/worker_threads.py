@@ -13,8 +13,7 @@ _WANTED = 8
 
 
 def _judge(system: System) -> Iterator[Judgement]:
-    processors = system.snapshot.environment.get("processors") or 1
-    return each(md_arrays(system.concerned()), lambda array: _array(array, processors), otherwise=NO_ARRAYS)
+    return each(md_arrays(system.concerned()), lambda array: _array(array, system.processors), otherwise=NO_ARRAYS)
 
 
 def _array(array: MdArray, processors: int) -> Iterator[Judgement]:

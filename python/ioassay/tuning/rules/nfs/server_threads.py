@@ -22,7 +22,7 @@ def _judge(system: System) -> Iterator[Judgement]:
     if not now:
         yield NotApplicable(NO_SERVER)
         return
-    wanted = max(_LEAST, _PER_PROCESSOR * (system.snapshot.environment.get("processors") or 1))
+    wanted = max(_LEAST, _PER_PROCESSOR * system.processors)
     waits = server.waits
     found = f"{waits:.0%} of packets found no idle thread" if waits is not None else ""
     if now <= _DEFAULT or (waits is not None and waits > _MANY_WAITS and now < wanted):

@@ -14,7 +14,7 @@ def _judge(system: System) -> Iterator[Judgement]:
     if not apart:
         yield NotApplicable("no processor is isolated")
         return
-    left = (system.snapshot.environment.get("processors") or 0) - len(apart)
+    left = system.processors - len(apart)
     because = f"ranks without binding share the {left} that are left" if left > 0 else ""
     command = f"taskset -c {list_text(apart)} COMMAND, or take isolcpus out of the kernel's command line"
     yield Change(
