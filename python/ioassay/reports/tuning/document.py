@@ -47,14 +47,23 @@ def document(examination: Examination, *, with_figures: bool) -> Document:
 
 def terminal(examination: Examination, columns: int) -> list[Block]:
     """What a terminal of that many columns shows: no addresses, which would fill lines."""
-    skipped = len(examination.of_kind(NotApplicable))
+    rules = {finding.rule.name for finding in examination.findings}
+    applying = {
+        finding.rule.name
+        for finding in examination.findings
+        if not all(isinstance(one, NotApplicable) for one in finding.judgements)
+    }
     return [
         *path.sections(examination.paths, examination.measured, with_figures=False, columns=columns),
         Section("What to change", [*_changes(examination, with_addresses=False), *_apply(examination)]),
         Section("As it should be", [_fine(examination)]),
         Section("Not readable", [_unreadable(examination)]),
         Paragraph(
-            Span(f"{format_count(skipped, 'rule')} do not apply here; --format md says why each does not.", "faint")
+            Span(
+                f"Rules that do not apply here: {len(rules - applying)} of {len(rules)}; --format md says why each "
+                "does not.",
+                "faint",
+            )
         ),
         Paragraph(_counts(examination)),
     ]

@@ -58,3 +58,12 @@ def test_what_requests_suffer_from_comes_first_and_says_so() -> None:
     assert named[:2] == ["max-sectors-kb", "max-sgl-entries"]
     assert named[2:] == [rule.name for rule in RULES if rule.name in named[2:]]
     assert changes.count("**Found here:** ") == 2
+
+
+def test_rules_that_do_not_apply_are_counted_once_whatever_the_number_of_devices() -> None:
+    # Of 18 devices `scheduler` applies to 6, `wbt-lat-usec` to none.
+    asked = Asked.of(transfer=None, raid=None, storage=None, rules=["scheduler", "wbt-lat-usec"])
+    console = Console(file=io.StringIO(), width=80)
+    console.print(rendered(CheckReport(examine([tuned_systems.md3460_oss()], asked)).terminal(80)), crop=False)
+    assert isinstance(console.file, io.StringIO)
+    assert "Rules that do not apply here: 1 of 2; " in console.file.getvalue()
