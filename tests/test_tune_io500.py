@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from ioassay.engine import find_engine
-from ioassay.results.run_directory import load
 from ioassay.results.experiment_document import RUNS
+from ioassay.results.run_directory import load
 from ioassay.results.tune_io500_directory import TuneIo500Directory
 from ioassay.results.tune_io500_document import TuneIo500Document
 from ioassay.testing.snapshots import snapshot
