@@ -21,32 +21,34 @@ def _judge(system: System) -> Iterator[Judgement]:
 
 
 def _mount(mount: Mount, system: System) -> Iterator[Judgement]:
-    text = system.snapshot.printed("lfs", "getstripe", "-d", mount.point)
+    where = (mount == system.target_mount and system.snapshot.target) or mount.point
+    text = system.snapshot.printed("lfs", "getstripe", "-d", where)
     if text is None:
-        yield NotReadable(f"the default layout of {mount.point}", "the snapshot has no output of `lfs getstripe -d`")
+        why = "the snapshot has no output of `lfs getstripe -d`, which it has of a target on Lustre"
+        yield NotReadable(f"the default layout of {where}", why)
         return
     count, size = _number(text, "stripe_count"), _number(text, "stripe_size")
     if "lcm_" in text:
-        yield Fine(mount.point, "a progressive layout")
+        yield Fine(where, "a progressive layout")
     elif count is None or size is None:
-        yield NotApplicable(f"{mount.point} has no default layout of its own")
+        yield NotApplicable(f"{where} has no default layout of its own")
     elif size % _RPC_BYTES:
         yield Change(
-            mount.point,
+            where,
             f"stripes of {units.format_bytes(size)}",
             f"stripes of {units.format_bytes(max(_RPC_BYTES, size - size % _RPC_BYTES))}",
             "an RPC ends where a stripe ends, so the last one of each is smaller than 1 MiB",
-            command=f"lfs setstripe -S {max(1, size >> 20)}M -c {count} {mount.point}",
+            command=f"lfs setstripe -S {max(1, size >> 20)}M -c {count} {where}",
         )
     elif count == -1 or count > 16:
         yield Change(
-            mount.point,
+            where,
             "every file on all OSTs" if count == -1 else f"every file on {count} OSTs",
             "a progressive layout: small files on one OST, large ones on many",
-            command=f"lfs setstripe -E 256M -c 1 -E 4G -c 4 -E -1 -c -1 {mount.point}",
+            command=f"lfs setstripe -E 256M -c 1 -E 4G -c 4 -E -1 -c -1 {where}",
         )
     else:
-        yield Fine(mount.point, f"{units.format_count(count, 'stripe')} of {units.format_bytes(size)}")
+        yield Fine(where, f"{units.format_count(count, 'stripe')} of {units.format_bytes(size)}")
 
 
 def _number(text: str, key: str) -> int | None:

@@ -278,6 +278,17 @@ def test_the_default_layout(layout: str, command: str | None) -> None:
         assert judgement.command == command
 
 
+def test_the_layout_of_a_target_is_that_of_the_directory_itself() -> None:
+    node = snapshots.snapshot(
+        {"proc/self/mountinfo": "40 21 0:38 / /s rw - lustre 10.0.0.1@o2ib:/s rw,flock"},
+        printed={"lfs getstripe -d /s/wide": "stripe_count:  -1 stripe_size:   1048576 stripe_offset: -1"},
+        target="/s/wide",
+    )
+    judgement = only(judged(default_layout.RULE, node), Change)
+    assert judgement.subject == "/s/wide"
+    assert judgement.command == "lfs setstripe -E 256M -c 1 -E 4G -c 4 -E -1 -c -1 /s/wide"
+
+
 def test_a_layout_that_is_not_known() -> None:
     assert "lfs getstripe" in only(judged(default_layout.RULE, client(None)), NotReadable).reason
     assert "no default layout" in only(judged(default_layout.RULE, client("")), NotApplicable).why
