@@ -137,6 +137,13 @@ def test_servers_are_reached_by_ssh(target: Path, tmp_path: Path, monkeypatch: p
     assert _agents(tmp_path / "run") == []
 
 
+def _has_ended(process: psutil.Process) -> bool:
+    try:
+        return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:  # it has gone between the two looks
+        return True
+
+
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGKILL"])
 def test_agents_end_with_a_run_that_is_ended(target: Path, tmp_path: Path, name: str) -> None:
     measurement = Measurement(study(tmp_path, LONG), target, tmp_path / "run", "--watch")
@@ -144,7 +151,7 @@ def test_agents_end_with_a_run_that_is_ended(target: Path, tmp_path: Path, name:
     (one,) = _agents(tmp_path / "run")
     os.kill(measurement.pid, signal.Signals[name])
     measurement.end()
-    until(lambda: not one.is_running() or one.status() == psutil.STATUS_ZOMBIE, "the agent to end")
+    until(lambda: _has_ended(one), "the agent to end")
 
 
 def test_a_run_that_is_resumed_is_watched_again(target: Path, tmp_path: Path) -> None:
