@@ -19,11 +19,16 @@ from ioassay.yaml_models.source import quoted
 
 
 class Dimension(NamedTuple):
-    """Powers of the base units: bytes, operations, seconds. A plain number has none."""
+    """Powers of the base units: bytes, operations, seconds, …. A plain number has none."""
 
     bytes: int = 0
     operations: int = 0
     seconds: int = 0
+    watts: int = 0
+    kilograms: int = 0
+    rack_units: int = 0
+    money: int = 0
+    """In whatever currency: who adds up prices sees to it that there is one."""
 
     def times(self, other: Dimension, power: int = 1) -> Dimension:
         """The dimension of a product, or with `power` -1 of a quotient."""
@@ -32,13 +37,15 @@ class Dimension(NamedTuple):
     @property
     def unit(self) -> str:
         """The base unit: `bytes/s`, `operations/s`, `bytes`, `1`."""
-        names = dict(zip(("bytes", "operations", "s"), self, strict=True))
+        names = dict(zip(("bytes", "operations", "s", "W", "kg", "U", "money"), self, strict=True))
         above = "·".join(name for name, power in names.items() if power > 0) or "1"
         return "/".join([above, *(name for name, power in names.items() if power < 0)])
 
 
 NUMBER, BYTES = Dimension(), Dimension(bytes=1)
 BYTES_PER_S, OPERATIONS_PER_S = Dimension(bytes=1, seconds=-1), Dimension(operations=1, seconds=-1)
+SECONDS, WATTS, KILOGRAMS = Dimension(seconds=1), Dimension(watts=1), Dimension(kilograms=1)
+RACK_UNITS, MONEY = Dimension(rack_units=1), Dimension(money=1)
 
 
 class Unit(NamedTuple):
@@ -74,6 +81,8 @@ def _units() -> dict[str, Unit]:
     # A floating-point operation counts as one operation, and a transfer as nothing but itself.
     units |= {flops: Unit(Fraction(10**15), OPERATIONS_PER_S) for flops in ("PF", "PFLOPs")}
     units |= {"MT/s": Unit(Fraction(10**6), Dimension(seconds=-1))}
+    units |= {"W": Unit(Fraction(1), WATTS), "kW": Unit(Fraction(1000), WATTS), "kg": Unit(Fraction(1), KILOGRAMS)}
+    units |= {"U": Unit(Fraction(1), RACK_UNITS)}
     return units | {"x": Unit(Fraction(1), NUMBER), "%": Unit(Fraction(1, 100), NUMBER)}
 
 

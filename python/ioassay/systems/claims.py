@@ -123,10 +123,10 @@ def _agrees(claim: Claim, said: Amount, found: Interval) -> bool:
         case "at-least":
             return found.high >= said.rounded.low
         case qualifier:
-            return _printed(said, qualifier).meets(found)
+            return standing_for(said, qualifier).meets(found)
 
 
-def _printed(amount: Amount, qualifier: Qualifier) -> Interval:
+def standing_for(amount: Amount, qualifier: Qualifier) -> Interval:
     """What a printed number stands for, with what the word before it adds."""
     match qualifier:
         case "about":
@@ -151,7 +151,7 @@ def _resolve(operand: Operand, system: System, known: Mapping[str, System]) -> R
     figure = (known[operand.system] if operand.system else system).figure(operand.figure)
     if figure is None:
         raise KeyError(str(operand))
-    return Resolved(operand, figure.amount, figure.qualifier, _printed(figure.amount, figure.qualifier))
+    return Resolved(operand, figure.amount, figure.qualifier, standing_for(figure.amount, figure.qualifier))
 
 
 def _same(values: list[_Value]) -> _Value:

@@ -1,0 +1,183 @@
+"""Numbers that know where they come from: a name, a unit, what their digits leave open, and an origin or a formula.
+
+Every number of a size is one of these, from a drive's capacity to what a rack costs, so that nothing is computed whose
+way cannot be shown. Printed digits stand for all that rounds to them (`systems.amounts`), and what is computed from
+them is an interval too; counts are exact.
+
+Not: which numbers there are (`model`), what a storage system makes of them (`evaluate`), words (`formulas`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import reduce
+from typing import Literal
+
+from ioassay.systems.amounts import NUMBER, Dimension, Interval
+
+Kind = Literal["published", "measured", "assumed", "given"]
+"""`published`: printed by a source. `measured`: of a stored run. `assumed`: by whoever wrote the catalogue or this
+program, who says why. `given`: a count or wish of the configuration or of the requirements."""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a number that is not computed comes from."""
+
+    kind: Kind
+    source: str = ""
+    """Published: the document and the lines. Measured: the run and the series. Assumed: why."""
+
+
+@dataclass(frozen=True)
+class Formula:
+    """How a number was computed."""
+
+    rule: Literal["product", "quotient", "sum", "difference", "lowest", "function"]
+    operands: tuple[Value, ...]
+    text: str = ""
+    """Of a `function`: the formula in words and symbols, such as `ceil(d / k) × p`."""
+    source: str = ""
+    """Where the method comes from: a book, a paper, a source file. Empty for plain arithmetic."""
+
+
+@dataclass(frozen=True)
+class Value:
+    """A number in base units: bytes, operations, seconds, watts, kilograms, rack units, money or none."""
+
+    name: str
+    """What it is, as a noun: `data drives of a group`, `write rate of a drive`."""
+    interval: Interval
+    dimension: Dimension
+    origin: Origin | Formula
+    written: str = ""
+    """As its source writes it: `4 TB`. Empty of what is computed."""
+    note: str = ""
+    """What a reader must know besides, as a sentence."""
+
+    @property
+    def nominal(self) -> float:
+        """The number itself, in its base unit."""
+        return float(self.interval.nominal)
+
+    @property
+    def is_exact(self) -> bool:
+        """True if its digits leave nothing open."""
+        return self.interval.low == self.interval.high
+
+    def named(self, name: str) -> Value:
+        """The same number under another name."""
+        return Value(name, self.interval, self.dimension, self.origin, self.written, self.note)
+
+
+def exactly(name: str, number: int | Fraction, dimension: Dimension = NUMBER, origin: Origin | None = None) -> Value:
+    """A count, or a size that is so by definition; without an `origin` it is given."""
+    value = Fraction(number)
+    return Value(name, Interval(value, value, value), dimension, origin or Origin("given"))
+
+
+def assumed(name: str, interval: Interval, dimension: Dimension, why: str, written: str = "") -> Value:
+    """A number that somebody had to choose."""
+    return Value(name, interval, dimension, Origin("assumed", why), written)
+
+
+def product(name: str, *values: Value, note: str = "") -> Value:
+    """All of them multiplied."""
+    interval = reduce(Interval.times, (one.interval for one in values))
+    dimension = reduce(Dimension.times, (one.dimension for one in values))
+    return Value(name, interval, dimension, Formula("product", values), note=note)
+
+
+def quotient(name: str, above: Value, below: Value, note: str = "") -> Value:
+    """One over the other. Raises `ZeroDivisionError` where the lower may be 0."""
+    interval = above.interval.over(below.interval)
+    dimension = above.dimension.times(below.dimension, -1)
+    return Value(name, interval, dimension, Formula("quotient", (above, below)), note=note)
+
+
+def total(name: str, *values: Value, note: str = "") -> Value:
+    """All of them added up. Raises `ValueError` where they have different units."""
+    interval = reduce(Interval.plus, (one.interval for one in values))
+    return Value(name, interval, _common(name, values), Formula("sum", values), note=note)
+
+
+def difference(name: str, first: Value, *others: Value, note: str = "") -> Value:
+    """The first less all others; never below 0. Raises `ValueError` where they have different units."""
+    interval = first.interval
+    for other in others:
+        interval = Interval(
+            max(interval.low - other.interval.high, Fraction(0)),
+            max(interval.nominal - other.interval.nominal, Fraction(0)),
+            max(interval.high - other.interval.low, Fraction(0)),
+        )
+    dimension = _common(name, (first, *others))
+    return Value(name, interval, dimension, Formula("difference", (first, *others)), note=note)
+
+
+def lowest(name: str, *values: Value, note: str = "") -> Value:
+    """What the lowest of several limits leaves. Raises `ValueError` where they have different units."""
+    interval = Interval(
+        min(one.interval.low for one in values),
+        min(one.interval.nominal for one in values),
+        min(one.interval.high for one in values),
+    )
+    return Value(name, interval, _common(name, values), Formula("lowest", values), note=note)
+
+
+def applied(
+    name: str,
+    function: Callable[..., Fraction],
+    *values: Value,
+    text: str,
+    dimension: Dimension,
+    falling: Sequence[int] = (),
+    source: str = "",
+    note: str = "",
+) -> Value:
+    """A function of their nominal numbers that rises with each of `values`, but falls with those at `falling`.
+
+    `function` takes a `Fraction` for each value, in base units, and gives one in the base unit of `dimension`.
+    """
+    rising = [one.interval for one in values]
+    low = function(*(one.high if at in falling else one.low for at, one in enumerate(rising)))
+    high = function(*(one.low if at in falling else one.high for at, one in enumerate(rising)))
+    interval = Interval(low, function(*(one.nominal for one in rising)), high)
+    return Value(name, interval, dimension, Formula("function", values, text, source), note=note)
+
+
+def _common(name: str, values: Sequence[Value]) -> Dimension:
+    dimensions = {one.dimension for one in values}
+    if len(dimensions) > 1:
+        raise ValueError(f"{name}: {', '.join(f'{one.name} is in {one.dimension.unit}' for one in values)}")
+    return values[0].dimension
+
+
+@dataclass
+class Derivation:
+    """How values came about: every computed one after what it rests on, each once; then what nothing computed."""
+
+    steps: list[Value] = field(default_factory=list)
+    inputs: list[Value] = field(default_factory=list)
+
+
+def derivation(*values: Value) -> Derivation:
+    """What all of `values` together rest on, in the order in which a person would work it out."""
+    found = Derivation()
+    seen: set[int] = set()
+    for value in values:
+        for one in _depth_first(value, seen):
+            (found.steps if isinstance(one.origin, Formula) else found.inputs).append(one)
+    found.inputs = list(dict.fromkeys(found.inputs))
+    return found
+
+
+def _depth_first(value: Value, seen: set[int]) -> Iterator[Value]:
+    if id(value) in seen:
+        return
+    seen.add(id(value))
+    if isinstance(value.origin, Formula):
+        for operand in value.origin.operands:
+            yield from _depth_first(operand, seen)
+    yield value

@@ -1,0 +1,179 @@
+"""Built-in and own catalogues together: components by name, and their figures as numbers with an origin.
+
+Not: what can be written in one (`components`), what follows from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+from typing import TypeVar
+
+from ioassay.errors import UsageError
+from ioassay.sizing.arithmetic import Origin, Value
+from ioassay.sizing.components import (
+    Adapter,
+    Brick,
+    CatalogueFile,
+    Component,
+    Controller,
+    Drive,
+    Enclosure,
+    FileSystem,
+    MetadataModule,
+    Rack,
+    Server,
+    Switch,
+)
+from ioassay.sizing.quantities import Quantity
+from ioassay.systems.amounts import Interval
+from ioassay.systems.claims import standing_for
+from ioassay.systems.library import builtin_systems
+from ioassay.systems.model import Document, Place
+from ioassay.yaml_models.library import Library
+from ioassay.yaml_models.source import Source, SourceError, locate, nearest, quoted
+from ioassay.yaml_models.validate import validate
+
+LIBRARY = Library("ioassay.sizing", "catalogue")
+
+GROUPS: dict[str, type[Component]] = {
+    "drives": Drive,
+    "enclosures": Enclosure,
+    "controllers": Controller,
+    "adapters": Adapter,
+    "servers": Server,
+    "switches": Switch,
+    "racks": Rack,
+    "file_systems": FileSystem,
+    "bricks": Brick,
+    "metadata": MetadataModule,
+}
+"""The keys of a catalogue that hold components."""
+
+Kind = TypeVar("Kind", bound=Component)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A component, and the file that has it."""
+
+    name: str
+    component: Component
+    sources: Mapping[str, Document]
+    folder: Path | None
+    """What the paths of its runs are relative to; `None` of built-in ones, which have none."""
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """Components of all kinds by their names, which are unique among all of them."""
+
+    entries: Mapping[str, Entry]
+    changed: Mapping[tuple[str, str], float]
+    """By component and figure: the factor by which to multiply a figure, to see what it moves."""
+
+    def find(self, name: str, kind: type[Kind]) -> Kind:
+        """The component of that name and kind. Raises `UsageError` that says which there are."""
+        entry = self.entries.get(name)
+        if entry is not None and isinstance(entry.component, kind):
+            return entry.component
+        known = [other.name for other in self.all(kind)]
+        raise UsageError(
+            f"There is no {noun(kind)} {quoted(name)}: {nearest(name, known)}",
+            "`ioassay size catalogue` lists them. Add your own with `catalogues: [./mine.yaml]`.",
+        )
+
+    def all(self, kind: type[Component]) -> Iterator[Entry]:
+        """Every component of a kind."""
+        return (entry for entry in self.entries.values() if isinstance(entry.component, kind))
+
+    def value(self, name: str, key: str, what: str) -> Value | None:
+        """The figure `key` of the component `name` as a number called `what`; `None` where it has none."""
+        entry = self.entries[name]
+        quantity = getattr(entry.component, key)
+        return None if quantity is None else self.number(quantity, what, entry, (name, key))
+
+    def number(self, quantity: Quantity, what: str, entry: Entry, figure: tuple[str, str]) -> Value:
+        """A quantity anywhere in a component as a number called `what`; `figure` is how `changed` names it."""
+        value = _value(quantity, what, figure[1], entry)
+        factor = self.changed.get(figure)
+        return value if factor is None else replace(value, interval=_scaled(value.interval, factor), written="")
+
+    def with_changed(self, name: str, key: str, factor: float) -> Catalogue:
+        """The catalogue with one figure multiplied by `factor`."""
+        return replace(self, changed={**self.changed, (name, key): factor})
+
+
+def noun(kind: type[Component]) -> str:
+    """What a component of a kind is called in a sentence."""
+    return {FileSystem: "file system", MetadataModule: "metadata module"}.get(kind, kind.__name__.lower())
+
+
+def load(own: Sequence[Path] = ()) -> Catalogue:
+    """The built-in catalogues and `own`. Raises `SourceError` with every problem of a file."""
+    entries = dict(_builtin())
+    for path in own:
+        source = LIBRARY.find(str(path) if "/" in str(path) else f"./{path}")
+        entries |= _entries(source, path.parent, entries)
+    return Catalogue(entries, {})
+
+
+@cache
+def _builtin() -> Mapping[str, Entry]:
+    entries: dict[str, Entry] = {}
+    for source in LIBRARY.sources().values():
+        entries |= _entries(source, None, entries)
+    return entries
+
+
+def _entries(source: Source, folder: Path | None, known: Mapping[str, Entry]) -> dict[str, Entry]:
+    file = validate(CatalogueFile, source.tree)
+    found: dict[str, Entry] = {}
+    problems = []
+    for group in GROUPS:
+        for name, component in getattr(file, group).items():
+            origin = locate(source.tree, [group, name])
+            if name in known or name in found:
+                problems.append(origin.problem(f"{quoted(name)} is already in the catalogue", "call it differently"))
+            found[name] = Entry(name, component, file.sources, folder)
+    if problems:
+        raise SourceError(problems)
+    return found
+
+
+def _value(quantity: Quantity, what: str, kind: str, entry: Entry) -> Value:
+    if quantity.run is not None:
+        from ioassay.sizing.runs import measured_rate  # noqa: PLC0415  (few catalogues have runs, which take a second)
+
+        return measured_rate(quantity, what, kind, entry.folder)
+    if quantity.figure is not None:
+        system, id = quantity.figure
+        figure = builtin_systems()[system].figure(id)
+        if figure is None:
+            raise UsageError(f"The system {system} has no figure {quoted(id)}.", f"See `ioassay systems {system}`.")
+        amount, origin = figure.amount, Origin("published", f"{system}, {figure.at}")
+        interval = standing_for(amount, figure.qualifier)
+        return Value(what, interval, amount.dimension, origin, amount.text, quantity.note or "")
+    amount_written = quantity.amount
+    assert amount_written is not None  # the model sees to it
+    exact = quantity.IS_NOMINAL
+    interval = amount_written.exact if exact else standing_for(amount_written, quantity.qualifier)
+    if quantity.at is not None:
+        origin = Origin("published", _cited(quantity.at, entry.sources))
+    else:
+        origin = Origin("assumed", quantity.assumed or "")
+    return Value(what, interval, amount_written.dimension, origin, amount_written.text, quantity.note or "")
+
+
+def _cited(at: Place, sources: Mapping[str, Document]) -> str:
+    document = sources.get(at.source)
+    title = document.title if document else at.source
+    lines = str(at).removeprefix(at.source).removeprefix(":")
+    return f"{title}, line{'s' if ',' in lines or '-' in lines else ''} {lines}" if lines else title
+
+
+def _scaled(interval: Interval, factor: float) -> Interval:
+    return interval.scaled(Fraction(factor).limit_denominator(1000))

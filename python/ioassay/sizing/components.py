@@ -1,0 +1,227 @@
+"""What a catalogue can say of components and of the bricks that are built of them: every key once, with its meaning.
+
+Not: where catalogues are (`catalogue`), what follows from them (`capacity`, `rates`).
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from ioassay import units
+from ioassay.sizing.quantities import Capacity, LinkRate, OperationRate, Power, Price, Rate, Share, Throughput, Weight
+from ioassay.systems.model import At, Document
+from ioassay.yaml_models.values import Count, Identifier, Kind, Part, Prose, Size, between
+
+IoKind = Literal["write", "read", "random_write", "random_read"]
+"""Kinds of I/O on data. The first two are sequential and count bytes, the others are of 4 KiB and count operations."""
+
+MetadataKind = Literal["create", "stat", "read_files", "remove"]
+"""Kinds of operations on empty files. `read_files` opens, reads and closes."""
+
+RateKind = Literal[IoKind, MetadataKind]
+
+Layout = Literal[
+    "none", "mirror", "raid10", "raid5", "raid6", "raidz1", "raidz2", "raidz3", "draid1", "draid2", "draid3", "erasure"
+]
+
+
+class Component(Part):
+    """What all components have."""
+
+    title: Prose = Field(description="What it is, in a line.")
+    at: At | None = Field(default=None, description="Where its hardware is described.")
+    assumed: Prose | None = Field(default=None, description="Why its counts are as they are, where no source has them.")
+    rack_units: Count | None = Field(default=None, description="Height in a rack, of 44.45 mm each.")
+    power: Power | None = Field(default=None, description="Electrical power at most, without what is built into it.")
+    weight: Weight | None = Field(default=None, description="Weight, without what is built into it.")
+    price: Price | None = Field(default=None, description="Price, without what is built into it.")
+
+
+class Drive(Component):
+    """A disk, an SSD or an NVMe device."""
+
+    media: Literal["hdd", "ssd", "nvme"] = Field(description="What kind of drive.")
+    capacity: Capacity = Field(description="Its size, in decimal units as vendors print it.")
+    write: Throughput | None = Field(default=None, description="Sequential write rate.")
+    read: Throughput | None = Field(default=None, description="Sequential read rate.")
+    random_write: OperationRate | None = Field(default=None, description="Random writes of 4 KiB.")
+    random_read: OperationRate | None = Field(default=None, description="Random reads of 4 KiB.")
+    annual_failure_rate: Share | None = Field(default=None, description="Share of drives that fail in a year.")
+    read_error_every: Capacity | None = Field(
+        default=None,
+        description="Bytes read per unreadable sector: `125TB` for one in 10^15 bits.",
+    )
+
+
+class Enclosure(Component):
+    """A box of drives."""
+
+    slots: Count = Field(description="Drives that it takes.")
+    link: LinkRate | None = Field(
+        default=None,
+        description="All lanes between it and its RAID controller or server; without it they limit nothing.",
+    )
+
+
+class Controller(Component):
+    """A RAID controller, or a pair of them that take over for each other."""
+
+    units: Count = Field(
+        default=1, description="Controllers of a pair or group; one of them may fail if there are more."
+    )
+    write: Throughput | None = Field(default=None, description="Sequential writes of full stripes, all units together.")
+    read: Throughput | None = Field(default=None, description="Sequential reads, all units together.")
+    random_write: OperationRate | None = Field(default=None, description="Random writes of 4 KiB, all units together.")
+    random_read: OperationRate | None = Field(default=None, description="Random reads of 4 KiB, all units together.")
+    ports: Count | None = Field(default=None, description="Host ports.")
+    link: LinkRate | None = Field(default=None, description="A host port, all its lanes.")
+
+
+class Adapter(Component):
+    """A SAS adapter (HBA) or a network adapter (NIC, HCA)."""
+
+    side: Literal["storage", "network"] = Field(description="Which way it leads from the server.")
+    ports: Count = Field(default=1, description="Ports in use.")
+    link: LinkRate = Field(description="A port, as it is sold: `56Gbit/s`.")
+    encoding: Share | None = Field(
+        default=None, description="The share of it that line encoding leaves: `64/66` is 97%."
+    )
+    pcie: LinkRate | None = Field(default=None, description="Its slot, all lanes.")
+
+
+class Server(Component):
+    """A server of a brick."""
+
+    memory: Size | None = Field(default=None, description="Memory: what is cached there was not measured on drives.")
+    write: Throughput | None = Field(default=None, description="The most that it was seen to write.")
+    read: Throughput | None = Field(default=None, description="The most that it was seen to read.")
+
+
+class Switch(Component):
+    """A network switch."""
+
+    ports: Count = Field(description="Ports.")
+    link: LinkRate = Field(description="A port.")
+
+
+class Rack(Component):
+    """A rack."""
+
+    units: Count = Field(description="Its height in rack units.")
+    most_power: Power | None = Field(default=None, description="What it may draw.")
+    most_weight: Weight | None = Field(default=None, description="What it may carry.")
+
+
+class FileSystem(Component):
+    """What a file system takes of the bytes that it is made on."""
+
+    overhead: Share | None = Field(
+        default=None, description="What it takes for itself; without it, what is known of the file system of this name."
+    )
+
+
+class Redundancy(Part):
+    """How drives protect each other: equal groups, each with its parity."""
+
+    layout: Layout = Field(description="The method. `erasure`: pieces on different drives or nodes.")
+    data: Count = Field(
+        default=1, description="Data drives (pieces) of a group; of dRAID data in a stripe; of a mirror 1."
+    )
+    parity: Count | None = Field(default=None, description="Parity drives of a group; of a mirror its further copies.")
+    groups: Count = Field(description="Groups of a brick.")
+    spares: CountOrZero = Field(
+        default=0, description="Drives of a brick that wait for others to fail; of dRAID, of a group."
+    )
+    children: Count | None = Field(default=None, description="Of dRAID: the drives of a group, spares included.")
+    chunk: Size | None = Field(default=None, description="Bytes on a drive before the next follows (segment, strip).")
+    record: Size | None = Field(default=None, description="Of raidz and dRAID: the record size; padding depends on it.")
+    sector: Size | None = Field(
+        default=None, description="Of raidz and dRAID: 1 << ashift; `4k` where it is not given."
+    )
+
+
+Counts = dict[Identifier, Count]
+"""How many of each component, by its name in the catalogue."""
+
+CountOrZero = Annotated[int, between(units.parse_count, 0, units.LARGEST), Kind("whole number")]
+
+
+class ScalingPoint(Part):
+    """What so many together did."""
+
+    count: Count = Field(description="How many bricks or modules.")
+    rate: Rate = Field(description="What they did together.")
+
+
+class Scaling(Part):
+    """What several bricks together do, from what one does."""
+
+    by: Literal["linear", "table", "law"] = Field(
+        description="`linear`: so many times as much, because you say so. `table`: measured multiples, nothing beyond "
+        "them. `law`: the Universal Scalability Law, fitted to measured points."
+    )
+    because: Prose | None = Field(default=None, description="Why `linear`.")
+    points: dict[RateKind, list[ScalingPoint]] = Field(default={}, description="What was measured, for each kind.")
+
+    @model_validator(mode="after")
+    def _rests_on_something(self) -> Self:
+        if self.by == "linear" and (self.because is None or self.points):
+            raise ValueError("is linear without a reason, or with points; give `because`, and no `points`")
+        if self.by != "linear" and not self.points:
+            raise ValueError("has no points; add what was measured, or scale `linear` and say why")
+        return self
+
+
+class MeasuredRate(Part):
+    """What a whole brick was measured to do."""
+
+    rate: Rate = Field(description="The rate.")
+    limited_by: Prose | None = Field(
+        default=None, description="What the measurement shows to have limited it, as a noun: `RAID controllers`."
+    )
+
+
+class Brick(Component):
+    """A unit that is bought and added as a whole: drives, what holds and protects them, and servers."""
+
+    drives: list[Identifier] = Field(min_length=1, description="The drive; of several, each makes a brick of its own.")
+    drive_count: Count = Field(description="Drives of a brick.")
+    redundancy: Redundancy = Field(description="How they protect each other.")
+    file_system: Identifier | None = Field(default=None, description="The file system on each group or pool.")
+    enclosures: Counts = Field(default={}, description="Enclosures, the first nearest to the controllers.")
+    controllers: Counts = Field(default={}, description="RAID controllers.")
+    adapters: Counts = Field(default={}, description="Adapters of all its servers together.")
+    servers: Counts = Field(default={}, description="Servers. With two or more, others take over for one.")
+    measured: dict[IoKind, MeasuredRate] = Field(default={}, description="What the whole brick was measured to do.")
+    scaling: Scaling | None = Field(default=None, description="What several of them do together.")
+
+
+class MetadataModule(Component):
+    """A unit that serves metadata: names, attributes, locks."""
+
+    parts: Counts = Field(default={}, description="Enclosures, servers and adapters that it is built of.")
+    create: OperationRate | None = Field(default=None, description="Creations of empty files.")
+    stat: OperationRate | None = Field(default=None, description="Queries of attributes.")
+    read_files: OperationRate | None = Field(default=None, description="Opening, reading and closing of empty files.")
+    remove: OperationRate | None = Field(default=None, description="Removals.")
+    scaling: Scaling | None = Field(default=None, description="What several of them do together.")
+
+
+class CatalogueFile(Part):
+    """Components, and where their figures come from."""
+
+    name: Identifier = Field(description="What the catalogue is called.")
+    title: Prose = Field(description="What is in it.")
+    sources: dict[Identifier, Document] = Field(default={}, description="Where figures are printed, under short names.")
+    drives: dict[Identifier, Drive] = Field(default={}, description="Drives.")
+    enclosures: dict[Identifier, Enclosure] = Field(default={}, description="Enclosures.")
+    controllers: dict[Identifier, Controller] = Field(default={}, description="RAID controllers.")
+    adapters: dict[Identifier, Adapter] = Field(default={}, description="Adapters.")
+    servers: dict[Identifier, Server] = Field(default={}, description="Servers.")
+    switches: dict[Identifier, Switch] = Field(default={}, description="Switches.")
+    racks: dict[Identifier, Rack] = Field(default={}, description="Racks.")
+    file_systems: dict[Identifier, FileSystem] = Field(default={}, description="File systems.")
+    bricks: dict[Identifier, Brick] = Field(default={}, description="Bricks.")
+    metadata: dict[Identifier, MetadataModule] = Field(default={}, description="Metadata modules.")

@@ -1,0 +1,162 @@
+"""A configuration → all that follows from it.
+
+Not: how capacities (`capacity`) and rates (`rates`) are computed, times (`times`) and risks (`reliability`), choosing a
+configuration (`search`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Literal, get_args
+
+from ioassay.errors import UsageError
+from ioassay.sizing.arithmetic import Value, exactly, product, total
+from ioassay.sizing.capacity import brick_capacity
+from ioassay.sizing.catalogue import Catalogue
+from ioassay.sizing.components import Brick, Component, Drive, MetadataModule
+from ioassay.sizing.configuration import BrickCount, Configuration
+from ioassay.sizing.model import BrickChoice, BrickSize, Capacity, ModuleSize, Size
+from ioassay.sizing.rates import brick_rates, configuration_rates, module_rates
+from ioassay.sizing.requirements import Condition
+from ioassay.systems.amounts import RACK_UNITS
+
+_Key = Literal["power", "weight", "price"]
+
+
+def evaluate(catalogue: Catalogue, name: str, configuration: Configuration) -> Size:
+    """All that follows. Raises `UsageError` for what the catalogue does not have."""
+    counts = {choice_of(catalogue, one): one.count for one in configuration.bricks}
+    bricks = {choice: brick_size(catalogue, choice, configuration.request) for choice in counts}
+    modules = {module: module_size(catalogue, module) for module in configuration.metadata}
+    switches = configuration.switches
+
+    def whole(key: _Key) -> Value | None:
+        return _whole(
+            key,
+            [
+                *((one.brick, counts[one], getattr(size, key)) for one, size in bricks.items()),
+                *((one, configuration.metadata[one], getattr(size, key)) for one, size in modules.items()),
+                *((one, count, catalogue.value(one, key, f"{key} of {one}")) for one, count in switches.items()),
+            ],
+        )
+
+    heights = [
+        *((one.brick, counts[one], size.rack_units) for one, size in bricks.items()),
+        *((one, configuration.metadata[one], size.rack_units) for one, size in modules.items()),
+        *((one, count, _units(catalogue, one)) for one, count in switches.items()),
+    ]
+    return Size(
+        name=name,
+        configuration=configuration,
+        bricks=bricks,
+        modules=modules,
+        capacity=_capacity(counts, bricks),
+        rates={
+            condition: configuration_rates(catalogue, configuration, bricks, modules, condition)
+            for condition in get_args(Condition)
+        },
+        scaling="",
+        rack_units=_added(
+            "rack units",
+            [product(f"rack units of all {name}", exactly(name, count), value) for name, count, value in heights],
+        ),
+        power=whole("power"),
+        weight=whole("weight"),
+        price=whole("price"),
+        currency=None,
+    )
+
+
+def choice_of(catalogue: Catalogue, counted: BrickCount) -> BrickChoice:
+    """The brick with its drive. Raises `UsageError` where the brick takes several and none is named."""
+    brick = catalogue.find(counted.brick, Brick)
+    if counted.drive is not None and counted.drive not in brick.drives:
+        raise UsageError(f"{counted.brick} does not take {counted.drive}.", f"It takes {', '.join(brick.drives)}.")
+    if counted.drive is None and len(brick.drives) > 1:
+        raise UsageError(f"{counted.brick} takes several drives.", f"Add `drive:` with {' or '.join(brick.drives)}.")
+    return BrickChoice(counted.brick, counted.drive or brick.drives[0])
+
+
+def brick_size(catalogue: Catalogue, choice: BrickChoice, request_bytes: int | None = None) -> BrickSize:
+    """What one brick holds, does and takes."""
+    brick = catalogue.find(choice.brick, Brick)
+    catalogue.find(choice.drive, Drive)
+    parts = {**brick.enclosures, **brick.controllers, **brick.adapters, **brick.servers}
+    return BrickSize(
+        choice=choice,
+        capacity=brick_capacity(catalogue, choice),
+        rates={one: brick_rates(catalogue, choice, one, request_bytes) for one in get_args(Condition)},
+        rack_units=_height(catalogue, choice.brick, parts),
+        power=_sum(catalogue, "power", choice.brick, {**parts, choice.drive: brick.drive_count}),
+        weight=_sum(catalogue, "weight", choice.brick, {**parts, choice.drive: brick.drive_count}),
+        price=_sum(catalogue, "price", choice.brick, {**parts, choice.drive: brick.drive_count}),
+    )
+
+
+def module_size(catalogue: Catalogue, name: str) -> ModuleSize:
+    """What one metadata module does and takes."""
+    module = catalogue.find(name, MetadataModule)
+    return ModuleSize(
+        module=name,
+        rates=module_rates(catalogue, name),
+        rack_units=_height(catalogue, name, module.parts),
+        power=_sum(catalogue, "power", name, module.parts),
+        weight=_sum(catalogue, "weight", name, module.parts),
+        price=_sum(catalogue, "price", name, module.parts),
+    )
+
+
+def _bricks(count: int) -> Value:
+    return exactly("bricks", count)
+
+
+def _modules(count: int) -> Value:
+    return exactly("metadata modules", count)
+
+
+def _capacity(counts: Mapping[BrickChoice, int], bricks: Mapping[BrickChoice, BrickSize]) -> Capacity:
+    def added(what: str, values: Iterable[tuple[BrickChoice, Value]]) -> Value:
+        return _added(what, [product(f"{what} of {one.brick}", _bricks(counts[one]), value) for one, value in values])
+
+    return Capacity(
+        raw=added("raw capacity", ((one, size.capacity.raw) for one, size in bricks.items())),
+        protected=added("protected capacity", ((one, size.capacity.protected) for one, size in bricks.items())),
+        usable=added("usable capacity", ((one, size.capacity.usable) for one, size in bricks.items())),
+    )
+
+
+def _added(what: str, values: list[Value]) -> Value:
+    return values[0].named(what) if len(values) == 1 else total(what, *values)
+
+
+def _units(catalogue: Catalogue, name: str) -> Value:
+    component: Component = catalogue.entries[name].component
+    return exactly(f"rack units of {name}", component.rack_units or 0, RACK_UNITS)
+
+
+def _height(catalogue: Catalogue, whole: str, parts: Mapping[str, int]) -> Value:
+    """Of the whole as its catalogue says it, else of its parts."""
+    if catalogue.entries[whole].component.rack_units is not None:
+        return _units(catalogue, whole)
+    heights = [product(f"rack units of {name}", exactly(name, n), _units(catalogue, name)) for name, n in parts.items()]
+    return _added(f"rack units of {whole}", heights) if heights else exactly(f"rack units of {whole}", 0, RACK_UNITS)
+
+
+def _sum(catalogue: Catalogue, key: _Key, whole: str, parts: Mapping[str, int]) -> Value | None:
+    """Of the whole as its catalogue says it, else of its parts; `None` where one of them is unknown."""
+    own = catalogue.value(whole, key, f"{key} of {whole}")
+    if own is not None:
+        return own
+    values = [(name, n, catalogue.value(name, key, f"{key} of {name}")) for name, n in parts.items()]
+    known = [product(f"{key} of {name}", exactly(name, n), value) for name, n, value in values if value is not None]
+    return _added(f"{key} of {whole}", known) if known and len(known) == len(values) else None
+
+
+def _whole(key: _Key, parts: Iterable[tuple[str, int, Value | None]]) -> Value | None:
+    """Of all bricks, modules and switches together; `None` where one of them is unknown."""
+    found = []
+    for name, count, value in parts:
+        if value is None:
+            return None
+        found.append(product(f"{key} of all {name}", exactly(name, count), value))
+    return _added(key, found)
