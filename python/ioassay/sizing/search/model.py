@@ -1,0 +1,108 @@
+"""What a search finds, as types. Not: searching."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from ioassay.sizing.arithmetic import Value
+from ioassay.sizing.configuration import Configuration
+from ioassay.sizing.model import Size
+from ioassay.sizing.packing import PackedRack
+from ioassay.sizing.requirements import Requirements
+
+Cost = Literal["price", "rack units"]
+"""What is kept low: money where every price is known in the currency asked for, else space."""
+
+
+@dataclass(frozen=True)
+class Need:
+    """A requirement as a number, with what makes it up: 36 GB/s of accelerators, 2 PiB after three years of growth."""
+
+    what: str
+    """A key of `Requirements` or `Limits` that a configuration is held against: `usable`, `write`, `racks`, `budget`."""
+    value: Value
+    is_most: bool = False
+    """True of limits, which must not be exceeded."""
+
+
+@dataclass(frozen=True)
+class Margin:
+    """A need, and what a configuration has."""
+
+    need: Need
+    has: Value
+
+    @property
+    def share(self) -> float:
+        """What it has over what is needed; of a limit what it may take over what it takes. Below 1: not met."""
+        return (
+            self.need.value.nominal / self.has.nominal
+            if self.need.is_most
+            else self.has.nominal / self.need.value.nominal
+        )
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A configuration that meets all requirements, and that none beats in capacity, rates and cost together."""
+
+    role: str
+    """Why it is shown: `cheapest`, `largest`, `fastest`, or `between`."""
+    configuration: Configuration
+    size: Size
+    margins: tuple[Margin, ...]
+    racks: tuple[PackedRack, ...]
+    cost: Value
+
+
+@dataclass(frozen=True)
+class Shortfall:
+    """A requirement that cannot be met."""
+
+    need: Need
+    best: Value
+    """The nearest that can be had: alone where `together` is empty, else with those met."""
+    limited_by: str
+    """What stands in the way, as a noun with its number: `10 racks of 42 U`, `network links of 16 clients`."""
+    together: tuple[Need, ...] = ()
+    """The needs that contradict it: each of them can be met, and not all of them and this one."""
+
+
+@dataclass(frozen=True)
+class Movement:
+    """How the answer moves when a figure is off."""
+
+    figure: str
+    """Which, as a noun: `write rate of md3460-controllers`, or `required write rate`."""
+    value: Value
+    factor: float
+    """What it was multiplied by: 0.8 or 1.2."""
+    before: tuple[tuple[str, int], ...]
+    """Bricks and modules with their counts, in the first answer."""
+    after: tuple[tuple[str, int], ...] | None
+    """The same kinds with the counts that then meet the requirements; `None` where no count does."""
+    cost: Value | None
+    """Of `after`."""
+
+
+@dataclass(frozen=True)
+class Search:
+    """What was asked, and what was found."""
+
+    requirements: Requirements
+    needs: tuple[Need, ...]
+    cost: Cost
+    currency: str | None
+    candidates: int
+    """Bricks with their drives that were looked at, and how many of them another one beats in everything."""
+    dominated: int
+    answers: tuple[Answer, ...]
+    """The cheapest first. Empty if the requirements cannot be met."""
+    shortfalls: tuple[Shortfall, ...]
+    movements: tuple[Movement, ...]
+    """Of the first answer; largest effect first."""
+    unknown: tuple[str, ...]
+    """Bricks that were left out because the catalogue does not say what is required of them, as sentences."""
+    is_complete: bool
+    """False where the time limit ended the search: the answers hold, and better ones may exist."""
