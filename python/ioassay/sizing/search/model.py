@@ -20,7 +20,7 @@ class Need:
     """A requirement as a number, with what makes it up: 36 GB/s of accelerators, 2 PiB after three years of growth."""
 
     what: str
-    """A key of `Requirements` or `Limits` that a configuration is held against: `usable`, `write`, `racks`, `budget`."""
+    """The key of `Requirements` or `Limits`: `usable`, `write`, `racks`, `budget`."""
     value: Value
     is_most: bool = False
     """True of limits, which must not be exceeded."""
