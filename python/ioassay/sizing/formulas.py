@@ -1,0 +1,123 @@
+"""Numbers of a size in words: an amount with its unit, and a step as a line of arithmetic.
+
+Capacities stand in decimal and in binary units side by side, because a drive of 4 TB and a `df` of 3.64 TiB are the
+same bytes. Not: computing (`arithmetic`), where a line stands (`ioassay.reports.sizing`).
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from ioassay.sizing.arithmetic import Formula, Value
+from ioassay.systems.amounts import (
+    BYTES,
+    BYTES_PER_S,
+    KILOGRAMS,
+    MONEY,
+    NUMBER,
+    OPERATIONS_PER_S,
+    RACK_UNITS,
+    SECONDS,
+    WATTS,
+    Dimension,
+    Interval,
+)
+
+_DIGITS = 4
+"""Significant digits: with three, 1.364 PiB could not be told from 1.36, on which the reading of a 1.4 PB hangs."""
+
+_UNITS: dict[Dimension, tuple[tuple[Fraction, str], ...]] = {
+    BYTES: tuple((Fraction(1000**power), f"{prefix}B") for power, prefix in ((5, "P"), (4, "T"), (3, "G"), (2, "M"))),
+    BYTES_PER_S: ((Fraction(10**12), "TB/s"), (Fraction(10**9), "GB/s"), (Fraction(10**6), "MB/s")),
+    OPERATIONS_PER_S: ((Fraction(10**6), "million IOPS"), (Fraction(10**3), "kIOPS"), (Fraction(1), "IOPS")),
+    WATTS: ((Fraction(1000), "kW"), (Fraction(1), "W")),
+    KILOGRAMS: ((Fraction(1), "kg"),),
+    RACK_UNITS: ((Fraction(1), "U"),),
+    MONEY: ((Fraction(1), ""),),
+    NUMBER: ((Fraction(1), ""),),
+    SECONDS: (
+        (Fraction(2 * 365 * 86400), "years"),
+        (Fraction(2 * 86400), "days"),
+        (Fraction(3600), "h"),
+        (Fraction(60), "min"),
+        (Fraction(1), "s"),
+    ),
+}
+"""Per dimension: from which number of base units on a unit is used, and the unit."""
+
+_LENGTHS = {"years": Fraction(365 * 86400), "days": Fraction(86400)}
+"""How much those units are that are used only from two on."""
+
+_BINARY = tuple((Fraction(1024**power), f"{prefix}iB") for power, prefix in ((5, "P"), (4, "T"), (3, "G"), (2, "M")))
+
+_SIGNS = {"product": " × ", "quotient": " ÷ ", "sum": " + ", "difference": " − "}
+
+
+def amount(value: Value) -> str:
+    """`1.536 PB (1.364 PiB)`, `27 GB/s (26.7 to 27.3)`: both kinds of bytes, and what printed digits leave open."""
+    text = brief(value)
+    if value.dimension == BYTES:
+        return f"{text} ({_in_unit(value.interval.nominal, _BINARY)})"
+    return text if value.is_exact else f"{text} ({_ends(value.interval, value.dimension)})"
+
+
+def brief(value: Value) -> str:
+    """`1.536 PB`, `27 GB/s`: the number alone, bytes in decimal units."""
+    return _in_unit(value.interval.nominal, _UNITS.get(value.dimension, ((Fraction(1), value.dimension.unit),)))
+
+
+def binary(value: Value) -> str:
+    """Bytes in binary units: `1.364 PiB`."""
+    return _in_unit(value.interval.nominal, _BINARY)
+
+
+def formula(value: Value) -> str:
+    """How it was computed: `8 bricks × 4.5 GB/s`; empty of what was not."""
+    if not isinstance(value.origin, Formula):
+        return ""
+    operands = value.origin.operands
+    match value.origin.rule:
+        case "function":
+            return value.origin.text
+        case "lowest":
+            return "lowest of " + ", ".join(f"{one.name} {brief(one)}" for one in operands)
+        case rule:
+            return _SIGNS[rule].join(_operand(one) for one in operands)
+
+
+def line(value: Value) -> str:
+    """A step: `write rate = 8 bricks × 4.5 GB/s = 36 GB/s (35.6 to 36.4)`."""
+    return " = ".join(filter(None, (value.name, formula(value), amount(value))))
+
+
+def _operand(value: Value) -> str:
+    if value.dimension != NUMBER:
+        return brief(value)
+    number = brief(value)
+    return f"{number} {_singular(value.name) if number == '1' else value.name}"
+
+
+def _singular(noun: str) -> str:
+    head, of, rest = noun.partition(" of ")
+    return head.removesuffix("s") + of + rest
+
+
+def _ends(interval: Interval, dimension: Dimension) -> str:
+    """Both ends in the unit of the upper one, which is named once outside."""
+    units = _UNITS.get(dimension, ((Fraction(1), dimension.unit),))
+    low, high = (_in_unit(end, units) for end in (interval.low, interval.high))
+    number, _, unit = low.partition(" ")
+    return f"{number if high.endswith(f' {unit}') or not unit else low} to {high.rpartition(' ')[0] or high}"
+
+
+def _in_unit(number: Fraction, units: tuple[tuple[Fraction, str], ...]) -> str:
+    least, unit = next((one for one in units if abs(number) >= one[0]), units[-1])
+    return f"{significant(number / _LENGTHS.get(unit, least))} {unit}".rstrip()
+
+
+def significant(number: Fraction) -> str:
+    """Four significant digits, whole numbers whole: `1,536`, `0.6789`, `4.5`."""
+    if number == int(number) or abs(number) >= 10 ** (_DIGITS - 1):
+        return f"{round(number):,}"
+    text = f"{float(number):.{_DIGITS}g}"
+    return text if "e" not in text else f"{float(number):.2e}"

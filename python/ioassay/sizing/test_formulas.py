@@ -1,0 +1,62 @@
+"""Numbers and steps in words."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from ioassay.sizing.arithmetic import Origin, Value, exactly, lowest, product, quotient
+from ioassay.sizing.formulas import amount, line
+from ioassay.systems.amounts import BYTES, BYTES_PER_S, OPERATIONS_PER_S, SECONDS, Dimension, Interval
+
+BRICK = Value(
+    "rate of a brick",
+    Interval(Fraction(4450000000), Fraction(4500000000), Fraction(4550000000)),
+    BYTES_PER_S,
+    Origin("measured"),
+)
+
+
+def test_capacities_stand_in_decimal_and_binary_units() -> None:
+    assert amount(exactly("rack", 1536 * 10**12, BYTES)) == "1.536 PB (1.364 PiB)"
+
+
+def test_what_printed_digits_leave_open_stands_beside_a_rate() -> None:
+    assert amount(BRICK) == "4.5 GB/s (4.45 to 4.55)"
+
+
+def test_a_product_is_a_line_that_a_reader_can_check() -> None:
+    assert line(product("write rate", exactly("bricks", 8), BRICK)) == (
+        "write rate = 8 bricks × 4.5 GB/s = 36 GB/s (35.6 to 36.4)"
+    )
+
+
+def test_one_of_a_kind_is_singular() -> None:
+    assert line(product("write rate", exactly("bricks", 1), BRICK)).startswith("write rate = 1 brick × 4.5 GB/s")
+
+
+def test_the_lowest_names_all_limits() -> None:
+    network = exactly("network adapters", 54 * 10**9, BYTES_PER_S)
+    assert line(lowest("write rate", BRICK.named("RAID controllers"), network)) == (
+        "write rate = lowest of RAID controllers 4.5 GB/s, network adapters 54 GB/s = 4.5 GB/s (4.45 to 4.55)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("number", "dimension", "shown"),
+    [
+        (90, SECONDS, "1.5 min"),
+        (100 * 3600, SECONDS, "4.167 days"),
+        (40000, OPERATIONS_PER_S, "40 kIOPS"),
+        (11 * 10**6, OPERATIONS_PER_S, "11 million IOPS"),
+        (2097152, Dimension(), "2,097,152"),
+    ],
+)
+def test_units_fit_the_number(number: int, dimension: Dimension, shown: str) -> None:
+    assert amount(exactly("it", number, dimension)) == shown
+
+
+def test_a_quotient_of_bytes_and_a_rate_is_a_time() -> None:
+    filled = quotient("time to fill", exactly("capacity", 36 * 10**12, BYTES), BRICK)
+    assert line(filled) == "time to fill = 36 TB ÷ 4.5 GB/s = 2.222 h (2.198 to 2.247)"
