@@ -33,10 +33,14 @@ class Component(Part):
     title: Prose = Field(description="What it is, in a line.")
     at: At | None = Field(default=None, description="Where its hardware is described.")
     assumed: Prose | None = Field(default=None, description="Why its counts are as they are, where no source has them.")
-    rack_units: Count | None = Field(default=None, description="Height in a rack, of 44.45 mm each.")
-    power: Power | None = Field(default=None, description="Electrical power at most, without what is built into it.")
-    weight: Weight | None = Field(default=None, description="Weight, without what is built into it.")
-    price: Price | None = Field(default=None, description="Price, without what is built into it.")
+    rack_units: Count | None = Field(
+        default=None, description="Height in a rack; of a brick or module instead of its parts'."
+    )
+    power: Power | None = Field(
+        default=None, description="Electrical power at most; of a brick or module instead of its parts'."
+    )
+    weight: Weight | None = Field(default=None, description="Weight; of a brick or module instead of its parts'.")
+    price: Price | None = Field(default=None, description="Price; of a brick or module instead of its parts'.")
 
 
 class Drive(Component):

@@ -25,7 +25,7 @@ _Key = Literal["power", "weight", "price"]
 
 def evaluate(catalogue: Catalogue, name: str, configuration: Configuration) -> Size:
     """All that follows. Raises `UsageError` for what the catalogue does not have."""
-    counts = {choice_of(catalogue, one): one.count for one in configuration.bricks}
+    counts = _counts(catalogue, configuration)
     bricks = {choice: brick_size(catalogue, choice, configuration.request) for choice in counts}
     modules = {module: module_size(catalogue, module) for module in configuration.metadata}
     switches = configuration.switches
@@ -40,6 +40,13 @@ def evaluate(catalogue: Catalogue, name: str, configuration: Configuration) -> S
             ],
         )
 
+    names = {
+        *switches,
+        *configuration.metadata,
+        *(part for module in modules for part in _module_parts(catalogue, module)),
+    }
+    names |= {part for one in counts for part in (one.brick, *_brick_parts(catalogue, one))}
+    currencies = {price.currency for name in names if (price := catalogue.entries[name].component.price) is not None}
     heights = [
         *((one.brick, counts[one], size.rack_units) for one, size in bricks.items()),
         *((one, configuration.metadata[one], size.rack_units) for one, size in modules.items()),
@@ -62,9 +69,19 @@ def evaluate(catalogue: Catalogue, name: str, configuration: Configuration) -> S
         ),
         power=whole("power"),
         weight=whole("weight"),
-        price=whole("price"),
-        currency=None,
+        price=whole("price") if len(currencies) == 1 else None,
+        currency=next(iter(currencies)) if len(currencies) == 1 else None,
     )
+
+
+def _counts(catalogue: Catalogue, configuration: Configuration) -> Mapping[BrickChoice, int]:
+    found: dict[BrickChoice, int] = {}
+    for counted in configuration.bricks:
+        choice = choice_of(catalogue, counted)
+        if choice in found:
+            raise UsageError(f"{choice.name} is named twice.", "Write it once, with the sum of both counts.")
+        found[choice] = counted.count
+    return found
 
 
 def choice_of(catalogue: Catalogue, counted: BrickCount) -> BrickChoice:
@@ -79,31 +96,40 @@ def choice_of(catalogue: Catalogue, counted: BrickCount) -> BrickChoice:
 
 def brick_size(catalogue: Catalogue, choice: BrickChoice, request_bytes: int | None = None) -> BrickSize:
     """What one brick holds, does and takes."""
-    brick = catalogue.find(choice.brick, Brick)
     catalogue.find(choice.drive, Drive)
-    parts = {**brick.enclosures, **brick.controllers, **brick.adapters, **brick.servers}
+    parts = _brick_parts(catalogue, choice)
     return BrickSize(
         choice=choice,
         capacity=brick_capacity(catalogue, choice),
         rates={one: brick_rates(catalogue, choice, one, request_bytes) for one in get_args(Condition)},
         rack_units=_height(catalogue, choice.brick, parts),
-        power=_sum(catalogue, "power", choice.brick, {**parts, choice.drive: brick.drive_count}),
-        weight=_sum(catalogue, "weight", choice.brick, {**parts, choice.drive: brick.drive_count}),
-        price=_sum(catalogue, "price", choice.brick, {**parts, choice.drive: brick.drive_count}),
+        power=_sum(catalogue, "power", choice.brick, parts),
+        weight=_sum(catalogue, "weight", choice.brick, parts),
+        price=_sum(catalogue, "price", choice.brick, parts),
     )
 
 
 def module_size(catalogue: Catalogue, name: str) -> ModuleSize:
     """What one metadata module does and takes."""
-    module = catalogue.find(name, MetadataModule)
+    parts = _module_parts(catalogue, name)
     return ModuleSize(
         module=name,
         rates=module_rates(catalogue, name),
-        rack_units=_height(catalogue, name, module.parts),
-        power=_sum(catalogue, "power", name, module.parts),
-        weight=_sum(catalogue, "weight", name, module.parts),
-        price=_sum(catalogue, "price", name, module.parts),
+        rack_units=_height(catalogue, name, parts),
+        power=_sum(catalogue, "power", name, parts),
+        weight=_sum(catalogue, "weight", name, parts),
+        price=_sum(catalogue, "price", name, parts),
     )
+
+
+def _brick_parts(catalogue: Catalogue, choice: BrickChoice) -> Mapping[str, int]:
+    brick = catalogue.find(choice.brick, Brick)
+    drives = {choice.drive: brick.drive_count}
+    return {**brick.enclosures, **brick.controllers, **brick.adapters, **brick.servers, **drives}
+
+
+def _module_parts(catalogue: Catalogue, name: str) -> Mapping[str, int]:
+    return catalogue.find(name, MetadataModule).parts
 
 
 def _bricks(count: int) -> Value:
