@@ -136,9 +136,18 @@ class Redundancy(Part):
     parity: Count | None = Field(default=None, description="Parity drives of a group; of a mirror its further copies.")
     groups: Count = Field(description="Groups of a brick.")
     spares: CountOrZero = Field(
-        default=0, description="Drives of a brick that wait for others to fail; of dRAID, of a group."
+        default=0, description="Drives of a brick that wait for others to fail; with `children`, of a group."
     )
-    children: Count | None = Field(default=None, description="Of dRAID: the drives of a group, spares included.")
+    children: Count | None = Field(
+        default=None,
+        description="Of dRAID, and of erasure codes whose stripes are spread over more drives than they have pieces: "
+        "the drives of a group, spares included.",
+    )
+    spread_over: Literal["enclosures", "servers"] | None = Field(
+        default=None,
+        description="The drives of each stripe are dealt out evenly over these; without it each group lies within one "
+        "enclosure, if it fits.",
+    )
     chunk: Size | None = Field(default=None, description="Bytes on a drive before the next follows (segment, strip).")
     record: Size | None = Field(default=None, description="Of raidz and dRAID: the record size; padding depends on it.")
     sector: Size | None = Field(
