@@ -1,22 +1,52 @@
 """What drives hold: raw, after spares, parity and padding, and what the file system leaves (`df`).
 
-Not: how fast they are (`rates`).
+    redundancy      which drives hold data, parity or copies, and which are spares
+    target          what one file system is made on
+    records         what a record takes on raidz and dRAID: parity and padding
+    file_systems    what file systems take for themselves; `zfs` and `ext4` one by one
+
+Left out is what RAID controllers keep of each drive for themselves: vendors do not publish it.
+Not: how fast they are (`rates`), what may fail (`failure_domains`).
 """
 
 from __future__ import annotations
 
-from ioassay.sizing.arithmetic import exactly, product
+from ioassay.sizing.arithmetic import Value, exactly, product, quotient
+from ioassay.sizing.capacity import file_systems
+from ioassay.sizing.capacity.records import data_share, record_size, sector_size
+from ioassay.sizing.capacity.redundancy import Geometry, geometry
+from ioassay.sizing.capacity.target import Target
 from ioassay.sizing.catalogue import Catalogue
 from ioassay.sizing.components import Brick
 from ioassay.sizing.model import BrickChoice, Capacity
 
 
 def brick_capacity(catalogue: Catalogue, choice: BrickChoice) -> Capacity:
-    """What one brick holds."""
+    """What one brick holds, in bytes. Raises `UsageError` for a geometry that is impossible."""
     brick = catalogue.find(choice.brick, Brick)
+    found = geometry(catalogue, choice.brick)
     drive = catalogue.value(choice.drive, "capacity", "capacity of a drive")
     assert drive is not None  # every drive has one
-    raw = product("raw capacity", exactly("drives", brick.drive_count), drive)
-    groups = exactly("groups", brick.redundancy.groups)
-    protected = product("protected capacity", groups, exactly("data drives of a group", brick.redundancy.data), drive)
-    return Capacity(raw, protected, protected.named("usable capacity"))
+    file_system = file_systems.name_for(catalogue, choice.brick, brick.file_system, found)
+    record = record_size(brick.redundancy, *file_systems.record_default(file_system))
+    sector = sector_size(brick.redundancy)
+    group = _protected(found, drive, record, sector)
+    groups = exactly("groups", found.groups)
+    usable = file_systems.usable(catalogue, file_system, Target(found, drive, group, record, sector))
+    return Capacity(
+        raw=product("raw capacity", exactly("drives", brick.drive_count), drive),
+        protected=product("protected capacity", groups, group),
+        usable=product("usable capacity", groups, usable),
+    )
+
+
+def _protected(found: Geometry, drive: Value, record: Value, sector: Value) -> Value:
+    """What a group holds of data."""
+    name = "protected capacity of a group"
+    in_use = exactly("drives less distributed spares" if found.distributed_spares else "drives", found.drives_in_use)
+    if found.is_zfs:
+        return product(name, in_use, drive, data_share(found, record, sector))
+    if found.is_declustered:
+        data, width = exactly("data pieces", found.data), exactly("pieces of a stripe", found.width)
+        return product(name, in_use, drive, quotient("share for data", data, width))
+    return product(name, exactly("data drives", found.data), drive)

@@ -1,0 +1,158 @@
+"""The geometry of a brick: which of its drives hold data, parity or copies, and which wait as spares.
+
+Not: what the drives hold (`capacity`), what may fail (`failure_domains`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NoReturn
+
+from ioassay.errors import UsageError
+from ioassay.sizing.catalogue import Catalogue
+from ioassay.sizing.components import Brick, Enclosure, Layout, Redundancy
+
+PARITY: dict[Layout, int] = {
+    "none": 0,
+    "mirror": 1,
+    "raid5": 1,
+    "raid6": 2,
+    "raidz1": 1,
+    "raidz2": 2,
+    "raidz3": 3,
+    "draid1": 1,
+    "draid2": 2,
+    "draid3": 3,
+}
+"""Parity drives of a group by its layout; of a mirror further copies, of which there may be more."""
+
+MAX_DRAID_CHILDREN = 255
+"""OpenZFS, include/sys/vdev_draid.h: no permutation is defined for more."""
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """How many drives do what. All groups are equal."""
+
+    layout: Layout
+    groups: int
+    data: int
+    """Data drives, or pieces, of a stripe."""
+    parity: int
+    """Parity drives of a stripe, or drives with further copies."""
+    drives: int
+    """Of a group, with distributed spares."""
+    distributed_spares: int
+    """Drives of a group whose space is left free all over the group to rebuild into."""
+    spares: int
+    """Drives of the brick that are in no group."""
+
+    @property
+    def width(self) -> int:
+        """Drives of a stripe."""
+        return self.data + self.parity
+
+    @property
+    def drives_in_use(self) -> int:
+        """Drives of a group whose space is not left free for rebuilding."""
+        return self.drives - self.distributed_spares
+
+    @property
+    def is_declustered(self) -> bool:
+        """True if stripes are narrower than their group, and lie on other drives of it each time."""
+        return self.drives != self.width or self.layout.startswith("draid")
+
+    @property
+    def is_zfs(self) -> bool:
+        """True of the layouts that only ZFS has."""
+        return self.layout.startswith(("raidz", "draid"))
+
+    @property
+    def tolerated(self) -> int:
+        """Drives of any one group that may fail at a time without loss, whichever they are."""
+        return self.parity // self.data if self.layout == "raid10" else self.parity
+
+
+def geometry(catalogue: Catalogue, name: str) -> Geometry:
+    """The geometry of the brick `name`. Raises `UsageError` with the numbers where it is impossible."""
+    brick = catalogue.find(name, Brick)
+    found = _of_group(name, brick.redundancy)
+    _check_drives(name, brick, found)
+    _check_slots(catalogue, name, brick)
+    return found
+
+
+def _of_group(name: str, redundancy: Redundancy) -> Geometry:
+    layout, data = redundancy.layout, redundancy.data
+    parity = _parity(name, redundancy)
+    may_decluster = layout == "erasure" or layout.startswith("draid")
+    if redundancy.children is not None and not may_decluster:
+        _refuse(name, f"{layout} has no children: stripes are as wide as their group", "Remove `children`.")
+    declustered = layout.startswith("draid") or redundancy.children is not None
+    spares = redundancy.spares if declustered else 0
+    drives = redundancy.children or data + parity + spares
+    if drives < data + parity + spares:
+        _refuse(
+            name,
+            f"a stripe of {data} + {parity} drives and {spares} spares need {data + parity + spares} drives, "
+            f"but a group has {drives}",
+            "Raise `children`, or lower `data`, `parity` or `spares`.",
+        )
+    if layout.startswith("draid") and drives > MAX_DRAID_CHILDREN:
+        _refuse(name, f"dRAID takes up to {MAX_DRAID_CHILDREN} drives, not {drives}", "Make more groups.")
+    return Geometry(layout, redundancy.groups, data, parity, drives, spares, 0 if declustered else redundancy.spares)
+
+
+def _parity(name: str, redundancy: Redundancy) -> int:
+    layout, data = redundancy.layout, redundancy.data
+    if layout == "erasure":
+        if redundancy.parity is None:
+            _refuse(name, "an erasure code needs its number of parity pieces", "Add `parity`.")
+        return redundancy.parity
+    if layout == "raid10":
+        parity = redundancy.parity or data
+        if parity % data:
+            _refuse(
+                name,
+                f"raid10 with {data} data drives cannot have {parity} drives of copies",
+                f"Give as many, or a multiple: {data}, {2 * data}, ….",
+            )
+        return parity
+    parity = redundancy.parity or PARITY[layout]
+    if layout == "mirror" and data != 1:
+        _refuse(name, f"a mirror has 1 data drive, not {data}", "Use `raid10`, or several groups of one.")
+    if layout != "mirror" and parity != PARITY[layout]:
+        _refuse(name, f"{layout} has {PARITY[layout]} parity drives in a group, not {parity}", "Remove `parity`.")
+    return parity
+
+
+def _check_drives(name: str, brick: Brick, found: Geometry) -> None:
+    used = found.groups * found.drives + found.spares
+    if used == brick.drive_count:
+        return
+    inside = f", {found.distributed_spares} of them distributed spares" if found.distributed_spares else ""
+    off = brick.drive_count - used
+    are = "is" if abs(off) == 1 else "are"
+    outcome = f"{off} {are} neither in a group nor a spare" if off > 0 else f"{-off} {are} missing"
+    _refuse(
+        name,
+        f"{found.groups} groups of {found.drives} drives{inside} and {found.spares} spares make {used} drives, but "
+        f"the brick has {brick.drive_count}: {outcome}",
+        "Change `drive_count`, `groups` or `spares` until they add up.",
+    )
+
+
+def _check_slots(catalogue: Catalogue, name: str, brick: Brick) -> None:
+    if not brick.enclosures:
+        return
+    slots = sum(count * catalogue.find(one, Enclosure).slots for one, count in brick.enclosures.items())
+    if brick.drive_count > slots:
+        _refuse(
+            name,
+            f"its {brick.drive_count} drives do not fit into the {slots} slots of its enclosures",
+            "Add an enclosure, or lower `drive_count`.",
+        )
+
+
+def _refuse(name: str, what: str, remedy: str) -> NoReturn:
+    raise UsageError(f"{name}: {what}.", remedy)
