@@ -1,0 +1,139 @@
+"""What of a brick may fail without loss of data or service: drives, servers, enclosures, RAID controllers.
+
+Each is counted alone: a drive and a server at a time may be more than a brick survives. Not: how likely it is
+(`reliability`), how fast the brick is meanwhile (`rates`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ioassay.sizing.capacity.redundancy import Geometry, geometry
+from ioassay.sizing.catalogue import Catalogue
+from ioassay.sizing.components import Brick, Controller, Enclosure
+from ioassay.sizing.model import BrickChoice
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """How many of a kind may fail at a time, whichever they are."""
+
+    count: int
+    reason: str
+    """Why so many and no more, as a sentence."""
+    is_assumed: bool = False
+    """True if the reason rests on what the catalogue does not say."""
+
+
+@dataclass(frozen=True)
+class Survival:
+    """What of one brick may fail without loss of data or service."""
+
+    drives: Tolerance
+    """Of any one group."""
+    servers: Tolerance
+    """Of the brick."""
+    enclosures: Tolerance
+    """Of the brick."""
+    controllers: Tolerance
+    """Of each pair or group of RAID controllers."""
+
+
+def survives(catalogue: Catalogue, choice: BrickChoice) -> Survival:
+    """What one brick survives. Raises `UsageError` for a geometry that is impossible."""
+    brick = catalogue.find(choice.brick, Brick)
+    found = geometry(catalogue, choice.brick)
+    return Survival(
+        drives=_drives(found),
+        servers=_servers(brick, found),
+        enclosures=_enclosures(catalogue, brick, found),
+        controllers=_controllers(catalogue, brick),
+    )
+
+
+def _drives(found: Geometry) -> Tolerance:
+    count = found.tolerated
+    if found.layout == "none":
+        return Tolerance(0, "Nothing protects the drives.")
+    if found.layout in ("mirror", "raid10"):
+        copies = f"{count + 1} copies"
+        return Tolerance(count, f"Every block has {copies}; the loss of all drives with the same blocks is fatal.")
+    return Tolerance(count, f"{found.layout} with {found.parity} parity to {found.data} data in each stripe.")
+
+
+def _servers(brick: Brick, found: Geometry) -> Tolerance:
+    count = sum(brick.servers.values())
+    if count == 0:
+        return Tolerance(0, "The catalogue has no servers for it.")
+    if count == 1:
+        return Tolerance(0, "It has one server.")
+    if brick.redundancy.spread_over == "servers":
+        return _spread(found, count, "server")
+    if not brick.enclosures:
+        return Tolerance(
+            0,
+            f"Its drives are taken to be inside its {count} servers, and no group is spread over them.",
+            is_assumed=True,
+        )
+    return Tolerance(
+        1,
+        f"It has {count} servers; the others take over the drives of one, which all of them are taken to reach.",
+        is_assumed=True,
+    )
+
+
+def _enclosures(catalogue: Catalogue, brick: Brick, found: Geometry) -> Tolerance:
+    count = sum(brick.enclosures.values())
+    if count == 0:
+        return Tolerance(0, "The catalogue has no enclosures for it.")
+    if count == 1:
+        return Tolerance(0, "It has one enclosure.")
+    if brick.redundancy.spread_over == "enclosures":
+        spread = _spread(found, count, "enclosure")
+        if not brick.controllers:
+            return spread
+        outside = f"{spread.reason} The RAID controllers are taken not to be inside one of them."
+        return Tolerance(spread.count, outside, is_assumed=True)
+    smallest = min(catalogue.find(name, Enclosure).slots for name in brick.enclosures)
+    if found.drives <= smallest:
+        return Tolerance(
+            0, f"Each group of {found.drives} drives is taken to lie within one enclosure.", is_assumed=True
+        )
+    return Tolerance(
+        0,
+        f"Groups of {found.drives} drives do not fit into an enclosure of {smallest}, and the catalogue does not say "
+        "how they are spread over several.",
+        is_assumed=True,
+    )
+
+
+def _spread(found: Geometry, count: int, what: str) -> Tolerance:
+    """Of `count` boxes over which drives are dealt out evenly."""
+    noun, drives = _dealt_out(found)
+    most = -(-drives // count)
+    are = "is" if most == 1 else "are"
+    return Tolerance(
+        found.tolerated // most,
+        f"Of the {drives} {noun}, {most} {are} in one of {count} {what}s, and {found.tolerated} may be lost.",
+    )
+
+
+def _dealt_out(found: Geometry) -> tuple[str, int]:
+    """What is dealt out, and how many: all that must not be lost together.
+
+    OpenZFS permutes the drives of dRAID, so that a stripe may have as many in one box as its group has there.
+    """
+    if found.layout in ("mirror", "raid10"):
+        return "copies of a block", found.tolerated + 1
+    if found.layout.startswith("draid"):
+        return "drives of a group", found.drives
+    return "drives of a stripe", found.width
+
+
+def _controllers(catalogue: Catalogue, brick: Brick) -> Tolerance:
+    if not brick.controllers:
+        return Tolerance(0, "It has no RAID controllers.")
+    units = min(catalogue.find(name, Controller).units for name in brick.controllers)
+    if units == 1:
+        return Tolerance(0, "It has a RAID controller that no other takes over for.")
+    return Tolerance(1, f"Of each {units} RAID controllers the others take over for one.")
