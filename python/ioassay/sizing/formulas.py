@@ -27,7 +27,9 @@ _DIGITS = 4
 """Significant digits: with three, 1.364 PiB could not be told from 1.36, on which the reading of a 1.4 PB hangs."""
 
 _UNITS: dict[Dimension, tuple[tuple[Fraction, str], ...]] = {
-    BYTES: tuple((Fraction(1000**power), f"{prefix}B") for power, prefix in ((5, "P"), (4, "T"), (3, "G"), (2, "M"))),
+    BYTES: tuple(
+        (Fraction(1000**power), f"{prefix}B") for power, prefix in ((5, "P"), (4, "T"), (3, "G"), (2, "M"), (1, "k"))
+    ),
     BYTES_PER_S: ((Fraction(10**12), "TB/s"), (Fraction(10**9), "GB/s"), (Fraction(10**6), "MB/s")),
     OPERATIONS_PER_S: ((Fraction(10**6), "million IOPS"), (Fraction(10**3), "kIOPS"), (Fraction(1), "IOPS")),
     WATTS: ((Fraction(1000), "kW"), (Fraction(1), "W")),
@@ -48,7 +50,9 @@ _UNITS: dict[Dimension, tuple[tuple[Fraction, str], ...]] = {
 _LENGTHS = {"years": Fraction(365 * 86400), "days": Fraction(86400)}
 """How much those units are that are used only from two on."""
 
-_BINARY = tuple((Fraction(1024**power), f"{prefix}iB") for power, prefix in ((5, "P"), (4, "T"), (3, "G"), (2, "M")))
+_BINARY = tuple(
+    (Fraction(1024**power), f"{prefix}iB") for power, prefix in ((5, "P"), (4, "T"), (3, "G"), (2, "M"), (1, "K"))
+)
 
 _SIGNS = {"product": " × ", "quotient": " ÷ ", "sum": " + ", "difference": " − "}
 

@@ -22,6 +22,10 @@ def test_capacities_stand_in_decimal_and_binary_units() -> None:
     assert amount(exactly("rack", 1536 * 10**12, BYTES)) == "1.536 PB (1.364 PiB)"
 
 
+def test_small_sizes_stand_in_small_units() -> None:
+    assert amount(exactly("sector size", 4096, BYTES)) == "4.096 kB (4 KiB)"
+
+
 def test_what_printed_digits_leave_open_stands_beside_a_rate() -> None:
     assert amount(BRICK) == "4.5 GB/s (4.45 to 4.55)"
 
