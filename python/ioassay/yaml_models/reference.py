@@ -45,8 +45,7 @@ class Headings:
     def _value(self, field: FieldInfo) -> str:
         words, kind = leaf(field.annotation, field.metadata)
         part = part_of(field)
-        if part is not None and part in self.of:
-            heading = self.of[part].lower()
+        if part is not None and (heading := self._heading(part)):
             kind = f"[{heading}](#{heading.replace(' ', '-')})"
         elif part is not None and not keys(part):
             kind = "`{}`"
@@ -56,6 +55,10 @@ class Headings:
             return kind
         shapes = {typing.get_origin(field.annotation), *map(typing.get_origin, typing.get_args(field.annotation))}
         return f"by name: {kind}" if dict in shapes else f"list of: {kind}" if list in shapes else kind
+
+    def _heading(self, part: type[Part]) -> str:
+        """Of the part or, where it only narrows another one, of that; empty if neither has a section."""
+        return next((self.of[base].lower() for base in part.__mro__ if base in self.of), "")
 
 
 def first_line(part: type[Part]) -> str:
