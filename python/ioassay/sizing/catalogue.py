@@ -28,10 +28,10 @@ from ioassay.sizing.components import (
     Server,
     Switch,
 )
+from ioassay.sizing.names import known_systems, noun, unresolved
 from ioassay.sizing.quantities import Quantity
 from ioassay.systems.amounts import Interval
 from ioassay.systems.claims import standing_for
-from ioassay.systems.library import builtin_systems
 from ioassay.systems.model import Document, Place
 from ioassay.yaml_models.library import Library
 from ioassay.yaml_models.source import Source, SourceError, locate, nearest, quoted
@@ -65,6 +65,11 @@ class Entry:
     sources: Mapping[str, Document]
     folder: Path | None
     """What the paths of its runs are relative to; `None` of built-in ones, which have none."""
+
+    @property
+    def described_in(self) -> str:
+        """The document that describes its hardware, with the lines; empty where none does."""
+        return "" if self.component.at is None else _cited(self.component.at, self.sources)
 
 
 @dataclass(frozen=True)
@@ -107,30 +112,35 @@ class Catalogue:
         return replace(self, changed={**self.changed, (name, key): factor})
 
 
-def noun(kind: type[Component]) -> str:
-    """What a component of a kind is called in a sentence."""
-    return {FileSystem: "file system", MetadataModule: "metadata module"}.get(kind, kind.__name__.lower())
-
-
 def load(own: Sequence[Path] = ()) -> Catalogue:
-    """The built-in catalogues and `own`. Raises `SourceError` with every problem of a file."""
-    entries = dict(_builtin())
-    for path in own:
-        source = LIBRARY.find(str(path) if "/" in str(path) else f"./{path}")
-        entries |= _entries(source, path.parent, entries)
-    return Catalogue(entries, {})
+    """The built-in catalogues and `own`. Raises `SourceError` with every problem of a file.
+
+    Components of one of `own` may be built of those of another.
+    """
+    sources = [(LIBRARY.find(str(path) if "/" in str(path) else f"./{path}"), path.parent) for path in own]
+    return Catalogue(_added(_builtin(), sources), {})
 
 
 @cache
 def _builtin() -> Mapping[str, Entry]:
-    entries: dict[str, Entry] = {}
-    for source in LIBRARY.sources().values():
-        entries |= _entries(source, None, entries)
+    return _added({}, [(source, None) for source in LIBRARY.sources().values()])
+
+
+def _added(known: Mapping[str, Entry], sources: Sequence[tuple[Source, Path | None]]) -> Mapping[str, Entry]:
+    """`known` and what the files have."""
+    entries = dict(known)
+    files = [(validate(CatalogueFile, source.tree), source) for source, _ in sources]
+    for (file, source), (_, folder) in zip(files, sources, strict=True):
+        entries |= _entries(file, source, folder, entries)
+    for file, source in files:
+        if problems := list(unresolved(file, source, {name: entry.component for name, entry in entries.items()})):
+            raise SourceError(problems)
     return entries
 
 
-def _entries(source: Source, folder: Path | None, known: Mapping[str, Entry]) -> dict[str, Entry]:
-    file = validate(CatalogueFile, source.tree)
+def _entries(
+    file: CatalogueFile, source: Source, folder: Path | None, known: Mapping[str, Entry]
+) -> Mapping[str, Entry]:
     found: dict[str, Entry] = {}
     problems = []
     for group in GROUPS:
@@ -151,9 +161,12 @@ def _value(quantity: Quantity, what: str, kind: str, entry: Entry) -> Value:
         return measured_rate(quantity, what, kind, entry.folder)
     if quantity.figure is not None:
         system, id = quantity.figure
-        figure = builtin_systems()[system].figure(id)
+        known = known_systems().get(system)
+        figure = known.figure(id) if known else None
         if figure is None:
-            raise UsageError(f"The system {system} has no figure {quoted(id)}.", f"See `ioassay systems {system}`.")
+            raise UsageError(
+                f"No published system has the figure {quoted(f'{system}/{id}')}.", "See `ioassay systems`."
+            )
         amount, origin = figure.amount, Origin("published", f"{system}, {figure.at}")
         interval = standing_for(amount, figure.qualifier)
         return Value(what, interval, amount.dimension, origin, amount.text, quantity.note or "")

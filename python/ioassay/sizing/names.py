@@ -1,0 +1,136 @@
+"""Names in a catalogue that must mean something: of components, of sources, of figures of published systems.
+
+Not: what can be written in a catalogue (`components`), finding a component for a configuration (`catalogue`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import get_args
+
+from ioassay.sizing.components import (
+    Adapter,
+    Brick,
+    CatalogueFile,
+    Component,
+    Controller,
+    Drive,
+    Enclosure,
+    FileSystem,
+    MetadataModule,
+    RateKind,
+    Server,
+)
+from ioassay.sizing.quantities import Quantity, Rate
+from ioassay.systems.amounts import BYTES_PER_S, OPERATIONS_PER_S, Dimension
+from ioassay.systems.library import builtin_systems
+from ioassay.yaml_models.source import Problem, Source, locate, nearest, quoted
+from ioassay.yaml_models.values import Part
+
+Steps = list[str | int]
+"""Keys and indices from the top of a file."""
+
+_OF_BRICKS: Mapping[str, type[Component]] = {
+    "drives": Drive,
+    "file_system": FileSystem,
+    "enclosures": Enclosure,
+    "controllers": Controller,
+    "adapters": Adapter,
+    "servers": Server,
+}
+"""The keys of a brick that name components, and of which kind."""
+
+known_systems = cache(builtin_systems)
+"""The published systems by name: reading their files takes a while."""
+
+
+def noun(kind: type[Component]) -> str:
+    """What a component of a kind is called in a sentence."""
+    return {FileSystem: "file system", MetadataModule: "metadata module"}.get(kind, kind.__name__.lower())
+
+
+def unresolved(file: CatalogueFile, source: Source, known: Mapping[str, Component]) -> Iterator[Problem]:
+    """Every name and figure in a file that means nothing.
+
+    `known` are the components of all catalogues, those of the file included.
+    """
+    for path, part in parts(file, []):
+        if isinstance(part, Quantity | Component) and part.at is not None and part.at.source not in file.sources:
+            wrong = f"the source {quoted(part.at.source)} is unknown"
+            yield locate(source.tree, [*path, "at"]).problem(wrong, nearest(part.at.source, file.sources))
+        if isinstance(part, Quantity):
+            yield from _wrong_figure(part, source, path)
+        if isinstance(part, Brick):
+            for key, kind in _OF_BRICKS.items():
+                yield from _unknown_components(getattr(part, key), kind, known, source, [*path, key])
+        if isinstance(part, MetadataModule):
+            yield from _unknown_components(part.parts, Component, known, source, [*path, "parts"])
+
+
+def _wrong_figure(quantity: Quantity, source: Source, path: Steps) -> Iterator[Problem]:
+    """An unknown figure of a published system, or a number with the unit of another kind of I/O."""
+    amount = quantity.amount
+    if quantity.figure is not None:
+        name, id = quantity.figure
+        system = known_systems().get(name)
+        figure = None if system is None else system.figure(id)
+        origin = locate(source.tree, [*path, "figure"])
+        if system is None:
+            yield origin.problem(f"the system {quoted(name)} is unknown", nearest(name, known_systems()))
+        elif figure is None:
+            yield origin.problem(f"{name} has no figure {quoted(id)}", nearest(id, [one.id for one in system.figures]))
+        else:
+            amount = figure.amount
+    if amount is not None and amount.dimension not in (allowed := _dimensions(quantity, path)):
+        needed = " or ".join(dimension.unit for dimension in allowed)
+        yield locate(source.tree, path).problem(f"{quoted(amount.text)} is in {amount.dimension.unit}", f"use {needed}")
+
+
+def _dimensions(quantity: Quantity, path: Steps) -> tuple[Dimension, ...]:
+    """Of a rate those of its kind of I/O, which is one of the keys that lead to it."""
+    kinds = [step for step in path if step in get_args(RateKind)]
+    if not isinstance(quantity, Rate) or not kinds:
+        return quantity.DIMENSIONS
+    return (BYTES_PER_S,) if kinds[-1] in ("write", "read") else (OPERATIONS_PER_S,)
+
+
+def _unknown_components(
+    written: str | list[str] | dict[str, int] | None,
+    kind: type[Component],
+    known: Mapping[str, Component],
+    source: Source,
+    path: Steps,
+) -> Iterator[Problem]:
+    for step, name in _named(written):
+        if not isinstance(known.get(name), kind):
+            choice = [other for other, component in known.items() if isinstance(component, kind)]
+            wrong = f"there is no {noun(kind)} {quoted(name)}"
+            yield locate(source.tree, [*path, *step]).problem(wrong, nearest(name, choice))
+
+
+def _named(written: str | list[str] | dict[str, int] | None) -> Iterator[tuple[Steps, str]]:
+    """Each name with the steps that lead to it."""
+    match written:
+        case str():
+            yield [], written
+        case list():
+            for index, name in enumerate(written):
+                yield [index], name
+        case dict():
+            for name in written:
+                yield [name], name
+
+
+def parts(value: object, path: Steps) -> Iterator[tuple[Steps, Part]]:
+    """Every part of a document, with where it stands."""
+    if isinstance(value, Part):
+        yield path, value
+        for key in type(value).model_fields:
+            yield from parts(getattr(value, key), [*path, key])
+    elif isinstance(value, dict):
+        for key, entry in value.items():
+            yield from parts(entry, [*path, key])
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from parts(item, [*path, index])
