@@ -214,7 +214,7 @@ class Brick(Component):
 class MetadataModule(Component):
     """A unit that serves metadata: names, attributes, locks."""
 
-    parts: Counts = Field(default={}, description="Enclosures, servers and adapters that it is built of.")
+    parts: Counts = Field(default={}, description="Enclosures, drives, servers and adapters that it is built of.")
     create: OperationRate | None = Field(default=None, description="Creations of empty files.")
     stat: OperationRate | None = Field(default=None, description="Queries of attributes.")
     read_files: OperationRate | None = Field(default=None, description="Opening, reading and closing of empty files.")

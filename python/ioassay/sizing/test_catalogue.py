@@ -1,0 +1,208 @@
+"""The built-in catalogue says what its sources print, and what is wrong in a catalogue is refused with its line."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from ioassay.errors import UsageError
+from ioassay.sizing.catalogue import LIBRARY, load
+from ioassay.sizing.components import Brick, CatalogueFile, Component, Drive, Enclosure
+from ioassay.sizing.evaluate import brick_size
+from ioassay.sizing.model import BrickChoice
+from ioassay.sizing.names import parts
+from ioassay.sizing.quantities import Quantity
+from ioassay.systems.extract import read_printed
+from ioassay.systems.library import builtin_systems
+from ioassay.systems.model import Document, Place, Qualifier
+from ioassay.yaml_models.source import SourceError
+from ioassay.yaml_models.validate import validate
+
+PRINTED = read_printed()
+CATALOGUE = load()
+FILES = {name: validate(CatalogueFile, source.tree) for name, source in LIBRARY.sources().items()}
+CHOICES = [
+    BrickChoice(entry.name, drive)
+    for entry in CATALOGUE.all(Brick)
+    for drive in CATALOGUE.find(entry.name, Brick).drives
+]
+
+
+def assert_printed(value: str, qualifier: Qualifier, at: Place, sources: dict[str, Document]) -> None:
+    """Fails unless each named line of a seed prints `value`, and qualifies it so; other sources have no lines."""
+    file = sources[at.source].file
+    if file is None:
+        assert not at.lines, f"{at} names lines of a text that is not held"
+        return
+    assert at.lines, at
+    written = {value, value.replace("Gbit/s", "GbE")}
+    for line in map(str, at.lines):
+        assert written & {*PRINTED[file].lines.get(line, [])}, f"{value} is not in {file}:{line}"
+        said = {how for how, lines in PRINTED[file].qualified.items() if value in lines.get(line, [])}
+        assert said == {qualifier} - {"exact"}, f"{value} at {file}:{line}"
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_built_in_figure_stands_where_it_says(name: str) -> None:
+    for _, part in parts(FILES[name], []):
+        if isinstance(part, Quantity) and part.at is not None:
+            assert part.value is not None
+            assert_printed(part.value, part.qualifier, part.at, FILES[name].sources)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_built_in_component_says_where_its_counts_come_from(name: str) -> None:
+    for _, part in parts(FILES[name], []):
+        if isinstance(part, Component) and name != "file-systems":
+            assert part.at is not None or part.assumed is not None, part.title
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_source_of_a_built_in_catalogue_is_used(name: str) -> None:
+    named = {part.at.source for _, part in parts(FILES[name], []) if isinstance(part, Quantity | Component) and part.at}
+    assert named == {*FILES[name].sources}
+
+
+def test_seeds_are_cited_as_the_published_systems_cite_them() -> None:
+    cited = {document for system in builtin_systems().values() for document in system.sources.values()}
+    for file in FILES.values():
+        assert {document for document in file.sources.values() if document.file} <= cited
+
+
+@pytest.mark.parametrize("choice", CHOICES, ids=lambda choice: choice.name)
+def test_every_built_in_brick_can_be_evaluated(choice: BrickChoice) -> None:
+    size = brick_size(CATALOGUE, choice)
+    assert 0 < size.capacity.usable.nominal <= size.capacity.protected.nominal <= size.capacity.raw.nominal
+    assert size.rack_units.nominal > 0
+    assert {"write", "read"} <= {*size.rates["healthy"]}
+
+
+def test_every_built_in_brick_fills_its_enclosures() -> None:
+    for entry in CATALOGUE.all(Brick):
+        brick = CATALOGUE.find(entry.name, Brick)
+        slots = [CATALOGUE.find(name, Enclosure).slots * count for name, count in brick.enclosures.items()]
+        assert not slots or brick.drive_count == sum(slots), entry.name
+
+
+def test_groups_and_spares_of_a_built_in_brick_take_all_its_drives() -> None:
+    for entry in CATALOGUE.all(Brick):
+        brick = CATALOGUE.find(entry.name, Brick)
+        of = brick.redundancy
+        of_a_group = of.children or of.data + (of.parity or 0)
+        assert of.groups * of_a_group + of.spares == brick.drive_count, entry.name
+
+
+def test_an_unknown_name_gets_the_nearest_proposed() -> None:
+    with pytest.raises(UsageError, match='no brick "md3460-capacty": did you mean `md3460-capacity`') as error:
+        CATALOGUE.find("md3460-capacty", Brick)
+    assert "catalogue" in error.value.remedy
+    with pytest.raises(UsageError, match='no drive "md3460-capacity"'):
+        CATALOGUE.find("md3460-capacity", Drive)
+
+
+MINE = """\
+name: mine
+title: What we have
+sources:
+  sheet: {title: Data sheet}
+drives:
+  nl-sas-20tb:
+    title: Nearline SAS disk of 20 TB
+    media: hdd
+    capacity: {value: 20TB, at: sheet}
+bricks:
+  md3460-20tb:
+    title: MD3460 with larger drives
+    drives: [nl-sas-20tb]
+    drive_count: 60
+    redundancy: {layout: raid6, data: 8, parity: 2, groups: 6}
+    enclosures: {md3460: 1}
+    controllers: {md3460-controllers: 1}
+    servers: {r620: 2}
+"""
+
+
+def written(folder: Path, text: str, name: str = "mine.yaml") -> Path:
+    """A catalogue as a file."""
+    path = folder / name
+    path.write_text(text)
+    return path
+
+
+def test_a_catalogue_of_ones_own_builds_on_built_in_components(tmp_path: Path) -> None:
+    catalogue = load([written(tmp_path, MINE)])
+    size = brick_size(catalogue, BrickChoice("md3460-20tb", "nl-sas-20tb"))
+    assert size.capacity.raw.nominal == 1200e12
+    assert size.rack_units.nominal == 6
+    assert catalogue.find("md3460-performance", Brick)
+
+
+def test_catalogues_of_ones_own_build_on_each_other_in_any_order(tmp_path: Path) -> None:
+    drives, bricks = MINE.split("bricks:\n")
+    first = written(tmp_path, f"name: bricks\ntitle: Bricks\nbricks:\n{bricks}", "a.yaml")
+    assert load([first, written(tmp_path, drives, "b.yaml")]).find("md3460-20tb", Brick)
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "problem"),
+    [
+        ("value: 20TB, at: sheet", "value: 20TB", "capacity: needs one source; give `at`"),
+        ("value: 20TB, at: sheet", "value: 20TB, at: sheet, assumed: I think so", "capacity: needs one source"),
+        (
+            "value: 20TB, at: sheet",
+            "value: 20W, at: sheet",
+            'capacity: "20W" has the wrong unit; write for example 4TB',
+        ),
+        ("value: 20TB, at: sheet", "value: 20 tons, at: sheet", 'capacity: "20 tons" has the unknown unit "tons"'),
+        ("value: 20TB, at: sheet", "at: sheet", "capacity: has its number twice or not at all"),
+        (
+            "value: 20TB, at: sheet",
+            "value: 20TB, at: shet",
+            'capacity.at: the source "shet" is unknown; did you mean `sheet`',
+        ),
+        ("value: 20TB, at: sheet", "figure: md3460-iel/brick", "capacity.figure: .*did you mean `md3460-ieel`"),
+        ("value: 20TB, at: sheet", "figure: md3460-ieel/brik", "capacity.figure: .*did you mean `brick`"),
+        ("value: 20TB, at: sheet", "figure: md3460-ieel/brick", 'capacity: "4.5GB/s" is in bytes/s; use bytes'),
+    ],
+)
+def test_a_wrong_figure_is_refused_with_its_line(tmp_path: Path, right: str, wrong: str, problem: str) -> None:
+    with pytest.raises(SourceError, match=rf"mine\.yaml:9: drives\.nl-sas-20tb\.{problem}") as error:
+        load([written(tmp_path, MINE.replace(right, wrong))])
+    assert len(error.value.problems) == 1
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "line", "problem"),
+    [
+        ("[nl-sas-20tb]", "[nl-sas-20t]", 13, 'no drive "nl-sas-20t"; did you mean `nl-sas-20tb`'),
+        ("[nl-sas-20tb]", "[md3460]", 13, 'no drive "md3460"'),
+        ("{md3460: 1}", "{md346: 1}", 16, 'no enclosure "md346"; did you mean `md3460`'),
+        ("{r620: 2}", "{fdr: 2}", 18, 'no server "fdr"'),
+        ("groups: 6}", "groups: 6}\n    file_system: zsf", 16, 'no file system "zsf"; did you mean `zfs`'),
+        (
+            "{r620: 2}",
+            "{r620: 2}\n    measured: {random_read: {rate: {value: 1GB/s, at: sheet}}}",
+            19,
+            'measured.random_read.rate: "1GB/s" is in bytes/s; use operations/s',
+        ),
+        ("  md3460-20tb:", "  md3460:", 11, '"md3460" is already in the catalogue; call it differently'),
+    ],
+)
+def test_a_wrong_name_is_refused_with_its_line(tmp_path: Path, right: str, wrong: str, line: int, problem: str) -> None:
+    with pytest.raises(SourceError, match=rf"mine\.yaml:{line}: .*{problem}"):
+        load([written(tmp_path, MINE.replace(right, wrong))])
+
+
+def test_every_problem_of_a_file_is_told_at_once(tmp_path: Path) -> None:
+    text = MINE.replace("{r620: 2}", "{r62: 2}").replace("[nl-sas-20tb]", "[x]").replace("at: sheet", "at: y")
+    with pytest.raises(SourceError) as error:
+        load([written(tmp_path, text)])
+    assert [re.search(r":(\d+)", problem.origin.place)[1] for problem in error.value.problems] == ["9", "13", "18"]  # type: ignore[index]
+
+
+def test_a_catalogue_can_be_named_without_a_slash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    written(tmp_path, MINE)
+    monkeypatch.chdir(tmp_path)
+    assert load([Path("mine.yaml")]).find("md3460-20tb", Brick)
