@@ -197,6 +197,7 @@ lint: build ## Formatting, clippy, ruff, mypy, generated files.
 	$(BIN)/python -m ioassay.studies.reference --check
 	$(BIN)/python -m ioassay.lab.reference --check
 	$(BIN)/python -m ioassay.systems.reference --check
+	$(BIN)/python -m ioassay.sizing.reference --check
 	$(BIN)/python -m ioassay.criteria.reference --check
 	$(BIN)/python -m ioassay.results.doubts_reference --check
 	$(BIN)/python -m ioassay.monitoring.reference --check
@@ -210,6 +211,7 @@ generate: build ## Write the generated files: schemas, their Python types, refer
 	$(BIN)/python -m ioassay.studies.reference
 	$(BIN)/python -m ioassay.lab.reference
 	$(BIN)/python -m ioassay.systems.reference
+	$(BIN)/python -m ioassay.sizing.reference
 	$(BIN)/python -m ioassay.criteria.reference
 	$(BIN)/python -m ioassay.results.doubts_reference
 	$(BIN)/python -m ioassay.monitoring.reference
