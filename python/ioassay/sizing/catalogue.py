@@ -103,7 +103,7 @@ class Catalogue:
 
     def number(self, quantity: Quantity, what: str, entry: Entry, figure: tuple[str, str]) -> Value:
         """A quantity anywhere in a component as a number called `what`; `figure` is how `changed` names it."""
-        value = _value(quantity, what, figure[1], entry)
+        value = number(quantity, what, figure[1], entry.sources, entry.folder)
         factor = self.changed.get(figure)
         return value if factor is None else replace(value, interval=_scaled(value.interval, factor), written="")
 
@@ -154,11 +154,18 @@ def _entries(
     return found
 
 
-def _value(quantity: Quantity, what: str, kind: str, entry: Entry) -> Value:
+def number(
+    quantity: Quantity, what: str, kind: str, sources: Mapping[str, Document], folder: Path | None = None
+) -> Value:
+    """A quantity of any file as a number called `what`; `kind` is the kind of rate that a run is asked for.
+
+    `sources` are those of the file, `folder` is what the paths of its runs are relative to. Raises `UsageError` for a
+    figure or a run that does not exist.
+    """
     if quantity.run is not None:
         from ioassay.sizing.runs import measured_rate  # noqa: PLC0415  (few catalogues have runs, which take a second)
 
-        return measured_rate(quantity, what, kind, entry.folder)
+        return measured_rate(quantity, what, kind, folder)
     if quantity.figure is not None:
         system, id = quantity.figure
         known = known_systems().get(system)
@@ -175,7 +182,7 @@ def _value(quantity: Quantity, what: str, kind: str, entry: Entry) -> Value:
     exact = quantity.IS_NOMINAL
     interval = amount_written.exact if exact else standing_for(amount_written, quantity.qualifier)
     if quantity.at is not None:
-        origin = Origin("published", _cited(quantity.at, entry.sources))
+        origin = Origin("published", _cited(quantity.at, sources))
     else:
         origin = Origin("assumed", quantity.assumed or "")
     return Value(what, interval, amount_written.dimension, origin, amount_written.text, quantity.note or "")
