@@ -1,0 +1,50 @@
+"""The links of enclosures: each carries no more than its lanes do, and no more than its drives.
+
+Groups fill the enclosures in the order in which the catalogue names them, and each lies within one. Parity crosses
+these links, because it is computed behind them.
+
+Not: how enclosures are chained: each is taken to have its lanes for itself.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from ioassay.sizing.arithmetic import exactly, lowest, product
+from ioassay.sizing.components import Enclosure
+from ioassay.sizing.model import Ceiling
+from ioassay.sizing.rates.brick_io import BrickIo, added, over_link
+
+
+def link_ceilings(io: BrickIo, drives: list[Ceiling]) -> list[Ceiling]:
+    """The ceiling of all enclosures, from that of their `drives`; empty where no link, or not enough, is known."""
+    filled = _filled(io)
+    links = {name: io.figure(name, "link", f"link of {name}") for name, _, _ in filled}
+    if not any(links.values()):
+        return []
+    found = []
+    for name, count, share in filled:
+        limits = []
+        if (link := links[name]) is not None:
+            limits.append(over_link(f"{io.rate} over the link of {name}", link, io.work.link))
+        if drives:
+            part = exactly("share of the drives", share)
+            limits.append(product(f"{io.rate} of the drives in {name}", part, drives[-1].value))
+        if not limits:
+            return []
+        each = lowest(f"{io.rate} of {name}", *limits)
+        found.append(product(f"{io.rate} of all {name}", exactly("enclosures", count), each))
+    return [Ceiling("links of the enclosures", added(f"{io.rate} of the enclosures", found))]
+
+
+def _filled(io: BrickIo) -> list[tuple[str, int, Fraction]]:
+    """Enclosures with drives in them: how many alike, and which share of all drives each of those holds."""
+    drives = io.groups.groups * io.groups.drives
+    left, found = drives, []
+    for name, count in io.brick.enclosures.items():
+        slots = io.catalogue.find(name, Enclosure).slots
+        full, rest = divmod(min(left, count * slots), slots)
+        found += [(name, full, Fraction(slots, drives))] if full else []
+        found += [(name, 1, Fraction(rest, drives))] if rest else []
+        left -= full * slots + rest
+    return found
