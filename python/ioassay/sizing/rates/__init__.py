@@ -1,52 +1,66 @@
 """What bricks, metadata modules and whole configurations do: the lowest ceiling on the path of each kind of I/O.
 
+    groups      drives that protect each other
+    raid_writes full stripes, read-modify-write, reconstruct-write
+    work        what drives do for each byte or operation that is asked for
+    degraded    what is left while a drive is rebuilt or a server is down
+    brick_io    a brick and the kind of I/O that it does
+    drives      drives, and what RAID asks of them
+    enclosures  links of enclosures
+    hosts       RAID controllers, SAS adapters, servers, network adapters
+    path        all ceilings of a brick
+    scaling     what several of them do together
+    together    several bricks, also of several kinds
+    network     switches and clients
+    names       what rates are called
+
 Not: what they hold (`capacity`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import get_args
 
-from ioassay.sizing.arithmetic import exactly, lowest, product
+from ioassay.sizing.arithmetic import lowest
 from ioassay.sizing.catalogue import Catalogue
-from ioassay.sizing.components import Brick, IoKind, MetadataKind
-from ioassay.sizing.configuration import Configuration
+from ioassay.sizing.components import IoKind, MetadataKind, RateKind
+from ioassay.sizing.configuration import BrickCount, Configuration
 from ioassay.sizing.model import BrickChoice, BrickSize, Ceiling, ModuleSize, Rate, Rates
+from ioassay.sizing.rates.names import rate_name
+from ioassay.sizing.rates.network import network_ceilings
+from ioassay.sizing.rates.path import brick_ceilings
+from ioassay.sizing.rates.scaling import multiple, words
+from ioassay.sizing.rates.together import Alike, alike, note, together
+from ioassay.sizing.rates.work import OPERATION, is_random
 from ioassay.sizing.requirements import Condition
+
+__all__ = ["brick_rates", "configuration_rates", "module_rates", "multiple", "rate_name", "scaling_used"]
 
 
 def brick_rates(
     catalogue: Catalogue, choice: BrickChoice, condition: Condition = "healthy", request_bytes: int | None = None
 ) -> Mapping[IoKind, Rate]:
-    """What one brick does. `request_bytes` is the size of writes that reach RAID; `None` means full stripes."""
-    brick = catalogue.find(choice.brick, Brick)
-    found: dict[IoKind, Rate] = {}
-    for kind in get_args(IoKind):
-        ceilings = []
-        each = catalogue.value(choice.drive, kind, f"{kind} rate of a drive")
-        if each is not None:
-            drives = exactly("data drives", brick.redundancy.groups * brick.redundancy.data)
-            ceilings.append(Ceiling("drives", product(f"{kind} rate of the drives", drives, each)))
-        measured = brick.measured.get(kind)
-        if measured is not None:
-            value = catalogue.number(
-                measured.rate, f"{kind} rate of a brick", catalogue.entries[choice.brick], (choice.brick, kind)
-            )
-            ceilings.append(Ceiling(measured.limited_by or "brick as measured", value))
-        if ceilings:
-            found[kind] = Rate(kind, lowest(f"{kind} rate", *(one.value for one in ceilings)), tuple(ceilings))
-    return found
+    """What one brick does. `request_bytes` is the size of writes that reach RAID; `None` means full stripes.
+
+    Empty where it does nothing in that condition (`degraded`). Raises `UsageError` for what the catalogue does not
+    have, and for a figure in the wrong unit.
+    """
+    found = {kind: brick_ceilings(catalogue, choice, kind, condition, request_bytes) for kind in get_args(IoKind)}
+    return {kind: _rate(kind, several) for kind, several in found.items() if several}
 
 
 def module_rates(catalogue: Catalogue, module: str) -> Mapping[MetadataKind, Rate]:
-    """What one metadata module does."""
-    found: dict[MetadataKind, Rate] = {}
-    for kind in get_args(MetadataKind):
-        value = catalogue.value(module, kind, f"{kind} rate of a metadata module")
-        if value is not None:
-            found[kind] = Rate(kind, value, (Ceiling("metadata modules", value),))
-    return found
+    """What one metadata module does, as it was measured or published: nothing computes it from its parts."""
+    values = {
+        kind: catalogue.value(module, kind, f"{rate_name(kind)} of a metadata module")
+        for kind in get_args(MetadataKind)
+    }
+    return {
+        kind: Rate(kind, value, (Ceiling("metadata modules", value),))
+        for kind, value in values.items()
+        if value is not None
+    }
 
 
 def configuration_rates(
@@ -56,12 +70,61 @@ def configuration_rates(
     modules: Mapping[str, ModuleSize],
     condition: Condition = "healthy",
 ) -> Rates:
-    """What all bricks and modules of a configuration do together, up to the clients."""
-    rates: dict[str, Rate] = {}
-    for choice, brick in bricks.items():
-        counted = next(one for one in configuration.bricks if one.brick == choice.brick)
-        for kind, rate in brick.rates[condition].items():
-            count = exactly("bricks", counted.count)
-            ceilings = tuple(Ceiling(one.place, product(one.place, count, one.value)) for one in rate.ceilings)
-            rates[kind] = Rate(kind, lowest(f"{kind} rate", *(one.value for one in ceilings)), ceilings)
-    return rates  # type: ignore[return-value]
+    """What all bricks and modules of a configuration do together, up to the clients.
+
+    Metadata modules have no network of their own here, and the same rates in each condition, which is that of bricks.
+    Raises `UsageError` where there are several bricks or modules and nothing says how they scale, or a table of
+    measured multiples ends before, and where the switches have too few ports.
+    """
+    data, metadata = _bricks(catalogue, configuration), _modules(catalogue, configuration)
+    chosen = [_chosen(counted, bricks) for counted in configuration.bricks]
+    rates: dict[RateKind, Rate] = {}
+    for kind in get_args(IoKind):
+        found = together(kind, [(one, size.rates[condition].get(kind)) for one, size in zip(data, chosen, strict=True)])
+        if found:
+            unit = OPERATION if is_random(kind) else None
+            found += network_ceilings(catalogue, configuration, rate_name(kind), unit)
+            rates[kind] = _rate(kind, found, note(data))
+    for kind in get_args(MetadataKind):
+        if found := together(kind, [(one, modules[one.name].rates.get(kind)) for one in metadata]):
+            rates[kind] = _rate(kind, found, note(metadata))
+    return rates
+
+
+def scaling_used(catalogue: Catalogue, configuration: Configuration) -> str:
+    """Which law takes one brick to many, as a clause: `linear, because …`; where there is one only, that.
+
+    Raises `UsageError` where nothing says it.
+    """
+    clauses: dict[str, list[str]] = {}
+    for alike_ones in (_bricks(catalogue, configuration), _modules(catalogue, configuration)):
+        if sum(one.count for one in alike_ones) > 1:
+            for one in alike_ones:
+                assert one.scaled is not None  # `alike` sees to it
+                clauses.setdefault(words(one.scaled.scaling), []).append(one.name)
+    if len(clauses) < 2:
+        return next(iter(clauses), "none, there is one brick")
+    return "; ".join(f"{' and '.join(names)}: {clause}" for clause, names in clauses.items())
+
+
+def _bricks(catalogue: Catalogue, configuration: Configuration) -> list[Alike]:
+    counts = [
+        (f"{one.brick} with {one.drive}" if one.drive else one.brick, one.brick, one.count)
+        for one in configuration.bricks
+    ]
+    return alike(catalogue, counts, "bricks", configuration.scaling)
+
+
+def _modules(catalogue: Catalogue, configuration: Configuration) -> list[Alike]:
+    counts = [(name, name, count) for name, count in configuration.metadata.items()]
+    return alike(catalogue, counts, "metadata modules", configuration.scaling)
+
+
+def _chosen(counted: BrickCount, bricks: Mapping[BrickChoice, BrickSize]) -> BrickSize:
+    return next(
+        size for one, size in bricks.items() if one.brick == counted.brick and counted.drive in (None, one.drive)
+    )
+
+
+def _rate(kind: RateKind, found: Sequence[Ceiling], note: str = "") -> Rate:
+    return Rate(kind, lowest(rate_name(kind), *(one.value for one in found), note=note), tuple(found))

@@ -1,0 +1,136 @@
+"""What several bricks, or metadata modules, do together: the sum over their kinds of what each kind does.
+
+What hardware carries adds up: eight bricks have eight times the network adapters of one. What they do together is no
+more than that, and where their scaling is not linear no more than it says of the lowest ceiling of one.
+
+Kinds of bricks add up, each at its own limit: files are taken to be spread over them in proportion to their rates. A
+kind of brick without a rate leaves that of the whole unknown, and so does a scaling that says nothing of the rate.
+
+Not: how bricks scale (`scaling`), the network beyond them (`network`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ioassay.errors import UsageError
+from ioassay.sizing.arithmetic import exactly, lowest, product
+from ioassay.sizing.catalogue import Catalogue
+from ioassay.sizing.components import Brick, MetadataModule, RateKind, Scaling
+from ioassay.sizing.model import Ceiling, Rate
+from ioassay.sizing.rates.brick_io import added
+from ioassay.sizing.rates.names import rate_name
+from ioassay.sizing.rates.scaling import has_points, multiple
+from ioassay.systems.model import Document
+
+_IN_PROPORTION = "Files are taken to be spread over the kinds of bricks in proportion to their rates."
+
+
+@dataclass(frozen=True)
+class Scaled:
+    """A scaling, and the file that has it."""
+
+    scaling: Scaling
+    sources: Mapping[str, Document]
+    folder: Path | None
+
+
+@dataclass(frozen=True)
+class Alike:
+    """Bricks of one kind, or metadata modules of one kind."""
+
+    name: str
+    noun: str
+    """In the plural: `bricks`."""
+    count: int
+    scaled: Scaled | None
+    """`None` where nothing says how they scale, which is right of a single one."""
+
+
+def alike(
+    catalogue: Catalogue, counts: Sequence[tuple[str, str, int]], noun: str, scaling: Scaling | None
+) -> list[Alike]:
+    """Bricks or modules with their scaling: that of their catalogue, else `scaling` of the configuration.
+
+    `counts` are, for each kind, what it is called, its name in the catalogue, and how many. Raises `UsageError` where
+    there are several in all and nothing says how they scale.
+    """
+    several = sum(count for _, _, count in counts) > 1
+    found = []
+    for name, component, count in counts:
+        entry = catalogue.entries[component]
+        assert isinstance(entry.component, Brick | MetadataModule)
+        own = entry.component.scaling
+        scaled = Scaled(own, entry.sources, entry.folder) if own else Scaled(scaling, {}, None) if scaling else None
+        if several and scaled is None:
+            raise UsageError(
+                f"Nothing says what several {noun} do together: {component} has no scaling.",
+                "Add `scaling: {by: linear, because: …}`, or what was measured, to the configuration or the catalogue.",
+            )
+        found.append(Alike(name, noun, count, scaled))
+    return found
+
+
+def together(kind: RateKind, rates: Sequence[tuple[Alike, Rate | None]]) -> list[Ceiling]:
+    """The ceilings of all of them together, the place of each as in those of one.
+
+    Empty where the rate of one kind, or how it scales, is unknown. Raises `UsageError` where a table ends before.
+    """
+    known = [(one, rate) for one, rate in rates if rate is not None and _scales(one, kind)]
+    if not known or len(known) < len(rates):
+        return []
+    found = [_all_alike(kind, one, rate) for one, rate in known]
+    if len(found) == 1:
+        return found[0]
+    name = rate_name(kind)
+    common = [one.place for one in found[0] if all(_of(others, one.place) for others in found[1:])]
+    sums = [
+        Ceiling(
+            place,
+            added(f"{name} of the {place}", [one.value for other in found if (one := _of(other, place)) is not None]),
+        )
+        for place in common
+    ]
+    limits = [min(ceilings, key=lambda one: one.value.interval.nominal) for ceilings in found]
+    if len({limit.place for limit in limits}) == 1 and limits[0].place in common:
+        return sums
+    each = [
+        lowest(f"{name} of all {one.name}", *(ceiling.value for ceiling in ceilings))
+        for (one, _), ceilings in zip(known, found, strict=True)
+    ]
+    place = " and ".join(f"{limit.place} of {one.name}" for limit, (one, _) in zip(limits, known, strict=True))
+    return [*sums, Ceiling(place, added(f"{name} of all kinds", each))]
+
+
+def note(rates: Sequence[Alike]) -> str:
+    """What a reader of a rate of all of them must know, as sentences."""
+    linear = {
+        one.scaled.scaling.because
+        for one in rates
+        if one.count > 1 and one.scaled is not None and one.scaled.scaling.by == "linear"
+    }
+    sentences = [f"Scaled linearly: {because}" for because in sorted(filter(None, linear))]
+    return " ".join([*sentences, *([_IN_PROPORTION] if len(rates) > 1 else [])])
+
+
+def _scales(one: Alike, kind: RateKind) -> bool:
+    return one.count == 1 or (one.scaled is not None and has_points(one.scaled.scaling, kind))
+
+
+def _all_alike(kind: RateKind, one: Alike, rate: Rate) -> list[Ceiling]:
+    name, count = rate_name(kind), exactly(one.noun, one.count)
+    found = [
+        Ceiling(ceiling.place, product(f"{name} of the {ceiling.place}", count, ceiling.value))
+        for ceiling in rate.ceilings
+    ]
+    if one.count == 1 or one.scaled is None or one.scaled.scaling.by == "linear":
+        return found
+    times = multiple(one.scaled.scaling, kind, one.count, one.scaled.sources, one.scaled.folder)
+    scaled = product(f"{name} as the {one.noun} scale", times, rate.value)
+    return [*found, Ceiling(f"scaling over {one.noun}", scaled)]
+
+
+def _of(ceilings: Sequence[Ceiling], place: str) -> Ceiling | None:
+    return next((one for one in ceilings if one.place == place), None)
