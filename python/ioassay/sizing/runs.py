@@ -1,7 +1,7 @@
-"""Rates that stored runs measured, as figures of components.
+"""Rates that stored runs measured, as figures of components: the peak of a sweep, or its curve over clients.
 
-The rate is the peak of the sweep, as compared and reported elsewhere, with the interval of its median. Not: reading
-runs (`results`), what is valid of them (`analysis`).
+Each rate is a median with its interval, as compared and reported elsewhere. Measurements that the network cannot have
+carried are left out like all invalid ones. Not: reading runs (`results`), what is valid of them (`analysis`).
 """
 
 from __future__ import annotations
@@ -12,47 +12,112 @@ from pathlib import Path
 from ioassay.analysis import intervals
 from ioassay.analysis.ceilings import doubted
 from ioassay.analysis.compare import measured_run
-from ioassay.analysis.compare.subject import Curve
+from ioassay.analysis.compare.subject import Curve, Point, Rates
 from ioassay.errors import UsageError
 from ioassay.results.run_directory import load
 from ioassay.sizing.arithmetic import Origin, Value
 from ioassay.sizing.quantities import Quantity
+from ioassay.sizing.rates.work import RANDOM_BYTES
 from ioassay.systems.amounts import BYTES_PER_S, OPERATIONS_PER_S, Interval
+
+_IN_WORDS = {
+    "write": "sequential writes",
+    "read": "sequential reads",
+    "random_write": "random writes of 4 KiB",
+    "random_read": "random reads of 4 KiB",
+    "create": "file creations",
+    "stat": "queries of attributes",
+    "read_files": "reads of whole files",
+    "remove": "removals",
+}
 
 
 def measured_rate(quantity: Quantity, what: str, kind: str, folder: Path | None) -> Value:
     """The peak that a run measured for `kind` of I/O, a `RateKind`; the run's path is relative to `folder`.
 
-    Raises `UsageError` where the run has no valid rate of that kind, or of several workloads.
+    In bytes/s of sequential I/O, otherwise in operations/s. Raises `UsageError` where there is no such run, where it
+    has no valid rate of that kind, and where several of its workloads have one and `quantity` names none.
     """
+    path, curve = _curve(quantity, kind, folder)
+    peak = _rates(curve, kind, path).peak
+    if peak is None:
+        raise UsageError(f"{path} has no peak of {_IN_WORDS[kind]}: its sweep is not of numbers.", "Name another run.")
+    return _value(peak, what, kind, path, curve)
+
+
+def measured_curve(quantity: Quantity, kind: str, folder: Path | None) -> tuple[tuple[int, Value], ...]:
+    """What a run measured for `kind` of I/O by the number of clients, ascending; of several rates of a number the best.
+
+    Units and errors are those of `measured_rate`. Raises `UsageError` too where a run does not tell its clients.
+    """
+    path, curve = _curve(quantity, kind, folder)
+    best: dict[int, Point] = {}
+    for point in _rates(curve, kind, path).points:
+        clients = point.clients
+        if clients is not None and (clients not in best or point.median > best[clients].median):
+            best[clients] = point
+    if not best:
+        raise UsageError(f"{path} does not say how many clients it had.", "Name a run with a sweep over clients.")
+    return tuple(
+        (clients, _value(best[clients], f"{_IN_WORDS[kind]} with {clients} clients", kind, path, curve))
+        for clients in sorted(best)
+    )
+
+
+def _curve(quantity: Quantity, kind: str, folder: Path | None) -> tuple[Path, Curve]:
     path = (folder or Path()) / (quantity.run or "")
-    curves = [
-        curve
-        for curve in measured_run.subject(doubted(load(path)), path.name).curves
-        if _is_of(curve, kind) and (quantity.workload is None or curve.name[0] == quantity.workload)
-    ]
-    if len(curves) != 1:
-        named = ", ".join(sorted({curve.name[0] for curve in curves}))
+    if kind not in _IN_WORDS:
+        raise UsageError(f"{path} is named for a figure that no run measures.", "Give `value` with `at` or `assumed`.")
+    curves = [one for one in measured_run.subject(doubted(load(path)), path.name).curves if _is_of(one, kind)]
+    found = [one for one in curves if quantity.workload in (None, one.name[0])]
+    if len(found) == 1:
+        return path, found[0]
+    workloads = ", ".join(dict.fromkeys(one.name[0] for one in curves))
+    if not curves:
+        raise UsageError(f"{path} has no valid rate of {_IN_WORDS[kind]}.", "See the doubts in its report.")
+    if not found:
         raise UsageError(
-            f"{path} has {'several rates' if curves else 'no valid rate'} of {kind}{f': {named}' if named else ''}.",
-            "Name one with `workload`.",
+            f"The workload {quantity.workload} of {path} has no valid rate of {_IN_WORDS[kind]}.",
+            f"These have: {workloads}.",
         )
-    random = kind.startswith("random") or kind in ("create", "stat", "read_files", "remove")
-    rates = curves[0].rates.get("rate_operations_per_s" if random else "rate_bytes_per_s")
-    if rates is None or rates.peak is None:
-        raise UsageError(f"{path} has no valid rate of {kind}.", "See the doubts in its report.")
-    repetitions = rates.peak.rates
-    found = intervals.of_median(repetitions)
-    low, high = (found.low, found.high) if found else (min(repetitions), max(repetitions))
-    interval = Interval(Fraction(low), Fraction(rates.peak.median), Fraction(high))
-    origin = Origin("measured", f"{path.name}, {curves[0].title}")
-    return Value(what, interval, OPERATIONS_PER_S if random else BYTES_PER_S, origin)
+    if len({one.name[0] for one in found}) == 1:
+        phases = ", ".join(one.name[1] for one in found)
+        raise UsageError(
+            f"{path} has several rates of {_IN_WORDS[kind]} in one workload: {phases}.",
+            "Give `value`, and say with `assumed` which of them it is.",
+        )
+    raise UsageError(
+        f"{path} has several workloads with {_IN_WORDS[kind]}: {workloads}.", "Name one of them with `workload`."
+    )
 
 
 def _is_of(curve: Curve, kind: str) -> bool:
-    operation = kind.removeprefix("random_")
-    if kind in ("create", "stat", "remove"):
-        return curve.operation == kind
-    if kind == "read_files":
-        return curve.operation == "read" and curve.conditions.order is None
-    return curve.operation == operation and (curve.conditions.order == "random") == kind.startswith("random_")
+    conditions = curve.conditions
+    is_of_tree = conditions.files == 0 or "rate_bytes_per_s" not in curve.rates
+    match kind:
+        case "create" | "stat" | "remove":
+            return curve.operation == kind
+        case "read_files":
+            return curve.operation == "read" and is_of_tree
+        case "random_write" | "random_read":
+            is_small = conditions.transfer_bytes in (None, RANDOM_BYTES)
+            is_random = conditions.order == "random" and not is_of_tree
+            return curve.operation == kind.removeprefix("random_") and is_random and is_small
+        case _:
+            return curve.operation == kind and conditions.order == "sequential" and not is_of_tree
+
+
+def _rates(curve: Curve, kind: str, path: Path) -> Rates:
+    found = curve.rates.get("rate_bytes_per_s" if kind in ("write", "read") else "rate_operations_per_s")
+    if found is None:
+        raise UsageError(f"{path} has no valid rate of {_IN_WORDS[kind]}.", "See the doubts in its report.")
+    return found
+
+
+def _value(point: Point, what: str, kind: str, path: Path, curve: Curve) -> Value:
+    """Its median; of fewer repetitions than an interval takes, from the lowest to the highest."""
+    found = intervals.of_median(point.rates)
+    low, high = (found.low, found.high) if found else (min(point.rates), max(point.rates))
+    interval = Interval(Fraction(low), Fraction(point.median), Fraction(high))
+    dimension = BYTES_PER_S if kind in ("write", "read") else OPERATIONS_PER_S
+    return Value(what, interval, dimension, Origin("measured", f"{path.name}, {curve.title}"))
