@@ -16,7 +16,7 @@ from ioassay.sizing.catalogue import Catalogue
 from ioassay.sizing.components import Brick, Component, Drive, MetadataModule
 from ioassay.sizing.configuration import BrickCount, Configuration
 from ioassay.sizing.model import BrickChoice, BrickSize, Capacity, ModuleSize, Size
-from ioassay.sizing.rates import brick_rates, configuration_rates, module_rates
+from ioassay.sizing.rates import brick_rates, configuration_rates, module_rates, scaling_used
 from ioassay.sizing.requirements import Condition
 from ioassay.systems.amounts import RACK_UNITS
 
@@ -62,7 +62,7 @@ def evaluate(catalogue: Catalogue, name: str, configuration: Configuration) -> S
             condition: configuration_rates(catalogue, configuration, bricks, modules, condition)
             for condition in get_args(Condition)
         },
-        scaling="",
+        scaling=scaling_used(catalogue, configuration),
         rack_units=_added(
             "rack units",
             [product(f"rack units of all {name}", exactly(name, count), value) for name, count, value in heights],
