@@ -1,7 +1,8 @@
 """The links of enclosures: each carries no more than its lanes do, and no more than its drives.
 
 Groups fill the enclosures in the order in which the catalogue names them, and each lies within one. Parity crosses
-these links, because it is computed behind them.
+these links, because it is computed behind them. The sum is what all of them carry with each kept busy; a file that is
+striped evenly over enclosures that are not equally fast waits for the slowest.
 
 Not: how enclosures are chained: each is taken to have its lanes for itself.
 """

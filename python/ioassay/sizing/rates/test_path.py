@@ -1,0 +1,206 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ioassay.errors import UsageError
+from ioassay.sizing.catalogue import Catalogue
+from ioassay.sizing.components import IoKind
+from ioassay.sizing.model import BrickChoice, Rate
+from ioassay.sizing.rates import brick_rates
+from ioassay.sizing.requirements import Condition
+from ioassay.testing.brick_catalogue import DISKS, FLASH, RAID6, brick, catalogue, figure
+
+PAIR = {"pair": {"title": "Pair", "units": 2, "ports": 4, "link": figure("48Gbit/s"), "write": figure("4.5GB/s")}}
+SAS = {"sas": {"title": "SAS", "side": "storage", "ports": 4, "link": figure("48Gbit/s")}}
+IB = {"ib": {"title": "FDR", "side": "network", "link": figure("56Gbit/s"), "encoding": figure("0.97")}}
+MIRROR = {"layout": "mirror", "groups": 30}
+RAIDZ = {"layout": "raidz2", "data": 8, "groups": 6, "record": "1m"}
+
+
+def of(found: Catalogue, kind: IoKind = "write", condition: Condition = "healthy", choice: BrickChoice = DISKS) -> Rate:
+    return brick_rates(found, choice, condition)[kind]
+
+
+def places(rate: Rate) -> dict[str, float]:
+    return {one.place: round(one.value.nominal / 1e6, 1) for one in rate.ceilings}
+
+
+def with_redundancy(**redundancy: Any) -> Catalogue:
+    return catalogue({"brick": brick(redundancy=redundancy)})
+
+
+def test_full_stripes_are_written_at_the_rate_of_the_data_drives() -> None:
+    rate = of(catalogue())
+    assert places(rate) == {"drives": 12_000, "RAID full-stripe writes": 9_600}
+    assert rate.limit.place == "RAID full-stripe writes"
+    assert rate.value.nominal == 9.6e9
+
+
+def test_disks_read_at_the_rate_of_the_data_drives_and_flash_with_all() -> None:
+    assert places(of(catalogue(), "read")) == {"drives": 9_600}
+    assert places(of(catalogue(), "read", choice=FLASH)) == {"drives": 12_000}
+
+
+def test_writes_of_half_a_stripe_are_half_as_fast() -> None:
+    rate = brick_rates(catalogue(), DISKS, request_bytes=512 << 10)["write"]
+    assert places(rate) == {"drives": 12_000, "RAID reconstruct-writes": 4_800}
+
+
+def test_zfs_collects_small_writes_into_full_stripes() -> None:
+    found = with_redundancy(**RAIDZ)
+    assert places(brick_rates(found, DISKS, request_bytes=4096)["write"])["raidz full-stripe writes"] == 9_600
+
+
+@pytest.mark.parametrize(
+    ("redundancy", "reads", "writes"),
+    [
+        (RAID6, 6000, 1000),
+        ({"layout": "raid5", "data": 9, "groups": 6}, 6000, 1500),
+        (MIRROR, 6000, 3000),
+        ({"layout": "raid10", "data": 5, "groups": 6}, 6000, 3000),
+        ({"layout": "none", "groups": 60}, 6000, 6000),
+        (RAIDZ, 600, 300),
+        (RAIDZ | {"record": "4k"}, 600, 600),
+        ({"layout": "draid2", "data": 8, "children": 60, "groups": 1, "spares": 2}, 500, 250),
+    ],
+)
+def test_random_io_has_the_penalty_of_its_layout(redundancy: dict[str, Any], reads: float, writes: float) -> None:
+    found = with_redundancy(**redundancy)
+    assert of(found, "random_read").value.nominal == pytest.approx(reads)
+    assert of(found, "random_write").value.nominal == pytest.approx(writes)
+
+
+def test_parity_crosses_the_links_of_enclosures() -> None:
+    shelves = {"near": {"title": "Near", "slots": 60, "link": figure("4GB/s")}}
+    found = catalogue({"brick": brick(enclosures={"near": 1})}, enclosures=shelves)
+    assert places(of(found))["links of the enclosures"] == 3_200
+    assert places(of(found, "read"))["links of the enclosures"] == 4_000
+
+
+def test_each_enclosure_carries_the_lower_of_its_drives_and_its_link() -> None:
+    shelves = {"far": {"title": "Far", "slots": 60, "link": figure("2.4GB/s")}}
+    redundancy = RAID6 | {"groups": 18}
+    three = brick(drive_count=180, redundancy=redundancy, enclosures={"shelf": 1, "far": 2})
+    # The first has 9.6 GB/s of drives and no link that limits; the others 2.4 GB/s with parity each.
+    found = catalogue({"brick": three}, enclosures=shelves)
+    assert places(of(found))["links of the enclosures"] == 9_600 + 2 * 1_920
+    assert of(found).limit.place == "links of the enclosures"
+
+
+def test_parity_crosses_sas_adapters_only_where_servers_compute_it() -> None:
+    software = catalogue({"brick": brick(adapters={"sas": 1})}, adapters=SAS)
+    hardware = catalogue({"brick": brick(adapters={"sas": 1}, controllers={"pair": 1})}, adapters=SAS, controllers=PAIR)
+    assert places(of(software))["SAS adapters"] == 19_200
+    assert places(of(hardware))["SAS adapters"] == 24_000
+    assert places(of(hardware))["host ports of the RAID controllers"] == 24_000
+
+
+def test_an_adapter_carries_its_ports_less_encoding_and_no_more_than_its_slot() -> None:
+    wide = catalogue({"brick": brick(adapters={"ib": 2})}, adapters=IB)
+    assert places(of(wide))["network adapters"] == pytest.approx(2 * 7_000 * 0.97)
+    narrow = catalogue({"brick": brick(adapters={"ib": 2})}, adapters={"ib": IB["ib"] | {"pcie": figure("4GB/s")}})
+    assert places(of(narrow))["network adapters"] == 8_000
+
+
+def test_links_limit_random_io_by_4_kib_an_operation() -> None:
+    slow = {"ib": {"title": "Slow", "side": "network", "link": figure("4096KB/s")}}
+    found = catalogue({"brick": brick(adapters={"ib": 1})}, adapters=slow)
+    assert of(found, "random_read").value.nominal == 1000
+    assert of(found, "random_read").limit.place == "network adapters"
+
+
+def test_cables_alone_say_nothing_of_a_brick_whose_drives_are_unknown() -> None:
+    found = catalogue({"brick": brick(drives=["unknown"], adapters={"ib": 1})}, adapters=IB)
+    assert brick_rates(found, BrickChoice("brick", "unknown")) == {}
+
+
+def test_a_place_of_which_a_component_has_no_figure_has_no_ceiling() -> None:
+    servers = {"fast": {"title": "Fast", "write": figure("5GB/s")}}
+    both = catalogue({"brick": brick(servers={"fast": 1, "server": 1})}, servers=servers)
+    assert "servers" not in places(of(both))
+    assert "servers" not in places(of(catalogue({"brick": brick(servers={"fast": 1})}, servers=servers), "read"))
+
+
+def test_a_measured_brick_is_limited_where_its_measurement_says() -> None:
+    measured = {"write": {"rate": figure("4GB/s"), "limited_by": "RAID controllers"}, "read": {"rate": figure("3GB/s")}}
+    found = catalogue({"brick": brick(controllers={"pair": 1}, measured=measured)}, controllers=PAIR)
+    assert (of(found).limit.place, of(found).value.nominal) == ("RAID controllers", 4e9)
+    assert [one.place for one in of(found).ceilings].count("RAID controllers") == 1
+    assert (of(found, "read").limit.place, of(found, "read").value.nominal) == ("brick as measured", 3e9)
+
+
+def test_a_measurement_in_the_wrong_unit_is_refused() -> None:
+    found = catalogue({"brick": brick(measured={"write": {"rate": figure("400 IOPS")}})})
+    with pytest.raises(UsageError, match=r"write rate at the brick as measured is in operations/s, not in bytes/s"):
+        of(found)
+
+
+def test_a_rebuild_takes_its_share_of_full_stripes() -> None:
+    assert of(catalogue(), "write", "rebuilding").value.nominal == pytest.approx(0.7 * 9.6e9)
+    assert of(catalogue(), "read", "rebuilding").value.nominal == pytest.approx(0.7 * 9.6e9)
+    assert of(catalogue(), "read", "rebuilding", FLASH).value.nominal == pytest.approx(0.7 * 12e9 * 9 / 10)
+
+
+def test_random_reads_of_a_lost_drive_cost_a_read_of_every_data_drive() -> None:
+    # Nine drives serve a read each of nine tenths, and eight for the last tenth: 9 ÷ 17 of ten drives.
+    assert of(catalogue(), "random_read", "rebuilding").value.nominal == pytest.approx(0.7 * 6000 * 9 / 17)
+    found = with_redundancy(**MIRROR)
+    assert of(found, "random_read", "rebuilding").value.nominal == pytest.approx(0.7 * 3000)
+    assert of(found, "random_write", "rebuilding").value.nominal == pytest.approx(0.7 * 3000)
+
+
+def test_a_brick_without_parity_has_no_rate_while_a_drive_is_replaced() -> None:
+    assert brick_rates(with_redundancy(layout="none", groups=60), DISKS, "rebuilding") == {}
+
+
+def test_a_measured_limit_of_unknown_place_falls_with_the_rebuild_and_a_known_one_elsewhere_stays() -> None:
+    measured = {"write": {"rate": figure("2GB/s")}, "read": {"rate": figure("2GB/s"), "limited_by": "RAID controllers"}}
+    found = catalogue({"brick": brick(measured=measured)})
+    assert of(found, "write", "rebuilding").value.nominal == pytest.approx(1.4e9)
+    assert of(found, "read", "rebuilding").value.nominal == pytest.approx(2e9)
+
+
+def test_a_server_takes_its_adapters_with_it() -> None:
+    servers = {"fast": {"title": "Fast", "write": figure("5GB/s")}}
+    two = catalogue({"brick": brick(servers={"fast": 2}, adapters={"ib": 2})}, servers=servers, adapters=IB)
+    assert places(of(two))["network adapters"] == pytest.approx(13_580)
+    over = of(two, "write", "failed_over")
+    assert (places(over)["network adapters"], places(over)["servers"]) == (pytest.approx(6_790), 5_000)
+    assert over.limit.place == "servers"
+
+
+def test_nothing_takes_over_for_a_single_server() -> None:
+    assert brick_rates(catalogue({"brick": brick(servers={"server": 1})}), DISKS, "failed_over") == {}
+
+
+LAYOUTS = st.sampled_from(["mirror", "raid10", "raid5", "raid6", "raidz1", "raidz2", "raidz3", "draid1", "erasure"])
+
+
+@given(
+    layout=LAYOUTS,
+    data=st.integers(1, 12),
+    groups=st.integers(1, 8),
+    request=st.sampled_from([None, 4096, 100_000, 1 << 20, 1 << 24]),
+    link=st.integers(1, 100),
+    choice=st.sampled_from([DISKS, FLASH]),
+)
+def test_no_rate_is_above_a_ceiling_and_no_failure_makes_any_faster(
+    *, layout: str, data: int, groups: int, request: int | None, link: int, choice: BrickChoice
+) -> None:
+    redundancy: dict[str, Any] = {"layout": layout, "data": data, "groups": groups, "chunk": "128k"}
+    redundancy |= {"data": 1} if layout == "mirror" else {"children": data + 3} if layout == "draid1" else {}
+    adapters = IB | {"sas": {"title": "SAS", "side": "storage", "link": figure(f"{link}Gbit/s")}}
+    one = brick(redundancy=redundancy, adapters={"sas": 2, "ib": 2}, servers={"server": 2})
+    found = catalogue({"brick": one}, adapters=adapters)
+    healthy = brick_rates(found, choice, "healthy", request)
+    assert set(healthy) == {"write", "read", "random_write", "random_read"}
+    for condition in ("rebuilding", "failed_over"):
+        for kind, rate in brick_rates(found, choice, condition, request).items():
+            assert rate.value.interval.nominal <= healthy[kind].value.interval.nominal
+            assert all(rate.value.interval.nominal <= ceiling.value.interval.nominal for ceiling in rate.ceilings)
+            assert rate.limit.value.interval.nominal == rate.value.interval.nominal
+    assert healthy["write"].value.interval.nominal <= brick_rates(found, choice)["write"].value.interval.nominal
