@@ -20,6 +20,7 @@ Not: what they hold (`capacity`).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import get_args
 
 from ioassay.sizing.arithmetic import lowest
@@ -127,4 +128,6 @@ def _chosen(counted: BrickCount, bricks: Mapping[BrickChoice, BrickSize]) -> Bri
 
 
 def _rate(kind: RateKind, found: Sequence[Ceiling], note: str = "") -> Rate:
+    if len(found) == 1:
+        return Rate(kind, replace(found[0].value, name=rate_name(kind), note=note or found[0].value.note), tuple(found))
     return Rate(kind, lowest(rate_name(kind), *(one.value for one in found), note=note), tuple(found))

@@ -25,7 +25,7 @@ class BrickIo:
     kind: IoKind
     work: Work
     pace: Value | None
-    """While rebuilding: the share of a healthy group's rate that all go at."""
+    """While rebuilding, or without the drives of a server: the share of a healthy group's rate that all go at."""
     servers_left: Value | None
     """While failed over: the share of the servers and their adapters that is left."""
 

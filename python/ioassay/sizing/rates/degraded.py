@@ -7,8 +7,9 @@ there reads the other data drives and writes parity. Files that are striped over
 the brick goes at the pace of the group that rebuilds; files on other groups do better. What the rebuild moves over
 links and through controllers is not counted.
 
-Failed over: of several servers one is down, and its adapters with it; the others take over all drives. RAID
-controllers stay. With a single server, or none that the catalogue knows, nothing takes over: no rate.
+Failed over: of several servers one is down, and its adapters with it; the others take over its drives, or, where
+stripes are spread over the servers, restore what it had. RAID controllers stay. Where a brick does not survive it
+(`failure_domains`), it has no rate.
 
 A brick without parity loses data with a drive: it has no rate while rebuilding.
 
@@ -19,83 +20,90 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from ioassay.sizing.arithmetic import Value, applied, assumed, difference, exactly, product
+from ioassay.sizing.arithmetic import Value, applied, assumed, difference, exactly, product, quotient
 from ioassay.sizing.components import Brick, IoKind
 from ioassay.sizing.rates.groups import Groups
 from ioassay.sizing.rates.raid_writes import ios_per_small_write
 from ioassay.systems.amounts import NUMBER, Interval
 
-SLOWEST_GROUP = "Files striped over all groups wait for the one that rebuilds; files on other groups do not."
+_THIRTY_PERCENT = Fraction(3, 10)
+
+REBUILD_SHARE = assumed(
+    "share of a drive's rate that rebuilds get",
+    Interval(_THIRTY_PERCENT, _THIRTY_PERCENT, _THIRTY_PERCENT),
+    NUMBER,
+    "The rest is left to users; controllers let it be set from 0 to 100 % (Dell OpenManage Server Administrator, "
+    "Storage Management User's Guide, Setting the Rebuild Rate).",
+    "30%",
+)
+"""Of each surviving drive of a group."""
+
+_SLOWEST_GROUP = "Files striped over all groups wait for the one that rebuilds; files on other groups do not."
 
 
-def rebuild_share() -> Value:
-    """The share of each surviving drive of a group that a rebuild takes."""
-    why = (
-        "Chosen as moderate: controllers let it be set from 0 to 100 % (Dell OpenManage Server Administrator, Storage "
-        "Management User's Guide, Setting the Rebuild Rate). Yours may differ."
-    )
-    share = Fraction(3, 10)
-    return assumed("share of each drive that a rebuild takes", Interval(share, share, share), NUMBER, why, "30 %")
-
-
-def pace(groups: Groups, kind: IoKind) -> Value:
+def pace_of_rebuild(groups: Groups, kind: IoKind) -> Value:
     """The rate of a group that rebuilds a drive, as a share of a healthy group's."""
-    left = difference("share of each drive left by the rebuild", exactly("whole", 1), rebuild_share())
-    if (lost := _without_a_drive(groups, kind)) is None:
-        return left.named("pace of the group that rebuilds")
-    return product("pace of the group that rebuilds", left, lost, note=SLOWEST_GROUP)
+    name = "pace of the group that rebuilds"
+    left = difference(name, exactly("drive", 1), REBUILD_SHARE, note=_SLOWEST_GROUP)
+    lost = _without(groups, kind, exactly("drives lost", 1))
+    return left if lost is None else product(name, left, lost, note=_SLOWEST_GROUP)
 
 
-def _without_a_drive(groups: Groups, kind: IoKind) -> Value | None:
-    """What a group does without one drive, as a share; `None` where that is all."""
+def pace_without_server(brick: Brick, groups: Groups, kind: IoKind) -> Value | None:
+    """The rate of all drives without those of a server, as a share; `None` where the other servers reach them all."""
+    if brick.redundancy.spread_over != "servers":
+        return None
+    lost = quotient(
+        "drives lost", exactly("drives of a group", groups.drives), exactly("servers", sum(brick.servers.values()))
+    )
+    return _without(groups, kind, lost) or servers_left(brick)
+
+
+def servers_left(brick: Brick) -> Value:
+    """The share of a brick's servers, and of their adapters, that is left when one of several is down."""
+    return applied(
+        "share of the servers that is left",
+        lambda servers: (servers - 1) / servers,
+        exactly("servers of a brick", sum(brick.servers.values())),
+        text="(servers − 1) ÷ servers",
+        dimension=NUMBER,
+    )
+
+
+def _without(groups: Groups, kind: IoKind, lost: Value) -> Value | None:
+    """What a group does without some of its drives, as a share; `None` of full stripes, which have so many chunks less.
+
+    All functions fall with the drives lost.
+    """
     drives, data = groups.drives, groups.data
-    survivors = exactly("surviving drives of the group", drives - 1)
     if kind == "read" and (groups.family == "mirror" or not groups.is_disk):
         return applied(
-            "share of reads without a drive",
-            lambda left: left / drives,
-            survivors,
-            text="surviving drives ÷ drives of the group",
+            "share of reads without the drives lost",
+            lambda lost: (drives - lost) / drives,
+            lost,
+            text=f"({drives} drives of the group − drives lost) ÷ {drives}",
             dimension=NUMBER,
+            falling=(0,),
         )
     if groups.is_zfs or kind in ("write", "read"):
         return None
     if kind == "random_read":
         return applied(
-            "share of random reads without a drive",
-            lambda left, reads: left / (left + reads),
-            survivors,
-            exactly("reads in place of a lost one", data),
-            text="survivors ÷ (survivors + reads in place of a lost one)",
+            "share of random reads without the drives lost",
+            lambda lost: (drives - lost) / (drives - lost + lost * data),
+            lost,
+            text=f"survivors ÷ (survivors + drives lost × {data} reads in place of each), of {drives} drives",
             dimension=NUMBER,
-            falling=(1,),
+            falling=(0,),
         )
     if groups.family == "mirror":
         return None
+    usual, there = ios_per_small_write(data, groups.parity), data - 1 + groups.parity
     return applied(
-        "share of random writes without a drive",
-        lambda left, ios, lost: left * ios / (left * ios + lost),
-        survivors,
-        exactly("drive I/Os of a random write", ios_per_small_write(data, groups.parity)),
-        exactly("drive I/Os of a random write to the lost drive", data - 1 + groups.parity),
-        text="survivors × I/Os ÷ (survivors × I/Os + I/Os of a write to the lost drive)",
+        "share of random writes without the drives lost",
+        lambda lost: (drives - lost) * usual / ((drives - lost) * usual + lost * there),
+        lost,
+        text=f"survivors × {usual} I/Os ÷ (survivors × {usual} I/Os + drives lost × {there} I/Os), of {drives} drives",
         dimension=NUMBER,
-        falling=(2,),
-    )
-
-
-def servers(brick: Brick) -> int:
-    """Servers of a brick, of all kinds."""
-    return sum(brick.servers.values())
-
-
-def servers_left(brick: Brick) -> Value:
-    """The share of a brick's servers, and of their adapters, that is left when one of several is down."""
-    every = servers(brick)
-    return applied(
-        "share of the servers that is left",
-        lambda number: (number - 1) / number,
-        exactly("servers of a brick", every),
-        text="(servers − 1) ÷ servers",
-        dimension=NUMBER,
+        falling=(0,),
     )

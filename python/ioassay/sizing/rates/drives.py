@@ -20,6 +20,6 @@ def drive_ceilings(io: BrickIo) -> list[Ceiling]:
     if io.work.drives is None:
         return [Ceiling("drives", together)]
     if io.work.place == "drives":
-        return [Ceiling("drives", quotient(f"{io.rate} of the drives", together, io.work.drives))]
-    left = quotient(f"{io.rate} that {io.work.place} leave", together, io.work.drives)
+        return [Ceiling("drives", quotient(f"{io.rate} of the drives", together, io.work.drives, note=io.work.why))]
+    left = quotient(f"{io.rate} that {io.work.place} leave", together, io.work.drives, note=io.work.why)
     return [Ceiling("drives", together), Ceiling(io.work.place, left)]

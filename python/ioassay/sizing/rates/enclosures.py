@@ -1,8 +1,9 @@
 """The links of enclosures: each carries no more than its lanes do, and no more than its drives.
 
-Groups fill the enclosures in the order in which the catalogue names them, and each lies within one. Parity crosses
-these links, because it is computed behind them. The sum is what all of them carry with each kept busy; a file that is
-striped evenly over enclosures that are not equally fast waits for the slowest.
+Groups fill the enclosures in the order in which the catalogue names them, and each lies within one if it fits; stripes
+that are spread over enclosures have the same share in each, and wait for the slowest. Parity crosses these links,
+because it is computed behind them. The sum is what all of them carry with each kept busy; a file that is striped evenly
+over enclosures that are not equally fast waits for the slowest.
 
 Not: how enclosures are chained: each is taken to have its lanes for itself.
 """
@@ -11,7 +12,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from ioassay.sizing.arithmetic import exactly, lowest, product
+from ioassay.sizing.arithmetic import Value, exactly, lowest, product
 from ioassay.sizing.components import Enclosure
 from ioassay.sizing.model import Ceiling
 from ioassay.sizing.rates.brick_io import BrickIo, added, over_link
@@ -23,7 +24,7 @@ def link_ceilings(io: BrickIo, drives: list[Ceiling]) -> list[Ceiling]:
     links = {name: io.figure(name, "link", f"link of {name}") for name, _, _ in filled}
     if not any(links.values()):
         return []
-    found = []
+    found: list[tuple[int, Value]] = []
     for name, count, share in filled:
         limits = []
         if (link := links[name]) is not None:
@@ -34,16 +35,28 @@ def link_ceilings(io: BrickIo, drives: list[Ceiling]) -> list[Ceiling]:
         if not limits:
             return []
         each = lowest(f"{io.rate} of {name}", *limits)
-        found.append(product(f"{io.rate} of all {name}", exactly("enclosures", count), each))
-    return [Ceiling("links of the enclosures", added(f"{io.rate} of the enclosures", found))]
+        found.append((count, each))
+    if io.brick.redundancy.spread_over == "enclosures":
+        slowest = lowest(f"{io.rate} of the slowest enclosure", *(each for _, each in found))
+        found = [(sum(count for count, _ in found), slowest)]
+    sums = [product(f"{io.rate} of {count} enclosures", exactly("enclosures", count), each) for count, each in found]
+    return [Ceiling("links of the enclosures", added(f"{io.rate} of the enclosures", sums))]
 
 
 def _filled(io: BrickIo) -> list[tuple[str, int, Fraction]]:
     """Enclosures with drives in them: how many alike, and which share of all drives each of those holds."""
+    if io.brick.redundancy.spread_over == "enclosures":
+        number = sum(io.brick.enclosures.values())
+        return [(name, count, Fraction(1, number)) for name, count in io.brick.enclosures.items()]
     drives = io.groups.groups * io.groups.drives
+    sizes = {name: io.catalogue.find(name, Enclosure).slots for name in io.brick.enclosures}
+    of_groups = {name: slots - slots % io.groups.drives for name, slots in sizes.items()}
+    if sum(count * of_groups[name] for name, count in io.brick.enclosures.items()) >= drives:
+        sizes = of_groups
     left, found = drives, []
     for name, count in io.brick.enclosures.items():
-        slots = io.catalogue.find(name, Enclosure).slots
+        if (slots := sizes[name]) == 0:
+            continue
         full, rest = divmod(min(left, count * slots), slots)
         found += [(name, full, Fraction(slots, drives))] if full else []
         found += [(name, 1, Fraction(rest, drives))] if rest else []

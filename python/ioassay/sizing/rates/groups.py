@@ -1,19 +1,41 @@
 """Drives that protect each other, as far as rates depend on them.
 
-Not: what they hold (`capacity`).
+Not: how many of them a brick has (`capacity.redundancy`).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
 
-from ioassay.sizing.components import Drive, Redundancy
+from ioassay.sizing.arithmetic import Value, exactly, quotient
+from ioassay.sizing.capacity import file_systems
+from ioassay.sizing.capacity.records import data_share, record_size, sector_size
+from ioassay.sizing.capacity.redundancy import Geometry, geometry
+from ioassay.sizing.catalogue import Catalogue
+from ioassay.sizing.components import Brick, Drive, Layout
+from ioassay.sizing.model import BrickChoice
+from ioassay.systems.amounts import Dimension
+
+PER_OPERATION = Dimension(bytes=1, operations=-1)
 
 Family = Literal["none", "mirror", "RAID", "erasure-coded", "raidz", "dRAID"]
 
-_PARITY = {"raid5": 1, "raid6": 2, "raidz1": 1, "raidz2": 2, "raidz3": 3, "draid1": 1, "draid2": 2, "draid3": 3}
+_FAMILY: dict[Layout, Family] = {
+    "none": "none",
+    "mirror": "mirror",
+    "raid10": "mirror",
+    "raid5": "RAID",
+    "raid6": "RAID",
+    "raidz1": "raidz",
+    "raidz2": "raidz",
+    "raidz3": "raidz",
+    "draid1": "dRAID",
+    "draid2": "dRAID",
+    "draid3": "dRAID",
+    "erasure": "erasure-coded",
+}
 
 
 @dataclass(frozen=True)
@@ -23,83 +45,62 @@ class Groups:
     family: Family
     groups: int
     drives: int
-    """Of a group, those that are at work: without spares that wait, but with all children of dRAID."""
+    """Of a group, all at work: of declustered layouts with those whose space is left free."""
     data: int
     parity: int
     """In a stripe; of a mirror its further copies."""
-    spares: int
-    """Of dRAID: drives' worth of spare space in a group."""
+    stripes_at_once: int
+    """Full records of ZFS that a group reads or writes at a time, each with all drives of its stripe.
+
+    floor((N - S) / (D + P)) (OpenZFS documentation, "dRAID Howto", which calls raidz similar).
+    """
     chunk: int | None
-    record: int | None
+    record: Value | None
+    """Of ZFS: bytes for each operation."""
+    moved_per_byte: Value
+    """Bytes that drives write for each byte of a full stripe, or of a full record of ZFS."""
     is_disk: bool
     """True of disks, whose heads pass over what they skip; false of flash."""
 
     @property
-    def stripe(self) -> int:
-        """Data and parity drives of a stripe."""
-        return self.data + self.parity
-
-    @property
-    def overhead(self) -> Fraction:
-        """Bytes that drives write for each byte of a full stripe."""
-        return Fraction(self.stripe, self.data)
-
-    @property
     def is_zfs(self) -> bool:
         """True where records are written elsewhere each time, and each lies on all drives of a stripe."""
-        return self.family in ("raidz", "dRAID")
-
-    @property
-    def stripes_at_once(self) -> int:
-        """Full records that a group of ZFS reads or writes at a time, each with all drives of its stripe.
-
-        floor((N - S) / (D + P)) (OpenZFS documentation, "dRAID Howto", which calls raidz similar).
-        """
-        return max((self.drives - self.spares) // self.stripe, 1)
+        return self.record is not None
 
 
-def groups_of(redundancy: Redundancy, drive: Drive) -> Groups:
-    """The groups of a brick of such drives."""
-    layout, data, groups = redundancy.layout, redundancy.data, redundancy.groups
-    parity = _parity(redundancy)
-    spares = 0
-    if layout == "raid10":
-        data, parity, groups = 1, max(parity // data, 1), groups * data
-    drives = data + parity
-    if layout.startswith("draid"):
-        drives, spares = redundancy.children or drives, redundancy.spares
+def groups_of(catalogue: Catalogue, choice: BrickChoice) -> Groups:
+    """The groups of a brick. Raises `UsageError` for a geometry that is impossible."""
+    brick = catalogue.find(choice.brick, Brick)
+    found = geometry(catalogue, choice.brick)
+    groups, drives, data, parity = found.groups, found.drives, found.data, found.parity
+    if found.layout == "raid10":
+        groups, drives, data, parity = groups * data, found.tolerated + 1, 1, found.tolerated
+    record, moved = _records(catalogue, choice.brick, brick, found)
     return Groups(
-        family=_family(redundancy),
+        family=_FAMILY[found.layout],
         groups=groups,
         drives=drives,
         data=data,
         parity=parity,
-        spares=spares,
-        chunk=redundancy.chunk,
-        record=redundancy.record,
-        is_disk=drive.media == "hdd",
+        stripes_at_once=max(found.drives_in_use // found.width, 1),
+        chunk=brick.redundancy.chunk,
+        record=record,
+        moved_per_byte=moved or _stripe_over_data(data, parity),
+        is_disk=catalogue.find(choice.drive, Drive).media == "hdd",
     )
 
 
-def _parity(redundancy: Redundancy) -> int:
-    if redundancy.layout == "none":
-        return 0
-    if redundancy.parity is not None:
-        return redundancy.parity
-    return _PARITY.get(redundancy.layout, redundancy.data if redundancy.layout == "raid10" else 1)
+def _records(catalogue: Catalogue, name: str, brick: Brick, found: Geometry) -> tuple[Value | None, Value | None]:
+    """Of ZFS: the record, and the bytes moved for each of its bytes."""
+    if not found.is_zfs:
+        return None, None
+    file_system = file_systems.name_for(catalogue, name, brick.file_system, found)
+    record = record_size(brick.redundancy, *file_systems.record_default(file_system))
+    share = data_share(found, record, sector_size(brick.redundancy))
+    moved = quotient("bytes moved per byte written", exactly("whole", Fraction(1)), share)
+    return replace(record, dimension=PER_OPERATION), moved
 
 
-def _family(redundancy: Redundancy) -> Family:
-    match redundancy.layout:
-        case "none":
-            return "none"
-        case "mirror" | "raid10":
-            return "mirror"
-        case "raid5" | "raid6":
-            return "RAID"
-        case "erasure":
-            return "erasure-coded"
-        case "raidz1" | "raidz2" | "raidz3":
-            return "raidz"
-        case _:
-            return "dRAID"
+def _stripe_over_data(data: int, parity: int) -> Value:
+    drives, of_data = exactly("drives of a stripe", data + parity), exactly("data drives of a stripe", data)
+    return quotient("drives of a stripe per data drive", drives, of_data)

@@ -14,10 +14,11 @@ from __future__ import annotations
 from ioassay.errors import UsageError
 from ioassay.sizing.arithmetic import Value, lowest, product
 from ioassay.sizing.catalogue import Catalogue
-from ioassay.sizing.components import Brick, Drive, IoKind
+from ioassay.sizing.components import Brick, IoKind
+from ioassay.sizing.failure_domains import survives
 from ioassay.sizing.model import BrickChoice, Ceiling
 from ioassay.sizing.rates.brick_io import BrickIo
-from ioassay.sizing.rates.degraded import pace, servers, servers_left
+from ioassay.sizing.rates.degraded import pace_of_rebuild, pace_without_server, servers_left
 from ioassay.sizing.rates.drives import drive_ceilings
 from ioassay.sizing.rates.enclosures import link_ceilings
 from ioassay.sizing.rates.groups import groups_of
@@ -37,19 +38,17 @@ def brick_ceilings(
     Raises `UsageError` for a component that is not in the catalogue and for a figure in the wrong unit.
     """
     brick = catalogue.find(choice.brick, Brick)
-    groups = groups_of(brick.redundancy, catalogue.find(choice.drive, Drive))
-    if (condition == "rebuilding" and groups.parity == 0) or (condition == "failed_over" and servers(brick) < 2):
-        return ()
-    io = BrickIo(
-        catalogue=catalogue,
-        choice=choice,
-        brick=brick,
-        groups=groups,
-        kind=kind,
-        work=work(groups, kind, request_bytes),
-        pace=pace(groups, kind) if condition == "rebuilding" else None,
-        servers_left=servers_left(brick) if condition == "failed_over" else None,
-    )
+    groups = groups_of(catalogue, choice)
+    pace = left = None
+    if condition == "rebuilding":
+        if groups.parity == 0:
+            return ()
+        pace = pace_of_rebuild(groups, kind)
+    if condition == "failed_over":
+        if survives(catalogue, choice).servers.count == 0:
+            return ()
+        pace, left = pace_without_server(brick, groups, kind), servers_left(brick)
+    io = BrickIo(catalogue, choice, brick, groups, kind, work(groups, kind, request_bytes), pace, left)
     drives = drive_ceilings(io)
     if not drives and kind not in brick.measured:
         return ()
@@ -68,8 +67,8 @@ def _with_measured(io: BrickIo, hardware: list[Ceiling]) -> list[Ceiling]:
     value = io.catalogue.number(measured.rate, name, entry, (io.choice.brick, io.kind))
     place = measured.limited_by or _MEASURED
     if io.pace is not None and place in (_MEASURED, "drives", io.work.place):
-        value = product(f"{name}, while rebuilding", io.pace, value)
-    if io.servers_left is not None and place in (_MEASURED, *SERVER_SIDE):
+        value = product(f"{name}, degraded", io.pace, value)
+    elif io.servers_left is not None and place in (_MEASURED, *SERVER_SIDE):
         value = product(f"{name}, failed over", io.servers_left, value)
     if all(one.place != place for one in hardware):
         return [*hardware, Ceiling(place, value)]

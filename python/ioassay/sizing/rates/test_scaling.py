@@ -82,7 +82,8 @@ def test_points_that_do_not_follow_the_law_are_refused() -> None:
 
 
 def test_one_brick_needs_no_scaling_to_be_one() -> None:
-    assert multiple(TABLE, "random_read", 1).interval == (1, 1, 1)
+    assert multiple(TABLE, "random_read", 1).is_exact
+    assert multiple(TABLE, "random_read", 1).nominal == 1
 
 
 def test_each_scaling_has_its_words() -> None:
