@@ -1,0 +1,142 @@
+"""What printed numbers say together: one reading for all units, one rate of a brick for all, the same thing twice.
+
+Not: how one number can be meant (`readings`), prices (`prices`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import reduce
+from itertools import combinations, groupby
+from typing import cast
+
+from ioassay.sizing.arithmetic import Origin, Value, exactly, quotient
+from ioassay.sizing.components import IoKind
+from ioassay.sizing.model import BrickChoice, Size
+from ioassay.sizing.published.model import (
+    Figure,
+    NeededRate,
+    RateFinding,
+    Reading,
+    Repeated,
+    Shared,
+    UnitFinding,
+    UnitKind,
+)
+from ioassay.sizing.published.readings import meant
+from ioassay.systems.amounts import BYTES, BYTES_PER_S, OPERATIONS_PER_S, Dimension, Interval
+
+_KINDS: dict[Dimension, UnitKind] = {
+    BYTES: "capacities",
+    BYTES_PER_S: "data rates",
+    OPERATIONS_PER_S: "operation rates",
+}
+
+
+def shared_units(figures: Iterable[Figure]) -> tuple[UnitFinding, ...]:
+    """For each kind of unit, which readings its numbers share."""
+    groups: dict[tuple[UnitKind, str], list[Figure]] = {}
+    for figure in figures:
+        kind = _KINDS.get(figure.stated.amount.dimension)
+        if kind is not None and figure.arithmetic is not None:
+            groups.setdefault((kind, figure.label.base), []).append(figure)
+    return tuple(_unit_finding(kind, group) for (kind, _), group in groups.items())
+
+
+def _unit_finding(kind: UnitKind, figures: Sequence[Figure]) -> UnitFinding:
+    readings = dict.fromkeys(trial.reading for figure in figures for trial in figure.trials)
+    shared = [_shared(reading, figures) for reading in readings if reading.neighbour is None]
+    shared.sort(key=lambda one: (len(one.contradicting), one.weight))
+    return UnitFinding(
+        kind=kind,
+        label=figures[0].label.base,
+        figures=tuple(figures),
+        units=tuple(one for one in shared if one.reading.is_unit_alone),
+        others=tuple(one for one in shared if not one.reading.is_unit_alone and not one.contradicting),
+    )
+
+
+def _shared(reading: Reading, figures: Sequence[Figure]) -> Shared:
+    trials = [(figure, figure.trial(reading)) for figure in figures]
+    return Shared(
+        reading=reading,
+        agreeing=tuple(figure for figure, trial in trials if trial is not None and trial.agrees),
+        contradicting=tuple(figure for figure, trial in trials if trial is None or not trial.agrees),
+        weight=max(trial.weight for _, trial in trials if trial is not None),
+    )
+
+
+def rates_of_one_brick(
+    figures: Iterable[Figure], sizes: Mapping[str, Size], units: Sequence[UnitFinding]
+) -> tuple[RateFinding, ...]:
+    """Where no rate of one brick agrees with all printed rates of configurations of such bricks."""
+    groups: dict[tuple[BrickChoice, str], list[NeededRate]] = {}
+    for figure in figures:
+        bricks = sizes[figure.configuration].bricks
+        if figure.arithmetic is None or len(bricks) != 1 or figure.stated.qualifier == "at-least":
+            continue
+        ((choice, brick),) = bricks.items()
+        one = brick.rates["healthy"].get(cast(IoKind, figure.stated.what))
+        if one is not None:
+            needed = _needed(figure, one.value, _interval(figure, units))
+            groups.setdefault((choice, figure.stated.what), []).append(needed)
+    findings = (
+        _rate_finding(choice, sizes[needed[0].figure.configuration], needed) for (choice, _), needed in groups.items()
+    )
+    return tuple(finding for finding in findings if finding.contradicting)
+
+
+def _needed(figure: Figure, one: Value, interval: Interval) -> NeededRate:
+    """What one brick would have to do, if several do the multiple of one that the arithmetic says."""
+    assert figure.arithmetic is not None
+    printed = Value(
+        f"{figure.stated.what} rate as printed",
+        interval,
+        figure.arithmetic.dimension,
+        Origin("published", str(figure.stated.at)),
+        figure.stated.value,
+    )
+    multiple = exactly("bricks", figure.arithmetic.interval.nominal / one.interval.nominal)
+    return NeededRate(figure, quotient(f"{figure.stated.what} rate of one brick", printed, multiple))
+
+
+def _rate_finding(choice: BrickChoice, size: Size, needed: Sequence[NeededRate]) -> RateFinding:
+    """The rates that most agree on: where most intervals overlap, and of two such places what the catalogue says."""
+    rate = size.bricks[choice].rates["healthy"][cast(IoKind, needed[0].figure.stated.what)].value
+    sets = [
+        [one for one in needed if one.value.interval.low <= start.value.interval.low < one.value.interval.high]
+        for start in needed
+    ]
+    common = [reduce(_intersection, (one.value.interval for one in agreeing)) for agreeing in sets]
+    best = max(range(len(sets)), key=lambda at: (len(sets[at]), common[at].meets(rate.interval)))
+    agreeing = tuple(sets[best])
+    contradicting = tuple(one for one in needed if one not in agreeing)
+    return RateFinding(choice, rate, common[best], agreeing, contradicting)
+
+
+def _intersection(one: Interval, other: Interval) -> Interval:
+    low, high = max(one.low, other.low), min(one.high, other.high)
+    return Interval(low, (low + high) / 2, high)
+
+
+def repetitions(figures: Iterable[Figure], units: Sequence[UnitFinding]) -> tuple[Repeated, ...]:
+    """Where the same thing of the same configuration is stated with numbers that cannot be the same."""
+
+    def subject(figure: Figure) -> tuple[str, str, str]:
+        return figure.configuration, figure.stated.what, figure.stated.relative_to or ""
+
+    exact = sorted((one for one in figures if one.stated.qualifier != "at-least"), key=subject)
+    groups = [tuple(group) for _, group in groupby(exact, key=subject)]
+    return tuple(
+        Repeated(group)
+        for group in groups
+        if any(not _interval(one, units).meets(_interval(other, units)) for one, other in combinations(group, 2))
+    )
+
+
+def _interval(figure: Figure, units: Sequence[UnitFinding]) -> Interval:
+    """What the printed number stands for, in the unit that fits most numbers of its kind."""
+    unit = next((finding.best.reading for finding in units if figure in finding.figures), Reading(figure.label.base))
+    interval = meant(figure, unit)
+    assert interval is not None  # it is one of the readings of this figure, or as printed
+    return interval

@@ -1,0 +1,301 @@
+"""What holding published numbers against the arithmetic finds, as types.
+
+Not: finding any of it (`check`), the words for it (`reports.sizing.published`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from ioassay.sizing.arithmetic import Value
+from ioassay.sizing.configuration import Stated
+from ioassay.sizing.model import BrickChoice
+from ioassay.systems.amounts import Interval
+
+Base = Literal["decimal", "binary", "thousands", "of 1024", "millions"]
+"""What a prefix counts, of `PB`: 1000 TB; 1024 TiB; 1000 TiB; 1024 TB; 1000 × 1000 GiB. From the likeliest on, except
+that what is printed comes first."""
+
+Basis = Literal["as stated", "before file system", "raw", "usable"]
+"""Which capacity was counted. `before file system`: without its overhead."""
+
+Rounding = Literal["nearest", "down", "up"]
+
+Verdict = Literal["as printed", "otherwise", "does not follow", "not recomputed"]
+"""`otherwise`: only with another unit, basis or rounding than is printed. `not recomputed`: see `Figure.why`."""
+
+
+PartName = Literal["drive", "group", "brick"]
+"""A group is what one set of parity protects: a RAID array, a storage target."""
+
+
+class RoundedPart(NamedTuple):
+    """A capacity or rate of a part that was rounded before it was multiplied."""
+
+    part: PartName
+    decimals: int
+
+
+class Neighbour(NamedTuple):
+    """Another printed number, multiplied as the configurations differ."""
+
+    configuration: str
+    printed: str
+    ratio: str
+    """`6/4`, in lowest terms `3/2`."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A way in which a printed number can be meant."""
+
+    base: Base
+    basis: Basis = "as stated"
+    rounding: Rounding = "nearest"
+    prefix: int = 0
+    """How many steps of 1000 or 1024 the printed prefix is too small: 1 for `GB` that must be TB."""
+    bits: Literal["", "bits", "bytes"] = ""
+    """Where bits and bytes were confused: what is meant."""
+    part: RoundedPart | None = None
+    neighbour: Neighbour | None = None
+
+    @property
+    def is_unit_alone(self) -> bool:
+        """True if it says no more than what the unit is, with numbers rounded to the nearest."""
+        return self == Reading(self.base)
+
+
+class Label(NamedTuple):
+    """A printed unit, taken apart."""
+
+    power: int
+    """Of 1000 or 1024: 5 for `PB`, 0 without a prefix."""
+    base: Literal["decimal", "binary"]
+    """Binary for `PiB`, and for `PB` of which the source says elsewhere that it counts in 1024s."""
+    suffix: str
+    """What follows the prefix: `B`, `B/s`, `IOPS`."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A printed number, held against the arithmetic in one reading."""
+
+    reading: Reading
+    recomputed: Value
+    """In base units."""
+    number: Interval
+    """The same in the unit of the reading: what the source would have had to round."""
+    agrees: bool
+    off: float
+    """`number` less the printed one, as a share of the printed one: 0.1 for 1.54 against 1.4."""
+    weight: int
+    """How much it assumes; 0 means nothing beyond what is printed."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A published number of a configuration."""
+
+    configuration: str
+    stated: Stated
+    label: Label
+    arithmetic: Value | None
+    trials: tuple[Trial, ...]
+    """Those that agree first, from the least that must be assumed; then the others, from the nearest."""
+    why: str = ""
+    """Without arithmetic: why there is none."""
+
+    @property
+    def agreeing(self) -> tuple[Trial, ...]:
+        """The readings that agree, from the least that must be assumed."""
+        return tuple(trial for trial in self.trials if trial.agrees)
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether the number follows, looked at alone."""
+        if self.arithmetic is None:
+            return "not recomputed"
+        if not self.agreeing:
+            return "does not follow"
+        return "as printed" if self.agreeing[0].weight == 0 else "otherwise"
+
+    def trial(self, reading: Reading) -> Trial | None:
+        """How one reading does; `None` where it makes no sense of this number."""
+        return next((trial for trial in self.trials if trial.reading == reading), None)
+
+
+@dataclass(frozen=True)
+class Shared:
+    """A reading for several numbers."""
+
+    reading: Reading
+    agreeing: tuple[Figure, ...]
+    contradicting: tuple[Figure, ...]
+    weight: int
+    """The most that it assumes of any of them."""
+
+
+UnitKind = Literal["capacities", "data rates", "operation rates"]
+
+
+@dataclass(frozen=True)
+class UnitFinding:
+    """Numbers with units of one kind, which a reader expects to be meant alike: all capacities in `…B`, for example."""
+
+    kind: UnitKind
+    label: Literal["decimal", "binary"]
+    figures: tuple[Figure, ...]
+    units: tuple[Shared, ...]
+    """What the unit alone can be, by the number of figures that agree, then by what must be assumed."""
+    others: tuple[Shared, ...]
+    """Readings that assume more than a unit, and with which all figures agree; from the least that must be assumed."""
+
+    @property
+    def best(self) -> Shared:
+        """The unit with which most figures agree."""
+        return self.units[0]
+
+    @property
+    def outcome(self) -> Literal["as printed", "one unit", "one reading", "contradiction"]:
+        """`one unit`: another than is printed. `one reading`: no unit alone, but one that assumes more."""
+        if not self.best.contradicting:
+            return "as printed" if self.best.weight == 0 else "one unit"
+        return "one reading" if self.others else "contradiction"
+
+
+@dataclass(frozen=True)
+class NeededRate:
+    """What one brick would have to do for a printed rate of a configuration."""
+
+    figure: Figure
+    value: Value
+
+
+@dataclass(frozen=True)
+class RateFinding:
+    """Rates of several configurations of one brick, of which not all can be true."""
+
+    choice: BrickChoice
+    one: Value
+    """What the catalogue says that one does."""
+    common: Interval
+    """What one does if as many of the printed rates as possible are true, in base units."""
+    agreeing: tuple[NeededRate, ...]
+    contradicting: tuple[NeededRate, ...]
+
+
+@dataclass(frozen=True)
+class Repeated:
+    """The same thing, stated with numbers of which no two can be the same, in any unit that also fits the rest."""
+
+    figures: tuple[Figure, ...]
+
+
+Measure = Literal["whole", "usable", "write", "drive", "rack unit"]
+"""What a price can be of: the whole configuration, usable capacity, sequential write rate, a drive, a rack unit."""
+
+
+Scope = Literal["listed", "bricks"]
+"""What is paid for: everything that the file lists, or bricks alone."""
+
+
+@dataclass(frozen=True)
+class BrickRatio:
+    """What a printed price alone says of the price of a brick, if nothing but bricks is paid for."""
+
+    figure: Figure
+    brick: BrickChoice
+    reference: BrickChoice
+    value: Value
+    """The price of one `brick` in those of one `reference`."""
+
+
+@dataclass(frozen=True)
+class Contained:
+    """A brick that has all parts of another and more, and so cannot cost less."""
+
+    brick: BrickChoice
+    within: BrickChoice
+    """The smaller one."""
+    further: Mapping[str, int]
+    """What the larger one has besides, by name in the catalogue."""
+
+
+@dataclass(frozen=True)
+class Implied:
+    """What a price would have to be, in prices of one brick (`PriceFinding.unit`)."""
+
+    what: str
+    low: float
+    high: float | None
+    """`None`: nothing bounds it."""
+    exact: float | None
+    """What it is if the printed prices are exact; `None` where they leave a range, or contradict each other then."""
+
+
+@dataclass(frozen=True)
+class PriceHypothesis:
+    """Something that all relative prices may be relative to, and whether component prices exist that agree."""
+
+    measure: Measure
+    scope: Scope
+    common_in: tuple[str, ...]
+    """The references in whose tables all configurations must contain something that the file does not list."""
+    is_possible: bool
+    same_as_whole: int
+    """In how many of the statements it says the same as the price of the whole, as both configurations have as much."""
+    ratios: tuple[BrickRatio, ...]
+    implied: tuple[Implied, ...]
+    """Of a possible one."""
+    conflict: tuple[Figure, ...]
+    """Of an impossible one: a smallest set of statements that cannot hold together."""
+    contained: Contained | None
+    """Of an impossible one: a brick that would cost less than another one that it contains."""
+
+
+@dataclass(frozen=True)
+class PriceFinding:
+    """What the relative prices of a file can be relative to."""
+
+    figures: tuple[Figure, ...]
+    unit: str
+    """What prices are expressed in: `md3460-performance with nl-sas-4tb`."""
+    hypotheses: tuple[PriceHypothesis, ...]
+    """Possible ones first, from the least that must be assumed."""
+    assumptions: tuple[str, ...]
+    """What all of them rest on, as sentences."""
+
+    @property
+    def possible(self) -> tuple[PriceHypothesis, ...]:
+        """Those with which all statements can be true."""
+        return tuple(one for one in self.hypotheses if one.is_possible)
+
+
+@dataclass(frozen=True)
+class Published:
+    """What a file of configurations states, held against the arithmetic."""
+
+    figures: tuple[Figure, ...]
+    """All that is stated, in the order of the file."""
+    units: tuple[UnitFinding, ...]
+    rates: tuple[RateFinding, ...]
+    """Only where not all rates can be true."""
+    repeated: tuple[Repeated, ...]
+    prices: PriceFinding | None
+    """`None` without relative prices."""
+
+    @property
+    def unfounded(self) -> tuple[Figure, ...]:
+        """The numbers with which no reading agrees."""
+        return tuple(figure for figure in self.figures if figure.verdict == "does not follow")
+
+    @property
+    def is_consistent(self) -> bool:
+        """True if everything follows as printed; then there is nothing to report."""
+        follows = all(figure.verdict in ("as printed", "not recomputed") for figure in self.figures)
+        whole = self.prices is None or any(
+            one.measure == "whole" and one.scope == "listed" and not one.common_in for one in self.prices.possible
+        )
+        return follows and whole and not (self.rates or self.repeated)

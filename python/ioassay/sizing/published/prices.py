@@ -1,0 +1,357 @@
+"""What prices that are only relative (0.65 against 1) can be relative to.
+
+A hypothesis says of what they are: of the whole configuration, of its usable capacity, its write rate, its drives or
+its rack units. Unknown are the prices of all components, none below 0, and a larger drive of the same kind no cheaper
+than a smaller one. Every printed price bounds a linear form of them from below and above, so that linear programming
+(HiGHS, by way of `scipy.optimize.linprog`) says whether prices exist with which all of them are true, and within which
+bounds the price of a brick, or of what one brick has more than another, then lies.
+
+Prices are expressed in those of one brick of the first reference, which therefore is not free.
+
+Not: absolute prices (`evaluate` adds them up).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import chain, combinations
+from typing import NamedTuple, get_args
+
+import numpy as np
+from scipy.optimize import linprog
+
+from ioassay.sizing.arithmetic import Origin, Value, exactly, product, quotient
+from ioassay.sizing.catalogue import Catalogue
+from ioassay.sizing.components import Brick, Drive, MetadataModule
+from ioassay.sizing.evaluate import choice_of
+from ioassay.sizing.model import BrickChoice, Size
+from ioassay.sizing.published.model import (
+    BrickRatio,
+    Contained,
+    Figure,
+    Implied,
+    Measure,
+    PriceFinding,
+    PriceHypothesis,
+    Scope,
+)
+from ioassay.systems.claims import standing_for
+
+_INFEASIBLE, _UNBOUNDED = 2, 3
+"""What `linprog` calls them."""
+
+_TIGHT = 1e-6
+"""Bounds that are closer together, as a share of the larger, are one number: HiGHS solves to 1e-7."""
+
+Form = Mapping[str, float]
+"""A sum of so many times the price of each component."""
+
+
+class _Statement(NamedTuple):
+    """A printed price: `ratio` × the price of the configuration lies between `low` and `high` of the reference's."""
+
+    figure: Figure
+    form: Form
+    reference: Form
+    ratio: float
+    low: float
+    exact: float
+    high: float | None
+    """`None` of a price that is printed as the least."""
+
+
+@dataclass(frozen=True)
+class _Problem:
+    """Statements, and what else bounds prices."""
+
+    statements: tuple[_Statement, ...]
+    unit: Form
+    """What costs 1."""
+    dearer: tuple[tuple[str, str], ...]
+    """Components of which the first costs no less than the second."""
+
+    def bounds(self, form: Form, exact: bool = False) -> tuple[float, float | None] | None:
+        """The least and the most that `form` can cost; `None` where no prices agree with all statements."""
+        names = sorted(
+            {*self.unit, *form}
+            | {name for one in self.statements for name in (*one.form, *one.reference)}
+            | {name for pair in self.dearer for name in pair}
+        )
+
+        def row(*terms: tuple[float, Form]) -> list[float]:
+            return [sum(factor * of.get(name, 0) for factor, of in terms) for name in names]
+
+        above = [
+            row((one.ratio, one.form), (-(one.exact if exact else one.high), one.reference))
+            for one in self.statements
+            if one.high is not None
+        ]
+        below = [
+            row((-one.ratio, one.form), (one.exact if exact else one.low, one.reference)) for one in self.statements
+        ]
+        order = [row((1, {cheap: 1}), (-1, {dear: 1})) for dear, cheap in self.dearer]
+        rows = np.array([*above, *below, *order])
+        found: list[float | None] = []
+        for sign in (1, -1):
+            solved = linprog(
+                np.array(row((sign, form))),
+                A_ub=rows,
+                b_ub=np.zeros(len(rows)),
+                A_eq=np.array([row((1, self.unit))]),
+                b_eq=np.ones(1),
+                method="highs",
+            )
+            if solved.status == _INFEASIBLE:
+                return None
+            found.append(None if solved.status == _UNBOUNDED else sign * float(solved.fun))
+        low, high = found
+        return low or 0.0, high  # no cost is below 0, so that the least is never unbounded
+
+    @property
+    def is_possible(self) -> bool:
+        """Whether prices exist that agree with all statements."""
+        return self.bounds(self.unit) is not None
+
+    def without(self, figure: Figure) -> _Problem:
+        """The same without what one figure states."""
+        return _Problem(tuple(one for one in self.statements if one.figure is not figure), self.unit, self.dearer)
+
+
+def relative_prices(catalogue: Catalogue, figures: Iterable[Figure], sizes: Mapping[str, Size]) -> PriceFinding | None:
+    """What all relative prices of a file can be relative to; `None` where there is none."""
+    stated = tuple(
+        one for one in figures if one.stated.relative_to is not None and one.stated.relative_to != one.configuration
+    )
+    if not stated:
+        return None
+    asked = _Asked(catalogue, stated, sizes)
+    hypotheses = [
+        hypothesis
+        for scope in _scopes(stated, sizes)
+        for measure in get_args(Measure)
+        if (hypothesis := asked.hypothesis(measure, scope)) is not None
+    ]
+    hypotheses.sort(key=lambda one: (not one.is_possible, len(one.common_in), -one.same_as_whole))
+    return PriceFinding(stated, asked.unit_name, tuple(hypotheses), asked.assumptions)
+
+
+def _scopes(figures: Sequence[Figure], sizes: Mapping[str, Size]) -> Sequence[Scope]:
+    """Bricks alone only where something else is listed."""
+    names = {name for one in figures for name in (one.configuration, _reference(one))}
+    others = any(sizes[name].configuration.metadata or sizes[name].configuration.switches for name in names)
+    return ("listed", "bricks") if others else ("listed",)
+
+
+def _reference(figure: Figure) -> str:
+    assert figure.stated.relative_to is not None  # `relative_prices` leaves out all others
+    return figure.stated.relative_to
+
+
+class _Asked:
+    """The prices of a file, and what is built of what."""
+
+    def __init__(self, catalogue: Catalogue, figures: tuple[Figure, ...], sizes: Mapping[str, Size]) -> None:
+        self.catalogue, self.figures, self.sizes = catalogue, figures, sizes
+        self.references = tuple(dict.fromkeys(_reference(one) for one in figures))
+        names = dict.fromkeys(chain(self.references, (one.configuration for one in figures)))
+        self.bricks = tuple(dict.fromkeys(choice for name in names for choice in sizes[name].bricks))
+        self.unit_name = self.bricks[0].name
+        self.dearer = tuple(self._dearer_drives())
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What all hypotheses rest on."""
+        always = ("No component costs less than 0.", "The same component costs the same in all configurations.")
+        return (*always, *(f"{dear} costs no less than {cheap}." for dear, cheap in self.dearer))
+
+    def _dearer_drives(self) -> Iterable[tuple[str, str]]:
+        names = dict.fromkeys(choice.drive for choice in self.bricks)
+        sized = [(name, self.catalogue.find(name, Drive)) for name in names]
+        for (one, its), (other, others) in combinations(sized, 2):
+            mine, theirs = (self._capacity(name) for name in (one, other))
+            if its.media == others.media and mine != theirs:
+                yield (one, other) if mine > theirs else (other, one)
+
+    def _capacity(self, drive: str) -> Fraction:
+        value = self.catalogue.value(drive, "capacity", "capacity")
+        assert value is not None  # every drive has one
+        return value.interval.nominal
+
+    def hypothesis(self, measure: Measure, scope: Scope) -> PriceHypothesis | None:
+        """Whether all prices can be of `measure`; `None` where the arithmetic does not have it."""
+        names = {*self.references, *(one.configuration for one in self.figures)}
+        if any(not _measured(self.sizes[name], measure, self.catalogue) for name in names):
+            return None
+        problem = self._problem(measure, scope, ())
+        common_in: tuple[str, ...] = ()
+        if not problem.is_possible:
+            common_in = self._common_in(measure, scope)
+            problem = self._problem(measure, scope, common_in)
+        is_possible = problem.is_possible
+        ratios = tuple(self._ratios(measure))
+        return PriceHypothesis(
+            measure=measure,
+            scope=scope,
+            common_in=common_in,
+            is_possible=is_possible,
+            same_as_whole=sum(one.ratio == 1 for one in problem.statements),
+            ratios=ratios,
+            implied=tuple(self._implied(problem, common_in)) if is_possible else (),
+            conflict=() if is_possible else _conflict(problem),
+            contained=None if is_possible else self._contained(ratios),
+        )
+
+    def _common_in(self, measure: Measure, scope: Scope) -> tuple[str, ...]:
+        """The fewest references in whose tables something unlisted makes all prices possible; none if nothing does."""
+        for count in range(1, len(self.references) + 1):
+            for some in combinations(self.references, count):
+                if self._problem(measure, scope, some).is_possible:
+                    return some
+        return ()
+
+    def _problem(self, measure: Measure, scope: Scope, common_in: Sequence[str]) -> _Problem:
+        statements = []
+        for figure in self.figures:
+            reference = _reference(figure)
+            common = {_common(reference): 1} if reference in common_in else {}
+            amount = figure.stated.amount
+            interval = standing_for(amount, figure.stated.qualifier)
+            of_reference = _measured(self.sizes[reference], measure, self.catalogue)
+            ratio = of_reference / _measured(self.sizes[figure.configuration], measure, self.catalogue)
+            statements.append(
+                _Statement(
+                    figure=figure,
+                    form={**self._bill(figure.configuration, scope), **common},
+                    reference={**self._bill(reference, scope), **common},
+                    ratio=float(ratio),
+                    low=float(interval.low),
+                    exact=float(amount.number),
+                    high=None if figure.stated.qualifier == "at-least" else float(interval.high),
+                )
+            )
+        return _Problem(tuple(statements), self._brick_bill(self.bricks[0]), self.dearer)
+
+    def _bill(self, name: str, scope: Scope) -> Counter[str]:
+        """All components of a configuration: bricks and metadata modules taken apart as far as the catalogue does."""
+        configuration = self.sizes[name].configuration
+        bill: Counter[str] = Counter()
+        for counted in configuration.bricks:
+            for part, number in self._brick_bill(choice_of(self.catalogue, counted)).items():
+                bill[part] += number * counted.count
+        if scope == "listed":
+            for module, count in configuration.metadata.items():
+                for part, number in (self.catalogue.find(module, MetadataModule).parts or {module: 1}).items():
+                    bill[part] += number * count
+            bill.update(configuration.switches)
+        return bill
+
+    def _brick_bill(self, choice: BrickChoice) -> Counter[str]:
+        brick = self.catalogue.find(choice.brick, Brick)
+        parts = Counter({**brick.enclosures, **brick.controllers, **brick.adapters, **brick.servers})
+        return (parts or Counter({choice.brick: 1})) + Counter({choice.drive: brick.drive_count})
+
+    def _ratios(self, measure: Measure) -> Iterable[BrickRatio]:
+        """What each price says of one brick, where both configurations are of one kind."""
+        for figure in self.figures:
+            size, reference = self.sizes[figure.configuration], self.sizes[_reference(figure)]
+            if len(size.bricks) > 1 or len(reference.bricks) > 1:
+                continue
+            (choice,), (unit,) = size.bricks, reference.bricks
+            amount = figure.stated.amount
+            printed = Value(
+                "relative price",
+                standing_for(amount, figure.stated.qualifier),
+                amount.dimension,
+                Origin("published", str(figure.stated.at)),
+                figure.stated.value,
+            )
+            above, below = (_measured(one, measure, self.catalogue) for one in (size, reference))
+            counts = [exactly("bricks", one.configuration.bricks[0].count) for one in (reference, size)]
+            factors = [] if above == below else [exactly(f"ratio of {_NOUNS[measure]}", above / below)]
+            whole = product("price of all bricks", printed, counts[0], *factors)
+            value = quotient(f"price of {choice.brick} in {unit.brick}", whole, counts[1])
+            yield BrickRatio(figure, choice, unit, value)
+
+    def _contained(self, ratios: Sequence[BrickRatio]) -> Contained | None:
+        """A brick that would cost less than the one that it contains."""
+        for one in ratios:
+            large, small = self._brick_bill(one.brick), self._brick_bill(one.reference)
+            if one.value.interval.high < 1 and small <= large and large != small:
+                return Contained(one.brick, one.reference, large - small)
+        return None
+
+    def _implied(self, problem: _Problem, common_in: Sequence[str]) -> Iterable[Implied]:
+        unit = self._brick_bill(self.bricks[0])
+        for choice in self.bricks[1:]:
+            bill = self._brick_bill(choice)
+            yield _within(problem, choice.name, bill)
+            if unit <= bill:
+                yield _within(problem, _listed(bill - unit), bill - unit)
+        for module in dict.fromkeys(
+            module for name in self.sizes for module in self.sizes[name].configuration.metadata
+        ):
+            yield _within(problem, module, self.catalogue.find(module, MetadataModule).parts or {module: 1})
+        for reference in common_in:
+            yield _within(
+                problem,
+                f"what {reference} and the configurations compared with it have besides",
+                {_common(reference): 1},
+            )
+
+
+_NOUNS: dict[Measure, str] = {
+    "whole": "configurations",
+    "usable": "usable capacities",
+    "write": "write rates",
+    "drive": "numbers of drives",
+    "rack unit": "rack units",
+}
+
+
+def _common(reference: str) -> str:
+    """An unknown of its own, which no component can be called."""
+    return f"besides {reference}"
+
+
+def _listed(parts: Mapping[str, int]) -> str:
+    return " + ".join(f"{number} {name}" for name, number in parts.items())
+
+
+def _within(problem: _Problem, what: str, form: Form) -> Implied:
+    bounds, exactly_printed = problem.bounds(form), problem.bounds(form, exact=True)
+    assert bounds is not None  # the problem is possible
+    exact = None
+    match exactly_printed:
+        case (low, float(high)) if high - low <= _TIGHT * max(high, 1):
+            exact = high
+    return Implied(what, *bounds, exact)
+
+
+def _conflict(problem: _Problem) -> tuple[Figure, ...]:
+    """A smallest set of statements that cannot hold together: those without any of which the others can."""
+    left = problem
+    for statement in problem.statements:
+        fewer = left.without(statement.figure)
+        if fewer.statements and not fewer.is_possible:
+            left = fewer
+    return tuple(one.figure for one in left.statements)
+
+
+def _measured(size: Size, measure: Measure, catalogue: Catalogue) -> Fraction:
+    """How much of what a price can be of a configuration has; 0 where that is unknown."""
+    match measure:
+        case "whole":
+            return Fraction(1)
+        case "usable":
+            return size.capacity.usable.interval.nominal
+        case "write":
+            rate = size.rates["healthy"].get("write")
+            return Fraction(0) if rate is None else rate.value.interval.nominal
+        case "drive":
+            counts = (one.count * catalogue.find(one.brick, Brick).drive_count for one in size.configuration.bricks)
+            return Fraction(sum(counts))
+        case "rack unit":
+            return size.rack_units.interval.nominal

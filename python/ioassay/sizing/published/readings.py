@@ -1,0 +1,265 @@
+"""The ways in which one printed number can be meant, each held against the arithmetic.
+
+A unit may count in 1000s or in 1024s or in a mixture (1000 TiB called a PB), and may have the wrong prefix; a capacity
+may be another one than its name says; a number may be cut off instead of rounded, or computed from a part that was
+rounded before, or from another printed number. A reading takes a unit and at most one of the others, so that not
+everything agrees with something. What a reading assumes has a weight (`_weight`), which ranks it and does no more.
+
+Not: one reading for several numbers (`joint`), prices (`prices`).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Literal, get_args
+
+from ioassay.sizing.arithmetic import Origin, Value, applied, exactly, product, quotient, total
+from ioassay.sizing.catalogue import Catalogue
+from ioassay.sizing.components import Brick, RateKind
+from ioassay.sizing.configuration import Stated
+from ioassay.sizing.model import Size
+from ioassay.sizing.published.model import (
+    Base,
+    Basis,
+    Figure,
+    Label,
+    Neighbour,
+    PartName,
+    Reading,
+    RoundedPart,
+    Rounding,
+    Trial,
+)
+from ioassay.systems.amounts import BYTES, BYTES_PER_S, NUMBER, Amount, Interval
+from ioassay.systems.claims import standing_for
+
+_UNIT = re.compile(r"([kKMGTP]?)(i?)(\S*)")
+_IOR = {"m": Label(2, "binary", "B"), "g": Label(3, "binary", "B"), "t": Label(4, "binary", "B")}
+_POWERS = {"": 0, "k": 1, "K": 1, "M": 2, "G": 3, "T": 4, "P": 5}
+
+_BASE_WEIGHTS: dict[Base, int] = {"decimal": 1, "binary": 1, "thousands": 2, "of 1024": 3, "millions": 4}
+_BASIS_WEIGHTS: dict[Basis, int] = {"as stated": 0, "before file system": 4, "raw": 5, "usable": 5}
+_ROUNDED_ELSEWHERE = 3
+"""Weight of rounding down or up, of a rounded part, and of being computed from another printed number."""
+_WRONG_UNIT = 5
+"""Weight of a wrong prefix, and of bits for bytes."""
+
+
+@dataclass(frozen=True)
+class _Source:
+    """What a printed number can be of: the whole, other capacities, and the parts whose multiple it is."""
+
+    whole: Value
+    bases: Mapping[Basis, Value]
+    parts: Mapping[PartName, Value]
+
+
+def label_of(amount: Amount) -> Label:
+    """The unit of a printed number, as its source means it."""
+    unit = amount.unit.replace(" ", "")
+    if unit in _IOR:
+        return _IOR[unit]
+    match = _UNIT.fullmatch(unit)
+    if match is None or (not match[3] and amount.dimension != NUMBER):
+        return Label(0, "decimal", unit)
+    return Label(_POWERS[match[1]], "binary" if match[2] else "decimal", match[3])
+
+
+def base_factor(base: Base, power: int) -> Fraction | None:
+    """What a prefix multiplies by: `power` is 5 for P. `None` where the prefix is too small for the mixture."""
+    thousands: dict[Base, int] = {"decimal": power, "binary": 0, "thousands": 1, "of 1024": power - 1, "millions": 2}
+    decimal = thousands[base]
+    mixed = base not in ("decimal", "binary")
+    if power < 0 or (mixed and not 0 < decimal < power) or (base == "of 1024" and power < 3):
+        return None  # of 1024 KB is what `thousands` calls 1000 KiB
+    return Fraction(1000**decimal * 1024 ** (power - decimal))
+
+
+def examine(
+    catalogue: Catalogue, configuration: str, size: Size, stated: Stated, earlier: Sequence[tuple[Figure, Size]]
+) -> Figure:
+    """A printed number in all its readings; `earlier` are those that it may have been computed from."""
+    amount = stated.amount
+    label = label_of(amount)
+    found = _source(catalogue, size, stated)
+    if isinstance(found, str):
+        return Figure(configuration, stated, label, None, (), found)
+    trials = [
+        _trial(stated, label, reading, value)
+        for reading, value in _readings(stated, label, found)
+        if _factor(amount, label, reading) is not None
+    ]
+    for other, other_size in earlier:
+        ratio = _ratio(size, other_size, found.whole, other.arithmetic)
+        if ratio is not None and other.stated.what == stated.what and other.stated.amount.unit == amount.unit:
+            trials.append(_trial(stated, label, *_multiple_of_neighbour(label, found.whole, other, ratio)))
+    trials.sort(key=lambda trial: (not trial.agrees, trial.weight if trial.agrees else abs(trial.off)))
+    return Figure(configuration, stated, label, found.whole, tuple(trials))
+
+
+def meant(figure: Figure, reading: Reading) -> Interval | None:
+    """What a printed number stands for in a reading, in base units; `None` where the reading makes no sense of it."""
+    amount = figure.stated.amount
+    factor = _factor(amount, figure.label, reading)
+    return None if factor is None else standing_for(replace(amount, factor=factor), figure.stated.qualifier)
+
+
+def _source(catalogue: Catalogue, size: Size, stated: Stated) -> _Source | str:
+    """What the number is of; in place of it why there is no arithmetic."""
+    match stated.what:
+        case "price":
+            return "A relative price has no arithmetic of its own; see what all of them allow together."
+        case "drives":
+            drives = [
+                product("drives", exactly(one.brick, one.count), exactly("drives of a brick", brick.drive_count))
+                for one in size.configuration.bricks
+                for brick in [catalogue.find(one.brick, Brick)]
+            ]
+            return _Source(drives[0] if len(drives) == 1 else total("drives", *drives), {}, {})
+        case "rack_units":
+            if size.rack_units.nominal == 0:
+                return "The catalogue has no heights for its parts."
+            return _Source(size.rack_units, {}, {})
+        case "usable" | "raw" as what:
+            return _capacities(catalogue, size, what)
+        case kind:
+            return _rates(size, kind)
+
+
+def _capacities(catalogue: Catalogue, size: Size, what: Literal["usable", "raw"]) -> _Source:
+    capacity = size.capacity
+    whole = capacity.usable if what == "usable" else capacity.raw
+    others: dict[Basis, Value] = (
+        {"before file system": capacity.protected, "raw": capacity.raw}
+        if what == "usable"
+        else {"usable": capacity.usable}
+    )
+    bases = {basis: value for basis, value in others.items() if value.interval != whole.interval}
+    if len(size.bricks) > 1:
+        return _Source(whole, bases, {})
+    ((choice, one),) = size.bricks.items()
+    drive = catalogue.value(choice.drive, "capacity", f"capacity of {choice.drive}")
+    assert drive is not None  # every drive has one
+    parts: dict[PartName, Value] = {"drive": drive, "brick": getattr(one.capacity, what)}
+    if what == "usable":
+        groups = exactly("groups of a brick", catalogue.find(choice.brick, Brick).redundancy.groups)
+        parts["group"] = quotient("usable capacity of a group", one.capacity.usable, groups)
+    return _Source(whole, bases, parts)
+
+
+def _rates(size: Size, kind: RateKind) -> _Source | str:
+    rate = size.rates["healthy"].get(kind)
+    if rate is None:
+        return f"The catalogue has no {kind} rate for its bricks or modules."
+    of_brick = [one for brick in size.bricks.values() for of, one in brick.rates["healthy"].items() if of == kind]
+    parts: dict[PartName, Value] = {"brick": of_brick[0].value} if len(size.bricks) == len(of_brick) == 1 else {}
+    return _Source(rate.value, {}, parts)
+
+
+def _readings(stated: Stated, label: Label, source: _Source) -> Iterator[tuple[Reading, Value]]:
+    whole = source.whole
+    counts_bytes = whole.dimension in (BYTES, BYTES_PER_S)
+    for base in get_args(Base) if counts_bytes and label.power else (label.base,):
+        yield Reading(base), whole
+        if stated.qualifier in ("exact", "up-to"):
+            yield Reading(base, rounding="down"), whole
+            yield Reading(base, rounding="up"), whole
+        for basis, value in source.bases.items():
+            yield Reading(base, basis=basis), value
+        if label.power:
+            yield Reading(base, prefix=1), whole
+            yield Reading(base, prefix=-1), whole
+        if whole.dimension == BYTES_PER_S:
+            yield Reading(base, bits="bytes" if label.suffix.startswith("b") else "bits"), whole
+        for part, value in source.parts.items():
+            for decimals in range(3):
+                yield (
+                    Reading(base, part=RoundedPart(part, decimals)),
+                    _multiple_of_rounded(whole, part, value, base, decimals),
+                )
+
+
+def _multiple_of_rounded(whole: Value, part: PartName, value: Value, base: Base, decimals: int) -> Value:
+    """The whole as so many times a part that was rounded: to `decimals` of the unit in which it is above 1."""
+    step = 1000 if base == "decimal" else 1024
+    power = max((one for one in range(1, 6) if step**one <= value.interval.nominal), default=1)
+    unit = Fraction(step**power, 10**decimals)
+    infix = "" if base == "decimal" else "i"
+    digits = f"{decimals} decimal{'s' if decimals > 1 else ''} in" if decimals else "whole"
+    rounded = applied(
+        f"{value.name}, rounded",
+        lambda number: unit * math.floor(number / unit + Fraction(1, 2)),
+        value,
+        text=f"{value.name}, rounded to {digits} {'KMGTP'[power - 1]}{infix}B",
+        dimension=value.dimension,
+    )
+    count = exactly(f"times a {part}", whole.interval.nominal / value.interval.nominal)
+    return product(whole.name, count, rounded)
+
+
+def _trial(stated: Stated, label: Label, reading: Reading, recomputed: Value) -> Trial:
+    amount = stated.amount
+    factor = _factor(amount, label, reading)
+    assert factor is not None  # `examine` has left out the others
+    number = recomputed.interval.scaled(1 / factor)
+    off = float(number.nominal / amount.number - 1) if amount.number else math.inf
+    agrees = _agrees(stated, reading.rounding, number)
+    return Trial(reading, recomputed, number, agrees, off, _weight(reading, label))
+
+
+def _agrees(stated: Stated, rounding: Rounding, number: Interval) -> bool:
+    """Whether `number` can have been printed; both in the unit of the reading.
+
+    Who cuts off digits has also cut off those of the measured parts, which then are what they print or more.
+    """
+    amount = replace(stated.amount, factor=Fraction(1))
+    printed, digit = amount.number, 2 * amount.half
+    match rounding:
+        case "down":
+            high = 2 * number.high - number.nominal
+            return number.nominal < printed + digit and (high > printed or high == number.nominal == printed)
+        case "up":
+            low = 2 * number.low - number.nominal
+            return low <= printed and number.nominal > printed - digit
+        case "nearest" if stated.qualifier == "at-least":
+            return number.high >= amount.rounded.low
+        case "nearest":
+            return standing_for(amount, stated.qualifier).meets(number)
+
+
+def _factor(amount: Amount, label: Label, reading: Reading) -> Fraction | None:
+    """What one of the printed unit is in base units; `None` where the reading makes no sense of it."""
+    printed, meant = base_factor(label.base, label.power), base_factor(reading.base, label.power + reading.prefix)
+    if printed is None or meant is None or (label.power and label.power + reading.prefix == 0):
+        return None
+    bits = {"": Fraction(1), "bits": Fraction(1, 8), "bytes": Fraction(8)}[reading.bits]
+    return amount.factor / printed * meant * bits
+
+
+def _weight(reading: Reading, label: Label) -> int:
+    base = 0 if reading.base == label.base else _BASE_WEIGHTS[reading.base]
+    elsewhere = (reading.rounding != "nearest") + (reading.part is not None) + (reading.neighbour is not None)
+    wrong = (reading.prefix != 0) + (reading.bits != "")
+    return base + _BASIS_WEIGHTS[reading.basis] + _ROUNDED_ELSEWHERE * elsewhere + _WRONG_UNIT * wrong
+
+
+def _multiple_of_neighbour(label: Label, whole: Value, other: Figure, ratio: Fraction) -> tuple[Reading, Value]:
+    """Another printed number as it is printed, multiplied."""
+    printed, origin = other.stated.amount, Origin("published", str(other.stated.at))
+    value = Value(f"what is printed of {other.configuration}", printed.exact, printed.dimension, origin, printed.text)
+    reading = Reading(label.base, neighbour=Neighbour(other.configuration, other.stated.value, str(ratio)))
+    return reading, product(whole.name, value, exactly("ratio of the configurations", ratio))
+
+
+def _ratio(size: Size, other: Size, whole: Value, other_whole: Value | None) -> Fraction | None:
+    """How much more there is of it than in another configuration that differs in its drives or in its count alone."""
+    if len(size.bricks) > 1 or len(other.bricks) > 1 or other_whole is None or other_whole.interval.nominal == 0:
+        return None
+    (mine,), (theirs,) = size.bricks, other.bricks
+    counts = [one.configuration.bricks[0].count for one in (size, other)]
+    differs_in_one = mine.brick == theirs.brick and (mine.drive == theirs.drive) != (counts[0] == counts[1])
+    return whole.interval.nominal / other_whole.interval.nominal if differs_in_one else None
