@@ -28,7 +28,7 @@ def check(catalogue: Catalogue, file: ConfigurationFile, sizes: Mapping[str, Siz
         for stated in configuration.stated:
             if stated.relative_to is not None and stated.relative_to not in file.configurations:
                 raise UsageError(
-                    f"The price of {name} at {stated.at} is relative to {stated.relative_to}; the file has no such one.",
+                    f"The price of {name} at {stated.at} is relative to {stated.relative_to}, which is missing.",
                     f"Write one of {', '.join(file.configurations)}.",
                 )
             figures.append(examine(catalogue, name, sizes[name], stated, earlier))

@@ -32,7 +32,7 @@ PartName = Literal["drive", "group", "brick"]
 
 
 class RoundedPart(NamedTuple):
-    """A capacity or rate of a part that was rounded before it was multiplied."""
+    """The capacity of a part, which was rounded before it was multiplied."""
 
     part: PartName
     decimals: int
@@ -44,7 +44,7 @@ class Neighbour(NamedTuple):
     configuration: str
     printed: str
     ratio: str
-    """`6/4`, in lowest terms `3/2`."""
+    """`3/2`: 6 TB drives in place of 4 TB drives."""
 
 
 @dataclass(frozen=True)
@@ -285,6 +285,10 @@ class Published:
     repeated: tuple[Repeated, ...]
     prices: PriceFinding | None
     """`None` without relative prices."""
+
+    def units_of(self, figure: Figure) -> UnitFinding | None:
+        """What is found of its unit; `None` of a count or a price."""
+        return next((one for one in self.units if any(figure is other for other in one.figures)), None)
 
     @property
     def unfounded(self) -> tuple[Figure, ...]:

@@ -40,8 +40,8 @@ from ioassay.sizing.published.model import (
 )
 from ioassay.systems.claims import standing_for
 
-_INFEASIBLE, _UNBOUNDED = 2, 3
-"""What `linprog` calls them."""
+_INFEASIBLE = 2
+"""What `linprog` calls it."""
 
 _TIGHT = 1e-6
 """Bounds that are closer together, as a share of the larger, are one number: HiGHS solves to 1e-7."""
@@ -85,9 +85,9 @@ class _Problem:
             return [sum(factor * of.get(name, 0) for factor, of in terms) for name in names]
 
         above = [
-            row((one.ratio, one.form), (-(one.exact if exact else one.high), one.reference))
+            row((one.ratio, one.form), (-most, one.reference))
             for one in self.statements
-            if one.high is not None
+            if (most := one.exact if exact else one.high) is not None
         ]
         below = [
             row((-one.ratio, one.form), (one.exact if exact else one.low, one.reference)) for one in self.statements
@@ -106,7 +106,7 @@ class _Problem:
             )
             if solved.status == _INFEASIBLE:
                 return None
-            found.append(None if solved.status == _UNBOUNDED else sign * float(solved.fun))
+            found.append(None if solved.fun is None else sign * solved.fun)
         low, high = found
         return low or 0.0, high  # no cost is below 0, so that the least is never unbounded
 

@@ -148,16 +148,14 @@ def _capacities(catalogue: Catalogue, size: Size, what: Literal["usable", "raw"]
     if what == "usable":
         groups = exactly("groups of a brick", catalogue.find(choice.brick, Brick).redundancy.groups)
         parts["group"] = quotient("usable capacity of a group", one.capacity.usable, groups)
-    return _Source(whole, bases, parts)
+    return _Source(whole, bases, {name: value for name, value in parts.items() if value.is_exact})
 
 
 def _rates(size: Size, kind: RateKind) -> _Source | str:
     rate = size.rates["healthy"].get(kind)
     if rate is None:
         return f"The catalogue has no {kind} rate for its bricks or modules."
-    of_brick = [one for brick in size.bricks.values() for of, one in brick.rates["healthy"].items() if of == kind]
-    parts: dict[PartName, Value] = {"brick": of_brick[0].value} if len(size.bricks) == len(of_brick) == 1 else {}
-    return _Source(rate.value, {}, parts)
+    return _Source(rate.value, {}, {})
 
 
 def _readings(stated: Stated, label: Label, source: _Source) -> Iterator[tuple[Reading, Value]]:
@@ -257,9 +255,10 @@ def _multiple_of_neighbour(label: Label, whole: Value, other: Figure, ratio: Fra
 
 def _ratio(size: Size, other: Size, whole: Value, other_whole: Value | None) -> Fraction | None:
     """How much more there is of it than in another configuration that differs in its drives or in its count alone."""
-    if len(size.bricks) > 1 or len(other.bricks) > 1 or other_whole is None or other_whole.interval.nominal == 0:
+    if len(size.bricks) > 1 or len(other.bricks) > 1 or other_whole is None or not other_whole.nominal:
         return None
     (mine,), (theirs,) = size.bricks, other.bricks
     counts = [one.configuration.bricks[0].count for one in (size, other)]
     differs_in_one = mine.brick == theirs.brick and (mine.drive == theirs.drive) != (counts[0] == counts[1])
-    return whole.interval.nominal / other_whole.interval.nominal if differs_in_one else None
+    ratio = whole.interval.nominal / other_whole.interval.nominal
+    return ratio if differs_in_one and ratio != 1 else None
