@@ -5,11 +5,11 @@ Not: finding that (`ioassay.sizing.published`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from fractions import Fraction
 from itertools import groupby
 
-from ioassay.reports.document import Block, Bullets, Column, Notes, Section, Span, Table, Text
+from ioassay.reports.document import Block, Bullets, Column, Notes, Paragraph, Section, Span, Table, Text
 from ioassay.reports.format import ABSENT
 from ioassay.sizing import formulas
 from ioassay.sizing.arithmetic import Formula, Value
@@ -19,6 +19,7 @@ from ioassay.sizing.published.model import (
     Implied,
     Label,
     Measure,
+    PartName,
     PriceFinding,
     PriceHypothesis,
     Published,
@@ -41,6 +42,8 @@ _MEASURES: dict[Measure, str] = {
     "rack unit": "per rack unit",
 }
 
+_PARTS: dict[PartName, str] = {"drive": "a drive", "group": "a RAID group", "brick": "a brick"}
+
 _MOST_SHOWN = 2
 """Readings that are named of a number that does not fit the others."""
 
@@ -49,18 +52,15 @@ def blocks(published: Published) -> list[Block]:
     """Every published number with what the arithmetic gives, then what all of them say together."""
     if not published.figures:
         return []
-    findings = [*_findings(published), *([] if published.prices is None else _prices(published.prices))]
-    follow = f"All {len(published.figures)} follow from the arithmetic as printed."
-    notes = [] if published.prices is None else [f"Prices: {' '.join(published.prices.assumptions)}"]
+    if published.is_consistent:
+        follow = f"All {len(published.figures)} published numbers follow from the arithmetic as printed."
+        findings: list[Block] = [Paragraph(follow)]
+    else:
+        findings = [Bullets(list(_findings(published)))]
     return [
         Section("Published numbers", [_table(published)]),
-        Section(
-            "Do the published numbers agree?",
-            [
-                Bullets([follow] if published.is_consistent else findings),
-                Notes([] if published.is_consistent else notes),
-            ],
-        ),
+        Section("Do the published numbers agree?", findings),
+        *([] if published.prices is None else [_prices(published.prices)]),
     ]
 
 
@@ -112,7 +112,7 @@ def _extras(reading: Reading, recomputed: Iterable[Value]) -> Iterable[str]:
         yield f"rounded {reading.rounding}"
     if reading.part is not None:
         rounded = dict.fromkeys(_rounded_part(value, reading) for value in recomputed)
-        yield f"computed from the rounded capacity of a {reading.part.part} ({_listed(list(rounded))})"
+        yield f"computed from the rounded capacity of {_PARTS[reading.part.part]} ({_listed(list(rounded))})"
 
 
 def _rounded_part(value: Value, reading: Reading) -> str:
@@ -168,7 +168,9 @@ def _agrees_as(published: Published, figure: Figure) -> Text:
         alone = f"by itself it fits {' or '.join(fits)}" if fits else "nothing fits"
         return Span(f"not {_fit(trial, figure)}, {_off(trial)}", "failed"), Span(alone, "below")
     agrees = Span(_fit(trial, figure), "passed" if trial.weight == 0 else "warning")
-    return agrees if printed.agrees else (agrees, Span(f"not {_fit(printed, figure)}, {_off(printed)}", "below"))
+    if trial is printed:
+        return agrees
+    return agrees, Span(f"{'also' if printed.agrees else 'not'} {_fit(printed, figure)}, {_off(printed)}", "below")
 
 
 def _price_agrees_as(prices: PriceFinding | None, figure: Figure) -> Text:
@@ -191,13 +193,15 @@ def _off(trial: Trial) -> str:
 
 
 def _findings(published: Published) -> Iterable[Text]:
+    contradicted = {id(figure) for one in published.repeated for figure in one.figures}
     for finding in published.units:
-        yield from _units(finding)
+        yield from _units(finding, contradicted)
     yield from map(_repeated, published.repeated)
     yield from map(_rates, published.rates)
 
 
-def _units(finding: UnitFinding) -> Iterable[Text]:
+def _units(finding: UnitFinding, contradicted: Container[int]) -> Iterable[Text]:
+    """`contradicted` are the figures of which more is said elsewhere."""
     best, number = finding.best, len(finding.figures)
     match finding.outcome:
         case "as printed":
@@ -208,7 +212,7 @@ def _units(finding: UnitFinding) -> Iterable[Text]:
             yield _no_unit(finding)
             for figure in best.contradicting if best.agreeing else ():
                 fits = [_fit(one, figure) for one in figure.agreeing[:_MOST_SHOWN]]
-                if fits:
+                if fits and id(figure) not in contradicted:
                     yield f"{_place(figure)} fits {' or '.join(fits)}."
             yield from (_assuming_more(one, finding) for one in finding.others[:_MOST_SHOWN])
 
@@ -260,11 +264,11 @@ def _repeated(finding: Repeated) -> str:
 
 def _rates(finding: RateFinding) -> str:
     what = finding.agreeing[0].figure.stated.what.replace("_", " ")
-    needed = _listed([f"{_ends(one.value)} for {_place(one.figure)}" for one in finding.contradicting])
+    needed = _listed([f"{_place(one.figure)} takes {_ends(one.value)}" for one in finding.contradicting])
     common = _ends(Value("", finding.common, finding.one.dimension, finding.one.origin))
-    others = f"the other {len(finding.agreeing)} {what} rates" if len(finding.agreeing) > 1 else "the other rate"
-    stated = f"the catalogue has {formulas.brief(finding.one)}"
-    return f"One {finding.choice.name} would have to {what} {needed}; {others} need {common}, and {stated}."
+    others = _listed([one.figure.stated.value for one in finding.agreeing])
+    one = formulas.brief(finding.one)
+    return f"Of one {finding.brick} ({what} {one} in the catalogue), {needed}, but {others} take {common}."
 
 
 def _ends(value: Value) -> str:
@@ -276,28 +280,38 @@ def _ends(value: Value) -> str:
     return f"{low.rpartition(' ')[0] if low.rpartition(' ')[2] == high.rpartition(' ')[2] else low} to {high}"
 
 
-def _prices(finding: PriceFinding) -> Iterable[Text]:
-    """What the prices are not of, what they can be of, and why nothing else."""
+def _prices(finding: PriceFinding) -> Section:
+    """What the prices can be of, what they cannot be of and why, and what each of it implies."""
     printed = _listed(list(dict.fromkeys(one.stated.value for one in finding.figures)))
-    possible = groupby(finding.possible, key=lambda one: (one.common_in, one.scope, one.implied))
-    for _, alike in possible:
-        yield _possible(list(alike), printed, finding.unit)
-    for one in finding.hypotheses:
-        if one.common_in or not one.is_possible:
-            yield _impossible(one, printed)
-
-
-def _possible(alike: Sequence[PriceHypothesis], printed: str, unit: str) -> str:
-    first = alike[0]
-    of = " or ".join(_MEASURES[one.measure] for one in alike)
-    same = ", which cannot be told apart here" if len(alike) > 1 else ""
-    bricks = ", of bricks alone" if first.scope == "bricks" else ""
-    also = f" only if {_listed(list(first.common_in))} and what is compared with it contain more than is listed"
-    implied = "; ".join(_implied(one) for one in first.implied)
-    return (
-        f"The relative price {printed} can be {of}{bricks}{same}{also if first.common_in else ''}. "
-        f"In prices of one {unit}: {implied or 'nothing else follows'}."
+    groups = [list(alike) for _, alike in groupby(finding.possible, key=lambda one: (one.common_in, one.implied))]
+    impossible = [one for one in finding.hypotheses if one.common_in or not one.is_possible]
+    told = [_possible(alike) for alike in groups[:1]]
+    told += [_impossible(one) for one in impossible]
+    rows: list[list[Text]] = [
+        [" or ".join(map(_relative_to, alike)), Span("possible", "passed"), _implications(alike[0])] for alike in groups
+    ]
+    rows += [[_relative_to(one), Span("impossible", "failed"), _reason(one)] for one in impossible if not one.common_in]
+    columns = [Column("Relative to"), Column(wraps=False), Column(f"Costs, in prices of one {finding.unit}")]
+    return Section(
+        f"What is the price of {printed} relative to?",
+        [Bullets(told), Table(columns, rows), Notes(list(finding.assumptions))],
     )
+
+
+def _relative_to(one: PriceHypothesis) -> str:
+    """`per usable capacity, bricks alone`."""
+    common = f"with something unlisted in {_listed(list(one.common_in))} and what is compared with it"
+    parts = (_MEASURES[one.measure], "bricks alone" if one.scope == "bricks" else "", common if one.common_in else "")
+    return ", ".join(filter(None, parts))
+
+
+def _possible(alike: Sequence[PriceHypothesis]) -> str:
+    of = " or ".join(map(_relative_to, alike))
+    return f"It can be {of}: {_implications(alike[0])}."
+
+
+def _implications(one: PriceHypothesis) -> str:
+    return "; ".join(map(_implied, one.implied)) or "nothing else follows"
 
 
 def _implied(implied: Implied) -> str:
@@ -307,22 +321,28 @@ def _implied(implied: Implied) -> str:
     return f"{implied.what} costs {within}{exact}"
 
 
-def _impossible(one: PriceHypothesis, printed: str) -> str:
-    conflict = [ratio for ratio in one.ratios if not one.conflict or any(ratio.figure is of for of in one.conflict)]
-    bricks = ", of bricks alone" if one.scope == "bricks" else ""
-    claim = f"It cannot be {_MEASURES[one.measure]}{bricks}{' of what is listed' if one.common_in else ''}"
+def _impossible(one: PriceHypothesis) -> str:
+    if not one.common_in:
+        return f"It cannot be {_relative_to(one)}: {_reason(one)}."
+    besides = _implied(one.implied[-1])
+    bricks = ", bricks alone" if one.scope == "bricks" else ""
+    return f"It cannot be {_MEASURES[one.measure]}{bricks}: {_reason(one)}; unless {besides}."
+
+
+def _reason(one: PriceHypothesis) -> str:
+    """Why no prices agree with all statements, of nothing but what is listed."""
     if one.contained is not None:
         further = _listed([f"{number} {name}" for name, number in one.contained.further.items()])
-        cost = conflict[0].value.interval.nominal
         large, small = one.contained.brick.brick, one.contained.within.brick
+        cost = next(of.value for of in one.ratios if of.brick == one.contained.brick).interval.nominal
         return (
-            f"{claim}: one {large} would cost {formulas.significant(cost)} {small}, "
-            f"although it has all of its parts and {further} more."
+            f"one {large} would cost {formulas.significant(cost)} of one {small}, "
+            f"although it has all parts of that and {further} more"
         )
-    if not conflict:
-        places = _listed([_place(figure) for figure in one.conflict])
-        return f"{claim}: no prices of components agree with {places} together."
-    return f"{claim}: {_contradicting(conflict)}."
+    conflict = [ratio for ratio in one.ratios if not one.conflict or any(ratio.figure is of for of in one.conflict)]
+    if conflict:
+        return _contradicting(conflict)
+    return f"no prices of components agree with {_listed([_place(figure) for figure in one.conflict])} together"
 
 
 def _contradicting(ratios: Sequence[BrickRatio]) -> str:
@@ -332,7 +352,7 @@ def _contradicting(ratios: Sequence[BrickRatio]) -> str:
     for one in ratios:
         by_number.setdefault(one.value.interval.nominal, []).append(one.figure.configuration)
     costs = [f"{formulas.significant(number)} (by {_listed(names)})" for number, names in by_number.items()]
-    return f"one {first.brick.brick} would cost {', but '.join(costs)} times one {first.reference.brick}"
+    return f"one {first.brick.brick} would cost {', but '.join(costs)} times what one {first.reference.brick} costs"
 
 
 def _number(number: float) -> str:

@@ -12,7 +12,7 @@ from typing import cast
 
 from ioassay.sizing.arithmetic import Origin, Value, exactly, quotient
 from ioassay.sizing.components import IoKind
-from ioassay.sizing.model import BrickChoice, Size
+from ioassay.sizing.model import Size
 from ioassay.sizing.published.model import (
     Figure,
     NeededRate,
@@ -70,7 +70,7 @@ def rates_of_one_brick(
     figures: Iterable[Figure], sizes: Mapping[str, Size], units: Sequence[UnitFinding]
 ) -> tuple[RateFinding, ...]:
     """Where no rate of one brick agrees with all printed rates of configurations of such bricks."""
-    groups: dict[tuple[BrickChoice, str], list[NeededRate]] = {}
+    groups: dict[tuple[str, str, Interval], tuple[Value, list[NeededRate]]] = {}
     for figure in figures:
         bricks = sizes[figure.configuration].bricks
         if figure.arithmetic is None or len(bricks) != 1 or figure.stated.qualifier == "at-least":
@@ -79,10 +79,9 @@ def rates_of_one_brick(
         one = brick.rates["healthy"].get(cast(IoKind, figure.stated.what))
         if one is not None:
             needed = _needed(figure, one.value, _interval(figure, units))
-            groups.setdefault((choice, figure.stated.what), []).append(needed)
-    findings = (
-        _rate_finding(choice, sizes[needed[0].figure.configuration], needed) for (choice, _), needed in groups.items()
-    )
+            key = choice.brick, figure.stated.what, one.value.interval
+            groups.setdefault(key, (one.value, []))[1].append(needed)
+    findings = (_rate_finding(brick, one, needed) for (brick, *_), (one, needed) in groups.items())
     return tuple(finding for finding in findings if finding.contradicting)
 
 
@@ -100,18 +99,17 @@ def _needed(figure: Figure, one: Value, interval: Interval) -> NeededRate:
     return NeededRate(figure, quotient(f"{figure.stated.what} rate of one brick", printed, multiple))
 
 
-def _rate_finding(choice: BrickChoice, size: Size, needed: Sequence[NeededRate]) -> RateFinding:
+def _rate_finding(brick: str, one: Value, needed: Sequence[NeededRate]) -> RateFinding:
     """The rates that most agree on: where most intervals overlap, and of two such places what the catalogue says."""
-    rate = size.bricks[choice].rates["healthy"][cast(IoKind, needed[0].figure.stated.what)].value
     sets = [
-        [one for one in needed if one.value.interval.low <= start.value.interval.low < one.value.interval.high]
+        [other for other in needed if other.value.interval.low <= start.value.interval.low < other.value.interval.high]
         for start in needed
     ]
-    common = [reduce(_intersection, (one.value.interval for one in agreeing)) for agreeing in sets]
-    best = max(range(len(sets)), key=lambda at: (len(sets[at]), common[at].meets(rate.interval)))
+    common = [reduce(_intersection, (other.value.interval for other in agreeing)) for agreeing in sets]
+    best = max(range(len(sets)), key=lambda at: (len(sets[at]), common[at].meets(one.interval)))
     agreeing = tuple(sets[best])
-    contradicting = tuple(one for one in needed if one not in agreeing)
-    return RateFinding(choice, rate, common[best], agreeing, contradicting)
+    contradicting = tuple(rate for rate in needed if all(rate is not other for other in agreeing))
+    return RateFinding(brick, one, common[best], agreeing, contradicting)
 
 
 def _intersection(one: Interval, other: Interval) -> Interval:

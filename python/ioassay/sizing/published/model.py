@@ -177,7 +177,8 @@ class NeededRate:
 class RateFinding:
     """Rates of several configurations of one brick, of which not all can be true."""
 
-    choice: BrickChoice
+    brick: str
+    """Its name in the catalogue; with any of its drives, as far as these do not change the rate."""
     one: Value
     """What the catalogue says that one does."""
     common: Interval
