@@ -26,6 +26,7 @@ from ioassay.sizing.published.model import (
     RateFinding,
     Reading,
     Repeated,
+    Scope,
     Shared,
     Trial,
     UnitFinding,
@@ -41,6 +42,8 @@ _MEASURES: dict[Measure, str] = {
     "drive": "per drive",
     "rack unit": "per rack unit",
 }
+
+_SCOPES: dict[Scope, str] = {"listed": "", "bricks": ", bricks alone"}
 
 _PARTS: dict[PartName, str] = {"drive": "a drive", "group": "a RAID group", "brick": "a brick"}
 
@@ -226,7 +229,7 @@ def _no_unit(finding: UnitFinding) -> str:
         trial = figure.trial(best.reading)
         assert trial is not None  # units alone are tried of every number
         left.append(f"{figure.stated.value} would be {formulas.significant(trial.number.nominal)}")
-    others = f" Of the others, {_listed(counts)}." if counts else ""
+    others = f" Others fit fewer or assume more: {_listed(counts)}." if counts else ""
     fits = f"{_unit_of(best)} fits {len(best.agreeing)} ({'; '.join(left)})"
     return f"No single unit fits all {total} {finding.kind}: {fits}.{others}"
 
@@ -266,7 +269,7 @@ def _rates(finding: RateFinding) -> str:
     what = finding.agreeing[0].figure.stated.what.replace("_", " ")
     needed = _listed([f"{_place(one.figure)} takes {_ends(one.value)}" for one in finding.contradicting])
     common = _ends(Value("", finding.common, finding.one.dimension, finding.one.origin))
-    others = _listed([one.figure.stated.value for one in finding.agreeing])
+    others = _listed(list(dict.fromkeys(one.figure.stated.value for one in finding.agreeing)))
     one = formulas.brief(finding.one)
     return f"Of one {finding.brick} ({what} {one} in the catalogue), {needed}, but {others} take {common}."
 
@@ -281,52 +284,89 @@ def _ends(value: Value) -> str:
 
 
 def _prices(finding: PriceFinding) -> Section:
-    """What the prices can be of, what they cannot be of and why, and what each of it implies."""
+    """What the prices can be of and what that implies, and what they cannot be of and why."""
     printed = _listed(list(dict.fromkeys(one.stated.value for one in finding.figures)))
-    groups = [list(alike) for _, alike in groupby(finding.possible, key=lambda one: (one.common_in, one.implied))]
-    impossible = [one for one in finding.hypotheses if one.common_in or not one.is_possible]
-    told = [_possible(alike) for alike in groups[:1]]
-    told += [_impossible(one) for one in impossible]
-    rows: list[list[Text]] = [
-        [" or ".join(map(_relative_to, alike)), Span("possible", "passed"), _implications(alike[0])] for alike in groups
+    groups = [
+        tuple(alike) for _, alike in groupby(finding.possible, key=lambda one: (one.common_in, one.scope, one.implied))
     ]
-    rows += [[_relative_to(one), Span("impossible", "failed"), _reason(one)] for one in impossible if not one.common_in]
-    columns = [Column("Relative to"), Column(wraps=False), Column(f"Costs, in prices of one {finding.unit}")]
+    told: list[Text] = [_possible(alike, finding) for alike in groups if not alike[0].common_in]
+    told += [_impossible(one) for one in finding.hypotheses if one.common_in or not one.is_possible]
+    told += [] if not groups else _larger_drives(groups[0][0], finding)
     return Section(
-        f"What is the price of {printed} relative to?",
-        [Bullets(told), Table(columns, rows), Notes(list(finding.assumptions))],
+        f"What is the relative price {printed} relative to?",
+        [Bullets(told), _implications(groups, finding), Notes(list(finding.assumptions))],
     )
 
 
-def _relative_to(one: PriceHypothesis) -> str:
-    """`per usable capacity, bricks alone`."""
-    common = f"with something unlisted in {_listed(list(one.common_in))} and what is compared with it"
-    parts = (_MEASURES[one.measure], "bricks alone" if one.scope == "bricks" else "", common if one.common_in else "")
-    return ", ".join(filter(None, parts))
+def _possible(alike: Sequence[PriceHypothesis], finding: PriceFinding) -> str:
+    first, total = alike[0], len(finding.figures)
+    costs = "; ".join(
+        f"one {one.brick.brick} costs {_number(cost)} {one.reference.brick}" for one, cost in _same(first)
+    )
+    alternatives = " or ".join(_MEASURES[one.measure] for one in alike)
+    also = ""
+    if first.measure != "whole" and first.same_as_whole:
+        also = (
+            f" In {first.same_as_whole} of {total} comparisons both have as much, so that it is the whole price, too."
+        )
+    return f"It can be {alternatives}{_SCOPES[first.scope]}{f': {costs}' if costs else ''}.{also}"
 
 
-def _possible(alike: Sequence[PriceHypothesis]) -> str:
-    of = " or ".join(map(_relative_to, alike))
-    return f"It can be {of}: {_implications(alike[0])}."
-
-
-def _implications(one: PriceHypothesis) -> str:
-    return "; ".join(map(_implied, one.implied)) or "nothing else follows"
-
-
-def _implied(implied: Implied) -> str:
-    low, high = (None if end is None else _number(end) for end in (implied.low, implied.high))
-    within = f"at least {low}" if high is None else low if low == high else f"{low} to {high}"
-    exact = "" if implied.exact is None or low == high else f" ({_number(implied.exact)} if the prices are exact)"
-    return f"{implied.what} costs {within}{exact}"
+def _same(one: PriceHypothesis) -> Iterable[tuple[BrickRatio, float]]:
+    """Pairs of bricks with their ratio of prices, where all statements say the same of them."""
+    pairs: dict[tuple[str, str], list[BrickRatio]] = {}
+    for ratio in one.ratios:
+        pairs.setdefault((ratio.brick.brick, ratio.reference.brick), []).append(ratio)
+    for ratios in pairs.values():
+        if len({ratio.value.nominal for ratio in ratios}) == 1:
+            yield ratios[0], ratios[0].value.nominal
 
 
 def _impossible(one: PriceHypothesis) -> str:
-    if not one.common_in:
-        return f"It cannot be {_relative_to(one)}: {_reason(one)}."
-    besides = _implied(one.implied[-1])
-    bricks = ", bricks alone" if one.scope == "bricks" else ""
-    return f"It cannot be {_MEASURES[one.measure]}{bricks}: {_reason(one)}; unless {besides}."
+    listed = " of what is listed" if one.common_in else ""
+    unless = f"; unless {_implied(one.implied[-1])}" if one.common_in else ""
+    return f"It cannot be {_MEASURES[one.measure]}{listed}{_SCOPES[one.scope]}: {_reason(one)}{unless}."
+
+
+def _implied(implied: Implied) -> str:
+    exact = "" if implied.exact is None else f" ({_number(implied.exact)} if all printed prices are exact)"
+    return f"{implied.what} costs {_within(implied)}{exact}"
+
+
+def _within(implied: Implied) -> str:
+    low, high = _number(implied.low), "" if implied.high is None else _number(implied.high)
+    return low if low == high else f"{low} to {high}" if high else f"at least {low}"
+
+
+def _larger_drives(one: PriceHypothesis, finding: PriceFinding) -> Iterable[Text]:
+    """What the same brick with other drives can cost, which tables with the same price for both bound."""
+    for implied in one.implied:
+        if implied.of is not None and implied.of.brick == finding.unit.brick and implied.high is not None:
+            least, most = (f"{(end - 1) * 100:.2g} %" for end in (implied.low, implied.high))
+            yield (
+                f"With {implied.of.drive} in place of {finding.unit.drive}, one {implied.of.brick} "
+                f"then costs {least} to {most} more."
+            )
+
+
+def _implications(groups: Sequence[Sequence[PriceHypothesis]], finding: PriceFinding) -> Table:
+    """What each possible hypothesis implies, one beside the other."""
+    implied = [{one.what: one for one in alike[0].implied} for alike in groups]
+    whats = dict.fromkeys(what for one in implied for what in one)
+    heads = [" or ".join(_MEASURES[one.measure] for one in alike) for alike in groups]
+    marks = [f"{_SCOPES[alike[0].scope]}{', with unlisted parts' if alike[0].common_in else ''}" for alike in groups]
+    rows: list[list[Text]] = [[what, *(_implied_cell(one.get(what)) for one in implied)] for what in whats]
+    columns = [Column("Item"), *(Column(f"{head}{mark}".capitalize()) for head, mark in zip(heads, marks, strict=True))]
+    return Table(columns, rows, title=f"Prices that follow, in those of one {finding.unit.name}")
+
+
+def _implied_cell(implied: Implied | None) -> Text:
+    if implied is None:
+        return ABSENT
+    within = _within(implied)
+    if implied.exact is None or _number(implied.exact) == within:
+        return within
+    return _number(implied.exact), Span(within, "below")
 
 
 def _reason(one: PriceHypothesis) -> str:

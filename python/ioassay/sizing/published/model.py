@@ -229,6 +229,8 @@ class Implied:
     """What a price would have to be, in prices of one brick (`PriceFinding.unit`)."""
 
     what: str
+    of: BrickChoice | None
+    """The brick whose price it is; `None` of parts, modules and whatever is not listed."""
     low: float
     high: float | None
     """`None`: nothing bounds it."""
@@ -261,8 +263,8 @@ class PriceFinding:
     """What the relative prices of a file can be relative to."""
 
     figures: tuple[Figure, ...]
-    unit: str
-    """What prices are expressed in: `md3460-performance with nl-sas-4tb`."""
+    unit: BrickChoice
+    """The brick in whose price all others are expressed."""
     hypotheses: tuple[PriceHypothesis, ...]
     """Possible ones first, from the least that must be assumed."""
     assumptions: tuple[str, ...]

@@ -135,7 +135,7 @@ def relative_prices(catalogue: Catalogue, figures: Iterable[Figure], sizes: Mapp
         if (hypothesis := asked.hypothesis(measure, scope)) is not None
     ]
     hypotheses.sort(key=lambda one: (not one.is_possible, len(one.common_in), -one.same_as_whole))
-    return PriceFinding(stated, asked.unit_name, tuple(hypotheses), asked.assumptions)
+    return PriceFinding(stated, asked.bricks[0], tuple(hypotheses), asked.assumptions)
 
 
 def _scopes(figures: Sequence[Figure], sizes: Mapping[str, Size]) -> Sequence[Scope]:
@@ -158,7 +158,6 @@ class _Asked:
         self.references = tuple(dict.fromkeys(_reference(one) for one in figures))
         names = dict.fromkeys(chain(self.references, (one.configuration for one in figures)))
         self.bricks = tuple(dict.fromkeys(choice for name in names for choice in sizes[name].bricks))
-        self.unit_name = self.bricks[0].name
         self.dearer = tuple(self._dearer_drives())
 
     @property
@@ -287,19 +286,14 @@ class _Asked:
         unit = self._brick_bill(self.bricks[0])
         for choice in self.bricks[1:]:
             bill = self._brick_bill(choice)
-            yield _within(problem, choice.name, bill)
+            yield _within(problem, choice.name, bill, choice)
             if unit <= bill:
                 yield _within(problem, _listed(bill - unit), bill - unit)
-        for module in dict.fromkeys(
-            module for name in self.sizes for module in self.sizes[name].configuration.metadata
-        ):
+        names = {*self.references, *(one.configuration for one in self.figures)}
+        for module in sorted({module for name in names for module in self.sizes[name].configuration.metadata}):
             yield _within(problem, module, self.catalogue.find(module, MetadataModule).parts or {module: 1})
         for reference in common_in:
-            yield _within(
-                problem,
-                f"what {reference} and the configurations compared with it have besides",
-                {_common(reference): 1},
-            )
+            yield _within(problem, f"what is unlisted in {reference}", {_common(reference): 1})
 
 
 _NOUNS: dict[Measure, str] = {
@@ -320,14 +314,14 @@ def _listed(parts: Mapping[str, int]) -> str:
     return " + ".join(f"{number} {name}" for name, number in parts.items())
 
 
-def _within(problem: _Problem, what: str, form: Form) -> Implied:
+def _within(problem: _Problem, what: str, form: Form, of: BrickChoice | None = None) -> Implied:
     bounds, exactly_printed = problem.bounds(form), problem.bounds(form, exact=True)
     assert bounds is not None  # the problem is possible
     exact = None
     match exactly_printed:
         case (low, float(high)) if high - low <= _TIGHT * max(high, 1):
             exact = high
-    return Implied(what, *bounds, exact)
+    return Implied(what, of, *bounds, exact)
 
 
 def _conflict(problem: _Problem) -> tuple[Figure, ...]:
