@@ -1,0 +1,198 @@
+"""Racks from the front, as they are built: units numbered from the floor, a box per component, free units dashed.
+
+Not: what stands where (`ioassay.sizing.packing`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import altair as alt
+import polars as pl
+
+from ioassay.figures import theme
+
+Kind = Literal["drives", "servers", "metadata", "network", "other", "free"]
+
+COLOURS: Mapping[Kind, str] = {
+    "drives": "#bcdcf2",
+    "servers": "#a5dccb",
+    "metadata": "#e3b7cf",
+    "network": "#f6d79a",
+    "other": "#dcdcdc",
+    "free": "#ffffff",
+}
+
+UNIT = 12
+"""Height of a rack unit."""
+BODY, NUMBERS, BRACKET = 104, 20, 24
+"""Widths of a rack, of the numbers at its left, and of the bracket with the names of bricks at its right."""
+GAP = 16
+PER_LINE = 4
+"""Racks side by side: as many as a page has room for."""
+TITLE, LINE_GAP = 18, 20
+LETTER = 5.2
+"""About the width of a letter in a box."""
+
+
+@dataclass(frozen=True)
+class Box:
+    """A component, or free units."""
+
+    low: int
+    """Its lowest unit, counted from 1."""
+    units: int
+    kind: Kind
+    label: str
+
+
+@dataclass(frozen=True)
+class Group:
+    """Bricks of a kind, each of the same height, that stand one above the other."""
+
+    low: int
+    units: int
+    count: int
+    label: str
+
+
+@dataclass(frozen=True)
+class Rack:
+    """A rack, or several alike."""
+
+    title: str
+    units: int
+    boxes: tuple[Box, ...]
+    groups: tuple[Group, ...]
+
+
+def data(racks: Sequence[Rack]) -> pl.DataFrame:
+    """What the figure shows, a row per component. Columns: rack, lowest_unit, units, kind, component."""
+    return pl.DataFrame(
+        [(rack.title, box.low, box.units, box.kind, box.label) for rack in racks for box in rack.boxes],
+        schema={
+            "rack": pl.String,
+            "lowest_unit": pl.Int64,
+            "units": pl.Int64,
+            "kind": pl.String,
+            "component": pl.String,
+        },
+        orient="row",
+    )
+
+
+def chart(racks: Sequence[Rack]) -> theme.Chart:
+    """The drawing of at least one rack."""
+    return _Drawing(racks).chart()
+
+
+class _Drawing:
+    """Racks with their places, in pixels from the left and from the top."""
+
+    def __init__(self, racks: Sequence[Rack]) -> None:
+        lines = [racks[at : at + PER_LINE] for at in range(0, len(racks), PER_LINE)]
+        self._placed: list[tuple[Rack, float, float]] = []
+        top = 0.0
+        for line in lines:
+            # They stand on one floor.
+            floor = top + TITLE + UNIT * max(rack.units for rack in line)
+            for at, rack in enumerate(line):
+                self._placed.append((rack, at * (NUMBERS + BODY + BRACKET + GAP) + NUMBERS, floor))
+            top = floor + LINE_GAP
+        self._height = top - LINE_GAP + 1
+        self._width = len(lines[0]) * (NUMBERS + BODY + BRACKET + GAP) - GAP
+
+    def chart(self) -> theme.Chart:
+        layers = [
+            self._boxes(),
+            self._frames(),
+            self._texts(self._labels(), fontSize=9),
+            self._texts(self._numbers(), fontSize=7.5, align="right", color="#666666"),
+            self._texts(self._titles(), fontSize=10.5, fontWeight="bold", align="left"),
+            *self._brackets(),
+        ]
+        return alt.layer(*layers).properties(width=self._width, height=self._height)
+
+    def _boxes(self) -> alt.Chart:
+        present = [kind for kind in COLOURS if any(box.kind == kind for rack, *_ in self._placed for box in rack.boxes)]
+        rows = [
+            {**self._area(left, floor, box.low, box.units), "kind": box.kind}
+            for rack, left, floor in self._placed
+            for box in rack.boxes
+        ]
+        scale = alt.Scale(domain=present, range=[COLOURS[kind] for kind in present])
+        legend = alt.Legend(title=None, orient="bottom", symbolType="square", symbolStrokeColor="#777777", offset=8)
+        return self._rectangles(rows, stroke="#777777", strokeWidth=0.7).encode(
+            alt.Color("kind:N", scale=scale, legend=legend)
+        )
+
+    def _frames(self) -> alt.Chart:
+        """The outlines of racks, and of each brick."""
+        rows = [
+            self._area(left, floor, low, units)
+            for rack, left, floor in self._placed
+            for low, units in ((1, rack.units), *(one for group in rack.groups for one in _bricks(group)))
+        ]
+        return self._rectangles(rows, fill=None, stroke=theme.INK, strokeWidth=1.3)
+
+    def _rectangles(self, rows: Sequence[Mapping[str, object]], **looks: Any) -> alt.Chart:
+        chart = alt.Chart(pl.DataFrame(rows)).mark_rect(**looks)
+        made: alt.Chart = chart.encode(self._x("x"), alt.X2("x2:Q"), self._y("y"), alt.Y2("y2:Q"))
+        return made
+
+    def _area(self, left: float, floor: float, low: int, units: int) -> dict[str, object]:
+        bottom = floor - UNIT * (low - 1)
+        return {"x": left, "x2": left + BODY, "y": bottom, "y2": bottom - UNIT * units}
+
+    def _labels(self) -> Iterator[dict[str, object]]:
+        for rack, left, floor in self._placed:
+            for box in rack.boxes:
+                room = int((BODY - 4) / LETTER)
+                text = box.label if len(box.label) <= room else box.label[: room - 1] + "…"
+                yield {"x": left + BODY / 2, "y": floor - UNIT * (box.low - 1 + box.units / 2), "text": text}
+
+    def _numbers(self) -> Iterator[dict[str, object]]:
+        for rack, left, floor in self._placed:
+            for unit in range(1, rack.units + 1):
+                yield {"x": left - 4, "y": floor - UNIT * (unit - 0.5), "text": str(unit)}
+
+    def _titles(self) -> Iterator[dict[str, object]]:
+        for rack, left, floor in self._placed:
+            yield {"x": left, "y": floor - UNIT * rack.units - 9, "text": rack.title}
+
+    def _brackets(self) -> Iterator[alt.Chart]:
+        """At the right of the bricks of a kind a line, and along it their name."""
+        lines: list[dict[str, object]] = []
+        names: list[dict[str, object]] = []
+        for rack, left, floor in self._placed:
+            for group in rack.groups:
+                bottom, top = floor - UNIT * (group.low - 1), floor - UNIT * (group.low - 1 + group.units)
+                room = int((bottom - top) / LETTER)
+                if room < 4:
+                    continue
+                text = group.label if len(group.label) <= room else group.label[: room - 1] + "…"
+                lines.append({"x": left + BODY + 5, "y": bottom - 2, "y2": top + 2})
+                names.append({"x": left + BODY + 14, "y": (bottom + top) / 2, "text": text})
+        if lines:
+            rules = alt.Chart(pl.DataFrame(lines)).mark_rule(stroke="#777777", strokeWidth=1)
+            yield rules.encode(self._x("x"), self._y("y"), alt.Y2("y2:Q"))
+            yield self._texts(names, fontSize=9, angle=270, color=theme.INK)
+
+    def _texts(self, rows: Iterable[Mapping[str, object]], **looks: Any) -> alt.Chart:
+        chart = alt.Chart(pl.DataFrame(list(rows))).mark_text(**({"color": theme.INK, "baseline": "middle"} | looks))
+        made: alt.Chart = chart.encode(self._x("x"), self._y("y"), text="text:N")
+        return made
+
+    def _x(self, field: str) -> alt.X:
+        return alt.X(f"{field}:Q", axis=None, scale=alt.Scale(domain=[0, self._width], nice=False))
+
+    def _y(self, field: str) -> alt.Y:
+        return alt.Y(f"{field}:Q", axis=None, scale=alt.Scale(domain=[0, self._height], nice=False, reverse=True))
+
+
+def _bricks(group: Group) -> Iterator[tuple[int, int]]:
+    """The lowest unit and the height of each."""
+    units = group.units // group.count
+    return ((group.low + at * units, units) for at in range(group.count))

@@ -1,0 +1,88 @@
+"""Configurations for other programs, as a JSON document and a table: base units, unrounded, units in the names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from ioassay.reports.sizing import bill as bill_table
+from ioassay.reports.sizing import numbers, racks, steps
+from ioassay.reports.sizing.explanation.explained import Explained
+from ioassay.sizing.arithmetic import Value
+from ioassay.sizing.bill import bill
+from ioassay.sizing.catalogue import Catalogue
+from ioassay.sizing.configuration import ConfigurationFile
+from ioassay.sizing.model import Size
+
+SIZE_REPORT_VERSION = 1
+
+
+def data(file: ConfigurationFile, catalogue: Catalogue, explained: Sequence[Explained]) -> dict[str, Any]:
+    """`version`, `name`, `title`, and `configurations` with all that follows, every step and the bill of materials."""
+    return {
+        "version": SIZE_REPORT_VERSION,
+        "name": file.name,
+        "title": file.title,
+        "configurations": [
+            {
+                **size(one.size),
+                "racks": racks.data(one.racks),
+                "bill_of_materials": bill_table.data(bill(catalogue, one.size.configuration, len(one.racks))),
+                "arithmetic": numbers.arithmetic(steps.of_size(one.size)),
+                **one.data,
+            }
+            for one in explained
+        ],
+    }
+
+
+def size(of: Size) -> dict[str, Any]:
+    """What follows from a configuration, in every condition."""
+    return {
+        "name": of.name,
+        "title": of.configuration.title,
+        "bricks": [
+            {"brick": choice.brick, "drive": choice.drive, "count": counted.count}
+            for counted, choice in zip(of.configuration.bricks, of.bricks, strict=True)
+        ],
+        "metadata": dict(of.configuration.metadata),
+        "switches": dict(of.configuration.switches),
+        **numbers.named(taken(of)),
+        "currency": of.currency,
+        "scaling": of.scaling,
+        "rates": {
+            condition: {kind: numbers.rate(rate) for kind, rate in rates.items()}
+            for condition, rates in of.rates.items()
+        },
+    }
+
+
+def taken(of: Size) -> Mapping[str, Value | None]:
+    """Capacities and what they take."""
+    return {
+        "raw": of.capacity.raw,
+        "protected": of.capacity.protected,
+        "usable": of.capacity.usable,
+        "rack_units": of.rack_units,
+        "power": of.power,
+        "weight": of.weight,
+        "price": of.price,
+    }
+
+
+def table(explained: Sequence[Explained]) -> pl.DataFrame:
+    """A row per configuration: capacities, healthy rates with what limits them, and what it takes."""
+    rows = [{"configuration": one.size.name, **row(one.size), "racks": len(one.racks) or None} for one in explained]
+    return pl.DataFrame(rows, infer_schema_length=None)
+
+
+def row(of: Size) -> dict[str, Any]:
+    """The nominal numbers of a size."""
+    found: dict[str, Any] = {
+        numbers.key(name, value): value.nominal for name, value in taken(of).items() if value is not None
+    }
+    for kind, rate in of.rates["healthy"].items():
+        found |= {numbers.key(kind, rate.value): rate.value.nominal, f"{kind}_limited_by": rate.limit.place}
+    return {**found, "currency": of.currency}

@@ -1,0 +1,113 @@
+"""Configurations as a document, and what the terminal shows of them. Not: figures (`pictures`), words (`wording`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, get_args
+
+from ioassay.reports.document import (
+    Block,
+    Bullets,
+    Column,
+    Contents,
+    Document,
+    Figure,
+    Paragraph,
+    Section,
+    Span,
+    Table,
+    Text,
+    numbers,
+)
+from ioassay.reports.format import ABSENT
+from ioassay.reports.sizing import bill as bill_table
+from ioassay.reports.sizing import racks, steps, wording
+from ioassay.reports.sizing.explanation import overview
+from ioassay.reports.sizing.explanation.explained import Explained
+from ioassay.sizing.bill import bill
+from ioassay.sizing.catalogue import Catalogue
+from ioassay.sizing.components import RateKind
+from ioassay.sizing.configuration import ConfigurationFile
+from ioassay.sizing.model import Size
+from ioassay.sizing.requirements import Condition
+from ioassay.version import __version__
+
+if TYPE_CHECKING:
+    from ioassay.reports.sizing.explanation.pictures import Pictures
+
+
+def document(
+    file: ConfigurationFile, catalogue: Catalogue, explained: Sequence[Explained], drawn: Sequence[Pictures] = ()
+) -> Document:
+    """The document, with the figures where they have been drawn."""
+    answer = Section("Answer", [overview.table(explained), *_scaling(explained)], "answer")
+    sections = [_configuration(catalogue, one, drawn[at] if drawn else None) for at, one in enumerate(explained)]
+    assumed = _assumed(catalogue, explained)
+    return Document(
+        file.title,
+        [Contents([*sections, assumed]) if len(sections) > 1 else Paragraph(""), answer, *sections, assumed],
+        question="What does it hold, what does it do, what limits it, and how is each number worked out?",
+        window=f"{file.name}: size",
+        footer=f"Written by ioassay {__version__}.",
+    )
+
+
+def terminal(catalogue: Catalogue, explained: Sequence[Explained]) -> list[Block]:
+    """What the terminal shows: all steps of a single configuration, of several what they come to."""
+    is_single = len(explained) == 1
+    blocks: list[Block] = [Section("Answer", [*overview.narrow(explained), *_scaling(explained)])]
+    for one in explained:
+        blocks.append(Section(one.size.name, _blocks(catalogue, one, None) if is_single else [_limits(one.size)]))
+    if is_single:
+        return [*blocks, _assumed(catalogue, explained)]
+    hint = "Name one of them to see every step, the bill of materials and what was assumed."
+    return [*blocks, Paragraph(Span(hint, "faint"))]
+
+
+def _scaling(explained: Sequence[Explained]) -> list[Block]:
+    return [Paragraph(told, note=True) for told in steps.scaling([one.size for one in explained])]
+
+
+def _configuration(catalogue: Catalogue, one: Explained, drawn: Pictures | None) -> Section:
+    return Section(one.size.name, _blocks(catalogue, one, drawn), f"configuration-{one.size.name}")
+
+
+def _blocks(catalogue: Catalogue, one: Explained, drawn: Pictures | None) -> list[Block]:
+    size = one.size
+    return [
+        Paragraph(f"{wording.bought(size)}."),
+        Section("What limits it", [_limits(size), Figure(drawn.ceilings if drawn else None), _conditions(size)]),
+        *one.sections,
+        Section("Arithmetic", steps.blocks_of(size), fold="closed" if drawn else ""),
+        Section("Bill of materials", bill_table.blocks(bill(catalogue, size.configuration, len(one.racks)))),
+        Section("Racks", [Figure(drawn.racks if drawn else None), racks.table(one.racks)]),
+    ]
+
+
+def _limits(size: Size) -> Bullets:
+    """The one-line conclusion for each kind of I/O."""
+    return Bullets([wording.conclusion(size, rate) for rate in size.rates["healthy"].values()])
+
+
+def _conditions(size: Size) -> Table:
+    """The rates in each condition, with what then limits them."""
+    conditions: tuple[Condition, ...] = get_args(Condition)
+    kinds = wording.rate_kinds([size])
+    rows: list[list[Text]] = [
+        [wording.head(kind), *(_rate(size, condition, kind) for condition in conditions)] for kind in kinds
+    ]
+    columns = [Column("Kind of I/O"), *numbers(*(wording.CONDITIONS[condition] for condition in conditions))]
+    return Table(columns, rows, title="Rates while parts fail")
+
+
+def _rate(size: Size, condition: Condition, kind: RateKind) -> Text:
+    rate = size.rates[condition].get(kind)
+    if rate is None:
+        return ABSENT
+    return (wording.amount(rate.value, kind), Span(wording.limited_by(rate), "below"))
+
+
+def _assumed(catalogue: Catalogue, explained: Sequence[Explained]) -> Section:
+    sizes = [one.size for one in explained]
+    values = [value for size in sizes for value in steps.of_size(size)]
+    return Section("Assumptions", [steps.assumptions(catalogue, sizes, values)], "assumed")

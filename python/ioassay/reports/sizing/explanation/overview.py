@@ -1,0 +1,58 @@
+"""All configurations side by side: what they hold, do and take, as far as it is known of any of them.
+
+A page has a row for each, a terminal a column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ioassay.reports.document import Block, Column, Span, Table, Text, numbers
+from ioassay.reports.format import ABSENT
+from ioassay.reports.sizing import wording
+from ioassay.reports.sizing.explanation.explained import Explained
+
+_MOST_BESIDE = 3
+"""Configurations beside one another on a terminal of 80 columns."""
+
+
+def table(explained: Sequence[Explained]) -> Table:
+    """A row for each configuration."""
+    measures = list(_measures(explained))
+    columns = [Column("Configuration"), *numbers(*(head for head, _ in measures))]
+    rows: list[list[Text]] = [[_name(one), *(cells[at] for _, cells in measures)] for at, one in enumerate(explained)]
+    density = "wide" if len(columns) > 8 else "normal"
+    return Table(columns, rows, "What each configuration holds, does and takes", density=density)
+
+
+def narrow(explained: Sequence[Explained]) -> Iterator[Block]:
+    """A column for each configuration, in several tables where there are many."""
+    measures = list(_measures(explained))
+    for first in range(0, len(explained), _MOST_BESIDE):
+        beside = range(first, min(first + _MOST_BESIDE, len(explained)))
+        columns = [Column(""), *numbers(*(explained[at].size.name for at in beside))]
+        yield Table(columns, [[head, *(cells[at] for at in beside)] for head, cells in measures])
+
+
+def _name(one: Explained) -> Text:
+    title = one.size.configuration.title
+    return (one.size.name, Span(f" {title}", "faint")) if title else one.size.name
+
+
+def _measures(explained: Sequence[Explained]) -> Iterator[tuple[str, list[Text]]]:
+    """What is known of any of them, each with its cells."""
+    sizes = [one.size for one in explained]
+    yield "Raw", [wording.cell(size.capacity.raw) for size in sizes]
+    yield "Usable", [wording.cell(size.capacity.usable) for size in sizes]
+    for kind in wording.rate_kinds(sizes):
+        rates = [size.rates["healthy"].get(kind) for size in sizes]
+        yield wording.head(kind), [wording.cell(rate.value if rate else None, kind) for rate in rates]
+    if any(size.rack_units.nominal for size in sizes):
+        yield "Rack units", [wording.cell(size.rack_units) for size in sizes]
+    if any(one.racks for one in explained):
+        yield "Racks", [f"{len(one.racks)}" if one.racks else ABSENT for one in explained]
+    for head, values in (("Power", [size.power for size in sizes]), ("Weight", [size.weight for size in sizes])):
+        if any(values):
+            yield head, [wording.cell(value) for value in values]
+    if any(size.price for size in sizes):
+        yield "Price", [wording.cell(size.price, unit=size.currency or "") for size in sizes]

@@ -1,0 +1,64 @@
+"""The figures of a configuration: the ceilings along the path, and its racks. Not: drawing (`figures.sizing`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import get_args
+
+import polars as pl
+
+from ioassay.figures.picture import Picture, draw
+from ioassay.figures.sizing import ceilings
+from ioassay.reports.sizing import racks, wording
+from ioassay.reports.sizing.explanation.explained import Explained
+from ioassay.sizing.catalogue import Catalogue
+from ioassay.sizing.components import MetadataKind
+from ioassay.sizing.model import Rate, Size
+from ioassay.systems.amounts import BYTES_PER_S
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """`None` where there is nothing to draw."""
+
+    ceilings: Picture | None
+    racks: Picture | None
+
+
+def pictures(catalogue: Catalogue, one: Explained) -> Pictures:
+    """Draws them."""
+    return Pictures(
+        ceilings_picture(one.size, f"ceilings-{one.size.name}"),
+        racks.picture(catalogue, one.racks, f"racks-{one.size.name}"),
+    )
+
+
+def ceilings_picture(size: Size, identifier: str) -> Picture | None:
+    """What each place would carry; `None` where no kind of I/O has two places of which that is known."""
+    rates = [rate for rate in size.rates["healthy"].values() if len(rate.ceilings) > 1]
+    if not rates:
+        return None
+    data = pl.DataFrame([row for rate in rates for row in _rows(rate)])
+    told = "; ".join(f"{wording.kind(rate.kind)} is limited by the {wording.limited_by(rate)}" for rate in rates)
+    return draw(
+        ceilings.chart(data),
+        identifier,
+        title=f"Ceilings along the path of {size.name}",
+        data=data,
+        caption="What each place would carry if nothing else limited it, all bricks together.",
+        description=f"Bars for each place on the path: {told}.",
+    )
+
+
+def _rows(rate: Rate) -> Iterator[dict[str, object]]:
+    is_bytes = rate.value.dimension == BYTES_PER_S
+    unit = "GB/s" if is_bytes else "kops/s" if rate.kind in get_args(MetadataKind) else "kIOPS"
+    for one in rate.ceilings:
+        yield {
+            "panel": f"{wording.head(rate.kind)} ({unit})",
+            "place": one.place,
+            "rate": one.value.nominal / (1e9 if is_bytes else 1e3),
+            "label": wording.amount(one.value, rate.kind),
+            "role": ceilings.LIMITS if one.value.nominal == rate.limit.value.nominal else ceilings.OTHERS,
+        }

@@ -1,0 +1,78 @@
+"""Numbers of a size for other programs: base units, unrounded, the unit in the name. Not: words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ioassay.sizing import formulas
+from ioassay.sizing.arithmetic import Origin, Value, derivation
+from ioassay.sizing.model import Rate
+from ioassay.systems.amounts import (
+    BYTES,
+    BYTES_PER_S,
+    KILOGRAMS,
+    MONEY,
+    NUMBER,
+    OPERATIONS_PER_S,
+    RACK_UNITS,
+    SECONDS,
+    WATTS,
+    Dimension,
+)
+
+_UNITS: Mapping[Dimension, str] = {
+    NUMBER: "",
+    BYTES: "bytes",
+    BYTES_PER_S: "bytes_per_s",
+    OPERATIONS_PER_S: "operations_per_s",
+    SECONDS: "s",
+    WATTS: "watts",
+    KILOGRAMS: "kg",
+    RACK_UNITS: "rack_units",
+    MONEY: "money",
+}
+
+
+def key(name: str, value: Value) -> str:
+    """The name of a number with its unit: `usable_bytes`; `price` and `rack_units` say theirs."""
+    unit = _UNITS.get(value.dimension, value.dimension.unit.replace("/", "_per_"))
+    return name if not unit or unit in (name, "money") else f"{name}_{unit}"
+
+
+def interval(value: Value) -> dict[str, float]:
+    """The number, and from where to where its digits leave it."""
+    ends = value.interval
+    return {"nominal": float(ends.nominal), "low": float(ends.low), "high": float(ends.high)}
+
+
+def named(values: Mapping[str, Value | None]) -> dict[str, Any]:
+    """Each number under its name with its unit; what is unknown is left out."""
+    return {key(name, value): interval(value) for name, value in values.items() if value is not None}
+
+
+def rate(of: Rate) -> dict[str, Any]:
+    """A rate, what limits it, and what each place on the path would carry."""
+    return {
+        **named({"rate": of.value}),
+        "limited_by": of.limit.place,
+        "ceilings": [{"place": one.place, **named({"rate": one.value})} for one in of.ceilings],
+    }
+
+
+def arithmetic(values: Sequence[Value]) -> dict[str, Any]:
+    """Every step, and every number that the steps begin with, with its source."""
+    found = derivation(*values)
+    return {
+        "steps": [{"name": one.name, "step": formulas.line(one), **_number(one)} for one in found.steps],
+        "inputs": [_input(one) for one in found.inputs],
+    }
+
+
+def _input(value: Value) -> dict[str, Any]:
+    assert isinstance(value.origin, Origin)
+    return {"name": value.name, **_number(value), "origin": value.origin.kind, "source": value.origin.source}
+
+
+def _number(value: Value) -> dict[str, Any]:
+    return {**interval(value), "unit": value.dimension.unit}

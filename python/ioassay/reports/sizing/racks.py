@@ -1,0 +1,125 @@
+"""Racks as a table and as a drawing; racks that are alike stand there once. Not: drawing (`figures.sizing.racks`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from ioassay.reports.document import Column, Table, Text, numbers
+from ioassay.sizing.catalogue import Catalogue
+from ioassay.sizing.components import Enclosure, MetadataModule, Server, Switch
+from ioassay.sizing.packing import Item, PackedRack
+
+if TYPE_CHECKING:
+    from ioassay.figures.picture import Picture
+    from ioassay.figures.sizing import racks as figure
+
+
+def table(racks: Sequence[PackedRack]) -> Table:
+    """What stands in each rack, and how many units are free."""
+    rows: list[list[Text]] = [
+        [
+            title,
+            ", ".join(f"{len(items)} × {items[0].name}" for items in _runs(rack)) or "empty",
+            f"{rack.units - rack.free_units} of {rack.units} U",
+            f"{rack.free_units} U",
+        ]
+        for title, rack in _different(racks)
+    ]
+    return Table([Column("Rack", wraps=False), Column("Holds"), *numbers("Used", "Free")], rows, "What the racks hold")
+
+
+def _different(racks: Sequence[PackedRack]) -> Iterator[tuple[str, PackedRack]]:
+    """Each rack once, with the numbers of all that are like it: `Racks 1 to 3`."""
+    number = 1
+    for rack, alike in groupby(racks):
+        last = number + len(list(alike)) - 1
+        yield f"Rack {number}" if last == number else f"Racks {number} to {last}", rack
+        number = last + 1
+
+
+def _runs(rack: PackedRack) -> Iterator[list[Item]]:
+    """Items of a kind that stand one above the other."""
+    return (list(items) for _, items in groupby(rack.items))
+
+
+def picture(catalogue: Catalogue, racks: Sequence[PackedRack], identifier: str) -> Picture | None:
+    """The drawing; `None` without racks."""
+    if not racks:
+        return None
+    from ioassay.figures.picture import draw  # noqa: PLC0415
+    from ioassay.figures.sizing import racks as figure  # noqa: PLC0415
+
+    drawn = [_drawn(catalogue, title, rack) for title, rack in _different(racks)]
+    described = "; ".join(
+        f"{one.title}: {', '.join(group.label for group in one.groups)}, {rack.free_units} of {rack.units} U free"
+        for one, (_, rack) in zip(drawn, _different(racks), strict=True)
+    )
+    return draw(
+        figure.chart(drawn),
+        identifier,
+        title="Racks from the front",
+        data=figure.data(drawn),
+        caption="Units are counted from the floor."
+        + (" Racks that are alike are drawn once." if _repeats(racks) else ""),
+        description=f"{described}.",
+    )
+
+
+def _repeats(racks: Sequence[PackedRack]) -> bool:
+    return len(list(_different(racks))) < len(racks)
+
+
+def _drawn(catalogue: Catalogue, title: str, rack: PackedRack) -> figure.Rack:
+    from ioassay.figures.sizing import racks as figure  # noqa: PLC0415
+
+    boxes, groups, unit = [], [], 1
+    for items in _runs(rack):
+        label = items[0].name if len(items) == 1 else f"{len(items)} × {items[0].name}"
+        groups.append(figure.Group(unit, sum(item.rack_units for item in items), len(items), label))
+        for item in items:
+            above = unit + item.rack_units
+            for name, height in item.parts or ((item.name, item.rack_units),):
+                boxes.append(figure.Box(unit, height, _kind(catalogue, item, name), name))
+                unit += height
+            if unit < above:
+                boxes.append(figure.Box(unit, above - unit, "other", item.name))
+                unit = above
+    if rack.free_units:
+        boxes.append(figure.Box(unit, rack.free_units, "free", f"{rack.free_units} U free"))
+    return figure.Rack(title, rack.units, tuple(boxes), tuple(groups))
+
+
+def _kind(catalogue: Catalogue, item: Item, part: str) -> figure.Kind:
+    whole, component = (catalogue.entries.get(name) for name in (item.name, part))
+    if whole is not None and isinstance(whole.component, MetadataModule):
+        return "metadata"
+    match component.component if component is not None else None:
+        case Enclosure():
+            return "drives"
+        case Server():
+            return "servers"
+        case Switch():
+            return "network"
+        case _:
+            return "other"
+
+
+def data(racks: Sequence[PackedRack]) -> list[dict[str, Any]]:
+    """Every rack with its items, from the bottom upward."""
+    return [
+        {
+            "rack_units": rack.units,
+            "free_rack_units": rack.free_units,
+            "items": [
+                {
+                    "name": item.name,
+                    "rack_units": item.rack_units,
+                    "parts": [{"name": name, "rack_units": height} for name, height in item.parts],
+                }
+                for item in rack.items
+            ],
+        }
+        for rack in racks
+    ]

@@ -1,0 +1,156 @@
+"""Words that all reports of sizes share: kinds of I/O, amounts in the cells of tables, what limits a rate.
+
+Not: steps of the arithmetic (`steps`), verdicts of a search (`search.wording`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import get_args
+
+from ioassay.reports.document import Span, Text
+from ioassay.reports.format import ABSENT
+from ioassay.sizing import formulas
+from ioassay.sizing.arithmetic import Value
+from ioassay.sizing.components import IoKind, MetadataKind, RateKind
+from ioassay.sizing.model import Ceiling, Rate, Size
+from ioassay.sizing.requirements import Condition
+from ioassay.systems.amounts import BYTES
+
+CONDITIONS: Mapping[Condition, str] = {
+    "healthy": "Healthy",
+    "rebuilding": "Drive rebuilding",
+    "failed_over": "Server failed over",
+}
+
+_NOUNS: Mapping[RateKind, str] = {
+    "write": "write",
+    "read": "read",
+    "random_write": "random write",
+    "random_read": "random read",
+    "create": "create",
+    "stat": "stat",
+    "read_files": "read of empty files",
+    "remove": "remove",
+}
+
+
+def kind(rate_kind: RateKind) -> str:
+    """What kind of I/O it is, within a sentence: `random write`."""
+    return _NOUNS[rate_kind]
+
+
+def head(rate_kind: RateKind) -> str:
+    """The same above a column."""
+    return capital(_NOUNS[rate_kind])
+
+
+def capital(text: str) -> str:
+    """With a capital letter at the beginning."""
+    return text[:1].upper() + text[1:]
+
+
+def several(number: float, noun: str) -> str:
+    """`1 brick`, `8 bricks`; `noun` is the plural."""
+    return f"{number:,.0f} {noun.removesuffix('s') if number == 1 else noun}"
+
+
+def listed(items: Sequence[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    return " and ".join(filter(None, [", ".join(items[:-1]), *items[-1:]]))
+
+
+def amount(value: Value, rate_kind: RateKind | None = None) -> str:
+    """The number alone, bytes in both kinds of units: `1.536 PB (1.364 PiB)`, `36 GB/s`, `20 kops/s`."""
+    if value.dimension == BYTES:
+        return formulas.amount(value)
+    text = formulas.brief(value)
+    # IOPS are those of data.
+    return text.replace("IOPS", "ops/s") if rate_kind in get_args(MetadataKind) else text
+
+
+def cell(value: Value | None, rate_kind: RateKind | None = None, unit: str = "") -> Text:
+    """As it stands in a table: bytes in binary units below those in decimal ones."""
+    if value is None:
+        return ABSENT
+    if value.dimension == BYTES:
+        return (formulas.brief(value), Span(formulas.binary(value), "below"))
+    return f"{amount(value, rate_kind)} {unit}".rstrip()
+
+
+def rate_kinds(sizes: Sequence[Size]) -> list[RateKind]:
+    """Those that are known of any of them, in the usual order."""
+    kinds: tuple[RateKind, ...] = (*get_args(IoKind), *get_args(MetadataKind))
+    return [one for one in kinds if any(one in size.rates["healthy"] for size in sizes)]
+
+
+def bought(size: Size) -> str:
+    """`8 × md3460-performance with nl-sas-4tb, 1 × mds`."""
+    bricks = [
+        f"{counted.count} × {choice.name}"
+        for counted, choice in zip(size.configuration.bricks, size.bricks, strict=True)
+    ]
+    return ", ".join([*bricks, *(f"{count} × {name}" for name, count in size.configuration.metadata.items())])
+
+
+def conclusion(size: Size, rate: Rate) -> str:
+    """`36 GB/s write: 8 bricks × 4.5 GB/s, limited by the RAID controllers; the network adapters would carry 54 GB/s.`
+
+    Where the bricks' rates do not simply add up, it says how much less all reach together.
+    """
+    shown = amount(rate.value, rate.kind)
+    limit = f"limited by the {rate.limit.place}{_next(rate)}."
+    told = f"{shown} {kind(rate.kind)}: "
+    parts = _parts(size, rate.kind)
+    if not parts:
+        return f"{told}{limit}"
+    added = sum(count * value.nominal for count, _, value in parts)
+    products = " + ".join(f"{several(count, noun)} × {amount(value, rate.kind)}" for count, noun, value in parts)
+    share = rate.value.nominal / added if added else 1.0
+    if 0.995 <= share <= 1.005:
+        return f"{told}{products}, {limit}"
+    return f"{told}{share:.0%} of {products}, {limit}".replace("%", " %", 1)
+
+
+def _parts(size: Size, rate_kind: RateKind) -> list[tuple[int, str, Value]]:
+    """How many bricks or modules there are of each kind, their noun, and what one of them does."""
+    if rate_kind in get_args(MetadataKind):
+        metadata = size.configuration.metadata
+        modules = [
+            (metadata[name], "metadata modules", module.rates[rate_kind].value)  # type: ignore[index]
+            for name, module in size.modules.items()
+            if rate_kind in module.rates
+        ]
+        if modules:
+            return modules
+    found = []
+    for counted, (choice, brick) in zip(size.configuration.bricks, size.bricks.items(), strict=True):
+        rate = brick.rates["healthy"].get(rate_kind)  # type: ignore[call-overload]
+        if rate is not None:
+            found.append((counted.count, "bricks" if len(size.bricks) == 1 else choice.name, rate.value))
+    return found
+
+
+def _next(rate: Rate) -> str:
+    """What would limit otherwise, where that is another place that carries more."""
+    limit = rate.limit
+    others = [one for one in rate.ceilings if one.place != limit.place and one.value.nominal > limit.value.nominal]
+    if not others:
+        return ""
+    other = min(others, key=lambda one: one.value.nominal)
+    return f"; the {other.place} would carry {amount(other.value, rate.kind)}"
+
+
+def limits(rate: Rate) -> list[Ceiling]:
+    """All ceilings that are as low as the lowest."""
+    return [one for one in rate.ceilings if one.value.nominal == rate.limit.value.nominal]
+
+
+def limited_by(rate: Rate) -> str:
+    """What limits it, as a noun: `RAID controllers`."""
+    return listed(list(dict.fromkeys(one.place for one in limits(rate))))
+
+
+def scaling(size: Size) -> str:
+    """How one brick becomes many, as a sentence; empty where nothing is said of it."""
+    return f"From one brick to several: {size.scaling.rstrip('.')}." if size.scaling else ""
