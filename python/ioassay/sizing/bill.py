@@ -102,8 +102,8 @@ def _lines(catalogue: Catalogue, configuration: Configuration, racks: int) -> It
     if racks:
         name = rack_of(configuration)
         catalogue.find(name, Rack)
-        # Its height is room, and takes none.
-        yield _line(catalogue, name, exactly("racks", racks), frozenset(get_args(Takes)) - {"rack_units"})
+        # It has rack units and power to give, and takes none.
+        yield _line(catalogue, name, exactly("racks", racks), frozenset({"weight", "price"}))
 
 
 def _whole(catalogue: Catalogue, name: str, count: int, parts: Mapping[str, int]) -> Iterator[BillLine]:

@@ -11,6 +11,8 @@ import polars as pl
 from ioassay.figures import theme
 
 WIDTH, ROW = 360, 21
+LETTER = 6
+"""About the width of a letter of a label; panels begin at one place."""
 LIMITS, OTHERS = "limits", "would carry more"
 """What a bar may be."""
 
@@ -20,17 +22,19 @@ def chart(data: pl.DataFrame) -> theme.Chart:
 
     Columns: panel (its title, with the unit), place, rate (in that unit), label, role (`LIMITS` or `OTHERS`).
     """
-    panels = [_panel(part, str(title)) for (title,), part in data.group_by("panel", maintain_order=True)]
-    return alt.vconcat(*panels, spacing=14).resolve_scale(color="shared")
+    longest = max(len(place) for place in data["place"])
+    panels = [_panel(part, str(title), longest) for (title,), part in data.group_by("panel", maintain_order=True)]
+    made: alt.VConcatChart = alt.vconcat(*panels, spacing=14).resolve_scale(color="shared")
+    return made
 
 
-def _panel(data: pl.DataFrame, title: str) -> theme.Chart:
+def _panel(data: pl.DataFrame, title: str, longest: int) -> theme.Chart:
     highest = data.select(pl.col("rate").max()).item() or 1.0
     y = alt.Y(
         "place:N",
         sort=data["place"].to_list(),
         title=None,
-        axis=alt.Axis(labelLimit=230, ticks=False, domain=False, minExtent=200),
+        axis=alt.Axis(labelLimit=230, ticks=False, domain=False, minExtent=min(LETTER * longest, 230)),
     )
     x = alt.X("rate:Q", title=title, scale=alt.Scale(domain=[0, 1.02 * highest]), axis=alt.Axis(tickCount=5))
     colour = alt.Color(

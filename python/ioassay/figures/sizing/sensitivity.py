@@ -5,33 +5,34 @@ Not: which figures, and how far (`ioassay.sizing.search`).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import altair as alt
 import polars as pl
 
 from ioassay.figures import theme
 
 WIDTH, ROW = 300, 30
-
-SIDES = ("lower", "higher")
 _COLOURS = [theme.VERMILION, theme.BLUE]
 
 
-def chart(data: pl.DataFrame, base: float, title: str, side_names: tuple[str, str]) -> theme.Chart:
+def chart(data: pl.DataFrame, base: float, title: str, sides: Sequence[str]) -> theme.Chart:
     """Two bars for each figure, from the cost of the answer to the cost that it then has.
 
-    `data` has a row per figure and side, the largest effect first: figure, side (of `side_names`), cost (null where
-    the requirements can then not be met), label. `base` is the cost of the answer; `title` names it with its unit.
+    `data` has a row per figure and side, the largest effect first: figure, side (of `sides`, of which the lower is
+    first), cost (null where the requirements can then not be met), label. `base` is the cost of the answer; `title`
+    names it with its unit.
     """
     costs = [base, *(cost for cost in data["cost"] if cost is not None)]
     room = max(max(costs) - min(costs), 0.04 * base)
     scale = alt.Scale(domain=[min(costs) - 0.1 * room, max(costs) + 0.1 * room], zero=False, nice=False)
     figures = data["figure"].unique(maintain_order=True).to_list()
     y = alt.Y("figure:N", sort=figures, title=None, axis=alt.Axis(labelLimit=270, ticks=False, domain=False))
-    offset = alt.YOffset("side:N", sort=list(side_names))
+    offset = alt.YOffset("side:N", sort=list(sides))
     x = alt.X("cost:Q", title=title, scale=scale, axis=alt.Axis(tickCount=5))
     colour = alt.Color(
         "side:N",
-        scale=alt.Scale(domain=list(side_names), range=_COLOURS),
+        scale=alt.Scale(domain=list(sides), range=_COLOURS[: len(sides)]),
         legend=alt.Legend(title=None, orient="bottom", symbolType="square"),
     )
     shown = data.with_columns(base=pl.lit(base), at=pl.col("cost").fill_null(base))

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, get_args
 
-from ioassay.reports.document import Block, Bullets, Column, Span, Table, Text, changes, numbers
+from ioassay.reports.document import Block, Bullets, Column, Notes, Table, Text, changes, numbers
 from ioassay.reports.sizing import numbers as data_numbers
 from ioassay.reports.sizing import wording
 from ioassay.sizing import formulas
+from ioassay.sizing.arithmetic import Value
 from ioassay.sizing.bill import Bill, BillLine, Takes
 
 _NOUNS: dict[Takes, str] = {"rack_units": "Rack units", "power": "Power", "weight": "Weight", "price": "Price"}
@@ -16,18 +17,21 @@ _NOUNS: dict[Takes, str] = {"rack_units": "Rack units", "power": "Power", "weigh
 
 def blocks(bill: Bill) -> list[Block]:
     """The table of all parts, and what all of them take."""
-    return [_table(bill), Bullets(list(_totals(bill)))]
+    return [_table(bill), Bullets(list(_totals(bill))), Notes(_dates(bill))]
 
 
 def _table(bill: Bill) -> Table:
     shown = [what for what in get_args(Takes) if any(what in line.each for line in bill.lines)]
     priced = "price" in shown
+    # A single currency stands in the heads, and leaves room for what the parts are.
+    currency = bill.currencies[0] if len(bill.currencies) == 1 else ""
+    money = f" ({currency})" if currency else ""
     columns = [
         Column("Part", wraps=False),
         Column("What it is"),
         *numbers("Count"),
         *(Column(_NOUNS[what], is_number=True) for what in shown if what != "price"),
-        *(numbers("Price each", "Price together") if priced else []),
+        *(numbers(f"Each{money}", f"Together{money}") if priced else []),
     ]
     rows: list[list[Text]] = []
     for line in bill.lines:
@@ -35,27 +39,31 @@ def _table(bill: Bill) -> Table:
         row: list[Text] = [name, f"{wording.capital(line.kind)}: {line.title}", f"{line.count.nominal:,.0f}"]
         row += [_taken(line, what) for what in shown if what != "price"]
         if priced:
-            row += [_each(line), _taken(line, "price")]
+            row += [_price(line, line.each.get("price"), currency), _price(line, line.together("price"), currency)]
         rows.append(row)
     groups = [line.within or line.name for line in bill.lines]
     return Table(columns, rows, caption="Bill of materials", rules=changes(groups), density="dense")
 
 
-def _each(line: BillLine) -> Text:
-    price = line.each.get("price")
+def _price(line: BillLine, price: Value | None, currency: str) -> str:
+    """Empty where it is counted elsewhere and unknown here; without the currency where that stands in the head."""
     if price is None:
         return "unknown" if "price" in line.counted else ""
-    return (f"{formulas.brief(price)} {line.currency}", Span(line.price_date or "", "below"))
+    return formulas.brief(price) if currency else f"{formulas.brief(price)} {line.currency}"
 
 
-def _taken(line: BillLine, what: Takes) -> Text:
+def _taken(line: BillLine, what: Takes) -> str:
     """Of all of them together; empty where it is counted elsewhere."""
-    if what not in line.counted:
-        return ""
     value = line.together(what)
     if value is None:
-        return "unknown"
-    return f"{formulas.brief(value)} {line.currency}" if what == "price" else formulas.brief(value)
+        return "unknown" if what in line.counted else ""
+    return formulas.brief(value)
+
+
+def _dates(bill: Bill) -> list[str]:
+    """When the prices were so, as a sentence."""
+    dates = sorted({line.price_date for line in bill.lines if line.price_date is not None})
+    return [f"Prices of {wording.listed(dates)}, without tax."] if dates else []
 
 
 def _totals(bill: Bill) -> Iterator[Text]:
@@ -70,7 +78,7 @@ def _totals(bill: Bill) -> Iterator[Text]:
         unknown = bill.unknown(what)
         noun = _NOUNS[what].lower()
         if known and unknown:
-            yield f"{_NOUNS[what]}: {wording.listed(known)} without {wording.listed(unknown)}, whose {noun} is unknown."
+            yield f"{_NOUNS[what]}: {wording.listed(known)}; unknown for {wording.listed(unknown)}."
         elif known:
             yield f"{_NOUNS[what]}: {wording.listed(known)}."
         elif unknown:
@@ -89,7 +97,7 @@ def data(bill: Bill) -> dict[str, Any]:
                 "title": line.title,
                 "within": line.within or None,
                 "count": int(line.count.nominal),
-                "each": data_numbers.named(line.each),
+                "each": data_numbers.named({what: line.each.get(what) for what in get_args(Takes)}),
                 "together": data_numbers.named({what: line.together(what) for what in get_args(Takes)}),
                 "currency": line.currency,
                 "price_date": line.price_date,

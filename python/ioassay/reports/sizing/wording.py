@@ -114,21 +114,20 @@ def conclusion(size: Size, rate: Rate) -> str:
 
 def _parts(size: Size, rate_kind: RateKind) -> list[tuple[int, str, Value]]:
     """How many bricks or modules there are of each kind, their noun, and what one of them does."""
-    if rate_kind in get_args(MetadataKind):
-        metadata = size.configuration.metadata
-        modules = [
-            (metadata[name], "metadata modules", module.rates[rate_kind].value)  # type: ignore[index]
-            for name, module in size.modules.items()
-            if rate_kind in module.rates
-        ]
-        if modules:
-            return modules
-    found = []
-    for counted, (choice, brick) in zip(size.configuration.bricks, size.bricks.items(), strict=True):
-        rate = brick.rates["healthy"].get(rate_kind)  # type: ignore[call-overload]
-        if rate is not None:
-            found.append((counted.count, "bricks" if len(size.bricks) == 1 else choice.name, rate.value))
-    return found
+    configuration = size.configuration
+    modules = [
+        (configuration.metadata[name], "metadata modules" if len(size.modules) == 1 else name, rate.value)
+        for name, module in size.modules.items()
+        for known, rate in module.rates.items()
+        if known == rate_kind
+    ]
+    bricks = [
+        (counted.count, "bricks" if len(size.bricks) == 1 else choice.name, rate.value)
+        for counted, (choice, brick) in zip(configuration.bricks, size.bricks.items(), strict=True)
+        for known, rate in brick.rates["healthy"].items()
+        if known == rate_kind
+    ]
+    return modules or bricks
 
 
 def _next(rate: Rate) -> str:

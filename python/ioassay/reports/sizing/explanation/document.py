@@ -45,7 +45,7 @@ def document(
     assumed = _assumed(catalogue, explained)
     return Document(
         file.title,
-        [Contents([*sections, assumed]) if len(sections) > 1 else Paragraph(""), answer, *sections, assumed],
+        [*([Contents([*sections, assumed])] if len(sections) > 1 else []), answer, *sections, assumed],
         question="What does it hold, what does it do, what limits it, and how is each number worked out?",
         window=f"{file.name}: size",
         footer=f"Written by ioassay {__version__}.",
@@ -76,12 +76,17 @@ def _blocks(catalogue: Catalogue, one: Explained, drawn: Pictures | None) -> lis
     size = one.size
     return [
         Paragraph(f"{wording.bought(size)}."),
-        Section("What limits it", [_limits(size), Figure(drawn.ceilings if drawn else None), _conditions(size)]),
+        Section("What limits it", limits(size, drawn)),
         *one.sections,
         Section("Arithmetic", steps.blocks_of(size), fold="closed" if drawn else ""),
         Section("Bill of materials", bill_table.blocks(bill(catalogue, size.configuration, len(one.racks)))),
         Section("Racks", [Figure(drawn.racks if drawn else None), racks.table(one.racks)]),
     ]
+
+
+def limits(size: Size, drawn: Pictures | None) -> list[Block]:
+    """What limits each kind of I/O: in a line, as a figure, and while parts fail."""
+    return [_limits(size), Figure(drawn.ceilings if drawn else None), _conditions(size)]
 
 
 def _limits(size: Size) -> Bullets:

@@ -21,8 +21,12 @@ def table(explained: Sequence[Explained]) -> Table:
     measures = list(_measures(explained))
     columns = [Column("Configuration"), *numbers(*(head for head, _ in measures))]
     rows: list[list[Text]] = [[_name(one), *(cells[at] for _, cells in measures)] for at, one in enumerate(explained)]
-    density = "wide" if len(columns) > 8 else "normal"
-    return Table(columns, rows, "What each configuration holds, does and takes", density=density)
+    return Table(
+        columns,
+        rows,
+        "What each configuration holds, does and takes",
+        density="wide" if len(columns) > 8 else "normal",
+    )
 
 
 def narrow(explained: Sequence[Explained]) -> Iterator[Block]:

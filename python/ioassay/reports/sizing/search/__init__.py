@@ -1,0 +1,44 @@
+"""What `ioassay size` finds for requirements, as a report. Not: searching (`ioassay.sizing.search`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ioassay.reports.sizing.search import data, document
+from ioassay.sizing.catalogue import Catalogue
+from ioassay.sizing.search.model import Search
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from ioassay.reports.document import Block, Document
+
+
+@dataclass(frozen=True)
+class SearchReport:
+    """A search. Its table has a row for each configuration on the front, its data have everything."""
+
+    search: Search
+    catalogue: Catalogue
+
+    def document(self, *, with_figures: bool) -> Document:
+        """The verdict, what was needed, the front, each configuration on it, and what moves the answer."""
+        if not with_figures:
+            return document.document(self.search, self.catalogue)
+        from ioassay.reports.sizing.search.pictures import pictures  # noqa: PLC0415
+
+        return document.document(self.search, self.catalogue, pictures(self.search, self.catalogue))
+
+    def terminal(self) -> Sequence[Block]:
+        """The verdict, the front, the first configuration, and what moves it."""
+        return document.terminal(self.search, self.catalogue)
+
+    def data(self) -> Mapping[str, Any]:
+        """`data.data`."""
+        return data.data(self.search, self.catalogue)
+
+    def table(self) -> pl.DataFrame:
+        """`data.table`."""
+        return data.table(self.search)

@@ -1,0 +1,75 @@
+"""A configuration that a search found, as a file that `ioassay size explain` takes. Not: what may stand in one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import yaml
+
+from ioassay.sizing.components import Scaling
+from ioassay.sizing.configuration import Clients, Configuration
+from ioassay.sizing.quantities import Quantity
+from ioassay.sizing.requirements import Requirements
+from ioassay.sizing.search.model import Answer
+from ioassay.units import format_exact_bytes
+
+_HEADING = "# Found by `ioassay size`. Every step of its arithmetic: ioassay size explain FILE\n"
+
+
+def configuration_yaml(answer: Answer, requirements: Requirements) -> str:
+    """The file. Paths in it are those of the requirements: it belongs into the same folder."""
+    name = f"{requirements.name}-{answer.role}"[:64]
+    file: dict[str, Any] = {
+        "name": name,
+        "title": f"{answer.role.capitalize()} configuration for {_title(requirements)}",
+    }
+    if requirements.catalogues:
+        file["catalogues"] = list(requirements.catalogues)
+    file["configurations"] = {answer.role: _configuration(answer.configuration)}
+    return _HEADING + yaml.safe_dump(file, sort_keys=False, allow_unicode=True, width=110)
+
+
+def _title(requirements: Requirements) -> str:
+    return requirements.title or requirements.name
+
+
+def _configuration(found: Configuration) -> dict[str, Any]:
+    written: dict[str, Any] = {"bricks": [one.model_dump(exclude_none=True) for one in found.bricks]}
+    for key in ("metadata", "switches"):
+        if counts := getattr(found, key):
+            written[key] = dict(counts)
+    if found.rack is not None:
+        written["rack"] = found.rack
+    if found.clients is not None:
+        written["clients"] = _clients(found.clients)
+    if found.scaling is not None:
+        written["scaling"] = _scaling(found.scaling)
+    if found.request is not None:
+        written["request"] = format_exact_bytes(found.request)
+    return written
+
+
+def _clients(clients: Clients) -> dict[str, Any]:
+    return {"count": clients.count, "link": _quantity(clients.link)}
+
+
+def _scaling(scaling: Scaling) -> dict[str, Any]:
+    points = {
+        kind: [{"count": point.count, "rate": _quantity(point.rate)} for point in several]
+        for kind, several in scaling.points.items()
+    }
+    return {
+        "by": scaling.by,
+        **({"because": scaling.because} if scaling.because else {}),
+        **({"points": points} if points else {}),
+    }
+
+
+def _quantity(quantity: Quantity) -> dict[str, Any]:
+    """As it was written: only what is not so by default."""
+    written = quantity.model_dump(exclude_none=True, exclude_defaults=True)
+    if quantity.at is not None:
+        written["at"] = str(quantity.at)
+    if quantity.figure is not None:
+        written["figure"] = "/".join(quantity.figure)
+    return written

@@ -1,0 +1,92 @@
+"""A search for other programs, as a JSON document and a table: base units, unrounded, units in the names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from ioassay.reports.sizing import bill as bill_table
+from ioassay.reports.sizing import numbers, racks, steps
+from ioassay.reports.sizing.explanation import data as of_sizes
+from ioassay.reports.sizing.search.configuration_yaml import configuration_yaml
+from ioassay.sizing.bill import bill
+from ioassay.sizing.catalogue import Catalogue
+from ioassay.sizing.search.model import Answer, Margin, Movement, Need, Search, Shortfall
+
+SEARCH_REPORT_VERSION = 1
+
+
+def data(search: Search, catalogue: Catalogue) -> dict[str, Any]:
+    """`version`, `is_met`, `needs`, `answers`, `shortfalls`, `movements`, and what was left out."""
+    return {
+        "version": SEARCH_REPORT_VERSION,
+        "name": search.requirements.name,
+        "title": search.requirements.title,
+        "is_met": bool(search.answers),
+        "is_complete": search.is_complete,
+        "cost": search.cost,
+        "currency": search.currency,
+        "needs": [{**_need(one), **numbers.arithmetic([one.value])} for one in search.needs],
+        "answers": [_answer(search, catalogue, one) for one in search.answers],
+        "shortfalls": [_shortfall(one) for one in search.shortfalls],
+        "movements": [_movement(one) for one in search.movements],
+        "candidates": search.candidates,
+        "dominated": search.dominated,
+        "left_out": list(search.unknown),
+    }
+
+
+def _need(need: Need) -> dict[str, Any]:
+    return {"what": need.what, "is_most": need.is_most, **numbers.named({"needed": need.value})}
+
+
+def _answer(search: Search, catalogue: Catalogue, one: Answer) -> dict[str, Any]:
+    return {
+        "role": one.role,
+        **of_sizes.size(one.size),
+        **numbers.named({"cost": one.cost}),
+        "margins": [_margin(margin) for margin in one.margins],
+        "racks": racks.data(one.racks),
+        "bill_of_materials": bill_table.data(bill(catalogue, one.configuration, len(one.racks))),
+        "arithmetic": numbers.arithmetic(steps.of_size(one.size)),
+        "configuration_yaml": configuration_yaml(one, search.requirements),
+    }
+
+
+def _margin(margin: Margin) -> dict[str, Any]:
+    return {**_need(margin.need), **numbers.named({"has": margin.has}), "share": margin.share}
+
+
+def _shortfall(one: Shortfall) -> dict[str, Any]:
+    return {
+        **_need(one.need),
+        **numbers.named({"best": one.best}),
+        "limited_by": one.limited_by,
+        "together": [_need(other) for other in one.together],
+    }
+
+
+def _movement(one: Movement) -> dict[str, Any]:
+    return {
+        "figure": one.figure,
+        **numbers.named({"value": one.value}),
+        "factor": one.factor,
+        "before": dict(one.before),
+        "after": None if one.after is None else dict(one.after),
+        **numbers.named({"cost": one.cost}),
+    }
+
+
+def table(search: Search) -> pl.DataFrame:
+    """A row per configuration on the front, the cheapest first."""
+    rows = [
+        {
+            "role": one.role,
+            **{f"count_{counted.brick}": counted.count for counted in one.configuration.bricks},
+            **of_sizes.row(one.size),
+            "racks": len(one.racks),
+        }
+        for one in search.answers
+    ]
+    return pl.DataFrame(rows, infer_schema_length=None)

@@ -1,0 +1,160 @@
+"""Sentences of a search: its verdict, what cannot be met, what moves it. Not: words of all sizes (`sizing.wording`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ioassay.reports.sizing import wording
+from ioassay.sizing import formulas
+from ioassay.sizing.arithmetic import Value, difference
+from ioassay.sizing.components import RateKind
+from ioassay.sizing.search.model import Answer, Margin, Movement, Need, Search, Shortfall
+
+NEEDS: Mapping[str, str] = {
+    "usable": "usable capacity",
+    "write": "write rate",
+    "read": "read rate",
+    "random_write": "random write rate",
+    "random_read": "random read rate",
+    "create": "create rate",
+    "stat": "stat rate",
+    "read_files": "read rate of empty files",
+    "remove": "remove rate",
+    "racks": "racks",
+    "power": "power",
+    "weight_per_rack": "weight of a rack",
+    "budget": "price",
+}
+"""The keys of needs, as nouns."""
+
+_METADATA = ("create", "stat", "read_files", "remove")
+
+
+def amount(value: Value, need: Need, currency: str | None = None) -> str:
+    """In the unit of that need: `36 GB/s`, `20 kops/s`, `1,200,000 EUR`, `3 racks`."""
+    if need.what == "racks":
+        return wording.several(value.nominal, "racks")
+    if need.what in _METADATA:
+        return wording.amount(value, "create")
+    return f"{wording.amount(value)} {currency if need.what == 'budget' and currency else ''}".rstrip()
+
+
+def wanted(need: Need, currency: str | None = None) -> str:
+    """`a write rate of at least 36 GB/s`, `at most 10 racks`."""
+    bound = f"at {'most' if need.is_most else 'least'} {amount(need.value, need, currency)}"
+    return bound if need.what == "racks" else f"a {NEEDS[need.what]} of {bound}"
+
+
+def cost(search: Search, value: Value) -> str:
+    """`40 U`, or with the currency `1,880,000 EUR`."""
+    return (
+        f"{formulas.brief(value)} {search.currency or ''}".rstrip() if search.cost == "price" else formulas.brief(value)
+    )
+
+
+def verdict(search: Search) -> str:
+    """The cheapest configuration in one sentence, or that there is none."""
+    if search.answers:
+        first = search.answers[0]
+        number = wording.several(len(search.answers), "configurations")
+        best = "cheapest" if search.cost == "price" else "smallest"
+        lead = (
+            f"The {best} of {number} that meet all requirements"
+            if len(search.answers) > 1
+            else "One configuration meets all requirements"
+        )
+        return f"{lead}: {wording.bought(first.size)}. {holds(search, first)}"
+    if search.shortfalls:
+        return "No configuration meets the requirements."
+    if not search.is_complete:
+        return "The time limit ended the search before it found a configuration; there may be some."
+    return "No brick of the catalogue has the figures that the requirements ask for."
+
+
+def holds(search: Search, answer: Answer) -> str:
+    """What a configuration holds, does and takes: `1.536 PB (1.364 PiB) usable, 36 GB/s write; 40 U in 1 rack.`"""
+    rates = answer.size.rates["healthy"]
+    does = [f"{wording.amount(rates[kind].value, kind)} {wording.kind(kind)}" for kind in main_kinds(search, answer)]
+    told = ", ".join([f"{wording.amount(answer.size.capacity.usable)} usable", *does])
+    racks = f" in {wording.several(len(answer.racks), 'racks')}" if answer.racks else ""
+    return f"{told}; {cost(search, answer.cost)}{racks}."
+
+
+def main_kinds(search: Search, answer: Answer) -> list[RateKind]:
+    """The kinds of I/O that are required; otherwise sequential writes and reads."""
+    needed = [need.what for need in search.needs]
+    known = answer.size.rates["healthy"]
+    return [kind for kind in known if kind in needed] or [kind for kind in known if kind in ("write", "read")]
+
+
+def margin(one: Margin) -> str:
+    """`+12 %`: what it has over what is needed; of a limit `30 % used`."""
+    if one.need.is_most:
+        return f"{_percent(one.has.nominal / one.need.value.nominal)} used"
+    return f"{'+' if one.share >= 1 else '−'}{_percent(abs(one.share - 1))}"
+
+
+def shortfall(one: Shortfall, currency: str | None) -> str:
+    """What cannot be met, by how much and why, and the needs that contradict it.
+
+    `Write rate: 36 GB/s needed, 27 GB/s possible, 9 GB/s (25 %) short; limited by 1 rack of 42 U.`
+    """
+    need = one.need
+    missing = (
+        difference("missing", one.best, need.value) if need.is_most else difference("missing", need.value, one.best)
+    )
+    asked, best, apart = (amount(value, need, currency) for value in (need.value, one.best, missing))
+    share = f" ({_percent(missing.nominal / need.value.nominal)})" if need.value.nominal else ""
+    others = wording.listed([wanted(other, currency) for other in one.together])
+    beside = f" together with {others}" if others else ""
+    too_much = "too many" if need.what == "racks" else "too much"
+    told = (
+        f"{asked} allowed, {best} required{beside}, {apart}{share} {too_much}"
+        if need.is_most
+        else f"{asked} needed, {best} possible{beside}, {apart}{share} short"
+    )
+    limited = f"; limited by {one.limited_by}" if one.limited_by else ""
+    alone = " Each of these can be met alone." if others else ""
+    return f"{wording.capital(NEEDS[need.what])}: {told}{limited}.{alone}"
+
+
+def side(factor: float) -> str:
+    """`20 % lower`."""
+    return f"{_percent(abs(factor - 1))} {'lower' if factor < 1 else 'higher'}"
+
+
+def movement(one: Movement, answer: Answer) -> str:
+    """`write rate of md3460-controllers 20 % lower: 8 → 10 bricks`."""
+    return f"{one.figure} {side(one.factor)}: {effect(one, answer)}"
+
+
+def effect(one: Movement, answer: Answer) -> str:
+    """`8 → 10 bricks`, `no change`, `cannot be met`."""
+    if one.after is None:
+        return "cannot be met"
+    after = dict(one.after)
+    changed = [
+        f"{count} → {after.get(name, 0)} {_noun(name, answer)}"
+        for name, count in one.before
+        if after.get(name, 0) != count
+    ]
+    return ", ".join(changed) or "no change"
+
+
+def _noun(name: str, answer: Answer) -> str:
+    """`bricks` and `metadata modules` where there is one kind of them, otherwise their names."""
+    configuration = answer.configuration
+    if name in configuration.metadata:
+        return "metadata modules" if len(configuration.metadata) == 1 else name
+    return "bricks" if len(configuration.bricks) == 1 and name not in configuration.switches else name
+
+
+def looked_at(search: Search) -> str:
+    """How much was searched, as a sentence."""
+    left_out = f", {search.dominated:,} of them beaten by another one in everything" if search.dominated else ""
+    return f"{search.candidates:,} bricks with their drives were considered{left_out}."
+
+
+def _percent(share: float) -> str:
+    percent = 100 * share
+    return f"{percent:.1f} %" if 0 < percent < 10 and round(percent, 1) != round(percent) else f"{percent:.0f} %"
