@@ -25,16 +25,19 @@ COLOURS: Mapping[Kind, str] = {
     "free": "#ffffff",
 }
 
-UNIT = 12
+UNIT = 10
 """Height of a rack unit."""
 BODY, NUMBERS, BRACKET = 104, 20, 24
 """Widths of a rack, of the numbers at its left, and of the bracket with the names of bricks at its right."""
 GAP = 16
-PER_LINE = 4
-"""Racks side by side: as many as a page has room for."""
-TITLE, LINE_GAP = 18, 20
+MOST_RACKS = 4
+"""Racks of a figure: as many as a page has room for side by side."""
+PITCH = NUMBERS + BODY + BRACKET + GAP
+TITLE = 18
 LETTER = 5.2
 """About the width of a letter in a box."""
+LEAST_LETTERS = 10
+"""Of a name that is shortened."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +87,7 @@ def data(racks: Sequence[Rack]) -> pl.DataFrame:
 
 
 def chart(racks: Sequence[Rack]) -> theme.Chart:
-    """The drawing of at least one rack."""
+    """The drawing of 1 to `MOST_RACKS` racks."""
     return _Drawing(racks).chart()
 
 
@@ -92,34 +95,26 @@ class _Drawing:
     """Racks with their places, in pixels from the left and from the top."""
 
     def __init__(self, racks: Sequence[Rack]) -> None:
-        lines = [racks[at : at + PER_LINE] for at in range(0, len(racks), PER_LINE)]
-        self._placed: list[tuple[Rack, float, float]] = []
-        top = 0.0
-        for line in lines:
-            # They stand on one floor.
-            floor = top + TITLE + UNIT * max(rack.units for rack in line)
-            for at, rack in enumerate(line):
-                self._placed.append((rack, at * (NUMBERS + BODY + BRACKET + GAP) + NUMBERS, floor))
-            top = floor + LINE_GAP
-        self._height = top - LINE_GAP + 1
-        self._width = len(lines[0]) * (NUMBERS + BODY + BRACKET + GAP) - GAP
+        self._floor = TITLE + UNIT * max(rack.units for rack in racks)  # they all stand on it
+        self._placed = [(rack, at * PITCH + NUMBERS) for at, rack in enumerate(racks)]
+        self._width, self._height = len(racks) * PITCH - GAP, self._floor + 1
 
     def chart(self) -> theme.Chart:
         layers = [
             self._boxes(),
             self._frames(),
             self._texts(self._labels(), fontSize=9),
-            self._texts(self._numbers(), fontSize=7.5, align="right", color="#666666"),
+            self._texts(self._numbers(), fontSize=7, align="right", color="#666666"),
             self._texts(self._titles(), fontSize=10.5, fontWeight="bold", align="left"),
             *self._brackets(),
         ]
         return alt.layer(*layers).properties(width=self._width, height=self._height)
 
     def _boxes(self) -> alt.Chart:
-        present = [kind for kind in COLOURS if any(box.kind == kind for rack, *_ in self._placed for box in rack.boxes)]
+        present = [kind for kind in COLOURS if any(box.kind == kind for rack, _ in self._placed for box in rack.boxes)]
         rows = [
-            {**self._area(left, floor, box.low, box.units), "kind": box.kind}
-            for rack, left, floor in self._placed
+            {**self._area(left, box.low, box.units), "kind": box.kind}
+            for rack, left in self._placed
             for box in rack.boxes
         ]
         scale = alt.Scale(domain=present, range=[COLOURS[kind] for kind in present])
@@ -131,8 +126,8 @@ class _Drawing:
     def _frames(self) -> alt.Chart:
         """The outlines of racks, and of each brick."""
         rows = [
-            self._area(left, floor, low, units)
-            for rack, left, floor in self._placed
+            self._area(left, low, units)
+            for rack, left in self._placed
             for low, units in ((1, rack.units), *(one for group in rack.groups for one in _bricks(group)))
         ]
         return self._rectangles(rows, fill=None, stroke=theme.INK, strokeWidth=1.3)
@@ -142,37 +137,37 @@ class _Drawing:
         made: alt.Chart = chart.encode(self._x("x"), alt.X2("x2:Q"), self._y("y"), alt.Y2("y2:Q"))
         return made
 
-    def _area(self, left: float, floor: float, low: int, units: int) -> dict[str, object]:
-        bottom = floor - UNIT * (low - 1)
+    def _area(self, left: float, low: int, units: int) -> dict[str, object]:
+        bottom = self._floor - UNIT * (low - 1)
         return {"x": left, "x2": left + BODY, "y": bottom, "y2": bottom - UNIT * units}
 
     def _labels(self) -> Iterator[dict[str, object]]:
-        for rack, left, floor in self._placed:
+        for rack, left in self._placed:
             for box in rack.boxes:
                 room = int((BODY - 4) / LETTER)
-                text = box.label if len(box.label) <= room else box.label[: room - 1] + "…"
-                yield {"x": left + BODY / 2, "y": floor - UNIT * (box.low - 1 + box.units / 2), "text": text}
+                y = self._floor - UNIT * (box.low - 1 + box.units / 2)
+                yield {"x": left + BODY / 2, "y": y, "text": _shortened(box.label, room)}
 
     def _numbers(self) -> Iterator[dict[str, object]]:
-        for rack, left, floor in self._placed:
+        for rack, left in self._placed:
             for unit in range(1, rack.units + 1):
-                yield {"x": left - 4, "y": floor - UNIT * (unit - 0.5), "text": str(unit)}
+                yield {"x": left - 4, "y": self._floor - UNIT * (unit - 0.5), "text": str(unit)}
 
     def _titles(self) -> Iterator[dict[str, object]]:
-        for rack, left, floor in self._placed:
-            yield {"x": left, "y": floor - UNIT * rack.units - 9, "text": rack.title}
+        for rack, left in self._placed:
+            yield {"x": left, "y": self._floor - UNIT * rack.units - 9, "text": rack.title}
 
     def _brackets(self) -> Iterator[alt.Chart]:
         """At the right of the bricks of a kind a line, and along it their name."""
         lines: list[dict[str, object]] = []
         names: list[dict[str, object]] = []
-        for rack, left, floor in self._placed:
+        for rack, left in self._placed:
             for group in rack.groups:
-                bottom, top = floor - UNIT * (group.low - 1), floor - UNIT * (group.low - 1 + group.units)
+                bottom, top = self._floor - UNIT * (group.low - 1), self._floor - UNIT * (group.low - 1 + group.units)
                 room = int((bottom - top) / LETTER)
-                if room < 4:
+                if room < min(len(group.label), LEAST_LETTERS):
                     continue
-                text = group.label if len(group.label) <= room else group.label[: room - 1] + "…"
+                text = _shortened(group.label, room)
                 lines.append({"x": left + BODY + 5, "y": bottom - 2, "y2": top + 2})
                 names.append({"x": left + BODY + 14, "y": (bottom + top) / 2, "text": text})
         if lines:
@@ -196,3 +191,7 @@ def _bricks(group: Group) -> Iterator[tuple[int, int]]:
     """The lowest unit and the height of each."""
     units = group.units // group.count
     return ((group.low + at * units, units) for at in range(group.count))
+
+
+def _shortened(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"

@@ -1,4 +1,4 @@
-"""Racks as a table and as a drawing; racks that are alike stand there once. Not: drawing (`figures.sizing.racks`)."""
+"""Racks as a table and as drawings; racks that are alike stand there once. Not: drawing (`figures.sizing.racks`)."""
 
 from __future__ import annotations
 
@@ -44,31 +44,35 @@ def _runs(rack: PackedRack) -> Iterator[list[Item]]:
     return (list(items) for _, items in groupby(rack.items))
 
 
-def picture(catalogue: Catalogue, racks: Sequence[PackedRack], identifier: str) -> Picture | None:
-    """The drawing; `None` without racks."""
-    if not racks:
-        return None
+def pictures(catalogue: Catalogue, racks: Sequence[PackedRack], identifier: str) -> list[Picture]:
+    """The drawings, each of as many racks as a page has room for; ids begin with `identifier`."""
+    from ioassay.figures.sizing.racks import MOST_RACKS  # noqa: PLC0415
+
+    different = list(_different(racks))
+    repeats = " Racks that are alike are drawn once." if len(different) < len(racks) else ""
+    return [
+        _picture(catalogue, different[first : first + MOST_RACKS], f"{identifier}-{first + 1}", repeats)
+        for first in range(0, len(different), MOST_RACKS)
+    ]
+
+
+def _picture(catalogue: Catalogue, racks: Sequence[tuple[str, PackedRack]], identifier: str, repeats: str) -> Picture:
     from ioassay.figures.picture import draw  # noqa: PLC0415
     from ioassay.figures.sizing import racks as figure  # noqa: PLC0415
 
-    drawn = [_drawn(catalogue, title, rack) for title, rack in _different(racks)]
+    drawn = [_drawn(catalogue, title, rack) for title, rack in racks]
     described = "; ".join(
         f"{one.title}: {', '.join(group.label for group in one.groups)}, {rack.free_units} of {rack.units} U free"
-        for one, (_, rack) in zip(drawn, _different(racks), strict=True)
+        for one, (_, rack) in zip(drawn, racks, strict=True)
     )
     return draw(
         figure.chart(drawn),
         identifier,
-        title="Racks from the front",
+        title="Racks from the front" if len(racks) > 1 else f"{racks[0][0]} from the front",
         data=figure.data(drawn),
-        caption="Units are counted from the floor."
-        + (" Racks that are alike are drawn once." if _repeats(racks) else ""),
+        caption=f"Units are counted from the floor.{repeats}",
         description=f"{described}.",
     )
-
-
-def _repeats(racks: Sequence[PackedRack]) -> bool:
-    return len(list(_different(racks))) < len(racks)
 
 
 def _drawn(catalogue: Catalogue, title: str, rack: PackedRack) -> figure.Rack:

@@ -80,7 +80,7 @@ def _blocks(catalogue: Catalogue, one: Explained, drawn: Pictures | None) -> lis
         *one.sections,
         Section("Arithmetic", steps.blocks_of(size), fold="closed" if drawn else ""),
         Section("Bill of materials", bill_table.blocks(bill(catalogue, size.configuration, len(one.racks)))),
-        Section("Racks", [Figure(drawn.racks if drawn else None), racks.table(one.racks)]),
+        Section("Racks", [*map(Figure, drawn.racks if drawn else ()), racks.table(one.racks)]),
     ]
 
 

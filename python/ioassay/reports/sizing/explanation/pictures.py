@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import get_args
 
@@ -20,17 +20,17 @@ from ioassay.systems.amounts import BYTES_PER_S
 
 @dataclass(frozen=True)
 class Pictures:
-    """`None` where there is nothing to draw."""
+    """`None`, or none, where there is nothing to draw."""
 
     ceilings: Picture | None
-    racks: Picture | None
+    racks: Sequence[Picture]
 
 
 def pictures(catalogue: Catalogue, one: Explained) -> Pictures:
     """Draws them."""
     return Pictures(
         ceilings_picture(one.size, f"ceilings-{one.size.name}"),
-        racks.picture(catalogue, one.racks, f"racks-{one.size.name}"),
+        racks.pictures(catalogue, one.racks, f"racks-{one.size.name}"),
     )
 
 

@@ -160,7 +160,7 @@ def _answer(search: Search, catalogue: Catalogue, at: int, drawn: Pictures | Non
         [
             Section("Margins", [_margins(search, one)]),
             Section("What limits it", explanation.limits(one.size, pictures)),
-            Section("Racks", [Figure(pictures.racks if pictures else None), racks.table(one.racks)]),
+            Section("Racks", [*map(Figure, pictures.racks if pictures else ()), racks.table(one.racks)]),
             Section("Bill of materials", bill_table.blocks(bill(catalogue, one.configuration, len(one.racks)))),
             Section("Arithmetic", steps.blocks_of(one.size), fold="closed"),
             Section(

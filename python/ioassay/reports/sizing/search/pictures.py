@@ -39,7 +39,8 @@ def pictures(search: Search, catalogue: Catalogue) -> Pictures:
         _sensitivity(search),
         [
             OfConfiguration(
-                ceilings_picture(one.size, f"ceilings-{number}"), racks.picture(catalogue, one.racks, f"racks-{number}")
+                ceilings_picture(one.size, f"ceilings-{number}"),
+                racks.pictures(catalogue, one.racks, f"racks-{number}"),
             )
             for number, one in enumerate(search.answers, start=1)
         ],
