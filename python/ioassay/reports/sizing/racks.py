@@ -60,22 +60,23 @@ def _picture(catalogue: Catalogue, racks: Sequence[tuple[str, PackedRack]], iden
     from ioassay.figures.picture import draw  # noqa: PLC0415
     from ioassay.figures.sizing import racks as figure  # noqa: PLC0415
 
-    drawn = [_drawn(catalogue, title, rack) for title, rack in racks]
+    shown = [drawn(catalogue, title, rack) for title, rack in racks]
     described = "; ".join(
         f"{one.title}: {', '.join(group.label for group in one.groups)}, {rack.free_units} of {rack.units} U free"
-        for one, (_, rack) in zip(drawn, racks, strict=True)
+        for one, (_, rack) in zip(shown, racks, strict=True)
     )
     return draw(
-        figure.chart(drawn),
+        figure.chart(shown),
         identifier,
         title="Racks from the front" if len(racks) > 1 else f"{racks[0][0]} from the front",
-        data=figure.data(drawn),
+        data=figure.data(shown),
         caption=f"Units are counted from the floor.{repeats}",
         description=f"{described}.",
     )
 
 
-def _drawn(catalogue: Catalogue, title: str, rack: PackedRack) -> figure.Rack:
+def drawn(catalogue: Catalogue, title: str, rack: PackedRack) -> figure.Rack:
+    """A rack as it is drawn."""
     from ioassay.figures.sizing import racks as figure  # noqa: PLC0415
 
     boxes, groups, unit = [], [], 1

@@ -82,6 +82,8 @@ def terminal(search: Search, catalogue: Catalogue) -> list[Block]:
 def _verdict(search: Search) -> Iterator[Block]:
     yield Paragraph(Span(wording.verdict(search), "strong" if search.answers else "failed"))
     yield Bullets([wording.shortfall(one, search.currency) for one in search.shortfalls])
+    if any(one.together for one in search.shortfalls):
+        yield Paragraph(wording.CONFLICT)
     if search.answers and not search.is_complete:
         yield Paragraph(
             "The time limit ended the search: what was found holds, but there may be better ones.", note=True

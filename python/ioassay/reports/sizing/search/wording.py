@@ -95,7 +95,7 @@ def margin(one: Margin) -> str:
 
 
 def shortfall(one: Shortfall, currency: str | None) -> str:
-    """What cannot be met, by how much and why, and the needs that contradict it.
+    """What cannot be met, by how much, and why: a limit, or the needs that contradict it.
 
     `Write rate: 36 GB/s needed, 27 GB/s possible, 9 GB/s (25 %) short; limited by 1 rack of 42 U.`
     """
@@ -113,9 +113,13 @@ def shortfall(one: Shortfall, currency: str | None) -> str:
         if need.is_most
         else f"{asked} needed, {best} possible{beside}, {apart}{share} short"
     )
-    limited = f"; limited by {one.limited_by}" if one.limited_by else ""
-    alone = " Each of these can be met alone." if others else ""
-    return f"{wording.capital(NEEDS[need.what])}: {told}{limited}.{alone}"
+    # What it contradicts is what limits it.
+    limited = f"; limited by {one.limited_by}" if one.limited_by and not others else ""
+    return f"{wording.capital(NEEDS[need.what])}: {told}{limited}."
+
+
+CONFLICT = "Each of these can be met without the others; to give way in one of them is enough."
+"""What is said of needs that contradict each other."""
 
 
 def side(factor: float) -> str:

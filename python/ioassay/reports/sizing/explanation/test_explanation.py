@@ -1,0 +1,102 @@
+"""What the explanation of the published racks says."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import pytest
+from rich.console import Console
+
+from ioassay import reports
+from ioassay.reports.document import Paragraph, Section, terminal
+from ioassay.reports.sizing.explanation import ExplanationReport
+from ioassay.reports.sizing.explanation.explained import Explained
+from ioassay.sizing.configurations import read
+from ioassay.sizing.evaluate import evaluate
+from ioassay.sizing.packing import Item, PackedRack
+
+NAMES = ("performance-6", "performance-8")
+RACK = PackedRack(42, (Item("md3460-performance", 5, (("md3460", 4), ("r620", 1))),) * 6)
+
+
+def _report(*names: str, sections: tuple[Section, ...] = ()) -> ExplanationReport:
+    file, catalogue = read("md3460-racks")
+    explained = [
+        Explained(evaluate(catalogue, name, file.configurations[name]), (RACK,), sections, {"times": {"fill_s": 1}})
+        for name in names
+    ]
+    return ExplanationReport(file, catalogue, explained)
+
+
+def _markdown(report: ExplanationReport) -> str:
+    return reports.build(report, "md").decode()
+
+
+def _terminal(report: ExplanationReport) -> str:
+    console = Console(file=io.StringIO(), width=80)
+    console.print(terminal.rendered(report.terminal()), crop=False)
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+def test_the_answer_comes_first_with_decimal_and_binary_capacities() -> None:
+    text = _markdown(_report(*NAMES))
+    answer = text[text.index("## Answer") : text.index("## performance-6")]
+    assert "| 1.536 PB, 1.364 PiB |" in answer
+    assert "36 GB/s" in answer
+
+
+def test_what_nobody_knows_has_no_column_and_is_said_in_the_bill() -> None:
+    text = _markdown(_report(*NAMES))
+    answer = text[text.index("## Answer") : text.index("## performance-6")]
+    assert "Price" not in answer
+    assert "price: unknown" in text
+
+
+def test_every_step_stands_on_a_numbered_line_and_every_figure_with_its_source() -> None:
+    text = _markdown(_report("performance-8"))
+    assert "raw capacity = 60 drives × 4 TB = 240 TB (218.3 TiB)" in text
+    assert "| 4TB | Commoditisation of the High-End Research Storage Market" in text
+
+
+def test_an_assumption_is_listed_once_however_many_configurations_rest_on_it() -> None:
+    text = _markdown(_report(*NAMES))
+    assert text.count("The usual height; no source names the rack.") == 1
+
+
+def test_sections_of_others_stand_before_the_arithmetic() -> None:
+    text = _markdown(_report("performance-8", sections=(Section("Times", [Paragraph("It fills in a day.")]),)))
+    assert text.index("limited by the") < text.index("It fills in a day.") < text.index("Arithmetic")
+
+
+def test_a_terminal_of_80_columns_shows_the_steps_of_a_single_configuration_only() -> None:
+    one, two = _terminal(_report("performance-8")), _terminal(_report(*NAMES))
+    assert "240 TB" in one
+    assert "240 TB" not in two
+    assert "Name one of them" in two
+    assert all(len(line) <= 80 for text in (one, two) for line in text.splitlines())
+
+
+def test_the_page_has_the_racks_and_the_same_bytes_each_time() -> None:
+    pages = [reports.build(_report("performance-8"), "html") for _ in range(2)]
+    assert pages[0] == pages[1]
+    assert b"Rack 1 from the front" in pages[0]
+
+
+def test_the_data_are_in_base_units_that_their_names_say() -> None:
+    data = json.loads(reports.build(_report("performance-8"), "json"))
+    (found,) = data["configurations"]
+    assert found["usable_bytes"]["nominal"] == 1536e12
+    assert found["rates"]["healthy"]["write"]["rate_bytes_per_s"]["low"] == pytest.approx(35.6e9)
+    assert found["rates"]["healthy"]["write"]["limited_by"] == "RAID controllers"
+    assert found["times"] == {"fill_s": 1}
+    assert {"drive", "server", "rack"} <= {part["kind"] for part in found["bill_of_materials"]["parts"]}
+    assert found["arithmetic"]["steps"][0]["step"].startswith("raw capacity = ")
+
+
+def test_the_table_has_a_row_for_each_configuration() -> None:
+    rows = list(csv.DictReader(io.StringIO(reports.build(_report(*NAMES), "csv").decode())))
+    assert [row["configuration"] for row in rows] == list(NAMES)
+    assert float(rows[1]["write_bytes_per_s"]) == 36e9

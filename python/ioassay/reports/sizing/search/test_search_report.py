@@ -1,0 +1,209 @@
+"""What the report of a search says; the searches are made by hand."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from ioassay import reports
+from ioassay.reports.document import terminal
+from ioassay.reports.sizing.search import SearchReport, wording
+from ioassay.reports.sizing.search.configuration_yaml import configuration_yaml
+from ioassay.sizing.arithmetic import Origin, Value, exactly, product
+from ioassay.sizing.catalogue import load
+from ioassay.sizing.configuration import Configuration
+from ioassay.sizing.configurations import read
+from ioassay.sizing.evaluate import evaluate
+from ioassay.sizing.packing import Item, PackedRack
+from ioassay.sizing.requirements import Requirements
+from ioassay.sizing.search.model import Answer, Margin, Movement, Need, Search, Shortfall
+from ioassay.systems.amounts import RACK_UNITS, parse_amount
+
+REQUIREMENTS = Requirements.model_validate({"name": "site", "write": "30GB/s", "limits": {"racks": "3"}})
+BRICK = Item("md3460-performance", 5, (("md3460", 4), ("r620", 1)))
+
+
+def _given(name: str, text: str) -> Value:
+    amount = parse_amount(text)
+    return Value(name, amount.exact, amount.dimension, Origin("given"), text)
+
+
+FED = product("required read rate", exactly("accelerators", 16), _given("read rate of an accelerator", "2GB/s"))
+USABLE = Need("usable", _given("required usable capacity", "1PiB"))
+WRITE = Need("write", _given("required write rate", "30GB/s"))
+READ = Need("read", FED)
+RACKS = Need("racks", exactly("racks", 3), is_most=True)
+
+
+def _answer(role: str, count: int, drive: str, **more: object) -> Answer:
+    bricks = [{"brick": "md3460-performance", "count": str(count), "drive": drive}]
+    configuration = Configuration.model_validate({"bricks": bricks, **more})
+    size = evaluate(load(), role, configuration)
+    racks = tuple(PackedRack(42, (BRICK,) * min(8, count - at)) for at in range(0, count, 8))
+    margins = (
+        Margin(USABLE, size.capacity.usable),
+        Margin(WRITE, size.rates["healthy"]["write"].value),
+        Margin(RACKS, exactly("racks", len(racks))),
+    )
+    return Answer(role, configuration, size, margins, racks, size.rack_units)
+
+
+def _movement(factor: float, after: int | None) -> Movement:
+    before, cost = (("md3460-performance", 8),), None
+    if after is not None:
+        cost = exactly("rack units", 5 * after, RACK_UNITS)
+    now = None if after is None else (("md3460-performance", after),)
+    return Movement("write rate of md3460-controllers", _given("w", "4.5GB/s"), factor, before, now, cost)
+
+
+def _search(
+    answers: Sequence[Answer] = (), shortfalls: Sequence[Shortfall] = (), movements: Sequence[Movement] = ()
+) -> Search:
+    return Search(
+        requirements=REQUIREMENTS,
+        needs=(USABLE, WRITE, READ, RACKS),
+        cost="rack units",
+        currency=None,
+        candidates=12,
+        dominated=7,
+        answers=tuple(answers),
+        shortfalls=tuple(shortfalls),
+        movements=tuple(movements),
+        unknown=("isilon-x: its write rate is unknown.",),
+        is_complete=True,
+    )
+
+
+@pytest.fixture(scope="module")
+def found() -> Search:
+    answers = [_answer("cheapest", 8, "nl-sas-4tb"), _answer("largest", 20, "nl-sas-6tb")]
+    return _search(answers, movements=[_movement(0.8, 10), _movement(1.2, None)])
+
+
+def _markdown(search: Search) -> str:
+    return reports.build(SearchReport(search, load()), "md").decode()
+
+
+def _terminal(search: Search) -> str:
+    console = Console(file=io.StringIO(), width=80)
+    console.print(terminal.rendered(SearchReport(search, load()).terminal()), crop=False)
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+def test_the_verdict_names_the_cheapest_with_what_it_holds_does_and_takes(found: Search) -> None:
+    assert wording.verdict(found) == (
+        "The smallest of 2 configurations that meet all requirements: 8 × md3460-performance with nl-sas-4tb. "
+        "1.536 PB (1.364 PiB) usable, 36 GB/s write, 36 GB/s read; 40 U in 1 rack."
+    )
+
+
+def test_the_front_stands_before_the_needs_and_each_configuration_after_them(found: Search) -> None:
+    text = _markdown(found)
+    places = [text.index(told) for told in ("## Answer", "largest", "## What is needed", "## 1. 8 ×", "## 2. 20 ×")]
+    assert places == sorted(places)
+    assert "| Write rate | at least 30 GB/s | 36 GB/s | +20 % |" in text
+    assert "| Racks | at most 3 racks | 1 rack | 33 % used |" in text
+
+
+def test_a_need_that_was_computed_has_its_arithmetic(found: Search) -> None:
+    assert "required read rate = 16 accelerators × 2 GB/s = 32 GB/s" in _markdown(found)
+
+
+def test_a_figure_that_is_off_moves_the_answer_in_one_line(found: Search) -> None:
+    lower, higher = (wording.movement(one, found.answers[0]) for one in found.movements)
+    assert lower == "write rate of md3460-controllers 20 % lower: 8 → 10 bricks"
+    assert higher == "write rate of md3460-controllers 20 % higher: cannot be met"
+    assert "isilon-x: its write rate is unknown." in _markdown(found)
+
+
+def test_a_terminal_of_80_columns_shows_the_verdict_and_the_first_configuration(found: Search) -> None:
+    text = _terminal(found)
+    assert text.index("The smallest of 2") < text.index("Margins") < text.index("What moves the answer")
+    assert all(len(line) <= 80 for line in text.splitlines())
+
+
+def test_the_page_has_the_front_the_tornado_and_racks_and_the_same_bytes_each_time(found: Search) -> None:
+    pages = [reports.build(SearchReport(found, load()), "html") for _ in range(2)]
+    assert pages[0] == pages[1]
+    assert all(
+        f'<figure id="{name}">'.encode() in pages[0] for name in ("front", "sensitivity", "racks-1-1", "racks-2-1")
+    )
+
+
+def test_the_yaml_of_an_answer_gives_the_same_size_again(tmp_path: Path) -> None:
+    link = {"value": "56Gb/s", "assumed": "FDR."}
+    points = [{"count": "8", "rate": {"value": "30GB/s", "at": "paper:12,40-42"}}]
+    answer = _answer(
+        "cheapest",
+        8,
+        "nl-sas-4tb",
+        clients={"count": "16", "link": link},
+        scaling={"by": "table", "points": {"write": points}},
+        request="64k",
+        rack="rack-42u",
+    )
+    path = tmp_path / "cheapest.yaml"
+    path.write_text(configuration_yaml(answer, REQUIREMENTS))
+    file, catalogue = read(str(path))
+    (again,) = file.configurations.values()
+    assert again == answer.configuration
+    assert evaluate(catalogue, "cheapest", again) == answer.size
+
+
+def test_a_requirement_that_cannot_be_met_says_by_how_much_and_why() -> None:
+    missing = Shortfall(WRITE, _given("best", "27GB/s"), "1 rack of 42 U")
+    assert wording.shortfall(missing, None) == (
+        "Write rate: 30 GB/s needed, 27 GB/s possible, 3 GB/s (10 %) short; limited by 1 rack of 42 U."
+    )
+    text = _markdown(_search(shortfalls=[missing]))
+    assert "**No configuration meets the requirements.**" in text
+    assert "3 GB/s (10 %) short" in text
+
+
+def test_requirements_that_contradict_each_other_are_named_together() -> None:
+    too_many = Shortfall(RACKS, exactly("racks", 5), "30 GB/s of sequential writes", (USABLE, WRITE))
+    assert wording.shortfall(too_many, None) == (
+        "Racks: 3 racks allowed, 5 racks required together with a usable capacity of at least 1.126 PB (1 PiB) and a "
+        "write rate of at least 30 GB/s, 2 racks (67 %) too many."
+    )
+    assert wording.CONFLICT in _markdown(_search(shortfalls=[too_many]))
+
+
+def test_a_search_that_the_time_limit_ended_says_so(found: Search) -> None:
+    assert "there may be better ones" in _markdown(replace(found, is_complete=False))
+    assert "time limit" in wording.verdict(replace(_search(), is_complete=False))
+
+
+def test_costs_are_in_the_currency_asked_for(found: Search) -> None:
+    priced = replace(found, cost="price", currency="EUR")
+    assert wording.cost(priced, exactly("price", 1_880_000)) == "1,880,000 EUR"
+    assert wording.verdict(priced).startswith("The cheapest of 2")
+
+
+def test_the_data_have_every_answer_with_its_yaml_and_the_table_a_row_for_each(found: Search) -> None:
+    report = SearchReport(found, load())
+    data = json.loads(reports.build(report, "json"))
+    assert data["is_met"]
+    assert [answer["role"] for answer in data["answers"]] == ["cheapest", "largest"]
+    assert data["answers"][0]["margins"][1]["has_bytes_per_s"]["nominal"] == 36e9
+    assert "md3460-performance" in data["answers"][0]["configuration_yaml"]
+    assert data["movements"][1]["after"] is None
+    rows = list(csv.DictReader(io.StringIO(reports.build(report, "csv").decode())))
+    assert [row["racks"] for row in rows] == ["1", "3"]
+
+
+def test_impossible_requirements_have_data_too() -> None:
+    missing = Shortfall(WRITE, _given("best", "27GB/s"), "1 rack of 42 U", (USABLE,))
+    data = json.loads(reports.build(SearchReport(_search(shortfalls=[missing]), load()), "json"))
+    assert not data["is_met"]
+    (shortfall,) = data["shortfalls"]
+    assert shortfall["best_bytes_per_s"]["nominal"] == 27e9
+    assert shortfall["together"][0]["what"] == "usable"
