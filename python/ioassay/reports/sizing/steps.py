@@ -16,12 +16,17 @@ from ioassay.sizing.catalogue import Catalogue
 from ioassay.sizing.model import Size
 
 
-def table(named: Mapping[str, Sequence[Value]], title: str) -> Table:
-    """Each step on a line of its own, numbered from 1, under the name of what it is for."""
+def table(named: Mapping[str, Sequence[Value]], title: str, shown_before: Sequence[Value] = ()) -> Table:
+    """Each step on a line of its own, numbered from 1, under the name of what it is for.
+
+    Steps of `shown_before` are left out.
+    """
+    known = _lines(shown_before)
     used: dict[Text, list[str]] = {}  # several kinds of I/O share steps
     for name, values in named.items():
-        for line in dict.fromkeys(map(_step, filter(_says_something, derivation(*values).steps))):
-            used.setdefault(line, []).append(name)
+        for line in _lines(values):
+            if line not in known:
+                used.setdefault(line, []).append(name)
     rows: list[list[Text]] = [
         [f"{number}", wording.listed(names), line] for number, (line, names) in enumerate(used.items(), start=1)
     ]
@@ -29,6 +34,11 @@ def table(named: Mapping[str, Sequence[Value]], title: str) -> Table:
     if len(named) == 1:
         return Table([columns[0], columns[2]], [[row[0], row[2]] for row in rows], title=title)
     return Table(columns, rows, title=title, rules=changes(row[1] for row in rows))
+
+
+def _lines(values: Sequence[Value]) -> Sequence[Text]:
+    """Each step once; a number that goes by several names has one way."""
+    return list(dict.fromkeys(map(_step, filter(_says_something, derivation(*values).steps))))
 
 
 def _says_something(value: Value) -> bool:
@@ -40,7 +50,7 @@ def _step(value: Value) -> Text:
     origin = value.origin
     source = origin.source if isinstance(origin, Formula) else ""
     remarks = " ".join(filter(None, [value.note, f"[{source}]" if source else ""]))
-    return (formulas.line(value), Span(f" {remarks}", "faint")) if remarks else formulas.line(value)
+    return (formulas.line(value), Span(f". {remarks}", "faint")) if remarks else formulas.line(value)
 
 
 def inputs(values: Sequence[Value], title: str) -> Table:
@@ -98,11 +108,18 @@ def scaling(sizes: Sequence[Size]) -> list[str]:
     return list(dict.fromkeys(told for size in sizes if (told := wording.scaling(size))))
 
 
-def blocks_of(size: Size) -> list[Block]:
-    """The arithmetic of a size: capacity and rates apart."""
-    capacity = size.capacity
+def blocks_of(size: Size, *, with_failures: bool) -> list[Block]:
+    """The arithmetic of a size: capacity and rates apart, then what is other `with_failures`."""
+    capacity, healthy = size.capacity, size.rates["healthy"]
+    degraded = {
+        f"{wording.kind(kind)}, {wording.CONDITIONS[condition].lower()}": [rate.value]
+        for condition, rates in size.rates.items()
+        for kind, rate in rates.items()
+        if with_failures and condition != "healthy"
+    }
     return [
         table({"capacity": [capacity.raw, capacity.protected, capacity.usable]}, "Capacity, step by step"),
-        table({wording.kind(one): [rate.value] for one, rate in size.rates["healthy"].items()}, "Rates, step by step"),
+        table({wording.kind(one): [rate.value] for one, rate in healthy.items()}, "Rates, step by step"),
+        table(degraded, "Rates while parts fail, step by step", [rate.value for rate in healthy.values()]),
         inputs(of_size(size), "Figures that it begins with"),
     ]

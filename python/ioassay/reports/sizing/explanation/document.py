@@ -57,7 +57,11 @@ def terminal(catalogue: Catalogue, explained: Sequence[Explained]) -> list[Block
     is_single = len(explained) == 1
     blocks: list[Block] = [Section("Answer", [*overview.narrow(explained), *_scaling(explained)])]
     for one in explained:
-        blocks.append(Section(one.size.name, _blocks(catalogue, one, None) if is_single else [_limits(one.size)]))
+        blocks.append(
+            Section(
+                one.size.name, _blocks(catalogue, one, None, with_failures=False) if is_single else [_limits(one.size)]
+            )
+        )
     if is_single:
         return [*blocks, _assumed(catalogue, explained)]
     hint = "Name one of them to see every step, the bill of materials and what was assumed."
@@ -69,16 +73,16 @@ def _scaling(explained: Sequence[Explained]) -> list[Block]:
 
 
 def _configuration(catalogue: Catalogue, one: Explained, drawn: Pictures | None) -> Section:
-    return Section(one.size.name, _blocks(catalogue, one, drawn), f"configuration-{one.size.name}")
+    return Section(one.size.name, _blocks(catalogue, one, drawn, with_failures=True), f"configuration-{one.size.name}")
 
 
-def _blocks(catalogue: Catalogue, one: Explained, drawn: Pictures | None) -> list[Block]:
+def _blocks(catalogue: Catalogue, one: Explained, drawn: Pictures | None, *, with_failures: bool) -> list[Block]:
     size = one.size
     return [
         Paragraph(f"{wording.bought(size)}."),
         Section("What limits it", limits(size, drawn)),
         *one.sections,
-        Section("Arithmetic", steps.blocks_of(size), fold="closed" if drawn else ""),
+        Section("Arithmetic", steps.blocks_of(size, with_failures=with_failures), fold="closed" if drawn else ""),
         Section("Bill of materials", bill_table.blocks(bill(catalogue, size.configuration, len(one.racks)))),
         Section("Racks", [*map(Figure, drawn.racks if drawn else ()), racks.table(one.racks)]),
     ]

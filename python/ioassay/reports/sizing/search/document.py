@@ -164,7 +164,7 @@ def _answer(search: Search, catalogue: Catalogue, at: int, drawn: Pictures | Non
             Section("What limits it", explanation.limits(one.size, pictures)),
             Section("Racks", [*map(Figure, pictures.racks if pictures else ()), racks.table(one.racks)]),
             Section("Bill of materials", bill_table.blocks(bill(catalogue, one.configuration, len(one.racks)))),
-            Section("Arithmetic", steps.blocks_of(one.size), fold="closed"),
+            Section("Arithmetic", steps.blocks_of(one.size, with_failures=True), fold="closed"),
             Section(
                 "YAML for ioassay size explain",
                 [Preformatted(configuration_yaml(one, search.requirements), "yaml")],
