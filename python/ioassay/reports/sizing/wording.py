@@ -13,7 +13,7 @@ from ioassay.reports.format import ABSENT
 from ioassay.sizing import formulas
 from ioassay.sizing.arithmetic import Value
 from ioassay.sizing.components import IoKind, MetadataKind, RateKind
-from ioassay.sizing.model import Ceiling, Rate, Size
+from ioassay.sizing.model import Rate, Size
 from ioassay.sizing.requirements import Condition
 from ioassay.systems.amounts import BYTES
 
@@ -98,18 +98,17 @@ def conclusion(size: Size, rate: Rate) -> str:
 
     Where the bricks' rates do not simply add up, it says how much less all reach together.
     """
-    shown = amount(rate.value, rate.kind)
-    limit = f"limited by the {rate.limit.place}{_next(rate)}."
-    told = f"{shown} {kind(rate.kind)}: "
+    shown = f"{amount(rate.value, rate.kind)} {kind(rate.kind)}"
+    limit = f"limited by the {limited_by(rate)}{_next(rate)}."
     parts = _parts(size, rate.kind)
-    if not parts:
-        return f"{told}{limit}"
     added = sum(count * value.nominal for count, _, value in parts)
-    products = " + ".join(f"{several(count, noun)} × {amount(value, rate.kind)}" for count, noun, value in parts)
     share = rate.value.nominal / added if added else 1.0
-    if 0.995 <= share <= 1.005:
-        return f"{told}{products}, {limit}"
-    return f"{told}{share:.0%} of {products}, {limit}".replace("%", " %", 1)
+    is_sum = 0.995 <= share <= 1.005
+    if not parts or (is_sum and [count for count, *_ in parts] == [1]):
+        return f"{shown}, {limit}"
+    products = " + ".join(f"{several(count, noun)} × {amount(value, rate.kind)}" for count, noun, value in parts)
+    of = "" if is_sum else f"{100 * share:.0f} % of "
+    return f"{shown}: {of}{products}, {limit}"
 
 
 def _parts(size: Size, rate_kind: RateKind) -> list[tuple[int, str, Value]]:
@@ -140,14 +139,10 @@ def _next(rate: Rate) -> str:
     return f"; the {other.place} would carry {amount(other.value, rate.kind)}"
 
 
-def limits(rate: Rate) -> list[Ceiling]:
-    """All ceilings that are as low as the lowest."""
-    return [one for one in rate.ceilings if one.value.nominal == rate.limit.value.nominal]
-
-
 def limited_by(rate: Rate) -> str:
-    """What limits it, as a noun: `RAID controllers`."""
-    return listed(list(dict.fromkeys(one.place for one in limits(rate))))
+    """What limits it, as a noun, with all places that are equally low: `drives and RAID controllers`."""
+    lowest = rate.limit.value.nominal
+    return listed(list(dict.fromkeys(one.place for one in rate.ceilings if one.value.nominal == lowest)))
 
 
 def scaling(size: Size) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, get_args
 
 from ioassay.reports.document import (
@@ -35,6 +35,9 @@ from ioassay.version import __version__
 if TYPE_CHECKING:
     from ioassay.reports.sizing.explanation.pictures import Pictures
 
+SEQUENTIAL: tuple[RateKind, ...] = ("write", "read")
+"""What a terminal says of each of several configurations."""
+
 
 def document(
     file: ConfigurationFile, catalogue: Catalogue, explained: Sequence[Explained], drawn: Sequence[Pictures] = ()
@@ -54,16 +57,12 @@ def document(
 
 def terminal(catalogue: Catalogue, explained: Sequence[Explained]) -> list[Block]:
     """What the terminal shows: all steps of a single configuration, of several what they come to."""
-    is_single = len(explained) == 1
     blocks: list[Block] = [Section("Answer", [*overview.narrow(explained), *_scaling(explained)])]
-    for one in explained:
-        blocks.append(
-            Section(
-                one.size.name, _blocks(catalogue, one, None, with_failures=False) if is_single else [_limits(one.size)]
-            )
-        )
-    if is_single:
-        return [*blocks, _assumed(catalogue, explained)]
+    if len(explained) == 1:
+        (one,) = explained
+        within = _blocks(catalogue, one, None, with_failures=False)
+        return [*blocks, Section(one.size.name, within), _assumed(catalogue, explained)]
+    blocks += [Section(one.size.name, [_limits(one.size, SEQUENTIAL)]) for one in explained]
     hint = "Name one of them to see every step, the bill of materials and what was assumed."
     return [*blocks, Paragraph(Span(hint, "faint"))]
 
@@ -93,9 +92,11 @@ def limits(size: Size, drawn: Pictures | None) -> list[Block]:
     return [_limits(size), Figure(drawn.ceilings if drawn else None), _conditions(size)]
 
 
-def _limits(size: Size) -> Bullets:
-    """The one-line conclusion for each kind of I/O."""
-    return Bullets([wording.conclusion(size, rate) for rate in size.rates["healthy"].values()])
+def _limits(size: Size, kinds: Collection[RateKind] = ()) -> Bullets:
+    """The one-line conclusion for each kind of I/O, or for those of `kinds` that are known."""
+    rates = size.rates["healthy"]
+    shown = [rate for kind, rate in rates.items() if kind in kinds] or rates.values()
+    return Bullets([wording.conclusion(size, rate) for rate in shown])
 
 
 def _conditions(size: Size) -> Table:
