@@ -71,6 +71,11 @@ class Checkpoint(Part):
     size: Bytes = Field(description="Its size: of all nodes together, often their memory.")
     longest: Seconds = Field(description="How long the writing may take.")
     kept: Count = Field(default=1, description="How many are kept at a time.")
+    failures_every: Seconds | None = Field(
+        default=None,
+        description="Mean time between failures of the machine that writes it, such as `24h`: how often to write one "
+        "follows from it.",
+    )
 
 
 class Survives(Part):
