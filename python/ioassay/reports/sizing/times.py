@@ -1,0 +1,183 @@
+"""Times that follow from a size, and what failing drives mean, as sections of a report.
+
+Not: computing them (`ioassay.sizing.times`, `ioassay.sizing.reliability`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from ioassay.reports.document import Bullets, Column, Notes, Section, Span, Table, Text
+from ioassay.sizing import formulas
+from ioassay.sizing.arithmetic import Origin, Value, derivation
+from ioassay.sizing.catalogue import Catalogue
+from ioassay.sizing.model import Size
+from ioassay.sizing.reliability.failures import LIMITS, BrickFailures, DriveFailures, drive_failures
+from ioassay.sizing.reliability.rebuild import ASSUMPTIONS, Assumptions
+from ioassay.sizing.requirements import Requirements
+from ioassay.sizing.times import of_size, write_rate
+from ioassay.systems.amounts import BYTES, NUMBER, SECONDS
+
+_RAREST = 1e-12
+"""A chance below it says nothing any more: other causes are far likelier."""
+
+_LARGE = ((1e9, " billion"), (1e6, " million"), (1.0, ""))
+
+_FIGURES = {
+    "write": "write rate",
+    "read": "read rate",
+    "annual_failure_rate": "annual failure rate",
+    "read_error_every": "rate of unreadable sectors",
+}
+"""Figures of a drive in words, by their keys in a catalogue."""
+
+_REBUILDS, _FAILURES, _LOSS, _SECTORS = "its rebuild time", "failing drives", "the chance of loss", "unreadable sectors"
+_NEEDED_FOR = {
+    "write": (_REBUILDS, _LOSS),
+    "read": (_REBUILDS, _LOSS),
+    "annual_failure_rate": (_FAILURES, _LOSS),
+    "read_error_every": (_SECTORS,),
+}
+"""What cannot be said without them."""
+
+Shown = Callable[[Value], Text]
+"""How a number stands in a table."""
+
+
+def times(size: Size, requirements: Requirements | None = None) -> Section:
+    """How long it takes to fill, what a stonewalled phase writes, and what `requirements` ask for besides.
+
+    Of the assumptions those that capacity and rates do not rest on already.
+    """
+    values = of_size(size, requirements)
+    rows = [_row(value, _percent if value.dimension == NUMBER else _amount) for value in values]
+    own = set(
+        _assumed([size.capacity.usable, *(rate.value for rates in size.rates.values() for rate in rates.values())])
+    )
+    assumed = [one for one in _assumed(values) if one not in own]
+    unknown = "" if write_rate(size) else "The write rate is unknown, so no time to write anything is given."
+    return Section("Times", [_table(rows), Notes([*filter(None, [unknown]), *assumed])], "times")
+
+
+def failures(catalogue: Catalogue, size: Size, assumptions: Assumptions = ASSUMPTIONS) -> Section:
+    """Rebuild times, drives that fail, the chance of loss, and all that these assume."""
+    found = drive_failures(catalogue, size, assumptions)
+    kinds = list(found.bricks.values())
+    tables = {one.choice.name if len(kinds) > 1 else "": list(_of_bricks(one)) for one in kinds}
+    if len(kinds) > 1:
+        tables["All bricks together"] = list(_of_all(found))
+    values = [value for rows in tables.values() for value, _ in rows]
+    return Section(
+        "Drive failures",
+        [
+            *(_table([_row(*row) for row in rows], title) for title, rows in tables.items()),
+            Notes([_missing(one) for one in kinds if one.missing]),
+            Bullets([*LIMITS, *_assumed(values)] if values else []),
+        ],
+        "drive-failures",
+    )
+
+
+def _of_bricks(found: BrickFailures) -> Iterator[tuple[Value, Shown]]:
+    """What is known of bricks of a kind, each with how it stands in a table."""
+    if found.rebuild is not None and found.protection.parity > 0:
+        yield found.rebuild.time, formulas.brief
+        if found.rebuild.exposed.nominal > found.rebuild.time.nominal:
+            yield found.rebuild.exposed, formulas.brief
+    if found.per_year is not None:
+        yield found.per_year, _count
+    if found.rebuilding is not None and found.protection.parity > 0:
+        yield found.rebuilding, _percent
+    for loss in (found.loss, found.loss_or_unreadable):
+        if loss is not None:
+            if found.protection.parity > 0:
+                yield loss.during_rebuild, _odds_between
+            yield loss.of_group, _odds_between
+            yield loss.of_all, _odds_between
+
+
+def _of_all(found: DriveFailures) -> Iterator[tuple[Value, Shown]]:
+    rows: list[tuple[Value | None, Shown]] = [
+        (found.per_year, _count),
+        (found.rebuilding, _percent),
+        (found.loss, _odds_between),
+        (found.loss_or_unreadable, _odds_between),
+    ]
+    yield from ((value, shown) for value, shown in rows if value is not None)
+
+
+def _table(rows: Sequence[Sequence[Text]], title: str = "") -> Table:
+    return Table([Column("What"), Column("Value", wraps=False), Column("How")], rows, title=title)
+
+
+def _row(value: Value, shown: Shown) -> list[Text]:
+    return [_capital(value.name), shown(value), formulas.formula(value)]
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _amount(value: Value) -> Text:
+    """Bytes in both kinds of units; no time at all in words."""
+    if value.dimension == SECONDS and value.nominal == 0:
+        return "at once"
+    return formulas.amount(value) if value.dimension == BYTES else formulas.brief(value)
+
+
+def _percent(value: Value) -> Text:
+    return f"{_two_digits(100 * value.nominal)} %"
+
+
+def _count(value: Value) -> Text:
+    return _two_digits(value.nominal)
+
+
+def _odds_between(value: Value) -> Text:
+    """A chance, and below it the chances between which the figures leave it, where that is more than rounding."""
+    low, nominal, high = (odds(float(end)).partition(" (")[0] for end in value.interval)
+    return odds(value.nominal) if low == nominal == high else (odds(value.nominal), Span(f"{low} to {high}", "below"))
+
+
+def odds(chance: float) -> str:
+    """A chance to two significant digits: `25 %`, `1 in 120 (0.83 %)`, `1 in 9.8 million`."""
+    if chance >= 0.1:
+        return f"{_two_digits(100 * chance)} %"
+    if chance < _RAREST:
+        return "less than 1 in 1,000 billion"
+    one_in = float(f"{1 / chance:.1e}")
+    factor, word = next(one for one in _LARGE if one_in >= one[0])
+    number = one_in / factor
+    percent = f" ({_two_digits(100 * chance)} %)" if chance >= 1e-6 else ""
+    return f"1 in {f'{number:,.0f}' if number >= 10 else f'{number:.1f}'}{word}{percent}"
+
+
+def _two_digits(number: float) -> str:
+    """Two significant digits without an exponent."""
+    return np.format_float_positional(float(f"{number:.1e}"), trim="-")
+
+
+def _missing(found: BrickFailures) -> str:
+    """What the catalogue lacks of a drive, and what is not said therefore."""
+    unsaid = list(dict.fromkeys(said for key in found.missing for said in _NEEDED_FOR[key]))
+    lacks = _listed([_FIGURES[key] for key in found.missing], "or")
+    keys = _listed([f"`{key}`" for key in found.missing], "and")
+    return (
+        f"The catalogue has no {lacks} of {found.choice.drive}, so nothing is said of {_listed(unsaid, 'or')}. "
+        f"Add {keys} to the drive in a catalogue of your own."
+    )
+
+
+def _listed(items: Sequence[str], last: str) -> str:
+    return f" {last} ".join(filter(None, [", ".join(items[:-1]), *items[-1:]]))
+
+
+def _assumed(values: Sequence[Value]) -> list[str]:
+    """Every assumption of these values with its reason."""
+    return [
+        f"{_capital(value.name)}: {value.written or formulas.brief(value)}. {value.origin.source}"
+        for value in derivation(*values).inputs
+        if isinstance(value.origin, Origin) and value.origin.kind == "assumed"
+    ]
