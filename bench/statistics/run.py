@@ -29,6 +29,7 @@ TIMES = {
     "stop_rule": 20_000,
     "saturation": 300,
     "sweep": 60,
+    "reliability": 100_000,
 }
 """How often each program draws."""
 
