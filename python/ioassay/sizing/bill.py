@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from ioassay.sizing.arithmetic import Value, exactly, product, total
-from ioassay.sizing.catalogue import Catalogue, noun
+from ioassay.sizing.catalogue import Catalogue
 from ioassay.sizing.components import Brick, MetadataModule, Rack
 from ioassay.sizing.configuration import Configuration
 from ioassay.sizing.evaluate import choice_of
+from ioassay.sizing.names import noun
 from ioassay.systems.amounts import RACK_UNITS
 
 Takes = Literal["rack_units", "power", "weight", "price"]

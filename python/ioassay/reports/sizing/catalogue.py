@@ -10,8 +10,9 @@ from ioassay.reports.document import Block, Column, Document, Section, Table, Te
 from ioassay.reports.sizing import numbers, wording
 from ioassay.sizing import formulas
 from ioassay.sizing.arithmetic import Origin, Value
-from ioassay.sizing.catalogue import GROUPS, Catalogue, Entry, noun
+from ioassay.sizing.catalogue import GROUPS, Catalogue, Entry
 from ioassay.sizing.components import Brick, Component, MetadataModule
+from ioassay.sizing.names import noun
 from ioassay.sizing.quantities import Quantity
 from ioassay.version import __version__
 
