@@ -12,31 +12,20 @@ from ioassay.sizing import formulas
 from ioassay.sizing.arithmetic import Value, applied, assumed, exactly, lowest, product, quotient, total
 from ioassay.sizing.catalogue import Catalogue
 from ioassay.sizing.model import BrickChoice
+from ioassay.sizing.rates.degraded import REBUILD_SHARE
 from ioassay.sizing.reliability.groups import Protection
-from ioassay.systems.amounts import BYTES_PER_S, NUMBER, SECONDS, Interval
+from ioassay.systems.amounts import BYTES_PER_S, SECONDS, Interval
 
 _DECLUSTERED = (
     "Holland, Gibson: Parity declustering for continuous operation in redundant disk arrays, ASPLOS 1992; "
     "OpenZFS documentation, dRAID, Rebuilding to a Distributed Spare"
 )
 
-
-def _chosen(number: Fraction | int) -> Interval:
-    return Interval(Fraction(number), Fraction(number), Fraction(number))
-
-
-SHARE = assumed(
-    "share of a drive's rate that rebuilds get",
-    _chosen(Fraction(3, 10)),
-    NUMBER,
-    "The rest is left to users; administrators may set 0 to 100 % on most RAID controllers.",
-    "30%",
-)
-"""Without another one."""
+_DAY_S = Fraction(86400)
 
 REPLACEMENT = assumed(
     "time until a failed drive is replaced",
-    _chosen(86400),
+    Interval(_DAY_S, _DAY_S, _DAY_S),
     SECONDS,
     "No spare drive waits, so somebody must bring one within a day.",
     "24h",
@@ -48,7 +37,7 @@ REPLACEMENT = assumed(
 class Assumptions:
     """What no catalogue says of rebuilds."""
 
-    share: Value = SHARE
+    share: Value = REBUILD_SHARE
     replacement: Value = REPLACEMENT
 
 
