@@ -19,7 +19,7 @@ from ioassay.sizing.rates.brick_io import BrickIo, added, over_link
 
 
 def link_ceilings(io: BrickIo, drives: list[Ceiling]) -> list[Ceiling]:
-    """The ceiling of all enclosures, from that of their `drives`; empty where no link, or not enough, is known."""
+    """The ceiling of all enclosures, given that of their `drives`; empty where none limits or too little is known."""
     filled = _filled(io)
     links = {name: io.figure(name, "link", f"link of {name}") for name, _, _ in filled}
     if not any(links.values()):
@@ -40,7 +40,9 @@ def link_ceilings(io: BrickIo, drives: list[Ceiling]) -> list[Ceiling]:
         slowest = lowest(f"{io.rate} of the slowest enclosure", *(each for _, each in found))
         found = [(sum(count for count, _ in found), slowest)]
     sums = [product(f"{io.rate} of {count} enclosures", exactly("enclosures", count), each) for count, each in found]
-    return [Ceiling("links of the enclosures", added(f"{io.rate} of the enclosures", sums))]
+    together = added(f"{io.rate} of the enclosures", sums)
+    is_of_drives = bool(drives) and together.interval.nominal >= drives[-1].value.interval.nominal
+    return [] if is_of_drives else [Ceiling("links of the enclosures", together)]
 
 
 def _filled(io: BrickIo) -> list[tuple[str, int, Fraction]]:

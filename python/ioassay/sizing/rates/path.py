@@ -3,13 +3,17 @@
 A place has no ceiling where one of its components has no figure. Where neither the drives nor the brick have one, there
 is no rate at all: what cables would carry says nothing of the disks behind them.
 
-A measurement of the whole brick is a ceiling too, at the place that limited it. While a drive is rebuilt or a server is
-down, one that was limited by what is now missing falls likewise, and so does one whose limit is unknown.
+A measurement of the whole brick is a ceiling too, at the place that limited it: the one that it names, else the lowest
+if that is as high. It refutes what was computed lower, often random writes, which caches merge: such places are left
+out. While a drive is rebuilt or a server is down, one that was limited by what is now missing falls likewise, and so
+does one whose limit is unknown.
 
 Not: what each place carries (`drives`, `enclosures`, `hosts`), several bricks (`together`).
 """
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 from ioassay.errors import UsageError
 from ioassay.sizing.arithmetic import Value, lowest, product
@@ -49,30 +53,49 @@ def brick_ceilings(
             return ()
         pace, left = pace_without_server(brick, groups, kind), servers_left(brick)
     io = BrickIo(catalogue, choice, brick, groups, kind, work(groups, kind, request_bytes), pace, left)
-    drives = drive_ceilings(io)
-    if not drives and kind not in brick.measured:
+    found = _hardware(io)
+    if kind in brick.measured:
+        found = _with_measured(io, found)
+    elif not drive_ceilings(io):
         return ()
-    found = _with_measured(io, [*drives, *link_ceilings(io, drives), *host_ceilings(io)])
-    _check_units(io, found)
     return tuple(found)
 
 
+def _hardware(io: BrickIo) -> list[Ceiling]:
+    drives = drive_ceilings(io)
+    found = [*drives, *link_ceilings(io, drives), *host_ceilings(io)]
+    for one in found:
+        _check_unit(io, one)
+    return found
+
+
 def _with_measured(io: BrickIo, hardware: list[Ceiling]) -> list[Ceiling]:
-    """With what the whole brick was measured to do: at its place, or at the end."""
-    measured = io.brick.measured.get(io.kind)
-    if measured is None:
-        return hardware
+    """With what the whole brick was measured to do, healthy and with full stripes: at its place, or at the end."""
+    measured = io.brick.measured[io.kind]
     name = f"{io.rate} of a brick as measured"
     entry = io.catalogue.entries[io.choice.brick]
     value = io.catalogue.number(measured.rate, name, entry, (io.choice.brick, io.kind))
-    place = measured.limited_by or _MEASURED
-    if io.pace is not None and place in (_MEASURED, "drives", io.work.place):
+    _check_unit(io, Ceiling(_MEASURED, value))
+    healthy = replace(io, work=work(io.groups, io.kind, None), pace=None, servers_left=None)
+    usual = _hardware(healthy)
+    refuted = {one.place for one in usual if one.value.interval.high < value.interval.low}
+    place = measured.limited_by or _place_of(value, [one for one in usual if one.place not in refuted])
+    if healthy.work.place in refuted:
+        refuted.add(io.work.place)
+    if io.pace is not None and place in (_MEASURED, "drives", healthy.work.place):
         value = product(f"{name}, degraded", io.pace, value)
     elif io.servers_left is not None and place in (_MEASURED, *SERVER_SIDE):
         value = product(f"{name}, failed over", io.servers_left, value)
-    if all(one.place != place for one in hardware):
-        return [*hardware, Ceiling(place, value)]
-    return [_lower(one, value) if one.place == place else one for one in hardware]
+    left = [one for one in hardware if one.place not in refuted]
+    if all(one.place != place for one in left):
+        return [*left, Ceiling(place, value)]
+    return [_lower(one, value) if one.place == place else one for one in left]
+
+
+def _place_of(measured: Value, usual: list[Ceiling]) -> str:
+    """The lowest of the usual ceilings, if the measurement is as high."""
+    least = min(usual, key=lambda one: one.value.interval.nominal, default=None)
+    return least.place if least and least.value.interval.meets(measured.interval) else _MEASURED
 
 
 def _lower(one: Ceiling, measured: Value) -> Ceiling:
@@ -82,12 +105,11 @@ def _lower(one: Ceiling, measured: Value) -> Ceiling:
     return Ceiling(one.place, lowest(one.value.name, one.value, measured))
 
 
-def _check_units(io: BrickIo, found: list[Ceiling]) -> None:
+def _check_unit(io: BrickIo, one: Ceiling) -> None:
     dimension = OPERATIONS_PER_S if is_random(io.kind) else BYTES_PER_S
-    for one in found:
-        if one.value.dimension != dimension:
-            raise UsageError(
-                f"{io.choice.name}: its {io.rate} at the {one.place} is in {one.value.dimension.unit}, "
-                f"not in {dimension.unit}.",
-                "Correct the figure in the catalogue.",
-            )
+    if one.value.dimension != dimension:
+        raise UsageError(
+            f"{io.choice.name}: its {io.rate} at the {one.place} is in {one.value.dimension.unit}, "
+            f"not in {dimension.unit}.",
+            "Correct the figure in the catalogue.",
+        )

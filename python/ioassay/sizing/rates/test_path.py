@@ -146,6 +146,29 @@ def test_a_measured_brick_is_limited_where_its_measurement_says() -> None:
     assert (of(found, "read").limit.place, of(found, "read").value.nominal) == ("brick as measured", 3e9)
 
 
+def test_a_measurement_refutes_what_was_computed_lower() -> None:
+    # 1000 random writes a second by the write penalty, of a brick whose cache merges them to five times as many.
+    measured = {"random_write": {"rate": figure("5 kIOPS")}}
+    found = catalogue({"brick": brick(measured=measured, adapters={"ib": 1})}, adapters=IB)
+    assert of(found, "random_write").value.nominal == 5000
+    assert "RAID parity updates" not in places(of(found, "random_write"))
+    assert of(found, "random_write", "rebuilding").value.nominal < 0.7 * 5000
+
+
+def test_a_measurement_of_full_stripes_does_not_refute_the_cost_of_smaller_writes() -> None:
+    found = catalogue({"brick": brick(measured={"write": {"rate": figure("9GB/s")}})})
+    assert of(found).value.nominal == 9e9
+    small = brick_rates(found, DISKS, request_bytes=512 << 10)["write"]
+    assert (small.limit.place, small.value.nominal) == ("RAID reconstruct-writes", 4.8e9)
+
+
+def test_a_measurement_as_high_as_the_lowest_place_was_limited_there() -> None:
+    measured = {"write": {"rate": figure("4.5GB/s")}}
+    found = catalogue({"brick": brick(controllers={"pair": 1}, measured=measured)}, controllers=PAIR)
+    assert [one.place for one in of(found).ceilings].count("brick as measured") == 0
+    assert of(found, "write", "rebuilding").value.nominal == 4.5e9
+
+
 def test_a_measurement_in_the_wrong_unit_is_refused() -> None:
     found = catalogue({"brick": brick(measured={"write": {"rate": figure("400 IOPS")}})})
     with pytest.raises(UsageError, match=r"write rate at the brick as measured is in operations/s, not in bytes/s"):
@@ -236,9 +259,19 @@ LAYOUTS: st.SearchStrategy[Layout] = st.sampled_from(
     request=st.sampled_from([None, 4096, 100_000, 1 << 20, 1 << 24]),
     link=st.integers(1, 100),
     choice=st.sampled_from([DISKS, FLASH]),
+    measured=st.none() | st.integers(1, 100),
+    limited_by=st.sampled_from([None, "drives", "RAID controllers", "network adapters"]),
 )
 def test_no_rate_is_above_a_ceiling_and_no_failure_makes_any_faster(
-    *, layout: Layout, data: int, groups: int, request: int | None, link: int, choice: BrickChoice
+    *,
+    layout: Layout,
+    data: int,
+    groups: int,
+    request: int | None,
+    link: int,
+    choice: BrickChoice,
+    measured: int | None,
+    limited_by: str | None,
 ) -> None:
     redundancy: dict[str, Any] = {"layout": layout, "data": data, "groups": groups, "chunk": "128k"}
     redundancy |= {"data": 1} if layout == "mirror" else {"children": data + 3} if layout == "draid1" else {}
@@ -252,6 +285,7 @@ def test_no_rate_is_above_a_ceiling_and_no_failure_makes_any_faster(
         adapters={"sas": 2, "ib": 2},
         servers={"server": 2},
         enclosures={"large": 1},
+        measured={} if measured is None else {"write": {"rate": figure(f"{measured}00MB/s"), "limited_by": limited_by}},
     )
     large = {"large": {"title": "Large", "slots": 1000}}
     found = catalogue({"brick": one}, adapters=adapters, enclosures=large)
