@@ -80,8 +80,6 @@ def _with_measured(io: BrickIo, hardware: list[Ceiling]) -> list[Ceiling]:
     usual = _hardware(healthy)
     refuted = {one.place for one in usual if one.value.interval.high < value.interval.low}
     place = measured.limited_by or _place_of(value, [one for one in usual if one.place not in refuted])
-    if healthy.work.place in refuted:
-        refuted.add(io.work.place)
     if io.pace is not None and place in (_MEASURED, "drives", healthy.work.place):
         value = product(f"{name}, degraded", io.pace, value)
     elif io.servers_left is not None and place in (_MEASURED, *SERVER_SIDE):

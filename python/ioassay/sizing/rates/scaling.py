@@ -112,6 +112,7 @@ def _of_table(points: Mapping[int, Value], kind: RateKind, count: int) -> Value:
 
 
 def _of_law(points: Mapping[int, Value], kind: RateKind, count: int) -> Value:
+    """By the fitted law. Both terms are at their ends at once in its interval, which is wide beyond the points."""
     fit = _fit(tuple((at, rate.nominal) for at, rate in points.items()))
     if fit is None:
         raise UsageError(

@@ -156,8 +156,8 @@ def test_a_measurement_refutes_what_was_computed_lower() -> None:
 
 
 def test_a_measurement_of_full_stripes_does_not_refute_the_cost_of_smaller_writes() -> None:
-    found = catalogue({"brick": brick(measured={"write": {"rate": figure("9GB/s")}})})
-    assert of(found).value.nominal == 9e9
+    found = catalogue({"brick": brick(measured={"write": {"rate": figure("15GB/s")}})})
+    assert of(found).value.nominal == 15e9
     small = brick_rates(found, DISKS, request_bytes=512 << 10)["write"]
     assert (small.limit.place, small.value.nominal) == ("RAID reconstruct-writes", 4.8e9)
 
