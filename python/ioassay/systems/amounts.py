@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -161,6 +162,22 @@ class Amount:
     def exact(self) -> Interval:
         """It and nothing else, in base units: a count, or a size that is so by definition."""
         return Interval(self.number, self.number, self.number).scaled(self.factor)
+
+
+_DIGITS = 9
+"""Significant digits of a rate that is written down: more than any clock tells, so that nothing is lost by it."""
+
+_WRITTEN: dict[Dimension, tuple[str, ...]] = {
+    BYTES_PER_S: ("GB/s", "MB/s", "kB/s", "B/s"),
+    OPERATIONS_PER_S: ("Mops/s", "kops/s", "ops/s"),
+}
+
+
+def spelled(per_s: float, dimension: Dimension) -> str:
+    """A rate as `parse_amount` reads it again, in the unit that suits it: `1.934 GB/s`; of bytes or of operations."""
+    *_, smallest = units = _WRITTEN[dimension]
+    unit = next((unit for unit in units if per_s >= UNITS[unit].factor), smallest)
+    return f"{Decimal(f'{per_s / float(UNITS[unit].factor):.{_DIGITS}g}'):f} {unit}"
 
 
 def parse_amount(printed: str, unit: str | None = None) -> Amount:

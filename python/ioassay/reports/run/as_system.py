@@ -10,7 +10,6 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -26,20 +25,18 @@ from ioassay.results.document import RunDocument
 from ioassay.results.loaded import LoadedRun
 from ioassay.results.origin import ImportedFile
 from ioassay.results.schema import KEY
+from ioassay.systems.amounts import BYTES_PER_S, OPERATIONS_PER_S, Dimension, spelled
 from ioassay.units import format_bytes, format_count
 
 _RUN, _MEASUREMENTS = "run", "measurements"
 """The sources that every such file has, by their short names."""
 
-_DIGITS = 9
-"""Significant digits of a figure: more than any clock tells, so that nothing is lost by writing it down."""
-
 _MOST_LINES, _LAST_LINE = 50, 99_999
 """What a place can name."""
 
-_UNITS: Mapping[RateColumn, tuple[tuple[float, str], ...]] = {
-    "rate_bytes_per_s": ((1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"), (1, "B/s")),
-    "rate_operations_per_s": ((1e6, "Mops/s"), (1e3, "kops/s"), (1, "ops/s")),
+_DIMENSIONS: Mapping[RateColumn, Dimension] = {
+    "rate_bytes_per_s": BYTES_PER_S,
+    "rate_operations_per_s": OPERATIONS_PER_S,
 }
 
 
@@ -113,7 +110,6 @@ class _Writing:
 
     def _figure(self, curve: Curve, column: RateColumn, point: Point, level: str | None) -> dict[str, Any]:
         counts = [f"c{point.clients}" if point.clients else "", f"r{point.conditions.ranks}" if not level else ""]
-        factor, unit = next((factor, unit) for factor, unit in _UNITS[column] if point.median >= factor or factor == 1)
         other = "" if column == curve.column else column.removeprefix("rate_").removesuffix("_per_s")
         words = [curve.test, curve.operation, *counts, level or "", other]
         return {
@@ -122,7 +118,7 @@ class _Writing:
             **({"level": level} if level else {}),
             "operation": curve.operation,
             **_conditions(point),
-            "value": f"{Decimal(f'{point.median / factor:.{_DIGITS}g}'):f} {unit}",
+            "value": spelled(point.median, _DIMENSIONS[column]),
         }
 
     def _id(self, wanted: str) -> str:
