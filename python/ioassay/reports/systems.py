@@ -100,11 +100,16 @@ def _settings(system: System, group: str) -> Table:
 
 def _figures(system: System) -> Table:
     rows: list[list[Text]] = [
-        [one.id, QUALIFIED[one.qualifier] + one.amount.text, _what(one), Span(str(one.at), "faint")]
+        [one.id, QUALIFIED[one.qualifier] + one.amount.text + _band(one), _what(one), Span(str(one.at), "faint")]
         for one in system.figures
     ]
     columns = [Column(), Column(is_number=True, wraps=False), Column(), Column()]
     return Table(columns, rows, has_head=False, title="Figures")
+
+
+def _band(figure: Figure) -> str:
+    """` (1.9 GB/s to 4.2 GB/s)` of a prediction."""
+    return "" if figure.band is None else f" ({figure.band[0].text} to {figure.band[1].text})"
 
 
 def _what(figure: Figure) -> str:

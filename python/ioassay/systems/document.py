@@ -68,6 +68,8 @@ def _figure(system: System, figure: Figure) -> dict[str, Any]:
         **facts(figure),
         "printed": figure.value,
         **_amount(figure.amount),
+        "low": figure.low,
+        "high": figure.high,
         "at": _place(system, figure.at),
         "note": figure.note,
     }

@@ -32,10 +32,14 @@ SCHEMA: dict[str, type[pl.DataType]] = {
     **{column: kind for column, (_, kind) in FACTS.items()},
     "rate_bytes_per_s": pl.Float64,
     "rate_operations_per_s": pl.Float64,
+    "low": pl.Float64,
+    "high": pl.Float64,
     "source": pl.String,
     "line": pl.Int64,
 }
-"""`source` is the file, URL or title of the document, `line` the first of its lines with the figure."""
+"""`low` and `high` are those of a prediction, in the unit of its rate. `source` is the file, URL or title of the
+document, `line` the first of its lines with the figure.
+"""
 
 
 def rows(system: System) -> pl.DataFrame:
@@ -52,13 +56,15 @@ def facts(figure: Figure) -> dict[str, Any]:
 
 
 def _row(system: System, figure: Figure) -> dict[str, Any]:
-    amount = figure.amount
+    amount, band = figure.amount, figure.band
     return {
         "system": system.name,
         "figure": figure.id,
         **facts(figure),
         "rate_bytes_per_s": amount.base if amount.dimension == BYTES_PER_S else None,
         "rate_operations_per_s": amount.base if amount.dimension == OPERATIONS_PER_S else None,
+        "low": band[0].base if band else None,
+        "high": band[1].base if band else None,
         "source": system.sources[figure.at.source].where,
         "line": min(figure.at.lines, default=None),
     }

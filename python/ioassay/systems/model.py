@@ -191,6 +191,10 @@ class Figure(Part):
         default=None,
         description="What the text says of the unit elsewhere: `IOPS` for `140K`; `PiB` for `1PB` counted in 1024s.",
     )
+    low: Prose | None = Field(
+        default=None, description="Of a prediction: the least that it may be, written like `value`, with `high`."
+    )
+    high: Prose | None = Field(default=None, description="Of a prediction: the most that it may be.")
     qualifier: Qualifier = Field(default="exact", description="How the text qualifies it.")
     level: Literal["peak", "sustained"] | None = Field(default=None, description="Whether it is a peak, or held.")
     at: At = Field(description="Where it is printed.")
@@ -202,13 +206,28 @@ class Figure(Part):
         return parse_amount(self.value, self.unit)
 
     @property
+    def band(self) -> tuple[Amount, Amount] | None:
+        """The least and the most that a prediction allows; `None` where only the value is known."""
+        if self.low is None or self.high is None:
+            return None
+        return parse_amount(self.low, self.unit), parse_amount(self.high, self.unit)
+
+    @property
     def told_order(self) -> str | None:
         """The order of its transfers: as it is given, else as the name of the test tells it."""
         return self.order or next((order for order in _ORDERS if self.test.lower().startswith(order)), None)
 
     @model_validator(mode="after")
     def _has_a_value(self) -> Self:
-        parse_amount(self.value, self.unit)
+        value = self.amount
+        if (self.low is None) != (self.high is None):
+            raise ValueError("has one end of a band; give both `low` and `high`, or neither")
+        if self.band is not None:
+            if any(end.dimension != value.dimension for end in self.band):
+                raise ValueError(f"has `low` or `high` in another unit than its value, {quoted(value.text)}")
+            low, high = (end.exact.nominal for end in self.band)
+            if not low <= value.exact.nominal <= high:
+                raise ValueError(f"has its value, {quoted(value.text)}, outside of `low` to `high`")
         return self
 
 
@@ -257,6 +276,11 @@ class System(Part):
     sources: dict[Identifier, Document] = Field(min_length=1, description="Where it was published, under short names.")
     test_bed: Identifier | None = Field(
         default=None, description="The built-in system whose clients, network and benchmark settings were these too."
+    )
+    predicts: Identifier | None = Field(
+        default=None,
+        description="The study whose results the figures predict, as `ioassay size predict --save` writes it. Without "
+        "it they were published.",
     )
     settings: dict[Identifier, list[Setting]] = Field(
         default={}, description="Hardware and settings, in groups such as `storage`, `clients`, `network`, `tuning`."

@@ -47,6 +47,18 @@ def test_a_built_in_system_is_called_like_its_file_and_says_where_each_figure_st
         ),
         (HEAD + FIGURE.replace("1 GB/s", "quick"), 'mine.yaml:5: figures[0]: "quick" is not a number with a unit'),
         (
+            HEAD + FIGURE.replace("at: paper}", "low: 0.5 GB/s, at: paper}"),
+            "mine.yaml:5: figures[0]: has one end of a band; give both `low` and `high`, or neither",
+        ),
+        (
+            HEAD + FIGURE.replace("at: paper}", "low: 2 GB/s, high: 3 GB/s, at: paper}"),
+            'mine.yaml:5: figures[0]: has its value, "1 GB/s", outside of `low` to `high`',
+        ),
+        (
+            HEAD + FIGURE.replace("at: paper}", "low: 2 IOPS, high: 3 GB/s, at: paper}"),
+            "mine.yaml:5: figures[0]: has `low` or `high` in another unit than its value",
+        ),
+        (
             HEAD + FIGURE.replace("write", "wirte"),
             'mine.yaml:5: figures[0].operation: "wirte" is unknown; did you mean',
         ),
@@ -155,6 +167,8 @@ def test_rows_are_in_base_units() -> None:
         "threads": None,
         "rate_bytes_per_s": 2.7e9,
         "rate_operations_per_s": None,
+        "low": None,
+        "high": None,
         "level": "peak",
         "qualifier": "about",
         "source": "000_30addbc7318983f3.txt",
