@@ -1,4 +1,4 @@
-"""`ioassay compare`: runs and published systems against one another."""
+"""`ioassay compare`: runs, published systems and predictions against one another."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def compare(
         typer.Argument(
             metavar="A B...",
             help="Run directories or folders of them, names of published systems (`ioassay systems`), or YAML files of "
-            "systems. The first is the reference.",
+            "systems or predictions (`ioassay size predict --save`). The first is the reference.",
             show_default=False,
         ),
     ],
@@ -25,7 +25,7 @@ def compare(
     form: Form = None,
     as_json: AsJson = False,
 ) -> int:
-    """Compare runs and published systems.
+    """Compare runs, published systems and predictions.
 
     Ratios with confidence intervals, different conditions, and what differs in the configuration.
     """

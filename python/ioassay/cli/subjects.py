@@ -1,4 +1,4 @@
-"""What is typed to be compared: run directories; a published system by its name, or a YAML file of one."""
+"""What is typed to be compared: runs; a published system by its name; a YAML file of one or of a prediction."""
 
 from __future__ import annotations
 

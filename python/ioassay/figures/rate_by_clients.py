@@ -163,11 +163,13 @@ def chart(
     ceilings: pl.DataFrame | None = None,
     laws: pl.DataFrame | None = None,
     levels: Mapping[str, float] | None = None,
+    bands: pl.DataFrame | None = None,
 ) -> theme.Chart:
     """The figure. `data` is what `data` returns, not empty; `marks` are set above a (series, value on the axis).
 
     `show` writes a value on the axis; `ceilings` is what `drawn` returns, `laws` what the function of that name does.
-    `levels` are rates in `unit` of other series, of which no more is known than this.
+    `levels` are rates in `unit` of other series, of which no more is known than this. `bands` has what predictions
+    allow: columns series, that of the axis, low and high (in `unit`).
     """
     levels = levels or {}
     titles = list(dict.fromkeys([*data["series"], *levels]))
@@ -176,9 +178,16 @@ def chart(
     x = theme.sweep_axis(axis_of, places, show)
     axis = alt.Axis(tickCount=6)
     shown = [*data["rate"], *levels.values(), *([] if ceilings is None else ceilings["ceiling"])]
+    shown += [] if bands is None else [*bands["high"]]
     scale = alt.Scale(domain=[0, HEADROOM * _highest(pl.Series(shown, dtype=pl.Float64))], nice=True)
     y_title = f"{operation.capitalize()} rate ({unit.name})"
-    legend = alt.Legend(title=None, orient="bottom", direction="vertical") if len(titles) > 1 else None
+    # Symbols of a legend take the opacity of the palest layer.
+    opacity = alt.Undefined if bands is None else 1
+    legend = (
+        alt.Legend(title=None, orient="bottom", direction="vertical", symbolOpacity=opacity)
+        if len(titles) > 1
+        else None
+    )
     colour = alt.Color(
         "series:N", scale=alt.Scale(domain=titles, range=_cycled(theme.SERIES_COLOURS, len(titles))), legend=legend
     )
@@ -215,6 +224,12 @@ def chart(
     if laws is not None and not laws.is_empty():
         law = alt.Chart(laws.rename({"at": at})).mark_line(strokeWidth=1.1, strokeDash=[1.5, 2.5], opacity=0.9)
         layers = [law.encode(x, alt.Y("law:Q", title=y_title, scale=scale, axis=axis), colour), *layers]
+    if bands is not None:
+        base = alt.Chart(bands).encode(
+            x, alt.Y("low:Q", title=y_title, scale=scale, axis=axis), alt.Y2("high:Q"), colour
+        )
+        ends = base.mark_rule(strokeWidth=5, opacity=0.3)  # also of a single point, which has no area
+        layers = [*([base.mark_area(opacity=0.14)] if is_ordered else []), ends, *layers]
     if levels:
         rows = pl.DataFrame({"series": list(levels), "level": list(levels.values())})
         rule = alt.Chart(rows).mark_rule(strokeWidth=1.4, strokeDash=[6, 3])

@@ -91,10 +91,15 @@ def significant(value: float) -> str:
 
 
 def interval(low: str, high: str, confidence: float) -> str:
-    """The interval of a median whose ends are written already: `1.15 to 1.25 GB/s (75 %)`; one unit is enough."""
+    """The interval of a median whose ends are written already: `1.15 to 1.25 GB/s (75 %)`."""
+    return f"{span(low, high)} ({share(confidence)})"
+
+
+def span(low: str, high: str) -> str:
+    """From one number to another, both written already: `1.15 to 1.25 GB/s`; one unit is enough."""
     number, _, unit = low.partition(" ")
     first = number if high.endswith(f" {unit}") else low
-    return f"{first} to {high} ({share(confidence)})"
+    return f"{first} to {high}"
 
 
 def in_unit(value: float, unit: str) -> str:

@@ -1,6 +1,8 @@
 """A published system as a subject: its figures of one test, configuration and operation together are a curve.
 
-A figure is one number, so nothing here has an interval. Not: what the figures are (`ioassay.systems`).
+So is a prediction of a study, whose figures each have a band, and one curve for each series of the study whatever that
+sweeps. A published figure is one number, so nothing else here has an interval. Not: what the figures are
+(`ioassay.systems`).
 """
 
 from __future__ import annotations
@@ -10,13 +12,14 @@ from typing import Any, get_args
 
 import polars as pl
 
-from ioassay.analysis.compare.subject import Conditions, Curve, Point, Rates, Subject
+from ioassay.analysis.compare.subject import Band, Conditions, Curve, Point, Rates, Subject
 from ioassay.analysis.rate_units import RateColumn
 from ioassay.results.document import OPERATIONS
 from ioassay.systems.figure_table import rows
 from ioassay.systems.model import System
 
-_SAME = ("test", "configuration", "tool", "operation", "layout", "order", "transfer_bytes")
+_SERIES = ("test", "configuration", "tool", "operation")
+_SAME = (*_SERIES, "layout", "order", "transfer_bytes")
 
 
 def subject(system: System) -> Subject:
@@ -28,7 +31,9 @@ def subject(system: System) -> Subject:
     figures = rows(system).filter(
         pl.col("operation").is_in(OPERATIONS), pl.col("level").is_not_null() | pl.col("clients").is_not_null()
     )
-    return Subject(system.name, "published system", tuple(_curves(figures.partition_by(*_SAME, maintain_order=True))))
+    together = _SERIES if system.predicts else _SAME
+    curves = tuple(_curves(figures.partition_by(*together, maintain_order=True)))
+    return Subject(system.name, "prediction" if system.predicts else "published system", curves)
 
 
 def _curves(tests: Iterable[pl.DataFrame]) -> Iterator[Curve]:
@@ -69,4 +74,5 @@ def _point(row: dict[str, Any], column: RateColumn) -> Point:
             files=row["files"],
         ),
         rates=(row[column],),
+        band=None if row["low"] is None else Band(row["low"], row["high"]),
     )

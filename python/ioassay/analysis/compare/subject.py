@@ -15,7 +15,7 @@ from ioassay.analysis.axes import Axis, Value
 from ioassay.analysis.rate_units import RateColumn
 from ioassay.results.point import AxisUnit
 
-Kind = Literal["run", "published system"]
+Kind = Literal["run", "published system", "prediction"]
 
 
 @dataclass(frozen=True)
@@ -86,9 +86,16 @@ class AxisValue(NamedTuple):
     unit: AxisUnit
 
 
+class Band(NamedTuple):
+    """What a prediction allows: a measured rate from `low` to `high`, in their unit, agrees with it."""
+
+    low: float
+    high: float
+
+
 @dataclass(frozen=True)
 class Point:
-    """A point of a sweep, a published figure, or a sustained rate.
+    """A point of a sweep, a published or predicted figure, or a sustained rate.
 
     `rates` are its valid repetitions, at least one, above 0; of a sustained rate those of each repetition's own sweep.
     """
@@ -104,6 +111,8 @@ class Point:
     """The kinds of doubts about its repetitions."""
     sustained: float | None = None
     """Of a sustained rate: that of the medians of its sweep."""
+    band: Band | None = None
+    """Of a predicted figure."""
 
     def value(self, axis: Axis) -> Value | None:
         """The value that it has on an axis: where that was not swept, what it was measured with."""
@@ -134,9 +143,14 @@ class Rates:
     """Of a run that of `peak_sustained`."""
 
 
+def tested(title: str, operation: str) -> str:
+    """The title of a series without its operation: `Sequential 1 MiB` of `Sequential 1 MiB, write`."""
+    return title.removesuffix(f", {operation}").removesuffix(f" ({operation})")
+
+
 @dataclass(frozen=True)
 class Curve:
-    """A series of a run, or the figures of a published test that belong together."""
+    """A series of a run, or the figures of a published or predicted test that belong together."""
 
     name: tuple[str, ...]
     """What tells it apart from others of the same operation: of a run the workload, phase and job."""
@@ -149,7 +163,7 @@ class Curve:
     @property
     def test(self) -> str:
         """The title without the operation: what was tested, as a file about a system calls it."""
-        return self.title.removesuffix(f", {self.operation}").removesuffix(f" ({self.operation})")
+        return tested(self.title, self.operation)
 
     @property
     def conditions(self) -> Conditions:

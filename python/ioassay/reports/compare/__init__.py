@@ -1,4 +1,7 @@
-"""A comparison of runs and published systems as a report. Not: computing a ratio (`ioassay.analysis.compare`)."""
+"""A comparison of runs, published systems and predictions as a report.
+
+Not: computing a ratio (`ioassay.analysis.compare`).
+"""
 
 from __future__ import annotations
 

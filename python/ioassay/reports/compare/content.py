@@ -81,9 +81,13 @@ class Content:
 
     @property
     def notes(self) -> list[str]:
-        """What holds for whole comparisons: why there are no intervals, what was unlike throughout, what is alone."""
+        """What holds for whole comparisons: which side is no measurement, why there are no intervals, what was unlike
+        throughout, what is alone.
+        """
         few = [text for one in self.comparisons if (text := wording.few(one))]
-        return [*few, *(f"In every series: {text}" for text in self.throughout), *self.alone]
+        predictions = [subject.name for subject in self.subjects if subject.kind == "prediction"]
+        told = [f"{name} is a prediction, not a measurement; in brackets its range." for name in predictions]
+        return [*told, *few, *(f"In every series: {text}" for text in self.throughout), *self.alone]
 
     @property
     def verdict(self) -> list[str]:
@@ -97,7 +101,8 @@ class Content:
     @property
     def title(self) -> str:
         """`b and c against a`."""
-        return f"{wording.listed([subject.name for subject in self.subjects[1:]])} against {self.reference.name}"
+        others = wording.listed([wording.named(subject) for subject in self.subjects[1:]])
+        return f"{others} against {wording.named(self.reference)}"
 
 
 def assemble(sides: Sequence[Side]) -> Content:
@@ -138,7 +143,9 @@ def _part(curve: Curve, found: _Found, common: Sequence[Remark]) -> SeriesPart:
         title=curve.title,
         compared=tuple((comparison.other, one) for comparison, one in found),
         lines=tuple(line for _, line in sorted(lines, key=_position(curve))),
-        sentences=tuple(text for comparison, one in found for text in wording.verdicts(comparison, one)),
+        sentences=tuple(
+            text for comparison, one in found for text in (*wording.verdicts(comparison, one), *wording.predicted(one))
+        ),
         unlike=tuple(wording.sentences(remark for remark in _unlike(found) if remark not in common)),
         doubts=tuple(wording.sentences(remark for remark in _doubts(found) if remark not in common)),
     )
@@ -182,7 +189,7 @@ def _lines(other: Subject, one: Compared) -> Iterator[tuple[Ratio, Line]]:
 def _line(at: str, other: Subject, one: Compared, ratio: Ratio) -> Line:
     return Line(
         at=at,
-        other=other.name,
+        other=wording.named(other),
         reference_rate=_rate(one, ratio.reference, at),
         other_rate=_rate(one, ratio.other, at),
         ratio=wording.times(ratio.value),
@@ -196,7 +203,9 @@ def _line(at: str, other: Subject, one: Compared, ratio: Ratio) -> Line:
 
 
 def _rate(one: Compared, point: Point, at: str) -> str:
-    """A rate; of a peak also where it was, of either its share of the ceiling."""
+    """A rate; of a peak also where it was, of either its share of the ceiling; of a prediction its range."""
+    if point.band is not None:
+        return f"{wording.rate(one, point.median)} ({wording.band(one, point.band)})"
     notes = [f"at {wording.at(point, one)}" if at == wording.PEAK and point.clients else ""]
     notes.append("" if point.ceiling_share is None else f"{format.share(point.ceiling_share)} of the ceiling")
     return ", ".join([wording.rate(one, point.median), *filter(None, notes)])

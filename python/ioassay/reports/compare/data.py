@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 
+from ioassay.analysis.compare.predictions import judge
 from ioassay.analysis.compare.ratios import Compared, Ratio
 from ioassay.analysis.compare.subject import Point
 from ioassay.reports.compare.content import Content
@@ -47,7 +48,8 @@ def data(content: Content) -> dict[str, Any]:
 def rows(content: Content) -> Iterator[dict[str, Any]]:
     """A row per ratio: series, operation, what it is at (`point`, `peak`, `sustained`), both sides, ratio, interval.
 
-    `column` says what both rates count.
+    `column` says what both rates count; `reference_low` and so on are the range of a prediction, and `predicted` says
+    where a measured rate lies: `within`, `below` or `above` it.
     """
     for part in content.series:
         for other, one in part.compared:
@@ -55,6 +57,7 @@ def rows(content: Content) -> Iterator[dict[str, Any]]:
             named = [*(("point", ratio) for ratio in one.points), *(pair for pair in levels if pair[1])]
             for at, ratio in named:
                 if ratio is not None:
+                    found = judge(ratio)
                     yield {
                         "series": one.reference.title,
                         "operation": one.reference.operation,
@@ -63,6 +66,7 @@ def rows(content: Content) -> Iterator[dict[str, Any]]:
                         "other_series": one.other.title,
                         "at": at,
                         **_ratio(one, ratio),
+                        "predicted": found.verdict if found else None,
                     }
 
 
@@ -93,6 +97,8 @@ def _side(name: str, point: Point) -> dict[str, Any]:
         f"{name}_ranks": point.conditions.ranks,
         f"{name}_point": json.dumps({one.axis: one.value for one in point.others}),
         f"{name}_rate": point.median,
+        f"{name}_low": point.band.low if point.band else None,
+        f"{name}_high": point.band.high if point.band else None,
         f"{name}_repetitions": len(point.rates),
         f"{name}_ceiling_share": point.ceiling_share,
         f"{name}_doubts": ";".join(point.doubts),

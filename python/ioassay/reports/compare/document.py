@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ioassay.reports.compare import wording
 from ioassay.reports.compare.content import Content, Line, SeriesPart
 from ioassay.reports.document import (
     Block,
@@ -67,7 +68,7 @@ def _remarks(part: SeriesPart) -> Notes:
 
 
 def _ratios(content: Content, part: SeriesPart) -> Table:
-    heads = (content.reference.name, "Rate", "Ratio", "Interval")
+    heads = (wording.named(content.reference), "Rate", "Ratio", "Interval")
     return Table(
         [Column("At"), Column("Of"), *numbers(*heads)],
         [[line.at, line.other, *_numbers(line)] for line in part.lines],
@@ -78,7 +79,8 @@ def _ratios(content: Content, part: SeriesPart) -> Table:
 def _brief(content: Content, part: SeriesPart) -> Table:
     """Where there is but one other, its name stands above its rates."""
     several = len(content.subjects) > 2
-    heads = (content.reference.name, "Rate" if several else content.subjects[1].name, "Ratio", "Interval")
+    other = "Rate" if several else wording.named(content.subjects[1])
+    heads = (wording.named(content.reference), other, "Ratio", "Interval")
     return Table(
         [Column(), *([Column("Of")] if several else []), *numbers(*heads)],
         [[line.at, *([line.other] if several else []), *_numbers(line)] for line in part.lines],
@@ -91,7 +93,7 @@ def _numbers(line: Line) -> list[str | Span]:
 
 
 def _differences(content: Content) -> Section:
-    columns = [Column(), *(Column(subject.name) for subject in content.subjects)]
+    columns = [Column(), *(Column(wording.named(subject)) for subject in content.subjects)]
     rows = [[row.what, *row.values] for row in content.differences]
     caption = "Facts that differ; all others are equal or known for one side only"
     return Section("Configuration differences", [Table(columns, rows, caption)])

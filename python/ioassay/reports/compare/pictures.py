@@ -31,8 +31,8 @@ def pictures(content: Content) -> list[Picture | None]:
 def _picture(content: Content, part: SeriesPart, identifier: str) -> Picture | None:
     first = part.compared[0][1]
     column = first.column
-    all_rates = [(content.reference.name, first.reference.rates[column])]
-    all_rates += [(other.name, one.other.rates[column]) for other, one in part.compared if one.column == column]
+    all_rates = [(wording.named(content.reference), first.reference.rates[column])]
+    all_rates += [(wording.named(one), of.other.rates[column]) for one, of in part.compared if of.column == column]
     curves = [(name, rates.points) for name, rates in all_rates]
     peaks = {name: rates.peak.median for name, rates in all_rates if rates.peak and not rates.points}
     axis = _axis([points for _, points in curves])
@@ -42,12 +42,15 @@ def _picture(content: Content, part: SeriesPart, identifier: str) -> Picture | N
         return None
     data = pl.DataFrame([row for name, points in curves for point in points for row in _rows(name, point, unit, axis)])
     levels = {name: peak / unit.divisor for name, peak in peaks.items()}
+    bands = _bands(curves, unit, axis)
     caption = ["One point per repetition; the line joins the medians."]
+    if bands is not None:
+        caption.append("Shaded: the range of the prediction.")
     if levels:
         caption.append(f"Dashed: the peak of {wording.listed(list(levels))}; its other points are unknown.")
     return draw(
         rate_by_clients.chart(
-            data, first.reference.operation, unit, {}, axis, show=_shown(axis, curves), levels=levels
+            data, first.reference.operation, unit, {}, axis, show=_shown(axis, curves), levels=levels, bands=bands
         ),
         identifier,
         title=part.title,
@@ -55,6 +58,22 @@ def _picture(content: Content, part: SeriesPart, identifier: str) -> Picture | N
         caption=" ".join(caption),
         description=f"{part.title}: rate in {unit.name} against {axis} of each subject; the table has the values.",
     )
+
+
+def _bands(curves: Sequence[tuple[str, Sequence[Point]]], unit: Unit, axis: Axis) -> pl.DataFrame | None:
+    """What predictions allow, as `rate_by_clients.chart` takes it; `None` where there is none."""
+    rows = [
+        {
+            "series": name,
+            axes.column(axis): _place(point, axis),
+            "low": point.band.low / unit.divisor,
+            "high": point.band.high / unit.divisor,
+        }
+        for name, points in curves
+        for point in points
+        if point.band is not None
+    ]
+    return pl.DataFrame(rows) if rows else None
 
 
 def _axis(curves: Sequence[Sequence[Point]]) -> Axis | None:

@@ -6,8 +6,17 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 
+from ioassay.analysis.compare.predictions import judged
 from ioassay.analysis.compare.ratios import Compared, Comparison, Ratio, verdict
-from ioassay.analysis.compare.subject import Condition, ConditionDifference, Conditions, Point, Rates, Subject
+from ioassay.analysis.compare.subject import (
+    Band,
+    Condition,
+    ConditionDifference,
+    Conditions,
+    Point,
+    Rates,
+    Subject,
+)
 from ioassay.analysis.intervals import FEWEST, Interval
 from ioassay.analysis.rate_units import RateColumn
 from ioassay.reports import format
@@ -61,6 +70,40 @@ def rate_of(operation: str, column: RateColumn, per_s: float) -> str:
     if operation in ("write", "read"):
         return format.operations_rate(per_s)
     return format.count_rate(per_s, next(noun for known, noun in NOUNS.items() if known == operation))
+
+
+def named(subject: Subject) -> str:
+    """A subject by its name; of a prediction it says that it is one."""
+    return f"{subject.name} (predicted)" if subject.kind == "prediction" else subject.name
+
+
+def band(one: Compared, predicted: Band) -> str:
+    """What a prediction allows: `3.80 to 4.50 GB/s`."""
+    return format.span(rate(one, predicted.low), rate(one, predicted.high))
+
+
+def predicted(one: Compared) -> Iterator[str]:
+    """Whether the measured points of a series lie within what was predicted, and each that does not, up to
+    `MOST_PLACES`; nothing where neither side is a prediction.
+    """
+    found = judged(one)
+    if not found:
+        return
+    outside = [point for point in found if point.verdict != "within"]
+    title, points = one.reference.title, format_count(len(found), "point")
+    if not outside:
+        yield f"{title}: measured within the predicted range at {'all ' if len(found) > 1 else ''}{points}."
+        return
+    if len(outside) > MOST_PLACES:
+        yield f"{title}: measured outside of the predicted range at {len(outside)} of {points}."
+    for point in outside[:MOST_PLACES]:
+        measured, end = point.measured.median, point.band.low if point.verdict == "below" else point.band.high
+        reaching = point.reaching
+        yield (
+            f"{title}: measured {rate(one, measured)} at {at(point.measured, one)}, predicted "
+            f"{band(one, point.band)}; {format.share(abs(measured / end - 1))} {point.verdict} the range"
+            f"{f', which its {format.share(reaching.confidence)} interval reaches' if reaching else ''}."
+        )
 
 
 def at(point: Point, one: Compared) -> str:
@@ -169,9 +212,11 @@ def _peaks(comparison: Comparison, one: Compared, peak: Ratio) -> Iterator[Remar
 
 
 def _silent(comparison: Comparison, one: Compared, found: Iterable[ConditionDifference]) -> Iterator[Remark]:
-    """What one side tells and the other does not."""
+    """What one side tells and the other does not. A prediction leaves nothing open that its study says."""
     sides = (comparison.reference, "reference", one.reference), (comparison.other, "other", one.other)
     for side, name, curve in sides:
+        if side.kind == "prediction":
+            continue
         silent = {unlike.what for unlike in found if getattr(unlike, name) is None}
         words = [CONDITIONS[field.name] for field in fields(Conditions) if field.name in silent]
         if not curve.rates[one.column].points:
@@ -251,10 +296,13 @@ def chance(comparison: Comparison) -> str:
 
 
 def few(comparison: Comparison) -> str:
-    """Why ratios of a comparison have no interval, or nothing."""
+    """Why ratios of a comparison have no interval, or nothing. Predictions have a verdict of their own."""
+    kinds = comparison.reference.kind, comparison.other.kind
+    if "prediction" in kinds:
+        return ""
     points = [ratio for one in comparison.series for ratio in one.points or one.ratios]
     if not points or all(ratio.interval for ratio in points):
         return ""
-    of = "single figures" if "published system" in (comparison.reference.kind, comparison.other.kind) else ""
+    of = "single figures" if "published system" in kinds else ""
     because = f"only {of} are published" if of else f"a verdict needs {FEWEST} valid repetitions on both sides"
     return f"Ratios of {comparison.other.name} have no interval, so there is no verdict: {because}."
