@@ -1,4 +1,4 @@
-"""Rates that stored runs measured, as figures of components: the peak of a sweep, or its curve over clients.
+"""Rates that stored runs measured, as figures of components: the peak of a sweep, or its curve over clients or ranks.
 
 Each rate is a median with its interval, as compared and reported elsewhere. Measurements that the network cannot have
 carried are left out like all invalid ones. Not: reading runs (`results`), what is valid of them (`analysis`).
@@ -6,6 +6,7 @@ carried are left out like all invalid ones. Not: reading runs (`results`), what 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from ioassay.sizing.arithmetic import Origin, Value
 from ioassay.sizing.quantities import Quantity
 from ioassay.sizing.rates.work import RANDOM_BYTES
 from ioassay.systems.amounts import BYTES_PER_S, OPERATIONS_PER_S, Interval
+from ioassay.units import format_count
 
 _IN_WORDS = {
     "write": "sequential writes",
@@ -62,6 +64,27 @@ def measured_curve(quantity: Quantity, kind: str, folder: Path | None) -> tuple[
         (clients, _value(best[clients], f"{_IN_WORDS[kind]} with {clients} clients", kind, path, curve))
         for clients in sorted(best)
     )
+
+
+def measured_by_ranks(quantity: Quantity, kind: str, folder: Path | None) -> tuple[tuple[int, Value], ...]:
+    """What a run measured for `kind` of I/O by the number of ranks of all clients, ascending.
+
+    Where several numbers of clients had as many ranks, the best with the range of all. Units and errors are those of
+    `measured_rate`; empty where a run does not tell its ranks.
+    """
+    path, curve = _curve(quantity, kind, folder)
+    points: dict[int, list[Value]] = {}
+    for point in _rates(curve, kind, path).points:
+        if (ranks := point.conditions.ranks) is not None:
+            what = f"{_IN_WORDS[kind]} with {format_count(ranks, 'rank')}"
+            points.setdefault(ranks, []).append(_value(point, what, kind, path, curve))
+    return tuple((ranks, _best(points[ranks])) for ranks in sorted(points))
+
+
+def _best(values: list[Value]) -> Value:
+    best = max(values, key=lambda one: one.interval.nominal)
+    low = min(one.interval.low for one in values)
+    return replace(best, interval=best.interval._replace(low=low))
 
 
 def _curve(quantity: Quantity, kind: str, folder: Path | None) -> tuple[Path, Curve]:
