@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ioassay.errors import UsageError
 from ioassay.sizing.catalogue import Catalogue, load
-from ioassay.sizing.configuration import ConfigurationFile
+from ioassay.sizing.configuration import Configuration, ConfigurationFile
 from ioassay.yaml_models.library import Library
+from ioassay.yaml_models.source import nearest, quoted
 from ioassay.yaml_models.validate import validate
 
 LIBRARY = Library("ioassay.sizing.configurations", "configuration")
@@ -24,3 +26,19 @@ def read(name_or_path: str) -> tuple[ConfigurationFile, Catalogue]:
     file = validate(ConfigurationFile, source.tree)
     folder = Path(name_or_path).parent
     return file, load([folder / path for path in file.catalogues])
+
+
+def choose(file: ConfigurationFile, name: str | None) -> tuple[str, Configuration]:
+    """The configuration of that name; without one the only one. Raises `UsageError` that says which there are."""
+    known = list(file.configurations)
+    if name is None and len(known) > 1:
+        raise UsageError(
+            f"{file.name} has {len(known)} configurations.", f"Add --configuration with one of {', '.join(known)}."
+        )
+    chosen = name or known[0]
+    if chosen not in known:
+        raise UsageError(
+            f"{file.name} has no configuration {quoted(chosen)}: {nearest(chosen, known)}",
+            f"It has {', '.join(known)}.",
+        )
+    return chosen, file.configurations[chosen]
