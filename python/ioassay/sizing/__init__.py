@@ -8,6 +8,7 @@
     catalogue       built-in and own components together, and their figures as numbers with an origin
     capacity        drives → usable bytes
     rates           the lowest ceiling on the path of each kind of I/O, also degraded
+    prediction      what a study should measure on a configuration
     evaluate        a configuration → all that follows from it
     builtin         the catalogue of published hardware; `configurations`: published configurations
 

@@ -1,0 +1,92 @@
+"""What a prediction is, as types."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from ioassay.results.document import JobEntry, Operation, StudyEntry
+from ioassay.results.point import AxisUnit
+from ioassay.sizing.arithmetic import Origin, Value, derivation
+
+
+@dataclass(frozen=True)
+class SeriesName:
+    """What a study measures again at every point of a sweep."""
+
+    test: str
+    """Without the operation, as a comparison calls it: `Sequential 1 MiB`."""
+    title: str
+    """With it: `Sequential 1 MiB, write`."""
+    operation: Operation
+
+
+@dataclass(frozen=True)
+class Spot:
+    """An operation that a case times."""
+
+    series: SeriesName
+    clients: int
+    taking_part: int
+    """Clients that have ranks of this job."""
+    job: JobEntry
+    is_alone: bool
+    """False where other jobs run beside it, or it mixes operations."""
+    others: tuple[tuple[str, int | str, AxisUnit], ...]
+    """Its values on the axes that the study sweeps besides clients and ranks, with their units."""
+
+    @property
+    def operation(self) -> Operation:
+        """What it does."""
+        return self.series.operation
+
+
+Method = Literal["bounds", "curve", "modules"]
+"""`bounds`: of a queueing network. `curve`: of a run that is attached to the brick. `modules`: of metadata modules."""
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """What is expected at a spot."""
+
+    spot: Spot
+    value: Value | None
+    """From the least to the most, nominally what is expected; bytes/s of sequential I/O, else operations/s. `None`
+    where nothing is known that it could rest on."""
+    limit: str = ""
+    """What allows no more, as a noun."""
+    method: Method | None = None
+    """How it was predicted."""
+    why_not: str = ""
+    """Why there is no value, as a sentence."""
+    notes: tuple[str, ...] = ()
+    """What may make it wrong, as sentences."""
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """A study on a configuration."""
+
+    study: StudyEntry
+    configuration: str
+    title: str
+    """Of the configuration; empty where it has none."""
+    series: tuple[tuple[SeriesName, tuple[Predicted, ...]], ...]
+    remarks: tuple[str, ...] = ()
+    """What holds for all of it, as sentences."""
+
+    @property
+    def points(self) -> Iterator[Predicted]:
+        """All of all series."""
+        return (point for _, points in self.series for point in points)
+
+    @property
+    def assumptions(self) -> list[tuple[Value, str]]:
+        """Every assumed number that it rests on, with the reason."""
+        inputs = derivation(*(point.value for point in self.points if point.value is not None)).inputs
+        return [
+            (one, one.origin.source)
+            for one in inputs
+            if isinstance(one.origin, Origin) and one.origin.kind == "assumed"
+        ]

@@ -1,0 +1,63 @@
+"""A study on a configuration: each spot by the model of what it does, or the reason why there is none.
+
+Not: models (`data`, `metadata`), choosing configuration and study (the command).
+"""
+
+from __future__ import annotations
+
+from ioassay.errors import UsageError
+from ioassay.sizing.prediction import data, metadata
+from ioassay.sizing.prediction.model import Predicted, Prediction, SeriesName, Spot
+from ioassay.sizing.prediction.spots import spots
+from ioassay.sizing.prediction.storage import Storage
+from ioassay.studies.resolve import ResolvedStudy
+from ioassay.units import format_count
+
+_REASONS_SHOWN = 3
+
+
+def predict(study: ResolvedStudy, storage: Storage, name: str, title: str = "") -> Prediction:
+    """What `study` should measure on the configuration `name`, of which `storage` is what a prediction sees.
+
+    Raises `UsageError` where nothing of it can be predicted.
+    """
+    series: dict[SeriesName, list[Predicted]] = {}
+    for spot in spots(study):
+        series.setdefault(spot.series, []).append(_predicted(storage, spot))
+    whole = tuple((one, tuple(points)) for one, points in series.items())
+    found = Prediction(study.entry, name, title, whole, _remarks(storage, whole))
+    if all(point.value is None for point in found.points):
+        reasons = list(dict.fromkeys(point.why_not for point in found.points))
+        more = len(reasons) - _REASONS_SHOWN
+        told = " ".join(reasons[:_REASONS_SHOWN]) + (f" There are {more} more reasons." if more > 0 else "")
+        raise UsageError(
+            f"Nothing of the study {study.entry.name} can be predicted on {name}. {told}",
+            "Add the rates to a catalogue of your own, or choose a study that moves data in files of their own.",
+        )
+    return found
+
+
+def _remarks(storage: Storage, series: tuple[tuple[SeriesName, tuple[Predicted, ...]], ...]) -> tuple[str, ...]:
+    if storage.link is not None or all(point.method != "bounds" for _, points in series for point in points):
+        return ()
+    return (
+        "The configuration has no `clients`, so what their links carry is no limit here; with `count` and `link` of "
+        "them the range is narrower.",
+    )
+
+
+def _predicted(storage: Storage, spot: Spot) -> Predicted:
+    found = _by_model(storage, spot)
+    if found.value is not None and storage.clients is not None and spot.clients > storage.clients:
+        return Predicted(spot, None, why_not=f"The configuration has {format_count(storage.clients, 'client')}.")
+    return found
+
+
+def _by_model(storage: Storage, spot: Spot) -> Predicted:
+    if not spot.is_alone:
+        return Predicted(spot, None, why_not="What jobs or operations side by side take from one another is unknown.")
+    if spot.job.layout in metadata.LAYOUTS:
+        return metadata.predict(storage, spot)
+    if spot.job.file_set:
+        return data.predict(storage, spot)
+    return Predicted(spot, None, why_not=f"The catalogue has no rates of the operation {spot.operation}.")

@@ -1,0 +1,119 @@
+"""What a configuration gives to a prediction: its rates without clients, how far it divides, what a client carries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ioassay.sizing.arithmetic import Value, exactly
+from ioassay.sizing.catalogue import Catalogue, number
+from ioassay.sizing.components import Brick, IoKind, MetadataKind, MetadataModule, Redundancy, Server
+from ioassay.sizing.configuration import Configuration
+from ioassay.sizing.evaluate import evaluate
+from ioassay.sizing.model import Rates
+from ioassay.systems.library import builtin_systems
+from ioassay.systems.model import Document
+
+Curve = tuple[tuple[int, Value], ...]
+"""Ranks, ascending, and the rate of each."""
+
+
+@dataclass(frozen=True)
+class Storage:
+    """A configuration, as a prediction sees it."""
+
+    rates: Rates
+    """Of a healthy system, up to the network; without the links of clients."""
+    link: Value | None
+    """What one client can carry, in bytes/s; `None` where the configuration has no clients."""
+    clients: int | None
+    """How many there are."""
+    groups: Value
+    """Of drives that protect each other: a stripe lies in one of them."""
+    drives: Value
+    stripe_bytes: int | None
+    """Data of the largest full stripe or record, or what the configuration says that RAID gets; `None` where it is
+    unknown, or nothing is striped."""
+    memory_bytes: int | None
+    """Of all servers together; `None` where the catalogue does not say that of one."""
+    metadata_processes: Mapping[MetadataKind, int]
+    """How many the rates of metadata were published of, as far as it is known."""
+    curves: Mapping[IoKind, Curve]
+    """What one brick was measured to do by the number of ranks, where a run is attached to it and all are alike."""
+
+
+def storage(catalogue: Catalogue, name: str, configuration: Configuration, sources: Mapping[str, Document]) -> Storage:
+    """What `configuration` gives; `sources` are those of its file. Raises `UsageError` as `evaluate` does."""
+    clients = configuration.clients
+    bricks = [(catalogue.find(one.brick, Brick), one.count) for one in configuration.bricks]
+    stripes = [stripe for brick, _ in bricks if (stripe := _stripe_bytes(brick.redundancy))]
+    return Storage(
+        rates=evaluate(catalogue, name, configuration.model_copy(update={"clients": None})).rates["healthy"],
+        link=number(clients.link, "link of a client", "link", sources) if clients else None,
+        clients=clients.count if clients else None,
+        groups=exactly("groups of drives", sum(count * brick.redundancy.groups for brick, count in bricks)),
+        drives=exactly("drives", sum(count * brick.drive_count for brick, count in bricks)),
+        stripe_bytes=configuration.request or max(stripes, default=None),
+        memory_bytes=_memory_bytes(catalogue, bricks),
+        metadata_processes=_metadata_processes(catalogue, configuration),
+        curves=_curves(catalogue, configuration),
+    )
+
+
+def _curves(catalogue: Catalogue, configuration: Configuration) -> dict[IoKind, Curve]:
+    if len(configuration.bricks) != 1:
+        return {}
+    name = configuration.bricks[0].brick
+    runs = {
+        kind: measured.rate
+        for kind, measured in catalogue.find(name, Brick).measured.items()
+        if measured.rate.run is not None
+    }
+    if not runs:
+        return {}
+    from ioassay.sizing.runs import measured_by_ranks  # noqa: PLC0415  (few catalogues have runs, which take a second)
+
+    folder = catalogue.entries[name].folder
+    return {kind: measured_by_ranks(quantity, kind, folder) for kind, quantity in runs.items()}
+
+
+def _stripe_bytes(redundancy: Redundancy) -> int | None:
+    match redundancy.layout:
+        case "raid5" | "raid6" | "erasure":
+            return redundancy.chunk * redundancy.data if redundancy.chunk else None
+        case "raidz1" | "raidz2" | "raidz3" | "draid1" | "draid2" | "draid3":
+            return redundancy.record
+        case _:
+            return None
+
+
+def _memory_bytes(catalogue: Catalogue, bricks: list[tuple[Brick, int]]) -> int | None:
+    every = [
+        (catalogue.find(server, Server).memory, number_of * count)
+        for brick, count in bricks
+        for server, number_of in brick.servers.items()
+    ]
+    known = [memory * count for memory, count in every if memory is not None]
+    return sum(known) if known and len(known) == len(every) else None
+
+
+def _metadata_processes(catalogue: Catalogue, configuration: Configuration) -> dict[MetadataKind, int]:
+    """Of a single kind of module, so many modules as there are: each was published with so many."""
+    if len(configuration.metadata) != 1:
+        return {}
+    ((name, count),) = configuration.metadata.items()
+    module = catalogue.find(name, MetadataModule)
+    quantities = {
+        "create": module.create,
+        "stat": module.stat,
+        "read_files": module.read_files,
+        "remove": module.remove,
+    }
+    found: dict[MetadataKind, int] = {}
+    for kind, quantity in quantities.items():
+        if quantity is not None and quantity.figure is not None:
+            system, id = quantity.figure
+            figure = builtin_systems()[system].figure(id)
+            if figure is not None and figure.threads is not None:
+                found[kind] = figure.threads * count  # type: ignore[index]
+    return found
