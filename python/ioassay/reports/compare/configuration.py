@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ioassay.reports import format, nodes
-from ioassay.results.document import RunDocument
+from ioassay.results.document import RunDocument, StudyEntry
 from ioassay.systems.model import System
 
 AS_PUBLISHED = {
@@ -42,12 +42,10 @@ class Difference:
 
 def of_run(document: RunDocument) -> dict[str, str]:
     """The facts of a run."""
-    study, imported = document.study, document.imported
+    imported = document.imported
     facts = {
-        "Study": f"{study.name}, scale {study.scale}" if study.scale else study.name,
-        # What imported files tell is called as they call it.
-        **{f"Setting {name}" if imported is None else name: _text(value) for name, value in study.settings.items()},
-        "Method": " ".join(study.method),
+        **of_study(document.study, is_imported=imported is not None),
+        "Method": " ".join(document.study.method),
         "Target": document.where,
         "Launcher": " ".join([document.launcher, *document.launcher_options]),
         "Nodes": str(len(document.environment)),
@@ -63,6 +61,12 @@ def of_run(document: RunDocument) -> dict[str, str]:
     of_nodes.pop(_VOLATILE, None)
     facts |= {what: "; ".join(dict.fromkeys(values)) for what, values in of_nodes.items()}
     return {what: value for what, value in facts.items() if value}
+
+
+def of_study(study: StudyEntry, *, is_imported: bool = False) -> dict[str, str]:
+    """What was asked: the study and its settings. What imported files tell is called as they call it."""
+    settings = {name if is_imported else f"Setting {name}": _text(value) for name, value in study.settings.items()}
+    return {"Study": f"{study.name}, scale {study.scale}" if study.scale else study.name, **settings}
 
 
 def of_system(system: System, known: Mapping[str, System]) -> dict[str, str]:

@@ -1,0 +1,47 @@
+"""What a study is expected to measure on a configuration, as a report and as a file to compare runs with.
+
+Not: predicting (`sizing.prediction`), drawing (`figures.rate_by_clients`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ioassay.reports.prediction import data, document
+from ioassay.sizing.prediction.model import Prediction
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from ioassay.reports.document import Block, Document
+
+
+@dataclass(frozen=True)
+class PredictionReport:
+    """A prediction. Its table has a row for each point, its data have everything."""
+
+    prediction: Prediction
+    commands: Sequence[tuple[str, str]] = ()
+    """What to do next, each with its command line."""
+
+    def document(self, *, with_figures: bool) -> Document:
+        """Each series with its points, what cannot be predicted, and the arithmetic."""
+        if not with_figures:
+            return document.document(self.prediction, self.commands)
+        from ioassay.reports.prediction.pictures import pictures  # noqa: PLC0415
+
+        return document.document(self.prediction, self.commands, pictures(self.prediction))
+
+    def terminal(self) -> Sequence[Block]:
+        """What a terminal shows: all but the arithmetic."""
+        return document.terminal(self.prediction, self.commands)
+
+    def data(self) -> Mapping[str, Any]:
+        """`data.data`."""
+        return data.data(self.prediction)
+
+    def table(self) -> pl.DataFrame:
+        """`data.table`."""
+        return data.table(self.prediction)

@@ -1,0 +1,38 @@
+"""Words of a prediction: what points are called, rates with their range. Nothing is computed here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ioassay.analysis.rate_units import RateColumn
+from ioassay.reports import format
+from ioassay.reports.compare.wording import rate_of
+from ioassay.sizing.arithmetic import Value
+from ioassay.sizing.prediction.model import Predicted, Spot
+from ioassay.systems.amounts import BYTES_PER_S
+from ioassay.units import format_count
+
+
+def column(value: Value) -> RateColumn:
+    """What a predicted rate counts."""
+    return "rate_bytes_per_s" if value.dimension == BYTES_PER_S else "rate_operations_per_s"
+
+
+def at(spot: Spot, points: Sequence[Predicted]) -> str:
+    """`8 clients`, and with what else tells it apart in its series: `8 clients, 16 ranks, transfer 64 KiB`."""
+    told = [format_count(spot.clients, "client")]
+    if any(one.spot.clients != one.spot.job.ranks for one in points):
+        told.append(format_count(spot.job.ranks, "rank"))
+    told += [f"{axis} {format.axis_value(value, unit)}" for axis, value, unit in spot.others]
+    return ", ".join(told)
+
+
+def expected(point: Predicted, value: Value) -> str:
+    """The rate that is expected."""
+    return rate_of(point.spot.operation, column(value), value.nominal)
+
+
+def span(point: Predicted, value: Value) -> str:
+    """From the least to the most."""
+    ends = (float(value.interval.low), float(value.interval.high))
+    return format.span(*(rate_of(point.spot.operation, column(value), end) for end in ends))
