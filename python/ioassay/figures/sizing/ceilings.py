@@ -11,6 +11,8 @@ import polars as pl
 from ioassay.figures import theme
 
 WIDTH, ROW = 360, 21
+CUT_OFF = 6
+"""Bars of so many times the limit are cut off: next to them, those that matter would have no length."""
 LETTER = 6
 """About the width of a letter of a label; panels begin at one place."""
 LIMITS, OTHERS = "limits", "would carry more"
@@ -29,7 +31,11 @@ def chart(data: pl.DataFrame) -> theme.Chart:
 
 
 def _panel(data: pl.DataFrame, title: str, longest: int) -> theme.Chart:
-    highest = data.select(pl.col("rate").max()).item() or 1.0
+    cut = CUT_OFF * (data.select(pl.col("rate").min()).item() or 1.0)
+    is_cut = pl.col("rate") > cut
+    label = pl.when(is_cut).then(pl.col("label") + " (cut off)").otherwise("label")
+    shown = data.with_columns(rate=pl.min_horizontal("rate", pl.lit(cut)), label=label)
+    highest = shown.select(pl.col("rate").max()).item() or 1.0
     y = alt.Y(
         "place:N",
         sort=data["place"].to_list(),
@@ -42,6 +48,6 @@ def _panel(data: pl.DataFrame, title: str, longest: int) -> theme.Chart:
         scale=alt.Scale(domain=[LIMITS, OTHERS], range=[theme.VERMILION, theme.SKY]),
         legend=alt.Legend(title=None, orient="bottom", symbolType="square"),
     )
-    bars = alt.Chart(data).mark_bar(height=13).encode(x, y, colour)
-    labels = alt.Chart(data).mark_text(align="left", dx=4, fontSize=10.5, color=theme.INK).encode(x, y, text="label:N")
+    bars = alt.Chart(shown).mark_bar(height=13).encode(x, y, colour)
+    labels = alt.Chart(shown).mark_text(align="left", dx=4, fontSize=10.5, color=theme.INK).encode(x, y, text="label:N")
     return alt.layer(bars, labels).properties(width=WIDTH, height=ROW * data.height)

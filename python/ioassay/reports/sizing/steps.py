@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from ioassay.reports.document import Block, Column, Span, Table, Text, changes
+from ioassay.reports.document import Block, Column, Paragraph, Span, Table, Text
 from ioassay.reports.sizing import wording
 from ioassay.sizing import formulas
 from ioassay.sizing.arithmetic import Formula, Origin, Value, derivation
@@ -16,24 +16,21 @@ from ioassay.sizing.catalogue import Catalogue
 from ioassay.sizing.model import Size
 
 
-def table(named: Mapping[str, Sequence[Value]], title: str, shown_before: Sequence[Value] = ()) -> Table:
-    """Each step on a line of its own, numbered from 1, under the name of what it is for.
+def tables(named: Mapping[str, Sequence[Value]], shown_before: Sequence[Value] = ()) -> list[Table]:
+    """A table under each title, with each step of its values on a line of its own, numbered through all tables.
 
-    Steps of `shown_before` are left out.
+    A step that several of them share stands in the first. Those of `shown_before` are left out.
     """
-    known = _lines(shown_before)
-    used: dict[Text, list[str]] = {}  # several kinds of I/O share steps
-    for name, values in named.items():
-        for line in _lines(values):
-            if line not in known:
-                used.setdefault(line, []).append(name)
-    rows: list[list[Text]] = [
-        [f"{number}", wording.listed(names), line] for number, (line, names) in enumerate(used.items(), start=1)
-    ]
-    columns = [Column("", is_number=True), Column("For", merges=True, wraps=False), Column("Step")]
-    if len(named) == 1:
-        return Table([columns[0], columns[2]], [[row[0], row[2]] for row in rows], title=title)
-    return Table(columns, rows, title=title, rules=changes(row[1] for row in rows))
+    known = set(_lines(shown_before))
+    found = []
+    number = 1
+    for title, values in named.items():
+        lines = [line for line in _lines(values) if line not in known]
+        known.update(lines)
+        rows: list[list[Text]] = [[f"{at}", line] for at, line in enumerate(lines, start=number)]
+        number += len(rows)
+        found.append(Table([Column("", is_number=True), Column("Step")], rows, title=title))
+    return found
 
 
 def _lines(values: Sequence[Value]) -> Sequence[Text]:
@@ -66,7 +63,7 @@ def inputs(values: Sequence[Value], title: str) -> Table:
 
 
 def _as_written(value: Value) -> str:
-    return value.written or formulas.brief(value)
+    return value.written or wording.amount(value)
 
 
 def _source(value: Value, origin: Origin) -> Text:
@@ -76,16 +73,16 @@ def _source(value: Value, origin: Origin) -> Text:
 
 def assumptions(catalogue: Catalogue, sizes: Sequence[Size], values: Sequence[Value]) -> Table:
     """Each assumption once, with its reason: figures first, then components whose counts are assumed."""
-    rows: list[list[Text]] = []
+    assumed: dict[tuple[str, str], list[str]] = {}
     for value in derivation(*values).inputs:
         if isinstance(value.origin, Origin) and value.origin.kind == "assumed":
-            row: list[Text] = [value.name, _as_written(value), value.origin.source]
-            if row not in rows:
-                rows.append(row)
+            assumed.setdefault((_as_written(value), value.origin.source), []).append(value.name)
     for name in components(catalogue, sizes):
-        reason = catalogue.entries[name].component.assumed
-        if reason:
-            rows.append([name, "its parts and counts", reason])
+        if reason := catalogue.entries[name].component.assumed:
+            assumed.setdefault(("its counts", reason), []).append(name)
+    rows: list[list[Text]] = [
+        [wording.listed(list(dict.fromkeys(names))), value, reason] for (value, reason), names in assumed.items()
+    ]
     return Table([Column("Assumed"), Column("Value", wraps=False), Column("Why")], rows, "What was assumed, and why")
 
 
@@ -97,10 +94,9 @@ def components(catalogue: Catalogue, sizes: Sequence[Size]) -> Iterator[str]:
 
 def of_size(size: Size) -> list[Value]:
     """All values of a size whose arithmetic is shown."""
-    capacity = size.capacity
     rates = [rate.value for known in size.rates.values() for rate in known.values()]
     taken = [value for value in (size.power, size.weight, size.price) if value is not None]
-    return [capacity.raw, capacity.protected, capacity.usable, *rates, size.rack_units, *taken]
+    return [*_capacity_values(size), *rates, size.rack_units, *taken]
 
 
 def scaling(sizes: Sequence[Size]) -> list[str]:
@@ -108,18 +104,41 @@ def scaling(sizes: Sequence[Size]) -> list[str]:
     return list(dict.fromkeys(told for size in sizes if (told := wording.scaling(size))))
 
 
-def blocks_of(size: Size, *, with_failures: bool) -> list[Block]:
-    """The arithmetic of a size: capacity and rates apart, then what is other `with_failures`."""
-    capacity, healthy = size.capacity, size.rates["healthy"]
+def of_everything(size: Size) -> list[Block]:
+    """The whole arithmetic of a size: capacity, rates, and rates while parts fail."""
+    healthy = size.rates["healthy"]
     degraded = {
-        f"{wording.kind(kind)}, {wording.CONDITIONS[condition].lower()}": [rate.value]
+        f"{wording.head(kind)}, {wording.CONDITIONS[condition].lower()}": [rate.value]
         for condition, rates in size.rates.items()
         for kind, rate in rates.items()
-        if with_failures and condition != "healthy"
+        if condition != "healthy"
     }
     return [
-        table({"capacity": [capacity.raw, capacity.protected, capacity.usable]}, "Capacity, step by step"),
-        table({wording.kind(one): [rate.value] for one, rate in healthy.items()}, "Rates, step by step"),
-        table(degraded, "Rates while parts fail, step by step", [rate.value for rate in healthy.values()]),
+        *tables(_capacity(size)),
+        *tables({f"{wording.head(kind)}, step by step": [rate.value] for kind, rate in healthy.items()}),
+        *tables(degraded, [rate.value for rate in healthy.values()]),
         inputs(of_size(size), "Figures that it begins with"),
     ]
+
+
+def of_limits(size: Size) -> list[Block]:
+    """The arithmetic of the capacity and of what limits each kind of I/O; not of what would carry more."""
+    limits = {
+        f"{wording.head(kind)}, step by step to its limit": [rate.limit.value]
+        for kind, rate in size.rates["healthy"].items()
+    }
+    values = [*_capacity_values(size), *(value for values in limits.values() for value in values)]
+    return [
+        *tables(_capacity(size)),
+        *tables(limits),
+        inputs(values, "Figures that it begins with"),
+        Paragraph(Span("--format md shows the steps of all other places on the path, and while parts fail.", "faint")),
+    ]
+
+
+def _capacity(size: Size) -> dict[str, Sequence[Value]]:
+    return {"Capacity, step by step": _capacity_values(size)}
+
+
+def _capacity_values(size: Size) -> list[Value]:
+    return [size.capacity.raw, size.capacity.protected, size.capacity.usable]

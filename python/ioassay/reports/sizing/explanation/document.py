@@ -60,7 +60,7 @@ def terminal(catalogue: Catalogue, explained: Sequence[Explained]) -> list[Block
     blocks: list[Block] = [Section("Answer", [*overview.narrow(explained), *_scaling(explained)])]
     if len(explained) == 1:
         (one,) = explained
-        within = _blocks(catalogue, one, None, with_failures=False)
+        within = _blocks(catalogue, one, None, steps.of_limits(one.size))
         return [*blocks, Section(one.size.name, within), _assumed(catalogue, explained)]
     blocks += [Section(one.size.name, [_limits(one.size, SEQUENTIAL)]) for one in explained]
     hint = "Name one of them to see every step, the bill of materials and what was assumed."
@@ -72,16 +72,18 @@ def _scaling(explained: Sequence[Explained]) -> list[Block]:
 
 
 def _configuration(catalogue: Catalogue, one: Explained, drawn: Pictures | None) -> Section:
-    return Section(one.size.name, _blocks(catalogue, one, drawn, with_failures=True), f"configuration-{one.size.name}")
+    return Section(
+        one.size.name, _blocks(catalogue, one, drawn, steps.of_everything(one.size)), f"configuration-{one.size.name}"
+    )
 
 
-def _blocks(catalogue: Catalogue, one: Explained, drawn: Pictures | None, *, with_failures: bool) -> list[Block]:
+def _blocks(catalogue: Catalogue, one: Explained, drawn: Pictures | None, arithmetic: Sequence[Block]) -> list[Block]:
     size = one.size
     return [
         Paragraph(f"{wording.bought(size)}."),
         Section("What limits it", limits(size, drawn)),
         *one.sections,
-        Section("Arithmetic", steps.blocks_of(size, with_failures=with_failures), fold="closed" if drawn else ""),
+        Section("Arithmetic", arithmetic, fold="closed" if drawn else ""),
         Section("Bill of materials", bill_table.blocks(bill(catalogue, size.configuration, len(one.racks)))),
         Section("Racks", [*map(Figure, drawn.racks if drawn else ()), racks.table(one.racks)]),
     ]
@@ -113,7 +115,7 @@ def _conditions(size: Size) -> Table:
 def _rate(size: Size, condition: Condition, kind: RateKind) -> Text:
     rate = size.rates[condition].get(kind)
     if rate is None:
-        return ABSENT
+        return "no service" if kind in size.rates["healthy"] else ABSENT
     return (wording.amount(rate.value, kind), Span(wording.limited_by(rate), "below"))
 
 

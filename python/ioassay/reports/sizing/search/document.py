@@ -27,7 +27,6 @@ from ioassay.reports.sizing import wording as words
 from ioassay.reports.sizing.explanation import document as explanation
 from ioassay.reports.sizing.search import wording
 from ioassay.reports.sizing.search.configuration_yaml import configuration_yaml
-from ioassay.sizing.arithmetic import Formula
 from ioassay.sizing.bill import bill
 from ioassay.sizing.catalogue import Catalogue
 from ioassay.sizing.components import RateKind
@@ -100,9 +99,9 @@ def _needs(search: Search) -> list[Block]:
         ]
         for need in search.needs
     ]
-    computed = {wording.NEEDS[one.what]: [one.value] for one in search.needs if isinstance(one.value.origin, Formula)}
+    computed = [need.value for need in search.needs]
     table = Table([Column("Requirement"), Column(""), Column("Value", is_number=True)], rows, "Requirements")
-    return [table, *([steps.table(computed, "How they are worked out")] if computed else [])]
+    return [table, *steps.tables({"How they are worked out": computed})]
 
 
 def _front(search: Search) -> Table:
@@ -164,7 +163,7 @@ def _answer(search: Search, catalogue: Catalogue, at: int, drawn: Pictures | Non
             Section("What limits it", explanation.limits(one.size, pictures)),
             Section("Racks", [*map(Figure, pictures.racks if pictures else ()), racks.table(one.racks)]),
             Section("Bill of materials", bill_table.blocks(bill(catalogue, one.configuration, len(one.racks)))),
-            Section("Arithmetic", steps.blocks_of(one.size, with_failures=True), fold="closed"),
+            Section("Arithmetic", steps.of_everything(one.size), fold="closed"),
             Section(
                 "YAML for ioassay size explain",
                 [Preformatted(configuration_yaml(one, search.requirements), "yaml")],
