@@ -68,7 +68,7 @@ def _as_written(value: Value) -> str:
 
 def _source(value: Value, origin: Origin) -> Text:
     told = f"Measured: {origin.source}" if origin.kind == "measured" else origin.source
-    return (told, Span(f" {value.note}", "faint")) if value.note else told
+    return (told, Span(f". {value.note}", "faint")) if value.note else told
 
 
 def assumptions(catalogue: Catalogue, sizes: Sequence[Size], values: Sequence[Value]) -> Table:

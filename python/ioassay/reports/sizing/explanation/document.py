@@ -19,14 +19,13 @@ from ioassay.reports.document import (
     Text,
     numbers,
 )
-from ioassay.reports.format import ABSENT
 from ioassay.reports.sizing import bill as bill_table
 from ioassay.reports.sizing import racks, steps, wording
 from ioassay.reports.sizing.explanation import overview
 from ioassay.reports.sizing.explanation.explained import Explained
 from ioassay.sizing.bill import bill
 from ioassay.sizing.catalogue import Catalogue
-from ioassay.sizing.components import RateKind
+from ioassay.sizing.components import IoKind, RateKind
 from ioassay.sizing.configuration import ConfigurationFile
 from ioassay.sizing.model import Size
 from ioassay.sizing.requirements import Condition
@@ -43,7 +42,7 @@ def document(
     file: ConfigurationFile, catalogue: Catalogue, explained: Sequence[Explained], drawn: Sequence[Pictures] = ()
 ) -> Document:
     """The document, with the figures where they have been drawn."""
-    answer = Section("Answer", [overview.table(explained), *_scaling(explained)], "answer")
+    answer = Section("Answer", [*overview.tables(explained), *_scaling(explained)], "answer")
     sections = [_configuration(catalogue, one, drawn[at] if drawn else None) for at, one in enumerate(explained)]
     assumed = _assumed(catalogue, explained)
     return Document(
@@ -57,7 +56,9 @@ def document(
 
 def terminal(catalogue: Catalogue, explained: Sequence[Explained]) -> list[Block]:
     """What the terminal shows: all steps of a single configuration, of several what they come to."""
-    blocks: list[Block] = [Section("Answer", [*overview.narrow(explained), *_scaling(explained)])]
+    blocks: list[Block] = [
+        Section("Answer", [*overview.columns(explained, overview.ON_A_TERMINAL), *_scaling(explained)])
+    ]
     if len(explained) == 1:
         (one,) = explained
         within = _blocks(catalogue, one, None, steps.of_limits(one.size))
@@ -79,8 +80,9 @@ def _configuration(catalogue: Catalogue, one: Explained, drawn: Pictures | None)
 
 def _blocks(catalogue: Catalogue, one: Explained, drawn: Pictures | None, arithmetic: Sequence[Block]) -> list[Block]:
     size = one.size
+    title = size.configuration.title
     return [
-        Paragraph(f"{wording.bought(size)}."),
+        Paragraph(f"{title}: {wording.bought(size)}." if title else f"{wording.bought(size)}."),
         Section("What limits it", limits(size, drawn)),
         *one.sections,
         Section("Arithmetic", arithmetic, fold="closed" if drawn else ""),
@@ -102,9 +104,9 @@ def _limits(size: Size, kinds: Collection[RateKind] = ()) -> Bullets:
 
 
 def _conditions(size: Size) -> Table:
-    """The rates in each condition, with what then limits them."""
+    """The rates of data in each condition, with what limits them where it is something else."""
     conditions: tuple[Condition, ...] = get_args(Condition)
-    kinds = wording.rate_kinds([size])
+    kinds = [kind for kind in get_args(IoKind) if kind in size.rates["healthy"]]
     rows: list[list[Text]] = [
         [wording.head(kind), *(_rate(size, condition, kind) for condition in conditions)] for kind in kinds
     ]
@@ -113,10 +115,13 @@ def _conditions(size: Size) -> Table:
 
 
 def _rate(size: Size, condition: Condition, kind: RateKind) -> Text:
-    rate = size.rates[condition].get(kind)
+    rate, healthy = size.rates[condition].get(kind), size.rates["healthy"][kind]
     if rate is None:
-        return "no service" if kind in size.rates["healthy"] else ABSENT
-    return (wording.amount(rate.value, kind), Span(wording.limited_by(rate), "below"))
+        return "no service"
+    shown = wording.amount(rate.value, kind)
+    if condition != "healthy" and rate.limit.place == healthy.limit.place:
+        return shown
+    return (shown, Span(rate.limit.place, "below"))
 
 
 def _assumed(catalogue: Catalogue, explained: Sequence[Explained]) -> Section:

@@ -1,7 +1,4 @@
-"""All configurations side by side: what they hold, do and take, as far as it is known of any of them.
-
-A page has a row for each, a terminal a column.
-"""
+"""All configurations side by side: what they hold, do and take, as far as it is known of any of them."""
 
 from __future__ import annotations
 
@@ -12,30 +9,32 @@ from ioassay.reports.format import ABSENT
 from ioassay.reports.sizing import wording
 from ioassay.reports.sizing.explanation.explained import Explained
 
-_MOST_BESIDE = 3
-"""Configurations beside one another on a terminal of 80 columns."""
+_CAPTION = "What each configuration holds, does and takes"
+
+ON_A_TERMINAL, ON_A_PAGE = 3, 4
+"""Configurations beside one another, on 80 columns and on a page."""
+
+_MOST_MEASURES = 7
+"""Columns that a page has room for."""
 
 
-def table(explained: Sequence[Explained]) -> Table:
-    """A row for each configuration."""
+def tables(explained: Sequence[Explained]) -> list[Block]:
+    """A row for each configuration, or where much is known of them a column."""
     measures = list(_measures(explained))
-    columns = [Column("Configuration"), *numbers(*(head for head, _ in measures))]
+    if len(measures) > _MOST_MEASURES:
+        return list(columns(explained, ON_A_PAGE))
+    heads = [Column("Configuration"), *numbers(*(head for head, _ in measures))]
     rows: list[list[Text]] = [[_name(one), *(cells[at] for _, cells in measures)] for at, one in enumerate(explained)]
-    return Table(
-        columns,
-        rows,
-        "What each configuration holds, does and takes",
-        density="wide" if len(columns) > 8 else "normal",
-    )
+    return [Table(heads, rows, _CAPTION)]
 
 
-def narrow(explained: Sequence[Explained]) -> Iterator[Block]:
-    """A column for each configuration, in several tables where there are many."""
+def columns(explained: Sequence[Explained], most: int) -> Iterator[Block]:
+    """A column for each configuration, `most` of them beside one another."""
     measures = list(_measures(explained))
-    for first in range(0, len(explained), _MOST_BESIDE):
-        beside = range(first, min(first + _MOST_BESIDE, len(explained)))
-        columns = [Column(""), *numbers(*(explained[at].size.name for at in beside))]
-        yield Table(columns, [[head, *(cells[at] for at in beside)] for head, cells in measures])
+    for first in range(0, len(explained), most):
+        beside = range(first, min(first + most, len(explained)))
+        heads = [Column(""), *numbers(*(explained[at].size.name for at in beside))]
+        yield Table(heads, [[head, *(cells[at] for at in beside)] for head, cells in measures], _CAPTION)
 
 
 def _name(one: Explained) -> Text:
