@@ -146,5 +146,6 @@ def limited_by(rate: Rate) -> str:
 
 
 def scaling(size: Size) -> str:
-    """How one brick becomes many, as a sentence; empty where nothing is said of it."""
-    return f"From one brick to several: {size.scaling.rstrip('.')}." if size.scaling else ""
+    """How one brick becomes many, as a sentence; empty of a single brick, and where nothing is said of it."""
+    has_several = sum(counted.count for counted in size.configuration.bricks) > 1
+    return f"From one brick to several: {size.scaling.rstrip('.')}." if size.scaling and has_several else ""
