@@ -22,7 +22,8 @@ def test_a_named_component_has_its_figures_with_their_sources() -> None:
 
 
 def test_the_data_have_parts_and_figures_of_a_brick_in_base_units() -> None:
-    data = json.loads(reports.build(CatalogueReport(load(), ["md3460-performance"]), "json"))
-    brick = data["components"]["md3460-performance"]
+    names = ["md3460-performance", "md3460-controllers"]
+    data = json.loads(reports.build(CatalogueReport(load(), names), "json"))
+    brick, controllers = (data["components"][name] for name in names)
     assert brick["parts"]["r620"] == 1
-    assert brick["figures"]["write"]["write_bytes_per_s"]["nominal"] == 4.5e9
+    assert controllers["figures"]["write"]["write_bytes_per_s"]["nominal"] == 4.5e9

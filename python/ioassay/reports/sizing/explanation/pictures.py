@@ -44,7 +44,7 @@ def ceilings_picture(size: Size, identifier: str) -> Picture | None:
     return draw(
         ceilings.chart(data),
         identifier,
-        title=f"Ceilings along the path of {size.name}",
+        title="Ceilings along the path of each kind of I/O",
         data=data,
         caption="What each place would carry if nothing else limited it, all bricks together.",
         description=f"Bars for each place on the path: {told}.",

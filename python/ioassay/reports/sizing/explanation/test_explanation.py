@@ -44,8 +44,8 @@ def _terminal(report: ExplanationReport) -> str:
 def test_the_answer_comes_first_with_decimal_and_binary_capacities() -> None:
     text = _markdown(_report(*NAMES))
     answer = text[text.index("## Answer") : text.index("## performance-6")]
-    assert "| 1.536 PB, 1.364 PiB |" in answer
-    assert "36 GB/s" in answer
+    assert "1.92 PB, 1.705 PiB |" in answer
+    assert "36 GB/s |" in answer
 
 
 def test_what_nobody_knows_has_no_column_and_is_said_in_the_bill() -> None:
@@ -63,7 +63,9 @@ def test_every_step_stands_on_a_numbered_line_and_every_figure_with_its_source()
 
 def test_an_assumption_is_listed_once_however_many_configurations_rest_on_it() -> None:
     text = _markdown(_report(*NAMES))
-    assert text.count("The usual height; no source names the rack.") == 1
+    assumed = text[text.index("## Assumptions") :].splitlines()
+    assert any("rack-42u" in line for line in assumed)
+    assert len(assumed) == len(set(assumed)) + assumed.count("") - 1
 
 
 def test_sections_of_others_stand_before_the_arithmetic() -> None:
@@ -88,7 +90,7 @@ def test_the_page_has_the_racks_and_the_same_bytes_each_time() -> None:
 def test_the_data_are_in_base_units_that_their_names_say() -> None:
     data = json.loads(reports.build(_report("performance-8"), "json"))
     (found,) = data["configurations"]
-    assert found["usable_bytes"]["nominal"] == 1536e12
+    assert found["raw_bytes"]["nominal"] == 1920e12
     assert found["rates"]["healthy"]["write"]["rate_bytes_per_s"]["low"] == pytest.approx(35.6e9)
     assert found["rates"]["healthy"]["write"]["limited_by"] == "RAID controllers"
     assert found["times"] == {"fill_s": 1}

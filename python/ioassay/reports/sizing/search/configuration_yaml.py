@@ -18,14 +18,15 @@ _HEADING = "# Found by `ioassay size`. Every step of its arithmetic: ioassay siz
 
 def configuration_yaml(answer: Answer, requirements: Requirements) -> str:
     """The file. Paths in it are those of the requirements: it belongs into the same folder."""
-    name = f"{requirements.name}-{answer.role}"[:64]
+    role = answer.role.replace(" ", "-")  # `cheapest and fastest`
+    name = f"{requirements.name}-{role}"[:64]
     file: dict[str, Any] = {
         "name": name,
         "title": f"{answer.role.capitalize()} configuration for {_title(requirements)}",
     }
     if requirements.catalogues:
         file["catalogues"] = list(requirements.catalogues)
-    file["configurations"] = {answer.role: _configuration(answer.configuration)}
+    file["configurations"] = {role: _configuration(answer.configuration)}
     return _HEADING + yaml.safe_dump(file, sort_keys=False, allow_unicode=True, width=110)
 
 

@@ -29,15 +29,14 @@ from ioassay.reports.sizing.search import wording
 from ioassay.reports.sizing.search.configuration_yaml import configuration_yaml
 from ioassay.sizing.bill import bill
 from ioassay.sizing.catalogue import Catalogue
-from ioassay.sizing.components import RateKind
-from ioassay.sizing.search.model import Answer, Search
+from ioassay.sizing.search.model import Answer, Movement, Search
 from ioassay.version import __version__
 
 if TYPE_CHECKING:
     from ioassay.reports.sizing.search.pictures import Pictures
 
 _MOST_MOVEMENTS = 8
-"""Rows of what moves the answer on a terminal."""
+"""Rows of what moves the answer on a terminal: none that moves nothing."""
 
 _MOST_RATES = 3
 """Columns of rates on a terminal of 80 columns."""
@@ -54,10 +53,10 @@ def document(search: Search, catalogue: Catalogue, drawn: Pictures | None = None
             *(_answer(search, catalogue, at, drawn) for at in range(len(search.answers))),
             Section(
                 "What moves the answer",
-                [Figure(drawn.sensitivity if drawn else None), *_movements(search, len(search.movements))],
+                [Figure(drawn.sensitivity if drawn else None), *_movements(search, search.movements)],
                 "sensitivity",
             ),
-            Section("Assumptions", _assumed(search, catalogue), "assumed"),
+            Section("Assumptions", [_assumed(search, catalogue)], "assumed"),
             Section("What was left out", _left_out(search), "left-out"),
         ],
         question="Which configurations meet the requirements, what limits them, and what would change the answer?",
@@ -72,9 +71,9 @@ def terminal(search: Search, catalogue: Catalogue) -> list[Block]:
         Section("Answer", [*_verdict(search), _narrow_front(search)]),
         Section("What is needed", _needs(search)),
         *([_first(search, catalogue)] if search.answers else []),
-        Section("What moves the answer", _movements(search, _MOST_MOVEMENTS)),
-        Section("Assumptions", _assumed(search, catalogue)),
+        Section("What moves the answer", _movements(search, _largest(search))),
         Section("What was left out", _left_out(search)),
+        *_assumed_count(search, catalogue),
     ]
 
 
@@ -105,51 +104,46 @@ def _needs(search: Search) -> list[Block]:
 
 
 def _front(search: Search) -> Table:
-    """A row for each configuration, the cheapest first."""
-    kinds = words.rate_kinds([one.size for one in search.answers])
-    table = _rows(search, kinds)
+    """A row for each configuration, the cheapest first, with the rates that are required."""
+    table = _narrow_front(search)
     columns = [*table.columns, Column("Limited by")]
-    rows = [[*row, _limits(one)] for row, one in zip(table.rows, search.answers, strict=True)]
-    caption = "The front: nothing beats these in capacity, rates and cost together"
-    return Table(columns, rows, caption, density="wide" if len(columns) > 8 else "normal")
+    rows = [[*row, _limits(search, one)] for row, one in zip(table.rows, search.answers, strict=True)]
+    return Table(columns, rows, "The front: nothing beats these in capacity, rates and cost together")
 
 
 def _narrow_front(search: Search) -> Table:
-    """The same on 80 columns: no rates that nobody asked for."""
-    kinds = [kind for one in search.answers for kind in wording.main_kinds(search, one)]
-    return _rows(search, list(dict.fromkeys(kinds))[:_MOST_RATES])
-
-
-def _rows(search: Search, kinds: Sequence[RateKind]) -> Table:
+    """The same without what limits each, for 80 columns."""
+    kinds = dict.fromkeys(kind for one in search.answers for kind in wording.main_kinds(search, one))
+    shown = list(kinds)[:_MOST_RATES]
     columns = [
         *numbers(""),
-        Column("Configuration", wraps=any(len(one.size.bricks) > 1 for one in search.answers)),
-        *numbers("Usable", *map(words.head, kinds), "Racks"),
-        Column("Price" if search.cost == "price" else "Space", is_number=True),
+        Column("Configuration"),
+        *(Column(head, is_number=True, wraps=False) for head in ("Usable", *map(words.head, shown))),
+        Column("Price" if search.cost == "price" else "Space", is_number=True, wraps=False),
     ]
     rows: list[list[Text]] = []
     for number, one in enumerate(search.answers, start=1):
         size = one.size
-        known = [size.rates["healthy"].get(kind) for kind in kinds]
+        known = [size.rates["healthy"].get(kind) for kind in shown]
         counts = ", ".join(f"{counted.count} × {counted.brick}" for counted in one.configuration.bricks)
         drives = words.listed(list(dict.fromkeys(choice.drive for choice in size.bricks)))
+        racks = [Span(words.several(len(one.racks), "racks"), "below")] if one.racks else []
         rows.append(
             [
                 f"{number}",
                 (counts, Span(f"{drives}, {one.role}", "below")),
                 words.cell(size.capacity.usable),
-                *(words.cell(rate.value if rate else None, kind) for rate, kind in zip(known, kinds, strict=True)),
-                f"{len(one.racks)}" if one.racks else ABSENT,
-                wording.cost(search, one.cost),
+                *(words.cell(rate.value if rate else None, kind) for rate, kind in zip(known, shown, strict=True)),
+                (wording.cost(search, one.cost), *racks),
             ]
         )
     return Table(columns, rows)
 
 
-def _limits(answer: Answer) -> str:
-    """What limits it, each place once."""
-    limited = [words.limited_by(rate) for rate in answer.size.rates["healthy"].values()]
-    return ", ".join(dict.fromkeys(limited))
+def _limits(search: Search, answer: Answer) -> str:
+    """What limits the rates that are required, each place once."""
+    rates = answer.size.rates["healthy"]
+    return ", ".join(dict.fromkeys(words.limited_by(rates[kind]) for kind in wording.main_kinds(search, answer)))
 
 
 def _answer(search: Search, catalogue: Catalogue, at: int, drawn: Pictures | None) -> Section:
@@ -160,7 +154,7 @@ def _answer(search: Search, catalogue: Catalogue, at: int, drawn: Pictures | Non
         f"{at + 1}. {words.bought(one.size)} ({one.role})",
         [
             Section("Margins", [_margins(search, one)]),
-            Section("What limits it", explanation.limits(one.size, pictures)),
+            Section("What limits it", [*_scaling(one), *explanation.limits(one.size, pictures)]),
             Section("Racks", [*map(Figure, pictures.racks if pictures else ()), racks.table(one.racks)]),
             Section("Bill of materials", bill_table.blocks(bill(catalogue, one.configuration, len(one.racks)))),
             Section("Arithmetic", steps.of_everything(one.size), fold="closed"),
@@ -182,11 +176,15 @@ def _first(search: Search, catalogue: Catalogue) -> Section:
         words.bought(one.size),
         [
             Section("Margins", [_margins(search, one)]),
-            Section("What limits it", explanation.limits(one.size, None)),
+            Section("What limits it", [*_scaling(one), *explanation.limits(one.size, None)]),
             Section("Racks", [racks.table(one.racks)]),
             Section("Bill of materials", bill_table.blocks(bill(catalogue, one.configuration, len(one.racks)))),
         ],
     )
+
+
+def _scaling(one: Answer) -> list[Block]:
+    return [Paragraph(words.scaling(one.size), note=True)]
 
 
 def _margins(search: Search, one: Answer) -> Table:
@@ -203,11 +201,12 @@ def _margins(search: Search, one: Answer) -> Table:
     return Table([Column("Requirement"), *numbers("Needed", "Has", "Margin")], rows, "What is needed, and what it has")
 
 
-def _movements(search: Search, most: int) -> list[Block]:
+def _movements(search: Search, shown: Sequence[Movement]) -> list[Block]:
     """Figures that were off, each with what the first configuration then is."""
     if not search.answers or not search.movements:
         return []
     first = search.answers[0]
+    figures = list(dict.fromkeys(one.figure for one in shown))  # those that move it most stand first
     rows: list[list[Text]] = [
         [
             words.capital(one.figure),
@@ -216,7 +215,7 @@ def _movements(search: Search, most: int) -> list[Block]:
             wording.effect(one, first),
             ABSENT if one.cost is None else wording.cost(search, one.cost),
         ]
-        for one in search.movements[:most]
+        for one in sorted(shown, key=lambda one: (figures.index(one.figure), one.factor))
     ]
     columns = [
         Column("Figure", merges=True),
@@ -225,19 +224,35 @@ def _movements(search: Search, most: int) -> list[Block]:
         Column("Configuration 1"),
         Column("Price" if search.cost == "price" else "Space", is_number=True),
     ]
-    left = len(search.movements) - len(rows)
+    left = len(search.movements) - len(shown)
     return [
-        Paragraph(f"Configuration 1 takes {wording.cost(search, first.cost)}. The largest effects stand first."),
+        Paragraph(f"Configuration 1 takes {wording.cost(search, first.cost)}."),
         Table(columns, rows, "What moves the answer"),
-        *([Notes([f"{left} smaller effects are not shown here."])] if left else []),
+        *(
+            [Notes([f"{left} of {len(search.movements)} changes are not shown here: little or nothing moves."])]
+            if left
+            else []
+        ),
     ]
 
 
-def _assumed(search: Search, catalogue: Catalogue) -> list[Block]:
+def _largest(search: Search) -> list[Movement]:
+    """Those that a terminal shows."""
+    moving = [one for one in search.movements if wording.effect(one, search.answers[0]) != wording.NO_CHANGE]
+    return moving[:_MOST_MOVEMENTS]
+
+
+def _assumed(search: Search, catalogue: Catalogue) -> Table:
     sizes = [one.size for one in search.answers]
     values = [value for size in sizes for value in steps.of_size(size)]
-    values += [need.value for need in search.needs]
-    return [Bullets(steps.scaling(sizes)), steps.assumptions(catalogue, sizes, values)]
+    return steps.assumptions(catalogue, sizes, [*values, *(need.value for need in search.needs)])
+
+
+def _assumed_count(search: Search, catalogue: Catalogue) -> list[Block]:
+    """How many there are, for a terminal that they would fill."""
+    number = len(_assumed(search, catalogue).rows)
+    told = f"{words.several(number, 'assumptions')} and their reasons, and the other configurations: --format md."
+    return [Paragraph(Span(told, "faint"))] if number else []
 
 
 def _left_out(search: Search) -> Sequence[Block]:

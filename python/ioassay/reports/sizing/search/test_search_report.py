@@ -16,6 +16,7 @@ from ioassay import reports
 from ioassay.reports.document import terminal
 from ioassay.reports.sizing.search import SearchReport, wording
 from ioassay.reports.sizing.search.configuration_yaml import configuration_yaml
+from ioassay.sizing import formulas
 from ioassay.sizing.arithmetic import Origin, Value, exactly, product
 from ioassay.sizing.catalogue import load
 from ioassay.sizing.configuration import Configuration
@@ -101,7 +102,7 @@ def _terminal(search: Search) -> str:
 def test_the_verdict_names_the_cheapest_with_what_it_holds_does_and_takes(found: Search) -> None:
     assert wording.verdict(found) == (
         "The smallest of 2 configurations that meet all requirements: 8 × md3460-performance with nl-sas-4tb. "
-        "1.536 PB (1.364 PiB) usable, 36 GB/s write, 36 GB/s read; 40 U in 1 rack."
+        f"{formulas.amount(found.answers[0].size.capacity.usable)} usable, 36 GB/s write, 36 GB/s read; 40 U in 1 rack."
     )
 
 

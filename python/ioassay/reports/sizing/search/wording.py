@@ -27,6 +27,9 @@ NEEDS: Mapping[str, str] = {
 }
 """The keys of needs, as nouns."""
 
+NO_CHANGE = "no change"
+"""The effect of a figure that moves nothing."""
+
 _METADATA = ("create", "stat", "read_files", "remove")
 
 
@@ -142,7 +145,7 @@ def effect(one: Movement, answer: Answer) -> str:
         for name, count in one.before
         if after.get(name, 0) != count
     ]
-    return ", ".join(changed) or "no change"
+    return ", ".join(changed) or NO_CHANGE
 
 
 def _noun(name: str, answer: Answer) -> str:
