@@ -16,6 +16,7 @@ import threading
 
 from ioassay.figures import drawing_messages as messages
 from ioassay.process_limits import small_address_space
+from ioassay.process_messages import receive, send
 
 _MOST_DEATHS = 3
 """Processes that may die before no further one is started: each may have taken all the time that it had."""
@@ -88,8 +89,8 @@ class Drawing:
             assert self._process.stdin is not None
             assert self._process.stdout is not None
             with contextlib.suppress(BrokenPipeError):
-                messages.send(self._process.stdin, request)
-            answer = messages.receive(self._process.stdout)
+                send(self._process.stdin, request)
+            answer = receive(self._process.stdout)
         if answer is None:
             if not self._given_up:
                 self._note_death()

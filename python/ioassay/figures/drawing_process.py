@@ -14,7 +14,8 @@ from pathlib import Path
 
 import vl_convert
 
-from ioassay.figures.drawing_messages import DRAWN, REFUSED, SVG, receive, send
+from ioassay.figures.drawing_messages import DRAWN, REFUSED, SVG
+from ioassay.process_messages import receive, send
 
 _START_S = 120
 """How long V8 and Vega may take to start: a second, many where the machine is busy."""
