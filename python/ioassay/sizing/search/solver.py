@@ -1,0 +1,104 @@
+"""Has programs solved by a process of its own (`solver_process`) until a deadline.
+
+Whatever ends that process (the deadline, a limit on its memory, the kernel) ends the search, never what it has found.
+Not: what a program is about (`problem`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ioassay.errors import CannotRun
+from ioassay.process_messages import receive, send
+from ioassay.sizing.search.program import Program, Terms, packed
+
+_GRACE_S = 0.5
+"""Before the deadline, HiGHS is to stop by itself, with what it has."""
+
+_OPTIMAL, _TIME_LIMIT, _INFEASIBLE = 0, 1, 2
+"""`status` of `scipy.optimize.milp`."""
+
+
+class Expired(Exception):
+    """The deadline is over."""
+
+
+@dataclass(frozen=True)
+class Solution:
+    """The value of each variable, and whether no other solution is better."""
+
+    values: NDArray[np.float64]
+    is_optimal: bool
+
+
+class Solver:
+    """The process that solves, for one search. It ends with the search, and at the deadline."""
+
+    def __init__(self, deadline_s: float) -> None:
+        """Starts it: it takes a second, in which the programs can be prepared."""
+        self._ends = time.monotonic() + deadline_s
+        code = "import sys; sys.path[:] = sys.argv[2:]; from ioassay.sizing.search.solver_process import main; main()"
+        try:
+            self._process = subprocess.Popen(
+                [sys.executable, "-I", "-c", code, str(deadline_s), *sys.path],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,  # a Ctrl-C is for the other one, with which it ends
+            )
+        except OSError as error:
+            raise CannotRun(f"The solver cannot be started: {error.strerror}.", "End other processes.") from None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._process.kill()
+        self._process.communicate()
+
+    def solve(self, program: Program, objective: Terms) -> Solution | None:
+        """The solution that minimises `objective`, or the best until the deadline; `None`: there is no solution.
+
+        Raises `Expired` where the deadline is over and there is none yet, `CannotRun` where the process died.
+        """
+        left_s = self._ends - time.monotonic() - _GRACE_S
+        if left_s <= 0:
+            raise Expired
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        with contextlib.suppress(BrokenPipeError):
+            send(self._process.stdin, packed(program, objective, left_s))
+        answer = receive(self._process.stdout)
+        if answer is None:
+            raise self._death()
+        found = json.loads(answer)
+        if found["values"] is not None:
+            return Solution(np.array(found["values"]), found["status"] == _OPTIMAL)
+        if found["status"] == _INFEASIBLE:
+            return None
+        if found["status"] == _TIME_LIMIT:
+            raise Expired
+        raise CannotRun(f"The solver (HiGHS) gave up: {found['message']}", "Ask for fewer bricks with `bricks:`.")
+
+    def _death(self) -> Exception:
+        status = self._process.wait()
+        if status == -signal.SIGALRM:
+            return Expired()
+        ended = f"was killed by {signal.Signals(-status).name}" if status < 0 else f"ended with exit status {status}"
+        return CannotRun(
+            f"The process that solves for the best configurations {ended}.",
+            "Free memory or raise its limits (ulimit -v), or name the bricks to consider with `bricks:`.",
+        )

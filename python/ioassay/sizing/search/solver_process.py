@@ -1,0 +1,58 @@
+"""The process that solves programs for `solver`: one after the other, until there are no more.
+
+HiGHS is native code that no signal handler of Python interrupts, and that looks at its clock only between steps, so
+that it runs apart from the process that has the results. Imports nothing that the first program would wait for.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import io
+import json
+import signal
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from ioassay.process_messages import receive, send
+
+_PR_SET_PDEATHSIG = 1
+
+
+def main() -> None:
+    """Answers programs on standard input until the seconds are over that are its first argument."""
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)  # ends the process in the middle of native code as well
+    signal.setitimer(signal.ITIMER_REAL, float(sys.argv[1]))
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    with contextlib.suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("500")  # where memory runs out, the results must outlive this
+    import scipy.optimize  # noqa: F401, PLC0415  (takes a second, which must be one of those that are limited)
+
+    while (request := receive(sys.stdin.buffer)) is not None:
+        send(sys.stdout.buffer, json.dumps(_solved(request)).encode())
+
+
+def _solved(request: bytes) -> dict[str, object]:
+    from scipy.optimize import Bounds, LinearConstraint, milp  # noqa: PLC0415
+    from scipy.sparse import coo_array  # noqa: PLC0415
+
+    with np.load(io.BytesIO(request), allow_pickle=False) as arrays:
+        parts = dict(arrays)
+    shape = (len(parts["row_lower"]), len(parts["objective"]))
+    coordinates = (parts["row"].astype(np.int32), parts["column"].astype(np.int32))
+    rows = coo_array((parts["coefficient"], coordinates), shape=shape).tocsc()
+    found = milp(
+        parts["objective"],
+        integrality=parts["integer"],
+        bounds=Bounds(parts["lower"], parts["upper"]),
+        constraints=LinearConstraint(rows, parts["row_lower"], parts["row_upper"]),
+        # The gap is HiGHS's 0.01 % otherwise: an answer that another one beats.
+        options={"time_limit": float(parts["time_limit_s"][0]), "mip_rel_gap": 0.0},
+    )
+    return {
+        "status": int(found.status),
+        "message": str(found.message),
+        "values": None if found.x is None else found.x.tolist(),
+    }
