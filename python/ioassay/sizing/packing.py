@@ -1,11 +1,16 @@
 """Bricks, modules and switches into racks: each stays in one rack, because its cables do not reach the next.
 
+First-fit decreasing packs almost everything that can be packed (Garey and Johnson, *Computers and Intractability*,
+1979, section 6.1); where it fails, `search.racks` has the question decided exactly.
+
 Not: which of them there are (`search`), drawing (`figures.sizing`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 
 @dataclass(frozen=True)
@@ -16,6 +21,10 @@ class Item:
     rack_units: int
     parts: tuple[tuple[str, int], ...]
     """Each component with its height, from the bottom upward."""
+    weight: Fraction | None = None
+    """In kg; `None` where it is unknown."""
+    power: Fraction | None = None
+    """In W; `None` where it is unknown."""
 
 
 @dataclass(frozen=True)
@@ -29,3 +38,54 @@ class PackedRack:
     def free_units(self) -> int:
         """Rack units that are left."""
         return self.units - sum(item.rack_units for item in self.items)
+
+    @property
+    def weight(self) -> Fraction | None:
+        """Of all items, in kg; `None` where one is unknown."""
+        weights = [item.weight for item in self.items if item.weight is not None]
+        return sum(weights, Fraction(0)) if len(weights) == len(self.items) else None
+
+
+@dataclass(frozen=True)
+class RackLimits:
+    """What one rack takes."""
+
+    units: int
+    weight: Fraction | None = None
+    """In kg; `None` where it does not limit."""
+    power: Fraction | None = None
+    """In W, likewise."""
+
+    def takes(self, items: Sequence[Item]) -> bool:
+        """Whether all of `items` may stand in one rack. What is limited must be known of them."""
+        return (
+            sum(item.rack_units for item in items) <= self.units
+            and _within(self.weight, (item.weight for item in items))
+            and _within(self.power, (item.power for item in items))
+        )
+
+    def most(self, item: Item) -> int:
+        """How many of an item one rack takes."""
+        shares = [Fraction(self.units, item.rack_units)]
+        if self.weight is not None and item.weight:
+            shares.append(self.weight / item.weight)
+        if self.power is not None and item.power:
+            shares.append(self.power / item.power)
+        return int(min(shares))
+
+
+def first_fit(items: Sequence[Item], limits: RackLimits) -> list[list[Item]] | None:
+    """The items in racks, each in the first that takes it, the tallest first; `None` where one fits into none."""
+    racks: list[list[Item]] = []
+    for item in sorted(items, key=lambda one: (one.rack_units, one.weight or 0), reverse=True):
+        rack = next((rack for rack in racks if limits.takes([*rack, item])), None)
+        if rack is None:
+            if not limits.takes([item]):
+                return None
+            racks.append(rack := [])
+        rack.append(item)
+    return racks
+
+
+def _within(most: Fraction | None, each: Iterable[Fraction | None]) -> bool:
+    return most is None or sum((one or Fraction(0) for one in each), Fraction(0)) <= most

@@ -1,0 +1,184 @@
+"""What can be bought: a brick with its drives, a metadata module, a switch, each with what one gives and takes.
+
+Not: which of them are looked at (`market`), how many of each are bought (`problem`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Literal
+
+from ioassay.errors import UsageError
+from ioassay.sizing.arithmetic import Value
+from ioassay.sizing.catalogue import Catalogue, Entry
+from ioassay.sizing.components import Adapter, Brick, Enclosure, MetadataModule, RateKind, Scaling, Server, Switch
+from ioassay.sizing.evaluate import brick_size, module_size
+from ioassay.sizing.model import BrickChoice, BrickSize, ModuleSize
+from ioassay.sizing.rates.scaling import has_points, multiple
+from ioassay.sizing.requirements import Requirements
+
+Name = BrickChoice | str
+"""A brick with its drive, or the name of a metadata module or switch."""
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """What is bought as a whole. Numbers are nominal, in base units, and those of `evaluate`. Equal only to itself."""
+
+    kind: Literal["brick", "metadata module", "switch"]
+    name: Name
+    gives: Mapping[str, Fraction]
+    """What one gives, by the key of the need: `usable`, `write`, …; of a switch `ports`, and `link` in bytes/s of one."""
+    takes: Mapping[str, Fraction]
+    """What one takes: `rack_units`, `power`, `weight`, `price`, `switch_ports`; what is unknown is missing."""
+    stands: tuple[tuple[str, int], ...]
+    """What stands in the rack, each with its rack units."""
+    scaling: Scaling | None = None
+    """How its rates grow with their number; `None`: nothing is said of several."""
+    scaled_by: Entry | None = None
+    """What has the scaling, where that is in the catalogue."""
+
+    @property
+    def title(self) -> str:
+        """What it is called in a sentence."""
+        return self.name.name if isinstance(self.name, BrickChoice) else self.name
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether all that it gives grows with its number."""
+        return self.kind == "switch" or (self.scaling is not None and self.scaling.by == "linear")
+
+    def is_possible(self, count: int) -> bool:
+        """Whether so many can be evaluated: nothing goes beyond a table, and several need a scaling."""
+        if count < 2 or self.is_linear:
+            return True
+        scaling = self.scaling
+        return scaling is not None and all(
+            self._multiple(what, count) is not None for what in self.gives if has_points(scaling, what)
+        )
+
+    def together(self, what: str, count: int) -> Fraction | None:
+        """What `count` of them give together; `None` where nothing says that.
+
+        Hardware carries no more than so many times what one carries, whatever a scaling says (`rates.together`).
+        """
+        one = self.gives.get(what, Fraction(0))
+        if what == "usable" or self.is_linear or count < 2:
+            return one * count
+        times = self._multiple(what, count)
+        return None if times is None else one * min(times, Fraction(count))
+
+    def _multiple(self, what: str, count: int) -> Fraction | None:
+        key = (what, count)
+        if key not in self._multiples:
+            self._multiples[key] = self._computed_multiple(what, count)
+        return self._multiples[key]
+
+    @cached_property
+    def _multiples(self) -> dict[tuple[str, int], Fraction | None]:
+        return {}
+
+    def _computed_multiple(self, what: str, count: int) -> Fraction | None:
+        scaling, entry = self.scaling, self.scaled_by
+        if scaling is None or not has_points(scaling, what):
+            return None
+        sources, folder = (entry.sources, entry.folder) if entry else (None, None)
+        try:
+            return multiple(scaling, what, count, sources, folder).interval.nominal
+        except UsageError:  # beyond the table
+            return None
+
+
+def candidate_of(requirements: Requirements, catalogue: Catalogue, name: Name, currency: str | None) -> Candidate:
+    """A brick, metadata module or switch; of prices those in `currency` count."""
+    stands = tuple(_stands(catalogue, name))
+    if isinstance(name, BrickChoice):
+        size = brick_size(catalogue, name, requirements.request)
+        rates = size.rates[requirements.rates_hold]
+        gives = {"usable": size.capacity.usable, **{kind: rate.value for kind, rate in rates.items()}}
+        takes = _takes(catalogue, name, _known(size), stands, currency)
+        own = catalogue.find(name.brick, Brick).scaling
+        scaled_by = catalogue.entries[name.brick] if own else None
+        return Candidate("brick", name, _nominal(gives), takes, stands, own or requirements.scaling, scaled_by)
+    entry = catalogue.entries[name]
+    if isinstance(entry.component, MetadataModule):
+        module = module_size(catalogue, name)
+        gives = {kind: rate.value for kind, rate in module.rates.items()}
+        takes = _takes(catalogue, name, _known(module), stands, currency)
+        own = entry.component.scaling
+        scaled_by = entry if own else None
+        return Candidate("metadata module", name, _nominal(gives), takes, stands, own or requirements.scaling, scaled_by)
+    switch = catalogue.find(name, Switch)
+    known = {key: catalogue.value(name, key, key) for key in ("power", "weight", "price")}
+    link = catalogue.value(name, "link", "link of a port")
+    assert link is not None  # every switch has one
+    gives = {"ports": Fraction(switch.ports), "link": link.interval.nominal}
+    return Candidate("switch", name, gives, _takes(catalogue, name, known, stands, currency), stands)
+
+
+def parts_of(catalogue: Catalogue, name: Name) -> Mapping[str, int]:
+    """What it is built of, by name in the catalogue; of a switch nothing."""
+    if isinstance(name, BrickChoice):
+        brick = catalogue.find(name.brick, Brick)
+        drives = {name.drive: brick.drive_count}
+        return {**brick.enclosures, **brick.controllers, **brick.adapters, **brick.servers, **drives}
+    component = catalogue.entries[name].component
+    return component.parts if isinstance(component, MetadataModule) else {}
+
+
+def whole_of(name: Name) -> str:
+    """Its own name in the catalogue."""
+    return name.brick if isinstance(name, BrickChoice) else name
+
+
+def currencies(catalogue: Catalogue, name: Name) -> set[str]:
+    """The currencies of the prices that are known of it and of its parts."""
+    components = [catalogue.entries[part].component for part in (whole_of(name), *parts_of(catalogue, name))]
+    return {component.price.currency for component in components if component.price is not None}
+
+
+def _stands(catalogue: Catalogue, name: Name) -> list[tuple[str, int]]:
+    """What stands in the rack, each with its rack units; nothing where the height of a box is unknown."""
+    whole = whole_of(name)
+    own = catalogue.entries[whole].component.rack_units
+    if own is not None:
+        return [(whole, own)]
+    found = []
+    for part, count in parts_of(catalogue, name).items():
+        component = catalogue.entries[part].component
+        if component.rack_units is not None:
+            found += [(part, component.rack_units)] * count
+        elif isinstance(component, Enclosure | Server):
+            return []
+    return found
+
+
+def _takes(
+    catalogue: Catalogue,
+    name: Name,
+    known: Mapping[str, Value | None],
+    stands: tuple[tuple[str, int], ...],
+    currency: str | None,
+) -> Mapping[str, Fraction]:
+    found = _nominal({key: value for key, value in known.items() if value is not None})
+    if currencies(catalogue, name) != {currency}:
+        found.pop("price", None)
+    if stands:
+        found["rack_units"] = Fraction(sum(units for _, units in stands))
+    return found | {"switch_ports": Fraction(_network_ports(catalogue, name))}
+
+
+def _known(size: BrickSize | ModuleSize) -> Mapping[str, Value | None]:
+    return {"power": size.power, "weight": size.weight, "price": size.price}
+
+
+def _network_ports(catalogue: Catalogue, name: Name) -> int:
+    parts = ((catalogue.entries[part].component, count) for part, count in parts_of(catalogue, name).items())
+    return sum(count * one.ports for one, count in parts if isinstance(one, Adapter) and one.side == "network")
+
+
+def _nominal(values: Mapping[str, Value]) -> dict[str, Fraction]:
+    return {key: value.interval.nominal for key, value in values.items()}

@@ -1,0 +1,243 @@
+"""A problem as a mixed-integer program, and its solutions as counts.
+
+Integers count what is bought. What does not grow with its number (a table, a law) has a binary for each count, so that
+its rates are those of the arithmetic and not of a fit to them. Racks are counted too: of everything at least so tall, a
+rack takes only so many, which few packings break; those are cut off.
+
+With one kind of bricks, the fewest of a kind that meet all needs are known beforehand, and bind the binary that says
+whether it is bought (a valid inequality; L. A. Wolsey, *Integer Programming*, 2nd edition, 2020, chapter 9): without
+it the relaxation buys a part of each kind. All is scaled to needs and limits, because HiGHS's tolerances are absolute.
+
+Not: solving it (`solver`), packing racks (`packing`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ioassay.sizing.search.candidates import Candidate
+from ioassay.sizing.search.needs import DATA_KINDS, METADATA_KINDS
+from ioassay.sizing.search.problem import Counts, Problem
+from ioassay.sizing.search.program import Program, Terms
+
+Aim = Literal["least", "most", "fastest", "balanced", "racks"]
+"""`least` of what is taken, `most` of what is given, `fastest`: the highest speed, `balanced`: capacity and speed
+together, `racks`: the fewest."""
+
+_MOST_COUNT = 1000
+"""Of a kind of bricks or modules, where no limit, no need and no table ends it earlier."""
+
+_MOST_SWITCHES = 10_000
+
+
+class Formulation:
+    """The program of a problem. Solutions that turn out not to hold are cut off, and it is solved again."""
+
+    def __init__(self, problem: Problem, *, needs_bind: bool) -> None:
+        """With `needs_bind`, nothing is bought beyond what meets each need alone: of use where cost is kept low."""
+        self.program = Program()
+        self._problem = problem
+        self._needs_bind = needs_bind and not problem.has_switches  # a slow switch may ask for more bricks
+        self._counts: dict[Candidate, int] = {}
+        self._given: dict[str, dict[int, float]] = defaultdict(lambda: defaultdict(float))
+        self._racks = self.program.integer(1, math.inf if problem.racks is None else problem.racks)
+        bricks = {one: self._brick(one) for one in problem.candidates if one.kind == "brick"}
+        modules = {one: self._module(one) for one in problem.candidates if one.kind == "metadata module"}
+        self.program.row(_sum(bricks.values()), lower=1, upper=problem.kinds)
+        self.program.row(_sum(modules.values()), lower=1 if problem.has_modules else 0)
+        self._rows_of_several(bricks)
+        self._rows_of_several(modules)
+        if problem.has_switches:
+            self._rows_of_switches()
+        self._rows_of_needs()
+        self._rows_of_limits()
+        self._rows_of_racks()
+        for packed in problem.packings:
+            self.cut_off_packing(packed)
+
+    def counts(self, values: NDArray[np.float64]) -> Counts:
+        """How many of each candidate a solution buys."""
+        return tuple(round(values[self._counts[one]]) for one in self._problem.candidates)
+
+    def racks(self, values: NDArray[np.float64]) -> int:
+        """The racks of a solution."""
+        return round(values[self._racks])
+
+    def objective(self, aim: Aim, what: str = "") -> Terms:
+        """What is minimised; `what` is a key of what candidates take (`least`) or give (`most`)."""
+        match aim:
+            case "least":
+                unit = min((one.takes[what] for one in self._problem.candidates if one.takes[what]), default=Fraction(1))
+                return {self._counts[one]: float(one.takes[what] / unit) for one in self._problem.candidates}
+            case "most":
+                return _scaled(self._given[what], -1 / self._unit(what))
+            case "fastest":
+                return {self._speed(): -1.0}
+            case "balanced":
+                return {**_scaled(self._given["usable"], -1 / self._unit("usable")), self._speed(): -1.0}
+            case "racks":
+                return {self._racks: 1.0}
+
+    def cut_off(self, counts: Counts) -> None:
+        """Excludes these counts."""
+        program, choices = self.program, []
+        for one, count in zip(self._problem.candidates, counts, strict=True):
+            variable = self._counts[one]
+            low, high = program.lower[variable], program.upper[variable]
+            if count < high:
+                choices.append(more := program.integer(0, 1))
+                program.row({variable: 1.0, more: -(count + 1.0 - low)}, lower=low)
+            if count > low:
+                choices.append(fewer := program.integer(0, 1))
+                program.row({variable: 1.0, fewer: high - count + 1.0}, upper=high)
+        program.row(_sum(choices), lower=1)
+
+    def cut_off_packing(self, packed: Mapping[Candidate, int], racks: int | None = None) -> None:
+        """Excludes everything that has at least as many of each, and with `racks` not more racks than these."""
+        program, choices = self.program, []
+        for one, count in packed.items():
+            variable = self._counts[one]
+            high = program.upper[variable]
+            if high < count:
+                return
+            choices.append(fewer := program.integer(0, 1))
+            program.row({variable: 1.0, fewer: high - count + 1.0}, upper=high)
+        if racks is not None:
+            choices.append(more := program.integer(0, 1))
+            program.row({self._racks: 1.0, more: -float(racks)}, lower=1)
+        program.row(_sum(choices), lower=1)
+
+    def _brick(self, one: Candidate) -> int:
+        """A brick's variables; that of the binary which says whether it is bought."""
+        needs = {what: need for what, need in self._problem.needs.items() if what in ("usable", *DATA_KINDS)}
+        possible = self._possible(one, needs, is_alone=self._problem.kinds == 1, binds=self._needs_bind)
+        bought = self.program.integer(0, 1 if possible else 0)
+        count = self._counted(one, possible)
+        self.program.row({count: 1.0, bought: -float(max(possible, default=0))}, upper=0)
+        self.program.row({count: 1.0, bought: -float(min(possible, default=0))}, lower=0)
+        return bought
+
+    def _module(self, one: Candidate) -> int:
+        """A module's variables; that of its count."""
+        needs = {what: need for what, need in self._problem.needs.items() if what in METADATA_KINDS}
+        return self._counted(one, self._possible(one, needs, is_alone=False, binds=True))
+
+    def _possible(
+        self, one: Candidate, needs: Mapping[str, Fraction], *, is_alone: bool, binds: bool
+    ) -> Sequence[int]:
+        """The counts of a kind that may be bought: if it is alone, those that meet all needs."""
+        most = self._problem.most_of(one)
+        if one.is_linear:
+            least = [math.ceil(need / one.gives[what]) for what, need in needs.items() if one.gives[what]]
+            if is_alone and len(least) < len(needs):
+                return ()
+            enough = max(least, default=1)
+            limits = [limit for limit in (most, max(enough, 1) if binds else None) if limit is not None]
+            return range(max(enough, 1) if is_alone else 1, min(limits, default=_MOST_COUNT) + 1)
+        found = []
+        for count in range(1, (_MOST_COUNT if most is None else most) + 1):
+            together = [(one.together(what, count), need) for what, need in needs.items()]
+            if not one.is_possible(count) or any(total is None for total, _ in together):
+                break
+            meets = all(total is not None and total >= need for total, need in together)
+            if meets or not is_alone:
+                found.append(count)
+            if meets and binds:
+                break
+        return found
+
+    def _counted(self, one: Candidate, possible: Sequence[int]) -> int:
+        """The variable of the count of a candidate, which is 0 or one of `possible`."""
+        program = self.program
+        count = self._counts[one] = program.integer(0, max(possible, default=0))
+        if one.is_linear:
+            for what in self._counted_kinds(one):
+                self._given[what][count] += float(one.gives[what])
+            return count
+        unary = {number: program.integer(0, 1) for number in possible}
+        program.row(_sum(unary.values()), upper=1)
+        program.row({count: -1.0} | {variable: float(number) for number, variable in unary.items()}, lower=0, upper=0)
+        for what in self._counted_kinds(one):
+            for number, variable in unary.items():
+                self._given[what][variable] += float(one.together(what, number) or 0)
+        return count
+
+    def _counted_kinds(self, one: Candidate) -> list[str]:
+        return [what for what in {"usable", *self._problem.needs, *self._problem.speed} if what in one.gives]
+
+    def _rows_of_needs(self) -> None:
+        for what, need in self._problem.needs.items():
+            self.program.row(_scaled(self._given[what], 1 / (need or 1)), lower=float(need / (need or 1)))
+
+    def _rows_of_limits(self) -> None:
+        for what, most in self._problem.most.items():
+            self.program.row(_scaled(self._taken(what), 1 / (most or 1)), upper=float(most / (most or 1)))
+
+    def _rows_of_racks(self) -> None:
+        rack = self._problem.rack
+        for what, most in (("rack_units", Fraction(rack.units)), ("weight", rack.weight), ("power", rack.power)):
+            if most is None:
+                continue
+            taken = self._taken(what)
+            unit = most or 1
+            self.program.row({**_scaled(taken, 1 / Fraction(unit)), self._racks: -float(most / unit)}, upper=0)
+            for size in {one.takes[what] for one in self._problem.candidates if one.takes[what]}:
+                large = [self._counts[one] for one in self._problem.candidates if one.takes[what] >= size]
+                self.program.row({**_sum(large), self._racks: -float(most // size)}, upper=0)
+
+    def _rows_of_several(self, bought: Mapping[Candidate, int]) -> None:
+        """Where nothing says what several do together, there is one and nothing of its kind besides."""
+        for one, variable in bought.items():
+            if one.scaling is None:
+                others = [other for candidate, other in bought.items() if candidate is not one]
+                most = sum(self.program.upper[other] for other in others)
+                self.program.row({**_sum(others), variable: most}, upper=most)
+
+    def _rows_of_switches(self) -> None:
+        """Switches of one kind, with ports for bricks and modules, and as many for clients as carry the rates."""
+        problem, program = self._problem, self.program
+        bricks = {self._counts[one]: float(one.takes["switch_ports"]) for one in problem.candidates if one.kind == "brick"}
+        free: dict[int, float] = {
+            self._counts[one]: -float(one.takes["switch_ports"]) for one in problem.candidates if one.kind != "switch"
+        }
+        chosen: dict[int, float] = {}
+        for one in (one for one in problem.candidates if one.kind == "switch"):
+            count = self._counts[one] = program.integer(0, _MOST_SWITCHES)
+            least = max([problem.ports(one, what, need) for what, need in problem.needs.items()], default=1)
+            is_enough = problem.clients is None or problem.clients >= least
+            kind = program.integer(0, 1 if is_enough else 0)
+            program.row({count: 1.0, kind: -float(_MOST_SWITCHES)}, upper=0)
+            free[count] = float(one.gives["ports"])
+            chosen[kind] = float(max(least, 1))
+        program.row(_sum(chosen), upper=1)
+        program.row({**free, **{kind: -ports for kind, ports in chosen.items()}}, lower=0)
+        program.row({**bricks, **{kind: -ports for kind, ports in chosen.items()}}, lower=0)
+
+    def _speed(self) -> int:
+        """The variable of the speed, and the rows that hold it down."""
+        problem = self._problem
+        speed = self.program.continuous(0, float(problem.most_speed) if problem.most_speed is not None else math.inf)
+        for what, one in problem.speed.items():
+            self.program.row({**_scaled(self._given[what], -1 / one), speed: 1.0}, upper=0)
+        return speed
+
+    def _taken(self, what: str) -> dict[int, float]:
+        return {self._counts[one]: float(one.takes[what]) for one in self._problem.candidates}
+
+    def _unit(self, what: str) -> Fraction:
+        return min((one.gives[what] for one in self._problem.candidates if one.gives.get(what)), default=Fraction(1))
+
+
+def _sum(variables: Iterable[int]) -> dict[int, float]:
+    return dict.fromkeys(variables, 1.0)
+
+
+def _scaled(terms: Terms, factor: Fraction) -> dict[int, float]:
+    return {variable: coefficient * float(factor) for variable, coefficient in terms.items()}

@@ -1,0 +1,86 @@
+"""Candidates, needs and limits, and whether counts of candidates meet them: exactly, in fractions.
+
+Not: the program that finds such counts (`formulation`), which questions are asked (`front`, `shortfalls`, `movements`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from ioassay.sizing.packing import Item, RackLimits
+from ioassay.sizing.rates.work import RANDOM_BYTES
+from ioassay.sizing.search.candidates import Candidate
+from ioassay.sizing.search.needs import DATA_KINDS
+
+Counts = tuple[int, ...]
+"""How many of each candidate of a problem, in their order."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What must be met by which candidates."""
+
+    candidates: tuple[Candidate, ...]
+    needs: Mapping[str, Fraction]
+    """The least of what candidates give, by its key, such as `usable`."""
+    most: Mapping[str, Fraction]
+    """The most of what they take together, by its key: `power`, `price`, `rack_units`."""
+    racks: int | None
+    rack: RackLimits
+    kinds: int
+    """Of bricks, at most."""
+    has_switches: bool
+    """Whether switches are bought too: then each port of a brick or module takes one of theirs."""
+    has_modules: bool
+    """Whether at least one metadata module is bought."""
+    clients: int | None
+    """Ports of switches that lead to clients, at most."""
+    speed: Mapping[str, Fraction]
+    """What a speed of 1 is: a rate for each kind that counts."""
+    most_speed: Fraction | None
+    """What the links of the clients carry."""
+    packings: list[Mapping[Candidate, int]] = field(default_factory=list)
+    """What was found not to fit into `racks`; shared by problems with the same racks."""
+
+    def most_of(self, one: Candidate) -> int | None:
+        """How many of a candidate the limits let be bought at most; `None` where they do not limit it."""
+        of_a_rack = self.rack.most(_item(one))
+        found = [of_a_rack * self.racks] if self.racks is not None else [0] if of_a_rack == 0 else []
+        found += [int(most / one.takes[what]) for what, most in self.most.items() if one.takes[what]]
+        return min(found, default=None)
+
+    def ports(self, switch: Candidate, what: str, rate: Fraction) -> int:
+        """How many ports of a switch carry a rate; none is needed for what is not I/O on data."""
+        if what not in DATA_KINDS:
+            return 0
+        return math.ceil(rate * (RANDOM_BYTES if what.startswith("random") else 1) / switch.gives["link"])
+
+    def fits(self, counts: Counts) -> bool:
+        """Whether counts meet all needs and limits exactly, but for packing."""
+        return all(self.total(counts, what) >= need for what, need in self.needs.items()) and all(
+            self.taken(counts, what) <= most for what, most in self.most.items()
+        )
+
+    def total(self, counts: Counts, what: str) -> Fraction:
+        """What they give together; nothing where nothing says that."""
+        parts = (one.together(what, count) for one, count in self.bought(counts).items())
+        return sum((part or Fraction(0) for part in parts), Fraction(0))
+
+    def taken(self, counts: Counts, what: str) -> Fraction:
+        """What they take together."""
+        return sum((one.takes[what] * count for one, count in self.bought(counts).items()), Fraction(0))
+
+    def items(self, counts: Counts) -> list[Item]:
+        """What stands in racks."""
+        return [_item(one) for one, count in self.bought(counts).items() for _ in range(count)]
+
+    def bought(self, counts: Counts) -> dict[Candidate, int]:
+        """Those of which there is at least one."""
+        return {one: count for one, count in zip(self.candidates, counts, strict=True) if count}
+
+
+def _item(one: Candidate) -> Item:
+    return Item(one.title, int(one.takes["rack_units"]), one.stands, one.takes.get("weight"), one.takes.get("power"))

@@ -1,0 +1,124 @@
+"""Which needs cannot be met, by how much, and what stands in the way.
+
+First what the clients' links rule out; then each need alone within all limits; then, if each can be met, a smallest set
+that contradicts itself, found by leaving out one need or limit after the other for good where the rest still does (the
+deletion filter: J. W. Chinneck, E. W. Dravnieks, *Locating Minimal Infeasible Constraint Sets in Linear Programs*, ORSA
+Journal on Computing 3, 1991).
+
+Not: solving (`finder`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+from ioassay.sizing.arithmetic import Value, exactly
+from ioassay.sizing.formulas import brief
+from ioassay.sizing.search.context import Context
+from ioassay.sizing.search.market import RESOURCE
+from ioassay.sizing.search.model import Need, Shortfall
+from ioassay.sizing.search.needs import METADATA_KINDS, clients_rates
+
+_NOUNS = {
+    "usable": "usable capacity",
+    "write": "sequential writes",
+    "read": "sequential reads",
+    "random_write": "random writes",
+    "random_read": "random reads",
+    "create": "file creations",
+    "stat": "stat calls",
+    "read_files": "files opened, read and closed",
+    "remove": "file removals",
+    "power": "power",
+}
+
+
+def clients_shortfalls(context: Context) -> list[Shortfall]:
+    """Needs that the links of the clients rule out, whatever storage is behind them."""
+    rates, clients = clients_rates(context.requirements), context.requirements.clients
+    return [
+        Shortfall(need, rates[need.what], f"network links of {clients.count} clients")
+        for need in context.needs
+        if clients and need.what in rates and rates[need.what].interval.nominal < need.value.interval.nominal
+    ]
+
+
+def shortfalls(context: Context) -> list[Shortfall]:
+    """Why nothing meets all needs; those that the clients' links rule out are left aside."""
+    ruled_out = {shortfall.need for shortfall in clients_shortfalls(context)}
+    needs = [need for need in context.needs if not need.is_most and need not in ruled_out]
+    limits = [need for need in context.needs if need.is_most]
+    alone = [_alone(context, need, limits) for need in needs if not _is_possible(context, [need, *limits])]
+    if alone or _is_possible(context, [*needs, *limits]):
+        return alone
+    conflict = _smallest(context, [*limits, *needs])
+    return [_in_conflict(context, need, [other for other in conflict if other is not need]) for need in conflict]
+
+
+def _alone(context: Context, need: Need, limits: Sequence[Need]) -> Shortfall:
+    in_the_way = [limit for limit in _smallest(context, [*limits, need]) if limit is not need]
+    best = _best(context, need, limits)
+    return Shortfall(need, best, _words(context, in_the_way) or _what_is_lacking(context, need))
+
+
+def _in_conflict(context: Context, need: Need, others: Sequence[Need]) -> Shortfall:
+    return Shortfall(need, _best(context, need, others), _words(context, others), tuple(others))
+
+
+def _best(context: Context, need: Need, others: Sequence[Need]) -> Value:
+    """The most of a need, or the least of a limit, that can be had while all others are met."""
+    problem, find = context.problem(others), context.finder.find
+    if need.is_most:
+        found = find(problem, "racks") if need.what == "racks" else find(problem, "least", RESOURCE[need.what])
+    else:
+        problem = replace(problem, needs={**problem.needs, need.what: Fraction(0)})
+        found = find(problem, "most", need.what)
+    has = None if found is None else context.has(need.what, context.size(problem.bought(found.counts)), context.racks(found))
+    return has or exactly(need.value.name, 0, need.value.dimension)
+
+
+def _smallest(context: Context, needs: Sequence[Need]) -> list[Need]:
+    """Needs and limits that contradict each other, though without any one of them the others do not."""
+    kept = list(needs)
+    for need in needs:
+        without = [other for other in kept if other is not need]
+        if not _is_possible(context, without):
+            kept = without
+    return kept
+
+
+def _is_possible(context: Context, needs: Iterable[Need]) -> bool:
+    return context.finder.find(context.problem(needs), "least", "rack_units") is not None
+
+
+def _words(context: Context, needs: Iterable[Need]) -> str:
+    return " and ".join(_noun(context, need) for need in needs)
+
+
+def _noun(context: Context, need: Need) -> str:
+    """A need or limit as a noun with its number."""
+    amount, limits = brief(need.value), context.requirements.limits
+    match need.what:
+        case "racks":
+            return f"{amount} rack{'' if amount == '1' else 's'} of {context.rack.units} U"
+        case "weight_per_rack":
+            return f"{amount} a rack"
+        case "budget":
+            return f"budget of {amount} {limits.currency}"
+        case what:
+            return f"{amount} of {_NOUNS[what]}"
+
+
+def _what_is_lacking(context: Context, need: Need) -> str:
+    """What stands in the way of a need that no limit does."""
+    kind = "metadata module" if need.what in METADATA_KINDS else "brick"
+    known = [one for one in context.market.candidates if one.kind == kind]
+    if not known:
+        return f"no {kind} of which enough is known and that survives what it must"
+    if any(one.scaling is None for one in known):
+        return f"a single {kind}, because nothing says what several do together"
+    if context.requirements.switches and not any(one.kind == "switch" for one in context.market.candidates):
+        return "no switch of which enough is known"
+    return f"what several {kind}s were measured to do together"
