@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Literal
+from typing import Literal, cast
 
 from ioassay.errors import UsageError
 from ioassay.sizing.arithmetic import Value
@@ -31,7 +31,7 @@ class Candidate:
     kind: Literal["brick", "metadata module", "switch"]
     name: Name
     gives: Mapping[str, Fraction]
-    """What one gives, by the key of the need: `usable`, `write`, …; of a switch `ports`, and `link` in bytes/s of one."""
+    """What one gives, by the key of the need: `usable`, `write`, …; of a switch `ports`, each of `link` bytes/s."""
     takes: Mapping[str, Fraction]
     """What one takes: `rack_units`, `power`, `weight`, `price`, `switch_ports`; what is unknown is missing."""
     stands: tuple[tuple[str, int], ...]
@@ -51,13 +51,18 @@ class Candidate:
         """Whether all that it gives grows with its number."""
         return self.kind == "switch" or (self.scaling is not None and self.scaling.by == "linear")
 
+    @property
+    def is_alone(self) -> bool:
+        """Whether there can be one only, because nothing says what several do together."""
+        return self.kind != "switch" and self.scaling is None
+
     def is_possible(self, count: int) -> bool:
         """Whether so many can be evaluated: nothing goes beyond a table, and several need a scaling."""
         if count < 2 or self.is_linear:
             return True
         scaling = self.scaling
         return scaling is not None and all(
-            self._multiple(what, count) is not None for what in self.gives if has_points(scaling, what)
+            self._multiple(what, count) is not None for what in self.gives if has_points(scaling, cast(RateKind, what))
         )
 
     def together(self, what: str, count: int) -> Fraction | None:
@@ -83,11 +88,11 @@ class Candidate:
 
     def _computed_multiple(self, what: str, count: int) -> Fraction | None:
         scaling, entry = self.scaling, self.scaled_by
-        if scaling is None or not has_points(scaling, what):
+        if scaling is None or not has_points(scaling, cast(RateKind, what)):
             return None
         sources, folder = (entry.sources, entry.folder) if entry else (None, None)
         try:
-            return multiple(scaling, what, count, sources, folder).interval.nominal
+            return multiple(scaling, cast(RateKind, what), count, sources, folder).interval.nominal
         except UsageError:  # beyond the table
             return None
 
@@ -98,7 +103,7 @@ def candidate_of(requirements: Requirements, catalogue: Catalogue, name: Name, c
     if isinstance(name, BrickChoice):
         size = brick_size(catalogue, name, requirements.request)
         rates = size.rates[requirements.rates_hold]
-        gives = {"usable": size.capacity.usable, **{kind: rate.value for kind, rate in rates.items()}}
+        gives: dict[str, Value] = {"usable": size.capacity.usable, **{kind: rate.value for kind, rate in rates.items()}}
         takes = _takes(catalogue, name, _known(size), stands, currency)
         own = catalogue.find(name.brick, Brick).scaling
         scaled_by = catalogue.entries[name.brick] if own else None
@@ -110,13 +115,15 @@ def candidate_of(requirements: Requirements, catalogue: Catalogue, name: Name, c
         takes = _takes(catalogue, name, _known(module), stands, currency)
         own = entry.component.scaling
         scaled_by = entry if own else None
-        return Candidate("metadata module", name, _nominal(gives), takes, stands, own or requirements.scaling, scaled_by)
+        return Candidate(
+            "metadata module", name, _nominal(gives), takes, stands, own or requirements.scaling, scaled_by
+        )
     switch = catalogue.find(name, Switch)
     known = {key: catalogue.value(name, key, key) for key in ("power", "weight", "price")}
     link = catalogue.value(name, "link", "link of a port")
     assert link is not None  # every switch has one
-    gives = {"ports": Fraction(switch.ports), "link": link.interval.nominal}
-    return Candidate("switch", name, gives, _takes(catalogue, name, known, stands, currency), stands)
+    ports = {"ports": Fraction(switch.ports), "link": link.interval.nominal}
+    return Candidate("switch", name, ports, _takes(catalogue, name, known, stands, currency), stands)
 
 
 def parts_of(catalogue: Catalogue, name: Name) -> Mapping[str, int]:

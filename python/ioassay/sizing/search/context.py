@@ -48,7 +48,8 @@ class Context:
         rack = self.catalogue.find(self.requirements.limits.rack, Rack)
         name = self.requirements.limits.rack
         power, weight = (self.catalogue.value(name, key, key) for key in ("most_power", "most_weight"))
-        return RackLimits(rack.units, weight and weight.interval.nominal, power and power.interval.nominal)
+        weight_kg, power_w = (value.interval.nominal if value is not None else None for value in (weight, power))
+        return RackLimits(rack.units, weight_kg, power_w)
 
     @cached_property
     def speed(self) -> dict[str, Fraction]:
@@ -80,7 +81,11 @@ class Context:
             clients=clients.count if clients else None,
             speed=self.speed,
             most_speed=min(
-                (rate.interval.nominal / self.speed[kind] for kind, rate in clients_rates(requirements).items() if kind in self.speed),
+                (
+                    rate.interval.nominal / self.speed[kind]
+                    for kind, rate in clients_rates(requirements).items()
+                    if kind in self.speed
+                ),
                 default=None,
             ),
         )
@@ -113,7 +118,8 @@ class Context:
         margins = []
         for need in self.needs:
             has = self.has(need.what, size, racks)
-            assert has is not None and is_met(need, has), f"{need.what} is not met by {problem.bought(found.counts)}"
+            assert has is not None, f"{need.what} is unknown"
+            assert is_met(need, has), f"{need.what} is not met by {problem.bought(found.counts)}"
             margins.append(Margin(need, has))
         return Answer(role, size.configuration, size, tuple(margins), racks, self.cost(size))
 
@@ -176,4 +182,3 @@ def is_met(need: Need, has: Value | None) -> bool:
 def _upward(items: Iterable[Item]) -> tuple[Item, ...]:
     """What is heavy or tall at the bottom."""
     return tuple(sorted(items, key=lambda item: (item.weight or 0, item.rack_units), reverse=True))
-

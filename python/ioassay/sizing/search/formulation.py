@@ -68,13 +68,15 @@ class Formulation:
 
     def racks(self, values: NDArray[np.float64]) -> int:
         """The racks of a solution."""
-        return round(values[self._racks])
+        return round(float(values[self._racks]))
 
     def objective(self, aim: Aim, what: str = "") -> Terms:
         """What is minimised; `what` is a key of what candidates take (`least`) or give (`most`)."""
         match aim:
             case "least":
-                unit = min((one.takes[what] for one in self._problem.candidates if one.takes[what]), default=Fraction(1))
+                unit = min(
+                    (one.takes[what] for one in self._problem.candidates if one.takes[what]), default=Fraction(1)
+                )
                 return {self._counts[one]: float(one.takes[what] / unit) for one in self._problem.candidates}
             case "most":
                 return _scaled(self._given[what], -1 / self._unit(what))
@@ -129,9 +131,7 @@ class Formulation:
         needs = {what: need for what, need in self._problem.needs.items() if what in METADATA_KINDS}
         return self._counted(one, self._possible(one, needs, is_alone=False, binds=True))
 
-    def _possible(
-        self, one: Candidate, needs: Mapping[str, Fraction], *, is_alone: bool, binds: bool
-    ) -> Sequence[int]:
+    def _possible(self, one: Candidate, needs: Mapping[str, Fraction], *, is_alone: bool, binds: bool) -> Sequence[int]:
         """The counts of a kind that may be bought: if it is alone, those that meet all needs."""
         most = self._problem.most_of(one)
         if one.is_linear:
@@ -174,11 +174,11 @@ class Formulation:
 
     def _rows_of_needs(self) -> None:
         for what, need in self._problem.needs.items():
-            self.program.row(_scaled(self._given[what], 1 / (need or 1)), lower=float(need / (need or 1)))
+            self.program.row(_scaled(self._given[what], 1 / (need or Fraction(1))), lower=float(need / (need or 1)))
 
     def _rows_of_limits(self) -> None:
         for what, most in self._problem.most.items():
-            self.program.row(_scaled(self._taken(what), 1 / (most or 1)), upper=float(most / (most or 1)))
+            self.program.row(_scaled(self._taken(what), 1 / (most or Fraction(1))), upper=float(most / (most or 1)))
 
     def _rows_of_racks(self) -> None:
         rack = self._problem.rack
@@ -186,8 +186,8 @@ class Formulation:
             if most is None:
                 continue
             taken = self._taken(what)
-            unit = most or 1
-            self.program.row({**_scaled(taken, 1 / Fraction(unit)), self._racks: -float(most / unit)}, upper=0)
+            unit = most or Fraction(1)
+            self.program.row({**_scaled(taken, 1 / unit), self._racks: -float(most / unit)}, upper=0)
             for size in {one.takes[what] for one in self._problem.candidates if one.takes[what]}:
                 large = [self._counts[one] for one in self._problem.candidates if one.takes[what] >= size]
                 self.program.row({**_sum(large), self._racks: -float(most // size)}, upper=0)
@@ -195,7 +195,7 @@ class Formulation:
     def _rows_of_several(self, bought: Mapping[Candidate, int]) -> None:
         """Where nothing says what several do together, there is one and nothing of its kind besides."""
         for one, variable in bought.items():
-            if one.scaling is None:
+            if one.is_alone:
                 others = [other for candidate, other in bought.items() if candidate is not one]
                 most = sum(self.program.upper[other] for other in others)
                 self.program.row({**_sum(others), variable: most}, upper=most)
@@ -203,7 +203,9 @@ class Formulation:
     def _rows_of_switches(self) -> None:
         """Switches of one kind, with ports for bricks and modules, and as many for clients as carry the rates."""
         problem, program = self._problem, self.program
-        bricks = {self._counts[one]: float(one.takes["switch_ports"]) for one in problem.candidates if one.kind == "brick"}
+        bricks = {
+            self._counts[one]: float(one.takes["switch_ports"]) for one in problem.candidates if one.kind == "brick"
+        }
         free: dict[int, float] = {
             self._counts[one]: -float(one.takes["switch_ports"]) for one in problem.candidates if one.kind != "switch"
         }

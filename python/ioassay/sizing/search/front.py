@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Literal
 
+from ioassay.sizing.search.candidates import Candidate
 from ioassay.sizing.search.context import Context
 from ioassay.sizing.search.finder import Found
 from ioassay.sizing.search.formulation import Aim
@@ -36,6 +37,8 @@ class Front:
 
     answers: list[Answer] = field(default_factory=list)
     """The cheapest first."""
+    first: Mapping[Candidate, int] = field(default_factory=dict)
+    """What the first of them buys."""
     most_cost: Fraction | None = None
     """The cost up to which configurations were looked at; `None` where the limits end them."""
     is_complete: bool = True
@@ -73,6 +76,7 @@ def front(context: Context) -> Front:
     distinct = {(same[0].cost, same[0].usable, same[0].speed): same for same in reversed(roles.values())}
     for same in sorted(distinct.values(), key=lambda same: same[0].cost):
         named = [point.role for point in same if point.role != "between"]
+        result.first = result.first or search.problem.bought(same[0].found.counts)
         result.answers.append(context.answer(search.problem, same[0].found, " and ".join(named) or "between"))
     return result
 
@@ -101,11 +105,13 @@ class _Search:
 
     def _largest(self, outer: Problem) -> _Point | None:
         found = self._find(outer, "most", "usable")
-        return found and self._cheapest("largest", _raised(outer, {"usable": outer.total(found.counts, "usable")}))
+        if found is None:
+            return None
+        return self._cheapest("largest", _raised(outer, {"usable": outer.total(found.counts, "usable")}))
 
     def _fastest(self, outer: Problem) -> _Point | None:
         found = self._find(outer, "fastest") if outer.speed else None
-        return found and self._cheapest("fastest", self._at_speed(outer, self._speed(found)))
+        return None if found is None else self._cheapest("fastest", self._at_speed(outer, self._speed(found)))
 
     def _of_capacity(self, outer: Problem, first: _Point, last: _Point, share: Fraction) -> _Point | None:
         usable = first.usable + share * (last.usable - first.usable)
@@ -147,4 +153,7 @@ class _Search:
 
 
 def _raised(problem: Problem, needs: Mapping[str, Fraction]) -> Problem:
-    return replace(problem, needs={**problem.needs, **{what: max(least, problem.needs.get(what, least)) for what, least in needs.items()}})
+    return replace(
+        problem,
+        needs={**problem.needs, **{what: max(least, problem.needs.get(what, least)) for what, least in needs.items()}},
+    )

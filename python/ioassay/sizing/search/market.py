@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 from ioassay.sizing.catalogue import Catalogue
 from ioassay.sizing.components import Brick, MetadataModule, Rack, Switch
+from ioassay.sizing.failure_domains import survives
 from ioassay.sizing.model import BrickChoice
-from ioassay.sizing.requirements import Requirements
+from ioassay.sizing.requirements import Requirements, Survives
 from ioassay.sizing.search.candidates import Candidate, Name, candidate_of, currencies
 from ioassay.sizing.search.model import Cost, Need
 from ioassay.sizing.search.needs import DATA_KINDS, METADATA_KINDS, SEQUENTIAL
-from ioassay.sizing.search.survival import why_not_survived
 
 RESOURCE: Mapping[str, str] = {
     "racks": "rack_units",
@@ -55,7 +55,7 @@ class Market:
 def market(requirements: Requirements, catalogue: Catalogue, needs: Sequence[Need]) -> Market:
     """All that can be bought to meet `needs`. Raises `UsageError` for names that the catalogue does not have."""
     choices = _choices(requirements, catalogue)
-    why_not = {choice: why_not_survived(catalogue, choice, requirements.survives) for choice in choices}
+    why_not = {choice: _why_not_survived(catalogue, choice, requirements.survives) for choice in choices}
     names: list[Name] = [
         *(choice for choice in choices if not why_not[choice]),
         *_modules(requirements, catalogue, needs),
@@ -73,8 +73,15 @@ def market(requirements: Requirements, catalogue: Catalogue, needs: Sequence[Nee
         candidates=tuple(kept),
         looked_at=len(choices),
         dominated=bricks_known - bricks_kept,
-        unknown=tuple(f"{title}: {' and '.join(what)} unknown." for title, what in missing.items() if what),
-        fragile=tuple(f"{choice.name} {why}." for choice, why in why_not.items() if why),
+        unknown=(
+            *(f"{title}: {' and '.join(what)} unknown." for title, what in missing.items() if what),
+            *(
+                f"{one.title}: nothing says what several do together; looked at one alone."
+                for one in known
+                if one.is_alone
+            ),
+        ),
+        fragile=tuple(f"{choice.name} {why}" for choice, why in why_not.items() if why),
         cost="price" if has_prices else "rack units",
         currency=currency if has_prices else None,
     )
@@ -88,6 +95,19 @@ def speed_kinds(needs: Iterable[Need]) -> set[str]:
 def _choices(requirements: Requirements, catalogue: Catalogue) -> list[BrickChoice]:
     names = requirements.bricks or [entry.name for entry in catalogue.all(Brick)]
     return [BrickChoice(name, drive) for name in names for drive in catalogue.find(name, Brick).drives]
+
+
+def _why_not_survived(catalogue: Catalogue, choice: BrickChoice, wanted: Survives) -> str:
+    """What of `wanted` a brick does not survive, as the end of a sentence; empty where it survives all."""
+    has = survives(catalogue, choice)
+    for what, tolerance, least in (
+        ("drives of a group", has.drives, wanted.drives),
+        ("servers", has.servers, wanted.servers),
+        ("enclosures", has.enclosures, wanted.enclosures),
+    ):
+        if tolerance.count < least:
+            return f"survives the loss of {tolerance.count} {what}, not of {least}. {tolerance.reason}"
+    return ""
 
 
 def _modules(requirements: Requirements, catalogue: Catalogue, needs: Sequence[Need]) -> list[str]:
@@ -137,7 +157,7 @@ def _unbeaten(candidates: Sequence[Candidate], relevant: set[str]) -> list[Candi
 
 def _beats(one: Candidate, other: Candidate, relevant: set[str]) -> bool:
     """Whether one gives at least as much of all that counts, and takes no more: then nobody needs the other."""
-    if one.kind != other.kind or one.scaling != other.scaling:
+    if one.kind != other.kind or not (one.scaling == other.scaling or (one.is_linear and other.is_linear)):
         return False
     gives = (relevant | {"usable", "ports", "link"}) & other.gives.keys()
     takes = relevant & other.takes.keys()

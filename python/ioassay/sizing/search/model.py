@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Literal
 
 from ioassay.sizing.arithmetic import Value
@@ -48,7 +49,7 @@ class Answer:
     """A configuration that meets all requirements, and that none beats in capacity, rates and cost together."""
 
     role: str
-    """Why it is shown: `cheapest`, `largest`, `fastest`, or `between`."""
+    """Why it is shown: `cheapest`, `largest`, `fastest`, several of them joined by `and`, or `between`."""
     configuration: Configuration
     size: Size
     margins: tuple[Margin, ...]
@@ -106,3 +107,9 @@ class Search:
     """Bricks that were left out because the catalogue does not say what is required of them, as sentences."""
     is_complete: bool
     """False where the time limit ended the search: the answers hold, and better ones may exist."""
+    fragile: tuple[str, ...] = ()
+    """Bricks that were left out because they do not survive what they must, as sentences."""
+    cost_ends_at: Fraction | None = None
+    """The cost up to which larger and faster configurations were looked at, twice the cheapest; `None` where racks,
+    power or budget are limited, which ends them.
+    """

@@ -1,34 +1,130 @@
-"""How the first answer moves when a figure is 20 % lower or higher: a catalogue's, or a required one.
+"""How the first answer moves when a figure is 20 % lower or higher: one of the catalogue, or a required one.
 
-The counts of the same kinds that then meet all needs are found again; other kinds are not looked at, because the
+The counts of the same kinds that then meet all needs are found again. Other kinds are not looked at, because the
 question is how much the answer hangs on the figure and not what else there is.
 
-Not: the arithmetic with changed figures (`evaluate`, `Catalogue.with_changed`).
+Not: the arithmetic with changed figures (`Catalogue.with_changed`), points of a scaling, of which only ratios count.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from ioassay.sizing.arithmetic import Value
-from ioassay.sizing.catalogue import Catalogue
+from ioassay.sizing.catalogue import Catalogue, Entry
 from ioassay.sizing.components import Brick
 from ioassay.sizing.quantities import Quantity
 from ioassay.sizing.search.candidates import Candidate, candidate_of, parts_of, whole_of
 from ioassay.sizing.search.context import Context
-from ioassay.sizing.search.model import Answer, Movement
+from ioassay.sizing.search.model import Movement
 from ioassay.sizing.search.problem import Counts, Problem
 
 FACTORS = (0.8, 1.2)
 
-Bought = tuple[tuple[str, int], ...]
 
-
-def movements(context: Context, bought: dict[Candidate, int], cost: Value) -> list[Movement]:
-    """What each figure moves that the counts of an answer rest on; the largest effect first.
+def movements(context: Context, bought: Mapping[Candidate, int]) -> Iterator[Movement]:
+    """What each figure moves that the counts of an answer rest on, in no order.
 
     Raises `Expired` where the deadline ends before all are known.
     """
-    raise NotImplementedError
+    baseline = _Baseline(context, tuple(bought), tuple(bought.values()))
+    problem = context.problem(context.needs, baseline.candidates)
+    for need in context.needs:
+        for factor in FACTORS if not need.is_most else ():
+            least = problem.needs[need.what] * Fraction(factor).limit_denominator(1000)
+            changed = replace(problem, needs={**problem.needs, need.what: least}, packings=[])
+            yield baseline.moved(changed, context.catalogue, need.value.name, need.value, factor)
+    for entry in _components(context.catalogue, baseline.candidates):
+        for key, quantity in _figures(entry):
+            value = context.catalogue.number(
+                quantity, f"{key.replace('_', ' ')} of {entry.name}", entry, (entry.name, key)
+            )
+            for factor in FACTORS:
+                catalogue = context.catalogue.with_changed(entry.name, key, factor)
+                candidates = baseline.with_figures_of(catalogue, entry.name)
+                if candidates is not None:
+                    changed = context.problem(context.needs, candidates)
+                    yield baseline.moved(changed, catalogue, value.name, value, factor)
+
+
+def effect(movement: Movement, cost: Value) -> tuple[float, int]:
+    """How much a figure moves the answer, of which `cost` is the cost: the largest where no count meets the needs."""
+    if movement.after is None or movement.cost is None:
+        return (float("inf"), 0)
+    moved = abs(movement.cost.nominal / cost.nominal - 1)
+    counts = sum(abs(after - before) for (_, before), (_, after) in zip(movement.before, movement.after, strict=True))
+    return (moved, counts)
+
+
+@dataclass(frozen=True)
+class _Baseline:
+    """The answer as it is."""
+
+    context: Context
+    candidates: tuple[Candidate, ...]
+    counts: Counts
+
+    def with_figures_of(self, catalogue: Catalogue, component: str) -> tuple[Candidate, ...] | None:
+        """The candidates by a catalogue in which a figure of a component differs; `None` where nothing follows."""
+        context, found, differs = self.context, [], False
+        for one in self.candidates:
+            if component not in (whole_of(one.name), *parts_of(catalogue, one.name), _file_system(catalogue, one)):
+                found.append(one)
+                continue
+            other = candidate_of(context.requirements, catalogue, one.name, context.market.currency)
+            differs |= any(one.gives.get(key) != other.gives.get(key) for key in self._counted)
+            differs |= any(one.takes.get(key) != other.takes.get(key) for key in self._counted)
+            found.append(other)
+        return tuple(found) if differs else None
+
+    @property
+    def _counted(self) -> set[str]:
+        """What candidates give and take of which something follows."""
+        problem = self.context.problem(self.context.needs)
+        in_racks = {"weight": problem.rack.weight, "power": problem.rack.power}
+        limited = {key for key, most in in_racks.items() if most is not None}
+        return {*problem.needs, *problem.most, *limited, self.context.cost_key}
+
+    def moved(self, problem: Problem, catalogue: Catalogue, figure: str, value: Value, factor: float) -> Movement:
+        """The counts that meet a changed problem; those of the answer, where none is cheaper."""
+        key = self.context.cost_key
+        found = self.context.finder.find(problem, "least", key)
+        before, after, cost = self._named(self.counts), None, None
+        if found is not None:
+            is_as_good = problem.fits(self.counts) and problem.taken(self.counts, key) == problem.taken(
+                found.counts, key
+            )
+            counts = self.counts if is_as_good else found.counts
+            after = self._named(counts)
+            cost = self.context.cost(self.context.size(problem.bought(counts), catalogue))
+        return Movement(figure, value, factor, before, after, cost)
+
+    def _named(self, counts: Counts) -> tuple[tuple[str, int], ...]:
+        return tuple((one.title, count) for one, count in zip(self.candidates, counts, strict=True))
+
+
+def _components(catalogue: Catalogue, candidates: tuple[Candidate, ...]) -> list[Entry]:
+    """All that candidates are built of, each once."""
+    names: dict[str, None] = {}
+    for one in candidates:
+        names |= dict.fromkeys((whole_of(one.name), *parts_of(catalogue, one.name), _file_system(catalogue, one)))
+    return [catalogue.entries[name] for name in names if name in catalogue.entries]
+
+
+def _file_system(catalogue: Catalogue, one: Candidate) -> str:
+    component = catalogue.entries[whole_of(one.name)].component
+    return (component.file_system or "") if isinstance(component, Brick) else ""
+
+
+def _figures(entry: Entry) -> Iterator[tuple[str, Quantity]]:
+    """Every figure of a component, with its key in `Catalogue.changed`."""
+    component = entry.component
+    for key in type(component).model_fields:
+        figure = getattr(component, key)
+        if isinstance(figure, Quantity):
+            yield key, figure
+    if isinstance(component, Brick):
+        for kind, measured in component.measured.items():
+            yield kind, measured.rate

@@ -13,7 +13,7 @@ from ioassay.errors import UsageError
 from ioassay.sizing.arithmetic import Origin, Value, applied, exactly, product, quotient, total
 from ioassay.sizing.catalogue import number
 from ioassay.sizing.components import IoKind, MetadataKind
-from ioassay.sizing.rates.drives import per_unit
+from ioassay.sizing.rates.brick_io import over_link
 from ioassay.sizing.rates.work import OPERATION, is_random
 from ioassay.sizing.requirements import Requirements
 from ioassay.sizing.search.model import Need
@@ -112,7 +112,9 @@ def clients_rates(requirements: Requirements) -> Mapping[str, Value]:
         return {}
     link = number(clients.link, "link of a client", "link", {})
     together = product("rate of the clients", exactly("clients", clients.count), link)
-    return {kind: per_unit("rate of the clients", together, OPERATION if is_random(kind) else None) for kind in DATA_KINDS}
+    return {
+        kind: over_link("rate of the clients", together, OPERATION if is_random(kind) else None) for kind in DATA_KINDS
+    }
 
 
 def _wished(requirements: Requirements, kind: str) -> Value | None:

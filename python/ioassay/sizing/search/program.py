@@ -39,8 +39,10 @@ class Program:
         cost = np.zeros(len(self.lower))
         for variable, coefficient in objective.items():
             cost[variable] = coefficient
-        entries = [(at, variable, value) for at, (terms, _, _) in enumerate(self._rows) for variable, value in terms.items()]
-        row, column, coefficient = np.array(entries, float).reshape(-1, 3).T
+        entries = [
+            (at, variable, value) for at, (terms, _, _) in enumerate(self._rows) for variable, value in terms.items()
+        ]
+        row, column, values = np.array(entries, float).reshape(-1, 3).T
         return {
             "objective": cost,
             "lower": np.array(self.lower, float),
@@ -48,7 +50,7 @@ class Program:
             "integer": np.array(self.is_integer, float),
             "row": row,
             "column": column,
-            "coefficient": coefficient,
+            "coefficient": values,
             "row_lower": np.array([lower for _, lower, _ in self._rows], float),
             "row_upper": np.array([upper for _, _, upper in self._rows], float),
         }

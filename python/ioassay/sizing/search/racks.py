@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from itertools import pairwise
 
 from ioassay.sizing.packing import Item, RackLimits, first_fit
 from ioassay.sizing.search.program import Program
@@ -28,7 +29,10 @@ def pack(items: Sequence[Item], limits: RackLimits, racks: int | None, solver: S
 def _exactly(items: Sequence[Item], limits: RackLimits, racks: int, solver: Solver) -> list[list[Item]] | None:
     counts = Counter(items)
     program = Program()
-    placed = [{item: program.integer(0, min(count, limits.most(item))) for item, count in counts.items()} for _ in range(racks)]
+    placed = [
+        {item: program.integer(0, min(count, limits.most(item))) for item, count in counts.items()}
+        for _ in range(racks)
+    ]
     for item, count in counts.items():
         program.row({rack[item]: 1.0 for rack in placed}, lower=count, upper=count)
     dimensions: tuple[tuple[Fraction | None, Callable[[Item], Fraction]], ...] = (
@@ -40,11 +44,13 @@ def _exactly(items: Sequence[Item], limits: RackLimits, racks: int, solver: Solv
         if most is not None:
             for rack in placed:
                 program.row({variable: float(size(item)) for item, variable in rack.items()}, upper=float(most))
-    for fuller, emptier in zip(placed, placed[1:], strict=False):  # racks are alike: nothing is lost by an order
+    for fuller, emptier in pairwise(placed):  # racks are alike: nothing is lost by an order
         heights = {fuller[item]: -float(item.rack_units) for item in counts}
         program.row(heights | {emptier[item]: float(item.rack_units) for item in counts}, upper=0)
     solution = solver.solve(program, {})
     if solution is None:
         return None
-    found = [[item for item, variable in rack.items() for _ in range(round(solution.values[variable]))] for rack in placed]
+    found = [
+        [item for item, variable in rack.items() for _ in range(round(solution.values[variable]))] for rack in placed
+    ]
     return [rack for rack in found if rack] if all(limits.takes(rack) for rack in found) else None

@@ -75,7 +75,11 @@ def _best(context: Context, need: Need, others: Sequence[Need]) -> Value:
     else:
         problem = replace(problem, needs={**problem.needs, need.what: Fraction(0)})
         found = find(problem, "most", need.what)
-    has = None if found is None else context.has(need.what, context.size(problem.bought(found.counts)), context.racks(found))
+    has = (
+        None
+        if found is None
+        else context.has(need.what, context.size(problem.bought(found.counts)), context.racks(found))
+    )
     return has or exactly(need.value.name, 0, need.value.dimension)
 
 
@@ -117,7 +121,7 @@ def _what_is_lacking(context: Context, need: Need) -> str:
     known = [one for one in context.market.candidates if one.kind == kind]
     if not known:
         return f"no {kind} of which enough is known and that survives what it must"
-    if any(one.scaling is None for one in known):
+    if any(one.is_alone for one in known):
         return f"a single {kind}, because nothing says what several do together"
     if context.requirements.switches and not any(one.kind == "switch" for one in context.market.candidates):
         return "no switch of which enough is known"

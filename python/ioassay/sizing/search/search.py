@@ -1,0 +1,56 @@
+"""Requirements and a catalogue → the best configurations, or why there is none.
+
+Not: reading them (`read`), how each part is done (the other modules of this package).
+"""
+
+from __future__ import annotations
+
+from ioassay.sizing.catalogue import Catalogue
+from ioassay.sizing.requirements import Requirements
+from ioassay.sizing.search.context import Context
+from ioassay.sizing.search.finder import Finder
+from ioassay.sizing.search.front import Front, front
+from ioassay.sizing.search.market import market
+from ioassay.sizing.search.model import Movement, Search
+from ioassay.sizing.search.movements import effect, movements
+from ioassay.sizing.search.needs import needs
+from ioassay.sizing.search.shortfalls import clients_shortfalls, shortfalls
+from ioassay.sizing.search.solver import Expired, Solver
+
+
+def search(requirements: Requirements, catalogue: Catalogue, *, deadline_s: float = 10.0) -> Search:
+    """The best configurations that meet `requirements`, by a deadline in seconds.
+
+    Raises `UsageError` for what the catalogue does not have or where it cannot be computed with, `CannotRun` where the
+    process that solves dies.
+    """
+    with Solver(deadline_s) as solver:
+        wanted = needs(requirements)
+        context = Context(requirements, catalogue, wanted, market(requirements, catalogue, wanted), Finder(solver))
+        impossible = clients_shortfalls(context)
+        found = Front() if impossible else front(context)
+        moved: list[Movement] = []
+        try:
+            if found.answers:
+                for movement in movements(context, found.first):
+                    moved.append(movement)
+            elif found.is_complete:
+                impossible += shortfalls(context)
+        except Expired:
+            found.is_complete = False
+    costs = [answer.cost for answer in found.answers]
+    return Search(
+        requirements=requirements,
+        needs=wanted,
+        cost=context.market.cost,
+        currency=context.market.currency,
+        candidates=context.market.looked_at,
+        dominated=context.market.dominated,
+        answers=tuple(found.answers),
+        shortfalls=tuple(impossible),
+        movements=tuple(sorted(moved, key=lambda movement: effect(movement, costs[0]), reverse=True)),
+        unknown=context.market.unknown,
+        is_complete=found.is_complete,
+        fragile=context.market.fragile,
+        cost_ends_at=found.most_cost,
+    )
