@@ -11,14 +11,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import cast
 
 from ioassay.sizing.arithmetic import Value
 from ioassay.sizing.catalogue import Catalogue, Entry
-from ioassay.sizing.components import Brick
+from ioassay.sizing.components import Brick, RateKind
 from ioassay.sizing.quantities import Quantity
+from ioassay.sizing.rates.names import rate_name
 from ioassay.sizing.search.candidates import Candidate, candidate_of, parts_of, whole_of
 from ioassay.sizing.search.context import Context
 from ioassay.sizing.search.model import Movement
+from ioassay.sizing.search.needs import DATA_KINDS, METADATA_KINDS
 from ioassay.sizing.search.problem import Counts, Problem
 
 FACTORS = (0.8, 1.2)
@@ -38,9 +41,7 @@ def movements(context: Context, bought: Mapping[Candidate, int]) -> Iterator[Mov
             yield baseline.moved(changed, context.catalogue, need.value.name, need.value, factor)
     for entry in _components(context.catalogue, baseline.candidates):
         for key, quantity in _figures(entry):
-            value = context.catalogue.number(
-                quantity, f"{key.replace('_', ' ')} of {entry.name}", entry, (entry.name, key)
-            )
+            value = context.catalogue.number(quantity, f"{_noun(key)} of {entry.name}", entry, (entry.name, key))
             for factor in FACTORS:
                 catalogue = context.catalogue.with_changed(entry.name, key, factor)
                 candidates = baseline.with_figures_of(catalogue, entry.name)
@@ -116,6 +117,11 @@ def _components(catalogue: Catalogue, candidates: tuple[Candidate, ...]) -> list
 def _file_system(catalogue: Catalogue, one: Candidate) -> str:
     component = catalogue.entries[whole_of(one.name)].component
     return (component.file_system or "") if isinstance(component, Brick) else ""
+
+
+def _noun(key: str) -> str:
+    """What a figure is called: `write rate`, `rack units`."""
+    return rate_name(cast(RateKind, key)) if key in (*DATA_KINDS, *METADATA_KINDS) else key.replace("_", " ")
 
 
 def _figures(entry: Entry) -> Iterator[tuple[str, Quantity]]:

@@ -62,8 +62,8 @@ class Program:
         return len(self.lower) - 1
 
 
-def packed(program: Program, objective: Terms, time_limit_s: float) -> bytes:
-    """The program for the process that solves it, as an .npz file."""
+def packed(program: Program, objective: Terms, stops: float) -> bytes:
+    """The program for the process that solves it until `stops` on the monotonic clock, as an .npz file."""
     buffer = io.BytesIO()
-    np.savez(buffer, allow_pickle=False, time_limit_s=np.array([time_limit_s]), **program.document(objective))
+    np.savez(buffer, allow_pickle=False, stops=np.array([stops]), **program.document(objective))
     return buffer.getvalue()

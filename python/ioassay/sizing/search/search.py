@@ -25,19 +25,23 @@ def search(requirements: Requirements, catalogue: Catalogue, *, deadline_s: floa
     process that solves dies.
     """
     with Solver(deadline_s) as solver:
-        wanted = needs(requirements)
-        context = Context(requirements, catalogue, wanted, market(requirements, catalogue, wanted), Finder(solver))
-        impossible = clients_shortfalls(context)
-        found = Front() if impossible else front(context)
-        moved: list[Movement] = []
-        try:
-            if found.answers:
-                for movement in movements(context, found.first):
-                    moved.append(movement)
-            elif found.is_complete:
-                impossible += shortfalls(context)
-        except Expired:
-            found.is_complete = False
+        return search_with(solver, requirements, catalogue)
+
+
+def search_with(solver: Solver, requirements: Requirements, catalogue: Catalogue) -> Search:
+    """Likewise, by the deadline of a solver that is there already."""
+    wanted = needs(requirements)
+    context = Context(requirements, catalogue, wanted, market(requirements, catalogue, wanted), Finder(solver))
+    impossible = clients_shortfalls(context)
+    found = Front() if impossible else front(context)
+    moved: list[Movement] = []
+    try:
+        if found.answers:
+            moved.extend(movements(context, found.first))
+        elif found.is_complete:
+            impossible += shortfalls(context)
+    except Expired:
+        found.is_complete = False
     costs = [answer.cost for answer in found.answers]
     return Search(
         requirements=requirements,

@@ -47,11 +47,11 @@ class Solver:
 
     def __init__(self, deadline_s: float) -> None:
         """Starts it: it takes a second, in which the programs can be prepared."""
-        self._ends = time.monotonic() + deadline_s
+        self._ends = time.monotonic() + deadline_s  # a clock that all processes share
         code = "import sys; sys.path[:] = sys.argv[2:]; from ioassay.sizing.search.solver_process import main; main()"
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-I", "-c", code, str(deadline_s), *sys.path],
+                [sys.executable, "-I", "-c", code, repr(self._ends), *sys.path],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
@@ -59,6 +59,11 @@ class Solver:
             )
         except OSError as error:
             raise CannotRun(f"The solver cannot be started: {error.strerror}.", "End other processes.") from None
+
+    @property
+    def process_id(self) -> int:
+        """That of the process that solves."""
+        return self._process.pid
 
     def __enter__(self) -> Self:
         return self
@@ -74,13 +79,13 @@ class Solver:
 
         Raises `Expired` where the deadline is over and there is none yet, `CannotRun` where the process died.
         """
-        left_s = self._ends - time.monotonic() - _GRACE_S
-        if left_s <= 0:
+        stops = self._ends - _GRACE_S
+        if stops <= time.monotonic():
             raise Expired
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         with contextlib.suppress(BrokenPipeError):
-            send(self._process.stdin, packed(program, objective, left_s))
+            send(self._process.stdin, packed(program, objective, stops))
         answer = receive(self._process.stdout)
         if answer is None:
             raise self._death()

@@ -1,0 +1,161 @@
+"""The program against every configuration that there is, tried one after the other; and racks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from itertools import product
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ioassay.sizing.components import Scaling, ScalingPoint
+from ioassay.sizing.packing import Item, RackLimits, first_fit
+from ioassay.sizing.quantities import Rate
+from ioassay.sizing.search.candidates import Candidate
+from ioassay.sizing.search.finder import Finder
+from ioassay.sizing.search.problem import Problem
+from ioassay.sizing.search.racks import pack
+from ioassay.sizing.search.solver import Solver
+
+_LINEAR = Scaling.model_construct(by="linear", because="for a test", points={})
+
+
+@pytest.fixture(scope="module")
+def solver() -> Iterator[Solver]:
+    """One for all programs: it takes a second to start."""
+    with Solver(deadline_s=300) as started:
+        yield started
+
+
+def _table(multiples: Sequence[int]) -> Scaling:
+    """Tenths of what one writes, from one on."""
+    points = [
+        ScalingPoint.model_construct(
+            count=count, rate=Rate.model_validate({"value": f"{tenths}GB/s", "assumed": "for a test"})
+        )
+        for count, tenths in enumerate((10, *multiples), start=1)
+    ]
+    return Scaling.model_construct(by="table", because=None, points={"write": points})
+
+
+@st.composite
+def _candidates(draw: st.DrawFn) -> Candidate:
+    units = draw(st.integers(2, 5))
+    gives = {"usable": Fraction(draw(st.integers(1, 9))), "write": Fraction(draw(st.integers(1, 9)))}
+    takes = {"rack_units": Fraction(units), "price": Fraction(draw(st.integers(1, 20)))}
+    scalings = st.one_of(st.just(_LINEAR), st.none(), st.lists(st.integers(8, 60), min_size=1, max_size=4).map(_table))
+    return Candidate("brick", f"brick-{draw(st.integers(0, 10**9))}", gives, takes, (("box", units),), draw(scalings))
+
+
+@st.composite
+def _problems(draw: st.DrawFn) -> Problem:
+    return Problem(
+        candidates=tuple(draw(st.lists(_candidates(), min_size=1, max_size=3))),
+        needs={"usable": Fraction(draw(st.integers(1, 40))), "write": Fraction(draw(st.integers(1, 40)))},
+        most={"price": Fraction(draw(st.integers(10, 100)))},
+        racks=draw(st.integers(1, 2)),
+        rack=RackLimits(draw(st.integers(5, 10))),
+        kinds=draw(st.integers(1, 3)),
+        has_switches=False,
+        has_modules=False,
+        clients=None,
+        speed={"write": Fraction(1)},
+        most_speed=None,
+    )
+
+
+def _fits(heights: Sequence[int], racks: Sequence[int]) -> bool:
+    """Whether boxes fit into what is left of racks, by trying all ways."""
+    if not heights:
+        return True
+    return any(
+        height_left >= heights[0] and _fits(heights[1:], [*racks[:at], height_left - heights[0], *racks[at + 1 :]])
+        for at, height_left in enumerate(racks)
+        if height_left not in racks[:at]
+    )
+
+
+def _tried(problem: Problem) -> Iterator[tuple[Fraction, tuple[int, ...]]]:
+    """The price of every configuration that meets a problem, with its counts."""
+    assert problem.racks is not None
+    most = [problem.rack.units // int(one.takes["rack_units"]) * problem.racks for one in problem.candidates]
+    for counts in product(*(range(number + 1) for number in most)):
+        bought = [(one, count) for one, count in zip(problem.candidates, counts, strict=True) if count]
+        if not bought or len(bought) > problem.kinds:
+            continue
+        if sum(counts) > 1 and any(one.scaling is None for one, _ in bought):
+            continue
+        if any(
+            one.scaling and one.scaling.by == "table" and count > len(one.scaling.points["write"])
+            for one, count in bought
+        ):
+            continue
+        written = [one.together("write", count) for one, count in bought]
+        price = sum((one.takes["price"] * count for one, count in bought), Fraction(0))
+        if (
+            sum((rate or 0 for rate in written), Fraction(0)) >= problem.needs["write"]
+            and sum(one.gives["usable"] * count for one, count in bought) >= problem.needs["usable"]
+            and price <= problem.most["price"]
+            and _fits(
+                sorted((int(one.takes["rack_units"]) for one, count in bought for _ in range(count)), reverse=True),
+                [problem.rack.units] * problem.racks,
+            )
+        ):
+            yield price, counts
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(problem=_problems())
+def test_the_cheapest_is_that_of_all_that_can_be_tried(solver: Solver, problem: Problem) -> None:
+    found = Finder(solver).find(problem, "least", "price")
+    prices = {counts: price for price, counts in _tried(problem)}
+    if found is None:
+        assert not prices
+    else:
+        assert prices[found.counts] == min(prices.values())
+        assert len(found.racks) <= (problem.racks or 0)
+        assert all(problem.rack.takes(rack) for rack in found.racks)
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(problem=_problems())
+def test_the_largest_and_the_fastest_are_those_of_all_that_can_be_tried(solver: Solver, problem: Problem) -> None:
+    every = [counts for _, counts in _tried(problem)]
+    largest, fastest = (Finder(solver).find(problem, "most", "usable"), Finder(solver).find(problem, "fastest"))
+    if largest is None or fastest is None:
+        assert not every
+    else:
+        assert problem.total(largest.counts, "usable") == max(problem.total(counts, "usable") for counts in every)
+        assert problem.total(fastest.counts, "write") == max(problem.total(counts, "write") for counts in every)
+
+
+def _items(*heights: int) -> list[Item]:
+    return [Item(f"box of {height}", height, (("box", height),)) for height in heights]
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(heights=st.lists(st.integers(1, 9), min_size=1, max_size=7), racks=st.integers(1, 3))
+def test_racks_are_packed_wherever_trying_all_ways_packs_them(solver: Solver, heights: list[int], racks: int) -> None:
+    packed = pack(_items(*heights), RackLimits(10), racks, solver)
+    assert (packed is not None) == _fits(sorted(heights, reverse=True), [10] * racks)
+    if packed is not None:
+        assert sorted(item.rack_units for rack in packed for item in rack) == sorted(heights)
+        assert all(RackLimits(10).takes(rack) for rack in packed)
+
+
+def test_first_fit_needs_a_rack_more_where_the_exact_answer_does_not(solver: Solver) -> None:
+    items = _items(4, 3, 3, 2, 2, 2)
+    limits = RackLimits(8)
+    assert len(first_fit(items, limits) or []) == 3
+    assert len(pack(items, limits, 2, solver) or []) == 2
+
+
+def test_a_rack_takes_no_more_weight_and_power_than_it_may() -> None:
+    item = Item("brick", 2, (("box", 2),), weight=Fraction(300), power=Fraction(1000))
+    assert RackLimits(42, weight=Fraction(900)).most(item) == 3
+    assert RackLimits(42, power=Fraction(2500)).most(item) == 2
+    racks = first_fit([item] * 7, RackLimits(42, weight=Fraction(900)))
+    assert [len(rack) for rack in racks or []] == [3, 3, 1]
+    assert first_fit([item], RackLimits(42, weight=Fraction(299))) is None

@@ -1,0 +1,285 @@
+"""Searches of small catalogues whose best configurations can be found by hand, and of the built-in one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from ioassay.errors import UsageError
+from ioassay.sizing.search.model import Answer, Search
+from ioassay.sizing.search.needs import needs
+from ioassay.sizing.search.read import read
+from ioassay.sizing.search.search import search, search_with
+from ioassay.sizing.search.solver import Solver
+from ioassay.yaml_models.source import SourceError
+
+_LINEAR = "scaling: {by: linear, because: for a test}"
+
+
+def _brick(drive: str, write: str, units: int, more: str = "") -> str:
+    """A brick of eight data drives, with two parity drives."""
+    return f"""
+    title: A brick
+    drives: [drive-{drive}]
+    drive_count: 10
+    redundancy: {{layout: raid6, data: 8, parity: 2, groups: 1}}
+    rack_units: {units}
+    measured: {{write: {{rate: {{value: {write}, assumed: for a test}}}}}}
+{more}"""
+
+
+@pytest.fixture(scope="module")
+def solver() -> Iterator[Solver]:
+    """One for all searches: it takes a second to start."""
+    with Solver(deadline_s=300) as started:
+        yield started
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a test keeps its files, and what solves."""
+
+    folder: Path
+    solver: Solver
+
+    def requirements(self, text: str) -> Path:
+        """A file of requirements."""
+        file = self.folder / "needs.yaml"
+        file.write_text(f"name: test\n{text}\n")
+        return file
+
+    def own(self, requirements: str, bricks: Mapping[str, str], more: str = "") -> Path:
+        """Requirements that are to be met by `bricks`, by name; `more` is the rest of their catalogue."""
+        drives = "\n".join(
+            f"  drive-{size}TB: {{title: A drive, media: hdd, capacity: {{value: {size}TB, assumed: for a test}}}}"
+            for size in range(1, 21)
+        )
+        listed = "\n".join(f"  {name}:{brick}" for name, brick in bricks.items())
+        catalogue = f"name: own\ntitle: For a test\ndrives:\n{drives}\nbricks:\n{listed}\n{more}"
+        (self.folder / "own.yaml").write_text(catalogue)
+        return self.requirements(f"catalogues: [own.yaml]\nbricks: [{', '.join(bricks)}]\n{requirements}")
+
+    def searched(self, requirements: str, bricks: Mapping[str, str], more: str = "") -> Search:
+        """What a search finds among `bricks`."""
+        return search_with(self.solver, *read(self.own(requirements, bricks, more)))
+
+    def builtin(self, requirements: str) -> Search:
+        """What a search finds among bricks of the built-in catalogue."""
+        bricks = "bricks: [md3460-performance, md3460-capacity]"
+        return search_with(self.solver, *read(self.requirements(f"{bricks}\n{_LINEAR}\n{requirements}")))
+
+
+@pytest.fixture
+def place(tmp_path: Path, solver: Solver) -> Place:
+    """An empty one."""
+    return Place(tmp_path, solver)
+
+
+def _bricks(answer: Answer) -> dict[str, int]:
+    return {one.brick: one.count for one in answer.configuration.bricks}
+
+
+def test_a_petabyte_with_26_gb_per_s_takes_six_performance_bricks_of_a_rack(place: Place) -> None:
+    found = place.builtin("usable: 1PB\nwrite: 26GB/s\nlimits: {racks: 1}")
+    cheapest, *_, largest = found.answers
+    assert found.is_complete
+    assert (cheapest.role, _bricks(cheapest)) == ("cheapest", {"md3460-performance": 6})
+    assert (largest.role, _bricks(largest)) == ("largest and fastest", {"md3460-performance": 8})
+    assert [rack.free_units for rack in cheapest.racks] == [12]
+
+
+def test_two_kinds_hold_a_petabyte_in_fewer_rack_units_than_one(place: Place) -> None:
+    alone = place.builtin("usable: 1PB")
+    mixed = place.builtin("usable: 1PB\nkinds: 2")
+    assert _bricks(alone.answers[0]) == {"md3460-performance": 4}
+    assert _bricks(mixed.answers[0]) == {"md3460-performance": 1, "md3460-capacity": 1}
+    assert mixed.answers[0].cost.nominal == 18
+
+
+def test_without_limits_others_cost_up_to_twice_the_cheapest(place: Place) -> None:
+    found = place.builtin("usable: 1PB")
+    assert found.cost_ends_at == 40
+    assert max(answer.cost.nominal for answer in found.answers) <= 40
+
+
+def test_a_slower_figure_asks_for_more_bricks_and_a_faster_one_does_not_help_where_another_limits(
+    place: Place,
+) -> None:
+    found = place.builtin("usable: 1PB\nwrite: 26GB/s\nlimits: {racks: 1}")
+    moved = {(movement.figure, movement.factor): movement for movement in found.movements}
+    ((name, before),) = moved["required write rate", 1.2].before
+    assert (name, before) == ("md3460-performance with nl-sas-6tb", 6)
+    assert moved["write rate of md3460-performance", 0.8].after == ((name, 8),)
+    assert moved["required write rate", 0.8].after == ((name, 5),)
+    assert ("write rate of md3460-performance", 1.2) not in moved
+    assert found.movements[0].cost is not None
+    assert found.movements[0].cost.nominal == 40
+
+
+def test_no_answer_is_beaten_by_another(place: Place) -> None:
+    found = place.builtin("usable: 1PB\nwrite: 5GB/s\nlimits: {racks: 3}\nkinds: 2")
+    assert 2 < len(found.answers) <= 7
+    figures = [
+        (
+            answer.cost.nominal,
+            -answer.size.capacity.usable.nominal,
+            -answer.size.rates["healthy"]["write"].value.nominal,
+        )
+        for answer in found.answers
+    ]
+    assert len(set(figures)) == len(figures)
+    for one in figures:
+        assert not any(other != one and all(a <= b for a, b in zip(other, one, strict=True)) for other in figures)
+
+
+def test_what_cannot_be_met_says_how_much_of_it_fits(place: Place) -> None:
+    found = place.builtin("usable: 1PB\nwrite: 40GB/s\nlimits: {racks: 1}")
+    (shortfall,) = found.shortfalls
+    assert not found.answers
+    assert (shortfall.need.what, shortfall.best.nominal, shortfall.limited_by) == ("write", 36e9, "1 rack of 42 U")
+
+
+def test_clients_too_few_for_a_rate_are_seen_without_any_storage(place: Place) -> None:
+    clients = "clients: {count: 2, link: {value: 8Gbit/s, assumed: for a test}}"
+    (shortfall,) = place.builtin(f"read: 3GB/s\n{clients}").shortfalls
+    assert (shortfall.best.nominal, shortfall.limited_by) == (2e9, "network links of 2 clients")
+
+
+def test_needs_that_contradict_each_other_say_what_each_could_be(place: Place) -> None:
+    bricks = {"large": _brick("20TB", "1GB/s", 10), "fast": _brick("1TB", "10GB/s", 10)}
+    found = place.searched(f"{_LINEAR}\nusable: 320TB\nwrite: 25GB/s\nkinds: 2\nlimits: {{racks: 1}}", bricks)
+    best = {shortfall.need.what: shortfall.best.nominal for shortfall in found.shortfalls}
+    assert best == {"racks": 2, "usable": 184e12, "write": 22e9}
+    assert all(len(shortfall.together) == 2 for shortfall in found.shortfalls)
+
+
+def test_a_need_that_contradicts_nothing_is_in_no_conflict(place: Place) -> None:
+    bricks = {"large": _brick("20TB", "1GB/s", 10), "fast": _brick("1TB", "10GB/s", 10)}
+    requirements = f"{_LINEAR}\nusable: 320TB\nwrite: 25GB/s\nkinds: 2\nlimits: {{racks: 1, weight_per_rack: 900kg}}"
+    weighed = {name: brick + "    weight: {value: 100kg, assumed: for a test}\n" for name, brick in bricks.items()}
+    conflicting = {shortfall.need.what for shortfall in place.searched(requirements, weighed).shortfalls}
+    assert conflicting == {"racks", "usable", "write"}
+
+
+def test_a_rack_of_42_units_takes_three_bricks_of_13_though_five_racks_have_units_for_16(place: Place) -> None:
+    bricks = {"tall": _brick("10TB", "1GB/s", 13)}
+    fits = place.searched(f"{_LINEAR}\nwrite: 15GB/s\nlimits: {{racks: 5}}", bricks)
+    assert [len(rack.items) for rack in fits.answers[0].racks] == [3] * 5
+    (shortfall,) = place.searched(f"{_LINEAR}\nwrite: 16GB/s\nlimits: {{racks: 5}}", bricks).shortfalls
+    assert (shortfall.best.nominal, shortfall.limited_by) == (15e9, "5 racks of 42 U")
+
+
+def test_what_has_the_units_but_does_not_pack_is_no_answer(place: Place) -> None:
+    bricks = {"tall": _brick("20TB", "1GB/s", 8), "low": _brick("1TB", "3GB/s", 3)}
+    rack = "racks:\n  low-rack: {title: A rack, units: 10, assumed: for a test}"
+    limits = "kinds: 2\nlimits: {racks: 2, rack: low-rack}"
+    found = place.searched(f"{_LINEAR}\nusable: 320TB\nwrite: 5GB/s\n{limits}", bricks, rack)
+    assert {shortfall.need.what for shortfall in found.shortfalls} == {"racks", "usable", "write"}
+
+
+def test_a_table_of_measurements_is_used_up_to_its_end_and_not_beyond(place: Place) -> None:
+    points = [(1, "2GB/s"), (2, "3.6GB/s"), (4, "5.2GB/s")]
+    listed = ", ".join(f"{{count: {count}, rate: {{value: {rate}, assumed: for a test}}}}" for count, rate in points)
+    bricks = {"tabled": _brick("8TB", "2GB/s", 2, f"    scaling: {{by: table, points: {{write: [{listed}]}}}}\n")}
+    assert _bricks(place.searched("write: 3.7GB/s", bricks).answers[0]) == {"tabled": 3}
+    (shortfall,) = place.searched("write: 8GB/s", bricks).shortfalls
+    assert shortfall.best.nominal == 5.2e9
+    assert shortfall.limited_by == "what several bricks were measured to do together"
+
+
+def test_bricks_of_which_nothing_says_how_they_scale_are_looked_at_alone(place: Place) -> None:
+    found = place.searched("usable: 65TB", {"small": _brick("8TB", "2GB/s", 2)})
+    assert found.shortfalls[0].limited_by == "a single brick, because nothing says what several do together"
+    assert found.unknown == ("small with drive-8TB: nothing says what several do together; looked at one alone.",)
+
+
+def test_the_cheapest_is_by_price_where_all_prices_are_known(place: Place) -> None:
+    price = "    price: {{value: {}, currency: EUR, date: 2026-01, assumed: for a test}}\n"
+    bricks = {
+        "low": _brick("8TB", "2GB/s", 2, price.format(5000)),
+        "tall": _brick("8TB", "2GB/s", 4, price.format(4000)),
+    }
+    found = place.searched(f"{_LINEAR}\nusable: 128TB\nlimits: {{budget: 9000, currency: EUR}}", bricks)
+    assert (found.cost, found.currency) == ("price", "EUR")
+    assert (_bricks(found.answers[0]), found.answers[0].cost.nominal) == ({"tall": 2}, 8000)
+    (shortfall,) = place.searched(
+        f"{_LINEAR}\nusable: 200TB\nlimits: {{budget: 9000, currency: EUR}}", bricks
+    ).shortfalls
+    assert (shortfall.best.nominal, shortfall.limited_by) == (128e12, "budget of 9,000 EUR")
+
+
+def test_what_is_not_known_or_does_not_survive_is_left_out_with_the_reason(place: Place) -> None:
+    bricks = {"small": _brick("8TB", "2GB/s", 2)}
+    found = place.searched(f"{_LINEAR}\nread: 1GB/s\nlimits: {{power: 20kW}}", bricks)
+    assert found.unknown == ("small with drive-8TB: power and read rate unknown.",)
+    assert found.shortfalls[0].limited_by == "no brick of which enough is known and that survives what it must"
+    found = place.searched(f"{_LINEAR}\nwrite: 1GB/s\nsurvives: {{drives: 3}}", bricks)
+    assert found.fragile[0].startswith("small with drive-8TB survives the loss of 2 drives of a group, not of 3.")
+
+
+def test_a_brick_that_another_one_beats_in_everything_is_not_looked_at(place: Place) -> None:
+    bricks = {
+        "small": _brick("8TB", "2GB/s", 2),
+        "worse": _brick("8TB", "1GB/s", 2),
+        "other": _brick("9TB", "1GB/s", 2),
+    }
+    found = place.searched(f"{_LINEAR}\nusable: 500TB", bricks)
+    assert (found.candidates, found.dominated) == (3, 1)
+
+
+def test_switches_have_ports_for_bricks_and_for_clients(place: Place) -> None:
+    more = """
+adapters:
+  nic: {title: An adapter, side: network, ports: 2, link: {value: 16Gbit/s, assumed: for a test}}
+switches:
+  switch: {title: A switch, ports: 8, rack_units: 1, link: {value: 16Gbit/s, assumed: for a test}}
+"""
+    bricks = {"small": _brick("8TB", "2GB/s", 2, "    adapters: {nic: 1}\n")}
+    answer = place.searched(f"{_LINEAR}\nwrite: 8GB/s\nswitches: [switch]", bricks, more).answers[0]
+    assert (_bricks(answer), answer.configuration.switches) == ({"small": 4}, {"switch": 2})
+    assert answer.cost.nominal == 10
+
+
+def test_metadata_modules_are_bought_for_the_rates_of_metadata(place: Place) -> None:
+    more = """
+metadata:
+  slow: {title: A module, rack_units: 1, create: {value: 10kIOPS, assumed: for a test}}
+  fast: {title: A module, rack_units: 2, create: {value: 30kIOPS, assumed: for a test}}
+"""
+    bricks = {"small": _brick("8TB", "2GB/s", 2)}
+    answer = place.searched(f"{_LINEAR}\nwrite: 2GB/s\ncreate: 50kIOPS\nmetadata: [slow, fast]", bricks, more).answers[
+        0
+    ]
+    assert answer.size.rates["healthy"]["create"].value.nominal >= 50e3
+    assert answer.cost.nominal == 2 + 4
+    assert sum(answer.configuration.metadata.values()) >= 2
+
+
+def test_needs_add_growth_checkpoints_and_what_must_stay_free(place: Place) -> None:
+    file = place.requirements(
+        "usable: 1PB\ngrowth: {per_year: 50%, years: 2}\nfill: 80%\nwrite: 1GB/s\nread: 10GB/s\n"
+        "checkpoint: {size: 120TB, longest: 10min, kept: 2}\naccelerators: {count: 64, read_each: 500MB/s}\n"
+    )
+    requirements, _ = read(file)
+    found = {need.what: need.value.interval.nominal for need in needs(requirements)}
+    assert found["usable"] == Fraction(10**15) * (Fraction(9, 4) + Fraction(24, 100)) / Fraction(8, 10)
+    assert found["write"] == Fraction(120 * 10**12, 600)
+    assert found["read"] == 32 * 10**9
+
+
+def test_an_error_of_requirements_has_its_line(place: Place) -> None:
+    file = place.requirements("usable: 1PB\nlimits: {rack: 1}\nwrite: fast")
+    with pytest.raises(SourceError, match=r"needs\.yaml:4"):
+        read(file)
+    with pytest.raises(UsageError, match='There is no brick "md3460"'):
+        search_with(place.solver, *read(place.requirements("usable: 1PB\nbricks: [md3460]")))
+
+
+def test_an_expired_deadline_is_said_and_nothing_is_made_up(place: Place) -> None:
+    found = search(*read(place.own(f"{_LINEAR}\nusable: 65TB", {"small": _brick("8TB", "2GB/s", 2)})), deadline_s=0.1)
+    assert not found.is_complete
+    assert (found.answers, found.shortfalls) == ((), ())
