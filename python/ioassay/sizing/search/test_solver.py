@@ -21,7 +21,8 @@ from ioassay.sizing.search.solver import Expired, Solver
 def _hard() -> tuple[Program, dict[int, float]]:
     """A market split problem, on which branch and bound takes for ever (G. Cornuéjols, M. Dawande, 1999)."""
     dice = np.random.default_rng(1)
-    program, objective = Program(), {}
+    program = Program()
+    objective: dict[int, float] = {}
     variables = [program.integer(0, 1) for _ in range(60)]
     for _ in range(6):
         weights = dice.integers(0, 100, len(variables))
