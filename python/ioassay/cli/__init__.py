@@ -46,6 +46,7 @@ from ioassay.cli.publish import publish
 from ioassay.cli.record import record
 from ioassay.cli.report import report
 from ioassay.cli.run import run
+from ioassay.cli.size import app as size
 from ioassay.cli.studies import studies
 from ioassay.cli.systems import systems
 from ioassay.cli.trend import trend
@@ -80,6 +81,7 @@ for command in (
     app.command(command.__name__.strip("_"))(command)
 app.add_typer(watch)
 app.add_typer(tune)
+app.add_typer(size)
 app.add_typer(lab)
 app.add_typer(mpi)
 app.add_typer(api)

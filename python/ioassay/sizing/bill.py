@@ -12,10 +12,10 @@ from typing import Literal, get_args
 
 from ioassay.sizing.arithmetic import Value, exactly, product, total
 from ioassay.sizing.catalogue import Catalogue
-from ioassay.sizing.components import Brick, MetadataModule, Rack
+from ioassay.sizing.components import MetadataModule, Rack
 from ioassay.sizing.configuration import Configuration
-from ioassay.sizing.evaluate import choice_of
 from ioassay.sizing.names import noun
+from ioassay.sizing.parts import Name, choice_of, parts_of, whole_of
 from ioassay.systems.amounts import RACK_UNITS
 
 Takes = Literal["rack_units", "power", "weight", "price"]
@@ -79,35 +79,24 @@ def bill(catalogue: Catalogue, configuration: Configuration, racks: int = 0) -> 
     return Bill(tuple(_lines(catalogue, configuration, racks)))
 
 
-def rack_of(configuration: Configuration) -> str:
-    """The name of the racks of a configuration."""
-    return configuration.rack or "rack-42u"
-
-
 def _lines(catalogue: Catalogue, configuration: Configuration, racks: int) -> Iterator[BillLine]:
     for counted in configuration.bricks:
         choice = choice_of(catalogue, counted)
-        brick = catalogue.find(choice.brick, Brick)
-        parts = {
-            choice.drive: brick.drive_count,
-            **brick.enclosures,
-            **brick.controllers,
-            **brick.servers,
-            **brick.adapters,
-        }
-        yield from _whole(catalogue, choice.brick, counted.count, parts)
-    for name, count in configuration.metadata.items():
-        yield from _whole(catalogue, name, count, catalogue.find(name, MetadataModule).parts)
+        yield from _whole(catalogue, choice, counted.count)
+    for module, count in configuration.metadata.items():
+        catalogue.find(module, MetadataModule)
+        yield from _whole(catalogue, module, count)
     for name, count in configuration.switches.items():
         yield _line(catalogue, name, exactly("switches", count), frozenset(get_args(Takes)))
     if racks:
-        name = rack_of(configuration)
+        name = configuration.rack
         catalogue.find(name, Rack)
         # It has rack units and power to give, and takes none.
         yield _line(catalogue, name, exactly("racks", racks), frozenset({"weight", "price"}))
 
 
-def _whole(catalogue: Catalogue, name: str, count: int, parts: Mapping[str, int]) -> Iterator[BillLine]:
+def _whole(catalogue: Catalogue, what: Name, count: int) -> Iterator[BillLine]:
+    name, parts = whole_of(what), parts_of(catalogue, what)
     component = catalogue.entries[name].component
     own: frozenset[Takes] = frozenset(what for what in get_args(Takes) if getattr(component, what) is not None)
     everything: frozenset[Takes] = frozenset(get_args(Takes))

@@ -65,6 +65,8 @@ class Entry:
     sources: Mapping[str, Document]
     folder: Path | None
     """What the paths of its runs are relative to; `None` of built-in ones, which have none."""
+    text: str
+    """The whole file."""
 
     @property
     def described_in(self) -> str:
@@ -89,6 +91,15 @@ class Catalogue:
         raise UsageError(
             f"There is no {noun(kind)} {quoted(name)}: {nearest(name, known)}",
             "`ioassay size catalogue` lists them. Add your own with `catalogues: [./mine.yaml]`.",
+        )
+
+    def entry(self, name: str) -> Entry:
+        """The component of that name, of whatever kind. Raises `UsageError` that says which is nearest."""
+        if (found := self.entries.get(name)) is not None:
+            return found
+        raise UsageError(
+            f"There is no component {quoted(name)}: {nearest(name, self.entries)}",
+            "`ioassay size catalogue` lists them all.",
         )
 
     def all(self, kind: type[Component]) -> Iterator[Entry]:
@@ -148,7 +159,7 @@ def _entries(
             origin = locate(source.tree, [group, name])
             if name in known or name in found:
                 problems.append(origin.problem(f"{quoted(name)} is already in the catalogue", "call it differently"))
-            found[name] = Entry(name, component, file.sources, folder)
+            found[name] = Entry(name, component, file.sources, folder, source.text)
     if problems:
         raise SourceError(problems)
     return found

@@ -68,7 +68,7 @@ class Configuration(Part):
     bricks: list[BrickCount] = Field(min_length=1, description="Bricks. Several kinds share the data.")
     metadata: Counts = Field(default={}, description="Metadata modules, by name: how many.")
     switches: Counts = Field(default={}, description="Switches, by name: how many.")
-    rack: Identifier | None = Field(default=None, description="The racks; without it `rack-42u`.")
+    rack: Identifier = Field(default="rack-42u", description="The racks, by name in the catalogue.")
     clients: Clients | None = Field(default=None, description="The clients; without them they limit nothing.")
     scaling: Scaling | None = Field(
         default=None, description="What several bricks do together, where their catalogue does not say it."

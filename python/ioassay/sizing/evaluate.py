@@ -13,9 +13,10 @@ from ioassay.errors import UsageError
 from ioassay.sizing.arithmetic import Value, exactly, product, total
 from ioassay.sizing.capacity import brick_capacity
 from ioassay.sizing.catalogue import Catalogue
-from ioassay.sizing.components import Brick, Component, Drive, MetadataModule
-from ioassay.sizing.configuration import BrickCount, Configuration
+from ioassay.sizing.components import Component, Drive, MetadataModule
+from ioassay.sizing.configuration import Configuration
 from ioassay.sizing.model import BrickChoice, BrickSize, Capacity, ModuleSize, Size
+from ioassay.sizing.parts import choice_of, parts_of
 from ioassay.sizing.rates import brick_rates, configuration_rates, module_rates, scaling_used
 from ioassay.sizing.requirements import Condition
 from ioassay.systems.amounts import RACK_UNITS
@@ -43,9 +44,9 @@ def evaluate(catalogue: Catalogue, name: str, configuration: Configuration) -> S
     names = {
         *switches,
         *configuration.metadata,
-        *(part for module in modules for part in _module_parts(catalogue, module)),
+        *(part for module in modules for part in parts_of(catalogue, module)),
     }
-    names |= {part for one in counts for part in (one.brick, *_brick_parts(catalogue, one))}
+    names |= {part for one in counts for part in (one.brick, *parts_of(catalogue, one))}
     currencies = {price.currency for name in names if (price := catalogue.entries[name].component.price) is not None}
     heights = [
         *((one.brick, counts[one], size.rack_units) for one, size in bricks.items()),
@@ -84,20 +85,10 @@ def _counts(catalogue: Catalogue, configuration: Configuration) -> Mapping[Brick
     return found
 
 
-def choice_of(catalogue: Catalogue, counted: BrickCount) -> BrickChoice:
-    """The brick with its drive. Raises `UsageError` where the brick takes several and none is named."""
-    brick = catalogue.find(counted.brick, Brick)
-    if counted.drive is not None and counted.drive not in brick.drives:
-        raise UsageError(f"{counted.brick} does not take {counted.drive}.", f"It takes {', '.join(brick.drives)}.")
-    if counted.drive is None and len(brick.drives) > 1:
-        raise UsageError(f"{counted.brick} takes several drives.", f"Add `drive:` with {' or '.join(brick.drives)}.")
-    return BrickChoice(counted.brick, counted.drive or brick.drives[0])
-
-
 def brick_size(catalogue: Catalogue, choice: BrickChoice, request_bytes: int | None = None) -> BrickSize:
     """What one brick holds, does and takes."""
     catalogue.find(choice.drive, Drive)
-    parts = _brick_parts(catalogue, choice)
+    parts = parts_of(catalogue, choice)
     return BrickSize(
         choice=choice,
         capacity=brick_capacity(catalogue, choice),
@@ -111,7 +102,8 @@ def brick_size(catalogue: Catalogue, choice: BrickChoice, request_bytes: int | N
 
 def module_size(catalogue: Catalogue, name: str) -> ModuleSize:
     """What one metadata module does and takes."""
-    parts = _module_parts(catalogue, name)
+    catalogue.find(name, MetadataModule)
+    parts = parts_of(catalogue, name)
     return ModuleSize(
         module=name,
         rates=module_rates(catalogue, name),
@@ -120,16 +112,6 @@ def module_size(catalogue: Catalogue, name: str) -> ModuleSize:
         weight=_sum(catalogue, "weight", name, parts),
         price=_sum(catalogue, "price", name, parts),
     )
-
-
-def _brick_parts(catalogue: Catalogue, choice: BrickChoice) -> Mapping[str, int]:
-    brick = catalogue.find(choice.brick, Brick)
-    drives = {choice.drive: brick.drive_count}
-    return {**brick.enclosures, **brick.controllers, **brick.adapters, **brick.servers, **drives}
-
-
-def _module_parts(catalogue: Catalogue, name: str) -> Mapping[str, int]:
-    return catalogue.find(name, MetadataModule).parts
 
 
 def _bricks(count: int) -> Value:

@@ -12,6 +12,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from ioassay.errors import UsageError
+from ioassay.sizing.catalogue import Catalogue
+from ioassay.sizing.components import Rack
+from ioassay.sizing.configuration import Configuration
+from ioassay.sizing.parts import Name, choice_of, standing
+
 
 @dataclass(frozen=True)
 class Item:
@@ -72,6 +78,34 @@ class RackLimits:
         if self.power is not None and item.power:
             shares.append(self.power / item.power)
         return int(min(shares))
+
+
+def racks_of(catalogue: Catalogue, configuration: Configuration) -> tuple[PackedRack, ...]:
+    """The racks that a configuration takes, by height alone; none where the height of a box is unknown.
+
+    Raises `UsageError` for what the catalogue does not have, and for a brick that is higher than a rack.
+    """
+    bought: list[tuple[Name, int]] = [
+        *((choice_of(catalogue, counted), counted.count) for counted in configuration.bricks),
+        *configuration.metadata.items(),
+        *configuration.switches.items(),
+    ]
+    items = []
+    for name, count in bought:
+        parts = standing(catalogue, name)
+        if not parts:
+            return ()
+        title = name if isinstance(name, str) else name.name
+        items += [Item(title, sum(units for _, units in parts), parts)] * count
+    units = catalogue.find(configuration.rack, Rack).units
+    packed = first_fit(items, RackLimits(units))
+    if packed is None:
+        highest = max(items, key=lambda item: item.rack_units)
+        raise UsageError(
+            f"{highest.name} takes {highest.rack_units} rack units, and {configuration.rack} has {units}.",
+            "Name a higher rack: `rack:`.",
+        )
+    return tuple(PackedRack(units, tuple(rack)) for rack in packed)
 
 
 def first_fit(items: Sequence[Item], limits: RackLimits) -> list[list[Item]] | None:

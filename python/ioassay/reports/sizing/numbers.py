@@ -64,15 +64,16 @@ def arithmetic(values: Sequence[Value]) -> dict[str, Any]:
     """Every step, and every number that the steps begin with, with its source."""
     found = derivation(*values)
     return {
-        "steps": [{"name": one.name, "step": formulas.line(one), **_number(one)} for one in found.steps],
+        "steps": [{"name": one.name, "step": formulas.line(one), **number(one)} for one in found.steps],
         "inputs": [_input(one) for one in found.inputs],
     }
 
 
 def _input(value: Value) -> dict[str, Any]:
     assert isinstance(value.origin, Origin)
-    return {"name": value.name, **_number(value), "origin": value.origin.kind, "source": value.origin.source}
+    return {"name": value.name, **number(value), "origin": value.origin.kind, "source": value.origin.source}
 
 
-def _number(value: Value) -> dict[str, Any]:
+def number(value: Value) -> dict[str, Any]:
+    """A number with its unit beside it, where its name does not say it."""
     return {**interval(value), "unit": value.dimension.unit}

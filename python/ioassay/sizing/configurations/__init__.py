@@ -42,3 +42,8 @@ def choose(file: ConfigurationFile, name: str | None) -> tuple[str, Configuratio
             f"It has {', '.join(known)}.",
         )
     return chosen, file.configurations[chosen]
+
+
+def builtin_files() -> dict[str, ConfigurationFile]:
+    """All built-in files, by name."""
+    return {name: validate(ConfigurationFile, source.tree) for name, source in LIBRARY.sources().items()}

@@ -289,6 +289,11 @@ class Published:
     prices: PriceFinding | None
     """`None` without relative prices."""
 
+    @staticmethod
+    def nothing() -> Published:
+        """Where nothing is stated."""
+        return Published((), (), (), (), None)
+
     def units_of(self, figure: Figure) -> UnitFinding | None:
         """What is found of its unit; `None` of a count or a price."""
         return next((one for one in self.units if any(figure is other for other in one.figures)), None)

@@ -26,8 +26,8 @@ from scipy.optimize import linprog
 from ioassay.sizing.arithmetic import Origin, Value, exactly, product, quotient
 from ioassay.sizing.catalogue import Catalogue
 from ioassay.sizing.components import Brick, Drive, MetadataModule
-from ioassay.sizing.evaluate import choice_of
 from ioassay.sizing.model import BrickChoice, Size
+from ioassay.sizing.parts import choice_of
 from ioassay.sizing.published.model import (
     BrickRatio,
     Contained,

@@ -16,8 +16,8 @@ from ioassay.sizing.arithmetic import Value, applied, exactly, product, total
 from ioassay.sizing.capacity.redundancy import geometry
 from ioassay.sizing.catalogue import Catalogue
 from ioassay.sizing.components import Brick, Drive
-from ioassay.sizing.evaluate import choice_of
 from ioassay.sizing.model import BrickChoice, Size
+from ioassay.sizing.parts import choice_of
 from ioassay.sizing.reliability import chain
 from ioassay.sizing.reliability.groups import Protection, protection
 from ioassay.sizing.reliability.rebuild import ASSUMPTIONS, Assumptions, Rebuild, rebuild
@@ -89,6 +89,11 @@ class DriveFailures:
     """The chance that any group loses more drives than it has parity, within a year."""
     loss_or_unreadable: Value | None
     """The chance of that or of an unreadable sector in a rebuild without redundancy, within a year."""
+
+    @property
+    def values(self) -> tuple[Value, ...]:
+        """What is known of all bricks together."""
+        return tuple(filter(None, (self.per_year, self.rebuilding, self.loss, self.loss_or_unreadable)))
 
 
 def drive_failures(catalogue: Catalogue, size: Size, assumptions: Assumptions = ASSUMPTIONS) -> DriveFailures:

@@ -14,14 +14,12 @@ from typing import Literal, cast
 from ioassay.errors import UsageError
 from ioassay.sizing.arithmetic import Value
 from ioassay.sizing.catalogue import Catalogue, Entry
-from ioassay.sizing.components import Adapter, Brick, Enclosure, MetadataModule, RateKind, Scaling, Server, Switch
+from ioassay.sizing.components import Adapter, Brick, MetadataModule, RateKind, Scaling, Switch
 from ioassay.sizing.evaluate import brick_size, module_size
 from ioassay.sizing.model import BrickChoice, BrickSize, ModuleSize
+from ioassay.sizing.parts import Name, parts_of, standing, whole_of
 from ioassay.sizing.rates.scaling import has_points, multiple
 from ioassay.sizing.requirements import Requirements
-
-Name = BrickChoice | str
-"""A brick with its drive, or the name of a metadata module or switch."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +97,7 @@ class Candidate:
 
 def candidate_of(requirements: Requirements, catalogue: Catalogue, name: Name, currency: str | None) -> Candidate:
     """A brick, metadata module or switch; of prices those in `currency` count."""
-    stands = tuple(_stands(catalogue, name))
+    stands = standing(catalogue, name)
     if isinstance(name, BrickChoice):
         size = brick_size(catalogue, name, requirements.request)
         rates = size.rates[requirements.rates_hold]
@@ -126,41 +124,10 @@ def candidate_of(requirements: Requirements, catalogue: Catalogue, name: Name, c
     return Candidate("switch", name, ports, _takes(catalogue, name, known, stands, currency), stands)
 
 
-def parts_of(catalogue: Catalogue, name: Name) -> Mapping[str, int]:
-    """What it is built of, by name in the catalogue; of a switch nothing."""
-    if isinstance(name, BrickChoice):
-        brick = catalogue.find(name.brick, Brick)
-        drives = {name.drive: brick.drive_count}
-        return {**brick.enclosures, **brick.controllers, **brick.adapters, **brick.servers, **drives}
-    component = catalogue.entries[name].component
-    return component.parts if isinstance(component, MetadataModule) else {}
-
-
-def whole_of(name: Name) -> str:
-    """Its own name in the catalogue."""
-    return name.brick if isinstance(name, BrickChoice) else name
-
-
 def currencies(catalogue: Catalogue, name: Name) -> set[str]:
     """The currencies of the prices that are known of it and of its parts."""
     components = [catalogue.entries[part].component for part in (whole_of(name), *parts_of(catalogue, name))]
     return {component.price.currency for component in components if component.price is not None}
-
-
-def _stands(catalogue: Catalogue, name: Name) -> list[tuple[str, int]]:
-    """What stands in the rack, each with its rack units; nothing where the height of a box is unknown."""
-    whole = whole_of(name)
-    own = catalogue.entries[whole].component.rack_units
-    if own is not None:
-        return [(whole, own)]
-    found = []
-    for part, count in parts_of(catalogue, name).items():
-        component = catalogue.entries[part].component
-        if component.rack_units is not None:
-            found += [(part, component.rack_units)] * count
-        elif isinstance(component, Enclosure | Server):
-            return []
-    return found
 
 
 def _takes(

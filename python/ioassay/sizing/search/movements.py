@@ -16,9 +16,10 @@ from typing import cast
 from ioassay.sizing.arithmetic import Value
 from ioassay.sizing.catalogue import Catalogue, Entry
 from ioassay.sizing.components import Brick, RateKind
+from ioassay.sizing.parts import parts_of, whole_of
 from ioassay.sizing.quantities import Quantity
 from ioassay.sizing.rates.names import rate_name
-from ioassay.sizing.search.candidates import Candidate, candidate_of, parts_of, whole_of
+from ioassay.sizing.search.candidates import Candidate, candidate_of
 from ioassay.sizing.search.context import Context
 from ioassay.sizing.search.model import Movement
 from ioassay.sizing.search.needs import DATA_KINDS, METADATA_KINDS

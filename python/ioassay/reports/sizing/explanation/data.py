@@ -8,19 +8,25 @@ from typing import Any
 import polars as pl
 
 from ioassay.reports.sizing import bill as bill_table
-from ioassay.reports.sizing import numbers, racks, steps
+from ioassay.reports.sizing import numbers, published_data, racks, steps
 from ioassay.reports.sizing.explanation.explained import Explained
 from ioassay.sizing.arithmetic import Value
 from ioassay.sizing.bill import bill
 from ioassay.sizing.catalogue import Catalogue
 from ioassay.sizing.configuration import ConfigurationFile
 from ioassay.sizing.model import Size
+from ioassay.sizing.published.model import Published
 
 SIZE_REPORT_VERSION = 1
 
 
-def data(file: ConfigurationFile, catalogue: Catalogue, explained: Sequence[Explained]) -> dict[str, Any]:
-    """`version`, `name`, `title`, and `configurations` with all that follows, every step and the bill of materials."""
+def data(
+    file: ConfigurationFile, catalogue: Catalogue, explained: Sequence[Explained], stated: Published
+) -> dict[str, Any]:
+    """`version`, `name`, `title`, and `configurations` with all that follows, every step and the bill of materials.
+
+    `published` has what the file states, and as what it agrees with the arithmetic.
+    """
     return {
         "version": SIZE_REPORT_VERSION,
         "name": file.name,
@@ -30,11 +36,12 @@ def data(file: ConfigurationFile, catalogue: Catalogue, explained: Sequence[Expl
                 **size(one.size),
                 "racks": racks.data(one.racks),
                 "bill_of_materials": bill_table.data(bill(catalogue, one.size.configuration, len(one.racks))),
-                "arithmetic": numbers.arithmetic(steps.of_size(one.size)),
-                **one.data,
+                "times_and_failures": [{"name": value.name, **numbers.number(value)} for value in one.times],
+                "arithmetic": numbers.arithmetic([*steps.of_size(one.size), *one.times]),
             }
             for one in explained
         ],
+        "published": published_data.data(stated),
     }
 
 

@@ -20,7 +20,7 @@ from ioassay.reports.document import (
     numbers,
 )
 from ioassay.reports.sizing import bill as bill_table
-from ioassay.reports.sizing import racks, steps, wording
+from ioassay.reports.sizing import published, racks, steps, wording
 from ioassay.reports.sizing.explanation import overview
 from ioassay.reports.sizing.explanation.explained import Explained
 from ioassay.sizing.bill import bill
@@ -28,6 +28,7 @@ from ioassay.sizing.catalogue import Catalogue
 from ioassay.sizing.components import IoKind, RateKind
 from ioassay.sizing.configuration import ConfigurationFile
 from ioassay.sizing.model import Size
+from ioassay.sizing.published.model import Published
 from ioassay.sizing.requirements import Condition
 from ioassay.version import __version__
 
@@ -39,22 +40,28 @@ SEQUENTIAL: tuple[RateKind, ...] = ("write", "read")
 
 
 def document(
-    file: ConfigurationFile, catalogue: Catalogue, explained: Sequence[Explained], drawn: Sequence[Pictures] = ()
+    file: ConfigurationFile,
+    catalogue: Catalogue,
+    explained: Sequence[Explained],
+    stated: Published,
+    drawn: Sequence[Pictures] = (),
 ) -> Document:
     """The document, with the figures where they have been drawn."""
     answer = Section("Answer", [*overview.tables(explained), *_scaling(explained)], "answer")
     sections = [_configuration(catalogue, one, drawn[at] if drawn else None) for at, one in enumerate(explained)]
+    checked = published.blocks(stated)
     assumed = _assumed(catalogue, explained)
+    contents = [Contents([*sections, assumed])] if len(sections) > 1 else []
     return Document(
         file.title,
-        [*([Contents([*sections, assumed])] if len(sections) > 1 else []), answer, *sections, assumed],
+        [*contents, answer, *checked, *sections, assumed],
         question="What does it hold, what does it do, what limits it, and how is each number worked out?",
         window=f"{file.name}: size",
         footer=f"Written by ioassay {__version__}.",
     )
 
 
-def terminal(catalogue: Catalogue, explained: Sequence[Explained]) -> list[Block]:
+def terminal(catalogue: Catalogue, explained: Sequence[Explained], stated: Published) -> list[Block]:
     """What the terminal shows: all steps of a single configuration, of several what they come to."""
     blocks: list[Block] = [
         Section("Answer", [*overview.columns(explained, overview.ON_A_TERMINAL), *_scaling(explained)])
@@ -62,9 +69,10 @@ def terminal(catalogue: Catalogue, explained: Sequence[Explained]) -> list[Block
     if len(explained) == 1:
         (one,) = explained
         within = _blocks(catalogue, one, None, steps.of_limits(one.size))
-        return [*blocks, Section(one.size.name, within), _assumed(catalogue, explained)]
+        return [*blocks, *published.blocks(stated), Section(one.size.name, within), _assumed(catalogue, explained)]
+    blocks += published.blocks(stated)
     blocks += [Section(one.size.name, [_limits(one.size, SEQUENTIAL)]) for one in explained]
-    hint = "Name one of them to see every step, the bill of materials and what was assumed."
+    hint = "Every step, the bill of materials and what was assumed: --configuration NAME, or --format html."
     return [*blocks, Paragraph(Span(hint, "faint"))]
 
 

@@ -1,14 +1,20 @@
-"""A configuration with what is reported of it. Not: computing any of it."""
+"""A configuration with what is reported of it. Not: computing any of it, how it is shown."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from ioassay.reports.document import Section
+from ioassay.reports.sizing import times
+from ioassay.sizing.arithmetic import Value
+from ioassay.sizing.catalogue import Catalogue
+from ioassay.sizing.configuration import Configuration
+from ioassay.sizing.evaluate import evaluate
 from ioassay.sizing.model import Size
-from ioassay.sizing.packing import PackedRack
+from ioassay.sizing.packing import PackedRack, racks_of
+from ioassay.sizing.reliability.failures import drive_failures
+from ioassay.sizing.times import of_size
 
 
 @dataclass(frozen=True)
@@ -19,6 +25,17 @@ class Explained:
     racks: Sequence[PackedRack] = ()
     """Empty where they are not known: its bricks may not say how high they are."""
     sections: Sequence[Section] = ()
-    """Sections of its own, such as times and what is published of it."""
-    data: Mapping[str, Any] = field(default_factory=dict)
-    """The same for other programs, under keys of their own."""
+    """Times, and what failing drives mean."""
+    times: Sequence[Value] = ()
+    """The numbers of those sections."""
+
+
+def explain(catalogue: Catalogue, name: str, configuration: Configuration) -> Explained:
+    """All that is reported of a configuration. Raises `UsageError` for what the catalogue does not have."""
+    size = evaluate(catalogue, name, configuration)
+    return Explained(
+        size,
+        racks_of(catalogue, configuration),
+        (times.times(size), times.failures(catalogue, size)),
+        (*of_size(size), *drive_failures(catalogue, size).values),
+    )

@@ -16,6 +16,7 @@ from ioassay.reports.sizing.explanation.explained import Explained
 from ioassay.sizing.configurations import read
 from ioassay.sizing.evaluate import evaluate
 from ioassay.sizing.packing import Item, PackedRack
+from ioassay.sizing.published.model import Published
 
 NAMES = ("performance-6", "performance-8")
 RACK = PackedRack(42, (Item("md3460-performance", 5, (("md3460", 4), ("r620", 1))),) * 6)
@@ -23,11 +24,8 @@ RACK = PackedRack(42, (Item("md3460-performance", 5, (("md3460", 4), ("r620", 1)
 
 def _report(*names: str, sections: tuple[Section, ...] = ()) -> ExplanationReport:
     file, catalogue = read("md3460-racks")
-    explained = [
-        Explained(evaluate(catalogue, name, file.configurations[name]), (RACK,), sections, {"times": {"fill_s": 1}})
-        for name in names
-    ]
-    return ExplanationReport(file, catalogue, explained)
+    explained = [Explained(evaluate(catalogue, name, file.configurations[name]), (RACK,), sections) for name in names]
+    return ExplanationReport(file, catalogue, explained, Published.nothing())
 
 
 def _markdown(report: ExplanationReport) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import yaml
@@ -16,8 +17,8 @@ from ioassay.units import format_exact_bytes
 _HEADING = "# Found by `ioassay size`. Every step of its arithmetic: ioassay size explain FILE\n"
 
 
-def configuration_yaml(answer: Answer, requirements: Requirements) -> str:
-    """The file. Paths in it are those of the requirements: it belongs into the same folder."""
+def configuration_yaml(answer: Answer, requirements: Requirements, way: str = "") -> str:
+    """The file. `way` leads from its folder to that of the requirements, whose catalogues it names."""
     role = answer.role.replace(" ", "-")  # `cheapest and fastest`
     name = f"{requirements.name}-{role}"[:64]
     file: dict[str, Any] = {
@@ -25,7 +26,7 @@ def configuration_yaml(answer: Answer, requirements: Requirements) -> str:
         "title": f"{answer.role.capitalize()} configuration for {_title(requirements)}",
     }
     if requirements.catalogues:
-        file["catalogues"] = list(requirements.catalogues)
+        file["catalogues"] = [os.path.join(way, own) for own in requirements.catalogues]
     file["configurations"] = {role: _configuration(answer.configuration)}
     return _HEADING + yaml.safe_dump(file, sort_keys=False, allow_unicode=True, width=110)
 

@@ -1,0 +1,52 @@
+"""`ioassay size catalogue`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ioassay.cli.output import AsJson, Form, Output
+from ioassay.errors import UsageError
+
+
+def catalogue(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[NAME]...", help="Only these components, with their figures and sources."),
+    ] = None,
+    *,
+    own: Annotated[
+        list[Path] | None,
+        typer.Option("--catalogue", metavar="FILE", help="Your own catalogue beside the built-in ones. Repeatable."),
+    ] = None,
+    as_yaml: Annotated[bool, typer.Option("--yaml", help="Print the catalogue files that have them, to copy.")] = False,
+    form: Form = None,
+    as_json: AsJson = False,
+    output: Output = None,
+) -> int:
+    """List drives, enclosures, servers, bricks and other components.
+
+    With names, shows what each component is and where each of its figures comes from.
+    """
+    from ioassay import reports  # noqa: PLC0415
+    from ioassay.cli.output import chosen_format, emit, say_undrawn, show  # noqa: PLC0415
+    from ioassay.reports.document.terminal import rendered  # noqa: PLC0415
+    from ioassay.reports.sizing.catalogue import CatalogueReport  # noqa: PLC0415
+    from ioassay.sizing.catalogue import load  # noqa: PLC0415
+
+    wanted = chosen_format(form, output, as_json=as_json)
+    loaded = load(own or [])
+    chosen = [loaded.entry(name) for name in names or []]
+    if as_yaml:
+        if not chosen or wanted is not None:
+            raise UsageError("--yaml needs a component and no format.", "Write `ioassay size catalogue NAME --yaml`.")
+        typer.echo("\n".join(dict.fromkeys(entry.text for entry in chosen)), nl=False)
+        return 0
+    report = CatalogueReport(loaded, names or [])
+    if wanted is None:
+        show(rendered(report.terminal()))
+        return 0
+    emit(reports.build(report, wanted), output)
+    return say_undrawn()

@@ -1,0 +1,77 @@
+"""`ioassay size search`, which is `ioassay size FILE`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ioassay.cli.output import AsJson, Form, Output
+from ioassay.errors import UsageError
+
+if TYPE_CHECKING:
+    from ioassay.sizing.search.model import Search
+
+
+def search(
+    requirements: Annotated[Path, typer.Argument(metavar="FILE", help="What the storage must hold and do, as YAML.")],
+    *,
+    time_limit: Annotated[
+        str, typer.Option(metavar="TIME", help="Stop looking for better configurations then.")
+    ] = "10s",
+    save: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Write each configuration found as YAML, for `ioassay size explain`."),
+    ] = None,
+    form: Form = None,
+    as_json: AsJson = False,
+    output: Output = None,
+) -> int:
+    """Find the configurations that meet requirements.
+
+    Shows the front of capacity, performance and cost: what each configuration holds and does, what limits it, its
+    racks and parts, and how the answer moves when a figure is 20 % off. The exit code is 1 if none meets them.
+    """
+    from ioassay import reports  # noqa: PLC0415
+    from ioassay.cli.output import chosen_format, emit, say_undrawn, show  # noqa: PLC0415
+    from ioassay.reports.document.terminal import rendered  # noqa: PLC0415
+    from ioassay.reports.sizing.search import SearchReport  # noqa: PLC0415
+    from ioassay.sizing.search.read import read  # noqa: PLC0415
+    from ioassay.sizing.search.search import search as searched  # noqa: PLC0415
+
+    wanted = chosen_format(form, output, as_json=as_json)
+    deadline_s = _seconds(time_limit)
+    wishes, catalogue = read(requirements)
+    found = searched(wishes, catalogue, deadline_s=deadline_s)
+    report = SearchReport(found, catalogue)
+    if wanted is None:
+        show(rendered(report.terminal()))
+    else:
+        emit(reports.build(report, wanted), output)
+    if save is not None:
+        _save(found, requirements, save)
+    return max(say_undrawn(), int(not found.answers))
+
+
+def _seconds(time_limit: str) -> float:
+    from ioassay.units import parse_duration_ns  # noqa: PLC0415
+
+    try:
+        return parse_duration_ns(time_limit) / 1e9
+    except ValueError as error:
+        raise UsageError(f"--time-limit {time_limit} is not a duration.", "Write for example 10s or 2min.") from error
+
+
+def _save(found: Search, requirements: Path, folder: Path) -> None:
+    import os  # noqa: PLC0415
+
+    from ioassay.cli.output import say, write  # noqa: PLC0415
+    from ioassay.control_characters import encoded  # noqa: PLC0415
+    from ioassay.reports.sizing.search.configuration_yaml import configuration_yaml  # noqa: PLC0415
+
+    way = os.path.relpath(requirements.parent, folder)
+    for number, answer in enumerate(found.answers, start=1):
+        path = folder / f"{found.requirements.name}-{number}.yaml"
+        write(path, encoded(configuration_yaml(answer, found.requirements, way)))
+        say(f"{path}")

@@ -1,0 +1,57 @@
+"""What bricks and metadata modules are built of, and what of it stands in a rack.
+
+Not: adding anything up (`evaluate`, `bill`), racks (`packing`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ioassay.errors import UsageError
+from ioassay.sizing.catalogue import Catalogue
+from ioassay.sizing.components import Brick, Enclosure, MetadataModule, Server
+from ioassay.sizing.configuration import BrickCount
+from ioassay.sizing.model import BrickChoice
+
+Name = BrickChoice | str
+"""A brick with its drive, or the name of a metadata module or switch."""
+
+
+def choice_of(catalogue: Catalogue, counted: BrickCount) -> BrickChoice:
+    """The brick with its drive. Raises `UsageError` where the brick takes several and none is named."""
+    brick = catalogue.find(counted.brick, Brick)
+    if counted.drive is not None and counted.drive not in brick.drives:
+        raise UsageError(f"{counted.brick} does not take {counted.drive}.", f"It takes {', '.join(brick.drives)}.")
+    if counted.drive is None and len(brick.drives) > 1:
+        raise UsageError(f"{counted.brick} takes several drives.", f"Add `drive:` with {' or '.join(brick.drives)}.")
+    return BrickChoice(counted.brick, counted.drive or brick.drives[0])
+
+
+def parts_of(catalogue: Catalogue, name: Name) -> Mapping[str, int]:
+    """What one is built of, by name in the catalogue, drives included; of a switch nothing."""
+    if isinstance(name, BrickChoice):
+        brick = catalogue.find(name.brick, Brick)
+        drives = {name.drive: brick.drive_count}
+        return {**brick.enclosures, **brick.controllers, **brick.adapters, **brick.servers, **drives}
+    component = catalogue.entry(name).component
+    return component.parts if isinstance(component, MetadataModule) else {}
+
+
+def whole_of(name: Name) -> str:
+    """Its own name in the catalogue."""
+    return name.brick if isinstance(name, BrickChoice) else name
+
+
+def standing(catalogue: Catalogue, name: Name) -> tuple[tuple[str, int], ...]:
+    """What stands in a rack, each box with its rack units; nothing where the height of one is unknown."""
+    own = catalogue.entry(whole_of(name)).component.rack_units
+    if own is not None:
+        return ((whole_of(name), own),)
+    found: list[tuple[str, int]] = []
+    for part, count in parts_of(catalogue, name).items():
+        component = catalogue.entry(part).component
+        if component.rack_units is not None:
+            found += [(part, component.rack_units)] * count
+        elif isinstance(component, Enclosure | Server):
+            return ()
+    return tuple(found)
