@@ -15,7 +15,11 @@ CATALOGUE = """
 name: mine
 title: For tests
 drives:
-  disk: {title: A disk, media: hdd, capacity: {value: 4TB, assumed: round}}
+  disk:
+    title: A disk
+    media: hdd
+    capacity: {value: 4TB, assumed: round}
+    random_read: {value: 100 IOPS, assumed: round}
 servers:
   server: {title: A server, memory: 1g}
 bricks:
@@ -28,7 +32,6 @@ bricks:
     measured:
       write: {rate: {value: 4.000 GB/s, assumed: round}, limited_by: controllers}
       read: {rate: {value: 8.000 GB/s, assumed: round}, limited_by: controllers}
-      random_read: {rate: {value: 4000 IOPS, assumed: round}, limited_by: disks}
 metadata:
   module:
     title: A metadata module

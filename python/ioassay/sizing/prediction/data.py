@@ -140,10 +140,8 @@ def _between(storage: Storage, spot: Spot, kind: IoKind, carried: Value, link: V
     ceilings = {_limit(storage, kind): carried}
     if link is not None:
         ceilings[_links(spot)] = product("rate of the clients", clients, link)
-    in_flight = ranks
-    if overlaps:
-        in_flight = ranks * int(_IN_FLIGHT.nominal)
-    else:
+    in_flight = ranks * int(_IN_FLIGHT.nominal) if overlaps else ranks
+    if not overlaps and _is_of_disks(storage, kind):
         waiting = of("upper bound of requests that wait", queueing.most, ranks, f"{ranks} ÷ D, {demand}", _CHAPTER_5)
         ceilings[f"{format_count(ranks, 'request')} in flight"] = waiting
     upper = lowest("upper bound", *ceilings.values())
@@ -160,6 +158,14 @@ def _between(storage: Storage, spot: Spot, kind: IoKind, carried: Value, link: V
 def _overlaps(spot: Spot, kind: IoKind) -> bool:
     """True where the client keeps more in flight than the ranks ask for: reads ahead, or writes behind."""
     return not spot.job.direct and kind != "random_read"
+
+
+def _is_of_disks(storage: Storage, kind: IoKind) -> bool:
+    """True where a lone request takes no less than its share of the full load: small ones that disks limit.
+
+    Flash serves many at a time, and other places on the path may serve a lone one faster than full load tells.
+    """
+    return kind.startswith("random") and storage.are_disks and _limit(storage, kind) == "drives"
 
 
 def _limit(storage: Storage, kind: IoKind) -> str:

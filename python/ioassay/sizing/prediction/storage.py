@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from ioassay.sizing.arithmetic import Value, exactly
 from ioassay.sizing.catalogue import Catalogue, number
-from ioassay.sizing.components import Brick, IoKind, MetadataKind, MetadataModule, Redundancy, Server
+from ioassay.sizing.components import Brick, Drive, IoKind, MetadataKind, MetadataModule, Redundancy, Server
 from ioassay.sizing.configuration import Configuration
-from ioassay.sizing.evaluate import evaluate
+from ioassay.sizing.evaluate import choice_of, evaluate
 from ioassay.sizing.model import Rates
 from ioassay.systems.library import builtin_systems
 from ioassay.systems.model import Document
@@ -31,6 +31,8 @@ class Storage:
     groups: Value
     """Of drives that protect each other: a stripe lies in one of them."""
     drives: Value
+    are_disks: bool
+    """All drives are disks, which serve one request at a time."""
     stripe_bytes: int | None
     """Data of the largest full stripe or record, or what the configuration says that RAID gets; `None` where it is
     unknown, or nothing is striped."""
@@ -46,6 +48,7 @@ def storage(catalogue: Catalogue, name: str, configuration: Configuration, sourc
     """What `configuration` gives; `sources` are those of its file. Raises `UsageError` as `evaluate` does."""
     clients = configuration.clients
     bricks = [(catalogue.find(one.brick, Brick), one.count) for one in configuration.bricks]
+    choices = [choice_of(catalogue, one) for one in configuration.bricks]
     stripes = [stripe for brick, _ in bricks if (stripe := _stripe_bytes(brick.redundancy))]
     return Storage(
         rates=evaluate(catalogue, name, configuration.model_copy(update={"clients": None})).rates["healthy"],
@@ -53,6 +56,7 @@ def storage(catalogue: Catalogue, name: str, configuration: Configuration, sourc
         clients=clients.count if clients else None,
         groups=exactly("groups of drives", sum(count * brick.redundancy.groups for brick, count in bricks)),
         drives=exactly("drives", sum(count * brick.drive_count for brick, count in bricks)),
+        are_disks=all(catalogue.find(choice.drive, Drive).media == "hdd" for choice in choices),
         stripe_bytes=configuration.request or max(stripes, default=None),
         memory_bytes=_memory_bytes(catalogue, bricks),
         metadata_processes=_metadata_processes(catalogue, configuration),

@@ -45,6 +45,22 @@ def test_small_random_reads_wait_for_one_disk_each(predicts: Predicts) -> None:
     assert eight.dimension.unit == "operations/s"
 
 
+FLASH = CATALOGUE.replace("media: hdd", "media: ssd")
+LIMITED = CATALOGUE.replace(
+    "    measured:\n",
+    "    measured:\n      random_read: {rate: {value: 2000 IOPS, assumed: round}, limited_by: servers}\n",
+)
+
+
+@pytest.mark.parametrize(("catalogue", "most"), [(FLASH, 8000), (LIMITED, 4000)])
+def test_a_lone_request_may_be_faster_than_its_share_where_disks_do_not_limit(
+    predicts: Predicts, catalogue: str, most: int
+) -> None:
+    one, _ = known(predicts(catalogue=catalogue), "Random, read")
+    assert float(one.interval.high) == pytest.approx(most, rel=0.01)
+    assert one.nominal == pytest.approx(most / 80, rel=0.01)
+
+
 def test_where_there_is_no_ground_it_says_so(predicts: Predicts) -> None:
     prediction = predicts()
     shared = series(prediction, "One file, write")
