@@ -6,6 +6,7 @@ Not: how one number can be meant (`readings`), prices (`prices`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
 from functools import reduce
 from itertools import combinations, groupby
 from typing import cast
@@ -15,6 +16,7 @@ from ioassay.sizing.components import IoKind
 from ioassay.sizing.model import Size
 from ioassay.sizing.published.model import (
     Figure,
+    Loss,
     NeededRate,
     RateFinding,
     Reading,
@@ -25,6 +27,9 @@ from ioassay.sizing.published.model import (
 )
 from ioassay.sizing.published.readings import meant
 from ioassay.systems.amounts import BYTES, BYTES_PER_S, OPERATIONS_PER_S, Dimension, Interval
+
+LARGEST_LOSS = Fraction(1, 5)
+"""No file system takes more of what it is made on; who states less means something else."""
 
 _KINDS: dict[Dimension, UnitKind] = {
     BYTES: "capacities",
@@ -47,13 +52,38 @@ def _unit_finding(kind: UnitKind, figures: Sequence[Figure]) -> UnitFinding:
     readings = dict.fromkeys(trial.reading for figure in figures for trial in figure.trials)
     shared = [_shared(reading, figures) for reading in readings if reading.neighbour is None]
     shared.sort(key=lambda one: (len(one.contradicting), one.weight))
+    units = tuple(one for one in shared if one.reading.is_unit_alone)
     return UnitFinding(
         kind=kind,
         label=figures[0].label.base,
         figures=tuple(figures),
-        units=tuple(one for one in shared if one.reading.is_unit_alone),
+        units=units,
         others=tuple(one for one in shared if not one.reading.is_unit_alone and not one.contradicting),
+        losses=tuple(sorted(_losses(units, figures), key=lambda one: (one.weight, -one.left.high))),
     )
+
+
+def _losses(units: Iterable[Shared], figures: Sequence[Figure]) -> Iterable[Loss]:
+    """Of two and more usable capacities: one alone would fit with some loss in any unit."""
+    usable = [figure for figure in figures if figure.stated.what == "usable" and figure.stated.qualifier != "at-least"]
+    if len(usable) < 2:
+        return
+    for unit in units:
+        lefts = [left for figure in usable if (left := _left(figure, unit.reading)) is not None]
+        others_agree = all(figure.stated.what == "usable" for figure in unit.contradicting)
+        if len(lefts) == len(usable) and others_agree:
+            low, _, high = reduce(_intersection, lefts)
+            low = max(low, 1 - LARGEST_LOSS)
+            if low < high <= 1:
+                yield Loss(unit.reading, Interval(low, (low + high) / 2, high), unit.weight)
+
+
+def _left(figure: Figure, reading: Reading) -> Interval | None:
+    """The share of the capacity by arithmetic that a printed number stands for."""
+    interval = meant(figure, reading)
+    if interval is None or figure.arithmetic is None or figure.arithmetic.interval.low == 0:
+        return None
+    return interval.over(figure.arithmetic.interval)
 
 
 def _shared(reading: Reading, figures: Sequence[Figure]) -> Shared:
@@ -69,7 +99,7 @@ def _shared(reading: Reading, figures: Sequence[Figure]) -> Shared:
 def rates_of_one_brick(
     figures: Iterable[Figure], sizes: Mapping[str, Size], units: Sequence[UnitFinding]
 ) -> tuple[RateFinding, ...]:
-    """Where no rate of one brick agrees with all printed rates of configurations of such bricks."""
+    """Where no rate of one brick agrees with all printed rates of several configurations of such bricks."""
     groups: dict[tuple[str, str, Interval], tuple[Value, list[NeededRate]]] = {}
     for figure in figures:
         bricks = sizes[figure.configuration].bricks
@@ -81,7 +111,11 @@ def rates_of_one_brick(
             needed = _needed(figure, one.value, _interval(figure, units))
             key = choice.brick, figure.stated.what, one.value.interval
             groups.setdefault(key, (one.value, []))[1].append(needed)
-    findings = (_rate_finding(brick, one, needed) for (brick, *_), (one, needed) in groups.items())
+    findings = (
+        _rate_finding(brick, one, needed)
+        for (brick, *_), (one, needed) in groups.items()
+        if len({rate.figure.configuration for rate in needed}) > 1
+    )
     return tuple(finding for finding in findings if finding.contradicting)
 
 

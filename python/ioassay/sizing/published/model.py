@@ -137,6 +137,16 @@ class Shared:
     """The most that it assumes of any of them."""
 
 
+@dataclass(frozen=True)
+class Loss:
+    """A unit for several numbers, if a share of usable capacity is taken by something that the arithmetic has not."""
+
+    reading: Reading
+    left: Interval
+    """The share that is left, of 1; the `high` end is not among them."""
+    weight: int
+
+
 UnitKind = Literal["capacities", "data rates", "operation rates"]
 
 
@@ -151,6 +161,9 @@ class UnitFinding:
     """What the unit alone can be, by the number of figures that agree, then by what must be assumed."""
     others: tuple[Shared, ...]
     """Readings that assume more than a unit, and with which all figures agree; from the least that must be assumed."""
+    losses: tuple[Loss, ...]
+    """Units with which all figures agree if the same share of usable capacity is lost; from the least that must be
+    assumed."""
 
     @property
     def best(self) -> Shared:
@@ -162,7 +175,7 @@ class UnitFinding:
         """`one unit`: another than is printed. `one reading`: no unit alone, but one that assumes more."""
         if not self.best.contradicting:
             return "as printed" if self.best.weight == 0 else "one unit"
-        return "one reading" if self.others else "contradiction"
+        return "one reading" if self.others or self.losses else "contradiction"
 
 
 @dataclass(frozen=True)

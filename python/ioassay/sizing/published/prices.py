@@ -13,6 +13,7 @@ Not: absolute prices (`evaluate` adds them up).
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,9 +26,9 @@ from scipy.optimize import linprog
 
 from ioassay.sizing.arithmetic import Origin, Value, exactly, product, quotient
 from ioassay.sizing.catalogue import Catalogue
-from ioassay.sizing.components import Brick, Drive, MetadataModule
+from ioassay.sizing.components import Brick, Drive
 from ioassay.sizing.model import BrickChoice, Size
-from ioassay.sizing.parts import choice_of
+from ioassay.sizing.parts import choice_of, parts_of
 from ioassay.sizing.published.model import (
     BrickRatio,
     Contained,
@@ -40,11 +41,11 @@ from ioassay.sizing.published.model import (
 )
 from ioassay.systems.claims import standing_for
 
-_INFEASIBLE = 2
-"""What `linprog` calls it."""
+_SLACK = 1e-6
+"""By how much, as a share, bounds are widened: whether 0.645 itself rounds to 0.65 is not for the solver to decide."""
 
 _TIGHT = 1e-6
-"""Bounds that are closer together, as a share of the larger, are one number: HiGHS solves to 1e-7."""
+"""Prices that are closer together, as a share of the larger, are one: HiGHS solves to 1e-7."""
 
 Form = Mapping[str, float]
 """A sum of so many times the price of each component."""
@@ -73,8 +74,21 @@ class _Problem:
     dearer: tuple[tuple[str, str], ...]
     """Components of which the first costs no less than the second."""
 
-    def bounds(self, form: Form, exact: bool = False) -> tuple[float, float | None] | None:
-        """The least and the most that `form` can cost; `None` where no prices agree with all statements."""
+    def is_possible(self, exact: bool = False) -> bool:
+        """Whether prices exist that agree with all statements; with `exact` to the last digit."""
+        return self._least(1, {}, exact) is not None
+
+    def bounds(self, form: Form, exact: bool = False) -> tuple[float, float | None]:
+        """The least and the most that `form` can cost, of a possible problem; `None` where nothing bounds it.
+
+        That the problem is possible is known, so that what the solver cannot end with is unbounded: it sometimes calls
+        that infeasible.
+        """
+        low, high = self._least(1, form, exact), self._least(-1, form, exact)
+        return low or 0.0, None if high is None else -high
+
+    def _least(self, sign: int, form: Form, exact: bool) -> float | None:
+        """The least of `sign` × `form`; `None` where there is none."""
         names = sorted(
             {*self.unit, *form}
             | {name for one in self.statements for name in (*one.form, *one.reference)}
@@ -94,26 +108,15 @@ class _Problem:
         ]
         order = [row((1, {cheap: 1}), (-1, {dear: 1})) for dear, cheap in self.dearer]
         rows = np.array([*above, *below, *order])
-        found: list[float | None] = []
-        for sign in (1, -1):
-            solved = linprog(
-                np.array(row((sign, form))),
-                A_ub=rows,
-                b_ub=np.zeros(len(rows)),
-                A_eq=np.array([row((1, self.unit))]),
-                b_eq=np.ones(1),
-                method="highs",
-            )
-            if solved.status == _INFEASIBLE:
-                return None
-            found.append(None if solved.fun is None else sign * solved.fun)
-        low, high = found
-        return low or 0.0, high  # no cost is below 0, so that the least is never unbounded
-
-    @property
-    def is_possible(self) -> bool:
-        """Whether prices exist that agree with all statements."""
-        return self.bounds(self.unit) is not None
+        solved = linprog(
+            np.array(row((sign, form))),
+            A_ub=rows,
+            b_ub=np.zeros(len(rows)),
+            A_eq=np.array([row((1, self.unit))]),
+            b_eq=np.ones(1),
+            method="highs",
+        )
+        return solved.fun
 
     def without(self, figure: Figure) -> _Problem:
         """The same without what one figure states."""
@@ -186,17 +189,17 @@ class _Asked:
             return None
         problem = self._problem(measure, scope, ())
         common_in: tuple[str, ...] = ()
-        if not problem.is_possible:
+        if not problem.is_possible():
             common_in = self._common_in(measure, scope)
             problem = self._problem(measure, scope, common_in)
-        is_possible = problem.is_possible
+        is_possible = problem.is_possible()
         ratios = tuple(self._ratios(measure))
         return PriceHypothesis(
             measure=measure,
             scope=scope,
             common_in=common_in,
             is_possible=is_possible,
-            same_as_whole=sum(one.ratio == 1 for one in problem.statements),
+            same_as_whole=sum(math.isclose(one.ratio, 1) for one in problem.statements),
             ratios=ratios,
             implied=tuple(self._implied(problem, common_in)) if is_possible else (),
             conflict=() if is_possible else _conflict(problem),
@@ -207,7 +210,7 @@ class _Asked:
         """The fewest references in whose tables something unlisted makes all prices possible; none if nothing does."""
         for count in range(1, len(self.references) + 1):
             for some in combinations(self.references, count):
-                if self._problem(measure, scope, some).is_possible:
+                if self._problem(measure, scope, some).is_possible():
                     return some
         return ()
 
@@ -226,9 +229,9 @@ class _Asked:
                     form={**self._bill(figure.configuration, scope), **common},
                     reference={**self._bill(reference, scope), **common},
                     ratio=float(ratio),
-                    low=float(interval.low),
+                    low=float(interval.low) * (1 - _SLACK),
                     exact=float(amount.number),
-                    high=None if figure.stated.qualifier == "at-least" else float(interval.high),
+                    high=None if figure.stated.qualifier == "at-least" else float(interval.high) * (1 + _SLACK),
                 )
             )
         return _Problem(tuple(statements), self._brick_bill(self.bricks[0]), self.dearer)
@@ -242,15 +245,15 @@ class _Asked:
                 bill[part] += number * counted.count
         if scope == "listed":
             for module, count in configuration.metadata.items():
-                for part, number in (self.catalogue.find(module, MetadataModule).parts or {module: 1}).items():
+                for part, number in (parts_of(self.catalogue, module) or {module: 1}).items():
                     bill[part] += number * count
             bill.update(configuration.switches)
         return bill
 
     def _brick_bill(self, choice: BrickChoice) -> Counter[str]:
-        brick = self.catalogue.find(choice.brick, Brick)
-        parts = Counter({**brick.enclosures, **brick.controllers, **brick.adapters, **brick.servers})
-        return (parts or Counter({choice.brick: 1})) + Counter({choice.drive: brick.drive_count})
+        """Its parts and drives; a brick that the catalogue does not take apart is a part by itself."""
+        parts = Counter(parts_of(self.catalogue, choice))
+        return parts if len(parts) > 1 else parts + Counter({choice.brick: 1})
 
     def _ratios(self, measure: Measure) -> Iterable[BrickRatio]:
         """What each price says of one brick, where both configurations are of one kind."""
@@ -291,9 +294,11 @@ class _Asked:
                 yield _within(problem, _listed(bill - unit), bill - unit)
         names = {*self.references, *(one.configuration for one in self.figures)}
         for module in sorted({module for name in names for module in self.sizes[name].configuration.metadata}):
-            yield _within(problem, module, self.catalogue.find(module, MetadataModule).parts or {module: 1})
+            yield _within(problem, module, parts_of(self.catalogue, module) or {module: 1})
         for reference in common_in:
-            yield _within(problem, f"what is unlisted in {reference}", {_common(reference): 1})
+            compared = [one.configuration for one in self.figures if _reference(one) == reference]
+            together = ", ".join(dict.fromkeys((reference, *compared)))
+            yield _within(problem, f"what each of {together} has besides", {_common(reference): 1})
 
 
 _NOUNS: dict[Measure, str] = {
@@ -315,13 +320,11 @@ def _listed(parts: Mapping[str, int]) -> str:
 
 
 def _within(problem: _Problem, what: str, form: Form, of: BrickChoice | None = None) -> Implied:
-    bounds, exactly_printed = problem.bounds(form), problem.bounds(form, exact=True)
-    assert bounds is not None  # the problem is possible
     exact = None
-    match exactly_printed:
-        case (low, float(high)) if high - low <= _TIGHT * max(high, 1):
-            exact = high
-    return Implied(what, of, *bounds, exact)
+    if problem.is_possible(exact=True):
+        low, high = problem.bounds(form, exact=True)
+        exact = high if high is not None and high - low <= _TIGHT * max(high, 1) else None
+    return Implied(what, of, *problem.bounds(form), exact)
 
 
 def _conflict(problem: _Problem) -> tuple[Figure, ...]:
@@ -329,7 +332,7 @@ def _conflict(problem: _Problem) -> tuple[Figure, ...]:
     left = problem
     for statement in problem.statements:
         fewer = left.without(statement.figure)
-        if fewer.statements and not fewer.is_possible:
+        if fewer.statements and not fewer.is_possible():
             left = fewer
     return tuple(one.figure for one in left.statements)
 

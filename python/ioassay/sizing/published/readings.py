@@ -2,8 +2,8 @@
 
 A unit may count in 1000s or in 1024s or in a mixture (1000 TiB called a PB), and may have the wrong prefix; a capacity
 may be another one than its name says; a number may be cut off instead of rounded, or computed from a part that was
-rounded before, or from another printed number. A reading takes a unit and at most one of the others, so that not
-everything agrees with something. What a reading assumes has a weight (`_weight`), which ranks it and does no more.
+rounded before, or from another printed number. A reading takes a unit, with its prefix, and at most one of the others,
+so that not everything agrees with something. What a reading assumes has a weight (`_weight`), which only ranks it.
 
 Not: one reading for several numbers (`joint`), prices (`prices`).
 """
@@ -55,7 +55,8 @@ class _Source:
 
     whole: Value
     bases: Mapping[Basis, Value]
-    parts: Mapping[PartName, Value]
+    parts: Mapping[PartName, tuple[Value, Value]]
+    """Each with what it is multiplied up to."""
 
 
 def label_of(amount: Amount) -> Label:
@@ -94,10 +95,10 @@ def examine(
         if _factor(amount, label, reading) is not None
     ]
     for other, other_size in earlier:
-        ratio = _ratio(size, other_size, found.whole, other.arithmetic)
-        if ratio is not None and other.stated.what == stated.what and other.stated.amount.unit == amount.unit:
+        ratio = _ratio(size, other_size, other, stated, found.whole)
+        if ratio is not None:
             trials.append(_trial(stated, label, *_multiple_of_neighbour(label, found.whole, other, ratio)))
-    trials.sort(key=lambda trial: (not trial.agrees, trial.weight if trial.agrees else abs(trial.off)))
+    trials.sort(key=lambda trial: (not trial.agrees, trial.weight if trial.agrees else 0, abs(trial.off)))
     return Figure(configuration, stated, label, found.whole, tuple(trials))
 
 
@@ -133,22 +134,24 @@ def _source(catalogue: Catalogue, size: Size, stated: Stated) -> _Source | str:
 def _capacities(catalogue: Catalogue, size: Size, what: Literal["usable", "raw"]) -> _Source:
     capacity = size.capacity
     whole = capacity.usable if what == "usable" else capacity.raw
-    others: dict[Basis, Value] = (
-        {"before file system": capacity.protected, "raw": capacity.raw}
-        if what == "usable"
-        else {"usable": capacity.usable}
-    )
-    bases = {basis: value for basis, value in others.items() if value.interval != whole.interval}
+    bases: dict[Basis, Value] = {
+        "before file system": capacity.protected if what == "usable" else capacity.raw,
+        "raw" if what == "usable" else "usable": capacity.raw if what == "usable" else capacity.usable,
+    }
     if len(size.bricks) > 1:
         return _Source(whole, bases, {})
     ((choice, one),) = size.bricks.items()
     drive = catalogue.value(choice.drive, "capacity", f"capacity of {choice.drive}")
     assert drive is not None  # every drive has one
-    parts: dict[PartName, Value] = {"drive": drive, "brick": getattr(one.capacity, what)}
+    multiplied = capacity.protected if what == "usable" else whole
+    parts: dict[PartName, tuple[Value, Value]] = {
+        "drive": (drive, multiplied),
+        "brick": (getattr(one.capacity, what), whole),
+    }
     if what == "usable":
         groups = exactly("groups of a brick", catalogue.find(choice.brick, Brick).redundancy.groups)
-        parts["group"] = quotient("usable capacity of a group", one.capacity.usable, groups)
-    return _Source(whole, bases, {name: value for name, value in parts.items() if value.is_exact})
+        parts["group"] = (quotient("usable capacity of a group", one.capacity.usable, groups), whole)
+    return _Source(whole, bases, {name: part for name, part in parts.items() if part[0].is_exact})
 
 
 def _rates(size: Size, kind: RateKind) -> _Source | str:
@@ -162,41 +165,36 @@ def _readings(stated: Stated, label: Label, source: _Source) -> Iterator[tuple[R
     whole = source.whole
     counts_bytes = whole.dimension in (BYTES, BYTES_PER_S)
     for base in get_args(Base) if counts_bytes and label.power else (label.base,):
-        yield Reading(base), whole
         if stated.qualifier in ("exact", "up-to"):
             yield Reading(base, rounding="down"), whole
             yield Reading(base, rounding="up"), whole
-        for basis, value in source.bases.items():
-            yield Reading(base, basis=basis), value
-        if label.power:
-            yield Reading(base, prefix=1), whole
-            yield Reading(base, prefix=-1), whole
+        bases: dict[Basis, Value] = {"as stated": whole, **source.bases}
+        for basis, value in bases.items():
+            for prefix in (-1, 0, 1) if label.power else (0,):
+                yield Reading(base, basis=basis, prefix=prefix), value
         if whole.dimension == BYTES_PER_S:
             yield Reading(base, bits="bytes" if label.suffix.startswith("b") else "bits"), whole
-        for part, value in source.parts.items():
+        for name, (part, multiple) in source.parts.items():
             for decimals in range(3):
-                yield (
-                    Reading(base, part=RoundedPart(part, decimals)),
-                    _multiple_of_rounded(whole, part, value, base, decimals),
-                )
+                rounded = _rounded(part, base, decimals)
+                count = exactly(f"times a {name}", multiple.interval.nominal / part.interval.nominal)
+                yield Reading(base, part=RoundedPart(name, decimals)), product(whole.name, count, rounded)
 
 
-def _multiple_of_rounded(whole: Value, part: PartName, value: Value, base: Base, decimals: int) -> Value:
-    """The whole as so many times a part that was rounded: to `decimals` of the unit in which it is above 1."""
+def _rounded(part: Value, base: Base, decimals: int) -> Value:
+    """To `decimals` of the unit in which it is 1 or more."""
     step = 1000 if base == "decimal" else 1024
-    power = max((one for one in range(1, 6) if step**one <= value.interval.nominal), default=1)
+    power = max((one for one in range(1, 6) if step**one <= part.interval.nominal), default=1)
     unit = Fraction(step**power, 10**decimals)
     infix = "" if base == "decimal" else "i"
     digits = f"{decimals} decimal{'s' if decimals > 1 else ''} in" if decimals else "whole"
-    rounded = applied(
-        f"{value.name}, rounded",
+    return applied(
+        f"{part.name}, rounded",
         lambda number: unit * math.floor(number / unit + Fraction(1, 2)),
-        value,
-        text=f"{value.name}, rounded to {digits} {'KMGTP'[power - 1]}{infix}B",
-        dimension=value.dimension,
+        part,
+        text=f"{part.name}, rounded to {digits} {'KMGTP'[power - 1]}{infix}B",
+        dimension=part.dimension,
     )
-    count = exactly(f"times a {part}", whole.interval.nominal / value.interval.nominal)
-    return product(whole.name, count, rounded)
 
 
 def _trial(stated: Stated, label: Label, reading: Reading, recomputed: Value) -> Trial:
@@ -253,12 +251,21 @@ def _multiple_of_neighbour(label: Label, whole: Value, other: Figure, ratio: Fra
     return reading, product(whole.name, value, exactly("ratio of the configurations", ratio))
 
 
-def _ratio(size: Size, other: Size, whole: Value, other_whole: Value | None) -> Fraction | None:
-    """How much more there is of it than in another configuration that differs in its drives or in its count alone."""
-    if len(size.bricks) > 1 or len(other.bricks) > 1 or other_whole is None or not other_whole.nominal:
+def _ratio(size: Size, other: Size, figure: Figure, stated: Stated, whole: Value) -> Fraction | None:
+    """How much more there is of it than in another configuration that differs in its drives or in its count alone.
+
+    Of capacities that is the ratio of all drives: what a file system leaves is not quite proportional to them.
+    """
+    is_same_kind = figure.stated.what == stated.what and figure.stated.amount.unit == stated.amount.unit
+    if not is_same_kind or figure.arithmetic is None or len(size.bricks) > 1 or len(other.bricks) > 1:
         return None
     (mine,), (theirs,) = size.bricks, other.bricks
     counts = [one.configuration.bricks[0].count for one in (size, other)]
     differs_in_one = mine.brick == theirs.brick and (mine.drive == theirs.drive) != (counts[0] == counts[1])
-    ratio = whole.interval.nominal / other_whole.interval.nominal
-    return ratio if differs_in_one and ratio != 1 else None
+    if not differs_in_one or not figure.arithmetic.nominal:
+        return None
+    if whole.dimension == BYTES:
+        ratio = size.capacity.raw.interval.nominal / other.capacity.raw.interval.nominal
+    else:
+        ratio = whole.interval.nominal / figure.arithmetic.interval.nominal
+    return None if ratio == 1 else ratio

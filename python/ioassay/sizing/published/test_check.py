@@ -1,0 +1,225 @@
+"""Published tables as wholes: a real one, invented ones, and any that was rounded from the truth in one reading."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ioassay.errors import UsageError
+from ioassay.sizing.capacity import brick_capacity
+from ioassay.sizing.catalogue import load
+from ioassay.sizing.configurations import read
+from ioassay.sizing.evaluate import evaluate
+from ioassay.sizing.model import BrickChoice
+from ioassay.sizing.published.check import check
+from ioassay.sizing.published.conftest import CheckTable, Row
+from ioassay.sizing.published.model import Base, Figure, Published, Reading, RoundedPart, Rounding
+from ioassay.sizing.published.readings import base_factor
+
+
+def figure(found: Published, configuration: str, value: str) -> Figure:
+    return next(one for one in found.figures if (one.configuration, one.stated.value) == (configuration, value))
+
+
+def numbers(found: Published, configuration: str, value: str) -> dict[Base, tuple[float, bool]]:
+    """What the arithmetic gives in each unit, and whether that is printed."""
+    return {
+        trial.reading.base: (round(float(trial.number.nominal), 2), trial.agrees)
+        for trial in figure(found, configuration, value).trials
+        if trial.reading.is_unit_alone
+    }
+
+
+def test_the_racks_of_the_md3460_paper_are_sums_in_pib_except_one(
+    check_table: CheckTable, racks: Mapping[str, Row]
+) -> None:
+    (capacities,) = (one for one in check_table(racks).units if one.kind == "capacities")
+    assert capacities.best.reading == Reading("binary")
+    assert [one.stated.value for one in capacities.best.contradicting] == ["2.1 PB"]
+    assert {one.reading.base: len(one.agreeing) for one in capacities.units}["decimal"] == 2
+    assert capacities.outcome == "one reading"
+
+
+@pytest.mark.parametrize(
+    ("configuration", "value", "decimal", "binary", "thousands"),
+    [
+        ("capacity-3", "1.5PB", (1.73, False), (1.53, True), (1.57, False)),
+        ("performance-8", "1.4PB", (1.54, False), (1.36, True), (1.4, True)),
+        ("capacity-3-6tb", "2.3 PB", (2.59, False), (2.3, True), (2.36, False)),
+        ("performance-8-6tb", "2.1 PB", (2.3, False), (2.05, False), (2.09, True)),
+    ],
+)
+def test_each_capacity_of_the_paper_tells_its_unit(  # noqa: PLR0917
+    check_table: CheckTable,
+    racks: Mapping[str, Row],
+    configuration: str,
+    value: str,
+    decimal: tuple[float, bool],
+    binary: tuple[float, bool],
+    thousands: tuple[float, bool],
+) -> None:
+    found = numbers(check_table(racks), configuration, value)
+    assert (found["decimal"], found["binary"], found["thousands"]) == (decimal, binary, thousands)
+
+
+def test_the_odd_capacity_is_the_rounded_one_of_smaller_drives_times_six_quarters(
+    check_table: CheckTable, racks: Mapping[str, Row]
+) -> None:
+    agreeing = figure(check_table(racks), "performance-8-6tb", "2.1 PB").agreeing
+    neighbours = [one.reading.neighbour for one in agreeing if one.reading.neighbour]
+    assert [(one.printed, one.ratio) for one in neighbours] == [("1.4PB", "3/2")]
+
+
+def test_all_capacities_fit_if_targets_were_rounded_to_whole_tib(
+    check_table: CheckTable, racks: Mapping[str, Row]
+) -> None:
+    (capacities,) = (one for one in check_table(racks).units if one.kind == "capacities")
+    assert Reading("binary", part=RoundedPart("group", 0)) in [one.reading for one in capacities.others]
+
+
+def test_neither_26_nor_29_gb_per_s_is_six_times_what_all_other_racks_say(
+    check_table: CheckTable, racks: Mapping[str, Row]
+) -> None:
+    found = check_table(racks)
+    (rates,) = found.rates
+    needed = {
+        one.figure.stated.value: [
+            round(float(end) / 1e9, 2) for end in (one.value.interval.low, one.value.interval.high)
+        ]
+        for one in rates.contradicting
+    }
+    assert needed == {"26 GB/s": [4.25, 4.42], "29 GB/s": [4.75, 4.92]}
+    assert rates.common.low == Fraction("4.4375") * 10**9
+    assert [[one.stated.value for one in repeated.figures] for repeated in found.repeated] == [["26 GB/s", "29 GB/s"]]
+    assert [one.stated.value for one in found.unfounded] == ["29 GB/s"]
+
+
+def test_a_consistent_table_in_decimal_units_has_no_finding(check_table: CheckTable) -> None:
+    found = check_table(
+        {
+            "small": ("2 md3460-performance nl-sas-4tb", {"raw": "480 TB", "usable": "384 TB", "write": "9 GB/s"}),
+            "large": ("5 md3460-performance nl-sas-6tb", {"usable": "1.44 PB", "read": "22.5 GB/s", "drives": "300"}),
+        }
+    )
+    assert found.is_consistent
+    assert {one.verdict for one in found.figures} == {"as printed"}
+
+
+def test_tib_that_are_labelled_tb_are_one_unit_and_no_contradiction(check_table: CheckTable) -> None:
+    found = check_table(
+        {
+            "small": ("2 md3460-performance nl-sas-4tb", {"raw": "437 TB", "usable": "349 TB"}),
+            "large": ("5 md3460-performance nl-sas-6tb", {"usable": "1309 TB"}),
+        }
+    )
+    (capacities,) = found.units
+    assert capacities.outcome == "one unit"
+    assert capacities.best.reading == Reading("binary")
+    assert not found.is_consistent
+    assert not found.unfounded
+    assert not found.repeated
+
+
+def test_gb_that_must_be_tb_contradict_the_tib_beside_them(check_table: CheckTable) -> None:
+    found = check_table(
+        {
+            "four": (
+                "32 md3460-performance nl-sas-4tb",
+                {"raw": "7680 TB", "usable": "6140 GB", "usable again": "5585 TiB"},
+            )
+        }
+    )
+    assert figure(found, "four", "6140 GB").agreeing[0].reading == Reading("decimal", prefix=1)
+    assert figure(found, "four", "5585 TiB").verdict == "as printed"
+    assert [one.stated.value for one in found.repeated[0].figures] == ["6140 GB", "5585 TiB"]
+
+
+def built_in(name: str) -> Published:
+    file, catalogue = read(name)
+    return check(catalogue, file, {one: evaluate(catalogue, one, of) for one, of in file.configurations.items()})
+
+
+def test_the_built_in_racks_contradict_what_the_paper_says_of_its_unit_in_one_capacity() -> None:
+    found = built_in("md3460-racks")
+    (capacities,) = (one for one in found.units if one.kind == "capacities")
+    assert (capacities.label, capacities.best.reading, capacities.best.weight) == ("binary", Reading("binary"), 0)
+    assert [one.stated.value for one in capacities.best.contradicting] == ["2.1 PB"]
+    assert {one.figures[0].stated.what for one in found.repeated} == {"write", "read"}
+
+
+def test_the_formatted_capacity_of_the_built_in_pixstor_is_in_tb_and_not_in_gb() -> None:
+    found = built_in("pixstor")
+    printed = {one.stated.value: one.agreeing[0].reading for one in found.figures}
+    assert printed["6144 GB"] == Reading("decimal", basis="before file system", prefix=1)
+    assert Reading("binary", basis="before file system") in [
+        one.reading for one in figure(found, "4-arrays-expanded", "5588 TiB").agreeing
+    ]
+    assert (printed["8064 TB"], printed["7334 TiB"]) == (Reading("decimal"), Reading("binary"))
+
+
+def test_capacities_that_are_all_one_percent_too_small_share_a_loss() -> None:
+    (capacities,) = (one for one in built_in("beegfs").units if one.kind == "capacities")
+    assert capacities.outcome == "one reading"
+    (loss,) = (one for one in capacities.losses if one.reading == Reading("binary"))
+    assert Fraction("0.98") < loss.left.low < loss.left.high < Fraction("0.995")
+
+
+def test_a_number_that_no_reading_gives_does_not_follow(check_table: CheckTable) -> None:
+    found = check_table({"rack": ("1 md3460-performance nl-sas-4tb", {"usable": "77 TB", "drives": "61"})})
+    assert [one.stated.value for one in found.unfounded] == ["77 TB", "61"]
+
+
+def test_a_price_relative_to_nothing_of_the_file_is_an_error(check_table: CheckTable) -> None:
+    with pytest.raises(UsageError, match="missing"):
+        check_table({"rack": ("1 md3460-performance nl-sas-4tb", {"price": "0.5 of other"})})
+
+
+_READINGS = [
+    *(Reading(base) for base in ("decimal", "binary", "thousands", "of 1024", "millions")),
+    *(Reading(base, rounding=way) for base in ("decimal", "binary") for way in ("down", "up")),
+    *(Reading(base, basis="raw") for base in ("decimal", "binary")),
+    *(Reading(base, prefix=step) for base in ("decimal", "binary") for step in (-1, 1)),
+]
+
+
+@given(
+    reading=st.sampled_from(_READINGS),
+    decimals=st.integers(0, 3),
+    bricks=st.lists(
+        st.tuples(st.integers(1, 40), st.sampled_from(("performance", "capacity")), st.sampled_from((4, 6))),
+        min_size=1,
+        max_size=4,
+    ),
+)
+@settings(max_examples=20, deadline=None)
+def test_a_table_rounded_from_the_truth_in_one_reading_agrees_in_that_reading(
+    check_table: CheckTable, reading: Reading, decimals: int, bricks: list[tuple[int, str, int]]
+) -> None:
+    factor = base_factor(reading.base, 4 + reading.prefix)
+    assert factor is not None
+    catalogue = load()
+    rows: dict[str, Row] = {}
+    for at, (count, brick, drive) in enumerate(bricks):
+        choice = BrickChoice(f"md3460-{brick}", f"nl-sas-{drive}tb")
+        capacity = brick_capacity(catalogue, choice)
+        truth = count * (capacity.raw if reading.basis == "raw" else capacity.usable).interval.nominal / factor
+        rows[f"rack-{at}"] = (
+            f"{count} {choice.brick} {choice.drive}",
+            {"usable": f"{_rounded(truth, decimals, reading.rounding)} TB"},
+        )
+    found = check_table(rows)
+    assert all(reading in [trial.reading for trial in one.agreeing] for one in found.figures)
+    assert [one.outcome for one in found.units] != ["contradiction"]
+    assert not found.unfounded
+    assert not found.repeated
+
+
+def _rounded(number: Fraction, decimals: int, way: Rounding) -> str:
+    digits = number * 10**decimals
+    whole = {"nearest": math.floor(digits + Fraction(1, 2)), "down": math.floor(digits), "up": math.ceil(digits)}[way]
+    return f"{whole // 10**decimals}.{whole % 10**decimals:0{decimals}d}" if decimals else str(whole)
