@@ -1,0 +1,162 @@
+"""What relative prices can be relative to, in words: what is possible, what it implies, and why the rest is not.
+
+Not: finding that (`ioassay.sizing.published.prices`), all other published numbers (`published`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from itertools import groupby
+
+from ioassay.reports.document import Bullets, Column, Notes, Section, Span, Table, Text
+from ioassay.reports.format import ABSENT
+from ioassay.reports.sizing.wording import listed
+from ioassay.sizing import formulas
+from ioassay.sizing.published.model import BrickRatio, Figure, Implied, Measure, PriceFinding, PriceHypothesis, Scope
+
+_MEASURES: dict[Measure, str] = {
+    "whole": "of the whole configuration",
+    "usable": "per usable capacity",
+    "write": "per write rate",
+    "drive": "per drive",
+    "rack unit": "per rack unit",
+}
+
+_SCOPES: dict[Scope, str] = {"listed": "", "bricks": ", bricks alone"}
+
+
+def price_section(finding: PriceFinding) -> Section:
+    """What the prices can be of and what that implies, and what they cannot be of and why."""
+    printed = listed(list(dict.fromkeys(one.stated.value for one in finding.figures)))
+    groups = [
+        tuple(alike)
+        for _, alike in groupby(
+            finding.possible, key=lambda one: (one.common_in, one.scope, *map(_implied, one.implied))
+        )
+    ]
+    told: list[Text] = [_possible(alike, finding) for alike in groups if not alike[0].common_in]
+    told += [_impossible(one) for one in finding.hypotheses if one.common_in or not one.is_possible]
+    told += [] if not groups else _larger_drives(groups[0][0], finding)
+    return Section(
+        f"What is the relative price {printed} relative to?",
+        [Bullets(told), _implications(groups, finding), Notes(list(finding.assumptions))],
+    )
+
+
+def _possible(alike: Sequence[PriceHypothesis], finding: PriceFinding) -> str:
+    first, total = alike[0], len(finding.figures)
+    costs = "; ".join(
+        f"one {one.brick.brick} costs {three_digits(cost)} {one.reference.brick}" for one, cost in _same(first)
+    )
+    alternatives = " or ".join(_MEASURES[one.measure] for one in alike)
+    also = ""
+    if first.measure != "whole" and first.same_as_whole:
+        also = (
+            f" In {first.same_as_whole} of {total} comparisons both have as much, so that it is the whole price, too."
+        )
+    return f"It can be {alternatives}{_SCOPES[first.scope]}{f': {costs}' if costs else ''}.{also}"
+
+
+def _same(one: PriceHypothesis) -> Iterable[tuple[BrickRatio, float]]:
+    """Pairs of bricks with their ratio of prices, where all statements say the same of them."""
+    pairs: dict[tuple[str, str], list[BrickRatio]] = {}
+    for ratio in one.ratios:
+        pairs.setdefault((ratio.brick.brick, ratio.reference.brick), []).append(ratio)
+    for ratios in pairs.values():
+        if len({three_digits(ratio.value.nominal) for ratio in ratios}) == 1:
+            yield ratios[0], ratios[0].value.nominal
+
+
+def _impossible(one: PriceHypothesis) -> str:
+    scope = " of what is listed" if one.common_in else ""
+    unless = f"; unless {_implied(one.implied[-1])}" if one.common_in else ""
+    return f"It cannot be {_MEASURES[one.measure]}{scope}{_SCOPES[one.scope]}: {_reason(one)}{unless}."
+
+
+def _implied(implied: Implied) -> str:
+    exact = "" if implied.exact is None else f" ({three_digits(implied.exact)} if all printed prices are exact)"
+    return f"{implied.what} costs {_within(implied)}{exact}"
+
+
+def _within(implied: Implied) -> str:
+    low, high = three_digits(implied.low), "" if implied.high is None else three_digits(implied.high)
+    return low if low == high else f"{low} to {high}" if high else f"at least {low}"
+
+
+def _larger_drives(one: PriceHypothesis, finding: PriceFinding) -> Iterable[Text]:
+    """What the same brick with other drives can cost, which tables with the same price for both bound."""
+    for implied in one.implied:
+        if implied.of is not None and implied.of.brick == finding.unit.brick and implied.high is not None:
+            least, most = (f"{(end - 1) * 100:.2g}" for end in (implied.low, implied.high))
+            within = f"at most {most} %" if least == "0" else f"{least} to {most} %"
+            yield (
+                f"With {implied.of.drive} in place of {finding.unit.drive}, one {implied.of.brick} "
+                f"then costs {within} more."
+            )
+
+
+def _implications(groups: Sequence[Sequence[PriceHypothesis]], finding: PriceFinding) -> Table:
+    """What each possible hypothesis implies, one beside the other."""
+    implied = [{one.what: one for one in alike[0].implied} for alike in groups]
+    whats = dict.fromkeys(what for one in implied for what in one)
+    heads = [" or ".join(_MEASURES[one.measure] for one in alike) for alike in groups]
+    marks = [f"{_SCOPES[alike[0].scope]}{', with unlisted parts' if alike[0].common_in else ''}" for alike in groups]
+    rows: list[list[Text]] = [[what, *(_implied_cell(one.get(what)) for one in implied)] for what in whats]
+    columns = [Column("Item"), *(Column(f"{head}{mark}".capitalize()) for head, mark in zip(heads, marks, strict=True))]
+    return Table(columns, rows, title=f"Prices that follow, in those of one {finding.unit.name}")
+
+
+def _implied_cell(implied: Implied | None) -> Text:
+    if implied is None:
+        return ABSENT
+    within = _within(implied)
+    if implied.exact is None or three_digits(implied.exact) == within:
+        return within
+    return three_digits(implied.exact), Span(within, "below")
+
+
+def _reason(one: PriceHypothesis) -> str:
+    """Why no prices agree with all statements, of nothing but what is listed."""
+    if one.contained is not None:
+        further = listed([f"{number} {name}" for name, number in one.contained.further.items()])
+        large, small = one.contained.brick.brick, one.contained.within.brick
+        cost = next(of.value for of in one.ratios if of.brick == one.contained.brick).nominal
+        return (
+            f"one {large} would cost {three_digits(cost)} of one {small}, "
+            f"although it has all parts of that and {further} more"
+        )
+    conflict = [ratio for ratio in one.ratios if not one.conflict or any(ratio.figure is of for of in one.conflict)]
+    if conflict:
+        return _contradicting(conflict)
+    return f"no prices of components agree with {listed([place(figure) for figure in one.conflict])} together"
+
+
+def _contradicting(ratios: Sequence[BrickRatio]) -> str:
+    """`one md3460-capacity would cost 1.95 md3460-performance by capacity-2, but 1.733 by capacity-3`."""
+    first = ratios[0]
+    by_number: dict[str, list[str]] = {}
+    for one in ratios:
+        by_number.setdefault(three_digits(one.value.nominal), []).append(one.figure.configuration)
+    costs = [f"{number} (by {listed(names)})" for number, names in by_number.items()]
+    return f"one {first.brick.brick} would cost {', but '.join(costs)} times what one {first.reference.brick} costs"
+
+
+def price_agrees_as(prices: PriceFinding | None, figure: Figure) -> Text:
+    """What a stated price can be, in a cell."""
+    if prices is None or all(figure is not one for one in prices.figures):
+        return Span("by definition", "not judged")
+    if not prices.possible:
+        return Span("nothing fits", "failed")
+    best = prices.possible[0]
+    return Span(f"price {_MEASURES[best.measure]}", "passed" if best.measure == "whole" else "warning")
+
+
+def place(figure: Figure) -> str:
+    """`26 GB/s (performance-6, paper:249)`."""
+    return f"{figure.stated.value} ({figure.configuration}, {figure.stated.at})"
+
+
+def three_digits(number: float) -> str:
+    """`1.95`, `0.935`."""
+    return formulas.significant(Fraction(f"{number:.3g}"))
