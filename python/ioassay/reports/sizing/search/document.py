@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 _MOST_MOVEMENTS = 8
 """Rows of what moves the answer on a terminal: none that moves nothing."""
 
-_MOST_RATES = 3
-"""Columns of rates on a terminal of 80 columns."""
+_ON_A_TERMINAL, _ON_A_PAGE = 2, 3
+"""Columns of rates: those that 80 columns have room for, and a page."""
 
 
 def document(search: Search, catalogue: Catalogue, drawn: Pictures | None = None) -> Document:
@@ -68,7 +68,7 @@ def document(search: Search, catalogue: Catalogue, drawn: Pictures | None = None
 def terminal(search: Search, catalogue: Catalogue) -> list[Block]:
     """What the terminal shows: the verdict, the front, the first configuration, and what moves it."""
     return [
-        Section("Answer", [*_verdict(search), _narrow_front(search)]),
+        Section("Answer", [*_verdict(search), _front_rows(search, _ON_A_TERMINAL)]),
         Section("What is needed", _needs(search)),
         *([_first(search, catalogue)] if search.answers else []),
         Section("What moves the answer", _movements(search, _largest(search))),
@@ -105,16 +105,16 @@ def _needs(search: Search) -> list[Block]:
 
 def _front(search: Search) -> Table:
     """A row for each configuration, the cheapest first, with the rates that are required."""
-    table = _narrow_front(search)
+    table = _front_rows(search, _ON_A_PAGE)
     columns = [*table.columns, Column("Limited by")]
     rows = [[*row, _limits(search, one)] for row, one in zip(table.rows, search.answers, strict=True)]
     return Table(columns, rows, "The front: nothing beats these in capacity, rates and cost together")
 
 
-def _narrow_front(search: Search) -> Table:
-    """The same without what limits each, for 80 columns."""
+def _front_rows(search: Search, most_rates: int) -> Table:
+    """The same without what limits each."""
     kinds = dict.fromkeys(kind for one in search.answers for kind in wording.main_kinds(search, one))
-    shown = list(kinds)[:_MOST_RATES]
+    shown = list(kinds)[:most_rates]
     columns = [
         *numbers(""),
         Column("Configuration"),
@@ -191,14 +191,18 @@ def _margins(search: Search, one: Answer) -> Table:
     rows: list[list[Text]] = [
         [
             words.capital(wording.NEEDS[margin.need.what]),
-            f"{'at most' if margin.need.is_most else 'at least'} "
-            f"{wording.amount(margin.need.value, margin.need, search.currency)}",
-            wording.amount(margin.has, margin.need, search.currency),
+            "at most" if margin.need.is_most else "at least",
+            wording.cell(margin.need.value, margin.need, search.currency),
+            wording.cell(margin.has, margin.need, search.currency),
             wording.margin(margin),
         ]
         for margin in one.margins
     ]
-    return Table([Column("Requirement"), *numbers("Needed", "Has", "Margin")], rows, "What is needed, and what it has")
+    return Table(
+        [Column("Requirement"), Column(""), *numbers("Needed", "Has", "Margin")],
+        rows,
+        "What is needed, and what it has",
+    )
 
 
 def _movements(search: Search, shown: Sequence[Movement]) -> list[Block]:
@@ -210,7 +214,7 @@ def _movements(search: Search, shown: Sequence[Movement]) -> list[Block]:
     rows: list[list[Text]] = [
         [
             words.capital(one.figure),
-            one.value.written or words.amount(one.value),
+            words.cell(one.value),
             wording.side(one.factor),
             wording.effect(one, first),
             ABSENT if one.cost is None else wording.cost(search, one.cost),

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ioassay.reports.document import Text
 from ioassay.reports.sizing import wording
 from ioassay.sizing import formulas
 from ioassay.sizing.arithmetic import Value, difference
 from ioassay.sizing.components import RateKind
 from ioassay.sizing.search.model import Answer, Margin, Movement, Need, Search, Shortfall
+from ioassay.systems.amounts import BYTES
 
 NEEDS: Mapping[str, str] = {
     "usable": "usable capacity",
@@ -40,6 +42,11 @@ def amount(value: Value, need: Need, currency: str | None = None) -> str:
     if need.what in _METADATA:
         return wording.amount(value, "create")
     return f"{wording.amount(value)} {currency if need.what == 'budget' and currency else ''}".rstrip()
+
+
+def cell(value: Value, need: Need, currency: str | None = None) -> Text:
+    """The same in a table: bytes in binary units below those in decimal ones."""
+    return wording.cell(value) if value.dimension == BYTES else amount(value, need, currency)
 
 
 def wanted(need: Need, currency: str | None = None) -> str:
