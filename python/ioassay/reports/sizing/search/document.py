@@ -260,4 +260,4 @@ def _assumed_count(search: Search, catalogue: Catalogue) -> list[Block]:
 
 
 def _left_out(search: Search) -> Sequence[Block]:
-    return [Paragraph(wording.looked_at(search)), Bullets(search.unknown)]
+    return [Paragraph(wording.looked_at(search)), Bullets([*search.unknown, *search.fragile])]

@@ -39,7 +39,8 @@ def pictures(search: Search, catalogue: Catalogue) -> Pictures:
         _sensitivity(search),
         [
             OfConfiguration(
-                ceilings_picture(one.size, f"ceilings-{number}"),
+                # The others are folded and say in words what limits them: their figures would double the time.
+                ceilings_picture(one.size, "ceilings") if number == 1 else None,
                 racks.pictures(catalogue, one.racks, f"racks-{number}"),
             )
             for number, one in enumerate(search.answers, start=1)

@@ -7,6 +7,7 @@ import io
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -162,18 +163,18 @@ def test_the_yaml_of_an_answer_gives_the_same_size_again(tmp_path: Path) -> None
 def test_a_requirement_that_cannot_be_met_says_by_how_much_and_why() -> None:
     missing = Shortfall(WRITE, _given("best", "27GB/s"), "1 rack of 42 U")
     assert wording.shortfall(missing, None) == (
-        "Write rate: 30 GB/s needed, 27 GB/s possible, 3 GB/s (10 %) short; limited by 1 rack of 42 U."
+        "Write rate: 30 GB/s needed, 27 GB/s possible, 3 GB/s short (10 %); limited by 1 rack of 42 U."
     )
     text = _markdown(_search(shortfalls=[missing]))
     assert "**No configuration meets the requirements.**" in text
-    assert "3 GB/s (10 %) short" in text
+    assert "3 GB/s short (10 %)" in text
 
 
 def test_requirements_that_contradict_each_other_are_named_together() -> None:
     too_many = Shortfall(RACKS, exactly("racks", 5), "30 GB/s of sequential writes", (USABLE, WRITE))
     assert wording.shortfall(too_many, None) == (
         "Racks: 3 racks allowed, 5 racks required together with a usable capacity of at least 1.126 PB (1 PiB) and a "
-        "write rate of at least 30 GB/s, 2 racks (67 %) too many."
+        "write rate of at least 30 GB/s, 2 racks too many (67 %)."
     )
     assert wording.CONFLICT in _markdown(_search(shortfalls=[too_many]))
 
@@ -208,3 +209,11 @@ def test_impossible_requirements_have_data_too() -> None:
     (shortfall,) = data["shortfalls"]
     assert shortfall["best_bytes_per_s"]["nominal"] == 27e9
     assert shortfall["together"][0]["what"] == "usable"
+
+
+def test_what_was_left_out_has_its_reason_and_the_cost_at_which_the_search_ended(found: Search) -> None:
+    ended = replace(found, fragile=("md3460: it has one server.",), cost_ends_at=Fraction(80))
+    text = _markdown(ended)
+    assert "- md3460: it has one server." in text
+    assert "12 bricks with their drives were considered, 7 of them beaten by another one in everything. " in text
+    assert "the search ended at 80 U." in text

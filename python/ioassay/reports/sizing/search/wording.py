@@ -107,7 +107,7 @@ def margin(one: Margin) -> str:
 def shortfall(one: Shortfall, currency: str | None) -> str:
     """What cannot be met, by how much, and why: a limit, or the needs that contradict it.
 
-    `Write rate: 36 GB/s needed, 27 GB/s possible, 9 GB/s (25 %) short; limited by 1 rack of 42 U.`
+    `Write rate: 36 GB/s needed, 27 GB/s possible, 9 GB/s short (25 %); limited by 1 rack of 42 U.`
     """
     need = one.need
     missing = (
@@ -119,9 +119,9 @@ def shortfall(one: Shortfall, currency: str | None) -> str:
     beside = f" together with {others}" if others else ""
     too_much = "too many" if need.what == "racks" else "too much"
     told = (
-        f"{asked} allowed, {best} required{beside}, {apart}{share} {too_much}"
+        f"{asked} allowed, {best} required{beside}, {apart} {too_much}{share}"
         if need.is_most
-        else f"{asked} needed, {best} possible{beside}, {apart}{share} short"
+        else f"{asked} needed, {best} possible{beside}, {apart} short{share}"
     )
     # What it contradicts is what limits it.
     limited = f"; limited by {one.limited_by}" if one.limited_by and not others else ""
@@ -166,7 +166,12 @@ def _noun(name: str, answer: Answer) -> str:
 def looked_at(search: Search) -> str:
     """How much was searched, as a sentence."""
     left_out = f", {search.dominated:,} of them beaten by another one in everything" if search.dominated else ""
-    return f"{search.candidates:,} bricks with their drives were considered{left_out}."
+    ends = search.cost_ends_at
+    told = f"{search.candidates:,} bricks with their drives were considered{left_out}."
+    if ends is None or not search.answers:
+        return told
+    unit = search.currency if search.cost == "price" else "U"
+    return f"{told} As nothing limits racks, power or price, the search ended at {formulas.significant(ends)} {unit}."
 
 
 def _percent(share: float) -> str:
