@@ -72,7 +72,7 @@ def terminal(search: Search, catalogue: Catalogue) -> list[Block]:
         Section("What is needed", _needs(search)),
         *([_first(search, catalogue)] if search.answers else []),
         Section("What moves the answer", _movements(search, _largest(search))),
-        Section("What was left out", _left_out(search)),
+        Section("What was left out", [Paragraph(wording.looked_at(search)), *_left_out_count(search)]),
         *_assumed_count(search, catalogue),
     ]
 
@@ -257,6 +257,13 @@ def _assumed_count(search: Search, catalogue: Catalogue) -> list[Block]:
     number = len(_assumed(search, catalogue).rows)
     told = f"{words.several(number, 'assumptions')} and their reasons, and the other configurations: --format md."
     return [Paragraph(Span(told, "faint"))] if number else []
+
+
+def _left_out_count(search: Search) -> list[Block]:
+    """How many there are, for a terminal that they would fill."""
+    reasons = {"too little is known of them": search.unknown, "they do not survive what they must": search.fragile}
+    told = [f"{words.several(len(names), 'bricks')} because {why}" for why, names in reasons.items() if names]
+    return [Paragraph(f"Left out are {words.listed(told)}; --format md names each.")] if told else []
 
 
 def _left_out(search: Search) -> Sequence[Block]:

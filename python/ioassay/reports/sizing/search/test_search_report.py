@@ -217,3 +217,8 @@ def test_what_was_left_out_has_its_reason_and_the_cost_at_which_the_search_ended
     assert "- md3460: it has one server." in text
     assert "12 bricks with their drives were considered, 7 of them beaten by another one in everything. " in text
     assert "the search ended at 80 U." in text
+
+
+def test_a_terminal_counts_what_was_left_out(found: Search) -> None:
+    text = " ".join(_terminal(replace(found, fragile=("a: one server.", "b: one server."))).split())
+    assert "1 brick because too little is known of them and 2 bricks because they do not survive" in text
