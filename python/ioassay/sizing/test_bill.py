@@ -86,14 +86,14 @@ def test_the_price_of_a_whole_brick_stands_for_all_its_parts(tmp_path: Path) -> 
 
 def test_prices_of_two_currencies_are_never_added_up(tmp_path: Path) -> None:
     found = _bill(tmp_path, abroad=1)
-    assert found.currencies == ("EUR", "USD")
+    assert set(found.currencies) == {"EUR", "USD"}
     assert (_total(found, "price", "EUR"), _total(found, "price", "USD")) == (1000, 3000)
 
 
 def test_what_the_catalogue_does_not_say_is_named_and_no_zero(tmp_path: Path) -> None:
     found = _bill(tmp_path, of_parts=1)
     assert found.total("power") is None
-    assert found.unknown("power") == ("d", "s")
+    assert set(found.unknown("power")) == {"d", "s"}
 
 
 def test_the_published_rack_takes_as_many_units_as_its_evaluation_says() -> None:
