@@ -35,7 +35,7 @@ def chart(
         legend=alt.Legend(gradientLength=120, titleFontWeight="normal", titleLimit=140, titleFontSize=11),
     )
     points = alt.Chart(data).mark_point(filled=True, size=110, opacity=1, stroke=theme.INK, strokeWidth=0.6)
-    labels = alt.Chart(data).mark_text(dy=-13, fontSize=10.5, fontWeight="bold", color=theme.INK)
+    labels = alt.Chart(data).mark_text(align="left", dx=9, fontSize=10.5, fontWeight="bold", color=theme.INK)
     layers = [*_needed(x, y, needed), points.encode(x, y, colour), labels.encode(x, y, text="label:N")]
     return alt.layer(*layers).properties(width=WIDTH, height=HEIGHT)
 

@@ -93,10 +93,14 @@ def _cost_title(search: Search) -> str:
 
 
 def _sensitivity(search: Search) -> Picture | None:
-    if not search.answers or not search.movements:
+    """`None` where no figure moves the answer."""
+    if not search.answers:
         return None
     first = search.answers[0]
-    figures = list(dict.fromkeys(one.figure for one in search.movements))[:_MOST_FIGURES]
+    moving = [one.figure for one in search.movements if wording.effect(one, first) != wording.NO_CHANGE]
+    if not moving:
+        return None
+    figures = list(dict.fromkeys(moving))[:_MOST_FIGURES]
     shown = [one for one in search.movements if one.figure in figures]
     factors = sorted({one.factor for one in shown})
     sides = [wording.side(factor) for factor in factors]

@@ -140,6 +140,14 @@ def test_the_page_has_the_front_the_tornado_and_racks_and_the_same_bytes_each_ti
     )
 
 
+def test_a_figure_that_moves_nothing_is_in_the_table_and_not_drawn(found: Search) -> None:
+    still = replace(_movement(0.8, 8), figure="link of fdr")
+    page = reports.build(SearchReport(replace(found, movements=(*found.movements, still)), load()), "html").decode()
+    drawn = page[page.index('<figure id="sensitivity">') :]
+    assert "Link of fdr" not in drawn[: drawn.index("</figure>")]
+    assert "Link of fdr" in drawn
+
+
 def test_the_yaml_of_an_answer_gives_the_same_size_again(tmp_path: Path) -> None:
     link = {"value": "56Gb/s", "assumed": "FDR."}
     points = [{"count": "8", "rate": {"value": "30GB/s", "at": "paper:12,40-42"}}]
