@@ -16,8 +16,9 @@ from ioassay.systems.model import At, Document, Qualifier
 from ioassay.yaml_models.source import quoted
 from ioassay.yaml_models.values import Count, Identifier, Part, Prose, Size
 
-StatedKind = Literal[RateKind, "raw", "usable", "price", "drives", "rack_units"]
-"""What can be published of a configuration. `usable` is what `df` shows; `raw` all drives."""
+StatedKind = Literal[RateKind, "write_and_read", "raw", "protected", "usable", "price", "drives", "rack_units"]
+"""What can be published of a configuration. `raw` are all drives, `protected` is what redundancy leaves of them, which
+vendors call formatted, and `usable` what `df` shows. `write_and_read`: one number for both."""
 
 
 class BrickCount(Part):
@@ -38,7 +39,10 @@ class Clients(Part):
 class Stated(Part):
     """What is published of a configuration, to be held against the arithmetic."""
 
-    what: StatedKind = Field(description="What it is of.")
+    what: StatedKind = Field(
+        description="What it is of. `protected` is what redundancy leaves of `raw`, which vendors call formatted; "
+        "`usable` what `df` shows."
+    )
     value: Prose = Field(description="The number and its unit as printed: `1.5PB`. Of a price a plain number.")
     unit: Prose | None = Field(default=None, description="What the source says of the unit elsewhere.")
     qualifier: Qualifier = Field(default="exact", description="How the source qualifies it.")

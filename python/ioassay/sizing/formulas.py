@@ -84,7 +84,8 @@ def formula(value: Value) -> str:
         case "function":
             return value.origin.text
         case "lowest":
-            return "lowest of " + ", ".join(f"{one.name} {brief(one)}" for one in operands)
+            whose = f"{value.name} of the "
+            return "lowest of " + ", ".join(f"{one.name.removeprefix(whose)} {brief(one)}" for one in operands)
         case rule:
             return _SIGNS[rule].join(_operand(one) for one in operands)
 

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from ioassay.errors import UsageError
 from ioassay.sizing.catalogue import Catalogue
 from ioassay.sizing.components import Rack
 from ioassay.sizing.configuration import Configuration
@@ -81,9 +80,10 @@ class RackLimits:
 
 
 def racks_of(catalogue: Catalogue, configuration: Configuration) -> tuple[PackedRack, ...]:
-    """The racks that a configuration takes, by height alone; none where the height of a box is unknown.
+    """The racks that a configuration takes, by height alone.
 
-    Raises `UsageError` for what the catalogue does not have, and for a brick that is higher than a rack.
+    None where the height of a box is unknown, or a brick is higher than a rack. Raises `UsageError` for what the
+    catalogue does not have.
     """
     bought: list[tuple[Name, int]] = [
         *((choice_of(catalogue, counted), counted.count) for counted in configuration.bricks),
@@ -98,13 +98,7 @@ def racks_of(catalogue: Catalogue, configuration: Configuration) -> tuple[Packed
         title = name if isinstance(name, str) else name.name
         items += [Item(title, sum(units for _, units in parts), parts)] * count
     units = catalogue.find(configuration.rack, Rack).units
-    packed = first_fit(items, RackLimits(units))
-    if packed is None:
-        highest = max(items, key=lambda item: item.rack_units)
-        raise UsageError(
-            f"{highest.name} takes {highest.rack_units} rack units, and {configuration.rack} has {units}.",
-            "Name a higher rack: `rack:`.",
-        )
+    packed = first_fit(items, RackLimits(units)) or []
     return tuple(PackedRack(units, tuple(rack)) for rack in packed)
 
 

@@ -136,7 +136,7 @@ def _printed(figure: Figure) -> str:
 
 
 def _arithmetic(value: Value) -> Text:
-    step = formulas.formula(_limiting(value))
+    step = formulas.formula(_limiting(value)).removeprefix("1 brick × ")
     return (formulas.amount(value), Span(step, "below")) if step else formulas.amount(value)
 
 
@@ -252,7 +252,7 @@ def _repetitions(findings: Iterable[Repeated]) -> Iterable[str]:
         what = listed([_what(one.figures[0]) for one in same])
         numbers = listed([f"{one.stated.value} ({one.stated.at})" for one in same[0].figures])
         arithmetic = "" if first.arithmetic is None else f" The arithmetic gives {formulas.amount(first.arithmetic)}."
-        verb = "are" if len(same) > 1 else "is"
+        verb = "are" if " and " in what else "is"
         yield f"{configuration}: {what} {verb} stated as {numbers}, which contradict each other.{arithmetic}"
 
 

@@ -9,8 +9,9 @@ from ioassay.sizing.arithmetic import Value, exactly
 from ioassay.sizing.catalogue import Catalogue, number
 from ioassay.sizing.components import Brick, Drive, IoKind, MetadataKind, MetadataModule, Redundancy, Server
 from ioassay.sizing.configuration import Configuration
-from ioassay.sizing.evaluate import choice_of, evaluate
+from ioassay.sizing.evaluate import evaluate
 from ioassay.sizing.model import Rates
+from ioassay.sizing.parts import choice_of
 from ioassay.systems.library import builtin_systems
 from ioassay.systems.model import Document
 

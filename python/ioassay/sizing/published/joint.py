@@ -9,10 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import reduce
 from itertools import combinations, groupby
-from typing import cast
 
 from ioassay.sizing.arithmetic import Origin, Value, exactly, quotient
-from ioassay.sizing.components import IoKind
 from ioassay.sizing.model import Size
 from ioassay.sizing.published.model import (
     Figure,
@@ -25,7 +23,7 @@ from ioassay.sizing.published.model import (
     UnitFinding,
     UnitKind,
 )
-from ioassay.sizing.published.readings import meant
+from ioassay.sizing.published.readings import meant, stated_rate
 from ioassay.systems.amounts import BYTES, BYTES_PER_S, OPERATIONS_PER_S, Dimension, Interval
 
 LARGEST_LOSS = Fraction(1, 5)
@@ -106,11 +104,11 @@ def rates_of_one_brick(
         if figure.arithmetic is None or len(bricks) != 1 or figure.stated.qualifier == "at-least":
             continue
         ((choice, brick),) = bricks.items()
-        one = brick.rates["healthy"].get(cast(IoKind, figure.stated.what))
+        one = stated_rate(brick.rates["healthy"], figure.stated.what)
         if one is not None:
-            needed = _needed(figure, one.value, _interval(figure, units))
-            key = choice.brick, figure.stated.what, one.value.interval
-            groups.setdefault(key, (one.value, []))[1].append(needed)
+            needed = _needed(figure, one, _interval(figure, units))
+            key = choice.brick, figure.stated.what, one.interval
+            groups.setdefault(key, (one, []))[1].append(needed)
     findings = (
         _rate_finding(brick, one, needed)
         for (brick, *_), (one, needed) in groups.items()
@@ -122,15 +120,16 @@ def rates_of_one_brick(
 def _needed(figure: Figure, one: Value, interval: Interval) -> NeededRate:
     """What one brick would have to do, if several do the multiple of one that the arithmetic says."""
     assert figure.arithmetic is not None
+    what = figure.stated.what.replace("_", " ")
     printed = Value(
-        f"{figure.stated.what} rate as printed",
+        f"{what} rate as printed",
         interval,
         figure.arithmetic.dimension,
         Origin("published", str(figure.stated.at)),
         figure.stated.value,
     )
     multiple = exactly("bricks", figure.arithmetic.interval.nominal / one.interval.nominal)
-    return NeededRate(figure, quotient(f"{figure.stated.what} rate of one brick", printed, multiple))
+    return NeededRate(figure, quotient(f"{what} rate of one brick", printed, multiple))
 
 
 def _rate_finding(brick: str, one: Value, needed: Sequence[NeededRate]) -> RateFinding:

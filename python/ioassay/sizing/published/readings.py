@@ -15,13 +15,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from ioassay.sizing.arithmetic import Origin, Value, applied, exactly, product, quotient, total
 from ioassay.sizing.catalogue import Catalogue
-from ioassay.sizing.components import Brick, RateKind
+from ioassay.sizing.components import Brick
 from ioassay.sizing.configuration import Stated
-from ioassay.sizing.model import Size
+from ioassay.sizing.model import Rate, Size
 from ioassay.sizing.published.model import (
     Base,
     Basis,
@@ -122,22 +122,36 @@ def _source(catalogue: Catalogue, size: Size, stated: Stated) -> _Source | str:
             ]
             return _Source(drives[0] if len(drives) == 1 else total("drives", *drives), {}, {})
         case "rack_units":
-            if size.rack_units.nominal == 0:
-                return "The catalogue has no heights for its parts."
-            return _Source(size.rack_units, {}, {})
-        case "usable" | "raw" as what:
+            known = size.rack_units.nominal > 0
+            return _Source(size.rack_units, {}, {}) if known else "The catalogue has no heights for its parts."
+        case "usable" | "protected" | "raw" as what:
             return _capacities(catalogue, size, what)
         case kind:
-            return _rates(size, kind)
+            if (rate := stated_rate(size.rates["healthy"], kind)) is not None:
+                return _Source(rate, {}, {})
+            return f"The catalogue has no {kind.replace('_', ' ')} rate for its bricks or modules."
 
 
-def _capacities(catalogue: Catalogue, size: Size, what: Literal["usable", "raw"]) -> _Source:
+def stated_rate(rates: Mapping[Any, Rate], kind: str) -> Value | None:
+    """What is stated as a rate of that kind: of `write_and_read` the lower one. `None` where it is unknown.
+
+    `rates` are by a `RateKind`, or by those of data alone.
+    """
+    kinds = ("write", "read") if kind == "write_and_read" else (kind,)
+    found = [rates.get(one) for one in kinds]
+    known = [rate.value for rate in found if rate is not None]
+    return min(known, key=lambda value: value.nominal) if len(known) == len(kinds) else None
+
+
+def _capacities(catalogue: Catalogue, size: Size, what: Literal["usable", "protected", "raw"]) -> _Source:
     capacity = size.capacity
-    whole = capacity.usable if what == "usable" else capacity.raw
-    bases: dict[Basis, Value] = {
-        "before file system": capacity.protected if what == "usable" else capacity.raw,
-        "raw" if what == "usable" else "usable": capacity.raw if what == "usable" else capacity.usable,
+    whole: Value = getattr(capacity, what)
+    others: Mapping[Basis, Value] = {
+        "before file system": capacity.protected,
+        "raw": capacity.raw,
+        "usable": capacity.usable,
     }
+    bases = {basis: value for basis, value in others.items() if value is not whole}
     if len(size.bricks) > 1:
         return _Source(whole, bases, {})
     ((choice, one),) = size.bricks.items()
@@ -152,13 +166,6 @@ def _capacities(catalogue: Catalogue, size: Size, what: Literal["usable", "raw"]
         groups = exactly("groups of a brick", catalogue.find(choice.brick, Brick).redundancy.groups)
         parts["group"] = (quotient("usable capacity of a group", one.capacity.usable, groups), whole)
     return _Source(whole, bases, {name: part for name, part in parts.items() if part[0].is_exact})
-
-
-def _rates(size: Size, kind: RateKind) -> _Source | str:
-    rate = size.rates["healthy"].get(kind)
-    if rate is None:
-        return f"The catalogue has no {kind} rate for its bricks or modules."
-    return _Source(rate.value, {}, {})
 
 
 def _readings(stated: Stated, label: Label, source: _Source) -> Iterator[tuple[Reading, Value]]:

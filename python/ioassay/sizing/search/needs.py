@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import get_args
 
 from ioassay.errors import UsageError
+from ioassay.sizing import formulas
 from ioassay.sizing.arithmetic import Origin, Value, applied, exactly, product, quotient, total
 from ioassay.sizing.catalogue import number
 from ioassay.sizing.components import IoKind, MetadataKind
@@ -18,6 +19,7 @@ from ioassay.sizing.rates.work import OPERATION, is_random
 from ioassay.sizing.requirements import Requirements
 from ioassay.sizing.search.model import Need
 from ioassay.systems.amounts import BYTES, MONEY, SECONDS, Amount, Dimension
+from ioassay.units import format_count
 
 DATA_KINDS = get_args(IoKind)
 METADATA_KINDS = get_args(MetadataKind)
@@ -63,12 +65,12 @@ def _grown(requirements: Requirements, beginning: Value) -> Value:
     if growth is None:
         return beginning
     return applied(
-        f"usable capacity after {growth.years} years",
+        f"usable capacity after {format_count(growth.years, 'year')}",
         lambda size, share, years: size * (1 + share) ** int(years),
         beginning,
         _given("growth per year", growth.per_year),
         exactly("years", growth.years),
-        text="usable capacity × (1 + growth per year)^years",
+        text=f"{formulas.brief(beginning)} × (1 + {growth.per_year.text})^{growth.years}",
         dimension=BYTES,
     )
 

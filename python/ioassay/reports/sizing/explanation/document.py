@@ -95,7 +95,17 @@ def _blocks(catalogue: Catalogue, one: Explained, drawn: Pictures | None, arithm
         *one.sections,
         Section("Arithmetic", arithmetic, fold="closed" if drawn else ""),
         Section("Bill of materials", bill_table.blocks(bill(catalogue, size.configuration, len(one.racks)))),
-        Section("Racks", [*map(Figure, drawn.racks if drawn else ()), racks.table(one.racks)]),
+        Section("Racks", _racks(one, drawn)),
+    ]
+
+
+def _racks(one: Explained, drawn: Pictures | None) -> list[Block]:
+    if one.racks:
+        return [*map(Figure, drawn.racks if drawn else ()), racks.table(one.racks)]
+    return [
+        Paragraph(
+            f"Not drawn: the height of a part is unknown, or a brick is higher than {one.size.configuration.rack}."
+        )
     ]
 
 
