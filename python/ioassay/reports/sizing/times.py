@@ -58,7 +58,7 @@ def times(size: Size, requirements: Requirements | None = None) -> Section:
     )
     assumed = [one for one in _assumed(values) if one not in own]
     unknown = "" if write_rate(size) else "The write rate is unknown, so no time to write anything is given."
-    return Section("Times", [_table(rows), Notes([*filter(None, [unknown]), *assumed])], "times")
+    return Section("Times", [_table(rows), Notes([*filter(None, [unknown]), *assumed])])
 
 
 def failures(catalogue: Catalogue, size: Size, assumptions: Assumptions = ASSUMPTIONS) -> Section:
@@ -76,7 +76,6 @@ def failures(catalogue: Catalogue, size: Size, assumptions: Assumptions = ASSUMP
             Notes([_missing(one) for one in kinds if one.missing]),
             Bullets([*LIMITS, *_assumed(values)] if values else []),
         ],
-        "drive-failures",
     )
 
 

@@ -22,7 +22,7 @@ from ioassay.reports.document import (
 )
 from ioassay.reports.format import ABSENT
 from ioassay.reports.sizing import bill as bill_table
-from ioassay.reports.sizing import racks, steps
+from ioassay.reports.sizing import racks, steps, times
 from ioassay.reports.sizing import wording as words
 from ioassay.reports.sizing.explanation import document as explanation
 from ioassay.reports.sizing.search import wording
@@ -155,6 +155,8 @@ def _answer(search: Search, catalogue: Catalogue, at: int, drawn: Pictures | Non
         [
             Section("Margins", [_margins(search, one)]),
             Section("What limits it", [*_scaling(one), *explanation.limits(one.size, pictures)]),
+            times.times(one.size, search.requirements),
+            times.failures(catalogue, one.size),
             Section("Racks", [*map(Figure, pictures.racks if pictures else ()), racks.table(one.racks)]),
             Section("Bill of materials", bill_table.blocks(bill(catalogue, one.configuration, len(one.racks)))),
             Section("Arithmetic", steps.of_everything(one.size), fold="closed"),
@@ -177,6 +179,7 @@ def _first(search: Search, catalogue: Catalogue) -> Section:
         [
             Section("Margins", [_margins(search, one)]),
             Section("What limits it", [*_scaling(one), *explanation.limits(one.size, None)]),
+            times.times(one.size, search.requirements),
             Section("Racks", [racks.table(one.racks)]),
             Section("Bill of materials", bill_table.blocks(bill(catalogue, one.configuration, len(one.racks)))),
         ],
