@@ -115,8 +115,8 @@ def _notes(points: Sequence[Predicted]) -> list[str]:
     for point, _ in _known(points):
         for note in point.notes:
             places.setdefault(note, []).append(wording.at(point.spot, points))
-    every = len(_known(points))
-    return [note if len(where) == every else f"{'; '.join(where)}: {note}" for note, where in places.items()]
+    every = [wording.at(point.spot, points) for point, _ in _known(points)]
+    return [note if where == every else f"{wording.places(where, every)}: {note}" for note, where in places.items()]
 
 
 def _not_predicted(prediction: Prediction) -> Section:
@@ -127,7 +127,8 @@ def _not_predicted(prediction: Prediction) -> Section:
             if point.value is None:
                 reasons.setdefault(point.why_not, []).append(wording.at(point.spot, points))
         for why, where in reasons.items():
-            rows.append([name.title, "all points" if len(where) == len(points) else "; ".join(where), why])
+            every = [wording.at(point.spot, points) for point in points]
+            rows.append([name.title, "all points" if where == every else wording.places(where, every), why])
     columns = [Column("Series", merges=True), Column("At"), Column("Why")]
     return Section("Not predicted", [Table(columns, rows)] if rows else [])
 

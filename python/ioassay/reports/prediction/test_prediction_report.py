@@ -11,7 +11,7 @@ from ioassay import reports
 from ioassay.analysis.compare import measured_run, published_system
 from ioassay.reports.compare import ComparisonReport, configuration
 from ioassay.reports.compare.content import Content, Side, assemble
-from ioassay.reports.prediction import PredictionReport, as_system
+from ioassay.reports.prediction import PredictionReport, as_system, wording
 from ioassay.sizing.prediction.model import Prediction
 from ioassay.systems.library import read
 from ioassay.systems.model import System
@@ -119,3 +119,9 @@ def test_the_table_has_a_row_for_each_point_also_without_a_prediction(prediction
 def test_a_page_has_a_figure_for_each_predicted_series(prediction: Prediction) -> None:
     page = reports.build(PredictionReport(prediction), "html").decode()
     assert page.count("The line is what is expected; shaded is the range.") == 3
+
+
+def test_points_that_follow_one_another_are_named_by_the_first_and_the_last() -> None:
+    every = ["1 client", "2 clients", "4 clients", "8 clients"]
+    assert wording.places(every[1:], every) == "2 clients to 8 clients"
+    assert wording.places(["1 client", "4 clients", "8 clients"], every) == "1 client; 4 clients; 8 clients"

@@ -36,3 +36,11 @@ def span(point: Predicted, value: Value) -> str:
     """From the least to the most."""
     ends = (float(value.interval.low), float(value.interval.high))
     return format.span(*(rate_of(point.spot.operation, column(value), end) for end in ends))
+
+
+def places(where: Sequence[str], every: Sequence[str]) -> str:
+    """Some of `every` point: `1 client to 8 clients` where they follow one another, else each."""
+    first = every.index(where[0])
+    if len(where) > 2 and list(every[first : first + len(where)]) == list(where):
+        return f"{where[0]} to {where[-1]}"
+    return "; ".join(where)
