@@ -158,7 +158,8 @@ def _brick(dice: random.Random, names: dict[str, list[str]], name: str, *, is_ta
     for kind in ("write", "read", "random_read", "random_write"):
         unit = "IOPS" if kind.startswith("random") else "MB/s"
         points = ", ".join(
-            f"{{count: {count}, rate: {_figure(f'{round(1000 * count ** 0.95)} {unit}')}}}" for count in (1, 2, 4, 8, 16, 32)
+            f"{{count: {count}, rate: {_figure(f'{round(1000 * count**0.95)} {unit}')}}}"
+            for count in (1, 2, 4, 8, 16, 32)
         )
         yield f"        {kind}: [{points}]"
 
@@ -169,7 +170,10 @@ def main() -> None:
     directory.mkdir(parents=True, exist_ok=True)
     (directory / "bench.yaml").write_text("\n".join(catalogue(random.Random(1))) + "\n")
     print(f"{sum(COMPONENTS.values())} components")
-    print("| requirements | candidates, beaten | answers, shortfalls, movements | whole: median, most | import | read | search |")
+    print(
+        "| requirements | candidates, beaten | answers, shortfalls, movements "
+        "| whole: median, most | import | read | search |"
+    )
     print("| -- | -- | -- | -- | -- | -- | -- |")
     for shape, text in SHAPES.items():
         file = directory / "requirements.yaml"
@@ -181,7 +185,10 @@ def main() -> None:
             done = subprocess.run([sys.executable, "-c", _CHILD, str(file)], check=True, capture_output=True, text=True)
             wholes.append(time.perf_counter() - began)
             parts.append(json.loads(done.stdout))
-        last, median = parts[-1], {key: statistics.median(one[key] for one in parts) for key in ("import", "read", "search")}
+        last, median = (
+            parts[-1],
+            {key: statistics.median(one[key] for one in parts) for key in ("import", "read", "search")},
+        )
         print(
             f"| {shape}{'' if last['is_complete'] else ' (incomplete)'} | {last['candidates']}, {last['dominated']} "
             f"| {last['answers']}, {last['shortfalls']}, {last['movements']} "

@@ -115,5 +115,15 @@ def first_fit(items: Sequence[Item], limits: RackLimits) -> list[list[Item]] | N
     return racks
 
 
+def patterns(heights: Sequence[int], units: int) -> list[tuple[int, ...]]:
+    """All ways to fill a rack with items of these heights, the tallest first: how many of each, until none fits."""
+    first, *others = heights
+    if not others:
+        return [(units // first,)]
+    return [
+        (number, *rest) for number in range(units // first + 1) for rest in patterns(others, units - number * first)
+    ]
+
+
 def _within(most: Fraction | None, each: Iterable[Fraction | None]) -> bool:
     return most is None or sum((one or Fraction(0) for one in each), Fraction(0)) <= most

@@ -6,9 +6,9 @@ Not: the program (`formulation`), which problems there are (`front`, `shortfalls
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from ioassay.sizing.packing import Item
+from ioassay.sizing.packing import Item, RackLimits
 from ioassay.sizing.search.formulation import Aim, Formulation
 from ioassay.sizing.search.problem import Counts, Problem
 from ioassay.sizing.search.racks import pack
@@ -38,6 +38,9 @@ class Finder:
 
         `holds` is what else must be true of them. Raises `Expired` where the deadline is over and none is known.
         """
+        if problem.kinds > 1 and aim in ("least", "most", "fastest"):
+            alone = self.find(replace(problem, kinds=1), aim, what, holds)
+            problem = problem if alone is None else _at_least_as_good(problem, aim, what, alone.counts)
         formulation = Formulation(problem, needs_bind=aim in ("least", "racks"))
         objective = formulation.objective(aim, what)
         while (solution := self.solver.solve(formulation.program, objective)) is not None:
@@ -48,12 +51,34 @@ class Finder:
                 continue
             packed = pack(problem.items(counts), problem.rack, racks, self.solver)
             if packed is None:
-                formulation.cut_off_packing(problem.bought(counts), racks if aim == "racks" else None)
-                if aim != "racks":
-                    problem.packings.append(problem.bought(counts))
+                assert racks is not None  # nothing is bought that does not fit into a rack
+                self._cut_off_packing(problem, formulation, counts, racks)
                 continue
             if not holds(counts):
                 formulation.cut_off(counts)
                 continue
             return Found(counts, tuple(tuple(rack) for rack in packed), solution.is_optimal)
         return None
+
+    def _cut_off_packing(self, problem: Problem, formulation: Formulation, counts: Counts, racks: int) -> None:
+        """Excludes counts that do not fit into racks: with all others of such heights, where heights are why."""
+        items, limits = problem.items(counts), RackLimits(problem.rack.units)
+        if pack(items, limits, racks, self.solver) is not None:  # weight or power is why
+            formulation.cut_off_packing(counts, racks)
+            return
+        heights = sorted({item.rack_units for item in items}, reverse=True)
+        while pack([item for item in items if item.rack_units > heights[-1]], limits, racks, self.solver) is None:
+            heights.pop()
+        formulation.pack(heights)
+        problem.packed_heights.append(tuple(heights))
+
+
+def _at_least_as_good(problem: Problem, aim: Aim, what: str, counts: Counts) -> Problem:
+    """The problem without what is worse than counts that meet it: there is less to look at."""
+    if aim == "least":
+        return replace(problem, most={**problem.most, what: problem.taken(counts, what)})
+    kinds = [what] if aim == "most" else problem.speed
+    speed = min((problem.total(counts, kind) / problem.speed[kind] for kind in kinds if aim == "fastest"), default=0)
+    least = {kind: problem.speed[kind] * speed if aim == "fastest" else problem.total(counts, kind) for kind in kinds}
+    needs = {kind: max(one, problem.needs.get(kind, one)) for kind, one in least.items()}
+    return replace(problem, needs={**problem.needs, **needs})

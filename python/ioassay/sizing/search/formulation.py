@@ -22,6 +22,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from ioassay.sizing.packing import patterns
 from ioassay.sizing.search.candidates import Candidate
 from ioassay.sizing.search.needs import DATA_KINDS, METADATA_KINDS
 from ioassay.sizing.search.problem import Counts, Problem
@@ -59,8 +60,8 @@ class Formulation:
         self._rows_of_needs()
         self._rows_of_limits()
         self._rows_of_racks()
-        for packed in problem.packings:
-            self.cut_off_packing(packed)
+        for heights in problem.packed_heights:
+            self.pack(heights)
 
     def counts(self, values: NDArray[np.float64]) -> Counts:
         """How many of each candidate a solution buys."""
@@ -101,17 +102,29 @@ class Formulation:
                 program.row({variable: 1.0, fewer: high - count + 1.0}, upper=high)
         program.row(_sum(choices), lower=1)
 
-    def cut_off_packing(self, packed: Mapping[Candidate, int], racks: int | None = None) -> None:
-        """Excludes everything that has at least as many of each, and with `racks` not more racks than these."""
+    def pack(self, heights: Sequence[int]) -> None:
+        """Has racks packed with items of these heights, given the tallest first, and others as if only so tall.
+
+        Counts how often a rack is filled in each way (P. C. Gilmore, R. E. Gomory, *A Linear Programming Approach to
+        the Cutting-Stock Problem*, Operations Research 9, 1961). Where it would take an item, it takes a lower one too.
+        """
+        program, ways = self.program, patterns(heights, self._problem.rack.units)
+        filled = [program.integer(0, program.upper[self._racks]) for _ in ways]
+        program.row({**_sum(filled), self._racks: -1.0}, upper=0)
+        for at, height in enumerate(heights):
+            tall = {self._counts[one]: 1.0 for one in self._problem.candidates if one.takes["rack_units"] >= height}
+            places = {rack: -float(sum(way[: at + 1])) for rack, way in zip(filled, ways, strict=True)}
+            program.row({**tall, **places}, upper=0)
+
+    def cut_off_packing(self, counts: Counts, racks: int) -> None:
+        """Excludes everything that has at least as many of each and not more racks than these."""
         program, choices = self.program, []
-        for one, count in packed.items():
+        for one, count in self._problem.bought(counts).items():
             variable = self._counts[one]
             high = program.upper[variable]
-            if high < count:
-                return
             choices.append(fewer := program.integer(0, 1))
             program.row({variable: 1.0, fewer: high - count + 1.0}, upper=high)
-        if racks is not None:
+        if program.upper[self._racks] > racks:
             choices.append(more := program.integer(0, 1))
             program.row({self._racks: 1.0, more: -float(racks)}, lower=1)
         program.row(_sum(choices), lower=1)

@@ -42,8 +42,8 @@ class Problem:
     """What a speed of 1 is: a rate for each kind that counts."""
     most_speed: Fraction | None
     """What the links of the clients carry."""
-    packings: list[Mapping[Candidate, int]] = field(default_factory=list)
-    """What was found not to fit into `racks`; shared by problems with the same racks."""
+    packed_heights: list[tuple[int, ...]] = field(default_factory=list)
+    """Heights, the tallest first, of items that were found not to fit into racks; shared by problems alike."""
 
     def most_of(self, one: Candidate) -> int | None:
         """How many of a candidate the limits let be bought at most; `None` where they do not limit it."""

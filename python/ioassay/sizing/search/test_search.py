@@ -113,7 +113,7 @@ def test_a_slower_figure_asks_for_more_bricks_and_a_faster_one_does_not_help_whe
     moved = {(movement.figure, movement.factor): movement for movement in found.movements}
     ((name, before),) = moved["required write rate", 1.2].before
     assert (name, before) == ("md3460-performance with nl-sas-6tb", 6)
-    assert moved["write rate of md3460-performance", 0.8].after == ((name, 8),)
+    assert moved["write rate of md3460-controllers", 0.8].after == ((name, 8),)
     assert moved["required write rate", 0.8].after == ((name, 5),)
     assert ("write rate of md3460-performance", 1.2) not in moved
     assert found.movements[0].cost is not None
