@@ -6,7 +6,7 @@ configuration (`search`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, get_args
 
 from ioassay.errors import UsageError
@@ -85,14 +85,19 @@ def _counts(catalogue: Catalogue, configuration: Configuration) -> Mapping[Brick
     return found
 
 
-def brick_size(catalogue: Catalogue, choice: BrickChoice, request_bytes: int | None = None) -> BrickSize:
-    """What one brick holds, does and takes."""
+def brick_size(
+    catalogue: Catalogue,
+    choice: BrickChoice,
+    request_bytes: int | None = None,
+    conditions: Sequence[Condition] = get_args(Condition),
+) -> BrickSize:
+    """What one brick holds, does in these conditions, and takes."""
     catalogue.find(choice.drive, Drive)
     parts = parts_of(catalogue, choice)
     return BrickSize(
         choice=choice,
         capacity=brick_capacity(catalogue, choice),
-        rates={one: brick_rates(catalogue, choice, one, request_bytes) for one in get_args(Condition)},
+        rates={one: brick_rates(catalogue, choice, one, request_bytes) for one in conditions},
         rack_units=_height(catalogue, choice.brick, parts),
         power=_sum(catalogue, "power", choice.brick, parts),
         weight=_sum(catalogue, "weight", choice.brick, parts),

@@ -99,7 +99,7 @@ def candidate_of(requirements: Requirements, catalogue: Catalogue, name: Name, c
     """A brick, metadata module or switch; of prices those in `currency` count."""
     stands = standing(catalogue, name)
     if isinstance(name, BrickChoice):
-        size = brick_size(catalogue, name, requirements.request)
+        size = brick_size(catalogue, name, requirements.request, [requirements.rates_hold])
         rates = size.rates[requirements.rates_hold]
         gives: dict[str, Value] = {"usable": size.capacity.usable, **{kind: rate.value for kind, rate in rates.items()}}
         takes = _takes(catalogue, name, _known(size), stands, currency)

@@ -25,6 +25,10 @@ class Found:
     """False where the deadline ended the search for better ones."""
 
 
+_FEW = 10
+"""So many candidates are searched as fast without what one kind of them reaches."""
+
+
 @dataclass(frozen=True)
 class Finder:
     """Finds counts for one search."""
@@ -38,7 +42,7 @@ class Finder:
 
         `holds` is what else must be true of them. Raises `Expired` where the deadline is over and none is known.
         """
-        if problem.kinds > 1 and aim in ("least", "most", "fastest"):
+        if problem.kinds > 1 and len(problem.candidates) > _FEW and aim in ("least", "most", "fastest"):
             alone = self.find(replace(problem, kinds=1), aim, what, holds)
             problem = problem if alone is None else _at_least_as_good(problem, aim, what, alone.counts)
         formulation = Formulation(problem, needs_bind=aim in ("least", "racks"))
