@@ -196,12 +196,19 @@ class MeasuredRate(Part):
     )
 
 
+_SOFTWARE = (
+    "What makes bricks and metadata modules one storage system: `lustre`, `gpfs`, `beegfs`, `onefs`, `nfs`. Those of "
+    "different software are never combined; without it, it goes with any."
+)
+
+
 class Brick(Component):
     """A unit that is bought and added as a whole: drives, what holds and protects them, and servers."""
 
     drives: list[Identifier] = Field(min_length=1, description="The drive; of several, each makes a brick of its own.")
     drive_count: Count = Field(description="Drives of a brick.")
     redundancy: Redundancy = Field(description="How they protect each other.")
+    software: Identifier | None = Field(default=None, description=_SOFTWARE)
     file_system: Identifier | None = Field(default=None, description="The file system on each group or pool.")
     enclosures: Counts = Field(default={}, description="Enclosures, the first nearest to the controllers.")
     controllers: Counts = Field(default={}, description="RAID controllers.")
@@ -214,6 +221,7 @@ class Brick(Component):
 class MetadataModule(Component):
     """A unit that serves metadata: names, attributes, locks."""
 
+    software: Identifier | None = Field(default=None, description=_SOFTWARE)
     parts: Counts = Field(default={}, description="Enclosures, drives, servers and adapters that it is built of.")
     create: OperationRate | None = Field(default=None, description="Creations of empty files.")
     stat: OperationRate | None = Field(default=None, description="Queries of attributes.")

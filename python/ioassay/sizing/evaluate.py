@@ -16,7 +16,7 @@ from ioassay.sizing.catalogue import Catalogue
 from ioassay.sizing.components import Component, Drive, MetadataModule
 from ioassay.sizing.configuration import Configuration
 from ioassay.sizing.model import BrickChoice, BrickSize, Capacity, ModuleSize, Size
-from ioassay.sizing.parts import choice_of, parts_of
+from ioassay.sizing.parts import choice_of, parts_of, software_of
 from ioassay.sizing.rates import brick_rates, configuration_rates, module_rates, scaling_used
 from ioassay.sizing.requirements import Condition
 from ioassay.systems.amounts import RACK_UNITS
@@ -27,6 +27,7 @@ _Key = Literal["power", "weight", "price"]
 def evaluate(catalogue: Catalogue, name: str, configuration: Configuration) -> Size:
     """All that follows. Raises `UsageError` for what the catalogue does not have."""
     counts = _counts(catalogue, configuration)
+    _refuse_other_software(catalogue, configuration)
     bricks = {choice: brick_size(catalogue, choice, configuration.request) for choice in counts}
     modules = {module: module_size(catalogue, module) for module in configuration.metadata}
     switches = configuration.switches
@@ -73,6 +74,20 @@ def evaluate(catalogue: Catalogue, name: str, configuration: Configuration) -> S
         price=whole("price") if len(currencies) == 1 else None,
         currency=next(iter(currencies)) if len(currencies) == 1 else None,
     )
+
+
+def _refuse_other_software(catalogue: Catalogue, configuration: Configuration) -> None:
+    named: dict[str, str] = {}
+    for name in (*(counted.brick for counted in configuration.bricks), *configuration.metadata):
+        software = software_of(catalogue, name)
+        if software is not None:
+            named.setdefault(software, name)
+    if len(named) > 1:
+        (one, first), (other, second), *_ = named.items()
+        raise UsageError(
+            f"{first} is part of {one} and {second} of {other}; they do not make one storage system.",
+            "Combine bricks and metadata modules of the same `software`.",
+        )
 
 
 def _counts(catalogue: Catalogue, configuration: Configuration) -> Mapping[BrickChoice, int]:

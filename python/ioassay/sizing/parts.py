@@ -37,6 +37,12 @@ def parts_of(catalogue: Catalogue, name: Name) -> Mapping[str, int]:
     return component.parts if isinstance(component, MetadataModule) else {}
 
 
+def software_of(catalogue: Catalogue, name: Name) -> str | None:
+    """The storage system that it can be part of; `None` where it goes with any."""
+    component = catalogue.entry(whole_of(name)).component
+    return component.software if isinstance(component, Brick | MetadataModule) else None
+
+
 def whole_of(name: Name) -> str:
     """Its own name in the catalogue."""
     return name.brick if isinstance(name, BrickChoice) else name

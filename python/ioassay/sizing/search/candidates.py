@@ -17,7 +17,7 @@ from ioassay.sizing.catalogue import Catalogue, Entry
 from ioassay.sizing.components import Adapter, Brick, MetadataModule, RateKind, Scaling, Switch
 from ioassay.sizing.evaluate import brick_size, module_size
 from ioassay.sizing.model import BrickChoice, BrickSize, ModuleSize
-from ioassay.sizing.parts import Name, parts_of, standing, whole_of
+from ioassay.sizing.parts import Name, parts_of, software_of, standing, whole_of
 from ioassay.sizing.rates.scaling import has_points, multiple
 from ioassay.sizing.requirements import Requirements
 
@@ -36,6 +36,8 @@ class Candidate:
     """What stands in the rack, each with its rack units."""
     scaling: Scaling | None = None
     """How its rates grow with their number; `None`: nothing is said of several."""
+    software: str | None = None
+    """What it is part of, with nothing else of other software; `None` goes with any."""
     scaled_by: Entry | None = None
     """What has the scaling, where that is in the catalogue."""
 
@@ -97,7 +99,7 @@ class Candidate:
 
 def candidate_of(requirements: Requirements, catalogue: Catalogue, name: Name, currency: str | None) -> Candidate:
     """A brick, metadata module or switch; of prices those in `currency` count."""
-    stands = standing(catalogue, name)
+    stands, software = standing(catalogue, name), software_of(catalogue, name)
     if isinstance(name, BrickChoice):
         size = brick_size(catalogue, name, requirements.request, [requirements.rates_hold])
         rates = size.rates[requirements.rates_hold]
@@ -105,7 +107,8 @@ def candidate_of(requirements: Requirements, catalogue: Catalogue, name: Name, c
         takes = _takes(catalogue, name, _known(size), stands, currency)
         own = catalogue.find(name.brick, Brick).scaling
         scaled_by = catalogue.entries[name.brick] if own else None
-        return Candidate("brick", name, _nominal(gives), takes, stands, own or requirements.scaling, scaled_by)
+        scaling = own or requirements.scaling
+        return Candidate("brick", name, _nominal(gives), takes, stands, scaling, software, scaled_by)
     entry = catalogue.entries[name]
     if isinstance(entry.component, MetadataModule):
         module = module_size(catalogue, name)
@@ -113,9 +116,8 @@ def candidate_of(requirements: Requirements, catalogue: Catalogue, name: Name, c
         takes = _takes(catalogue, name, _known(module), stands, currency)
         own = entry.component.scaling
         scaled_by = entry if own else None
-        return Candidate(
-            "metadata module", name, _nominal(gives), takes, stands, own or requirements.scaling, scaled_by
-        )
+        scaling = own or requirements.scaling
+        return Candidate("metadata module", name, _nominal(gives), takes, stands, scaling, software, scaled_by)
     switch = catalogue.find(name, Switch)
     known = {key: catalogue.value(name, key, key) for key in ("power", "weight", "price")}
     link = catalogue.value(name, "link", "link of a port")

@@ -53,6 +53,7 @@ class Formulation:
         modules = {one: self._module(one) for one in problem.candidates if one.kind == "metadata module"}
         self.program.row(_sum(bricks.values()), lower=1, upper=problem.kinds)
         self.program.row(_sum(modules.values()), lower=1 if problem.has_modules else 0)
+        self._rows_of_software({**bricks, **modules})
         self._rows_of_several(bricks)
         self._rows_of_several(modules)
         if problem.has_switches:
@@ -204,6 +205,16 @@ class Formulation:
             for size in {one.takes[what] for one in self._problem.candidates if one.takes[what]}:
                 large = [self._counts[one] for one in self._problem.candidates if one.takes[what] >= size]
                 self.program.row({**_sum(large), self._racks: -float(most // size)}, upper=0)
+
+    def _rows_of_software(self, bought: Mapping[Candidate, int]) -> None:
+        """All is part of one storage system."""
+        named = {one: variable for one, variable in bought.items() if one.software is not None}
+        chosen = {software: self.program.integer(0, 1) for software in {one.software for one in named}}
+        if len(chosen) < 2:
+            return
+        self.program.row(_sum(chosen.values()), upper=1)
+        for one, variable in named.items():
+            self.program.row({variable: 1.0, chosen[one.software]: -self.program.upper[variable]}, upper=0)
 
     def _rows_of_several(self, bought: Mapping[Candidate, int]) -> None:
         """Where nothing says what several do together, there is one and nothing of its kind besides."""

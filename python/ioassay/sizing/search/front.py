@@ -28,7 +28,8 @@ COST_FACTOR = 2
 _BETWEEN = (Fraction(1, 3), Fraction(2, 3))
 """How far between the cheapest and the largest, and between the cheapest and the fastest."""
 
-Role = Literal["cheapest", "largest", "fastest", "between"]
+Role = Literal["cheapest", "smallest", "largest", "fastest", "between"]
+"""`smallest`: of the least rack units, where prices are unknown."""
 
 
 @dataclass
@@ -88,7 +89,8 @@ class _Search:
 
     def points(self, result: Front) -> Iterator[_Point]:
         """The points of the front, the cheapest first, then the ends, then those between."""
-        cheapest = self._cheapest("cheapest", self.problem)
+        role: Role = "cheapest" if self._context.market.cost == "price" else "smallest"
+        cheapest = self._cheapest(role, self.problem)
         if cheapest is None:
             return
         yield cheapest

@@ -67,8 +67,11 @@ def market(requirements: Requirements, catalogue: Catalogue, needs: Sequence[Nee
     demanded = _demanded(requirements, catalogue, needs)
     missing = {one.title: _missing(one, demanded) for one in every}
     known = [one for one in every if not missing[one.title]]
+    without = _without_modules(known) if any(need.what in METADATA_KINDS for need in needs) else []
+    known = [one for one in known if one not in without]
     has_prices = bool(known) and all("price" in one.takes for one in known)
-    kept = _unbeaten(known, demanded | speed_kinds(needs) | ({"price"} if has_prices else set()))
+    combined = requirements.kinds > 1 or any(one.kind == "metadata module" for one in known)
+    kept = _unbeaten(known, demanded | speed_kinds(needs) | ({"price"} if has_prices else set()), combined)
     bricks_known, bricks_kept = (sum(one.kind == "brick" for one in some) for some in (known, kept))
     return Market(
         candidates=tuple(kept),
@@ -76,6 +79,7 @@ def market(requirements: Requirements, catalogue: Catalogue, needs: Sequence[Nee
         dominated=bricks_known - bricks_kept,
         unknown=(
             *(f"{title}: {' and '.join(what)} unknown." for title, what in missing.items() if what),
+            *(f"{one.title}: no metadata module for {one.software} is known well enough." for one in without),
             *(
                 f"{one.title}: nothing says what several do together; looked at one alone."
                 for one in known
@@ -147,12 +151,29 @@ def _missing(candidate: Candidate, demanded: Iterable[str]) -> list[str]:
     )
 
 
-def _unbeaten(candidates: Sequence[Candidate], relevant: set[str]) -> list[Candidate]:
-    """Those that no other one of the same kind beats; of equal ones the first."""
+def _without_modules(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Bricks with which no metadata module can be combined."""
+    served = {one.software for one in candidates if one.kind == "metadata module"}
+    return [
+        one
+        for one in candidates
+        if one.kind == "brick" and one.software is not None and None not in served and one.software not in served
+    ]
+
+
+def _unbeaten(candidates: Sequence[Candidate], relevant: set[str], combined: bool) -> list[Candidate]:
+    """Those that no other one of the same kind beats; of equal ones the first.
+
+    What is `combined` with others has rivals only in what can be combined with the same.
+    """
+
+    def beats(one: Candidate, other: Candidate) -> bool:
+        return (not combined or one.software == other.software) and _beats(one, other, relevant)
+
     kept: list[Candidate] = []
     for candidate in candidates:
-        if not any(_beats(other, candidate, relevant) for other in kept):
-            kept = [other for other in kept if not _beats(candidate, other, relevant)] + [candidate]
+        if not any(beats(other, candidate) for other in kept):
+            kept = [other for other in kept if not beats(candidate, other)] + [candidate]
     return kept
 
 

@@ -49,7 +49,8 @@ class Answer:
     """A configuration that meets all requirements, and that none beats in capacity, rates and cost together."""
 
     role: str
-    """Why it is shown: `cheapest`, `largest`, `fastest`, several of them joined by `and`, or `between`."""
+    """Why it is shown: `cheapest` (`smallest` without prices), `largest`, `fastest`, several of them joined by `and`,
+    or `between`."""
     configuration: Configuration
     size: Size
     margins: tuple[Margin, ...]

@@ -87,7 +87,7 @@ def test_a_petabyte_with_26_gb_per_s_takes_six_performance_bricks_of_a_rack(plac
     found = place.builtin("usable: 1PB\nwrite: 26GB/s\nlimits: {racks: 1}")
     cheapest, *_, largest = found.answers
     assert found.is_complete
-    assert (cheapest.role, _bricks(cheapest)) == ("cheapest", {"md3460-performance": 6})
+    assert (cheapest.role, _bricks(cheapest)) == ("smallest", {"md3460-performance": 6})
     assert (largest.role, _bricks(largest)) == ("largest and fastest", {"md3460-performance": 8})
     assert [rack.free_units for rack in cheapest.racks] == [12]
 
@@ -98,6 +98,37 @@ def test_two_kinds_hold_a_petabyte_in_fewer_rack_units_than_one(place: Place) ->
     assert _bricks(alone.answers[0]) == {"md3460-performance": 4}
     assert _bricks(mixed.answers[0]) == {"md3460-performance": 1, "md3460-capacity": 1}
     assert mixed.answers[0].cost.nominal == 18
+
+
+_MODULE = """
+metadata:
+  module-{software}:
+    title: A metadata module
+    software: {software}
+    rack_units: 2
+    create: {{value: "{rate} IOPS", assumed: for a test}}
+"""
+
+
+def test_bricks_and_metadata_modules_of_a_configuration_are_of_one_software(place: Place) -> None:
+    bricks = {
+        "slim": _brick("10TB", "2GB/s", 1, "    software: one"),
+        "tall": _brick("10TB", "2GB/s", 9, "    software: other"),
+    }
+    requirements = f"usable: 100TB\ncreate: 1000 IOPS\n{_LINEAR}"
+    found = place.searched(requirements, bricks, _MODULE.format(software="other", rate=2000))
+    assert {name for answer in found.answers for name in _bricks(answer)} == {"tall"}
+    assert found.unknown == ("slim with drive-10TB: no metadata module for one is known well enough.",)
+
+
+def test_bricks_of_different_software_are_not_mixed(place: Place) -> None:
+    bricks = {
+        "fast": _brick("1TB", "9GB/s", 4, "    software: one"),
+        "large": _brick("20TB", "1GB/s", 4, "    software: other"),
+    }
+    found = place.searched(f"usable: 160TB\nwrite: 9GB/s\nkinds: 2\n{_LINEAR}", bricks)
+    assert [_bricks(answer) for answer in found.answers][:1] == [{"large": 9}]
+    assert all(len(answer.configuration.bricks) == 1 for answer in found.answers)
 
 
 def test_without_limits_others_cost_up_to_twice_the_cheapest(place: Place) -> None:

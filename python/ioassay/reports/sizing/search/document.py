@@ -125,7 +125,9 @@ def _front_rows(search: Search, most_rates: int) -> Table:
     for number, one in enumerate(search.answers, start=1):
         size = one.size
         known = [size.rates["healthy"].get(kind) for kind in shown]
-        counts = ", ".join(f"{counted.count} × {counted.brick}" for counted in one.configuration.bricks)
+        bricks = [(counted.brick, counted.count) for counted in one.configuration.bricks]
+        bought = [*bricks, *one.configuration.metadata.items(), *one.configuration.switches.items()]
+        counts = ", ".join(f"{count} × {name}" for name, count in bought)
         drives = words.listed(list(dict.fromkeys(choice.drive for choice in size.bricks)))
         racks = [Span(words.several(len(one.racks), "racks"), "below")] if one.racks else []
         rows.append(
