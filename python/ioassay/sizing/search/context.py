@@ -42,6 +42,11 @@ class Context:
         """The cost as a key of what candidates take."""
         return "price" if self.market.cost == "price" else "rack_units"
 
+    @property
+    def has_bricks(self) -> bool:
+        """Whether any brick can be considered; without one there is nothing to fall short of a need."""
+        return any(one.kind == "brick" for one in self.market.candidates)
+
     @cached_property
     def rack(self) -> RackLimits:
         """What a rack takes by itself."""

@@ -188,7 +188,8 @@ class Formulation:
 
     def _rows_of_needs(self) -> None:
         for what, need in self._problem.needs.items():
-            self.program.row(_scaled(self._given[what], 1 / (need or Fraction(1))), lower=float(need / (need or 1)))
+            if need > 0:
+                self.program.row(_scaled(self._given[what], 1 / need), lower=1)
 
     def _rows_of_limits(self) -> None:
         for what, most in self._problem.most.items():

@@ -38,7 +38,7 @@ def search_with(solver: Solver, requirements: Requirements, catalogue: Catalogue
     try:
         if found.answers:
             moved.extend(movements(context, found.first))
-        elif found.is_complete:
+        elif found.is_complete and context.has_bricks:
             impossible += shortfalls(context)
     except Expired:
         found.is_complete = False

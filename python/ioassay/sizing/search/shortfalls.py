@@ -120,7 +120,7 @@ def _what_is_lacking(context: Context, need: Need) -> str:
     kind = "metadata module" if need.what in METADATA_KINDS else "brick"
     known = [one for one in context.market.candidates if one.kind == kind]
     if not known:
-        return f"no {kind} of which enough is known and that survives what it must"
+        return f"no {kind} of the catalogue that can be considered"
     if any(one.is_alone for one in known):
         return f"a single {kind}, because nothing says what several do together"
     if context.requirements.switches and not any(one.kind == "switch" for one in context.market.candidates):

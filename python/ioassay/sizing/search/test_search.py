@@ -100,6 +100,15 @@ def test_two_kinds_hold_a_petabyte_in_fewer_rack_units_than_one(place: Place) ->
     assert mixed.answers[0].cost.nominal == 18
 
 
+def test_the_most_that_fits_is_named_beside_a_brick_too_large_for_a_rack(place: Place) -> None:
+    tall = _brick("20TB", "1GB/s", 44).replace("drive_count: 10", "drive_count: 20000")
+    bricks = {"fits": _brick("20TB", "1GB/s", 4), "too-tall": tall.replace("groups: 1", "groups: 2000")}
+    found = place.searched(f"usable: 8PB\nlimits: {{racks: 1}}\n{_LINEAR}", bricks)
+    (shortfall,) = found.shortfalls
+    assert shortfall.best.nominal == 10 * 160e12
+    assert shortfall.limited_by == "1 rack of 42 U"
+
+
 _MODULE = """
 metadata:
   module-{software}:

@@ -265,7 +265,9 @@ def _assumed_count(search: Search, catalogue: Catalogue) -> list[Block]:
 
 
 def _left_out_count(search: Search) -> list[Block]:
-    """How many there are, for a terminal that they would fill."""
+    """How many there are, for a terminal that they would fill; where nothing is left, why."""
+    if not search.answers and not search.shortfalls:
+        return [Bullets(wording.left_out_by_reason(search))]
     reasons = {"too little is known of them": search.unknown, "they do not survive what they must": search.fragile}
     told = [f"{words.several(len(names), 'bricks')} because {why}" for why, names in reasons.items() if names]
     return [Paragraph(f"Left out are {words.listed(told)}; --format md names each.")] if told else []

@@ -107,6 +107,16 @@ def test_the_verdict_names_the_cheapest_with_what_it_holds_does_and_takes(found:
     )
 
 
+def test_bricks_that_were_left_out_are_counted_by_the_reason() -> None:
+    unknown = ("a with d: power unknown.", "b with d: power unknown.")
+    fragile = ("c with d survives the loss of 0 servers, not of 1. It has one server.",)
+    search = replace(_search(), unknown=unknown, fragile=fragile)
+    assert wording.left_out_by_reason(search) == [
+        "2 bricks: power unknown.",
+        "1 brick: survives the loss of 0 servers, not of 1. It has one server.",
+    ]
+
+
 def test_the_front_stands_before_the_needs_and_each_configuration_after_them(found: Search) -> None:
     text = _markdown(found)
     places = [text.index(told) for told in ("## Answer", "largest", "## What is needed", "## 1. 8 ×", "## 2. 20 ×")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 
 from ioassay.reports.document import Text
@@ -78,7 +79,11 @@ def verdict(search: Search) -> str:
         return "No configuration meets the requirements."
     if not search.is_complete:
         return "The time limit ended the search before it found a configuration; there may be some."
-    return "No brick of the catalogue has the figures that the requirements ask for."
+    if search.fragile and not search.unknown:
+        return "No brick of the catalogue survives what it must."
+    if search.unknown and not search.fragile:
+        return "The catalogue knows of no brick enough to say whether it meets the requirements."
+    return "No brick of the catalogue is known well enough and survives what it must."
 
 
 def holds(search: Search, answer: Answer) -> str:
@@ -172,6 +177,13 @@ def looked_at(search: Search) -> str:
         return told
     unit = search.currency if search.cost == "price" else "U"
     return f"{told} As nothing limits racks, power or price, the search ended at {formulas.significant(ends)} {unit}."
+
+
+def left_out_by_reason(search: Search) -> list[str]:
+    """Each reason for which bricks were left out, with how many: `28 bricks: power unknown.`"""
+    reasons = [one.partition(": ")[2] for one in search.unknown]
+    reasons += [f"survives {one.partition(' survives ')[2]}" for one in search.fragile]
+    return [f"{wording.several(number, 'bricks')}: {reason}" for reason, number in Counter(reasons).most_common()]
 
 
 def _percent(share: float) -> str:
