@@ -65,7 +65,7 @@ def _units() -> dict[str, Unit]:
     units = {
         f"{prefix}B{per}": Unit(Fraction(factor), BYTES_PER_S if per else BYTES)
         for prefix, factor in (_DECIMAL | _BINARY).items()
-        for per in ("", "/s", "/sec", "/秒")
+        for per in ("", "/s", "/sec", "/秒", "ps")
     }
     units |= {
         prefix + bits: Unit(Fraction(factor, 8), BYTES_PER_S)
@@ -89,6 +89,9 @@ def _units() -> dict[str, Unit]:
 
 UNITS = _units()
 """Every unit that can be computed with, as it is printed but for spaces. `m g t` are IOR's."""
+
+_LETTERS = ("G", "T", "P")
+"""What `df` prints after a number; only a reader of the text can tell whether it counts in 1000s or in 1024s."""
 
 WORDS = {"two": 2, "three": 3, "four": 4, "six": 6, "eight": 8, "ten": 10, "twenty": 20, "double": 2, "doubled": 2}
 """Numbers that are printed as words."""
@@ -184,7 +187,7 @@ def parse_amount(printed: str, unit: str | None = None) -> Amount:
     """The number in `printed`; `unit` is what the text says of its unit elsewhere.
 
     After `140K` or a bare number it follows (`140K`, `IOPS`); in place of another unit it says what that means (`1PB`
-    in a text that counts in 1024s: `PiB`). Raises `ValueError`.
+    in a text that counts in 1024s: `PiB`; `10.7T`, as `df` and `zfs list` print it: `TiB`). Raises `ValueError`.
     """
     if (word := WORDS.get(printed.lower())) is not None:
         return _amount(printed, str(word), "", "", unit)
@@ -196,7 +199,7 @@ def parse_amount(printed: str, unit: str | None = None) -> Amount:
 
 
 def _amount(printed: str, whole: str, decimals: str, suffix: str, unit: str | None) -> Amount:
-    own, text = _unit(printed, suffix), printed
+    own, text = _unit(printed, unit if unit is not None and suffix in _LETTERS else suffix), printed
     if unit is not None:
         other = _unit(printed, unit)
         if own.dimension == NUMBER and suffix not in ("x", "%"):

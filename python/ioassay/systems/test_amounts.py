@@ -28,7 +28,9 @@ NUMBERS = st.builds(Fraction, st.integers(0, MOST), st.integers(1, 1000))
         ("1,100万IOps", None, 11e6, OPERATIONS_PER_S),
         ("8.2M op/s", None, 8.2e6, OPERATIONS_PER_S),
         ("300", "files/s", 300, OPERATIONS_PER_S),
+        ("62GiBps", None, 62 * 2**30, BYTES_PER_S),
         ("1PB", "PiB", 2**50, BYTES),
+        ("10.7T", "TiB", 10.7 * 2**40, BYTES),
         ("7.16 PiB", None, 7.16 * 2**50, BYTES),
         ("2048g", None, 2**41, BYTES),
         ("33%", None, 0.33, NUMBER),
@@ -47,7 +49,7 @@ def test_a_printed_number_is_read_in_base_units(
 
 
 @pytest.mark.parametrize(
-    "printed", ["", "fast", "12 GX/s", "-3%", "1e9", "12.4.1 GB/s", "GB/s", "1" * 400, "0.5 GB/s x"]
+    "printed", ["", "fast", "12 GX/s", "-3%", "1e9", "12.4.1 GB/s", "GB/s", "1" * 400, "0.5 GB/s x", "10.7T"]
 )
 def test_what_is_no_number_with_a_unit_is_refused(printed: str) -> None:
     with pytest.raises(ValueError, match=r"is not a number with a unit|has the unknown unit"):
