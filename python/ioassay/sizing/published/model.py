@@ -36,6 +36,8 @@ class RoundedPart(NamedTuple):
 
     part: PartName
     decimals: int
+    in_printed_unit: bool = False
+    """True if it was rounded in the unit that is printed of the whole, and not in the one in which it is 1 or more."""
 
 
 class Neighbour(NamedTuple):

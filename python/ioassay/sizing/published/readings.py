@@ -3,7 +3,8 @@
 A unit may count in 1000s or in 1024s or in a mixture (1000 TiB called a PB), and may have the wrong prefix; a capacity
 may be another one than its name says; a number may be cut off instead of rounded, or computed from a part that was
 rounded before, or from another printed number. A reading takes a unit, with its prefix, and at most one of the others,
-so that not everything agrees with something. What a reading assumes has a weight (`_weight`), which only ranks it.
+and a mixture takes nothing else, so that not everything agrees with something. What a reading assumes has a weight
+(`_weight`), which only ranks it.
 
 Not: one reading for several numbers (`joint`), prices (`prices`).
 """
@@ -96,7 +97,7 @@ def examine(
     ]
     for other, other_size in earlier:
         ratio = _ratio(size, other_size, other, stated, found.whole)
-        if ratio is not None:
+        if ratio is not None and (other.label.base, other.label.suffix) == (label.base, label.suffix):
             trials.append(_trial(stated, label, *_multiple_of_neighbour(label, found.whole, other, ratio)))
     trials.sort(key=lambda trial: (not trial.agrees, trial.weight if trial.agrees else 0, abs(trial.off)))
     return Figure(configuration, stated, label, found.whole, tuple(trials))
@@ -171,27 +172,50 @@ def _capacities(catalogue: Catalogue, size: Size, what: Literal["usable", "prote
 def _readings(stated: Stated, label: Label, source: _Source) -> Iterator[tuple[Reading, Value]]:
     whole = source.whole
     counts_bytes = whole.dimension in (BYTES, BYTES_PER_S)
-    for base in get_args(Base) if counts_bytes and label.power else (label.base,):
+    bases: tuple[Base, ...] = get_args(Base) if counts_bytes and label.power else (label.base,)
+    for base in bases:
+        if base not in ("decimal", "binary"):
+            yield Reading(base), whole
+            continue
         if stated.qualifier in ("exact", "up-to"):
             yield Reading(base, rounding="down"), whole
             yield Reading(base, rounding="up"), whole
-        bases: dict[Basis, Value] = {"as stated": whole, **source.bases}
-        for basis, value in bases.items():
+        counted: dict[Basis, Value] = {"as stated": whole, **source.bases}
+        for basis, value in counted.items():
             for prefix in (-1, 0, 1) if label.power else (0,):
                 yield Reading(base, basis=basis, prefix=prefix), value
         if whole.dimension == BYTES_PER_S:
             yield Reading(base, bits="bytes" if label.suffix.startswith("b") else "bits"), whole
-        for name, (part, multiple) in source.parts.items():
+        for name, of in source.parts.items():
+            own = _power(of[0], base)
             for decimals in range(3):
-                rounded = _rounded(part, base, decimals)
-                count = exactly(f"times a {name}", multiple.interval.nominal / part.interval.nominal)
-                yield Reading(base, part=RoundedPart(name, decimals)), product(whole.name, count, rounded)
+                yield _of_rounded(whole.name, of, base, RoundedPart(name, decimals), own)
+            if 0 < label.power < own:
+                yield _of_rounded(whole.name, of, base, RoundedPart(name, 0, in_printed_unit=True), label.power)
 
 
-def _rounded(part: Value, base: Base, decimals: int) -> Value:
-    """To `decimals` of the unit in which it is 1 or more."""
-    step = 1000 if base == "decimal" else 1024
-    power = max((one for one in range(1, 6) if step**one <= part.interval.nominal), default=1)
+def _of_rounded(
+    name: str, of: tuple[Value, Value], base: Base, rounding: RoundedPart, power: int
+) -> tuple[Reading, Value]:
+    """What is called `name`, multiplied up from a part that was rounded in a unit of that power."""
+    part, multiple = of
+    rounded = _rounded(part, base, rounding.decimals, power)
+    count = exactly(f"times a {rounding.part}", multiple.interval.nominal / part.interval.nominal)
+    return Reading(base, part=rounding), product(name, count, rounded)
+
+
+def _step(base: Base) -> int:
+    return 1000 if base == "decimal" else 1024
+
+
+def _power(part: Value, base: Base) -> int:
+    """Of the unit in which it is 1 or more: 4 of T."""
+    return max((one for one in range(1, 6) if _step(base) ** one <= part.interval.nominal), default=1)
+
+
+def _rounded(part: Value, base: Base, decimals: int, power: int) -> Value:
+    """To `decimals` of a unit."""
+    step = _step(base)
     unit = Fraction(step**power, 10**decimals)
     infix = "" if base == "decimal" else "i"
     digits = f"{decimals} decimal{'s' if decimals > 1 else ''} in" if decimals else "whole"
@@ -263,8 +287,7 @@ def _ratio(size: Size, other: Size, figure: Figure, stated: Stated, whole: Value
 
     Of capacities that is the ratio of all drives: what a file system leaves is not quite proportional to them.
     """
-    is_same_kind = figure.stated.what == stated.what and figure.stated.amount.unit == stated.amount.unit
-    if not is_same_kind or figure.arithmetic is None or len(size.bricks) > 1 or len(other.bricks) > 1:
+    if figure.stated.what != stated.what or figure.arithmetic is None or len(size.bricks) > 1 or len(other.bricks) > 1:
         return None
     (mine,), (theirs,) = size.bricks, other.bricks
     counts = [one.configuration.bricks[0].count for one in (size, other)]

@@ -75,6 +75,36 @@ def test_the_odd_capacity_is_the_rounded_one_of_smaller_drives_times_six_quarter
     assert [(one.printed, one.ratio) for one in neighbours] == [("1.4PB", "3/2")]
 
 
+def test_a_multiple_of_another_printed_number_is_seen_across_prefixes(check_table: CheckTable) -> None:
+    """As of Blue Waters: 180 units of about 120 TB are 21.6 PB, and no unit makes them that of the drives."""
+    found = check_table(
+        {
+            "one": ("1 md3460-performance nl-sas-4tb", {"usable": "180 TB"}),
+            "many": ("90 md3460-performance nl-sas-4tb", {"usable": "16.2 PB"}),
+        }
+    )
+    best = figure(found, "many", "16.2 PB").agreeing[0].reading.neighbour
+    assert best is not None
+    assert (best.printed, best.ratio) == ("180 TB", "90")
+
+
+def test_a_capacity_in_gib_is_seen_to_be_of_drives_rounded_to_gib(check_table: CheckTable) -> None:
+    """IBM's estimator for Storage Scale ECE prints 536400 GiB of 144 drives of 4 TB, of 3725.29 GiB each."""
+    found = check_table({"ece": ("3 md3460-performance nl-sas-4tb", {"raw": f"{180 * 3725} GiB"})})
+    assert figure(found, "ece", "670500 GiB").agreeing[0].reading.part == RoundedPart("drive", 0, in_printed_unit=True)
+
+
+def test_a_mixture_of_units_is_combined_with_nothing_else(check_table: CheckTable) -> None:
+    """Else 100 PB of drives of 16 TB would be explained by millions of GiB of drives of 15 TiB."""
+    found = check_table({"rack": ("8 md3460-performance nl-sas-4tb", {"usable": "1.38 PB", "raw": "1.9 PB"})})
+    readings = {trial.reading for one in found.figures for trial in one.trials}
+    assert {one for one in readings if one.base not in ("decimal", "binary")} == {
+        Reading("thousands"),
+        Reading("of 1024"),
+        Reading("millions"),
+    }
+
+
 def test_all_capacities_fit_if_targets_were_rounded_to_whole_tib(
     check_table: CheckTable, racks: Mapping[str, Row]
 ) -> None:
