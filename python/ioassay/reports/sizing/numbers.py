@@ -19,6 +19,7 @@ from ioassay.systems.amounts import (
     SECONDS,
     WATTS,
     Dimension,
+    Interval,
 )
 
 _UNITS: Mapping[Dimension, str] = {
@@ -42,8 +43,12 @@ def key(name: str, value: Value) -> str:
 
 def interval(value: Value) -> dict[str, float]:
     """The number, and from where to where its digits leave it."""
-    ends = value.interval
-    return {"nominal": float(ends.nominal), "low": float(ends.low), "high": float(ends.high)}
+    return ends(value.interval)
+
+
+def ends(of: Interval) -> dict[str, float]:
+    """Both ends of an interval, and the number in it that is meant."""
+    return {"nominal": float(of.nominal), "low": float(of.low), "high": float(of.high)}
 
 
 def named(values: Mapping[str, Value | None]) -> dict[str, Any]:

@@ -229,6 +229,17 @@ class BrickRatio:
 
 
 @dataclass(frozen=True)
+class WholePrice:
+    """What a printed price comes to for the whole configuration, if it is per something."""
+
+    figure: Figure
+    times: float
+    """How many times as much of that the configuration has as the reference."""
+    price: float
+    """Of the whole configuration, in prices of the whole reference, if what is printed is exact."""
+
+
+@dataclass(frozen=True)
 class Contained:
     """A brick that has all parts of another and more, and so cannot cost less."""
 
@@ -264,6 +275,7 @@ class PriceHypothesis:
     is_possible: bool
     same_as_whole: int
     """In how many of the statements it says the same as the price of the whole, as both configurations have as much."""
+    wholes: tuple[WholePrice, ...]
     ratios: tuple[BrickRatio, ...]
     implied: tuple[Implied, ...]
     """Of a possible one."""

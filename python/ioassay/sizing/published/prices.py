@@ -38,6 +38,7 @@ from ioassay.sizing.published.model import (
     PriceFinding,
     PriceHypothesis,
     Scope,
+    WholePrice,
 )
 from ioassay.systems.claims import standing_for
 
@@ -200,6 +201,7 @@ class _Asked:
             common_in=common_in,
             is_possible=is_possible,
             same_as_whole=sum(math.isclose(one.ratio, 1) for one in problem.statements),
+            wholes=tuple(WholePrice(one.figure, 1 / one.ratio, one.exact / one.ratio) for one in problem.statements),
             ratios=ratios,
             implied=tuple(self._implied(problem, common_in)) if is_possible else (),
             conflict=() if is_possible else _conflict(problem),

@@ -8,8 +8,9 @@ from typing import Any
 import polars as pl
 
 from ioassay.reports.sizing import bill as bill_table
-from ioassay.reports.sizing import numbers, published_data, racks, steps
+from ioassay.reports.sizing import numbers, racks, steps
 from ioassay.reports.sizing.explanation.explained import Explained
+from ioassay.reports.sizing.published import data as published_data
 from ioassay.sizing.arithmetic import Value
 from ioassay.sizing.bill import bill
 from ioassay.sizing.catalogue import Catalogue

@@ -1,18 +1,17 @@
 """What relative prices can be relative to, in words: what is possible, what it implies, and why the rest is not.
 
-Not: finding that (`ioassay.sizing.published.prices`), all other published numbers (`published`).
+Not: finding that (`ioassay.sizing.published.prices`), all other published numbers (`table`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from fractions import Fraction
 from itertools import groupby
 
 from ioassay.reports.document import Bullets, Column, Notes, Section, Span, Table, Text
 from ioassay.reports.format import ABSENT
+from ioassay.reports.sizing.published.readings import place, three_digits
 from ioassay.reports.sizing.wording import listed
-from ioassay.sizing import formulas
 from ioassay.sizing.published.model import BrickRatio, Figure, Implied, Measure, PriceFinding, PriceHypothesis, Scope
 
 _MEASURES: dict[Measure, str] = {
@@ -24,6 +23,63 @@ _MEASURES: dict[Measure, str] = {
 }
 
 _SCOPES: dict[Scope, str] = {"listed": "", "bricks": ", bricks alone"}
+
+
+_AS_MUCH: dict[Measure, str] = {
+    "whole": "",
+    "usable": "usable capacity",
+    "write": "write rate",
+    "drive": "drives",
+    "rack unit": "rack units",
+}
+
+
+def price_conclusion(finding: PriceFinding) -> str:
+    """What a buyer must know: what the prices are relative to, and what whole configurations then cost."""
+    printed = listed(list(dict.fromkeys(one.stated.value for one in finding.figures)))
+    price = f"The relative {'price' if ' and ' not in printed else 'prices'} {printed}"
+    if not finding.possible:
+        return f"{price} cannot be relative to anything known of the configurations: they contradict each other."
+    best, possible = finding.possible[0], [one for one in finding.possible if not one.common_in]
+    if not possible or possible[0].measure == "whole":
+        return f"{price} can be {_MEASURES[best.measure]}{_unlisted(best)}."
+    best = possible[0]
+    measures = list(dict.fromkeys(_MEASURES[one.measure] for one in possible))
+    whole = next((one for one in finding.hypotheses if one.measure == "whole"), None)
+    against = (
+        ""
+        if whole is None
+        else f"; as prices of whole configurations they contradict each other{_unless(whole, finding)}"
+    )
+    example = max(best.wholes, key=lambda one: abs(one.times - 1))
+    configuration, reference = example.figure.configuration, example.figure.stated.relative_to
+    return (
+        f"{price} must be {_either(measures)}{against}. If it is {_MEASURES[best.measure]}: for as much "
+        f"{_AS_MUCH[best.measure]}, {configuration} costs {example.figure.stated.value} of {reference}; it has "
+        f"{three_digits(example.times)} times as much, so that the whole costs {three_digits(example.price)} of "
+        f"{reference}."
+    )
+
+
+def _unless(one: PriceHypothesis, finding: PriceFinding) -> str:
+    """With what prices could be of whole configurations all the same."""
+    if not one.common_in:
+        return ""
+    names = [
+        name
+        for reference in one.common_in
+        for name in (reference, *(of.configuration for of in finding.figures if of.stated.relative_to == reference))
+    ]
+    return f", unless {listed(list(dict.fromkeys(names)))} contain something that the file does not list"
+
+
+def _unlisted(one: PriceHypothesis) -> str:
+    return f", if {_implied(one.implied[-1])}" if one.common_in else ""
+
+
+def _either(items: Sequence[str]) -> str:
+    """`a`, `a or b`, `a, b or c`."""
+    return " or ".join(filter(None, [", ".join(items[:-1]), *items[-1:]]))
 
 
 def price_section(finding: PriceFinding) -> Section:
@@ -150,13 +206,3 @@ def price_agrees_as(prices: PriceFinding | None, figure: Figure) -> Text:
         return Span("nothing fits", "failed")
     best = prices.possible[0]
     return Span(f"price {_MEASURES[best.measure]}", "passed" if best.measure == "whole" else "warning")
-
-
-def place(figure: Figure) -> str:
-    """`26 GB/s (performance-6, paper:249)`."""
-    return f"{figure.stated.value} ({figure.configuration}, {figure.stated.at})"
-
-
-def three_digits(number: float) -> str:
-    """`1.95`, `0.935`."""
-    return formulas.significant(Fraction(f"{number:.3g}"))

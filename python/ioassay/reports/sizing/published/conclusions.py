@@ -1,0 +1,283 @@
+"""What the published numbers of a file come to, in the sentences that a reader with a minute needs.
+
+Not: each number (`table`), what prices imply (`prices`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ioassay.reports.document import Text
+from ioassay.reports.sizing.published.prices import price_conclusion
+from ioassay.reports.sizing.published.readings import extras, fit, judged, off, place, three_digits, unit_name, what
+from ioassay.reports.sizing.published.table import step
+from ioassay.reports.sizing.wording import capital, listed
+from ioassay.sizing import formulas
+from ioassay.sizing.arithmetic import Value
+from ioassay.sizing.published.model import (
+    Figure,
+    Loss,
+    Published,
+    RateFinding,
+    Reading,
+    Repeated,
+    Shared,
+    Trial,
+    UnitFinding,
+)
+from ioassay.systems.amounts import Interval
+
+_MOST_NAMED = 4
+"""Numbers that are named one by one; of more a sentence says how many there are."""
+
+_MOST_READINGS = 2
+"""Further readings that are named."""
+
+
+def conclusions(published: Published) -> list[Text]:
+    """Which numbers follow and which do not, what their units are, what prices are relative to; in this order."""
+    repeated = [figure for one in published.repeated for figure in one.figures]
+    found: list[Text] = list(_verdict(published))
+    for finding in published.units:
+        found += _units(finding)
+        found += _contradicting(finding, [one for one in finding.best.contradicting if not _is_among(one, repeated)])
+    found += _counts(published)
+    found += _repetitions(published)
+    found += _rates(published.rates)
+    if published.prices is not None:
+        found.append(price_conclusion(published.prices))
+    for finding in published.units:
+        if finding.best.agreeing:
+            found += _assuming_more(finding)
+    return list(dict.fromkeys(found))
+
+
+def _is_among(figure: Figure, others: Iterable[Figure]) -> bool:
+    return any(figure is other for other in others)
+
+
+def _verdict(published: Published) -> Iterable[str]:
+    """`16 of 19 published numbers follow from the arithmetic; 2.1 PB (performance-8-6tb) does not.`"""
+    numbers = [one for one in published.figures if one.stated.what != "price"]
+    checked = [one for one in numbers if one.arithmetic is not None]
+    failing = [one for one in checked if not judged(published, one).agrees]
+    if checked:
+        yield f"{_count(len(checked) - len(failing), len(checked))} from the arithmetic{_except(failing, checked)}."
+    unknown = [one for one in numbers if one.arithmetic is None]
+    if unknown:
+        yield f"{capital(_named(unknown))} cannot be checked; the table says why."
+
+
+def _count(follow: int, total: int) -> str:
+    if total == 1:
+        return f"The only published number {'follows' if follow else 'does not follow'}"
+    share = f"All {total}" if follow == total else f"{follow or 'None'} of {total}"
+    return f"{share} published numbers {'follow' if follow > 1 else 'follows'}"
+
+
+def _except(failing: Sequence[Figure], checked: Sequence[Figure]) -> str:
+    """`; 2.1 PB (performance-8-6tb) does not`; empty where all follow, and where none does."""
+    if len(failing) in (0, len(checked)):
+        return ""
+    return f"; {_named(failing)} {'do' if len(failing) > 1 else 'does'} not"
+
+
+def _named(figures: Sequence[Figure]) -> str:
+    if len(figures) > _MOST_NAMED:
+        return f"{len(figures)} others" if figures[0].arithmetic is not None else f"{len(figures)} numbers"
+    return listed([f"{one.stated.value} ({one.configuration})" for one in figures])
+
+
+def _units(finding: UnitFinding) -> Iterable[str]:
+    """What the unit is, where that is not simply what is printed."""
+    best, total = finding.best, len(finding.figures)
+    if finding.outcome == "as printed" or not best.agreeing:
+        return
+    unit = _unit(best)
+    if not best.contradicting:
+        yield (
+            f"All {total} {finding.kind} are in {unit}, not in {_printed_unit(finding)} as printed."
+            if total > 1
+            else f"{place(finding.figures[0])} fits {unit}, not {_printed_unit(finding)} as printed."
+        )
+        return
+    if best.reading.base == "decimal" and best.weight == 0:
+        return
+    follow = f"{len(best.agreeing)} of {total} {finding.kind} are in {_with_size(best)}: {_distinct(best.agreeing)}"
+    others = [one for one in finding.units if one is not best]
+    decimal = [one for one in others if one.reading.base == "decimal"]
+    in_decimal = [f" In {_with_size(one)} only {_distinct(one.agreeing) or 'none'} would follow." for one in decimal]
+    counts = [f"{_unit(one)} {len(one.agreeing)}" for one in others if one.agreeing and one not in decimal]
+    mixed = f" Mixed units fit no more: {listed(counts)}." if counts else ""
+    yield f"{follow}.{''.join(in_decimal)}{mixed}"
+
+
+def _unit(shared: Shared) -> str:
+    figures = (*shared.agreeing, *shared.contradicting)
+    return " and ".join(dict.fromkeys(unit_name(shared.reading, one.label) for one in figures))
+
+
+def _printed_unit(finding: UnitFinding) -> str:
+    printed = Reading(finding.label)
+    return " and ".join(dict.fromkeys(unit_name(printed, one.label) for one in finding.figures))
+
+
+def _with_size(shared: Shared) -> str:
+    """`PiB (1024 TiB)`, `PB (1000 TB)`; several units without what they are."""
+    labels = {one.label for one in (*shared.agreeing, *shared.contradicting)}
+    unit = _unit(shared)
+    if len(labels) > 1 or shared.reading.base not in ("decimal", "binary"):
+        return unit
+    (label,) = labels
+    if label.power < 2:
+        return unit
+    size = 1000 if shared.reading.base == "decimal" else 1024
+    return f"{unit} ({size} {unit_name(shared.reading, label._replace(power=label.power - 1))})"
+
+
+def _distinct(figures: Sequence[Figure]) -> str:
+    return listed(list(dict.fromkeys(one.stated.value for one in figures)))
+
+
+def _contradicting(finding: UnitFinding, figures: Sequence[Figure]) -> Iterable[str]:
+    """What does not follow, and by how much."""
+    if not finding.best.agreeing and finding.losses:
+        yield _loss(finding.losses[0], finding)
+    elif len(figures) > _MOST_NAMED:
+        yield _all_off(finding, figures)
+    else:
+        for figure in figures:
+            trial = figure.trial(finding.best.reading)
+            assert trial is not None  # units alone are tried of every number
+            yield _does_not_follow(trial, figure)
+
+
+def _all_off(finding: UnitFinding, figures: Sequence[Figure]) -> str:
+    """`8 of 8 capacities do not follow: the arithmetic gives 6.3 to 28 % more TB than is printed.`"""
+    trials = [trial for one in figures if (trial := one.trial(finding.best.reading)) is not None]
+    least, most = min(one.off for one in trials), max(one.off for one in trials)
+    share = (
+        f"{three_digits(100 * least)} to {three_digits(100 * most)} % more than is printed"
+        if least > 0
+        else f"{three_digits(-100 * most)} to {three_digits(-100 * least)} % less than is printed"
+        if most < 0
+        else f"from {three_digits(-100 * least)} % less to {three_digits(100 * most)} % more than is printed"
+    )
+    return (
+        f"{len(figures)} of {len(finding.figures)} {finding.kind} do not follow: in {_unit(finding.best)}, the "
+        f"arithmetic gives {share}. No unit, and no loss of a fixed share, explains all of them."
+    )
+
+
+def _counts(published: Published) -> Iterable[str]:
+    """Drives and rack units that do not follow."""
+    failing = [
+        one
+        for one in published.figures
+        if one.arithmetic is not None and published.units_of(one) is None and not judged(published, one).agrees
+    ]
+    for kind in dict.fromkeys(what(one) for one in failing):
+        alike = [one for one in failing if what(one) == kind]
+        if len(alike) > _MOST_NAMED:
+            yield f"{len(alike)} numbers of {kind} do not follow; the table has the arithmetic beside each."
+        else:
+            yield from (_does_not_follow(judged(published, one), one) for one in alike)
+
+
+def _does_not_follow(trial: Trial, figure: Figure) -> str:
+    """`Usable 2.1 PB (…) does not follow: 8 bricks × 287.8 TB = 2.303 PB (2.045 PiB), 2.6 % less than 2.1 PiB.`"""
+    printed = f"{formulas.significant(figure.stated.amount.number)} {unit_name(trial.reading, figure.label)}"
+    than = "than" if trial.off < 1 else "as"
+    fits = [fit(one, figure) for one in figure.agreeing[:_MOST_READINGS]]
+    alone = f" By itself it fits {' or '.join(fits)}." if fits else ""
+    named = f"{capital(what(figure))} {place(figure)}"
+    return f"{named} does not follow: {_computed(figure)}, {off(trial)} {than} {printed}.{alone}"
+
+
+def _computed(figure: Figure) -> str:
+    """`6 bricks × 4.5 GB/s = 27 GB/s (26.7 to 27.3)`."""
+    assert figure.arithmetic is not None  # who asks has one with arithmetic
+    computed, result = step(figure.arithmetic), formulas.amount(figure.arithmetic)
+    return f"{computed} = {result}" if computed else f"the arithmetic gives {result}"
+
+
+def _assuming_more(finding: UnitFinding) -> Iterable[str]:
+    """With what further assumptions all numbers of a kind would follow."""
+    if not finding.best.contradicting:
+        return
+    for shared in finding.others[:_MOST_READINGS]:
+        trials = [trial for one in finding.figures if (trial := one.trial(shared.reading)) is not None]
+        added = extras(shared.reading, (one.recomputed for one in trials))
+        yield f"All {len(finding.figures)} {finding.kind} would follow in {', '.join((_unit(shared), *added))}."
+    yield from (_loss(one, finding) for one in finding.losses[:1])
+
+
+def _loss(loss: Loss, finding: UnitFinding) -> str:
+    least, most = (three_digits(float(1 - share) * 100) for share in (loss.left.high, loss.left.low))
+    units = " and ".join(dict.fromkeys(unit_name(loss.reading, one.label) for one in finding.figures))
+    taken = f"{least} %" if least == most else f"{least} to {most} %"
+    return (
+        f"All {len(finding.figures)} {finding.kind} would follow in {units} if {taken} less were usable than the "
+        "arithmetic leaves, for example because the source takes off a reserve."
+    )
+
+
+def _repetitions(published: Published) -> Iterable[str]:
+    """One sentence for each set of numbers that contradict each other."""
+    alike: dict[tuple[str, tuple[str, ...]], list[Repeated]] = {}
+    for one in published.repeated:
+        key = one.figures[0].configuration, tuple(figure.stated.value for figure in one.figures)
+        alike.setdefault(key, []).append(one)
+    for (configuration, _), same in alike.items():
+        figures = same[0].figures
+        whats = listed([what(one.figures[0]) for one in same])
+        numbers = listed([f"{one.stated.value} ({one.stated.at})" for one in figures])
+        verb = "are" if " and " in whats else "is"
+        yield (
+            f"{configuration}: {whats} {verb} stated as {numbers}, which contradict each other"
+            f"{_which(published, figures)}."
+        )
+
+
+def _which(published: Published, figures: Sequence[Figure]) -> str:
+    """What the arithmetic says of numbers that contradict each other."""
+    if figures[0].arithmetic is None:
+        return ""
+    wrong = [one for one in figures if not judged(published, one).agrees]
+    meant = [_meant(one) for one in wrong]
+    said = f"; {_computed(figures[0])}"
+    if all(meant):
+        return f"{said}, so that {listed([text for text in meant if text])}" if wrong else said
+    return f"{said}, which is {'none' if len(figures) > 2 else 'neither'}" if len(wrong) == len(figures) else said
+
+
+def _meant(figure: Figure) -> str:
+    """Of a number with a wrong prefix: `6144 GB must mean TB`; empty of all others."""
+    trial = next(iter(figure.agreeing), None)
+    if trial is None or not trial.reading.prefix:
+        return ""
+    return f"{figure.stated.value} must mean {unit_name(trial.reading, figure.label)}"
+
+
+def _rates(findings: Iterable[RateFinding]) -> Iterable[str]:
+    """One sentence for a brick of which writes and reads are stated alike."""
+    alike: dict[str, list[str]] = {}
+    for finding in findings:
+        needed = [f"{_ends(one.value)} for {place(one.figure)}" for one in finding.contradicting]
+        common = _ends(Value("", finding.common, finding.one.dimension, finding.one.origin))
+        text = (
+            f"one {finding.brick} would have to do {listed(needed)}; all others agree on {common}, and the catalogue "
+            f"has {formulas.brief(finding.one)}"
+        )
+        alike.setdefault(text, []).append(what(finding.agreeing[0].figure))
+    for text, whats in alike.items():
+        yield f"{capital(listed(whats))}: {text}."
+
+
+def _ends(value: Value) -> str:
+    """`4.25 to 4.417 GB/s`."""
+    low, high = (
+        formulas.brief(Value("", Interval(end, end, end), value.dimension, value.origin))
+        for end in (value.interval.low, value.interval.high)
+    )
+    return f"{low.rpartition(' ')[0] if low.rpartition(' ')[2] == high.rpartition(' ')[2] else low} to {high}"

@@ -1,0 +1,115 @@
+"""The ways in which a published number can be meant, in words. Not: finding them (`ioassay.sizing.published`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+
+from ioassay.reports.sizing.wording import listed
+from ioassay.sizing import formulas
+from ioassay.sizing.arithmetic import Formula, Value
+from ioassay.sizing.published.model import Figure, Label, PartName, Published, Reading, Trial
+
+_PREFIXES = ("", "K", "M", "G", "T", "P", "E")
+
+_PARTS: dict[PartName, str] = {"drive": "a drive", "group": "a RAID group", "brick": "a brick"}
+
+
+def unit_name(reading: Reading, label: Label) -> str:
+    """What a printed unit means in a reading: `PiB`, `1000 TiB`, `1024 TB`; the unit itself where nothing else."""
+    power, suffix = label.power + reading.prefix, _suffix(reading, label)
+    if not label.power:
+        return suffix
+    match reading.base:
+        case "decimal":
+            return f"{_PREFIXES[power]}{suffix}"
+        case "binary":
+            return f"{_PREFIXES[power]}i{suffix}"
+        case "thousands":
+            return f"1000 {_PREFIXES[power - 1]}i{suffix}"
+        case "of 1024":
+            return f"1024 {_PREFIXES[power - 1]}{suffix}"
+        case "millions":
+            return f"million {_PREFIXES[power - 2]}i{suffix}"
+
+
+def _suffix(reading: Reading, label: Label) -> str:
+    match reading.bits:
+        case "bits":
+            return label.suffix.replace("B", "bit", 1)
+        case "bytes":
+            return "B/s"
+        case "":
+            return label.suffix
+
+
+def meaning(trial: Trial, label: Label) -> str:
+    """A reading in words, without its number: `PiB, rounded down`."""
+    reading = trial.reading
+    if reading.neighbour is not None:
+        configuration, printed, ratio = reading.neighbour
+        return f"{printed} of {configuration} × {ratio}"
+    return ", ".join(filter(None, (unit_name(reading, label), *extras(reading, [trial.recomputed]))))
+
+
+def extras(reading: Reading, recomputed: Iterable[Value]) -> Iterable[str]:
+    """What a reading assumes besides the unit."""
+    match reading.basis:
+        case "before file system":
+            yield "counted before the file system's overhead"
+        case "raw" | "usable":
+            yield f"{reading.basis} capacity being meant"
+    if reading.rounding != "nearest":
+        yield f"rounded {reading.rounding}"
+    if reading.part is not None:
+        rounded = dict.fromkeys(_rounded_part(value, reading) for value in recomputed)
+        yield f"computed from the rounded capacity of {_PARTS[reading.part.part]} ({listed(list(rounded))})"
+
+
+def _rounded_part(value: Value, reading: Reading) -> str:
+    assert isinstance(value.origin, Formula)
+    part = value.origin.operands[-1]
+    return formulas.brief(part) if reading.base in ("decimal", "of 1024") else formulas.binary(part)
+
+
+def judged(published: Published, figure: Figure) -> Trial:
+    """A number with arithmetic, in the unit that fits most numbers of its kind."""
+    finding = published.units_of(figure)
+    trial = figure.trial(Reading(figure.label.base) if finding is None else finding.best.reading)
+    assert trial is not None  # units alone are tried of every number
+    return trial
+
+
+def as_printed(figure: Figure) -> Trial:
+    """The same in the unit that is printed."""
+    trial = figure.trial(Reading(figure.label.base))
+    assert trial is not None  # it is tried of every number
+    return trial
+
+
+def what(figure: Figure) -> str:
+    """What a number is of: `write and read`."""
+    return figure.stated.what.replace("_", " ")
+
+
+def fit(trial: Trial, figure: Figure) -> str:
+    """`PiB: 1.535`, `1.4PB of performance-8 × 3/2: 2.1`."""
+    number, meant = formulas.significant(trial.number.nominal), meaning(trial, figure.label)
+    return f"{meant}: {number}" if meant else number
+
+
+def off(trial: Trial) -> str:
+    """`9.7 % more`: the arithmetic than what is printed."""
+    if trial.off >= 1:
+        return f"{three_digits(1 + trial.off)} times as much"
+    return f"{abs(trial.off) * 100:.2g} % {'more' if trial.off > 0 else 'less'}"
+
+
+def three_digits(number: float) -> str:
+    """`1.95`, `0.935`."""
+    return formulas.significant(Fraction(f"{number:.3g}"))
+
+
+def place(figure: Figure) -> str:
+    """`26 GB/s (performance-6, paper:249)`."""
+    return f"{figure.stated.value} ({figure.configuration}, {figure.stated.at})"
