@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from ioassay.reports.sizing import bill as bill_table
-from ioassay.reports.sizing import numbers, racks, steps
+from ioassay.reports.sizing import numbers, racks, steps, survival
 from ioassay.reports.sizing.explanation.explained import Explained
 from ioassay.reports.sizing.published import data as published_data
 from ioassay.sizing.arithmetic import Value
@@ -37,6 +37,7 @@ def data(
                 **size(one.size),
                 "racks": racks.data(one.racks),
                 "bill_of_materials": bill_table.data(bill(catalogue, one.size.configuration, len(one.racks))),
+                "survives": survival.data(catalogue, one.size),
                 "times_and_failures": [{"name": value.name, **numbers.number(value)} for value in one.times],
                 "arithmetic": numbers.arithmetic([*steps.of_size(one.size), *one.times]),
             }

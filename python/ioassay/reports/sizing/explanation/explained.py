@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ioassay.reports.document import Section
-from ioassay.reports.sizing import times
+from ioassay.reports.sizing import survival, times
 from ioassay.sizing.arithmetic import Value
 from ioassay.sizing.catalogue import Catalogue
 from ioassay.sizing.configuration import Configuration
@@ -25,7 +25,7 @@ class Explained:
     racks: Sequence[PackedRack] = ()
     """Empty where they are not known: its bricks may not say how high they are."""
     sections: Sequence[Section] = ()
-    """Times, and what failing drives mean."""
+    """What it survives, times, and what failing drives mean."""
     times: Sequence[Value] = ()
     """The numbers of those sections."""
 
@@ -36,6 +36,6 @@ def explain(catalogue: Catalogue, name: str, configuration: Configuration) -> Ex
     return Explained(
         size,
         racks_of(catalogue, configuration),
-        (times.times(size), times.failures(catalogue, size)),
+        (survival.survival(catalogue, size), times.times(size), times.failures(catalogue, size)),
         (*of_size(size), *drive_failures(catalogue, size).values),
     )
