@@ -106,7 +106,7 @@ def _units(finding: UnitFinding) -> Iterable[str]:
     follow = f"{len(best.agreeing)} of {total} {finding.kind} are in {_with_size(best)}: {_distinct(best.agreeing)}"
     others = [one for one in finding.units if one is not best]
     decimal = [one for one in others if one.reading.base == "decimal"]
-    in_decimal = [f" In {_with_size(one)} only {_distinct(one.agreeing) or 'none'} would follow." for one in decimal]
+    in_decimal = [f" In {_with_size(one)} {_only(one.agreeing)} would follow." for one in decimal]
     counts = [f"{_unit(one)} {len(one.agreeing)}" for one in others if one.agreeing and one not in decimal]
     mixed = f" Mixed units fit no more: {listed(counts)}." if counts else ""
     yield f"{follow}.{''.join(in_decimal)}{mixed}"
@@ -133,6 +133,10 @@ def _with_size(shared: Shared) -> str:
         return unit
     size = 1000 if shared.reading.base == "decimal" else 1024
     return f"{unit} ({size} {unit_name(shared.reading, label._replace(power=label.power - 1))})"
+
+
+def _only(figures: Sequence[Figure]) -> str:
+    return f"only {_distinct(figures)}" if figures else "none"
 
 
 def _distinct(figures: Sequence[Figure]) -> str:
@@ -207,7 +211,7 @@ def _assuming_more(finding: UnitFinding) -> Iterable[str]:
         return
     for shared in finding.others[:_MOST_READINGS]:
         trials = [trial for one in finding.figures if (trial := one.trial(shared.reading)) is not None]
-        added = extras(shared.reading, (one.recomputed for one in trials))
+        added = extras(shared.reading, finding.figures[0].label, (one.recomputed for one in trials))
         yield f"All {len(finding.figures)} {finding.kind} would follow in {', '.join((_unit(shared), *added))}."
     yield from (_loss(one, finding) for one in finding.losses[:1])
 

@@ -9,6 +9,7 @@ from ioassay.reports.sizing.wording import listed
 from ioassay.sizing import formulas
 from ioassay.sizing.arithmetic import Formula, Value
 from ioassay.sizing.published.model import Figure, Label, PartName, Published, Reading, Trial
+from ioassay.sizing.published.readings import base_factor
 
 _PREFIXES = ("", "K", "M", "G", "T", "P", "E")
 
@@ -49,10 +50,10 @@ def meaning(trial: Trial, label: Label) -> str:
     if reading.neighbour is not None:
         configuration, printed, ratio = reading.neighbour
         return f"{printed} of {configuration} × {ratio}"
-    return ", ".join(filter(None, (unit_name(reading, label), *extras(reading, [trial.recomputed]))))
+    return ", ".join(filter(None, (unit_name(reading, label), *extras(reading, label, [trial.recomputed]))))
 
 
-def extras(reading: Reading, recomputed: Iterable[Value]) -> Iterable[str]:
+def extras(reading: Reading, label: Label, recomputed: Iterable[Value]) -> Iterable[str]:
     """What a reading assumes besides the unit."""
     match reading.basis:
         case "before file system":
@@ -62,14 +63,18 @@ def extras(reading: Reading, recomputed: Iterable[Value]) -> Iterable[str]:
     if reading.rounding != "nearest":
         yield f"rounded {reading.rounding}"
     if reading.part is not None:
-        rounded = dict.fromkeys(_rounded_part(value, reading) for value in recomputed)
+        rounded = dict.fromkeys(_rounded_part(value, reading, label) for value in recomputed)
         yield f"computed from the rounded capacity of {_PARTS[reading.part.part]} ({listed(list(rounded))})"
 
 
-def _rounded_part(value: Value, reading: Reading) -> str:
+def _rounded_part(value: Value, reading: Reading, label: Label) -> str:
     assert isinstance(value.origin, Formula)
     part = value.origin.operands[-1]
-    return formulas.brief(part) if reading.base in ("decimal", "of 1024") else formulas.binary(part)
+    if reading.part is not None and reading.part.in_printed_unit:
+        factor = base_factor(reading.base, label.power)
+        assert factor is not None  # a part is rounded in plain units only
+        return f"{formulas.significant(part.interval.nominal / factor)} {unit_name(reading, label)}"
+    return formulas.brief(part) if reading.base == "decimal" else formulas.binary(part)
 
 
 def judged(published: Published, figure: Figure) -> Trial:
