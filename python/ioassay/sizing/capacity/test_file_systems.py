@@ -118,3 +118,32 @@ def test_an_unknown_overhead_is_refused() -> None:
 def test_only_zfs_is_made_on_raidz() -> None:
     with pytest.raises(UsageError, match="xfs cannot be made on raidz2"):
         brick_capacity(catalogue("layout: raidz2, data: 8, groups: 1", 10, more="file_system: xfs"), CHOICE)
+
+
+@pytest.mark.parametrize(
+    ("redundancy", "drives", "capacity", "file_system", "shown"),
+    [
+        ("layout: erasure, data: 5, parity: 2, groups: 1, children: 96, spares: 12", 96, "6.8TB", "weka", 367),
+        ("layout: erasure, data: 9, parity: 2, groups: 1, children: 144, spares: 12", 144, "6.8TB", "weka", 661),
+        ("layout: erasure, data: 13, parity: 2, groups: 1, children: 192, spares: 12", 192, "6.8TB", "weka", 955),
+        (
+            "layout: erasure, data: 8, parity: 2, groups: 1, children: 144, spares: 6",
+            144,
+            "4TB",
+            "gpfs-declustered",
+            435,
+        ),
+    ],
+)
+def test_erasure_coded_clusters_show_what_their_vendors_print(
+    redundancy: str, drives: int, capacity: str, file_system: str, shown: int
+) -> None:
+    """In TB: weka/oci-oke-deployment, stacks/oke-weka, and IBM/SpectrumScale_ECE_CAPACITY_ESTIMATOR, each README.md."""
+    of = catalogue(redundancy, drives, capacity, f"file_system: {file_system}")
+    assert round(brick_capacity(of, CHOICE).usable.nominal / 1e12) == shown
+
+
+def test_ceph_with_three_copies_shows_what_its_df_showed() -> None:
+    """`ceph df` in red-hat-storage/cephci, pull request 2727: 93 TiB of raw storage, MAX AVAIL 29 TiB."""
+    of = catalogue("layout: mirror, parity: 2, groups: 1", 3, f"{31 * 2**40}B", "file_system: ceph")
+    assert int(brick_capacity(of, CHOICE).usable.nominal / 2**40) == 29
