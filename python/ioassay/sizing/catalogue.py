@@ -34,7 +34,7 @@ from ioassay.systems.amounts import Interval
 from ioassay.systems.claims import standing_for
 from ioassay.systems.model import Document, Place
 from ioassay.yaml_models.library import Library
-from ioassay.yaml_models.source import Source, SourceError, locate, nearest, quoted
+from ioassay.yaml_models.source import Source, SourceError, locate, nearest, printable, quoted
 from ioassay.yaml_models.validate import validate
 
 LIBRARY = Library("ioassay.sizing", "catalogue")
@@ -130,6 +130,23 @@ def load(own: Sequence[Path] = ()) -> Catalogue:
     """
     sources = [(LIBRARY.find(str(path) if "/" in str(path) else f"./{path}"), path.parent) for path in own]
     return Catalogue(_added(_builtin(), sources), {})
+
+
+def load_beside(source: Source, paths: Sequence[str], folder: Path) -> Catalogue:
+    """The built-in catalogues and those at `paths`, which the `catalogues` of a file in `folder` names.
+
+    Raises `SourceError` with the line of each that is not there, or with every problem of one that is.
+    """
+    missing = [
+        locate(source.tree, ["catalogues", index]).problem(
+            f"there is no file {quoted(path)} in {printable(str(folder))}", "write its path relative to this file"
+        )
+        for index, path in enumerate(paths)
+        if not (folder / path).is_file()
+    ]
+    if missing:
+        raise SourceError(missing)
+    return load([folder / path for path in paths])
 
 
 @cache

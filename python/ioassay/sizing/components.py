@@ -5,6 +5,7 @@ Not: where catalogues are (`catalogue`), what follows from them (`capacity`, `ra
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
@@ -177,6 +178,14 @@ class Scaling(Part):
     )
     because: Prose | None = Field(default=None, description="Why `linear`.")
     points: dict[RateKind, list[ScalingPoint]] = Field(default={}, description="What was measured, for each kind.")
+
+    def with_runs_in(self, folder: Path) -> Self:
+        """The same, and the paths of its runs are absolute; those written were relative to `folder`."""
+        points = {
+            kind: [one.model_copy(update={"rate": one.rate.with_run_in(folder)}) for one in several]
+            for kind, several in self.points.items()
+        }
+        return self.model_copy(update={"points": points})
 
     @model_validator(mode="after")
     def _rests_on_something(self) -> Self:

@@ -1,6 +1,7 @@
-"""Names in a catalogue that must mean something: of components, of sources, of figures of published systems.
+"""Names in files that must mean something: of components, of sources, of figures of published systems.
 
-Not: what can be written in a catalogue (`components`), finding a component for a configuration (`catalogue`).
+Not: what can be written in a catalogue (`components`), finding a component for a configuration (`catalogue`), names
+that only configurations have (`configurations.names`).
 """
 
 from __future__ import annotations
@@ -22,9 +23,11 @@ from ioassay.sizing.components import (
     RateKind,
     Server,
 )
+from ioassay.sizing.configuration import Stated
 from ioassay.sizing.quantities import Quantity, Rate
 from ioassay.systems.amounts import BYTES_PER_S, OPERATIONS_PER_S, Dimension
 from ioassay.systems.library import builtin_systems
+from ioassay.systems.model import Document
 from ioassay.yaml_models.source import Problem, Source, locate, nearest, quoted
 from ioassay.yaml_models.values import Part
 
@@ -51,21 +54,33 @@ def noun(kind: type[Component]) -> str:
 
 
 def unresolved(file: CatalogueFile, source: Source, known: Mapping[str, Component]) -> Iterator[Problem]:
-    """Every name and figure in a file that means nothing.
+    """Every name and figure in a catalogue that means nothing.
 
     `known` are the components of all catalogues, those of the file included.
     """
+    yield from unresolved_origins(file, source, file.sources)
     for path, part in parts(file, []):
-        if isinstance(part, Quantity | Component) and part.at is not None and part.at.source not in file.sources:
-            wrong = f"the source {quoted(part.at.source)} is unknown"
-            yield locate(source.tree, [*path, "at"]).problem(wrong, nearest(part.at.source, file.sources))
-        if isinstance(part, Quantity):
-            yield from _wrong_figure(part, source, path)
         if isinstance(part, Brick):
             for key, kind in _OF_BRICKS.items():
-                yield from _unknown_components(getattr(part, key), kind, known, source, [*path, key])
+                yield from unknown_components(getattr(part, key), kind, known, source, [*path, key])
         if isinstance(part, MetadataModule):
-            yield from _unknown_components(part.parts, Component, known, source, [*path, "parts"])
+            yield from unknown_components(part.parts, Component, known, source, [*path, "parts"])
+
+
+def unresolved_origins(file: Part, source: Source, sources: Mapping[str, Document] | None) -> Iterator[Problem]:
+    """Every source and figure of a published system that a file names and that does not exist.
+
+    `sources` are `None` of a kind of file that has none.
+    """
+    choice = sources or {}
+    add = "" if sources is None else "add it to `sources`, or "
+    for path, part in parts(file, []):
+        if isinstance(part, Quantity | Component | Stated) and part.at is not None and part.at.source not in choice:
+            wrong = f"the source {quoted(part.at.source)} is unknown"
+            meant = nearest(part.at.source, choice) if choice else f"{add}write `assumed` with the reason"
+            yield locate(source.tree, [*path, "at"]).problem(wrong, meant)
+        if isinstance(part, Quantity):
+            yield from _wrong_figure(part, source, path)
 
 
 def _wrong_figure(quantity: Quantity, source: Source, path: Steps) -> Iterator[Problem]:
@@ -95,13 +110,14 @@ def _dimensions(quantity: Quantity, path: Steps) -> tuple[Dimension, ...]:
     return (BYTES_PER_S,) if kinds[-1] in ("write", "read") else (OPERATIONS_PER_S,)
 
 
-def _unknown_components(
+def unknown_components(
     written: str | list[str] | dict[str, int] | None,
     kind: type[Component],
     known: Mapping[str, Component],
     source: Source,
     path: Steps,
 ) -> Iterator[Problem]:
+    """Every name in what is written at `path` that no component of that kind has."""
     for step, name in _named(written):
         if not isinstance(known.get(name), kind):
             choice = [other for other, component in known.items() if isinstance(component, kind)]

@@ -12,6 +12,7 @@ from ioassay.sizing.catalogue import Catalogue
 from ioassay.sizing.components import Brick, Enclosure, MetadataModule, Server
 from ioassay.sizing.configuration import BrickCount
 from ioassay.sizing.model import BrickChoice
+from ioassay.yaml_models.source import nearest
 
 Name = BrickChoice | str
 """A brick with its drive, or the name of a metadata module or switch."""
@@ -21,9 +22,9 @@ def choice_of(catalogue: Catalogue, counted: BrickCount) -> BrickChoice:
     """The brick with its drive. Raises `UsageError` where the brick takes several and none is named."""
     brick = catalogue.find(counted.brick, Brick)
     if counted.drive is not None and counted.drive not in brick.drives:
-        raise UsageError(f"{counted.brick} does not take {counted.drive}.", f"It takes {', '.join(brick.drives)}.")
+        raise UsageError(f"{counted.brick} does not take {counted.drive}.", nearest(counted.drive, brick.drives))
     if counted.drive is None and len(brick.drives) > 1:
-        raise UsageError(f"{counted.brick} takes several drives.", f"Add `drive:` with {' or '.join(brick.drives)}.")
+        raise UsageError(f"{counted.brick} takes several drives.", f"add `drive:` with {' or '.join(brick.drives)}")
     return BrickChoice(counted.brick, counted.drive or brick.drives[0])
 
 

@@ -5,6 +5,7 @@ Not: which figures a component has (`components`).
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, ClassVar, Self
 
 from pydantic import Field, model_validator
@@ -64,6 +65,10 @@ class Quantity(Part):
     def amount(self) -> Amount | None:
         """The number as written; `None` where it stands in a figure or a run."""
         return None if self.value is None else parse_amount(self.value, self.unit)
+
+    def with_run_in(self, folder: Path) -> Self:
+        """The same, and the path of its run, if it has one, is absolute; what is written is relative to `folder`."""
+        return self if self.run is None else self.model_copy(update={"run": str((folder / self.run).absolute())})
 
     @model_validator(mode="after")
     def _has_one_origin(self) -> Self:

@@ -120,14 +120,6 @@ def test_an_unknown_configuration_gets_the_nearest_proposed() -> None:
         read("md3460-rack")
 
 
-def test_an_unknown_brick_of_a_configuration_gets_the_nearest_proposed(tmp_path: Path) -> None:
-    (tmp_path / "ours.yaml").write_text(OURS)
-    (tmp_path / "mine.yaml").write_text(MINE.replace("brick: ours", "brick: pixstor-5"))
-    file, catalogue = read(str(tmp_path / "mine.yaml"))
-    with pytest.raises(UsageError, match="did you mean `pixstor-"):
-        evaluate(catalogue, "small", file.configurations["small"])
-
-
 def test_a_price_that_is_relative_to_nothing_is_refused_with_its_line(tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text(f"{MINE}    stated:\n      - {{what: price, value: '0.65', at: sheet}}\n")
     with pytest.raises(SourceError, match=r"mine\.yaml:8: .*give `relative_to` with `price`"):

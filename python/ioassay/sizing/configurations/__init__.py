@@ -8,10 +8,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from ioassay.errors import UsageError
-from ioassay.sizing.catalogue import Catalogue, load
+from ioassay.sizing.catalogue import Catalogue, load_beside
 from ioassay.sizing.configuration import Configuration, ConfigurationFile
+from ioassay.sizing.configurations.names import unresolved
 from ioassay.yaml_models.library import Library
-from ioassay.yaml_models.source import nearest, quoted
+from ioassay.yaml_models.source import SourceError, nearest, quoted
 from ioassay.yaml_models.validate import validate
 
 LIBRARY = Library("ioassay.sizing.configurations", "configuration")
@@ -25,7 +26,14 @@ def read(name_or_path: str) -> tuple[ConfigurationFile, Catalogue]:
     source = LIBRARY.find(name_or_path)
     file = validate(ConfigurationFile, source.tree)
     folder = Path(name_or_path).parent
-    return file, load([folder / path for path in file.catalogues])
+    catalogue = load_beside(source, file.catalogues, folder)
+    if problems := list(unresolved(file, source, catalogue)):
+        raise SourceError(problems)
+    configurations = {
+        name: one if one.scaling is None else one.model_copy(update={"scaling": one.scaling.with_runs_in(folder)})
+        for name, one in file.configurations.items()
+    }
+    return file.model_copy(update={"configurations": configurations}), catalogue
 
 
 def choose(file: ConfigurationFile, name: str | None) -> tuple[str, Configuration]:

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ioassay.sizing.catalogue import Catalogue, load
+from ioassay.sizing.catalogue import Catalogue, load_beside
+from ioassay.sizing.configurations.names import unresolved_in_requirements
 from ioassay.sizing.requirements import Requirements
-from ioassay.yaml_models.source import read_source
+from ioassay.yaml_models.source import SourceError, read_source
 from ioassay.yaml_models.validate import validate
 
 
 def read(path: Path) -> tuple[Requirements, Catalogue]:
     """The requirements in a file, with the catalogue that it asks for. Raises `SourceError` with every problem."""
-    requirements = validate(Requirements, read_source(path, "requirements file").tree)
-    return requirements, load([path.parent / own for own in requirements.catalogues])
+    source = read_source(path, "requirements file")
+    requirements = validate(Requirements, source.tree)
+    catalogue = load_beside(source, requirements.catalogues, path.parent)
+    if problems := list(unresolved_in_requirements(requirements, source, catalogue)):
+        raise SourceError(problems)
+    if requirements.scaling is not None:
+        requirements = requirements.model_copy(update={"scaling": requirements.scaling.with_runs_in(path.parent)})
+    return requirements, catalogue
