@@ -46,6 +46,7 @@ def _measures(explained: Sequence[Explained]) -> Iterator[tuple[str, list[Text]]
     """What is known of any of them, each with its cells."""
     sizes = [one.size for one in explained]
     yield "Raw", [wording.cell(size.capacity.raw) for size in sizes]
+    yield "After redundancy", [wording.cell(size.capacity.protected) for size in sizes]
     yield "Usable", [wording.cell(size.capacity.usable) for size in sizes]
     for kind in wording.rate_kinds(sizes):
         rates = [size.rates["healthy"].get(kind) for size in sizes]
