@@ -67,17 +67,16 @@ def unresolved(file: CatalogueFile, source: Source, known: Mapping[str, Componen
             yield from unknown_components(part.parts, Component, known, source, [*path, "parts"])
 
 
-def unresolved_origins(file: Part, source: Source, sources: Mapping[str, Document] | None) -> Iterator[Problem]:
-    """Every source and figure of a published system that a file names and that does not exist.
-
-    `sources` are `None` of a kind of file that has none.
-    """
-    choice = sources or {}
-    add = "" if sources is None else "add it to `sources`, or "
+def unresolved_origins(file: Part, source: Source, sources: Mapping[str, Document]) -> Iterator[Problem]:
+    """Every source and figure of a published system that a file names and that does not exist."""
     for path, part in parts(file, []):
-        if isinstance(part, Quantity | Component | Stated) and part.at is not None and part.at.source not in choice:
+        if isinstance(part, Quantity | Component | Stated) and part.at is not None and part.at.source not in sources:
             wrong = f"the source {quoted(part.at.source)} is unknown"
-            meant = nearest(part.at.source, choice) if choice else f"{add}write `assumed` with the reason"
+            meant = (
+                nearest(part.at.source, sources)
+                if sources
+                else "add it to `sources`, or write `assumed` with the reason"
+            )
             yield locate(source.tree, [*path, "at"]).problem(wrong, meant)
         if isinstance(part, Quantity):
             yield from _wrong_figure(part, source, path)

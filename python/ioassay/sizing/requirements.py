@@ -22,6 +22,7 @@ from ioassay.systems.amounts import (
     Dimension,
     parse_amount,
 )
+from ioassay.systems.model import Document
 from ioassay.units import parse_duration_ns
 from ioassay.yaml_models.source import quoted
 from ioassay.yaml_models.values import Count, Identifier, Kind, Part, Prose, Size, parsed
@@ -105,6 +106,7 @@ class Requirements(Part):
     catalogues: list[Prose] = Field(
         default=[], description="Your own catalogues besides the built-in one: paths relative to this file."
     )
+    sources: dict[Identifier, Document] = Field(default={}, description="Where figures are printed, under short names.")
     usable: Bytes | None = Field(default=None, description="What `df` must show, at the beginning.")
     growth: Growth | None = Field(default=None, description="How that grows.")
     fill: SharePerYear | None = Field(default=None, description="How full it may become at most, such as `80%`.")

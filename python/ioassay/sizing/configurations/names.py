@@ -29,7 +29,7 @@ def unresolved(file: ConfigurationFile, source: Source, catalogue: Catalogue) ->
 
 def unresolved_in_requirements(requirements: Requirements, source: Source, catalogue: Catalogue) -> Iterator[Problem]:
     """Every name in requirements that means nothing, or that is written twice."""
-    yield from unresolved_origins(requirements, source, None)
+    yield from unresolved_origins(requirements, source, requirements.sources)
     known = _known(catalogue)
     lists: Mapping[str, tuple[list[str], type[Component]]] = {
         "bricks": (requirements.bricks, Brick),

@@ -315,7 +315,7 @@ def test_an_error_of_requirements_has_its_line(place: Place) -> None:
     file = place.requirements("usable: 1PB\nlimits: {rack: 1}\nwrite: fast")
     with pytest.raises(SourceError, match=r"needs\.yaml:4"):
         read(file)
-    with pytest.raises(UsageError, match='There is no brick "md3460"'):
+    with pytest.raises(UsageError, match='there is no brick "md3460"'):
         search_with(place.solver, *read(place.requirements("usable: 1PB\nbricks: [md3460]")))
 
 

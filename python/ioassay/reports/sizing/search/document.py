@@ -22,7 +22,7 @@ from ioassay.reports.document import (
 )
 from ioassay.reports.format import ABSENT
 from ioassay.reports.sizing import bill as bill_table
-from ioassay.reports.sizing import racks, steps, times
+from ioassay.reports.sizing import racks, steps, survival, times
 from ioassay.reports.sizing import wording as words
 from ioassay.reports.sizing.explanation import document as explanation
 from ioassay.reports.sizing.search import wording
@@ -157,6 +157,7 @@ def _answer(search: Search, catalogue: Catalogue, at: int, drawn: Pictures | Non
         [
             Section("Margins", [_margins(search, one)]),
             Section("What limits it", [*_scaling(one), *explanation.limits(one.size, pictures)]),
+            survival.survival(catalogue, one.size),
             times.times(one.size, search.requirements),
             times.failures(catalogue, one.size),
             Section("Racks", [*map(Figure, pictures.racks if pictures else ()), racks.table(one.racks)]),

@@ -171,7 +171,9 @@ def test_the_yaml_of_an_answer_gives_the_same_size_again(tmp_path: Path) -> None
         rack="rack-42u",
     )
     path = tmp_path / "cheapest.yaml"
-    path.write_text(configuration_yaml(answer, REQUIREMENTS))
+    sources = {"sources": {"paper": {"title": "A paper"}}}
+    requirements = Requirements.model_validate({"name": "site", "write": "30GB/s", **sources})
+    path.write_text(configuration_yaml(answer, requirements))
     file, catalogue = read(str(path))
     (again,) = file.configurations.values()
     assert again == answer.configuration
