@@ -194,6 +194,7 @@ lint: build ## Formatting, clippy, ruff, mypy, generated files.
 	$(BIN)/mypy bench/peers
 	$(BIN)/mypy bench/statistics
 	$(BIN)/mypy bench/watch
+	$(BIN)/mypy bench/sizing
 	$(BIN)/python -m ioassay.studies.reference --check
 	$(BIN)/python -m ioassay.lab.reference --check
 	$(BIN)/python -m ioassay.systems.reference --check

@@ -19,7 +19,7 @@ def search(
     *,
     time_limit: Annotated[
         str, typer.Option(metavar="TIME", help="Stop looking for better configurations then.")
-    ] = "10s",
+    ] = "8s",
     save: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Write each configuration found as YAML, for `ioassay size explain`."),
@@ -60,7 +60,7 @@ def _seconds(time_limit: str) -> float:
     try:
         return parse_duration_ns(time_limit) / 1e9
     except ValueError as error:
-        raise UsageError(f"--time-limit {time_limit} is not a duration.", "Write for example 10s or 2min.") from error
+        raise UsageError(f"--time-limit {time_limit} is not a duration.", "Write for example 8s or 2min.") from error
 
 
 def _save(found: Search, requirements: Path, folder: Path) -> None:
