@@ -183,6 +183,12 @@ def test_what_cannot_be_met_says_how_much_of_it_fits(place: Place) -> None:
     assert (shortfall.need.what, shortfall.best.nominal, shortfall.limited_by) == ("write", 36e9, "1 rack of 42 U")
 
 
+def test_the_capacity_that_fits_is_said_where_more_is_required(place: Place) -> None:
+    bricks = {"large": _brick("20TB", "1GB/s", 10), "fast": _brick("1TB", "10GB/s", 10)}
+    (shortfall,) = place.searched(f"{_LINEAR}\nusable: 1PB\nlimits: {{racks: 1}}", bricks).shortfalls
+    assert (shortfall.best.nominal, shortfall.limited_by) == (640e12, "1 rack of 42 U")
+
+
 def test_clients_too_few_for_a_rate_are_seen_without_any_storage(place: Place) -> None:
     clients = "clients: {count: 2, link: {value: 8Gbit/s, assumed: for a test}}"
     (shortfall,) = place.builtin(f"read: 3GB/s\n{clients}").shortfalls
