@@ -12,7 +12,7 @@ from ioassay.sizing.packing import Item, RackLimits
 from ioassay.sizing.search.formulation import Aim, Formulation
 from ioassay.sizing.search.problem import Counts, Problem
 from ioassay.sizing.search.racks import pack
-from ioassay.sizing.search.solver import Solver
+from ioassay.sizing.search.solver import Expired, Solver
 
 
 @dataclass(frozen=True)
@@ -42,9 +42,17 @@ class Finder:
 
         `holds` is what else must be true of them. Raises `Expired` where the deadline is over and none is known.
         """
-        if problem.kinds > 1 and len(problem.candidates) > _FEW and aim in ("least", "most", "fastest"):
-            alone = self.find(replace(problem, kinds=1), aim, what, holds)
-            problem = problem if alone is None else _at_least_as_good(problem, aim, what, alone.counts)
+        if problem.kinds == 1 or len(problem.candidates) <= _FEW or aim not in ("least", "most", "fastest"):
+            return self._found(problem, aim, what, holds)
+        alone = self._found(replace(problem, kinds=1), aim, what, holds)
+        if alone is None:
+            return self._found(problem, aim, what, holds)
+        try:
+            return self._found(_at_least_as_good(problem, aim, what, alone.counts), aim, what, holds)
+        except Expired:
+            return replace(alone, is_best=False)
+
+    def _found(self, problem: Problem, aim: Aim, what: str, holds: Callable[[Counts], bool]) -> Found | None:
         formulation = Formulation(problem, needs_bind=aim in ("least", "racks"))
         objective = formulation.objective(aim, what)
         while (solution := self.solver.solve(formulation.program, objective)) is not None:

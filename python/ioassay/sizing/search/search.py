@@ -17,6 +17,9 @@ from ioassay.sizing.search.needs import needs
 from ioassay.sizing.search.shortfalls import clients_shortfalls, shortfalls
 from ioassay.sizing.search.solver import Expired, Solver
 
+_FOR_MOVEMENTS = 0.3
+"""The share of the time that the front leaves: without it, it would take all where several kinds are mixed."""
+
 
 def search(requirements: Requirements, catalogue: Catalogue, *, deadline_s: float = 10.0) -> Search:
     """The best configurations that meet `requirements`, by a deadline in seconds.
@@ -33,7 +36,8 @@ def search_with(solver: Solver, requirements: Requirements, catalogue: Catalogue
     wanted = needs(requirements)
     context = Context(requirements, catalogue, wanted, market(requirements, catalogue, wanted), Finder(solver))
     impossible = clients_shortfalls(context)
-    found = Front() if impossible else front(context)
+    with solver.keeping(_FOR_MOVEMENTS):
+        found = Front() if impossible else front(context)
     moved: list[Movement] = []
     try:
         if found.answers:

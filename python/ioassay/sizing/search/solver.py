@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
@@ -47,6 +48,7 @@ class Solver:
 
     def __init__(self, deadline_s: float) -> None:
         """Starts it: it takes a second, in which the programs can be prepared."""
+        self._kept_s = 0.0
         self._ends = time.monotonic() + deadline_s  # a clock that all processes share
         code = "import sys; sys.path[:] = sys.argv[2:]; from ioassay.sizing.search.solver_process import main; main()"
         try:
@@ -74,12 +76,21 @@ class Solver:
         self._process.kill()
         self._process.communicate()
 
+    @contextlib.contextmanager
+    def keeping(self, share: float) -> Iterator[None]:
+        """Keeps a share of the time that is left for what comes afterwards."""
+        self._kept_s = share * max(self._ends - time.monotonic(), 0.0)
+        try:
+            yield
+        finally:
+            self._kept_s = 0.0
+
     def solve(self, program: Program, objective: Terms) -> Solution | None:
         """The solution that minimises `objective`, or the best until the deadline; `None`: there is no solution.
 
         Raises `Expired` where the deadline is over and there is none yet, `CannotRun` where the process died.
         """
-        stops = self._ends - _GRACE_S
+        stops = self._ends - _GRACE_S - self._kept_s
         if stops <= time.monotonic():
             raise Expired
         assert self._process.stdin is not None
