@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import product
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -15,6 +16,7 @@ from ioassay.sizing.packing import Item, RackLimits, first_fit
 from ioassay.sizing.quantities import Rate
 from ioassay.sizing.search.candidates import Candidate
 from ioassay.sizing.search.finder import Finder
+from ioassay.sizing.search.formulation import Formulation
 from ioassay.sizing.search.problem import Problem
 from ioassay.sizing.search.racks import pack
 from ioassay.sizing.search.solver import Solver
@@ -129,6 +131,28 @@ def test_the_largest_and_the_fastest_are_those_of_all_that_can_be_tried(solver: 
     else:
         assert problem.total(largest.counts, "usable") == max(problem.total(counts, "usable") for counts in every)
         assert problem.total(fastest.counts, "write") == max(problem.total(counts, "write") for counts in every)
+
+
+def test_coefficients_are_scaled_even_where_nothing_is_required() -> None:
+    gives = {"usable": Fraction(2 * 10**15), "write": Fraction(10**10)}
+    brick = Candidate("brick", "brick", gives, {"rack_units": Fraction(4)}, (("box", 4),), _LINEAR)
+    problem = Problem(
+        candidates=(brick,),
+        needs={"usable": Fraction(0), "write": Fraction(5 * 10**10)},
+        most={},
+        racks=10,
+        rack=RackLimits(42),
+        kinds=1,
+        has_switches=False,
+        has_modules=False,
+        clients=None,
+        speed={},
+        most_speed=None,
+    )
+    formulation = Formulation(problem, needs_bind=False)
+    parts = formulation.program.document(formulation.objective("most", "usable"))
+    assert max(np.abs(parts["coefficient"])) < 1000
+    assert max(np.abs(parts["objective"])) < 1000
 
 
 def _items(*heights: int) -> list[Item]:
