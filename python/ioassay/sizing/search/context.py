@@ -113,8 +113,18 @@ class Context:
         )
 
     def size(self, bought: dict[Candidate, int], catalogue: Catalogue | None = None) -> Size:
-        """All that follows from what is bought."""
-        return evaluate(catalogue or self.catalogue, self.requirements.name, self.configuration(bought))
+        """All that follows from what is bought, by the catalogue of the search or another one."""
+        if catalogue is not None and catalogue is not self.catalogue:
+            return evaluate(catalogue, self.requirements.name, self.configuration(bought))
+        key = tuple((one.title, count) for one, count in bought.items())
+        if key not in self._sizes:
+            self._sizes[key] = evaluate(self.catalogue, self.requirements.name, self.configuration(bought))
+        return self._sizes[key]
+
+    @cached_property
+    def _sizes(self) -> dict[tuple[tuple[str, int], ...], Size]:
+        """What was evaluated: points of a front are found several times."""
+        return {}
 
     def answer(self, problem: Problem, found: Found, role: str) -> Answer:
         """What was found, evaluated again. It meets all needs of `problem`, or this program is wrong."""
