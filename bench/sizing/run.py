@@ -178,7 +178,7 @@ def _timed(file: Path, times: int, options: list[str]) -> tuple[str, dict[str, A
     seconds, printed = [], b""
     for _ in range(times):
         began = time.perf_counter()
-        command = [Path(sys.executable).parent / "ioassay", "size", file, "--json", *options]
+        command: list[str | Path] = [Path(sys.executable).parent / "ioassay", "size", file, "--json", *options]
         printed = subprocess.run(command, check=False, capture_output=True).stdout
         seconds.append(time.perf_counter() - began)
     return f"{statistics.median(seconds):.1f} s, {max(seconds):.1f} s", json.loads(printed)
