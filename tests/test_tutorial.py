@@ -5,43 +5,21 @@ Numbers, units of rates, and what is printed as `…` or `[…]` may be anything
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
+from .pages import carry_out, steps
+
 PAGE = Path(__file__).parents[1] / "docs" / "tutorial.md"
-BLOCK = re.compile(r"^```(yaml|console)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 VARIES = re.compile(r"…|\d[\d.,]*(?: [kMG]?B/s)?|\s+")
 """What may differ from the page: omissions, numbers (with the unit of a rate), the width of columns."""
 
 EXIT_CODES = {"check runs/tonight": {0, 1}, "check runs/every-8": {2}, "run quick": {0, 1}}
 """Of commands that may not end with 0: whether a busy machine is fast enough is not for a test to say."""
-
-
-@dataclass(frozen=True)
-class Command:
-    """A command of the page, and the lines that it prints there."""
-
-    words: str
-    shown: tuple[str, ...]
-
-
-def steps(page: str) -> Iterator[str | Command]:
-    """In their order: the text of each version of the study, and each command."""
-    for kind, text in BLOCK.findall(page):
-        if kind == "yaml":
-            yield text
-            continue
-        for command in re.split(r"^\$ ", text.replace("\\\n", ""), flags=re.MULTILINE)[1:]:
-            words, *shown = command.splitlines()
-            yield Command(words, tuple(line for line in shown if line != "[…]"))
 
 
 def pattern(shown: str) -> str:
@@ -59,26 +37,9 @@ def pattern(shown: str) -> str:
     return "".join(pieces) + re.escape(shown.strip()[at:])
 
 
-def carry_out(step: Command, directory: Path) -> None:
-    """Runs a command in a shell, and looks for the lines that the page shows, in their order."""
-    env = os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "COLUMNS": "200"}
-    done = subprocess.run(
-        step.words,
-        shell=True,
-        cwd=directory,
-        env=env,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
-    allowed = next((codes for start, codes in EXIT_CODES.items() if step.words.startswith(f"ioassay {start}")), {0})
-    assert done.returncode in allowed, f"{step.words}\n{done.stdout}"
-    printed = iter(done.stdout.splitlines())
-    for shown in step.shown:
-        expected = re.compile(pattern(shown))
-        assert any(expected.fullmatch(line.strip()) for line in printed), f"{step.words}: {shown}\n{done.stdout}"
+def codes(words: str) -> Iterable[int]:
+    """What a command may end with."""
+    return next((codes for start, codes in EXIT_CODES.items() if words.startswith(f"ioassay {start}")), {0})
 
 
 def test_every_step_of_the_tutorial_prints_what_the_page_shows(tmp_path: Path) -> None:
@@ -87,7 +48,7 @@ def test_every_step_of_the_tutorial_prints_what_the_page_shows(tmp_path: Path) -
         if isinstance(step, str):
             (tmp_path / "records.yaml").write_text(step, encoding="utf-8")
         else:
-            carry_out(step, tmp_path)
+            carry_out(step, tmp_path, pattern, columns=200, codes=codes(step.words))
             commands += 1
     assert commands >= 8
     assert {path.name for path in (tmp_path / "runs").iterdir()} == {"quick", "first", "at-close", "every-8", "tonight"}
