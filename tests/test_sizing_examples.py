@@ -1,0 +1,110 @@
+"""The files in `examples/sizing` are answered as they say, and the guide to sizing shows what is printed."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ioassay.testing.builder import RunBuilder
+from ioassay.testing.stored import store
+
+from .pages import carry_out, steps
+from .support import ioassay
+
+ROOT = Path(__file__).parents[1]
+EXAMPLES = ROOT / "examples" / "sizing"
+GUIDE = ROOT / "docs" / "guides" / "size.md"
+
+
+def answer(*arguments: str | Path, code: int = 0) -> Any:
+    """The JSON document that `ioassay size` prints."""
+    ended, out, err = ioassay("size", *arguments, "--json", directory=EXAMPLES)
+    assert (ended, err) == (code, "")
+    return json.loads(out)
+
+
+def nominal(of: dict[str, Any], key: str) -> float:
+    """A number without its interval."""
+    return float(of[key]["nominal"])
+
+
+def needed(found: dict[str, Any]) -> dict[str, float]:
+    """What requirements come to, in base units."""
+    return {
+        need["what"]: value["nominal"]
+        for need in found["needs"]
+        for key, value in need.items()
+        if key.startswith("needed") and value is not None
+    }
+
+
+def test_scratch_grows_for_three_years_is_never_full_and_keeps_its_rates_while_drives_are_rebuilt() -> None:
+    found = answer("scratch.yaml")
+    assert needed(found)["usable"] == pytest.approx(2**50 * 1.2**3 / 0.8)
+    assert found["answers"]
+    for one in found["answers"]:
+        assert nominal(one, "usable_bytes") >= 2**50 * 1.2**3 / 0.8
+        assert all(
+            one["rates"]["rebuilding"][kind]["rate_bytes_per_s"]["nominal"] >= 36e9 for kind in ("write", "read")
+        )
+
+
+def test_gpus_are_fed_and_checkpoints_are_written_in_time_within_the_budget() -> None:
+    found = answer("gpu-cluster.yaml")
+    assert needed(found) == pytest.approx(
+        {
+            "usable": 1e15 + 3 * 40e12,
+            "write": 40e12 / 240,
+            "read": 256 * 1.2e9,
+            "create": 100e3,
+            "racks": 2,
+            "budget": 1.5e6,
+        }
+    )
+    cheapest = found["answers"][0]
+    assert [(brick["brick"], brick["count"]) for brick in cheapest["bricks"]] == [("my-brick", 9)]
+    assert nominal(cheapest, "price") == 9 * 90_000 + 60_000
+    assert all(nominal(one, "price") <= 1.5e6 for one in found["answers"])
+
+
+def test_of_the_offer_raw_capacity_and_reads_follow_but_not_the_usable_petabytes_and_the_writes() -> None:
+    published = answer("explain", "offer.yaml", "--check", code=1)["published"]
+    verdicts = {figure["what"]: figure["verdict"] == "as printed" for figure in published["figures"]}
+    assert verdicts == {"raw": True, "usable": False, "write": False, "read": True, "rack_units": True}
+    assert not published["is_consistent"]
+
+
+def test_a_brick_of_the_own_catalogue_can_be_measured_by_a_run(tmp_path: Path) -> None:
+    builder = RunBuilder().clients(1, 2).repetitions(3).workload("sequential", write=9e9, read=12e9)
+    store(builder.build(), tmp_path / "runs" / "brick")
+    shutil.copytree(EXAMPLES, tmp_path, dirs_exist_ok=True)
+    catalogue = tmp_path / "catalogue.yaml"
+    invented = r"rate: \{value: (24|40)GB/s, assumed: Invented\.\}, limited_by: .*\}"
+    written, count = re.subn(invented, "rate: {run: runs/brick}}", catalogue.read_text("utf-8"))
+    assert count == 2
+    catalogue.write_text(written, encoding="utf-8")
+    code, out, _ = ioassay("size", "catalogue", "my-brick", "--catalogue", catalogue)
+    assert code == 0
+    assert re.search(r"write rate +\S+ GB/s.*Measured: brick", out)
+
+
+def test_every_example_is_run_by_a_test() -> None:
+    run = {"catalogue.yaml", "gpu-cluster.yaml", "offer.yaml", "scratch.yaml"}
+    assert {path.name for path in EXAMPLES.iterdir()} == run
+
+
+def test_every_command_of_the_guide_prints_what_the_page_shows(tmp_path: Path) -> None:
+    shutil.copytree(EXAMPLES, tmp_path, dirs_exist_ok=True)
+    commands = 0
+    for step in steps(GUIDE.read_text(encoding="utf-8")):
+        if not isinstance(step, str):
+            carry_out(step, tmp_path, lambda shown: re.escape(shown.strip()), columns=80, codes=(0, 1))
+            commands += 1
+        elif named := re.match(r"# (\S+\.yaml)\n", step):
+            (tmp_path / named[1]).write_text(step, encoding="utf-8")
+    assert commands >= 6
