@@ -160,7 +160,7 @@ def test_a_figure_that_moves_nothing_is_in_the_table_and_not_drawn(found: Search
 
 def test_the_yaml_of_an_answer_gives_the_same_size_again(tmp_path: Path) -> None:
     link = {"value": "56Gb/s", "assumed": "FDR."}
-    points = [{"count": "8", "rate": {"value": "30GB/s", "at": "paper:12,40-42"}}]
+    points = [{"count": "8", "rate": {"value": "30GB/s", "assumed": "Measured."}}]
     answer = _answer(
         "cheapest",
         8,
