@@ -105,8 +105,13 @@ def racks_of(catalogue: Catalogue, configuration: Configuration) -> tuple[Packed
 def first_fit(items: Sequence[Item], limits: RackLimits) -> list[list[Item]] | None:
     """The items in racks, each in the first that takes it, the tallest first; `None` where one fits into none."""
     racks: list[list[Item]] = []
+    before, full = None, 0
     for item in sorted(items, key=lambda one: (one.rack_units, one.weight or 0), reverse=True):
-        rack = next((rack for rack in racks if limits.takes([*rack, item])), None)
+        if item != before:
+            before, full = item, 0
+        while full < len(racks) and not limits.takes([*racks[full], item]):
+            full += 1  # what did not take the item does not take another one like it
+        rack = racks[full] if full < len(racks) else None
         if rack is None:
             if not limits.takes([item]):
                 return None
