@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 from ioassay import units
 from ioassay.sizing.quantities import Capacity, LinkRate, OperationRate, Power, Price, Rate, Share, Throughput, Weight
 from ioassay.systems.model import At, Document
-from ioassay.yaml_models.values import Count, Identifier, Kind, Part, Prose, Size, between
+from ioassay.yaml_models.values import Identifier, Kind, Part, Prose, Size, between
 
 IoKind = Literal["write", "read", "random_write", "random_read"]
 """Kinds of I/O on data. The first two are sequential and count bytes, the others are of 4 KiB and count operations."""
@@ -26,6 +26,13 @@ RateKind = Literal[IoKind, MetadataKind]
 Layout = Literal[
     "none", "mirror", "raid10", "raid5", "raid6", "raidz1", "raidz2", "raidz3", "draid1", "draid2", "draid3", "erasure"
 ]
+
+
+LARGEST_COUNT = 100_000
+"""More than any system has of anything; beyond it answers take minutes."""
+
+Count = Annotated[int, between(units.parse_count, 1, LARGEST_COUNT), Kind("whole number")]
+CountOrZero = Annotated[int, between(units.parse_count, 0, LARGEST_COUNT), Kind("whole number")]
 
 
 class Component(Part):
@@ -158,8 +165,6 @@ class Redundancy(Part):
 
 Counts = dict[Identifier, Count]
 """How many of each component, by its name in the catalogue."""
-
-CountOrZero = Annotated[int, between(units.parse_count, 0, units.LARGEST), Kind("whole number")]
 
 
 class ScalingPoint(Part):

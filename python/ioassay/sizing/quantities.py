@@ -46,6 +46,8 @@ class Quantity(Part):
     EXAMPLE: ClassVar[str] = "3"
     IS_NOMINAL: ClassVar[bool] = False
     """A size or a speed by definition, such as a drive of 4 TB: its digits leave nothing open."""
+    MAY_BE_ZERO: ClassVar[bool] = False
+    """Elsewhere 0 is a mistake, and would be divided by."""
 
     value: Prose | None = Field(default=None, description="The number and its unit, as its source prints it: `4TB`.")
     unit: Prose | None = Field(
@@ -82,6 +84,10 @@ class Quantity(Part):
         amount = self.amount
         if amount is not None and amount.dimension not in self.DIMENSIONS:
             raise ValueError(f"{quoted(amount.text)} has the wrong unit; write for example {self.EXAMPLE}")
+        if amount is not None and amount.number == 0 and not self.MAY_BE_ZERO:
+            raise ValueError(f"{quoted(amount.text)} is zero; write for example {self.EXAMPLE}")
+        if amount is not None and self.DIMENSIONS == (NUMBER,) and amount.number * amount.factor > 1:
+            raise ValueError(f"{quoted(amount.text)} is more than 100 %; write for example {self.EXAMPLE}")
         return self
 
 
@@ -118,7 +124,7 @@ class Rate(Quantity):
 class Share(Quantity):
     """A share of 1."""
 
-    EXAMPLE = "2%"
+    EXAMPLE, MAY_BE_ZERO = "2%", True
 
 
 class Power(Quantity):

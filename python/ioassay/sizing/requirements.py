@@ -5,11 +5,12 @@ Not: which configurations meet it (`search`).
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from ioassay.sizing.components import CountOrZero, Scaling
+from ioassay.sizing.components import Count, CountOrZero, Scaling
 from ioassay.sizing.configuration import Clients
 from ioassay.systems.amounts import (
     BYTES,
@@ -23,46 +24,67 @@ from ioassay.systems.amounts import (
     parse_amount,
 )
 from ioassay.systems.model import Document
-from ioassay.units import parse_duration_ns
+from ioassay.units import parse_count, parse_duration_ns
+from ioassay.yaml_models import values
 from ioassay.yaml_models.source import quoted
-from ioassay.yaml_models.values import Count, Identifier, Kind, Part, Prose, Size, parsed
+from ioassay.yaml_models.values import Identifier, Kind, Part, Prose, Size, between, parsed
 
 Condition = Literal["healthy", "rebuilding", "failed_over"]
 """`rebuilding`: a drive of every brick is being rebuilt. `failed_over`: a server of every brick that has several is
 down."""
 
 
-def _wished(dimension: Dimension, example: str) -> object:
+MOST_RACKS = 1000
+MOST_YEARS = 100
+
+
+def _wished(dimension: Dimension, example: str, *, least: float = 1e-9, most: float = math.inf) -> object:
+    """A number with its unit, from `least` to `most` in base units."""
+
     def parse(text: str) -> Amount:
         amount = parse_amount(text)
         if amount.dimension != dimension:
             raise ValueError(f"{quoted(text)} has the wrong unit; write for example {example}")
+        if not least <= amount.base <= most:
+            raise ValueError(
+                f"{quoted(text)} is too {'low' if amount.base < least else 'high'}; write for example {example}"
+            )
         return amount
 
     return parsed(parse)
 
 
+def _seconds(text: str) -> float:
+    seconds = parse_duration_ns(text) / 1e9
+    if seconds == 0:
+        raise ValueError(f"{quoted(text)} is no time; write for example 10min")
+    return seconds
+
+
 Bytes = Annotated[Amount, _wished(BYTES, "2PiB or 2PB"), Kind("`2PiB`, `2PB`")]
 BytesPerS = Annotated[Amount, _wished(BYTES_PER_S, "36GB/s"), Kind("`36GB/s`")]
 OperationsPerS = Annotated[Amount, _wished(OPERATIONS_PER_S, "50 kIOPS"), Kind("`50 kIOPS`, `20K ops/s`")]
-SharePerYear = Annotated[Amount, _wished(NUMBER, "30%"), Kind("`30%`")]
-Watts = Annotated[Amount, _wished(WATTS, "20kW"), Kind("`20kW`")]
-Kilograms = Annotated[Amount, _wished(KILOGRAMS, "900kg"), Kind("`900kg`")]
-Money = Annotated[Amount, _wished(NUMBER, "1200000"), Kind("number")]
-Seconds = Annotated[float, parsed(lambda text: parse_duration_ns(text) / 1e9), Kind("duration")]
+SharePerYear = Annotated[Amount, _wished(NUMBER, "30%", least=0, most=10), Kind("`30%`")]
+ShareOfAll = Annotated[Amount, _wished(NUMBER, "80%", most=1), Kind("`80%`")]
+Watts = Annotated[Amount, _wished(WATTS, "20kW", least=0), Kind("`20kW`")]
+Kilograms = Annotated[Amount, _wished(KILOGRAMS, "900kg", least=0), Kind("`900kg`")]
+Money = Annotated[Amount, _wished(NUMBER, "1200000", least=0), Kind("number")]
+Seconds = Annotated[float, parsed(_seconds), Kind("duration")]
+Years = Annotated[int, between(parse_count, 1, MOST_YEARS), Kind("whole number")]
+Racks = Annotated[int, between(parse_count, 1, MOST_RACKS), Kind("whole number")]
 
 
 class Growth(Part):
     """How data grow."""
 
     per_year: SharePerYear = Field(description="What is added in a year, of what there is then: `30%`.")
-    years: Count = Field(description="How long the storage must hold them without an extension.")
+    years: Years = Field(description="How long the storage must hold them without an extension.")
 
 
 class Accelerators(Part):
     """Accelerators (GPUs) that must not wait for data."""
 
-    count: Count = Field(description="How many.")
+    count: values.Count = Field(description="How many.")
     read_each: BytesPerS = Field(description="What each of them reads.")
 
 
@@ -90,7 +112,7 @@ class Survives(Part):
 class Limits(Part):
     """What the storage may take."""
 
-    racks: Count | None = Field(default=None, description="Racks.")
+    racks: Racks | None = Field(default=None, description="Racks.")
     rack: Identifier = Field(default="rack-42u", description="Which, by name in the catalogue.")
     power: Watts | None = Field(default=None, description="Electrical power.")
     weight_per_rack: Kilograms | None = Field(default=None, description="Weight of a rack with all that is in it.")
@@ -109,7 +131,7 @@ class Requirements(Part):
     sources: dict[Identifier, Document] = Field(default={}, description="Where figures are printed, under short names.")
     usable: Bytes | None = Field(default=None, description="What `df` must show, at the beginning.")
     growth: Growth | None = Field(default=None, description="How that grows.")
-    fill: SharePerYear | None = Field(default=None, description="How full it may become at most, such as `80%`.")
+    fill: ShareOfAll | None = Field(default=None, description="How full it may become at most, such as `80%`.")
     write: BytesPerS | None = Field(default=None, description="Sequential writes.")
     read: BytesPerS | None = Field(default=None, description="Sequential reads.")
     random_write: OperationsPerS | None = Field(default=None, description="Random writes of 4 KiB.")

@@ -29,6 +29,9 @@ PARITY: dict[Layout, int] = {
 MAX_DRAID_CHILDREN = 255
 """OpenZFS, include/sys/vdev_draid.h: no permutation is defined for more."""
 
+MOST_TOLERATED = 64
+"""Drives that a group may lose: more than any product offers, and few enough for the Markov chain of `reliability`."""
+
 
 @dataclass(frozen=True)
 class Geometry:
@@ -100,7 +103,14 @@ def _of_group(name: str, redundancy: Redundancy) -> Geometry:
         )
     if layout.startswith("draid") and drives > MAX_DRAID_CHILDREN:
         _refuse(name, f"dRAID takes up to {MAX_DRAID_CHILDREN} drives, not {drives}", "Make more groups.")
-    return Geometry(layout, redundancy.groups, data, parity, drives, spares, 0 if declustered else redundancy.spares)
+    found = Geometry(layout, redundancy.groups, data, parity, drives, spares, 0 if declustered else redundancy.spares)
+    if found.tolerated > MOST_TOLERATED:
+        _refuse(
+            name,
+            f"each group may lose {found.tolerated} drives; at most {MOST_TOLERATED} can be computed with",
+            "Lower `parity`, or make more groups.",
+        )
+    return found
 
 
 def _parity(name: str, redundancy: Redundancy) -> int:

@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import get_args
 
-from ioassay.errors import UsageError
 from ioassay.sizing import formulas
 from ioassay.sizing.arithmetic import Origin, Value, applied, exactly, product, quotient, total
 from ioassay.sizing.catalogue import number
@@ -27,10 +26,7 @@ SEQUENTIAL = ("write", "read")
 
 
 def needs(requirements: Requirements) -> tuple[Need, ...]:
-    """What must be held and done, then what must not be exceeded; each key of `Need.what` at most once.
-
-    Raises `UsageError` for a share or a time that cannot be divided by.
-    """
+    """What must be held and done, then what must not be exceeded; each key of `Need.what` at most once."""
     rates = {kind: _wished(requirements, kind) for kind in (*DATA_KINDS, *METADATA_KINDS)}
     rates["write"] = _larger("required write rate", rates["write"], _checkpoint_rate(requirements))
     rates["read"] = _larger("required read rate", rates["read"], _accelerators_rate(requirements))
@@ -55,8 +51,6 @@ def _usable(requirements: Requirements) -> Value | None:
     held = parts[0].named(name) if len(parts) == 1 else total(name, *parts)
     if requirements.fill is None:
         return held
-    if not 0 < requirements.fill.number * requirements.fill.factor <= 1:
-        raise UsageError(f"`fill` is {requirements.fill.text}.", "Give a share above 0 and up to 100 %: `fill: 80%`.")
     return quotient(name, held.named("data"), _given("share that may be filled", requirements.fill))
 
 
@@ -79,8 +73,6 @@ def _checkpoint_rate(requirements: Requirements) -> Value | None:
     checkpoint = requirements.checkpoint
     if checkpoint is None:
         return None
-    if checkpoint.longest == 0:
-        raise UsageError("The longest time of a checkpoint is 0 s.", "Give how long it may take: `longest: 10min`.")
     longest = exactly("longest time of a checkpoint", Fraction(checkpoint.longest), SECONDS)
     return quotient("write rate of checkpoints", _given("size of a checkpoint", checkpoint.size), longest)
 
