@@ -2,7 +2,7 @@
 
 Integers count what is bought. What does not grow with its number (a table, a law) has a binary for each count, so that
 its rates are those of the arithmetic and not of a fit to them. Racks are counted too: of everything at least so tall, a
-rack takes only so many, which few packings break; those are cut off.
+rack takes only so many. Where that is not enough, `pack` has racks filled item by item.
 
 With one kind of bricks, the fewest of a kind that meet all needs are known beforehand, and bind the binary that says
 whether it is bought (a valid inequality; L. A. Wolsey, *Integer Programming*, 2nd edition, 2020, chapter 9): without
@@ -203,9 +203,10 @@ class Formulation:
             taken = self._taken(what)
             unit = most or Fraction(1)
             self.program.row({**_scaled(taken, 1 / unit), self._racks: -float(most / unit)}, upper=0)
-            for size in {one.takes[what] for one in self._problem.candidates if one.takes[what]}:
+            sizes = sorted((one.takes[what] for one in self._problem.candidates if one.takes[what]), reverse=True)
+            for number, size in {most // size: size for size in sizes}.items():  # the smallest of equal numbers
                 large = [self._counts[one] for one in self._problem.candidates if one.takes[what] >= size]
-                self.program.row({**_sum(large), self._racks: -float(most // size)}, upper=0)
+                self.program.row({**_sum(large), self._racks: -float(number)}, upper=0)
 
     def _rows_of_software(self, bought: Mapping[Candidate, int]) -> None:
         """All is part of one storage system."""

@@ -38,7 +38,7 @@ def movements(context: Context, bought: Mapping[Candidate, int]) -> Iterator[Mov
     for need in context.needs:
         for factor in FACTORS if not need.is_most else ():
             least = problem.needs[need.what] * Fraction(factor).limit_denominator(1000)
-            changed = replace(problem, needs={**problem.needs, need.what: least}, packed_heights=[])
+            changed = replace(problem, needs={**problem.needs, need.what: least})
             yield baseline.moved(changed, context.catalogue, need.value.name, need.value, factor)
     for entry in _components(context.catalogue, baseline.candidates):
         for key, quantity in _figures(entry):

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ioassay.sizing.components import Scaling, ScalingPoint
-from ioassay.sizing.packing import Item, RackLimits, first_fit
+from ioassay.sizing.packing import Item, RackLimits, first_fit, patterns
 from ioassay.sizing.quantities import Rate
 from ioassay.sizing.search.candidates import Candidate
 from ioassay.sizing.search.finder import Finder
@@ -51,6 +51,9 @@ def _candidates(draw: st.DrawFn) -> Candidate:
     return Candidate("brick", f"brick-{draw(st.integers(0, 10**9))}", gives, takes, (("box", units),), draw(scalings))
 
 
+_heights = st.sets(st.integers(2, 5), min_size=1).map(lambda some: tuple(sorted(some, reverse=True)))
+
+
 @st.composite
 def _problems(draw: st.DrawFn) -> Problem:
     return Problem(
@@ -65,6 +68,7 @@ def _problems(draw: st.DrawFn) -> Problem:
         clients=None,
         speed={"write": Fraction(1)},
         most_speed=None,
+        packed_heights=draw(st.lists(_heights, max_size=2)),  # whichever are packed, no answer may be lost
     )
 
 
@@ -167,6 +171,46 @@ def test_racks_are_packed_wherever_trying_all_ways_packs_them(solver: Solver, he
     if packed is not None:
         assert sorted(item.rack_units for rack in packed for item in rack) == sorted(heights)
         assert all(RackLimits(10).takes(rack) for rack in packed)
+
+
+@given(heights=_heights, units=st.integers(1, 20))
+def test_the_ways_to_fill_a_rack_are_different_and_leave_no_room(heights: tuple[int, ...], units: int) -> None:
+    ways = patterns(heights, units)
+    filled = [sum(number * height for number, height in zip(way, heights, strict=True)) for way in ways]
+    assert len(set(ways)) == len(ways)
+    assert all(units - min(heights) < height <= units for height in filled)
+
+
+def test_boxes_of_three_heights_are_packed_by_the_program_itself(solver: Solver) -> None:
+    boxes = [
+        Candidate(
+            "brick",
+            f"box of {units}",
+            {"usable": Fraction(usable)},
+            {"rack_units": Fraction(units)},
+            (("box", units),),
+            _LINEAR,
+        )
+        for units, usable in ((8, 17), (5, 10), (3, 5))
+    ]
+    problem = Problem(
+        candidates=tuple(boxes),
+        needs={},
+        most={},
+        racks=3,
+        rack=RackLimits(12),
+        kinds=3,
+        has_switches=False,
+        has_modules=False,
+        clients=None,
+        speed={},
+        most_speed=None,
+    )
+    found = Finder(solver).find(problem, "most", "usable")
+    assert found is not None
+    assert problem.total(found.counts, "usable") == 3 * 22
+    assert (8, 5, 3) in problem.packed_heights
+    assert len(set(problem.packed_heights)) == len(problem.packed_heights)  # nothing is packed twice
 
 
 def test_first_fit_needs_a_rack_more_where_the_exact_answer_does_not(solver: Solver) -> None:
