@@ -112,7 +112,11 @@ def test_a_wrong_name_in_a_configuration_is_refused_with_its_line(
         ("[pixstor-metadata]", "[sb7800]", '4: .*no metadata module "sb7800"'),
         ("[sb7800]", "[sb7801]", "5: .*no switch .*; did you mean `sb7800`"),
         ("rack-42u", "rack-42", "7: limits.rack: .*no rack .*; did you mean `rack-42u`"),
-        ("assumed: As ordered.", "at: sheet", "8: .*source .* is unknown; add it to `sources`, or write `assumed` with the reason"),
+        (
+            "assumed: As ordered.",
+            "at: sheet",
+            "8: .*source .* is unknown; add it to `sources`, or write `assumed` with the reason",
+        ),
     ],
 )
 def test_a_wrong_name_in_requirements_is_refused_with_its_line(
