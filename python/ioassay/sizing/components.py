@@ -201,12 +201,26 @@ class Scaling(Part):
         return self
 
 
+Place = Literal[
+    "drives",
+    "links of the enclosures",
+    "RAID controllers",
+    "host ports of the RAID controllers",
+    "SAS adapters",
+    "servers",
+    "network adapters",
+]
+"""A place on the path of an I/O within a brick, from the drives to the network."""
+
+
 class MeasuredRate(Part):
     """What a whole brick was measured to do."""
 
     rate: Rate = Field(description="The rate.")
-    limited_by: Prose | None = Field(
-        default=None, description="What the measurement shows to have limited it, as a noun: `RAID controllers`."
+    limited_by: Place | None = Field(
+        default=None,
+        description="What the measurement shows to have limited it. While a server is down, the rate falls if that was "
+        "on the server's side, or is not known.",
     )
 
 

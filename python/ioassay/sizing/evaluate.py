@@ -6,6 +6,7 @@ configuration (`search`).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, get_args
 
@@ -13,10 +14,10 @@ from ioassay.errors import UsageError
 from ioassay.sizing.arithmetic import Value, exactly, product, total
 from ioassay.sizing.capacity import brick_capacity
 from ioassay.sizing.catalogue import Catalogue
-from ioassay.sizing.components import Component, Drive, MetadataModule
+from ioassay.sizing.components import Drive, MetadataModule
 from ioassay.sizing.configuration import Configuration
 from ioassay.sizing.model import BrickChoice, BrickSize, Capacity, ModuleSize, Size
-from ioassay.sizing.parts import choice_of, parts_of, software_of
+from ioassay.sizing.parts import Name, choice_of, parts_of, software_of, standing, whole_of
 from ioassay.sizing.rates import brick_rates, configuration_rates, module_rates, scaling_used
 from ioassay.sizing.requirements import Condition
 from ioassay.systems.amounts import RACK_UNITS
@@ -52,7 +53,7 @@ def evaluate(catalogue: Catalogue, name: str, configuration: Configuration) -> S
     heights = [
         *((one.brick, counts[one], size.rack_units) for one, size in bricks.items()),
         *((one, configuration.metadata[one], size.rack_units) for one, size in modules.items()),
-        *((one, count, _units(catalogue, one)) for one, count in switches.items()),
+        *((one, count, _height(catalogue, one)) for one, count in switches.items()),
     ]
     return Size(
         name=name,
@@ -65,10 +66,7 @@ def evaluate(catalogue: Catalogue, name: str, configuration: Configuration) -> S
             for condition in get_args(Condition)
         },
         scaling=scaling_used(catalogue, configuration),
-        rack_units=_added(
-            "rack units",
-            [product(f"rack units of all {name}", exactly(name, count), value) for name, count, value in heights],
-        ),
+        rack_units=_whole("rack units", heights),
         power=whole("power"),
         weight=whole("weight"),
         price=whole("price") if len(currencies) == 1 else None,
@@ -113,7 +111,7 @@ def brick_size(
         choice=choice,
         capacity=brick_capacity(catalogue, choice),
         rates={one: brick_rates(catalogue, choice, one, request_bytes) for one in conditions},
-        rack_units=_height(catalogue, choice.brick, parts),
+        rack_units=_height(catalogue, choice),
         power=_sum(catalogue, "power", choice.brick, parts),
         weight=_sum(catalogue, "weight", choice.brick, parts),
         price=_sum(catalogue, "price", choice.brick, parts),
@@ -127,7 +125,7 @@ def module_size(catalogue: Catalogue, name: str) -> ModuleSize:
     return ModuleSize(
         module=name,
         rates=module_rates(catalogue, name),
-        rack_units=_height(catalogue, name, parts),
+        rack_units=_height(catalogue, name),
         power=_sum(catalogue, "power", name, parts),
         weight=_sum(catalogue, "weight", name, parts),
         price=_sum(catalogue, "price", name, parts),
@@ -157,17 +155,14 @@ def _added(what: str, values: list[Value]) -> Value:
     return values[0].named(what) if len(values) == 1 else total(what, *values)
 
 
-def _units(catalogue: Catalogue, name: str) -> Value:
-    component: Component = catalogue.entries[name].component
-    return exactly(f"rack units of {name}", component.rack_units or 0, RACK_UNITS)
-
-
-def _height(catalogue: Catalogue, whole: str, parts: Mapping[str, int]) -> Value:
-    """Of the whole as its catalogue says it, else of its parts."""
-    if catalogue.entries[whole].component.rack_units is not None:
-        return _units(catalogue, whole)
-    heights = [product(f"rack units of {name}", exactly(name, n), _units(catalogue, name)) for name, n in parts.items()]
-    return _added(f"rack units of {whole}", heights) if heights else exactly(f"rack units of {whole}", 0, RACK_UNITS)
+def _height(catalogue: Catalogue, name: Name) -> Value | None:
+    """Of all boxes that stand in a rack; `None` where the height of one is unknown."""
+    boxes = Counter(standing(catalogue, name))
+    heights = [
+        product(f"rack units of {box}", exactly(box, count), exactly(f"rack units of {box}", units, RACK_UNITS))
+        for (box, units), count in boxes.items()
+    ]
+    return _added(f"rack units of {whole_of(name)}", heights) if heights else None
 
 
 def _sum(catalogue: Catalogue, key: _Key, whole: str, parts: Mapping[str, int]) -> Value | None:
@@ -180,7 +175,7 @@ def _sum(catalogue: Catalogue, key: _Key, whole: str, parts: Mapping[str, int]) 
     return _added(f"{key} of {whole}", known) if known and len(known) == len(values) else None
 
 
-def _whole(key: _Key, parts: Iterable[tuple[str, int, Value | None]]) -> Value | None:
+def _whole(key: str, parts: Iterable[tuple[str, int, Value | None]]) -> Value | None:
     """Of all bricks, modules and switches together; `None` where one of them is unknown."""
     found = []
     for name, count, value in parts:

@@ -58,7 +58,7 @@ def _drives(found: Geometry) -> Tolerance:
     if found.layout in ("mirror", "raid10"):
         copies = f"{count + 1} copies"
         return Tolerance(count, f"Every block has {copies}; the loss of all drives with the same blocks is fatal.")
-    return Tolerance(count, f"{found.layout} with {found.parity} parity to {found.data} data in each stripe.")
+    return Tolerance(count, f"{found.layout} has {found.parity} parity to {found.data} data in each stripe.")
 
 
 def _servers(brick: Brick, found: Geometry) -> Tolerance:

@@ -81,9 +81,9 @@ class BrickSize:
     capacity: Capacity
     rates: Mapping[Condition, Mapping[IoKind, Rate]]
     """In each condition; without the network beyond its own adapters."""
-    rack_units: Value
+    rack_units: Value | None
     power: Value | None
-    """Of all parts together; `None` where a part's is unknown. So are weight and price."""
+    """Of all parts together; `None` where a part's is unknown. So are weight, price and rack units."""
     weight: Value | None
     price: Value | None
 
@@ -94,7 +94,7 @@ class ModuleSize:
 
     module: str
     rates: Mapping[MetadataKind, Rate]
-    rack_units: Value
+    rack_units: Value | None
     power: Value | None
     weight: Value | None
     price: Value | None
@@ -112,7 +112,7 @@ class Size:
     rates: Mapping[Condition, Rates]
     scaling: str
     """Which law takes one brick to many, as a clause: `linear, because …`."""
-    rack_units: Value
+    rack_units: Value | None
     power: Value | None
     weight: Value | None
     price: Value | None

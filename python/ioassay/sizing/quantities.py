@@ -142,7 +142,7 @@ class Weight(Quantity):
 class Price(Quantity):
     """What one costs, without tax, in the currency of the catalogue."""
 
-    DIMENSIONS, EXAMPLE = (MONEY,), "12000"
+    DIMENSIONS, EXAMPLE, IS_NOMINAL = (MONEY,), "12000", True
 
     currency: Identifier = Field(
         description="`EUR`, `USD`, …; `relative` where a source only says how prices compare. Prices of different "
@@ -156,4 +156,6 @@ class Price(Quantity):
         written = super().amount
         if written is None or written.dimension != NUMBER:
             return written
-        return Amount(written.text, written.number, written.unit, written.factor, MONEY, written.half)
+        return Amount(
+            f"{written.text} {self.currency}", written.number, written.unit, written.factor, MONEY, written.half
+        )

@@ -75,6 +75,7 @@ def test_seeds_are_cited_as_the_published_systems_cite_them() -> None:
 def test_every_built_in_brick_can_be_evaluated(choice: BrickChoice) -> None:
     size = brick_size(CATALOGUE, choice)
     assert 0 < size.capacity.usable.nominal <= size.capacity.protected.nominal <= size.capacity.raw.nominal
+    assert size.rack_units is not None
     assert size.rack_units.nominal > 0
     assert {"write", "read"} <= {*size.rates["healthy"]}
 
@@ -135,6 +136,7 @@ def test_a_catalogue_of_ones_own_builds_on_built_in_components(tmp_path: Path) -
     catalogue = load([written(tmp_path, MINE)])
     size = brick_size(catalogue, BrickChoice("md3460-20tb", "nl-sas-20tb"))
     assert size.capacity.raw.nominal == 1200e12
+    assert size.rack_units is not None
     assert size.rack_units.nominal == 6
     assert catalogue.find("md3460-performance", Brick)
 

@@ -77,7 +77,9 @@ def test_what_parity_leaves_of_the_largest_pixstor_is_what_is_printed_as_formatt
 
 @pytest.mark.parametrize(("name", "units"), [("capacity-3", 39), ("performance-8", 40), ("performance-8-6tb", 40)])
 def test_the_racks_of_the_md3460_paper_fit_a_rack(name: str, units: int) -> None:
-    assert size("md3460-racks", name).rack_units.nominal == units
+    height = size("md3460-racks", name).rack_units
+    assert height is not None
+    assert height.nominal == units
 
 
 def test_bricks_of_the_md3460_paper_hold_as_many_drives_as_it_prints() -> None:

@@ -30,8 +30,8 @@ bricks:
     redundancy: {layout: raid6, data: 8, groups: 4, chunk: 128k}
     servers: {server: 1}
     measured:
-      write: {rate: {value: 4.000 GB/s, assumed: round}, limited_by: controllers}
-      read: {rate: {value: 8.000 GB/s, assumed: round}, limited_by: controllers}
+      write: {rate: {value: 4.000 GB/s, assumed: round}, limited_by: RAID controllers}
+      read: {rate: {value: 8.000 GB/s, assumed: round}, limited_by: RAID controllers}
 metadata:
   module:
     title: A metadata module

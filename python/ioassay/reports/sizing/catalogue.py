@@ -36,20 +36,15 @@ class CatalogueReport:
         figures = [_figures(entry.name, values) for entry, values in self._known() if values]
         return Document(
             "Catalogue of storage hardware",
-            [*self.terminal(), Section("Figures and their sources", figures, "figures")],
+            [*self._by_kind(), Section("Figures and their sources", figures, "figures")],
             question="Which components can a configuration name, and where do their figures come from?",
             footer=f"Written by ioassay {__version__}.",
         )
 
     def terminal(self) -> Sequence[Block]:
         """Components by kind; of a few that are named, their figures with sources as well."""
-        blocks: list[Block] = []
-        for group, kind in GROUPS.items():
-            entries = [entry for entry in self.catalogue.all(kind) if self._has(entry)]
-            blocks.append(Section(_TITLES.get(group, wording.capital(group)), [self._table(entries)]))
-        if self.names:
-            blocks += [_figures(entry.name, values) for entry, values in self._known()]
-        return blocks
+        figures = [_figures(entry.name, values) for entry, values in self._known()] if self.names else []
+        return [*self._by_kind(), *figures]
 
     def data(self) -> Mapping[str, Any]:
         """`version`, and `components` with all their figures in base units."""
@@ -85,6 +80,13 @@ class CatalogueReport:
             for key, value in values.items()
         ]
         return pl.DataFrame(rows, infer_schema_length=None)
+
+    def _by_kind(self) -> Sequence[Block]:
+        sections = []
+        for group, kind in GROUPS.items():
+            entries = [entry for entry in self.catalogue.all(kind) if self._has(entry)]
+            sections.append(Section(_TITLES.get(group, wording.capital(group)), [self._table(entries)]))
+        return sections
 
     def _has(self, entry: Entry) -> bool:
         return not self.names or entry.name in self.names

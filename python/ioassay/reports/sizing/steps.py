@@ -95,8 +95,8 @@ def components(catalogue: Catalogue, sizes: Sequence[Size]) -> Iterator[str]:
 def of_size(size: Size) -> list[Value]:
     """All values of a size whose arithmetic is shown."""
     rates = [rate.value for known in size.rates.values() for rate in known.values()]
-    taken = [value for value in (size.power, size.weight, size.price) if value is not None]
-    return [*_capacity_values(size), *rates, size.rack_units, *taken]
+    taken = [value for value in (size.rack_units, size.power, size.weight, size.price) if value is not None]
+    return [*_capacity_values(size), *rates, *taken]
 
 
 def scaling(sizes: Sequence[Size]) -> list[str]:

@@ -18,7 +18,7 @@ def size(file: str, name: str) -> tuple[Catalogue, Size]:
 
 def test_every_failure_domain_has_a_row_with_its_reason() -> None:
     text = "".join(rendered(Document("Survival", [survival(*size("md3460-racks", "performance-8"))])))
-    assert "| Drives of a group | 2 | raid6 with 2 parity to 8 data in each stripe." in text
+    assert "| Drives of a group | 2 | raid6 has 2 parity to 8 data in each stripe." in text
     for what in ("RAID controllers of a pair or group", "Enclosures", "Servers"):
         assert f"| {what} |" in text
     assert "Bricks do not protect each other" in text

@@ -23,7 +23,7 @@ def known(prediction: Prediction, title: str) -> list[Value]:
 
 def test_few_clients_are_limited_by_their_links_and_many_by_the_storage(predicts: Predicts) -> None:
     one, eight = series(predicts(), "Sequential, write")
-    assert (one.limit, eight.limit) == ("link of 1 client", "controllers")
+    assert (one.limit, eight.limit) == ("link of 1 client", "RAID controllers")
     first, last = known(predicts(), "Sequential, write")
     assert float(first.interval.high) == 2e9
     assert float(last.interval.high) == pytest.approx(8e9, rel=1e-3)
@@ -84,7 +84,7 @@ def test_more_clients_than_there_are_have_no_prediction(predicts: Predicts) -> N
 
 def test_without_clients_only_the_storage_limits_and_it_is_said(predicts: Predicts) -> None:
     prediction = predicts(configuration=CONFIGURATION[: CONFIGURATION.index("    clients:")])
-    assert {point.limit for point in series(prediction, "Sequential, write")} == {"controllers"}
+    assert {point.limit for point in series(prediction, "Sequential, write")} == {"RAID controllers"}
     assert prediction.remarks[0].startswith("The configuration has no `clients`")
 
 

@@ -353,4 +353,4 @@ def _measured(size: Size, measure: Measure, catalogue: Catalogue) -> Fraction:
             counts = (one.count * catalogue.find(one.brick, Brick).drive_count for one in size.configuration.bricks)
             return Fraction(sum(counts))
         case "rack unit":
-            return size.rack_units.interval.nominal
+            return Fraction(0) if size.rack_units is None else size.rack_units.interval.nominal

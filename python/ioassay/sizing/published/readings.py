@@ -123,8 +123,8 @@ def _source(catalogue: Catalogue, size: Size, stated: Stated) -> _Source | str:
             ]
             return _Source(drives[0] if len(drives) == 1 else total("drives", *drives), {}, {})
         case "rack_units":
-            known = size.rack_units.nominal > 0
-            return _Source(size.rack_units, {}, {}) if known else "The catalogue has no heights for its parts."
+            unknown = "The height of one of its parts is unknown."
+            return unknown if size.rack_units is None else _Source(size.rack_units, {}, {})
         case "usable" | "protected" | "raw" as what:
             return _capacities(catalogue, size, what)
         case kind:

@@ -150,6 +150,7 @@ class Context:
     def cost(self, size: Size) -> Value:
         """The price, or the rack units."""
         if self.market.cost == "rack units":
+            assert size.rack_units is not None  # heights of all candidates are known
             return size.rack_units
         assert size.price is not None  # prices of all candidates are known
         return size.price

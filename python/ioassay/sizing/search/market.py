@@ -111,8 +111,14 @@ def _why_not_survived(catalogue: Catalogue, choice: BrickChoice, wanted: Survive
         ("enclosures", has.enclosures, wanted.enclosures),
     ):
         if tolerance.count < least:
-            return f"survives the loss of {tolerance.count} {what}, not of {least}. {tolerance.reason}"
+            return f"survives the loss of {_counted(tolerance.count, what)}, not of {least}. {tolerance.reason}"
     return ""
+
+
+def _counted(count: int, noun: str) -> str:
+    """`1 drive of a group`, `no servers`."""
+    head, of, rest = noun.partition(" of ")
+    return f"{count or 'no'} {head.removesuffix('s') if count == 1 else head}{of}{rest}"
 
 
 def _modules(requirements: Requirements, catalogue: Catalogue, needs: Sequence[Need]) -> list[str]:

@@ -51,7 +51,7 @@ def _measures(explained: Sequence[Explained]) -> Iterator[tuple[str, list[Text]]
     for kind in wording.rate_kinds(sizes):
         rates = [size.rates["healthy"].get(kind) for size in sizes]
         yield wording.head(kind), [wording.cell(rate.value if rate else None, kind) for rate in rates]
-    if any(size.rack_units.nominal for size in sizes):
+    if any(size.rack_units for size in sizes):
         yield "Rack units", [wording.cell(size.rack_units) for size in sizes]
     if any(one.racks for one in explained):
         yield "Racks", [f"{len(one.racks)}" if one.racks else ABSENT for one in explained]

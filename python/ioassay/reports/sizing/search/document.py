@@ -270,8 +270,9 @@ def _left_out_count(search: Search) -> list[Block]:
     if not search.answers and not search.shortfalls:
         return [Bullets(wording.left_out_by_reason(search))]
     reasons = {"too little is known of them": search.unknown, "they do not survive what they must": search.fragile}
-    told = [f"{words.several(len(names), 'bricks')} because {why}" for why, names in reasons.items() if names]
-    return [Paragraph(f"Left out are {words.listed(told)}; --format md names each.")] if told else []
+    told = [f"{len(names)} because {why}" for why, names in reasons.items() if names]
+    whole = f"Bricks and modules left out, or looked at alone: {words.listed(told)}; --format md names each."
+    return [Paragraph(whole)] if told else []
 
 
 def _left_out(search: Search) -> Sequence[Block]:

@@ -54,6 +54,7 @@ def _answer(role: str, count: int, drive: str, **more: object) -> Answer:
         Margin(WRITE, size.rates["healthy"]["write"].value),
         Margin(RACKS, exactly("racks", len(racks))),
     )
+    assert size.rack_units is not None
     return Answer(role, configuration, size, margins, racks, size.rack_units)
 
 
@@ -112,8 +113,8 @@ def test_bricks_that_were_left_out_are_counted_by_the_reason() -> None:
     fragile = ("c with d survives the loss of 0 servers, not of 1. It has one server.",)
     search = replace(_search(), unknown=unknown, fragile=fragile)
     assert wording.left_out_by_reason(search) == [
-        "2 bricks: power unknown.",
-        "1 brick: survives the loss of 0 servers, not of 1. It has one server.",
+        "2 components: power unknown.",
+        "1 component: survives the loss of 0 servers, not of 1. It has one server.",
     ]
 
 
@@ -241,4 +242,4 @@ def test_what_was_left_out_has_its_reason_and_the_cost_at_which_the_search_ended
 
 def test_a_terminal_counts_what_was_left_out(found: Search) -> None:
     text = " ".join(_terminal(replace(found, fragile=("a: one server.", "b: one server."))).split())
-    assert "1 brick because too little is known of them and 2 bricks because they do not survive" in text
+    assert "1 because too little is known of them and 2 because they do not survive" in text

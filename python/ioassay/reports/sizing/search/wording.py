@@ -183,7 +183,10 @@ def left_out_by_reason(search: Search) -> list[str]:
     """Each reason for which bricks were left out, with how many: `28 bricks: power unknown.`"""
     reasons = [one.partition(": ")[2] for one in search.unknown]
     reasons += [f"survives {one.partition(' survives ')[2]}" for one in search.fragile]
-    return [f"{wording.several(number, 'bricks')}: {reason}" for reason, number in Counter(reasons).most_common()]
+    return [
+        f"{number} {'component' if number == 1 else 'components'}: {why}"
+        for why, number in Counter(reasons).most_common()
+    ]
 
 
 def _percent(share: float) -> str:
