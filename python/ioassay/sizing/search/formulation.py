@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from ioassay.sizing.packing import patterns
 from ioassay.sizing.search.candidates import Candidate
 from ioassay.sizing.search.needs import DATA_KINDS, METADATA_KINDS
-from ioassay.sizing.search.problem import Counts, Problem
+from ioassay.sizing.search.problem import Counts, Problem, bytes_of
 from ioassay.sizing.search.program import Program, Terms
 
 Aim = Literal["least", "most", "fastest", "balanced", "racks"]
@@ -36,6 +36,9 @@ _MOST_COUNT = 1000
 """Of a kind of bricks or modules, where no limit, no need and no table ends it earlier."""
 
 _MOST_SWITCHES = 10_000
+
+_MOST_PORTS = 100_000
+"""Of switches to clients, where their number is unknown."""
 
 
 class Formulation:
@@ -48,6 +51,7 @@ class Formulation:
         self._needs_bind = needs_bind and not problem.has_switches  # a slow switch may ask for more bricks
         self._counts: dict[Candidate, int] = {}
         self._given: dict[str, dict[int, float]] = defaultdict(lambda: defaultdict(float))
+        self._to_clients: dict[int, Fraction] = {}
         self._racks = self.program.integer(1, math.inf if problem.racks is None else problem.racks)
         bricks = {one: self._brick(one) for one in problem.candidates if one.kind == "brick"}
         modules = {one: self._module(one) for one in problem.candidates if one.kind == "metadata module"}
@@ -81,7 +85,7 @@ class Formulation:
                 )
                 return {self._counts[one]: float(one.takes[what] / unit) for one in self._problem.candidates}
             case "most":
-                return _scaled(self._given[what], -1 / self._unit(what))
+                return self._most(what)
             case "fastest":
                 return {self._speed(): -1.0}
             case "balanced":
@@ -143,7 +147,8 @@ class Formulation:
     def _module(self, one: Candidate) -> int:
         """A module's variables; that of its count."""
         needs = {what: need for what, need in self._problem.needs.items() if what in METADATA_KINDS}
-        return self._counted(one, self._possible(one, needs, is_alone=False, binds=True))
+        binds = all(needs.values())  # where nothing is needed, the most may be sought
+        return self._counted(one, self._possible(one, needs, is_alone=False, binds=binds))
 
     def _possible(self, one: Candidate, needs: Mapping[str, Fraction], *, is_alone: bool, binds: bool) -> Sequence[int]:
         """The counts of a kind that may be bought: if it is alone, those that meet all needs."""
@@ -235,26 +240,46 @@ class Formulation:
         free: dict[int, float] = {
             self._counts[one]: -float(one.takes["switch_ports"]) for one in problem.candidates if one.kind != "switch"
         }
-        chosen: dict[int, float] = {}
+        chosen = []
         for one in (one for one in problem.candidates if one.kind == "switch"):
-            count = self._counts[one] = program.integer(0, _MOST_SWITCHES)
+            most = problem.most_of(one)
+            count = self._counts[one] = program.integer(0, _MOST_SWITCHES if most is None else most)
             least = max([problem.ports(one, what, need) for what, need in problem.needs.items()], default=1)
-            is_enough = problem.clients is None or problem.clients >= least
-            kind = program.integer(0, 1 if is_enough else 0)
-            program.row({count: 1.0, kind: -float(_MOST_SWITCHES)}, upper=0)
+            most_ports = _MOST_PORTS if problem.clients is None else problem.clients
+            chosen.append(kind := program.integer(0, 1 if most_ports >= least else 0))
+            to_clients = program.integer(0, most_ports)
+            program.row({count: 1.0, kind: -program.upper[count]}, upper=0)
+            program.row({to_clients: 1.0, kind: -float(most_ports)}, upper=0)
+            program.row({to_clients: 1.0, kind: -float(max(least, 1))}, lower=0)
             free[count] = float(one.gives["ports"])
-            chosen[kind] = float(max(least, 1))
+            self._to_clients[to_clients] = one.gives["link"]
         program.row(_sum(chosen), upper=1)
-        program.row({**free, **{kind: -ports for kind, ports in chosen.items()}}, lower=0)
-        program.row({**bricks, **{kind: -ports for kind, ports in chosen.items()}}, lower=0)
+        program.row({**free, **dict.fromkeys(self._to_clients, -1.0)}, lower=0)
+        program.row({**bricks, **dict.fromkeys(self._to_clients, -1.0)}, lower=0)
 
     def _speed(self) -> int:
         """The variable of the speed, and the rows that hold it down."""
         problem = self._problem
         speed = self.program.continuous(0, float(problem.most_speed) if problem.most_speed is not None else math.inf)
         for what, one in problem.speed.items():
-            self.program.row({**_scaled(self._given[what], -1 / one), speed: 1.0}, upper=0)
+            self._hold_down(speed, what, one)
         return speed
+
+    def _most(self, what: str) -> Terms:
+        """What is given of `what`, which the ports of switches may hold down; to be minimised."""
+        unit = self._unit(what)
+        if what not in DATA_KINDS or not self._to_clients:
+            return _scaled(self._given[what], -1 / unit)
+        rate = self.program.continuous(0, math.inf)
+        self._hold_down(rate, what, unit)
+        return {rate: -1.0}
+
+    def _hold_down(self, variable: int, what: str, unit: Fraction) -> None:
+        """So many units of a rate are no more than what bricks give and the ports of switches carry."""
+        self.program.row({**_scaled(self._given[what], -1 / unit), variable: 1.0}, upper=0)
+        if self._to_clients:
+            each = {ports: -float(link / bytes_of(what) / unit) for ports, link in self._to_clients.items()}
+            self.program.row({**each, variable: 1.0}, upper=0)
 
     def _taken(self, what: str) -> dict[int, float]:
         return {self._counts[one]: float(one.takes[what]) for one in self._problem.candidates}

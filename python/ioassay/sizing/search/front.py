@@ -113,7 +113,11 @@ class _Search:
 
     def _fastest(self, outer: Problem) -> _Point | None:
         found = self._find(outer, "fastest") if outer.speed else None
-        return None if found is None else self._cheapest("fastest", self._at_speed(outer, self._speed(found)))
+        return (
+            None
+            if found is None
+            else self._cheapest("fastest", self._at_speed(outer, self.problem.speed_of(found.counts)))
+        )
 
     def _of_capacity(self, outer: Problem, first: _Point, last: _Point, share: Fraction) -> _Point | None:
         usable = first.usable + share * (last.usable - first.usable)
@@ -137,16 +141,11 @@ class _Search:
         except Expired:
             better = None
         best = found if better is None else better
-        return _Point(role, best, cost, problem.total(best.counts, "usable"), self._speed(best))
+        return _Point(role, best, cost, problem.total(best.counts, "usable"), problem.speed_of(best.counts))
 
     def _within_cost(self, problem: Problem, cost: Fraction) -> Problem:
         key = self._context.cost_key
         return replace(problem, most={**problem.most, key: min(cost, problem.most.get(key, cost))})
-
-    def _speed(self, found: Found) -> Fraction:
-        speeds = [self.problem.total(found.counts, kind) / one for kind, one in self.problem.speed.items()]
-        most = [] if self.problem.most_speed is None else [self.problem.most_speed]
-        return min([*speeds, *most], default=Fraction(0))
 
     def _find(self, problem: Problem, aim: Aim, what: str = "") -> Found | None:
         return self._context.finder.find(

@@ -67,7 +67,8 @@ def market(requirements: Requirements, catalogue: Catalogue, needs: Sequence[Nee
     demanded = _demanded(requirements, catalogue, needs)
     missing = {one.title: _missing(one, demanded) for one in every}
     known = [one for one in every if not missing[one.title]]
-    without = _without_modules(known) if any(need.what in METADATA_KINDS for need in needs) else []
+    of_metadata = [need.what.replace("_", " ") for need in needs if need.what in METADATA_KINDS]
+    without = _without_modules(known) if of_metadata else []
     known = [one for one in known if one not in without]
     has_prices = bool(known) and all("price" in one.takes for one in known)
     combined = requirements.kinds > 1 or any(one.kind == "metadata module" for one in known)
@@ -79,7 +80,10 @@ def market(requirements: Requirements, catalogue: Catalogue, needs: Sequence[Nee
         dominated=bricks_known - bricks_kept,
         unknown=(
             *(f"{title}: {' and '.join(what)} unknown." for title, what in missing.items() if what),
-            *(f"{one.title}: no metadata module for {one.software} is known well enough." for one in without),
+            *(
+                f"{one.title}: no metadata module for {one.software} has a known {' and '.join(of_metadata)} rate."
+                for one in without
+            ),
             *(
                 f"{one.title}: nothing says what several do together; looked at one alone."
                 for one in known

@@ -56,7 +56,29 @@ class Problem:
         """How many ports of a switch carry a rate; none is needed for what is not I/O on data."""
         if what not in DATA_KINDS:
             return 0
-        return math.ceil(rate * (RANDOM_BYTES if what.startswith("random") else 1) / switch.gives["link"])
+        return math.ceil(rate * bytes_of(what) / switch.gives["link"])
+
+    def speed_of(self, counts: Counts) -> Fraction:
+        """The speed of counts: of its kinds of I/O the least, as far as switches and clients carry it."""
+        speeds = [self.total(counts, kind) / one for kind, one in self.speed.items()]
+        if (carried := self._carried(counts)) is not None:
+            speeds += [carried / bytes_of(kind) / one for kind, one in self.speed.items()]
+        return min([*speeds, *([] if self.most_speed is None else [self.most_speed])], default=Fraction(0))
+
+    def _carried(self, counts: Counts) -> Fraction | None:
+        """The bytes/s that switches carry from bricks to clients; `None` where there are no switches."""
+        bought = self.bought(counts)
+        switches = {one: count for one, count in bought.items() if one.kind == "switch"}
+        if not switches:
+            return None
+        ports = sum(int(one.gives["ports"]) * count for one, count in switches.items())
+        taken = {
+            kind: sum(int(one.takes["switch_ports"]) * count for one, count in bought.items() if one.kind == kind)
+            for kind in ("brick", "metadata module")
+        }
+        used = [taken["brick"], ports - sum(taken.values()), *([] if self.clients is None else [self.clients])]
+        (link,) = {one.gives["link"] for one in switches}
+        return min(used) * link
 
     def fits(self, counts: Counts) -> bool:
         """Whether counts meet all needs and limits exactly, but for packing."""
@@ -80,6 +102,11 @@ class Problem:
     def bought(self, counts: Counts) -> dict[Candidate, int]:
         """Those of which there is at least one."""
         return {one: count for one, count in zip(self.candidates, counts, strict=True) if count}
+
+
+def bytes_of(what: str) -> int:
+    """How many bytes one of a rate of data is."""
+    return RANDOM_BYTES if what.startswith("random") else 1
 
 
 def _item(one: Candidate) -> Item:

@@ -1,9 +1,9 @@
 """Which needs cannot be met, by how much, and what stands in the way.
 
-First what the clients' links rule out; then each need alone within all limits; then, if each can be met, a smallest set
-that contradicts itself, found by leaving out one need or limit after the other for good where the rest still does (the
-deletion filter: J. W. Chinneck, E. W. Dravnieks, *Locating Minimal Infeasible Constraint Sets in Linear Programs*, ORSA
-Journal on Computing 3, 1991).
+First what the clients' links rule out; then limits within which nothing at all can be bought; then each need alone
+within all limits; then, if each can be met, a smallest set that contradicts itself, found by leaving out one need or
+limit after the other for good where the rest still does (the deletion filter: J. W. Chinneck, E. W. Dravnieks,
+*Locating Minimal Infeasible Constraint Sets in Linear Programs*, ORSA Journal on Computing 3, 1991).
 
 Not: solving (`finder`).
 """
@@ -17,9 +17,13 @@ from fractions import Fraction
 from ioassay.sizing.arithmetic import Value, exactly
 from ioassay.sizing.formulas import brief
 from ioassay.sizing.search.context import Context
+from ioassay.sizing.search.finder import Found
 from ioassay.sizing.search.market import RESOURCE
 from ioassay.sizing.search.model import Need, Shortfall
 from ioassay.sizing.search.needs import METADATA_KINDS, clients_rates
+
+_MORE = Fraction(10_001, 10_000)
+"""How many times the best is more than it."""
 
 _NOUNS = {
     "usable": "usable capacity",
@@ -50,17 +54,26 @@ def shortfalls(context: Context) -> list[Shortfall]:
     ruled_out = {shortfall.need for shortfall in clients_shortfalls(context)}
     needs = [need for need in context.needs if not need.is_most and need not in ruled_out]
     limits = [need for need in context.needs if need.is_most]
+    if not _is_possible(context, limits):
+        return _contradicting(context, limits)
     alone = [_alone(context, need, limits) for need in needs if not _is_possible(context, [need, *limits])]
     if alone or _is_possible(context, [*needs, *limits]):
         return alone
-    conflict = _smallest(context, [*limits, *needs])
-    return [_in_conflict(context, need, [other for other in conflict if other is not need]) for need in conflict]
+    return _contradicting(context, [*limits, *needs])
 
 
 def _alone(context: Context, need: Need, limits: Sequence[Need]) -> Shortfall:
-    in_the_way = [limit for limit in _smallest(context, [*limits, need]) if limit is not need]
+    """A need that the limits rule out, with those that hold it down: without them, more than the best can be had."""
     best = _best(context, need, limits)
+    more = replace(need, value=exactly(need.value.name, best.interval.nominal * _MORE, need.value.dimension))
+    in_the_way = [limit for limit in _smallest(context, [*limits, more]) if limit is not more]
     return Shortfall(need, best, _words(context, in_the_way) or _what_is_lacking(context, need))
+
+
+def _contradicting(context: Context, needs: Sequence[Need]) -> list[Shortfall]:
+    """A shortfall for each of a smallest set of needs and limits that contradict each other."""
+    conflict = _smallest(context, needs)
+    return [_in_conflict(context, need, [other for other in conflict if other is not need]) for need in conflict]
 
 
 def _in_conflict(context: Context, need: Need, others: Sequence[Need]) -> Shortfall:
@@ -70,7 +83,9 @@ def _in_conflict(context: Context, need: Need, others: Sequence[Need]) -> Shortf
 def _best(context: Context, need: Need, others: Sequence[Need]) -> Value:
     """The most of a need, or the least of a limit, that can be had while all others are met."""
     problem, find = context.problem(others), context.finder.find
-    if need.is_most:
+    if need.what == "weight_per_rack":
+        found = _lightest(context, need, others)
+    elif need.is_most:
         found = find(problem, "racks") if need.what == "racks" else find(problem, "least", RESOURCE[need.what])
     else:
         problem = replace(problem, needs={**problem.needs, need.what: Fraction(0)})
@@ -81,6 +96,25 @@ def _best(context: Context, need: Need, others: Sequence[Need]) -> Value:
         else context.has(need.what, context.size(problem.bought(found.counts)), context.racks(found))
     )
     return has or exactly(need.value.name, 0, need.value.dimension)
+
+
+def _lightest(context: Context, need: Need, others: Sequence[Need]) -> Found | None:
+    """What meets all others with the lightest heaviest rack, to the nearest hundredth, by bisection."""
+    find, problem = context.finder.find, context.problem(others)
+    best = find(problem, "least", RESOURCE[need.what])
+    if best is None:
+        return None
+
+    def heaviest(found: Found) -> Fraction:
+        return max(rack.weight or Fraction(0) for rack in context.racks(found))
+
+    low = need.value.interval.nominal
+    while heaviest(best) > low * Fraction(101, 100):
+        between = (low + heaviest(best)) / 2
+        rack = replace(problem.rack, weight=min(between, problem.rack.weight or between))
+        found = find(replace(problem, rack=rack), "least", RESOURCE[need.what])
+        low, best = (between, best) if found is None else (low, found)
+    return best
 
 
 def _smallest(context: Context, needs: Sequence[Need]) -> list[Need]:
@@ -108,9 +142,9 @@ def _noun(context: Context, need: Need) -> str:
         case "racks":
             return f"{amount} rack{'' if amount == '1' else 's'} of {context.rack.units} U"
         case "weight_per_rack":
-            return f"{amount} a rack"
+            return f"{amount} per rack"
         case "budget":
-            return f"budget of {amount} {limits.currency}"
+            return f"a budget of {amount} {limits.currency}"
         case what:
             return f"{amount} of {_NOUNS[what]}"
 
@@ -123,6 +157,10 @@ def _what_is_lacking(context: Context, need: Need) -> str:
         return f"no {kind} of the catalogue that can be considered"
     if any(one.is_alone for one in known):
         return f"a single {kind}, because nothing says what several do together"
-    if context.requirements.switches and not any(one.kind == "switch" for one in context.market.candidates):
+    switches = [one for one in context.market.candidates if one.kind == "switch"]
+    if context.requirements.switches and not switches:
         return "no switch of which enough is known"
+    clients, problem, rate = context.requirements.clients, context.problem([need]), need.value.interval.nominal
+    if clients and switches and all(problem.ports(one, need.what, rate) > clients.count for one in switches):
+        return f"one switch port to each of {clients.count} clients"
     return f"what several {kind}s were measured to do together"

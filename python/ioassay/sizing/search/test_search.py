@@ -127,7 +127,7 @@ def test_bricks_and_metadata_modules_of_a_configuration_are_of_one_software(plac
     requirements = f"usable: 100TB\ncreate: 1000 IOPS\n{_LINEAR}"
     found = place.searched(requirements, bricks, _MODULE.format(software="other", rate=2000))
     assert {name for answer in found.answers for name in _bricks(answer)} == {"tall"}
-    assert found.unknown == ("slim with drive-10TB: no metadata module for one is known well enough.",)
+    assert found.unknown == ("slim with drive-10TB: no metadata module for one has a known create rate.",)
 
 
 def test_bricks_of_different_software_are_not_mixed(place: Place) -> None:
@@ -187,6 +187,36 @@ def test_the_capacity_that_fits_is_said_where_more_is_required(place: Place) -> 
     bricks = {"large": _brick("20TB", "1GB/s", 10), "fast": _brick("1TB", "10GB/s", 10)}
     (shortfall,) = place.searched(f"{_LINEAR}\nusable: 1PB\nlimits: {{racks: 1}}", bricks).shortfalls
     assert (shortfall.best.nominal, shortfall.limited_by) == (640e12, "1 rack of 42 U")
+
+
+def test_of_two_limits_the_one_is_named_that_holds_a_need_down(place: Place) -> None:
+    priced = _brick("8TB", "2GB/s", 4, "    price: {value: 1000, currency: EUR, date: 2026-01, assumed: for a test}\n")
+    limits = "limits: {{racks: {}, budget: 20000, currency: EUR}}"
+    shortfalls = {
+        racks: place.searched(f"{_LINEAR}\nwrite: 90GB/s\n{limits.format(racks)}", {"small": priced}).shortfalls
+        for racks in (1, 3)
+    }
+    named = {racks: (one.best.nominal, one.limited_by) for racks, (one,) in shortfalls.items()}
+    assert named == {1: (20e9, "1 rack of 42 U"), 3: (40e9, "a budget of 20,000 EUR")}
+
+
+def test_limits_within_which_nothing_can_be_bought_say_what_the_least_takes(place: Place) -> None:
+    weighed = _brick("8TB", "2GB/s", 4, "    weight: {value: 100kg, assumed: for a test}\n")
+    (shortfall,) = place.searched(
+        f"{_LINEAR}\nusable: 1PB\nlimits: {{weight_per_rack: 90kg}}", {"small": weighed}
+    ).shortfalls
+    assert (shortfall.need.what, shortfall.best.nominal, shortfall.together) == ("weight_per_rack", 100, ())
+
+
+def test_the_lightest_rack_that_would_do_is_said_where_weight_contradicts(place: Place) -> None:
+    more = "    weight: {{value: {}kg, assumed: for a test}}\n"
+    bricks = {
+        "light": _brick("8TB", "1GB/s", 14, more.format(100)),
+        "heavy": _brick("8TB", "10GB/s", 14, more.format(290)),
+    }
+    needs = "usable: 384TB\nwrite: 15GB/s\nkinds: 2\nlimits: {racks: 2, weight_per_rack: 350kg}"
+    found = {one.need.what: one.best.nominal for one in place.searched(f"{_LINEAR}\n{needs}", bricks).shortfalls}
+    assert found == {"racks": 3, "weight_per_rack": 490, "usable": 128e12, "write": 6e9}
 
 
 def test_clients_too_few_for_a_rate_are_seen_without_any_storage(place: Place) -> None:
@@ -255,7 +285,7 @@ def test_the_cheapest_is_by_price_where_all_prices_are_known(place: Place) -> No
     (shortfall,) = place.searched(
         f"{_LINEAR}\nusable: 200TB\nlimits: {{budget: 9000, currency: EUR}}", bricks
     ).shortfalls
-    assert (shortfall.best.nominal, shortfall.limited_by) == (128e12, "budget of 9,000 EUR")
+    assert (shortfall.best.nominal, shortfall.limited_by) == (128e12, "a budget of 9,000 EUR")
 
 
 def test_what_is_not_known_or_does_not_survive_is_left_out_with_the_reason(place: Place) -> None:
@@ -277,17 +307,51 @@ def test_a_brick_that_another_one_beats_in_everything_is_not_looked_at(place: Pl
     assert (found.candidates, found.dominated) == (3, 1)
 
 
-def test_switches_have_ports_for_bricks_and_for_clients(place: Place) -> None:
-    more = """
+_NETWORK = """
 adapters:
   nic: {title: An adapter, side: network, ports: 2, link: {value: 16Gbit/s, assumed: for a test}}
 switches:
   switch: {title: A switch, ports: 8, rack_units: 1, link: {value: 16Gbit/s, assumed: for a test}}
 """
+
+
+def test_switches_have_ports_for_bricks_and_for_clients(place: Place) -> None:
     bricks = {"small": _brick("8TB", "2GB/s", 2, "    adapters: {nic: 1}\n")}
-    answer = place.searched(f"{_LINEAR}\nwrite: 8GB/s\nswitches: [switch]", bricks, more).answers[0]
+    answer = place.searched(f"{_LINEAR}\nwrite: 8GB/s\nswitches: [switch]", bricks, _NETWORK).answers[0]
     assert (_bricks(answer), answer.configuration.switches) == ({"small": 4}, {"switch": 2})
     assert answer.cost.nominal == 10
+
+
+def test_the_fastest_and_the_most_that_fits_have_ports_for_the_clients(place: Place) -> None:
+    """12 bricks have 24 ports and take 12 for clients; 13 of them leave room for 3 switches, with 24 ports."""
+    bricks = {"small": _brick("8TB", "2GB/s", 3, "    adapters: {nic: 1}\n")}
+    found = place.searched(f"{_LINEAR}\nwrite: 8GB/s\nswitches: [switch]\nlimits: {{racks: 1}}", bricks, _NETWORK)
+    fastest = found.answers[-1]
+    assert (fastest.role, _bricks(fastest)) == ("fastest", {"small": 12})
+    assert fastest.size.rates["healthy"]["write"].value.nominal == 24e9
+    (shortfall,) = place.searched(
+        f"{_LINEAR}\nwrite: 60GB/s\nswitches: [switch]\nlimits: {{racks: 1}}", bricks, _NETWORK
+    ).shortfalls
+    assert (shortfall.best.nominal, shortfall.limited_by) == (24e9, "1 rack of 42 U")
+
+
+def test_clients_with_a_switch_port_each_limit_a_rate(place: Place) -> None:
+    bricks = {"small": _brick("8TB", "2GB/s", 3, "    adapters: {nic: 1}\n")}
+    clients = "clients: {count: 3, link: {value: 56Gbit/s, assumed: for a test}}"
+    (shortfall,) = place.searched(
+        f"{_LINEAR}\nwrite: 8GB/s\nswitches: [switch]\n{clients}", bricks, _NETWORK
+    ).shortfalls
+    assert (shortfall.best.nominal, shortfall.limited_by) == (6e9, "one switch port to each of 3 clients")
+
+
+def test_the_most_file_creations_that_fit_are_said_and_not_those_of_one_module(place: Place) -> None:
+    more = "metadata:\n  module: {title: A module, rack_units: 2, create: {value: 10kIOPS, assumed: for a test}}"
+    (shortfall,) = place.searched(
+        f"{_LINEAR}\nwrite: 2GB/s\ncreate: 500kIOPS\nlimits: {{racks: 1}}\nmetadata: [module]",
+        {"small": _brick("8TB", "2GB/s", 2)},
+        more,
+    ).shortfalls
+    assert (shortfall.best.nominal, shortfall.limited_by) == (200e3, "1 rack of 42 U")
 
 
 def test_metadata_modules_are_bought_for_the_rates_of_metadata(place: Place) -> None:

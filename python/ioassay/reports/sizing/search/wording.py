@@ -82,7 +82,7 @@ def verdict(search: Search) -> str:
     if search.fragile and not search.unknown:
         return "No brick of the catalogue survives what it must."
     if search.unknown and not search.fragile:
-        return "The catalogue knows of no brick enough to say whether it meets the requirements."
+        return "Too little is known of all bricks of the catalogue to say whether they meet the requirements."
     return "No brick of the catalogue is known well enough and survives what it must."
 
 
@@ -124,7 +124,7 @@ def shortfall(one: Shortfall, currency: str | None) -> str:
     beside = f" together with {others}" if others else ""
     too_much = "too many" if need.what == "racks" else "too much"
     told = (
-        f"{asked} allowed, {best} required{beside}, {apart} {too_much}{share}"
+        f"{asked} allowed, {best} required{beside or _EVEN_BY_THE_LEAST}, {apart} {too_much}{share}"
         if need.is_most
         else f"{asked} needed, {best} possible{beside}, {apart} short{share}"
     )
@@ -132,6 +132,8 @@ def shortfall(one: Shortfall, currency: str | None) -> str:
     limited = f"; limited by {one.limited_by}" if one.limited_by and not others else ""
     return f"{wording.capital(NEEDS[need.what])}: {told}{limited}."
 
+
+_EVEN_BY_THE_LEAST = " even by the least that can be bought"
 
 CONFLICT = "Each of these can be met without the others; to give way in one of them is enough."
 """What is said of needs that contradict each other."""
