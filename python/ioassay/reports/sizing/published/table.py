@@ -33,7 +33,7 @@ def table(published: Published) -> Table:
         ]
         for one in published.figures
     ]
-    return Table(columns, rows)
+    return Table(columns, rows, density="wide")
 
 
 def step(value: Value) -> str:
@@ -64,13 +64,12 @@ def _agrees_as(published: Published, figure: Figure) -> Text:
     if not trial.agrees:
         fits = [fit(one, figure) for one in figure.agreeing[:_MOST_SHOWN]]
         alone = f"by itself it fits {' or '.join(fits)}" if fits else "nothing fits"
-        return Span(f"not {_difference(trial, figure)}", "failed"), Span(alone, "below")
+        return Span(f"not {_difference(trial, figure)}", "failed"), Span(f"; {alone}", "faint")
     agrees = Span(fit(trial, figure), "passed" if trial.weight == 0 else "warning")
     if trial is printed:
         return agrees
-    return agrees, Span(
-        f"also {fit(printed, figure)}" if printed.agrees else f"not {_difference(printed, figure)}", "below"
-    )
+    other = f"also {fit(printed, figure)}" if printed.agrees else f"not {_difference(printed, figure)}"
+    return agrees, Span(f"; {other}", "faint")
 
 
 def _difference(trial: Trial, figure: Figure) -> str:
