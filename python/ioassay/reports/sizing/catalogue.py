@@ -14,6 +14,7 @@ from ioassay.sizing.catalogue import GROUPS, Catalogue, Entry
 from ioassay.sizing.components import Brick, Component, MetadataModule
 from ioassay.sizing.names import noun
 from ioassay.sizing.quantities import Quantity
+from ioassay.systems.amounts import MONEY
 from ioassay.version import __version__
 
 if TYPE_CHECKING:
@@ -157,8 +158,13 @@ def _counts(component: Component) -> dict[str, Any]:
     return {**numbers_of, **({"parts": parts} if parts else {})}
 
 
+def _amount(value: Value) -> str:
+    """With the currency of a price, which is no unit of its own."""
+    return value.written if value.dimension == MONEY else formulas.amount(value)
+
+
 def _figures(name: str, values: Mapping[str, Value]) -> Table:
-    rows: list[list[Text]] = [[value.name, formulas.amount(value), _source(value)] for value in values.values()]
+    rows: list[list[Text]] = [[value.name, _amount(value), _source(value)] for value in values.values()]
     return Table([Column("Figure"), Column("Value", wraps=False), Column("Source")], rows, title=name)
 
 
