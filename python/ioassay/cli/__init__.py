@@ -14,6 +14,7 @@ What several commands share:
     report_arguments   the runs that documents are made of, and what is known of them beside
     subjects           what is typed to be compared: runs and published systems
     output, console    where a document goes and in which format; the terminal, without control characters of the text
+    default_command    the command of a group that is meant where none is named
     verdict_output     tolerance, JUnit XML and exit code of commands that judge
     progress           a run while it happens, with its `remaining_time`
     slurm_job          the same of a job of Slurm

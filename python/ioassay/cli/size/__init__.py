@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import typer
-from typer.core import TyperGroup
 
+from ioassay.cli.default_command import defaulting_to
 from ioassay.cli.size.catalogue import catalogue
 from ioassay.cli.size.explain import explain
 from ioassay.cli.size.predict import predict
@@ -15,19 +13,9 @@ from ioassay.cli.size.search import search
 _SEARCH = "search"
 
 
-class _SearchByDefault(TyperGroup):
-    """`ioassay size FILE` is `ioassay size search FILE`."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Adds the command where none is named."""
-        if args and args[0] not in self.commands and args[0] != "--help":
-            args = [_SEARCH, *args]
-        return super().parse_args(ctx, args)
-
-
 app = typer.Typer(
     name="size",
-    cls=_SearchByDefault,
+    cls=defaulting_to(_SEARCH, also_alone=False),
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,

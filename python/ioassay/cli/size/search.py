@@ -42,6 +42,11 @@ def search(
 
     wanted = chosen_format(form, output, as_json=as_json)
     deadline_s = _seconds(time_limit)
+    if not requirements.exists() and requirements.suffix == "":
+        raise UsageError(
+            f"{requirements} is neither a file nor a command.",
+            "Name a YAML file of requirements, or see `ioassay size --help` for the commands.",
+        )
     wishes, catalogue = read(requirements)
     found = searched(wishes, catalogue, deadline_s=deadline_s)
     report = SearchReport(found, catalogue)
