@@ -11,7 +11,18 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from ioassay import units
-from ioassay.sizing.quantities import Capacity, LinkRate, OperationRate, Power, Price, Rate, Share, Throughput, Weight
+from ioassay.sizing.quantities import (
+    Capacity,
+    LinkRate,
+    OperationRate,
+    Overhead,
+    Power,
+    Price,
+    Rate,
+    Share,
+    Throughput,
+    Weight,
+)
 from ioassay.systems.model import At, Document
 from ioassay.yaml_models.values import Identifier, Kind, Part, Prose, Size, between
 
@@ -129,7 +140,7 @@ class Rack(Component):
 class FileSystem(Component):
     """What a file system takes of the bytes that it is made on."""
 
-    overhead: Share | None = Field(
+    overhead: Overhead | None = Field(
         default=None, description="What it takes for itself; without it, what is known of the file system of this name."
     )
 
@@ -167,6 +178,10 @@ Counts = dict[Identifier, Count]
 """How many of each component, by its name in the catalogue."""
 
 
+MOST_POINTS = 100
+"""Of a kind of I/O in a scaling; a law is fitted to them many times."""
+
+
 class ScalingPoint(Part):
     """What so many together did."""
 
@@ -198,6 +213,12 @@ class Scaling(Part):
             raise ValueError("is linear without a reason, or with points; give `because`, and no `points`")
         if self.by != "linear" and not self.points:
             raise ValueError("has no points; add what was measured, or scale `linear` and say why")
+        for kind, points in self.points.items():
+            counts = [point.count for point in points]
+            if not 1 <= len(counts) <= MOST_POINTS:
+                raise ValueError(f"has {len(counts)} points of {kind}; give 1 to {MOST_POINTS}")
+            if len(set(counts)) < len(counts):
+                raise ValueError(f"has several points of {kind} with the same count; keep one of each")
         return self
 
 

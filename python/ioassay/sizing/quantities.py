@@ -124,7 +124,13 @@ class Rate(Quantity):
 class Share(Quantity):
     """A share of 1."""
 
-    EXAMPLE, MAY_BE_ZERO = "2%", True
+    EXAMPLE = "2%"
+
+
+class Overhead(Share):
+    """A share that something takes for itself, which may be nothing."""
+
+    MAY_BE_ZERO = True
 
 
 class Power(Quantity):
