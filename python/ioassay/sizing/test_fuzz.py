@@ -280,7 +280,7 @@ def only_refused(answer: Callable[[], object]) -> None:
         answer()
 
 
-PATIENT = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+PATIENT = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def test_the_documents_that_are_mutated_are_answered(folder: Path) -> None:
