@@ -12,7 +12,7 @@ from ioassay.sizing.packing import Item, RackLimits
 from ioassay.sizing.search.formulation import Aim, Formulation
 from ioassay.sizing.search.problem import Counts, Problem
 from ioassay.sizing.search.racks import pack
-from ioassay.sizing.search.solver import Expired, Solver
+from ioassay.sizing.search.solver import Solver
 
 
 @dataclass(frozen=True)
@@ -42,18 +42,13 @@ class Finder:
 
         `holds` is what else must be true of them. Raises `Expired` where the deadline is over and none is known.
         """
-        if problem.kinds == 1 or len(problem.candidates) <= _FEW or aim not in ("least", "most", "fastest"):
-            return self._found(problem, aim, what, holds)
-        alone = self._found(replace(problem, kinds=1), aim, what, holds)
-        if alone is None:
-            return self._found(problem, aim, what, holds)
-        try:
-            return self._found(_at_least_as_good(problem, aim, what, alone.counts), aim, what, holds)
-        except Expired:
-            return replace(alone, is_best=False)
+        if problem.kinds > 1 and len(problem.candidates) > _FEW and aim != "racks":
+            alone = self._found(replace(problem, kinds=1), aim, what, holds)
+            problem = problem if alone is None else _at_least_as_good(problem, aim, what, alone.counts)
+        return self._found(problem, aim, what, holds)
 
     def _found(self, problem: Problem, aim: Aim, what: str, holds: Callable[[Counts], bool]) -> Found | None:
-        formulation = Formulation(problem, needs_bind=aim in ("least", "racks"))
+        formulation = Formulation(problem, needs_bind=aim in ("least", "cheapest", "racks"))
         objective = formulation.objective(aim, what)
         while (solution := self.solver.solve(formulation.program, objective)) is not None:
             counts = formulation.counts(solution.values)
@@ -87,7 +82,7 @@ class Finder:
 
 def _at_least_as_good(problem: Problem, aim: Aim, what: str, counts: Counts) -> Problem:
     """The problem without what is worse than counts that meet it: there is less to look at."""
-    if aim == "least":
+    if aim in ("least", "cheapest"):
         return replace(problem, most={**problem.most, what: problem.taken(counts, what)})
     kinds = [what] if aim == "most" else problem.speed
     speed = min((problem.total(counts, kind) / problem.speed[kind] for kind in kinds if aim == "fastest"), default=0)

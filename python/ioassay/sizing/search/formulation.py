@@ -28,12 +28,18 @@ from ioassay.sizing.search.needs import DATA_KINDS, METADATA_KINDS
 from ioassay.sizing.search.problem import Counts, Problem, bytes_of
 from ioassay.sizing.search.program import Program, Terms
 
-Aim = Literal["least", "most", "fastest", "balanced", "racks"]
-"""`least` of what is taken, `most` of what is given, `fastest`: the highest speed, `balanced`: capacity and speed
-together, `racks`: the fewest."""
+Aim = Literal["least", "cheapest", "most", "fastest", "racks"]
+"""`least` of what is taken; `cheapest`: likewise, and of equally cheap ones the best in capacity and speed together;
+`most` of what is given; `fastest`: the highest speed; `racks`: the fewest."""
 
 _MOST_COUNT = 1000
 """Of a kind of bricks or modules, where no limit, no need and no table ends it earlier."""
+
+_MOST_STEPS = 10_000
+"""So many steps the least cost may have: of finer ones, HiGHS's tolerances leave nothing."""
+
+_PART_OF_A_STEP = 0.4
+"""What the best capacity, and the highest speed, may weigh: less than a step both together."""
 
 _MOST_SWITCHES = 10_000
 
@@ -77,19 +83,16 @@ class Formulation:
         return round(float(values[self._racks]))
 
     def objective(self, aim: Aim, what: str = "") -> Terms:
-        """What is minimised; `what` is a key of what candidates take (`least`) or give (`most`)."""
+        """What is minimised; `what` is a key of what candidates take (`least`, `cheapest`) or give (`most`)."""
         match aim:
             case "least":
-                unit = min(
-                    (one.takes[what] for one in self._problem.candidates if one.takes[what]), default=Fraction(1)
-                )
-                return {self._counts[one]: float(one.takes[what] / unit) for one in self._problem.candidates}
+                return _scaled(self._taken(what), 1 / min(self._sizes(what), default=Fraction(1)))
+            case "cheapest":
+                return self._cost_and_merit(what)
             case "most":
                 return self._most(what)
             case "fastest":
                 return {self._speed(): -1.0}
-            case "balanced":
-                return {**_scaled(self._given["usable"], -1 / self._unit("usable")), self._speed(): -1.0}
             case "racks":
                 return {self._racks: 1.0}
 
@@ -208,7 +211,7 @@ class Formulation:
             taken = self._taken(what)
             unit = most or Fraction(1)
             self.program.row({**_scaled(taken, 1 / unit), self._racks: -float(most / unit)}, upper=0)
-            sizes = sorted((one.takes[what] for one in self._problem.candidates if one.takes[what]), reverse=True)
+            sizes = sorted(self._sizes(what), reverse=True)
             for number, size in {most // size: size for size in sizes}.items():  # the smallest of equal numbers
                 large = [self._counts[one] for one in self._problem.candidates if one.takes[what] >= size]
                 self.program.row({**_sum(large), self._racks: -float(number)}, upper=0)
@@ -265,6 +268,28 @@ class Formulation:
             self._hold_down(speed, what, one)
         return speed
 
+    def _cost_and_merit(self, what: str) -> Terms:
+        """A cost, less a part of its smallest step for capacity and speed: they decide among the equally cheap."""
+        sizes = self._sizes(what)
+        step = _common_divisor(sizes)
+        unit = max(step, min(sizes, default=step) / _MOST_STEPS)
+        terms = _scaled(self._taken(what), 1 / unit)
+        part = float(step / unit) * _PART_OF_A_STEP
+        if most := self._most_of_kinds("usable"):
+            for variable, usable in self._given["usable"].items():
+                terms[variable] = terms.get(variable, 0.0) - part * usable / most
+        if most := min(
+            (self._most_of_kinds(what) / float(one) for what, one in self._problem.speed.items()), default=0
+        ):
+            terms[self._speed()] = -part / most
+        return terms
+
+    def _most_of_kinds(self, what: str) -> float:
+        """What as many kinds as may be mixed give at most."""
+        return self._problem.kinds * max(
+            (each * self.program.upper[one] for one, each in self._given[what].items()), default=0.0
+        )
+
     def _most(self, what: str) -> Terms:
         """What is given of `what`, which the ports of switches may hold down; to be minimised."""
         unit = self._unit(what)
@@ -284,8 +309,19 @@ class Formulation:
     def _taken(self, what: str) -> dict[int, float]:
         return {self._counts[one]: float(one.takes[what]) for one in self._problem.candidates}
 
+    def _sizes(self, what: str) -> list[Fraction]:
+        return [one.takes[what] for one in self._problem.candidates if one.takes[what]]
+
     def _unit(self, what: str) -> Fraction:
         return min((one.gives[what] for one in self._problem.candidates if one.gives.get(what)), default=Fraction(1))
+
+
+def _common_divisor(numbers: Sequence[Fraction]) -> Fraction:
+    """The largest of which each is a multiple; 1 of none."""
+    if not numbers:
+        return Fraction(1)
+    parts = math.lcm(*(number.denominator for number in numbers))
+    return Fraction(math.gcd(*(int(number * parts) for number in numbers)), parts)
 
 
 def _sum(variables: Iterable[int]) -> dict[int, float]:

@@ -9,10 +9,9 @@ Not: how one of them is found (`finder`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Literal
 
 from ioassay.sizing.search.candidates import Candidate
 from ioassay.sizing.search.context import Context
@@ -27,9 +26,6 @@ COST_FACTOR = 2
 
 _BETWEEN = (Fraction(1, 3), Fraction(2, 3))
 """How far between the cheapest and the largest, and between the cheapest and the fastest."""
-
-Role = Literal["cheapest", "smallest", "largest", "fastest", "between"]
-"""`smallest`: of the least rack units, where prices are unknown."""
 
 
 @dataclass
@@ -49,48 +45,66 @@ class Front:
 class _Point:
     """A configuration of the front."""
 
-    role: Role
     found: Found
     cost: Fraction
     usable: Fraction
     speed: Fraction
 
+    @property
+    def figures(self) -> tuple[Fraction, Fraction, Fraction]:
+        """Cost, capacity and speed: the lower, the better."""
+        return (self.cost, -self.usable, -self.speed)
+
     def beats(self, other: _Point) -> bool:
         """Whether it is at least as good in all three, and not alike."""
-        mine, theirs = (self.cost, -self.usable, -self.speed), (other.cost, -other.usable, -other.speed)
-        return mine != theirs and all(one <= other for one, other in zip(mine, theirs, strict=True))
+        return self.figures != other.figures and all(
+            mine <= theirs for mine, theirs in zip(self.figures, other.figures, strict=True)
+        )
 
 
 def front(context: Context) -> Front:
-    """The best configurations; no answers where nothing meets all needs."""
-    search, result, points = _Search(context), Front(), []
+    """The best configurations; no answers where nothing meets all needs.
+
+    What one kind of bricks reaches is soon known. Where time ends the search for more, it stands beside what was found.
+    """
+    result, points = Front(), list[_Point]()
+    problem = context.problem(context.needs)
     try:
-        for point in search.points(result):
-            points.append(point)
-            result.is_complete &= point.found.is_best
+        for kinds in sorted({1, problem.kinds}):
+            before, points = points, []
+            for point in _Search(context, replace(problem, kinds=kinds)).points(result):
+                points.append(point)
+                result.is_complete &= point.found.is_best
     except Expired:
         result.is_complete = False
+        points = [*points, *before]
     kept = [point for point in points if not any(other.beats(point) for other in points)]
-    roles: dict[tuple[int, ...], list[_Point]] = {}
-    for point in kept:
-        roles.setdefault(point.found.counts, []).append(point)
-    distinct = {(same[0].cost, same[0].usable, same[0].speed): same for same in reversed(roles.values())}
-    for same in sorted(distinct.values(), key=lambda same: same[0].cost):
-        named = [point.role for point in same if point.role != "between"]
-        result.first = result.first or search.problem.bought(same[0].found.counts)
-        result.answers.append(context.answer(search.problem, same[0].found, " and ".join(named) or "between"))
+    distinct = {point.figures: point for point in reversed(kept)}
+    for point in sorted(distinct.values(), key=lambda point: point.figures):
+        result.first = result.first or problem.bought(point.found.counts)
+        result.answers.append(context.answer(problem, point.found, _role(context, point, kept)))
     return result
 
 
+def _role(context: Context, point: _Point, points: Sequence[_Point]) -> str:
+    """In what it is the best of the points, of equal ones the cheapest; `between` where that is nothing."""
+    best = {
+        "cheapest" if context.market.cost == "price" else "smallest": min(points, key=lambda one: one.cost),
+        "largest": min(points, key=lambda one: (-one.usable, one.cost)),
+        "fastest": min(points, key=lambda one: (-one.speed, one.cost)) if context.speed else None,
+    }
+    named = [role for role, one in best.items() if one is not None and one.figures == point.figures]
+    return " and ".join(named) or "between"
+
+
 class _Search:
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, problem: Problem) -> None:
         self._context = context
-        self.problem = context.problem(context.needs)
+        self.problem = problem
 
     def points(self, result: Front) -> Iterator[_Point]:
         """The points of the front, the cheapest first, then the ends, then those between."""
-        role: Role = "cheapest" if self._context.market.cost == "price" else "smallest"
-        cheapest = self._cheapest(role, self.problem)
+        cheapest = self._cheapest(self.problem)
         if cheapest is None:
             return
         yield cheapest
@@ -98,50 +112,44 @@ class _Search:
         if not any(need.is_most and need.what in ("racks", "power", "budget") for need in self._context.needs):
             result.most_cost = cheapest.cost * COST_FACTOR
             outer = self._within_cost(outer, result.most_cost)
-        ends = [self._largest(outer), self._fastest(outer)]
-        yield from filter(None, ends)
+        ends = []
+        for find, level in ((self._largest, self._of_capacity), (self._fastest, self._of_speed)):
+            if (end := find(outer)) is not None:
+                yield end
+                ends.append((end, level))
         for share in _BETWEEN:
-            for end, level in zip(ends, (self._of_capacity, self._of_speed), strict=True):
-                if end is not None and (point := level(outer, cheapest, end, share)) is not None:
+            for end, level in ends:
+                if (point := level(outer, cheapest, end, share)) is not None:
                     yield point
 
     def _largest(self, outer: Problem) -> _Point | None:
         found = self._find(outer, "most", "usable")
         if found is None:
             return None
-        return self._cheapest("largest", _raised(outer, {"usable": outer.total(found.counts, "usable")}))
+        return self._cheapest(_raised(outer, {"usable": outer.total(found.counts, "usable")}))
 
     def _fastest(self, outer: Problem) -> _Point | None:
         found = self._find(outer, "fastest") if outer.speed else None
-        return (
-            None
-            if found is None
-            else self._cheapest("fastest", self._at_speed(outer, self.problem.speed_of(found.counts)))
-        )
+        return None if found is None else self._cheapest(self._at_speed(outer, outer.speed_of(found.counts)))
 
     def _of_capacity(self, outer: Problem, first: _Point, last: _Point, share: Fraction) -> _Point | None:
         usable = first.usable + share * (last.usable - first.usable)
-        return self._cheapest("between", _raised(outer, {"usable": usable}))
+        return self._cheapest(_raised(outer, {"usable": usable}))
 
     def _of_speed(self, outer: Problem, first: _Point, last: _Point, share: Fraction) -> _Point | None:
-        return self._cheapest("between", self._at_speed(outer, first.speed + share * (last.speed - first.speed)))
+        return self._cheapest(self._at_speed(outer, first.speed + share * (last.speed - first.speed)))
 
     def _at_speed(self, outer: Problem, speed: Fraction) -> Problem:
         return _raised(outer, {kind: one * speed for kind, one in outer.speed.items()})
 
-    def _cheapest(self, role: Role, problem: Problem) -> _Point | None:
+    def _cheapest(self, problem: Problem) -> _Point | None:
         """The cheapest; of equally cheap ones one that none beats in capacity and speed."""
         key = self._context.cost_key
-        found = self._find(problem, "least", key)
+        found = self._find(problem, "cheapest", key)
         if found is None:
             return None
-        cost = problem.taken(found.counts, key)
-        try:
-            better = self._find(self._within_cost(problem, cost), "balanced")
-        except Expired:
-            better = None
-        best = found if better is None else better
-        return _Point(role, best, cost, problem.total(best.counts, "usable"), problem.speed_of(best.counts))
+        cost, usable = problem.taken(found.counts, key), problem.total(found.counts, "usable")
+        return _Point(found, cost, usable, problem.speed_of(found.counts))
 
     def _within_cost(self, problem: Problem, cost: Fraction) -> Problem:
         key = self._context.cost_key

@@ -114,8 +114,10 @@ def _tried(problem: Problem) -> Iterator[tuple[Fraction, tuple[int, ...]]]:
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(problem=_problems())
-def test_the_cheapest_is_that_of_all_that_can_be_tried(solver: Solver, problem: Problem) -> None:
-    found = Finder(solver).find(problem, "least", "price")
+def test_the_cheapest_is_that_of_all_that_can_be_tried_and_none_as_cheap_beats_it(
+    solver: Solver, problem: Problem
+) -> None:
+    found = Finder(solver).find(problem, "cheapest", "price")
     prices = {counts: price for price, counts in _tried(problem)}
     if found is None:
         assert not prices
@@ -123,6 +125,10 @@ def test_the_cheapest_is_that_of_all_that_can_be_tried(solver: Solver, problem: 
         assert prices[found.counts] == min(prices.values())
         assert len(found.racks) <= (problem.racks or 0)
         assert all(problem.rack.takes(rack) for rack in found.racks)
+        usable, write = (problem.total(found.counts, what) for what in ("usable", "write"))
+        for counts in (counts for counts, price in prices.items() if price == prices[found.counts]):
+            others = (problem.total(counts, "usable"), problem.total(counts, "write"))
+            assert others == (usable, write) or others[0] < usable or others[1] < write
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -10,11 +10,17 @@ from pathlib import Path
 import pytest
 
 from ioassay.errors import UsageError
+from ioassay.sizing.search.context import Context
+from ioassay.sizing.search.finder import Finder, Found
+from ioassay.sizing.search.formulation import Aim
+from ioassay.sizing.search.front import front
+from ioassay.sizing.search.market import market
 from ioassay.sizing.search.model import Answer, Search
 from ioassay.sizing.search.needs import needs
+from ioassay.sizing.search.problem import Counts, Problem
 from ioassay.sizing.search.read import read
 from ioassay.sizing.search.search import search, search_with
-from ioassay.sizing.search.solver import Solver
+from ioassay.sizing.search.solver import Expired, Solver
 from ioassay.yaml_models.source import SourceError
 
 _LINEAR = "scaling: {by: linear, because: for a test}"
@@ -158,6 +164,29 @@ def test_a_slower_figure_asks_for_more_bricks_and_a_faster_one_does_not_help_whe
     assert ("write rate of md3460-performance", 1.2) not in moved
     assert found.movements[0].cost is not None
     assert found.movements[0].cost.nominal == 40
+
+
+def test_where_time_ends_what_one_kind_reaches_stands_beside_what_was_found(place: Place) -> None:
+    class UntilTheCheapest(Finder):
+        """Has time for what one kind reaches and for the cheapest of two."""
+
+        def find(
+            self, problem: Problem, aim: Aim, what: str = "", holds: Callable[[Counts], bool] = lambda counts: True
+        ) -> Found | None:
+            if problem.kinds == 2 and aim != "cheapest":
+                raise Expired
+            return super().find(problem, aim, what, holds)
+
+    bricks = "bricks: [md3460-performance, md3460-capacity]"
+    requirements, catalogue = read(place.requirements(f"{bricks}\n{_LINEAR}\nusable: 1PB\nkinds: 2"))
+    wanted = needs(requirements)
+    known = market(requirements, catalogue, wanted)
+    found = front(Context(requirements, catalogue, wanted, known, UntilTheCheapest(place.solver)))
+    assert not found.is_complete
+    first = found.answers[0]
+    assert (first.role, len(first.configuration.bricks)) == ("smallest", 2)
+    assert "fastest" in found.answers[-1].role
+    assert len(found.answers) > 2
 
 
 def test_no_answer_is_beaten_by_another(place: Place) -> None:
