@@ -25,11 +25,16 @@ from ioassay.systems.amounts import RACK_UNITS
 _Key = Literal["power", "weight", "price"]
 
 
-def evaluate(catalogue: Catalogue, name: str, configuration: Configuration) -> Size:
-    """All that follows. Raises `UsageError` for what the catalogue does not have."""
+def evaluate(
+    catalogue: Catalogue,
+    name: str,
+    configuration: Configuration,
+    conditions: Sequence[Condition] = get_args(Condition),
+) -> Size:
+    """All that follows, rates in these conditions. Raises `UsageError` for what the catalogue does not have."""
     counts = _counts(catalogue, configuration)
     _refuse_other_software(catalogue, configuration)
-    bricks = {choice: brick_size(catalogue, choice, configuration.request) for choice in counts}
+    bricks = {choice: brick_size(catalogue, choice, configuration.request, conditions) for choice in counts}
     modules = {module: module_size(catalogue, module) for module in configuration.metadata}
     switches = configuration.switches
 
@@ -63,7 +68,7 @@ def evaluate(catalogue: Catalogue, name: str, configuration: Configuration) -> S
         capacity=_capacity(counts, bricks),
         rates={
             condition: configuration_rates(catalogue, configuration, bricks, modules, condition)
-            for condition in get_args(Condition)
+            for condition in conditions
         },
         scaling=scaling_used(catalogue, configuration),
         rack_units=_whole("rack units", heights),

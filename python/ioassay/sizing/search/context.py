@@ -112,10 +112,8 @@ class Context:
             request=requirements.request,
         )
 
-    def size(self, bought: dict[Candidate, int], catalogue: Catalogue | None = None) -> Size:
-        """All that follows from what is bought, by the catalogue of the search or another one."""
-        if catalogue is not None and catalogue is not self.catalogue:
-            return evaluate(catalogue, self.requirements.name, self.configuration(bought))
+    def size(self, bought: dict[Candidate, int]) -> Size:
+        """All that follows from what is bought."""
         key = tuple((one.title, count) for one, count in bought.items())
         if key not in self._sizes:
             self._sizes[key] = evaluate(self.catalogue, self.requirements.name, self.configuration(bought))
@@ -154,6 +152,10 @@ class Context:
             return size.rack_units
         assert size.price is not None  # prices of all candidates are known
         return size.price
+
+    def cost_by(self, catalogue: Catalogue, bought: dict[Candidate, int]) -> Value:
+        """The cost of what is bought, by another catalogue."""
+        return self.cost(evaluate(catalogue, self.requirements.name, self.configuration(bought), conditions=()))
 
     def has(self, what: str, size: Size, racks: tuple[PackedRack, ...]) -> Value | None:
         """What a configuration has of a need, or takes of a limit; `None` where that is unknown."""

@@ -100,7 +100,7 @@ class _Baseline:
             )
             counts = self.counts if is_as_good else found.counts
             after = self._named(counts)
-            cost = self.context.cost(self.context.size(problem.bought(counts), catalogue))
+            cost = self.context.cost_by(catalogue, problem.bought(counts))
         return Movement(figure, value, factor, before, after, cost)
 
     def _named(self, counts: Counts) -> tuple[tuple[str, int], ...]:
