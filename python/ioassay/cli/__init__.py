@@ -135,7 +135,12 @@ def _run() -> int:
 
 def _command() -> int:
     _refuse_other_encodings(sys.argv[1:])
-    code = app(prog_name="ioassay", standalone_mode=False)
+    try:
+        code = app(prog_name="ioassay", standalone_mode=False)
+    except SystemExit as ended:
+        if isinstance(ended.__context__, BrokenPipeError):  # typer would have it exit with 1
+            raise ended.__context__ from None
+        raise
     sys.stdout.flush()
     # A command that `lab exec` runs may end with the same code as typer makes of an interruption.
     if keyboard_interrupt.noted and code == _TYPERS_INTERRUPTED:
