@@ -97,10 +97,9 @@ class Catalogue:
         """The component of that name, of whatever kind. Raises `UsageError` that says which is nearest."""
         if (found := self.entries.get(name)) is not None:
             return found
-        raise UsageError(
-            f"There is no component {quoted(name)}: {nearest(name, self.entries)}",
-            "`ioassay size catalogue` lists them all.",
-        )
+        close = nearest(name, self.entries)
+        which = f": {close}" if close.startswith("did you mean") else "."  # not a list of hundreds
+        raise UsageError(f"There is no component {quoted(name)}{which}", "`ioassay size catalogue` lists them all.")
 
     def all(self, kind: type[Component]) -> Iterator[Entry]:
         """Every component of a kind."""
