@@ -13,6 +13,8 @@ from ioassay.errors import UsageError
 if TYPE_CHECKING:
     from ioassay.sizing.search.model import Search
 
+_SHORTEST_S, _LONGEST_S = 1, 24 * 3600
+
 
 def search(
     requirements: Annotated[Path, typer.Argument(metavar="FILE", help="What the storage must hold and do, as YAML.")],
@@ -63,9 +65,12 @@ def _seconds(time_limit: str) -> float:
     from ioassay.units import parse_duration_ns  # noqa: PLC0415
 
     try:
-        return parse_duration_ns(time_limit) / 1e9
+        seconds = parse_duration_ns(time_limit) / 1e9
     except ValueError as error:
         raise UsageError(f"--time-limit {time_limit} is not a duration.", "Write for example 8s or 2min.") from error
+    if not _SHORTEST_S <= seconds <= _LONGEST_S:
+        raise UsageError(f"--time-limit {time_limit} is out of range.", "Use 1s to 24h.")
+    return seconds
 
 
 def _save(found: Search, requirements: Path, folder: Path) -> None:

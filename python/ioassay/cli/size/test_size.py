@@ -3,9 +3,26 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
+import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+
+import pytest
+from rich.cells import cell_len
+
+from ioassay.cli.size.catalogue import catalogue
+from ioassay.cli.size.explain import explain
+from ioassay.cli.size.predict import predict
+from ioassay.cli.size.search import search
+from ioassay.errors import CannotRun, UsageError
+
+DEADLINE_S = 60
+"""Bounds what hangs; nothing waits for it otherwise."""
 
 REQUIREMENTS = """
 name: site
@@ -62,3 +79,170 @@ def test_a_component_is_shown_with_the_source_of_each_figure_or_the_nearest_name
     done = _size(tmp_path, "catalogue", "md3460-controler")
     assert done.returncode == 2
     assert "did you mean `md3460-controllers`" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (partial(explain, "md3460-racks", form="html", as_json=True), "--json and --format html contradict"),
+        (partial(explain, "md3460-racks", form="pdf"), "--format pdf is written to a file"),
+        (partial(explain, "md3460-racks", form="xml"), "--format xml is not supported"),
+        (partial(explain, "md3460-racks", output=Path("x")), "-o needs a format"),
+        (partial(explain, as_json=True), "Options need a file of configurations"),
+        (partial(explain, "md3460-racks", as_yaml=True, check=True), "--yaml takes no other options"),
+        (partial(explain, "md3460-racks", check=True, configuration="capacity-2"), "--check is about a whole file"),
+        (partial(explain, "md3460-racks", configuration="capacity-4"), "did you mean `capacity-"),
+        (partial(predict, "md3460-racks", study="quick"), "md3460-racks has 7 configurations"),
+        (partial(catalogue, as_yaml=True), "--yaml needs a component and no format"),
+        (partial(catalogue, ["fdr"], as_yaml=True, as_json=True), "--yaml needs a component and no format"),
+        (partial(catalogue, ["zzz"]), r'There is no component "zzz"\.$'),
+        (partial(search, Path("x.yaml")), r"x\.yaml: cannot be read: No such file"),
+        (partial(search, Path("x.yaml"), time_limit="10"), "--time-limit 10 is not a duration"),
+        (partial(search, Path("x.yaml"), time_limit="0s"), "--time-limit 0s is out of range"),
+        (partial(search, Path("x.yaml"), time_limit="5000000h"), "--time-limit 5000000h is out of range"),
+    ],
+)
+def test_options_that_cannot_be_meant_are_refused_before_anything_is_printed(
+    call: Callable[[], int], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(UsageError, match=said):
+        call()
+    assert capsys.readouterr().out == ""
+
+
+OURS = """
+name: ours
+title: What we have
+bricks:
+  ours:
+    title: Ours
+    drives: [nl-sas-4tb]
+    drive_count: 12
+    rack_units: 2
+    redundancy: {layout: raid6, data: 10, groups: 1}
+    scaling: {by: linear, because: Each has a server of its own.}
+"""
+
+
+@pytest.fixture
+def needs(tmp_path: Path) -> Path:
+    """Requirements that name a catalogue in another folder."""
+    for name, text in {
+        "hardware/ours.yaml": OURS,
+        "wishes/needs.yaml": "name: mine\ncatalogues: [../hardware/ours.yaml]\nusable: 500TB\nbricks: [ours]\n",
+    }.items():
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).write_text(text)
+    return tmp_path / "wishes/needs.yaml"
+
+
+def test_a_saved_configuration_is_explained_from_anywhere(
+    needs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.chdir(needs.parent)
+    assert search(Path(needs.name), save=tmp_path / "deep/er") == 0
+    assert [line for line in capsys.readouterr().out.splitlines() if cell_len(line) > 80] == []
+    monkeypatch.chdir("/")
+    files = [*(tmp_path / "deep/er").iterdir()]
+    assert files
+    for file in files:
+        assert explain(str(file)) == 0
+        assert "Usable" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("form", "begins"), [("html", b"<!doctype html>"), ("pdf", b"%pdf-"), ("md", b"# ")])
+def test_documents_are_written_where_it_was_asked(
+    form: str, begins: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "new" / f"x.{form}"
+    assert explain("nss-7.0-ha", form=form, output=path) == 0
+    assert path.read_bytes()[: len(begins)].lower() == begins
+    assert capsys.readouterr().err == f"{path}\n"
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        explain,
+        catalogue,
+        partial(catalogue, ["md3460-performance", "fdr"]),
+        *(partial(explain, name) for name in ("md3460-racks", "pixstor", "beegfs", "astra", "isilon-2018")),
+        partial(explain, "md3460-racks", configuration="capacity-2"),
+    ],
+)
+def test_no_line_is_longer_than_a_terminal(
+    call: Callable[[], int], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert call() == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) > 5
+    assert [line for line in lines if cell_len(line) > 80] == []
+
+
+def test_a_reader_that_has_seen_enough_is_no_error() -> None:
+    command = [sys.executable, "-m", "ioassay", "size", "explain", "astra"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 0
+
+
+def test_output_that_cannot_be_written_is_said(needs: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "ioassay", "size", "explain", "astra"]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr) == (3, "ioassay: No space left on device.\n")
+    (tmp_path / "file").touch()
+    with pytest.raises(CannotRun, match=r"file/x\.html cannot be written"):
+        explain("nss-7.0-ha", form="html", output=tmp_path / "file/x.html")
+    with pytest.raises(CannotRun, match=r"file/mine-1\.yaml cannot be written"):
+        search(needs, save=tmp_path / "file")
+
+
+@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_the_process_that_solves_ends_with_a_search_that_is_ended(needs: Path, end: signal.Signals) -> None:
+    command = [sys.executable, "-m", "ioassay", "size", str(needs)]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+        _until(lambda: bool(children.read_text()), "a solver")
+        solver = int(children.read_text().split()[0])
+        process.send_signal(end)
+        _, said = process.communicate(timeout=DEADLINE_S)
+    assert process.returncode == (CannotRun.exit_code if end == signal.SIGINT else -end)
+    assert "Traceback" not in said
+    _until(lambda: not _is_running(solver), "the solver to end")
+
+
+def _until(condition: Callable[[], bool], what: str) -> None:
+    deadline = time.monotonic() + DEADLINE_S
+    while not condition():
+        assert time.monotonic() < deadline, f"waited for {what}"
+        time.sleep(0.01)
+
+
+def _is_running(process_id: int) -> bool:
+    """False also of a process that has ended and that nobody has waited for."""
+    try:
+        state = Path(f"/proc/{process_id}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return state.rpartition(")")[2].split()[0] != "Z"
+
+
+@pytest.mark.parametrize("name", ["search", "explain", "predict", "catalogue"])
+def test_help_imports_nothing_that_takes_long(name: str) -> None:
+    code = (
+        "import sys; from ioassay.cli import app\n"
+        f"app(['size', {name!r}, '--help'], standalone_mode=False)\n"
+        "slow = {'numpy', 'scipy', 'polars', 'altair', 'yaml', 'ioassay.sizing'}\n"
+        "print(*sorted(slow & {*sys.modules}), file=sys.stderr)"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", code], env=os.environ | {"COLUMNS": "80"}, capture_output=True, text=True, check=True
+    )
+    assert found.stderr.strip() == ""
+    assert "Usage:" in found.stdout
