@@ -82,10 +82,10 @@ class Finder:
 
 def _at_least_as_good(problem: Problem, aim: Aim, what: str, counts: Counts) -> Problem:
     """The problem without what is worse than counts that meet it: there is less to look at."""
-    if aim in ("least", "cheapest"):
-        return replace(problem, most={**problem.most, what: problem.taken(counts, what)})
-    kinds = [what] if aim == "most" else problem.speed
-    speed = min((problem.total(counts, kind) / problem.speed[kind] for kind in kinds if aim == "fastest"), default=0)
-    least = {kind: problem.speed[kind] * speed if aim == "fastest" else problem.total(counts, kind) for kind in kinds}
-    needs = {kind: max(one, problem.needs.get(kind, one)) for kind, one in least.items()}
-    return replace(problem, needs={**problem.needs, **needs})
+    match aim:
+        case "most":
+            return problem.at_least({what: problem.carried(counts, what)})
+        case "fastest":
+            return problem.at_speed(problem.speed_of(counts))
+        case _:
+            return problem.at_most(what, problem.taken(counts, what))

@@ -111,7 +111,7 @@ class _Search:
         outer = self.problem
         if not any(need.is_most and need.what in ("racks", "power", "budget") for need in self._context.needs):
             result.most_cost = cheapest.cost * COST_FACTOR
-            outer = self._within_cost(outer, result.most_cost)
+            outer = outer.at_most(self._context.cost_key, result.most_cost)
         ends = []
         for find, level in ((self._largest, self._of_capacity), (self._fastest, self._of_speed)):
             if (end := find(outer)) is not None:
@@ -126,21 +126,18 @@ class _Search:
         found = self._find(outer, "most", "usable")
         if found is None:
             return None
-        return self._cheapest(_raised(outer, {"usable": outer.total(found.counts, "usable")}))
+        return self._cheapest(outer.at_least({"usable": outer.total(found.counts, "usable")}))
 
     def _fastest(self, outer: Problem) -> _Point | None:
         found = self._find(outer, "fastest") if outer.speed else None
-        return None if found is None else self._cheapest(self._at_speed(outer, outer.speed_of(found.counts)))
+        return None if found is None else self._cheapest(outer.at_speed(outer.speed_of(found.counts)))
 
     def _of_capacity(self, outer: Problem, first: _Point, last: _Point, share: Fraction) -> _Point | None:
         usable = first.usable + share * (last.usable - first.usable)
-        return self._cheapest(_raised(outer, {"usable": usable}))
+        return self._cheapest(outer.at_least({"usable": usable}))
 
     def _of_speed(self, outer: Problem, first: _Point, last: _Point, share: Fraction) -> _Point | None:
-        return self._cheapest(self._at_speed(outer, first.speed + share * (last.speed - first.speed)))
-
-    def _at_speed(self, outer: Problem, speed: Fraction) -> Problem:
-        return _raised(outer, {kind: one * speed for kind, one in outer.speed.items()})
+        return self._cheapest(outer.at_speed(first.speed + share * (last.speed - first.speed)))
 
     def _cheapest(self, problem: Problem) -> _Point | None:
         """The cheapest; of equally cheap ones one that none beats in capacity and speed."""
@@ -151,18 +148,7 @@ class _Search:
         cost, usable = problem.taken(found.counts, key), problem.total(found.counts, "usable")
         return _Point(found, cost, usable, problem.speed_of(found.counts))
 
-    def _within_cost(self, problem: Problem, cost: Fraction) -> Problem:
-        key = self._context.cost_key
-        return replace(problem, most={**problem.most, key: min(cost, problem.most.get(key, cost))})
-
     def _find(self, problem: Problem, aim: Aim, what: str = "") -> Found | None:
         return self._context.finder.find(
             problem, aim, what, holds=lambda counts: self._context.holds(self.problem, counts)
         )
-
-
-def _raised(problem: Problem, needs: Mapping[str, Fraction]) -> Problem:
-    return replace(
-        problem,
-        needs={**problem.needs, **{what: max(least, problem.needs.get(what, least)) for what, least in needs.items()}},
-    )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from ioassay.sizing.packing import Item, RackLimits
@@ -58,14 +58,31 @@ class Problem:
             return 0
         return math.ceil(rate * bytes_of(what) / switch.gives["link"])
 
+    def at_least(self, least: Mapping[str, Fraction]) -> Problem:
+        """The same, where so much is needed at least."""
+        return replace(
+            self, needs={**self.needs, **{what: max(one, self.needs.get(what, one)) for what, one in least.items()}}
+        )
+
+    def at_speed(self, speed: Fraction) -> Problem:
+        """The same, where such a speed is needed at least."""
+        return self.at_least({kind: one * speed for kind, one in self.speed.items()})
+
+    def at_most(self, what: str, most: Fraction) -> Problem:
+        """The same, where no more of `what` may be taken."""
+        return replace(self, most={**self.most, what: min(most, self.most.get(what, most))})
+
     def speed_of(self, counts: Counts) -> Fraction:
         """The speed of counts: of its kinds of I/O the least, as far as switches and clients carry it."""
-        speeds = [self.total(counts, kind) / one for kind, one in self.speed.items()]
-        if (carried := self._carried(counts)) is not None:
-            speeds += [carried / bytes_of(kind) / one for kind, one in self.speed.items()]
+        speeds = [self.carried(counts, kind) / one for kind, one in self.speed.items()]
         return min([*speeds, *([] if self.most_speed is None else [self.most_speed])], default=Fraction(0))
 
-    def _carried(self, counts: Counts) -> Fraction | None:
+    def carried(self, counts: Counts, what: str) -> Fraction:
+        """What they give together, as far as switches carry it."""
+        given, links = self.total(counts, what), self._links(counts)
+        return given if links is None or what not in DATA_KINDS else min(given, links / bytes_of(what))
+
+    def _links(self, counts: Counts) -> Fraction | None:
         """The bytes/s that switches carry from bricks to clients; `None` where there are no switches."""
         bought = self.bought(counts)
         switches = {one: count for one, count in bought.items() if one.kind == "switch"}

@@ -16,7 +16,7 @@ from ioassay.sizing.packing import Item, RackLimits, first_fit, patterns
 from ioassay.sizing.quantities import Rate
 from ioassay.sizing.search.candidates import Candidate
 from ioassay.sizing.search.finder import Finder
-from ioassay.sizing.search.formulation import Formulation
+from ioassay.sizing.search.formulation import Aim, Formulation
 from ioassay.sizing.search.problem import Problem
 from ioassay.sizing.search.racks import pack
 from ioassay.sizing.search.solver import Solver
@@ -217,6 +217,44 @@ def test_boxes_of_three_heights_are_packed_by_the_program_itself(solver: Solver)
     assert problem.total(found.counts, "usable") == 3 * 22
     assert (8, 5, 3) in problem.packed_heights
     assert len(set(problem.packed_heights)) == len(problem.packed_heights)  # nothing is packed twice
+
+
+@pytest.mark.parametrize(("aim", "what"), [("fastest", ""), ("most", "write")])
+def test_what_switches_leave_of_one_kind_is_no_more_than_several_kinds_must_do(
+    solver: Solver, aim: Aim, what: str
+) -> None:
+    """5 bricks write 25 a second, and three switches, with 10 ports for them, leave 14 for clients: 20 a second."""
+    bricks = [
+        Candidate(
+            "brick",
+            f"brick-{at}",
+            {"usable": Fraction(10 + at), "write": Fraction(50 - at, 10)},
+            {"rack_units": Fraction(3), "switch_ports": Fraction(2)},
+            (("box", 3),),
+            _LINEAR,
+        )
+        for at in range(11)
+    ]
+    ports = {"ports": Fraction(8), "link": Fraction(2)}
+    switch = Candidate(
+        "switch", "switch", ports, {"rack_units": Fraction(1), "switch_ports": Fraction(0)}, (("switch", 1),)
+    )
+    problem = Problem(
+        candidates=(*bricks, switch),
+        needs={"write": Fraction(1)},
+        most={},
+        racks=1,
+        rack=RackLimits(20),
+        kinds=2,
+        has_switches=True,
+        has_modules=False,
+        clients=None,
+        speed={"write": Fraction(1)},
+        most_speed=None,
+    )
+    found = Finder(solver).find(problem, aim, what)
+    assert found is not None
+    assert problem.speed_of(found.counts) == 20
 
 
 def test_first_fit_needs_a_rack_more_where_the_exact_answer_does_not(solver: Solver) -> None:
