@@ -11,12 +11,11 @@ import contextlib
 import json
 import signal
 import subprocess
-import sys
 import threading
 
+from ioassay import helper_process
 from ioassay.figures import drawing_messages as messages
 from ioassay.process_limits import small_address_space
-from ioassay.process_messages import receive, send
 
 _MOST_DEATHS = 3
 """Processes that may die before no further one is started: each may have taken all the time that it had."""
@@ -44,15 +43,8 @@ class Drawing:
         """Starts the process early: it takes a second, in which the page can be prepared."""
         if self._process is not None or self._given_up:
             return
-        code = "import sys; sys.path[:] = sys.argv[2:]; from ioassay.figures.drawing_process import main; main()"
         with contextlib.suppress(OSError):  # said of the first figure
-            self._process = subprocess.Popen(
-                [sys.executable, "-I", "-c", code, str(self._limit_s), *sys.path],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,  # V8 prints its registers
-                start_new_session=True,  # a Ctrl-C is for the other one, with which it ends
-            )
+            self._process = helper_process.start("ioassay.figures.drawing_process", str(self._limit_s))
 
     def svg(self, specification: object) -> str:
         """A Vega-Lite specification as SVG. Raises `CannotDraw`."""
@@ -84,13 +76,7 @@ class Drawing:
 
     def _answer(self, request: bytes) -> bytes:
         self.start()
-        answer = None
-        if self._process is not None:
-            assert self._process.stdin is not None
-            assert self._process.stdout is not None
-            with contextlib.suppress(BrokenPipeError):
-                send(self._process.stdin, request)
-            answer = receive(self._process.stdout)
+        answer = None if self._process is None else helper_process.ask(self._process, request)
         if answer is None:
             if not self._given_up:
                 self._note_death()
@@ -115,9 +101,8 @@ class Drawing:
             return "the process that draws figures cannot be started"
         if status == -signal.SIGALRM:
             return f"drawing took longer than {self._limit_s} s"
-        ended = f"was killed by {signal.Signals(-status).name}" if status < 0 else f"ended with exit status {status}"
         limited = small_address_space()
-        return f"the process that draws figures {ended}" + (
+        return f"the process that draws figures {helper_process.ending(status)}" + (
             f": {limited}; build the report without that limit" if limited else ""
         )
 

@@ -6,15 +6,14 @@ must not run in the process that has the results. Imports nothing that the first
 
 from __future__ import annotations
 
-import contextlib
 import json
 import signal
 import sys
-from pathlib import Path
 
 import vl_convert
 
 from ioassay.figures.drawing_messages import DRAWN, REFUSED, SVG
+from ioassay.helper_process import be_expendable
 from ioassay.process_messages import receive, send
 
 _START_S = 120
@@ -27,9 +26,7 @@ _EXAMPLE = (
 
 def main() -> None:
     """Answers requests on standard input, each within the seconds that are its first argument."""
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)  # ends the process in the middle of native code as well
-    with contextlib.suppress(OSError):
-        Path("/proc/self/oom_score_adj").write_text("500")  # where memory runs out, the results must outlive this
+    be_expendable()
     limit_s = int(sys.argv[1])
     signal.alarm(_START_S)
     vl_convert.vegalite_to_svg(_EXAMPLE)  # loads Vega while the other process prepares the first figure

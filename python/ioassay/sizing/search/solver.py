@@ -9,8 +9,6 @@ from __future__ import annotations
 import contextlib
 import json
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,8 +18,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from ioassay import helper_process
 from ioassay.errors import CannotRun
-from ioassay.process_messages import receive, send
 from ioassay.sizing.search.program import Program, Terms, packed
 
 _GRACE_S = 0.5
@@ -50,15 +48,8 @@ class Solver:
         """Starts it: it takes a second, in which the programs can be prepared."""
         self._kept_s = 0.0
         self._ends = time.monotonic() + deadline_s  # a clock that all processes share
-        code = "import sys; sys.path[:] = sys.argv[2:]; from ioassay.sizing.search.solver_process import main; main()"
         try:
-            self._process = subprocess.Popen(
-                [sys.executable, "-I", "-c", code, repr(self._ends), *sys.path],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                start_new_session=True,  # a Ctrl-C is for the other one, with which it ends
-            )
+            self._process = helper_process.start("ioassay.sizing.search.solver_process", repr(self._ends))
         except OSError as error:
             raise CannotRun(f"The solver cannot be started: {error.strerror}.", "End other processes.") from None
 
@@ -93,11 +84,7 @@ class Solver:
         stops = self._ends - _GRACE_S - self._kept_s
         if stops <= time.monotonic():
             raise Expired
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        with contextlib.suppress(BrokenPipeError):
-            send(self._process.stdin, packed(program, objective, stops))
-        answer = receive(self._process.stdout)
+        answer = helper_process.ask(self._process, packed(program, objective, stops))
         if answer is None:
             raise self._death()
         found = json.loads(answer)
@@ -113,8 +100,7 @@ class Solver:
         status = self._process.wait()
         if status == -signal.SIGALRM:
             return Expired()
-        ended = f"was killed by {signal.Signals(-status).name}" if status < 0 else f"ended with exit status {status}"
         return CannotRun(
-            f"The process that solves for the best configurations {ended}.",
+            f"The process that solves for the best configurations {helper_process.ending(status)}.",
             "Free memory or raise its limits (ulimit -v), or name the bricks to consider with `bricks:`.",
         )

@@ -6,17 +6,16 @@ that it runs apart from the process that has the results. Imports nothing that t
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import io
 import json
 import signal
 import sys
 import time
-from pathlib import Path
 
 import numpy as np
 
+from ioassay.helper_process import be_expendable
 from ioassay.process_messages import receive, send
 
 _PR_SET_PDEATHSIG = 1
@@ -24,11 +23,9 @@ _PR_SET_PDEATHSIG = 1
 
 def main() -> None:
     """Answers programs on standard input until the time that is its first argument, on the monotonic clock."""
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)  # ends the process in the middle of native code as well
+    be_expendable()
     signal.setitimer(signal.ITIMER_REAL, max(float(sys.argv[1]) - time.monotonic(), 0.001))
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    with contextlib.suppress(OSError):
-        Path("/proc/self/oom_score_adj").write_text("500")  # where memory runs out, the results must outlive this
     import scipy.optimize  # noqa: F401, PLC0415  (takes a second, which must be one of those that are limited)
 
     while (request := receive(sys.stdin.buffer)) is not None:
