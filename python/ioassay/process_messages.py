@@ -1,6 +1,6 @@
 """Messages through pipes between a process and one that it started: their length, then their bytes.
 
-Not: what they say (`figures.drawing_messages`, `sizing.search.solver`).
+Not: what they say (`figures.drawing_messages`, `sizing.search.solver`, `results.darshan.reader_process`).
 """
 
 from __future__ import annotations

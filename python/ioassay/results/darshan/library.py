@@ -10,7 +10,6 @@ import importlib.util
 import io
 import json
 import signal
-import struct
 import subprocess
 import sys
 import tempfile
@@ -25,12 +24,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from ioassay.errors import CannotRun, UsageError
+from ioassay.process_messages import receive
 from ioassay.results.darshan.checksums import damaged_regions
 from ioassay.results.darshan.log import COUNTED, HEATED, TRACED, Heat, Log, Trace, job_of
 from ioassay.results.profile_model import Loss
 from ioassay.units import format_count
-
-_LENGTH = struct.Struct("<Q")
 
 _INSTALL = "Install PyDarshan: pip install 'ioassay[darshan]'; or give the output of `darshan-parser LOG`."
 _RESTORE = "Restore it from a copy."
@@ -83,8 +81,7 @@ def read_logs(paths: Sequence[Path]) -> Iterator[Log | UsageError]:
 def _parts(stream: IO[bytes]) -> _Parts | None:
     """All parts of the next log. `None`: there are no more."""
     parts = _Parts()
-    while length := stream.read(_LENGTH.size):
-        content = stream.read(_LENGTH.unpack(length)[0])
+    while (content := receive(stream)) is not None:
         with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
             part = json.loads(arrays["part"].tobytes())
             match part["part"]:

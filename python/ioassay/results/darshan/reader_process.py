@@ -1,9 +1,9 @@
 """A process that reads Darshan logs for `library`, because the C library may crash on a damaged one.
 
 It gets paths as a JSON list on standard input, and forks for each: PyDarshan is loaded once, and a crash ends the
-reading of one log. On standard output come parts, each with its length before it: an .npz file whose `part` is a JSON
-document, and whose other members are arrays. What came before a crash is kept. Run as a module, never imported: its
-imports are PyDarshan's.
+reading of one log. On standard output come parts as `process_messages`: an .npz file whose `part` is a JSON document,
+and whose other members are arrays. What came before a crash is kept. Run as a module, never imported: its imports are
+PyDarshan's.
 """
 
 from __future__ import annotations
@@ -15,22 +15,21 @@ import os
 import resource
 import signal
 import stat
-import struct
 import sys
 from typing import Any
 
 import numpy as np
 
+from ioassay.process_messages import receive, send
+
 _COUNTED = ("POSIX", "STDIO", "MPI-IO")
 _TRACED = ("DXT_POSIX", "DXT_MPIIO")
 
-_LENGTH = struct.Struct("<Q")
 _MOST_CPU_S = 600
 """For one log. A damaged one may keep the library busy for ever."""
 _MOST_MEMORY_BYTES = 32 << 30
 _EXE_BYTES = 1 << 16
 _MOST_MESSAGE_BYTES = 4096
-_MOST_BUFFERED = 1 << 20
 
 
 def main() -> None:
@@ -63,34 +62,19 @@ def _read_apart(backend: Any, path: str) -> None:
         finally:
             os._exit(status)
     os.close(their_parts)
-    _pass_on(parts)
-    os.close(parts)
+    with open(parts, "rb") as whole_parts:  # a crash may cut the last
+        while (part := receive(whole_parts)) is not None:
+            send(sys.stdout.buffer, part)
     _, status = os.waitpid(child, 0)
     said = os.pread(messages, _MOST_MESSAGE_BYTES, 0).decode(errors="replace")
     os.close(messages)
     _write(sys.stdout.buffer, {"part": "end", "status": os.waitstatus_to_exitcode(status), "messages": said}, {})
-    sys.stdout.buffer.flush()
-
-
-def _pass_on(parts: int) -> None:
-    """Passes whole parts on; a crash may cut the last."""
-    waiting = bytearray()
-    while piece := os.read(parts, _MOST_BUFFERED):
-        waiting += piece
-        while len(waiting) >= _LENGTH.size:
-            whole = _LENGTH.size + _LENGTH.unpack_from(waiting)[0]
-            if len(waiting) < whole:
-                break
-            sys.stdout.buffer.write(waiting[:whole])
-            del waiting[:whole]
 
 
 def _write(out: Any, part: dict[str, object], arrays: dict[str, Any]) -> None:
     buffer = io.BytesIO()
     np.savez(buffer, allow_pickle=False, part=np.frombuffer(json.dumps(part).encode(), np.uint8), **arrays)
-    content = buffer.getvalue()
-    out.write(_LENGTH.pack(len(content)) + content)
-    out.flush()
+    send(out, buffer.getvalue())
 
 
 class _Reading:
