@@ -17,15 +17,12 @@ from ioassay.sizing.prediction import curve, queueing
 from ioassay.sizing.prediction.model import Predicted, Spot
 from ioassay.sizing.prediction.queueing import Stations
 from ioassay.sizing.prediction.storage import Storage
-from ioassay.systems.amounts import NUMBER, Dimension, Interval
+from ioassay.sizing.rates.groups import PER_OPERATION
+from ioassay.sizing.rates.work import RANDOM_BYTES, is_random
+from ioassay.systems.amounts import NUMBER, Interval
 from ioassay.units import format_bytes, format_count
 
 _FILE_APIS = ("posix", "uring", "mmap")
-
-_IOPS_BYTES = 4096
-"""What a random operation of a catalogue moves."""
-
-_BYTES_PER_OPERATION = Dimension(bytes=1, operations=-1)
 
 _CHAPTER_5 = "Lazowska, Zahorjan, Graham, Sevcik: Quantitative System Performance, 1984, chapter 5"
 _MEAN_VALUES = "Reiser, Lavenberg: Mean-Value Analysis of Closed Multichain Queuing Networks, Journal of the ACM, 1980"
@@ -41,15 +38,14 @@ _IN_FLIGHT = assumed(
 
 def predict(storage: Storage, spot: Spot) -> Predicted:
     """What is expected at a spot whose job works on files."""
-    is_random = spot.job.order == "random"
     kind = _kind(spot)
     why_not = _why_not(storage, spot, kind)
     if why_not or kind is None:
         return Predicted(spot, None, why_not=why_not)
-    transfer = exactly("transfer", spot.job.transfer_bytes or 0, _BYTES_PER_OPERATION)
-    carried = _storage_rate(storage, kind, transfer if is_random else None)
+    transfer = exactly("transfer", spot.job.transfer_bytes or 0, PER_OPERATION)
+    carried = _storage_rate(storage, kind, transfer if is_random(kind) else None)
     link = storage.link
-    if link is not None and is_random:
+    if link is not None and is_random(kind):
         link = quotient("operations over the link of a client", link, transfer)
     measured = curve.expected(storage.curves.get(kind, ()), spot, carried)
     notes = tuple(_notes(storage, spot))
@@ -100,7 +96,7 @@ def _why_not(storage: Storage, spot: Spot, kind: IoKind | None) -> str:
 
 
 def _words(kind: IoKind) -> str:
-    return kind.replace("_", " ") if kind.startswith("random") else f"sequential {kind}"
+    return kind.replace("_", " ") if is_random(kind) else f"sequential {kind}"
 
 
 def _storage_rate(storage: Storage, kind: IoKind, transfer: Value | None) -> Value:
@@ -118,7 +114,7 @@ def _storage_rate(storage: Storage, kind: IoKind, transfer: Value | None) -> Val
 def _between(storage: Storage, spot: Spot, kind: IoKind, carried: Value, link: Value | None) -> tuple[Value, str]:
     """The range with what is expected in it, and what allows no more."""
     ranks = spot.job.ranks * (spot.job.depth or 1)
-    parts = storage.drives if kind.startswith("random") else storage.groups
+    parts = storage.drives if is_random(kind) else storage.groups
     clients = exactly("clients", spot.taking_part)
     overlaps = _overlaps(spot, kind)
     given = [carried] if link is None else [carried, link]
@@ -165,7 +161,7 @@ def _is_of_disks(storage: Storage, kind: IoKind) -> bool:
 
     Flash serves many at a time, and other places on the path may serve a lone one faster than full load tells.
     """
-    return kind.startswith("random") and storage.are_disks and _limit(storage, kind) == "drives"
+    return is_random(kind) and storage.are_disks and _limit(storage, kind) == "drives"
 
 
 def _limit(storage: Storage, kind: IoKind) -> str:
@@ -177,7 +173,7 @@ def _notes(storage: Storage, spot: Spot) -> list[str]:
     if storage.memory_bytes is not None and job.file_set_bytes <= storage.memory_bytes:
         memory = format_bytes(storage.memory_bytes)
         notes.append(f"The files fit into the servers' memory of {memory}: caches may make it faster than predicted.")
-    if job.order == "random" and job.transfer_bytes != _IOPS_BYTES:
+    if job.order == "random" and job.transfer_bytes != RANDOM_BYTES:
         size = format_bytes(job.transfer_bytes or 0)
         notes.append(f"The catalogue's random rates are of 4 KiB; transfers of {size} may do less.")
     return notes

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import get_args
 
 from ioassay.sizing.arithmetic import Value, exactly
 from ioassay.sizing.catalogue import Catalogue, number
@@ -11,8 +12,9 @@ from ioassay.sizing.components import Brick, Drive, IoKind, MetadataKind, Metada
 from ioassay.sizing.configuration import Configuration
 from ioassay.sizing.evaluate import evaluate
 from ioassay.sizing.model import Rates
+from ioassay.sizing.names import known_systems
 from ioassay.sizing.parts import choice_of
-from ioassay.systems.library import builtin_systems
+from ioassay.sizing.quantities import Quantity
 from ioassay.systems.model import Document
 
 Curve = tuple[tuple[int, Value], ...]
@@ -108,17 +110,13 @@ def _metadata_processes(catalogue: Catalogue, configuration: Configuration) -> d
         return {}
     ((name, count),) = configuration.metadata.items()
     module = catalogue.find(name, MetadataModule)
-    quantities = {
-        "create": module.create,
-        "stat": module.stat,
-        "read_files": module.read_files,
-        "remove": module.remove,
-    }
+    kinds: tuple[MetadataKind, ...] = get_args(MetadataKind)
     found: dict[MetadataKind, int] = {}
-    for kind, quantity in quantities.items():
+    for kind in kinds:
+        quantity: Quantity | None = getattr(module, kind)
         if quantity is not None and quantity.figure is not None:
             system, id = quantity.figure
-            figure = builtin_systems()[system].figure(id)
+            figure = known_systems()[system].figure(id)
             if figure is not None and figure.threads is not None:
-                found[kind] = figure.threads * count  # type: ignore[index]
+                found[kind] = figure.threads * count
     return found
