@@ -9,15 +9,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Literal, cast
+from typing import Any, Literal, cast
 
 from ioassay.errors import UsageError
 from ioassay.sizing.arithmetic import Value
 from ioassay.sizing.catalogue import Catalogue, Entry
 from ioassay.sizing.components import Adapter, Brick, MetadataModule, RateKind, Scaling, Switch
 from ioassay.sizing.evaluate import brick_size, module_size
-from ioassay.sizing.model import BrickChoice, BrickSize, ModuleSize
-from ioassay.sizing.parts import Name, parts_of, software_of, standing, whole_of
+from ioassay.sizing.model import BrickChoice, BrickSize, ModuleSize, Rate
+from ioassay.sizing.parts import Name, parts_of, standing, whole_of
 from ioassay.sizing.rates.scaling import has_points, multiple
 from ioassay.sizing.requirements import Requirements
 
@@ -99,31 +99,33 @@ class Candidate:
 
 def candidate_of(requirements: Requirements, catalogue: Catalogue, name: Name, currency: str | None) -> Candidate:
     """A brick, metadata module or switch; of prices those in `currency` count."""
-    stands, software = standing(catalogue, name), software_of(catalogue, name)
+    entry, stands = catalogue.entry(whole_of(name)), standing(catalogue, name)
+    component = entry.component
+    if isinstance(component, Switch):
+        known = {key: catalogue.value(entry.name, key, key) for key in ("power", "weight", "price")}
+        link = catalogue.value(entry.name, "link", "link of a port")
+        assert link is not None  # every switch has one
+        ports = {"ports": Fraction(component.ports), "link": link.interval.nominal}
+        return Candidate("switch", name, ports, _takes(catalogue, name, known, stands, currency), stands)
+    assert isinstance(component, Brick | MetadataModule)  # nothing else is bought as a whole
+    size: BrickSize | ModuleSize
     if isinstance(name, BrickChoice):
         size = brick_size(catalogue, name, requirements.request, [requirements.rates_hold])
-        rates = size.rates[requirements.rates_hold]
-        gives: dict[str, Value] = {"usable": size.capacity.usable, **{kind: rate.value for kind, rate in rates.items()}}
-        takes = _takes(catalogue, name, _known(size), stands, currency)
-        own = catalogue.find(name.brick, Brick).scaling
-        scaled_by = catalogue.entries[name.brick] if own else None
-        scaling = own or requirements.scaling
-        return Candidate("brick", name, _nominal(gives), takes, stands, scaling, software, scaled_by)
-    entry = catalogue.entries[name]
-    if isinstance(entry.component, MetadataModule):
-        module = module_size(catalogue, name)
-        gives = {kind: rate.value for kind, rate in module.rates.items()}
-        takes = _takes(catalogue, name, _known(module), stands, currency)
-        own = entry.component.scaling
-        scaled_by = entry if own else None
-        scaling = own or requirements.scaling
-        return Candidate("metadata module", name, _nominal(gives), takes, stands, scaling, software, scaled_by)
-    switch = catalogue.find(name, Switch)
-    known = {key: catalogue.value(name, key, key) for key in ("power", "weight", "price")}
-    link = catalogue.value(name, "link", "link of a port")
-    assert link is not None  # every switch has one
-    ports = {"ports": Fraction(switch.ports), "link": link.interval.nominal}
-    return Candidate("switch", name, ports, _takes(catalogue, name, known, stands, currency), stands)
+        gives = {"usable": size.capacity.usable, **_values(size.rates[requirements.rates_hold])}
+    else:
+        size = module_size(catalogue, name)
+        gives = _values(size.rates)
+    known = {"power": size.power, "weight": size.weight, "price": size.price}
+    return Candidate(
+        kind="brick" if isinstance(name, BrickChoice) else "metadata module",
+        name=name,
+        gives=_nominal(gives),
+        takes=_takes(catalogue, name, known, stands, currency),
+        stands=stands,
+        scaling=component.scaling or requirements.scaling,
+        software=component.software,
+        scaled_by=entry if component.scaling else None,
+    )
 
 
 def currencies(catalogue: Catalogue, name: Name) -> set[str]:
@@ -147,8 +149,8 @@ def _takes(
     return found | {"switch_ports": Fraction(_network_ports(catalogue, name))}
 
 
-def _known(size: BrickSize | ModuleSize) -> Mapping[str, Value | None]:
-    return {"power": size.power, "weight": size.weight, "price": size.price}
+def _values(rates: Mapping[Any, Rate]) -> dict[str, Value]:
+    return {kind: rate.value for kind, rate in rates.items()}
 
 
 def _network_ports(catalogue: Catalogue, name: Name) -> int:
