@@ -219,7 +219,7 @@ class Formulation:
     def _rows_of_software(self, bought: Mapping[Candidate, int]) -> None:
         """All is part of one storage system."""
         named = {one: variable for one, variable in bought.items() if one.software is not None}
-        chosen = {software: self.program.integer(0, 1) for software in {one.software for one in named}}
+        chosen = {software: self.program.integer(0, 1) for software in dict.fromkeys(one.software for one in named)}
         if len(chosen) < 2:
             return
         self.program.row(_sum(chosen.values()), upper=1)
