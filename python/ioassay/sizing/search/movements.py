@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import cast
 
 from ioassay.sizing.arithmetic import Value
@@ -81,7 +82,7 @@ class _Baseline:
             found.append(other)
         return tuple(found) if differs else None
 
-    @property
+    @cached_property
     def _counted(self) -> set[str]:
         """What candidates give and take of which something follows."""
         problem = self.context.problem(self.context.needs)
