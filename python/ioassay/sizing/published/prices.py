@@ -22,7 +22,6 @@ from itertools import chain, combinations
 from typing import NamedTuple, get_args
 
 import numpy as np
-from scipy.optimize import linprog
 
 from ioassay.sizing.arithmetic import Origin, Value, exactly, product, quotient
 from ioassay.sizing.catalogue import Catalogue
@@ -90,6 +89,8 @@ class _Problem:
 
     def _least(self, sign: int, form: Form, exact: bool) -> float | None:
         """The least of `sign` × `form`; `None` where there is none."""
+        from scipy.optimize import linprog  # noqa: PLC0415  (0.3 s, and few configurations state relative prices)
+
         names = sorted(
             {*self.unit, *form}
             | {name for one in self.statements for name in (*one.form, *one.reference)}
