@@ -71,13 +71,13 @@ def front(context: Context) -> Front:
     problem = context.problem(context.needs)
     try:
         for kinds in sorted({1, problem.kinds}):
-            before, points = points, []
+            before, points, cost_before = points, [], result.most_cost
             for point in _Search(context, replace(problem, kinds=kinds)).points(result):
                 points.append(point)
                 result.is_complete &= point.found.is_best
     except Expired:
         result.is_complete = False
-        points = [*points, *before]
+        points, result.most_cost = [*points, *before], cost_before or result.most_cost
     kept = [point for point in points if not any(other.beats(point) for other in points)]
     distinct = {point.figures: point for point in reversed(kept)}
     for point in sorted(distinct.values(), key=lambda point: point.figures):

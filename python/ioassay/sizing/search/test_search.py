@@ -187,6 +187,8 @@ def test_where_time_ends_what_one_kind_reaches_stands_beside_what_was_found(plac
     assert (first.role, len(first.configuration.bricks)) == ("smallest", 2)
     assert "fastest" in found.answers[-1].role
     assert len(found.answers) > 2
+    assert found.most_cost is not None
+    assert all(answer.cost.interval.nominal <= found.most_cost for answer in found.answers)
 
 
 def test_no_answer_is_beaten_by_another(place: Place) -> None:
