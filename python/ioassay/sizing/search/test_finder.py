@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 
@@ -69,6 +70,25 @@ def _problems(draw: st.DrawFn) -> Problem:
         speed={"write": Fraction(1)},
         most_speed=None,
         packed_heights=draw(st.lists(_heights, max_size=2)),  # whichever are packed, no answer may be lost
+    )
+
+
+def _problem(
+    candidates: Sequence[Candidate], needs: Mapping[str, Fraction], racks: int, units: int, kinds: int
+) -> Problem:
+    """One of which a switch is part as soon as it is a candidate."""
+    return Problem(
+        candidates=tuple(candidates),
+        needs=needs,
+        most={},
+        racks=racks,
+        rack=RackLimits(units),
+        kinds=kinds,
+        has_switches=any(one.kind == "switch" for one in candidates),
+        has_modules=False,
+        clients=None,
+        speed={"write": Fraction(1)} if "write" in needs else {},
+        most_speed=None,
     )
 
 
@@ -146,19 +166,8 @@ def test_the_largest_and_the_fastest_are_those_of_all_that_can_be_tried(solver: 
 def test_coefficients_are_scaled_even_where_nothing_is_required() -> None:
     gives = {"usable": Fraction(2 * 10**15), "write": Fraction(10**10)}
     brick = Candidate("brick", "brick", gives, {"rack_units": Fraction(4)}, (("box", 4),), _LINEAR)
-    problem = Problem(
-        candidates=(brick,),
-        needs={"usable": Fraction(0), "write": Fraction(5 * 10**10)},
-        most={},
-        racks=10,
-        rack=RackLimits(42),
-        kinds=1,
-        has_switches=False,
-        has_modules=False,
-        clients=None,
-        speed={},
-        most_speed=None,
-    )
+    needs = {"usable": Fraction(0), "write": Fraction(5 * 10**10)}
+    problem = replace(_problem([brick], needs, racks=10, units=42, kinds=1), speed={})
     formulation = Formulation(problem, needs_bind=False)
     parts = formulation.program.document(formulation.objective("most", "usable"))
     assert max(np.abs(parts["coefficient"])) < 1000
@@ -199,19 +208,7 @@ def test_boxes_of_three_heights_are_packed_by_the_program_itself(solver: Solver)
         )
         for units, usable in ((8, 17), (5, 10), (3, 5))
     ]
-    problem = Problem(
-        candidates=tuple(boxes),
-        needs={},
-        most={},
-        racks=3,
-        rack=RackLimits(12),
-        kinds=3,
-        has_switches=False,
-        has_modules=False,
-        clients=None,
-        speed={},
-        most_speed=None,
-    )
+    problem = _problem(boxes, {}, racks=3, units=12, kinds=3)
     found = Finder(solver).find(problem, "most", "usable")
     assert found is not None
     assert problem.total(found.counts, "usable") == 3 * 22
@@ -239,19 +236,7 @@ def test_what_switches_leave_of_one_kind_is_no_more_than_several_kinds_must_do(
     switch = Candidate(
         "switch", "switch", ports, {"rack_units": Fraction(1), "switch_ports": Fraction(0)}, (("switch", 1),)
     )
-    problem = Problem(
-        candidates=(*bricks, switch),
-        needs={"write": Fraction(1)},
-        most={},
-        racks=1,
-        rack=RackLimits(20),
-        kinds=2,
-        has_switches=True,
-        has_modules=False,
-        clients=None,
-        speed={"write": Fraction(1)},
-        most_speed=None,
-    )
+    problem = _problem([*bricks, switch], {"write": Fraction(1)}, racks=1, units=20, kinds=2)
     found = Finder(solver).find(problem, aim, what)
     assert found is not None
     assert problem.speed_of(found.counts) == 20
