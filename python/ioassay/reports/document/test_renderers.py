@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import io
 import re
 from typing import get_args
 
 import polars as pl
 import pytest
-from rich.console import Console
 
 from ioassay.figures.picture import Picture
 from ioassay.reports import document
@@ -32,8 +30,8 @@ from ioassay.reports.document import (
     changes,
     html,
     markdown,
-    terminal,
 )
+from ioassay.testing.terminal_text import terminal_text
 
 PICTURE = Picture("rate", "Rate", "<svg/>", pl.DataFrame({"rate_gb_per_s": [1.2]}), "A dot per run.", "a rising line")
 
@@ -103,10 +101,7 @@ def page() -> str:
 
 @pytest.fixture(scope="module")
 def shown() -> str:
-    console = Console(file=io.StringIO(), width=80)
-    console.print(terminal.rendered(BLOCKS))
-    assert isinstance(console.file, io.StringIO)
-    return "\n".join(line.rstrip() for line in console.file.getvalue().splitlines())
+    return "\n".join(line.rstrip() for line in terminal_text(BLOCKS).splitlines())
 
 
 def test_a_narrow_terminal_gets_commands_and_pictures_in_whole_lines() -> None:
@@ -115,19 +110,12 @@ def test_a_narrow_terminal_gets_commands_and_pictures_in_whole_lines() -> None:
         "█" * 100,
         "key: " + "value " * 20 + "end",
     ]
-    console = Console(file=io.StringIO(), width=60)
-    console.print(
-        terminal.rendered([Commands([("All", lines[0])]), Figure(None, lines[1]), Preformatted(lines[2])]), crop=False
-    )
-    assert isinstance(console.file, io.StringIO)
-    assert console.file.getvalue().splitlines() == ["All", f"  {lines[0]}", *lines[1:]]
+    text = terminal_text([Commands([("All", lines[0])]), Figure(None, lines[1]), Preformatted(lines[2])], 60)
+    assert text.splitlines() == ["All", f"  {lines[0]}", *lines[1:]]
 
 
 def test_a_terminal_indents_what_follows_in_an_item() -> None:
-    console = Console(file=io.StringIO(), width=30)
-    console.print(terminal.rendered([Bullets(["a word " * 6, "another"])]))
-    assert isinstance(console.file, io.StringIO)
-    found = [line.rstrip() for line in console.file.getvalue().splitlines()]
+    found = [line.rstrip() for line in terminal_text([Bullets(["a word " * 6, "another"])], 30).splitlines()]
     assert found == ["  a word a word a word a", "    word a word a word", "  another"]
 
 
@@ -216,10 +204,7 @@ def test_markdown_has_full_heads_titles_and_what_a_page_folds() -> None:
 
 
 def test_the_terminal_has_titles_and_cells_that_are_shown_once() -> None:
-    console = Console(file=io.StringIO(), width=80)
-    console.print(terminal.rendered(MORE))
-    assert isinstance(console.file, io.StringIO)
-    lines = [" ".join(line.split()) for line in console.file.getvalue().splitlines()]
+    lines = [" ".join(line.split()) for line in terminal_text(MORE).splitlines()]
     assert lines == [
         *("Appendix", "Peaks", "Workload Phase Peak write Peak, at"),
         *("N-N one 1 GB/s 8", "N-1 two 2 GB/s 8", "three 3 GB/s a", "It falls.", ""),
@@ -248,10 +233,7 @@ def test_an_empty_list_or_section_leaves_nothing() -> None:
     nothing: list[Block] = [Bullets([]), Notes([]), Section("", [])]
     assert markdown.rendered(Document("T", nothing)) == "# T\n"
     assert "<ul>" not in html.rendered(Document("T", nothing))
-    console = Console(file=io.StringIO())
-    console.print(terminal.rendered([Paragraph("a"), *nothing, Paragraph("b")]))
-    assert isinstance(console.file, io.StringIO)
-    assert console.file.getvalue() == "a\nb\n"
+    assert terminal_text([Paragraph("a"), *nothing, Paragraph("b")]) == "a\nb\n"
 
 
 def test_text_stands_for_a_figure_where_none_is_shown() -> None:
@@ -260,7 +242,4 @@ def test_text_stands_for_a_figure_where_none_is_shown() -> None:
     assert "<pre>│██│</pre>" in html.rendered(Document("T", [missing]))
     for figure in (drawn, missing):
         assert "```\n│██│\n```" in markdown.rendered(Document("T", [figure]))
-        console = Console(width=80)
-        with console.capture() as capture:
-            console.print(terminal.rendered([figure]))
-        assert "│██│" in capture.get()
+        assert "│██│" in terminal_text([figure])

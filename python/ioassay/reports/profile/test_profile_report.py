@@ -9,11 +9,9 @@ import json
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 from ioassay import reports
 from ioassay.protocol.record_layout import FileKind, State
-from ioassay.reports.document.terminal import rendered
 from ioassay.reports.profile import ProfileReport
 from ioassay.reports.profile.content import Content, assemble
 from ioassay.reports.profile.document import document, summary
@@ -23,6 +21,7 @@ from ioassay.results.profile_model import Loss
 from ioassay.results.records.profile import load_profile
 from ioassay.testing.faulty_application import RANKS, calm, faulty
 from ioassay.testing.record_tables import TableBuilder, store_record
+from ioassay.testing.terminal_text import terminal_text
 
 
 def content_of(path: Path, *tables: TableBuilder, **about: object) -> Content:
@@ -117,11 +116,7 @@ def test_a_call_in_flight_names_its_process_file_and_time(content: Content) -> N
 
 
 def test_the_terminal_shows_the_essentials_and_how_much_more_there_is(content: Content) -> None:
-    from rich.console import Console  # noqa: PLC0415
-
-    console = Console(file=io.StringIO(), width=120, record=True)
-    console.print(rendered(summary(content)))
-    text = console.export_text()
+    text = terminal_text(summary(content), 120)
     assert "8 processes, 8 ranks (1 killed)" in text
     assert "11 more findings in the report." in text
 
@@ -208,9 +203,7 @@ def test_what_a_source_does_not_record_is_unknown_and_not_0(tmp_path: Path) -> N
     assert all(one.metadata_calls is None for one in content.phases)
     assert 'id="profile-heat' in reports.build(ProfileReport(content), "html").decode()
     assert content.totals.of("write").spent_ns
-    console = Console(file=io.StringIO(), width=200)
-    console.print(rendered(summary(content)))
-    assert isinstance(console.file, io.StringIO)
-    assert "this source does not record" in console.file.getvalue()
-    assert "failed calls" not in console.file.getvalue()
+    text = terminal_text(summary(content), 200)
+    assert "this source does not record" in text
+    assert "failed calls" not in text
     assert "unknown" in json.loads(reports.build(ProfileReport(content), "json"))

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import io
-
 import pytest
-from rich.console import Console
 
 from ioassay.reports import build
-from ioassay.reports.document.terminal import rendered
 from ioassay.reports.tuning import CheckReport
 from ioassay.testing import tuned_systems
+from ioassay.testing.terminal_text import terminal_text
 from ioassay.tuning.check import Asked, examine
 from ioassay.tuning.rules import RULES
 
@@ -24,10 +21,7 @@ def report() -> CheckReport:
 
 @pytest.fixture(scope="module")
 def lines(report: CheckReport) -> list[str]:
-    console = Console(file=io.StringIO(), width=80)
-    console.print(rendered(report.terminal(80)), crop=False)
-    assert isinstance(console.file, io.StringIO)
-    return [line.rstrip() for line in console.file.getvalue().splitlines()]
+    return [line.rstrip() for line in terminal_text(report.terminal(80)).splitlines()]
 
 
 def test_addresses_of_sources_are_in_documents_and_not_on_the_terminal(report: CheckReport, lines: list[str]) -> None:
@@ -63,7 +57,5 @@ def test_what_requests_suffer_from_comes_first_and_says_so() -> None:
 def test_rules_that_do_not_apply_are_counted_once_whatever_the_number_of_devices() -> None:
     # Of 18 devices `scheduler` applies to 6, `wbt-lat-usec` to none.
     asked = Asked.of(transfer=None, raid=None, storage=None, rules=["scheduler", "wbt-lat-usec"])
-    console = Console(file=io.StringIO(), width=80)
-    console.print(rendered(CheckReport(examine([tuned_systems.md3460_oss()], asked)).terminal(80)), crop=False)
-    assert isinstance(console.file, io.StringIO)
-    assert "Rules that do not apply here: 1 of 2; " in console.file.getvalue()
+    text = terminal_text(CheckReport(examine([tuned_systems.md3460_oss()], asked)).terminal(80))
+    assert "Rules that do not apply here: 1 of 2; " in text

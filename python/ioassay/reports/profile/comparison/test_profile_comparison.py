@@ -9,10 +9,8 @@ import json
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 from ioassay import reports
-from ioassay.reports.document.terminal import rendered
 from ioassay.reports.profile.comparison import ProfileComparisonReport
 from ioassay.reports.profile.comparison.content import Content, Side, assemble
 from ioassay.reports.profile.comparison.document import document, summary
@@ -23,6 +21,7 @@ from ioassay.results.profile_model import Profile
 from ioassay.results.records.profile import load_profile
 from ioassay.testing.faulty_application import calm, faulty
 from ioassay.testing.record_tables import TableBuilder, store_record
+from ioassay.testing.terminal_text import terminal_text
 
 
 def compared(before: Profile, after: Profile) -> Content:
@@ -51,10 +50,7 @@ def markdown(content: Content) -> str:
 
 
 def terminal(content: Content) -> str:
-    console = Console(file=io.StringIO(), width=160)
-    console.print(rendered(summary(content)))
-    assert isinstance(console.file, io.StringIO)
-    return console.file.getvalue()
+    return terminal_text(summary(content), 160)
 
 
 def test_what_changed_is_said_with_both_values_and_the_ratio(content: Content) -> None:

@@ -7,10 +7,9 @@ import io
 import json
 
 import pytest
-from rich.console import Console
 
 from ioassay import reports
-from ioassay.reports.document import Paragraph, Section, terminal
+from ioassay.reports.document import Paragraph, Section
 from ioassay.reports.sizing.explanation import ExplanationReport
 from ioassay.reports.sizing.explanation.explained import Explained
 from ioassay.sizing.arithmetic import exactly
@@ -19,6 +18,7 @@ from ioassay.sizing.evaluate import evaluate
 from ioassay.sizing.packing import Item, PackedRack
 from ioassay.sizing.published.model import Published
 from ioassay.systems.amounts import SECONDS
+from ioassay.testing.terminal_text import terminal_text
 
 NAMES = ("performance-6", "performance-8")
 RACK = PackedRack(42, (Item("md3460-performance", 5, (("md3460", 4), ("r620", 1))),) * 6)
@@ -38,10 +38,7 @@ def _markdown(report: ExplanationReport) -> str:
 
 
 def _terminal(report: ExplanationReport) -> str:
-    console = Console(file=io.StringIO(), width=80)
-    console.print(terminal.rendered(report.terminal()), crop=False)
-    assert isinstance(console.file, io.StringIO)
-    return console.file.getvalue()
+    return terminal_text(report.terminal())
 
 
 def test_the_answer_comes_first_with_decimal_and_binary_capacities() -> None:

@@ -11,10 +11,8 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 from ioassay import reports
-from ioassay.reports.document import terminal
 from ioassay.reports.sizing.search import SearchReport, wording
 from ioassay.reports.sizing.search.configuration_yaml import configuration_yaml
 from ioassay.sizing import formulas
@@ -27,6 +25,7 @@ from ioassay.sizing.packing import Item, PackedRack
 from ioassay.sizing.requirements import Requirements
 from ioassay.sizing.search.model import Answer, Margin, Movement, Need, Search, Shortfall
 from ioassay.systems.amounts import RACK_UNITS, parse_amount
+from ioassay.testing.terminal_text import terminal_text
 
 REQUIREMENTS = Requirements.model_validate({"name": "site", "write": "30GB/s", "limits": {"racks": "3"}})
 BRICK = Item("md3460-performance", 5, (("md3460", 4), ("r620", 1)))
@@ -95,10 +94,7 @@ def _markdown(search: Search) -> str:
 
 
 def _terminal(search: Search) -> str:
-    console = Console(file=io.StringIO(), width=80)
-    console.print(terminal.rendered(SearchReport(search, load()).terminal()), crop=False)
-    assert isinstance(console.file, io.StringIO)
-    return console.file.getvalue()
+    return terminal_text(SearchReport(search, load()).terminal())
 
 
 def test_the_verdict_names_the_cheapest_with_what_it_holds_does_and_takes(found: Search) -> None:
