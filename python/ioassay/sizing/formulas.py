@@ -20,7 +20,6 @@ from ioassay.systems.amounts import (
     SECONDS,
     WATTS,
     Dimension,
-    Interval,
 )
 
 _DIGITS = 4
@@ -61,13 +60,13 @@ def amount(value: Value) -> str:
     """`1.536 PB (1.364 PiB)`, `27 GB/s (26.7 to 27.3)`: both kinds of bytes, and what printed digits leave open."""
     text = brief(value)
     if value.dimension == BYTES:
-        return f"{text} ({_in_unit(value.interval.nominal, _BINARY)})"
-    return text if value.is_exact else f"{text} ({_ends(value.interval, value.dimension)})"
+        return f"{text} ({binary(value)})"
+    return text if value.is_exact else f"{text} ({_ends(value)})"
 
 
 def brief(value: Value) -> str:
     """`1.536 PB`, `27 GB/s`: the number alone, bytes in decimal units."""
-    return _in_unit(value.interval.nominal, _UNITS.get(value.dimension, ((Fraction(1), value.dimension.unit),)))
+    return _in_unit(value.interval.nominal, _units(value.dimension))
 
 
 def binary(value: Value) -> str:
@@ -107,17 +106,25 @@ def _singular(noun: str) -> str:
     return head.removesuffix("s") + of + rest
 
 
-def _ends(interval: Interval, dimension: Dimension) -> str:
-    """Both ends in the unit of the upper one, which is named once outside."""
-    units = _UNITS.get(dimension, ((Fraction(1), dimension.unit),))
-    low, high = (_in_unit(end, units) for end in (interval.low, interval.high))
-    number, _, unit = low.partition(" ")
-    return f"{number if high.endswith(f' {unit}') or not unit else low} to {high.rpartition(' ')[0] or high}"
+def _ends(value: Value) -> str:
+    """Both ends in the unit of the number itself, which stands before them."""
+    size, _ = _unit(value.interval.nominal, _units(value.dimension))
+    return f"{significant(value.interval.low / size)} to {significant(value.interval.high / size)}"
 
 
 def _in_unit(number: Fraction, units: tuple[tuple[Fraction, str], ...]) -> str:
+    size, unit = _unit(number, units)
+    return f"{significant(number / size)} {unit}".rstrip()
+
+
+def _units(dimension: Dimension) -> tuple[tuple[Fraction, str], ...]:
+    return _UNITS.get(dimension, ((Fraction(1), dimension.unit),))
+
+
+def _unit(number: Fraction, units: tuple[tuple[Fraction, str], ...]) -> tuple[Fraction, str]:
+    """How much the unit is that suits a number, and the unit."""
     least, unit = next((one for one in units if abs(number) >= one[0]), units[-1])
-    return f"{significant(number / _LENGTHS.get(unit, least))} {unit}".rstrip()
+    return _LENGTHS.get(unit, least), unit
 
 
 def significant(number: Fraction) -> str:

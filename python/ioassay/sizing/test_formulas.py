@@ -30,6 +30,20 @@ def test_what_printed_digits_leave_open_stands_beside_a_rate() -> None:
     assert amount(BRICK) == "4.5 GB/s (4.45 to 4.55)"
 
 
+@pytest.mark.parametrize(
+    ("ends", "dimension", "shown"),
+    [
+        ((990 * 10**6, 995 * 10**6, 1001 * 10**6), BYTES_PER_S, "995 MB/s (990 to 1,001)"),
+        ((995 * 10**6, 10**9, 1005 * 10**6), BYTES_PER_S, "1 GB/s (0.995 to 1.005)"),
+        ((47 * 3600, 47 * 3600, 49 * 3600), SECONDS, "47 h (47 to 49)"),
+        ((1100000, 1150000, 1200000), OPERATIONS_PER_S, "1.15 million IOPS (1.1 to 1.2)"),
+    ],
+)
+def test_both_ends_are_in_the_unit_of_the_number(ends: tuple[int, int, int], dimension: Dimension, shown: str) -> None:
+    low, nominal, high = map(Fraction, ends)
+    assert amount(Value("it", Interval(low, nominal, high), dimension, Origin("given"))) == shown
+
+
 def test_a_product_is_a_line_that_a_reader_can_check() -> None:
     assert line(product("write rate", exactly("bricks", 8), BRICK)) == (
         "write rate = 8 bricks × 4.5 GB/s = 36 GB/s (35.6 to 36.4)"
