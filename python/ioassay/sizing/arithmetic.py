@@ -10,7 +10,7 @@ Not: which numbers there are (`model`), what a storage system makes of them (`ev
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import reduce
 from typing import Literal
@@ -69,7 +69,7 @@ class Value:
 
     def named(self, name: str) -> Value:
         """The same number under another name."""
-        return Value(name, self.interval, self.dimension, self.origin, self.written, self.note)
+        return replace(self, name=name)
 
 
 def exactly(name: str, number: int | Fraction, dimension: Dimension = NUMBER, origin: Origin | None = None) -> Value:
@@ -98,7 +98,9 @@ def quotient(name: str, above: Value, below: Value, note: str = "") -> Value:
 
 
 def total(name: str, *values: Value, note: str = "") -> Value:
-    """All of them added up. Raises `ValueError` where they have different units."""
+    """All of them added up; a single one is the total itself. Raises `ValueError` where they have different units."""
+    if len(values) == 1:
+        return replace(values[0], name=name, note=note or values[0].note)
     interval = reduce(Interval.plus, (one.interval for one in values))
     return Value(name, interval, _common(name, values), Formula("sum", values), note=note)
 

@@ -137,27 +137,17 @@ def module_size(catalogue: Catalogue, name: str) -> ModuleSize:
     )
 
 
-def _bricks(count: int) -> Value:
-    return exactly("bricks", count)
-
-
-def _modules(count: int) -> Value:
-    return exactly("metadata modules", count)
-
-
 def _capacity(counts: Mapping[BrickChoice, int], bricks: Mapping[BrickChoice, BrickSize]) -> Capacity:
     def added(what: str, values: Iterable[tuple[BrickChoice, Value]]) -> Value:
-        return _added(what, [product(f"{what} of {one.brick}", _bricks(counts[one]), value) for one, value in values])
+        return total(
+            what, *(product(f"{what} of {one.brick}", exactly("bricks", counts[one]), value) for one, value in values)
+        )
 
     return Capacity(
         raw=added("raw capacity", ((one, size.capacity.raw) for one, size in bricks.items())),
         protected=added("protected capacity", ((one, size.capacity.protected) for one, size in bricks.items())),
         usable=added("usable capacity", ((one, size.capacity.usable) for one, size in bricks.items())),
     )
-
-
-def _added(what: str, values: list[Value]) -> Value:
-    return values[0].named(what) if len(values) == 1 else total(what, *values)
 
 
 def _height(catalogue: Catalogue, name: Name) -> Value | None:
@@ -167,7 +157,7 @@ def _height(catalogue: Catalogue, name: Name) -> Value | None:
         product(f"rack units of {box}", exactly(box, count), exactly(f"rack units of {box}", units, RACK_UNITS))
         for (box, units), count in boxes.items()
     ]
-    return _added(f"rack units of {whole_of(name)}", heights) if heights else None
+    return total(f"rack units of {whole_of(name)}", *heights) if heights else None
 
 
 def _sum(catalogue: Catalogue, key: _Key, whole: str, parts: Mapping[str, int]) -> Value | None:
@@ -177,7 +167,7 @@ def _sum(catalogue: Catalogue, key: _Key, whole: str, parts: Mapping[str, int]) 
         return own
     values = [(name, n, catalogue.value(name, key, f"{key} of {name}")) for name, n in parts.items()]
     known = [product(f"{key} of {name}", exactly(name, n), value) for name, n, value in values if value is not None]
-    return _added(f"{key} of {whole}", known) if known and len(known) == len(values) else None
+    return total(f"{key} of {whole}", *known) if known and len(known) == len(values) else None
 
 
 def _whole(key: str, parts: Iterable[tuple[str, int, Value | None]]) -> Value | None:
@@ -187,4 +177,4 @@ def _whole(key: str, parts: Iterable[tuple[str, int, Value | None]]) -> Value | 
         if value is None:
             return None
         found.append(product(f"{key} of all {name}", exactly(name, count), value))
-    return _added(key, found)
+    return total(key, *found)

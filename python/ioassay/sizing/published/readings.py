@@ -121,7 +121,7 @@ def _source(catalogue: Catalogue, size: Size, stated: Stated) -> _Source | str:
                 for one in size.configuration.bricks
                 for brick in [catalogue.find(one.brick, Brick)]
             ]
-            return _Source(drives[0] if len(drives) == 1 else total("drives", *drives), {}, {})
+            return _Source(total("drives", *drives), {}, {})
         case "rack_units":
             unknown = "The height of one of its parts is unknown."
             return unknown if size.rack_units is None else _Source(size.rack_units, {}, {})

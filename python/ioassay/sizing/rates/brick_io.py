@@ -49,11 +49,6 @@ def over_link(name: str, link: Value, unit: Value | None) -> Value:
     return link.named(name) if unit is None else quotient(name, link, unit)
 
 
-def added(name: str, values: list[Value]) -> Value:
-    """The sum of at least one value."""
-    return values[0].named(name) if len(values) == 1 else total(name, *values)
-
-
 def ceiling_of_all(
     io: BrickIo, place: str, counts: Mapping[str, int], each: Mapping[str, Value | None], share: Value | None = None
 ) -> list[Ceiling]:
@@ -68,4 +63,4 @@ def ceiling_of_all(
         values.append(
             product(f"{io.rate} of all {component}", exactly(component, count), value, *filter(None, [share]))
         )
-    return [Ceiling(place, added(f"{io.rate} of the {place}", values))] if values else []
+    return [Ceiling(place, total(f"{io.rate} of the {place}", *values))] if values else []

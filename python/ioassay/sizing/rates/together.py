@@ -16,11 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ioassay.errors import UsageError
-from ioassay.sizing.arithmetic import exactly, lowest, product
+from ioassay.sizing.arithmetic import exactly, lowest, product, total
 from ioassay.sizing.catalogue import Catalogue
 from ioassay.sizing.components import Brick, MetadataModule, RateKind, Scaling
 from ioassay.sizing.model import Ceiling, Rate
-from ioassay.sizing.rates.brick_io import added
 from ioassay.sizing.rates.names import rate_name
 from ioassay.sizing.rates.scaling import has_points, multiple
 from ioassay.systems.model import Document
@@ -89,7 +88,7 @@ def together(kind: RateKind, rates: Sequence[tuple[Alike, Rate | None]]) -> list
     sums = [
         Ceiling(
             place,
-            added(f"{name} of the {place}", [one.value for other in found if (one := _of(other, place)) is not None]),
+            total(f"{name} of the {place}", *(one.value for other in found if (one := _of(other, place)) is not None)),
         )
         for place in common
     ]
@@ -101,7 +100,7 @@ def together(kind: RateKind, rates: Sequence[tuple[Alike, Rate | None]]) -> list
         for (one, _), ceilings in zip(known, found, strict=True)
     ]
     place = " and ".join(f"{limit.place} of {one.name}" for limit, (one, _) in zip(limits, known, strict=True))
-    return [*sums, Ceiling(place, added(f"{name} of all kinds", each))]
+    return [*sums, Ceiling(place, total(f"{name} of all kinds", *each))]
 
 
 def note(rates: Sequence[Alike]) -> str:

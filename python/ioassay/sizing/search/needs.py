@@ -48,7 +48,7 @@ def _usable(requirements: Requirements) -> Value | None:
     if not parts:
         return None
     name = "required usable capacity"
-    held = parts[0].named(name) if len(parts) == 1 else total(name, *parts)
+    held = total(name, *parts)
     if requirements.fill is None:
         return held
     return quotient(name, held.named("data"), _given("share that may be filled", requirements.fill))
