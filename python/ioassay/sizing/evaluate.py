@@ -17,7 +17,7 @@ from ioassay.sizing.catalogue import Catalogue
 from ioassay.sizing.components import Drive, MetadataModule
 from ioassay.sizing.configuration import Configuration
 from ioassay.sizing.model import BrickChoice, BrickSize, Capacity, ModuleSize, Size
-from ioassay.sizing.parts import Name, choice_of, parts_of, software_of, standing, whole_of
+from ioassay.sizing.parts import Name, choice_of, currencies, parts_of, software_of, standing, whole_of
 from ioassay.sizing.rates import brick_rates, configuration_rates, module_rates, scaling_used
 from ioassay.sizing.requirements import Condition
 from ioassay.systems.amounts import RACK_UNITS
@@ -48,13 +48,8 @@ def evaluate(
             ],
         )
 
-    names = {
-        *switches,
-        *configuration.metadata,
-        *(part for module in modules for part in parts_of(catalogue, module)),
-    }
-    names |= {part for one in counts for part in (one.brick, *parts_of(catalogue, one))}
-    currencies = {price.currency for name in names if (price := catalogue.entries[name].component.price) is not None}
+    bought: list[Name] = [*counts, *configuration.metadata, *switches]
+    used = {currency for one in bought for currency in currencies(catalogue, one)}
     heights = [
         *((one.brick, counts[one], size.rack_units) for one, size in bricks.items()),
         *((one, configuration.metadata[one], size.rack_units) for one, size in modules.items()),
@@ -74,8 +69,8 @@ def evaluate(
         rack_units=_whole("rack units", heights),
         power=whole("power"),
         weight=whole("weight"),
-        price=whole("price") if len(currencies) == 1 else None,
-        currency=next(iter(currencies)) if len(currencies) == 1 else None,
+        price=whole("price") if len(used) == 1 else None,
+        currency=next(iter(used)) if len(used) == 1 else None,
     )
 
 

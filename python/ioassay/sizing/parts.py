@@ -49,6 +49,13 @@ def whole_of(name: Name) -> str:
     return name.brick if isinstance(name, BrickChoice) else name
 
 
+def currencies(catalogue: Catalogue, name: Name) -> set[str]:
+    """Those of the prices that are counted: its own, which stands for all its parts, else its parts'."""
+    own = catalogue.entry(whole_of(name)).component.price
+    prices = [own] if own is not None else [catalogue.entry(part).component.price for part in parts_of(catalogue, name)]
+    return {price.currency for price in prices if price is not None}
+
+
 def standing(catalogue: Catalogue, name: Name) -> tuple[tuple[str, int], ...]:
     """What stands in a rack, each box with its rack units; nothing where the height of one is unknown."""
     own = catalogue.entry(whole_of(name)).component.rack_units

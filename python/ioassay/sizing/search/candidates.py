@@ -17,7 +17,7 @@ from ioassay.sizing.catalogue import Catalogue, Entry
 from ioassay.sizing.components import Adapter, Brick, MetadataModule, RateKind, Scaling, Switch
 from ioassay.sizing.evaluate import brick_size, module_size
 from ioassay.sizing.model import BrickChoice, BrickSize, ModuleSize, Rate
-from ioassay.sizing.parts import Name, parts_of, standing, whole_of
+from ioassay.sizing.parts import Name, currencies, parts_of, standing, whole_of
 from ioassay.sizing.rates.scaling import has_points, multiple
 from ioassay.sizing.requirements import Requirements
 
@@ -126,12 +126,6 @@ def candidate_of(requirements: Requirements, catalogue: Catalogue, name: Name, c
         software=component.software,
         scaled_by=entry if component.scaling else None,
     )
-
-
-def currencies(catalogue: Catalogue, name: Name) -> set[str]:
-    """The currencies of the prices that are known of it and of its parts."""
-    components = [catalogue.entries[part].component for part in (whole_of(name), *parts_of(catalogue, name))]
-    return {component.price.currency for component in components if component.price is not None}
 
 
 def _takes(

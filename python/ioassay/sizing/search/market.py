@@ -12,9 +12,9 @@ from ioassay.sizing.catalogue import Catalogue
 from ioassay.sizing.components import Brick, MetadataModule, Rack, Switch
 from ioassay.sizing.failure_domains import survives
 from ioassay.sizing.model import BrickChoice
-from ioassay.sizing.parts import Name
+from ioassay.sizing.parts import Name, currencies
 from ioassay.sizing.requirements import Requirements, Survives
-from ioassay.sizing.search.candidates import Candidate, candidate_of, currencies
+from ioassay.sizing.search.candidates import Candidate, candidate_of
 from ioassay.sizing.search.model import Cost, Need
 from ioassay.sizing.search.needs import DATA_KINDS, METADATA_KINDS, SEQUENTIAL
 
