@@ -5,7 +5,7 @@ Not: what the drives hold (`capacity`), what may fail (`failure_domains`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NoReturn
 
 from ioassay.errors import UsageError
@@ -74,6 +74,23 @@ class Geometry:
     def tolerated(self) -> int:
         """Drives of any one group that may fail at a time without loss, whichever they are."""
         return self.parity // self.data if self.layout == "raid10" else self.parity
+
+    @property
+    def has_spares(self) -> bool:
+        """True if a rebuild can begin before somebody replaces the drive.
+
+        A declustered erasure code without spares, such as that of OneFS, rebuilds into free space.
+        """
+        rebuilds_into_free_space = self.layout == "erasure" and self.is_declustered
+        return self.spares + self.distributed_spares > 0 or rebuilds_into_free_space
+
+    @property
+    def lost_together(self) -> Geometry:
+        """The same drives in groups that are lost as a whole: RAID 10 of several data drives is as many mirrors."""
+        if self.layout != "raid10":
+            return self
+        copies = self.tolerated
+        return replace(self, groups=self.groups * self.data, data=1, parity=copies, drives=1 + copies)
 
 
 def geometry(catalogue: Catalogue, name: str) -> Geometry:

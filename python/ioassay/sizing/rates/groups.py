@@ -71,21 +71,18 @@ class Groups:
 def groups_of(catalogue: Catalogue, choice: BrickChoice) -> Groups:
     """The groups of a brick. Raises `UsageError` for a geometry that is impossible."""
     brick = catalogue.find(choice.brick, Brick)
-    found = geometry(catalogue, choice.brick)
-    groups, drives, data, parity = found.groups, found.drives, found.data, found.parity
-    if found.layout == "raid10":
-        groups, drives, data, parity = groups * data, found.tolerated + 1, 1, found.tolerated
+    found = geometry(catalogue, choice.brick).lost_together
     record, moved = _records(catalogue, choice.brick, brick, found)
     return Groups(
         family=_FAMILY[found.layout],
-        groups=groups,
-        drives=drives,
-        data=data,
-        parity=parity,
+        groups=found.groups,
+        drives=found.drives,
+        data=found.data,
+        parity=found.parity,
         stripes_at_once=max(found.drives_in_use // found.width, 1),
         chunk=brick.redundancy.chunk,
         record=record,
-        moved_per_byte=moved or _stripe_over_data(data, parity),
+        moved_per_byte=moved or _stripe_over_data(found),
         is_disk=catalogue.find(choice.drive, Drive).media == "hdd",
     )
 
@@ -101,6 +98,6 @@ def _records(catalogue: Catalogue, name: str, brick: Brick, found: Geometry) -> 
     return replace(record, dimension=PER_OPERATION), moved
 
 
-def _stripe_over_data(data: int, parity: int) -> Value:
-    drives, of_data = exactly("drives of a stripe", data + parity), exactly("data drives of a stripe", data)
+def _stripe_over_data(found: Geometry) -> Value:
+    drives, of_data = exactly("drives of a stripe", found.width), exactly("data drives of a stripe", found.data)
     return quotient("drives of a stripe per data drive", drives, of_data)

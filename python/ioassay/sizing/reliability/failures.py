@@ -13,13 +13,12 @@ from fractions import Fraction
 from ioassay.errors import UsageError
 from ioassay.sizing import formulas
 from ioassay.sizing.arithmetic import Value, applied, exactly, product, total
-from ioassay.sizing.capacity.redundancy import geometry
+from ioassay.sizing.capacity.redundancy import Geometry, geometry
 from ioassay.sizing.catalogue import Catalogue
 from ioassay.sizing.components import Brick, Drive
 from ioassay.sizing.model import BrickChoice, Size
 from ioassay.sizing.parts import choice_of
 from ioassay.sizing.reliability import chain
-from ioassay.sizing.reliability.groups import Protection, protection
 from ioassay.sizing.reliability.rebuild import ASSUMPTIONS, Assumptions, Rebuild, rebuild
 from ioassay.systems.amounts import NUMBER, SECONDS
 
@@ -62,7 +61,8 @@ class BrickFailures:
     """Drive failures of all bricks of a kind together."""
 
     choice: BrickChoice
-    protection: Protection
+    protection: Geometry
+    """The groups of a brick, each of which is lost as a whole."""
     rebuild: Rebuild | None
     """`None` where the catalogue has no rates of the drive."""
     per_year: Value | None
@@ -118,7 +118,7 @@ def _of_all(loss: Loss | None) -> Value | None:
 
 def _brick_failures(catalogue: Catalogue, choice: BrickChoice, count: int, assumptions: Assumptions) -> BrickFailures:
     brick = catalogue.find(choice.brick, Brick)
-    group = protection(geometry(catalogue, choice.brick))
+    group = geometry(catalogue, choice.brick).lost_together
     drives = product("drives", exactly("bricks", count), exactly("drives of a brick", brick.drive_count))
     groups = product("groups", exactly("bricks", count), exactly("groups of a brick", group.groups))
     between, rebuilt = _between_failures(catalogue, choice), rebuild(catalogue, choice, group, assumptions)
@@ -164,7 +164,7 @@ def _between_failures(catalogue: Catalogue, choice: BrickChoice) -> Value | None
     )
 
 
-def _unreadable(catalogue: Catalogue, choice: BrickChoice, group: Protection) -> Value | None:
+def _unreadable(catalogue: Catalogue, choice: BrickChoice, group: Geometry) -> Value | None:
     """The chance that a rebuild without redundancy meets an unreadable sector.
 
     In a declustered group only stripes that have lost `parity` pieces are read without redundancy: of those of one
@@ -204,7 +204,7 @@ def _per_year(drives: Value, between: Value) -> Value:
     )
 
 
-def _loss(group: Protection, groups: Value, between: Value, exposed: Value, unreadable: Value | None = None) -> Loss:
+def _loss(group: Geometry, groups: Value, between: Value, exposed: Value, unreadable: Value | None = None) -> Loss:
     operands = [
         exactly("drives of a group", group.drives),
         exactly("parity of a group", group.parity),

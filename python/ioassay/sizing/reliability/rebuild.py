@@ -10,10 +10,10 @@ from fractions import Fraction
 
 from ioassay.sizing import formulas
 from ioassay.sizing.arithmetic import Value, applied, assumed, exactly, lowest, product, quotient, total
+from ioassay.sizing.capacity.redundancy import Geometry
 from ioassay.sizing.catalogue import Catalogue
 from ioassay.sizing.model import BrickChoice
 from ioassay.sizing.rates.degraded import REBUILD_SHARE
-from ioassay.sizing.reliability.groups import Protection
 from ioassay.systems.amounts import BYTES_PER_S, SECONDS, Interval
 
 _DECLUSTERED = (
@@ -58,7 +58,7 @@ class Rebuild:
 
 
 def rebuild(
-    catalogue: Catalogue, choice: BrickChoice, group: Protection, assumptions: Assumptions = ASSUMPTIONS
+    catalogue: Catalogue, choice: BrickChoice, group: Geometry, assumptions: Assumptions = ASSUMPTIONS
 ) -> Rebuild | None:
     """How long a full drive is rebuilt; `None` where the catalogue does not have both rates of the drive.
 

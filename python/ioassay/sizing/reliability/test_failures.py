@@ -9,10 +9,10 @@ import pytest
 
 from ioassay.errors import UsageError
 from ioassay.sizing.arithmetic import assumed, derivation
+from ioassay.sizing.capacity.redundancy import Geometry
 from ioassay.sizing.configurations import read
 from ioassay.sizing.evaluate import evaluate
 from ioassay.sizing.reliability.failures import DriveFailures, drive_failures
-from ioassay.sizing.reliability.groups import Protection
 from ioassay.sizing.reliability.rebuild import Assumptions, Rebuild
 from ioassay.systems.amounts import NUMBER, Interval
 from ioassay.testing.sized_configuration import sized
@@ -33,7 +33,7 @@ def rebuilt(found: DriveFailures) -> Rebuild:
     return brick.rebuild
 
 
-def protected(found: DriveFailures) -> Protection:
+def protected(found: DriveFailures) -> Geometry:
     (brick,) = found.bricks.values()
     return brick.protection
 
