@@ -5,6 +5,7 @@ Not: which figures a component has (`components`).
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, ClassVar, Self
 
@@ -162,6 +163,4 @@ class Price(Quantity):
         written = super().amount
         if written is None or written.dimension != NUMBER:
             return written
-        return Amount(
-            f"{written.text} {self.currency}", written.number, written.unit, written.factor, MONEY, written.half
-        )
+        return replace(written, text=f"{written.text} {self.currency}", dimension=MONEY)

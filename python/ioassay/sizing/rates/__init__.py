@@ -26,8 +26,9 @@ from typing import get_args
 from ioassay.sizing.arithmetic import lowest
 from ioassay.sizing.catalogue import Catalogue
 from ioassay.sizing.components import IoKind, MetadataKind, RateKind
-from ioassay.sizing.configuration import BrickCount, Configuration
+from ioassay.sizing.configuration import Configuration
 from ioassay.sizing.model import BrickChoice, BrickSize, Ceiling, ModuleSize, Rate, Rates
+from ioassay.sizing.parts import choice_of
 from ioassay.sizing.rates.names import rate_name
 from ioassay.sizing.rates.network import network_ceilings
 from ioassay.sizing.rates.path import brick_ceilings
@@ -78,7 +79,7 @@ def configuration_rates(
     measured multiples ends before, and where the switches have too few ports.
     """
     data, metadata = _bricks(catalogue, configuration), _modules(catalogue, configuration)
-    chosen = [_chosen(counted, bricks) for counted in configuration.bricks]
+    chosen = [bricks[choice_of(catalogue, counted)] for counted in configuration.bricks]
     rates: dict[RateKind, Rate] = {}
     for kind in get_args(IoKind):
         found = together(kind, [(one, size.rates[condition].get(kind)) for one, size in zip(data, chosen, strict=True)])
@@ -119,12 +120,6 @@ def _bricks(catalogue: Catalogue, configuration: Configuration) -> list[Alike]:
 def _modules(catalogue: Catalogue, configuration: Configuration) -> list[Alike]:
     counts = [(name, name, count) for name, count in configuration.metadata.items()]
     return alike(catalogue, counts, "metadata modules", configuration.scaling)
-
-
-def _chosen(counted: BrickCount, bricks: Mapping[BrickChoice, BrickSize]) -> BrickSize:
-    return next(
-        size for one, size in bricks.items() if one.brick == counted.brick and counted.drive in (None, one.drive)
-    )
 
 
 def _rate(kind: RateKind, found: Sequence[Ceiling], note: str = "") -> Rate:

@@ -34,7 +34,7 @@ def network_ceilings(
 def _switches(catalogue: Catalogue, configuration: Configuration, rate: str, unit: Value | None) -> list[Ceiling]:
     links = {name: _link(catalogue, name) for name in configuration.switches}
     taken = sum(
-        one.count * _network_ports(catalogue, catalogue.find(one.brick, Brick).adapters) for one in configuration.bricks
+        one.count * network_ports(catalogue, catalogue.find(one.brick, Brick).adapters) for one in configuration.bricks
     )
     if not links or taken == 0:
         return []
@@ -45,7 +45,7 @@ def _switches(catalogue: Catalogue, configuration: Configuration, rate: str, uni
         if links[name].interval == fastest.interval
     )
     of_metadata = sum(
-        count * _network_ports(catalogue, catalogue.find(name, MetadataModule).parts)
+        count * network_ports(catalogue, catalogue.find(name, MetadataModule).parts)
         for name, count in configuration.metadata.items()
     )
     free = ports - taken - of_metadata
@@ -69,7 +69,8 @@ def _link(catalogue: Catalogue, name: str) -> Value:
     return link
 
 
-def _network_ports(catalogue: Catalogue, parts: Mapping[str, int]) -> int:
+def network_ports(catalogue: Catalogue, parts: Mapping[str, int]) -> int:
+    """The ports of switches that a brick or metadata module of these parts takes, by their names and counts."""
     adapters = ((catalogue.entries[name].component, count) for name, count in parts.items())
     return sum(count * one.ports for one, count in adapters if isinstance(one, Adapter) and one.side == "network")
 

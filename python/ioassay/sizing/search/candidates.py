@@ -14,10 +14,11 @@ from typing import Any, Literal, cast
 from ioassay.errors import UsageError
 from ioassay.sizing.arithmetic import Value
 from ioassay.sizing.catalogue import Catalogue, Entry
-from ioassay.sizing.components import Adapter, Brick, MetadataModule, RateKind, Scaling, Switch
+from ioassay.sizing.components import Brick, MetadataModule, RateKind, Scaling, Switch
 from ioassay.sizing.evaluate import brick_size, module_size
 from ioassay.sizing.model import BrickChoice, BrickSize, ModuleSize, Rate
 from ioassay.sizing.parts import Name, currencies, parts_of, standing, whole_of
+from ioassay.sizing.rates.network import network_ports
 from ioassay.sizing.rates.scaling import has_points, multiple
 from ioassay.sizing.requirements import Requirements
 
@@ -140,16 +141,11 @@ def _takes(
         found.pop("price", None)
     if stands:
         found["rack_units"] = Fraction(sum(units for _, units in stands))
-    return found | {"switch_ports": Fraction(_network_ports(catalogue, name))}
+    return found | {"switch_ports": Fraction(network_ports(catalogue, parts_of(catalogue, name)))}
 
 
 def _values(rates: Mapping[Any, Rate]) -> dict[str, Value]:
     return {kind: rate.value for kind, rate in rates.items()}
-
-
-def _network_ports(catalogue: Catalogue, name: Name) -> int:
-    parts = ((catalogue.entries[part].component, count) for part, count in parts_of(catalogue, name).items())
-    return sum(count * one.ports for one, count in parts if isinstance(one, Adapter) and one.side == "network")
 
 
 def _nominal(values: Mapping[str, Value]) -> dict[str, Fraction]:
