@@ -23,6 +23,7 @@ from ioassay.sizing.quantities import (
     Throughput,
     Weight,
 )
+from ioassay.systems.amounts import BYTES_PER_S, OPERATIONS_PER_S, Dimension
 from ioassay.systems.model import At, Document
 from ioassay.yaml_models.values import Identifier, Kind, Part, Prose, Size, between
 
@@ -33,6 +34,12 @@ MetadataKind = Literal["create", "stat", "read_files", "remove"]
 """Kinds of operations on empty files. `read_files` opens, reads and closes."""
 
 RateKind = Literal[IoKind, MetadataKind]
+
+
+def dimension_of(kind: str) -> Dimension:
+    """What rates of a kind, a `RateKind`, count in a second: bytes of sequential I/O, else operations."""
+    return BYTES_PER_S if kind in ("write", "read") else OPERATIONS_PER_S
+
 
 Layout = Literal[
     "none", "mirror", "raid10", "raid5", "raid6", "raidz1", "raidz2", "raidz3", "draid1", "draid2", "draid3", "erasure"

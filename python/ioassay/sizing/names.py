@@ -22,10 +22,11 @@ from ioassay.sizing.components import (
     MetadataModule,
     RateKind,
     Server,
+    dimension_of,
 )
 from ioassay.sizing.configuration import Stated
 from ioassay.sizing.quantities import Quantity, Rate
-from ioassay.systems.amounts import BYTES_PER_S, OPERATIONS_PER_S, Dimension
+from ioassay.systems.amounts import Dimension
 from ioassay.systems.library import builtin_systems
 from ioassay.systems.model import Document
 from ioassay.yaml_models.source import Problem, Source, locate, nearest, quoted
@@ -103,10 +104,10 @@ def _wrong_figure(quantity: Quantity, source: Source, path: Steps) -> Iterator[P
 
 def _dimensions(quantity: Quantity, path: Steps) -> tuple[Dimension, ...]:
     """Of a rate those of its kind of I/O, which is one of the keys that lead to it."""
-    kinds = [step for step in path if step in get_args(RateKind)]
+    kinds = [str(step) for step in path if step in get_args(RateKind)]
     if not isinstance(quantity, Rate) or not kinds:
         return quantity.DIMENSIONS
-    return (BYTES_PER_S,) if kinds[-1] in ("write", "read") else (OPERATIONS_PER_S,)
+    return (dimension_of(kinds[-1]),)
 
 
 def unknown_components(

@@ -17,9 +17,10 @@ from ioassay.analysis.compare.subject import Curve, Point, Rates
 from ioassay.errors import UsageError
 from ioassay.results.run_directory import load
 from ioassay.sizing.arithmetic import Origin, Value
+from ioassay.sizing.components import dimension_of
 from ioassay.sizing.quantities import Quantity
 from ioassay.sizing.rates.work import RANDOM_BYTES
-from ioassay.systems.amounts import BYTES_PER_S, OPERATIONS_PER_S, Interval
+from ioassay.systems.amounts import BYTES_PER_S, Interval
 from ioassay.units import format_count
 
 _IN_WORDS = {
@@ -131,7 +132,7 @@ def _is_of(curve: Curve, kind: str) -> bool:
 
 
 def _rates(curve: Curve, kind: str, path: Path) -> Rates:
-    found = curve.rates.get("rate_bytes_per_s" if kind in ("write", "read") else "rate_operations_per_s")
+    found = curve.rates.get("rate_bytes_per_s" if dimension_of(kind) == BYTES_PER_S else "rate_operations_per_s")
     if found is None:
         raise UsageError(f"{path} has no valid rate of {_IN_WORDS[kind]}.", "See the doubts in its report.")
     return found
@@ -142,5 +143,4 @@ def _value(point: Point, what: str, kind: str, path: Path, curve: Curve) -> Valu
     found = intervals.of_median(point.rates)
     low, high = (found.low, found.high) if found else (min(point.rates), max(point.rates))
     interval = Interval(Fraction(low), Fraction(point.median), Fraction(high))
-    dimension = BYTES_PER_S if kind in ("write", "read") else OPERATIONS_PER_S
-    return Value(what, interval, dimension, Origin("measured", f"{path.name}, {curve.title}"))
+    return Value(what, interval, dimension_of(kind), Origin("measured", f"{path.name}, {curve.title}"))

@@ -18,7 +18,7 @@ from dataclasses import replace
 from ioassay.errors import UsageError
 from ioassay.sizing.arithmetic import Value, lowest, product
 from ioassay.sizing.catalogue import Catalogue
-from ioassay.sizing.components import Brick, IoKind
+from ioassay.sizing.components import Brick, IoKind, dimension_of
 from ioassay.sizing.failure_domains import survives
 from ioassay.sizing.model import BrickChoice, Ceiling
 from ioassay.sizing.rates.brick_io import BrickIo
@@ -27,9 +27,8 @@ from ioassay.sizing.rates.drives import drive_ceilings
 from ioassay.sizing.rates.enclosures import link_ceilings
 from ioassay.sizing.rates.groups import groups_of
 from ioassay.sizing.rates.hosts import SERVER_SIDE, host_ceilings
-from ioassay.sizing.rates.work import is_random, work
+from ioassay.sizing.rates.work import work
 from ioassay.sizing.requirements import Condition
-from ioassay.systems.amounts import BYTES_PER_S, OPERATIONS_PER_S
 
 _MEASURED = "brick as measured"
 
@@ -104,7 +103,7 @@ def _lower(one: Ceiling, measured: Value) -> Ceiling:
 
 
 def _check_unit(io: BrickIo, one: Ceiling) -> None:
-    dimension = OPERATIONS_PER_S if is_random(io.kind) else BYTES_PER_S
+    dimension = dimension_of(io.kind)
     if one.value.dimension != dimension:
         raise UsageError(
             f"{io.choice.name}: its {io.rate} at the {one.place} is in {one.value.dimension.unit}, "
