@@ -34,7 +34,7 @@ from ioassay.systems.amounts import Interval
 from ioassay.systems.claims import standing_for
 from ioassay.systems.model import Document, Place
 from ioassay.yaml_models.library import Library
-from ioassay.yaml_models.source import Source, SourceError, locate, nearest, printable, quoted
+from ioassay.yaml_models.source import Source, SourceError, locate, near, nearest, printable, quoted
 from ioassay.yaml_models.validate import validate
 
 LIBRARY = Library("ioassay.sizing", "catalogue")
@@ -97,8 +97,8 @@ class Catalogue:
         """The component of that name, of whatever kind. Raises `UsageError` that says which is nearest."""
         if (found := self.entries.get(name)) is not None:
             return found
-        close = nearest(name, self.entries)
-        which = f": {close}" if close.startswith("did you mean") else "."  # not a list of hundreds
+        close = near(name, self.entries)  # they are too many to list
+        which = "." if close is None else f": {close}"
         raise UsageError(f"There is no component {quoted(name)}{which}", "`ioassay size catalogue` lists them all.")
 
     def all(self, kind: type[Component]) -> Iterator[Entry]:

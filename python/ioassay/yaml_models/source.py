@@ -303,11 +303,17 @@ def texts(node: Node) -> Iterator[Text]:
                 yield from texts(entry)
 
 
-def nearest(word: str, known: Iterable[str]) -> str:
-    """`did you mean X?` where one of `known` is near or begins like `word`, else the list of them."""
+def near(word: str, known: Iterable[str]) -> str | None:
+    """`did you mean X?` where one of `known` is near or begins like `word`."""
     known = list(known)
     close = difflib.get_close_matches(word, known, n=1) or [name for name in known if word and name.startswith(word)]
-    if close:
-        return f"did you mean `{close[0]}`?"
+    return f"did you mean `{close[0]}`?" if close else None
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """What is `near`, else the list of all that is known."""
+    known = list(known)
+    if (close := near(word, known)) is not None:
+        return close
     choice = "use one of " if len(known) > 1 else "use "
     return choice + ", ".join(f"`{name}`" for name in known) if known else "there are none"
