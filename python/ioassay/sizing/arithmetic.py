@@ -78,9 +78,9 @@ def exactly(name: str, number: int | Fraction, dimension: Dimension = NUMBER, or
     return Value(name, Interval(value, value, value), dimension, origin or Origin("given"))
 
 
-def assumed(name: str, interval: Interval, dimension: Dimension, why: str, written: str = "") -> Value:
+def assumed(name: str, number: int | Fraction, dimension: Dimension, why: str, written: str = "") -> Value:
     """A number that somebody had to choose."""
-    return Value(name, interval, dimension, Origin("assumed", why), written)
+    return replace(exactly(name, number, dimension, Origin("assumed", why)), written=written)
 
 
 def product(name: str, *values: Value, note: str = "") -> Value:

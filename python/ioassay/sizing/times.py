@@ -15,7 +15,7 @@ from ioassay.sizing import formulas
 from ioassay.sizing.arithmetic import Origin, Value, applied, assumed, exactly, lowest, product, quotient
 from ioassay.sizing.model import Size
 from ioassay.sizing.requirements import Checkpoint, Condition, Requirements
-from ioassay.systems.amounts import NUMBER, SECONDS, Amount, Interval
+from ioassay.systems.amounts import NUMBER, SECONDS, Amount
 
 YEAR_S = 365 * 86400
 
@@ -27,7 +27,7 @@ _DALY = (
 
 LEAD = assumed(
     "lead of the fastest rank over the average",
-    Interval(Fraction(3, 2), Fraction(3, 2), Fraction(3, 2)),
+    Fraction(3, 2),
     NUMBER,
     "With wear-out every rank writes as much as the fastest; from this ratio on, reports of runs name stragglers.",
 )

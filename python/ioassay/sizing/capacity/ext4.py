@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ioassay.sizing.arithmetic import Origin, Value, difference, exactly, product, quotient
+from ioassay.sizing.arithmetic import Value, assumed, difference, product, quotient
 from ioassay.systems.amounts import BYTES
 
 _KIB, _MIB, _TIB = 1024, 1024**2, 1024**4
@@ -42,23 +42,22 @@ MKE2FS = Format(_MKE2FS, 256, ((16 * _TIB, 64 * _KIB), (4 * _TIB, 32 * _KIB), (0
 MKFS_LUSTRE = Format(_MKFS_LUSTRE, 512, ((16 * _TIB, _MIB), (4 * _TIB, 512 * _KIB), (_TIB, 256 * _KIB), (0, 69905)))
 """69905: 64 KiB and a little more, so that the inodes fit into 256 block groups at a time."""
 
-_GROUP = exactly("block group", 128 * _MIB, BYTES, Origin("assumed", "Blocks of 4 KiB, the default of mke2fs."))
-_BITMAPS = exactly("two bitmaps of a block group", 8 * _KIB, BYTES, Origin("assumed", "Blocks of 4 KiB, as above."))
-_JOURNAL = exactly(
+_GROUP = assumed("block group", 128 * _MIB, BYTES, "Blocks of 4 KiB, the default of mke2fs.")
+_BITMAPS = assumed("two bitmaps of a block group", 8 * _KIB, BYTES, "Blocks of 4 KiB, as above.")
+_JOURNAL = assumed(
     "journal",
     1024 * _MIB,
     BYTES,
-    Origin("assumed", "Default above 128 GiB, of mke2fs (lib/ext2fs/mkjournal.c) and mkfs.lustre alike."),
+    "Default above 128 GiB, of mke2fs (lib/ext2fs/mkjournal.c) and mkfs.lustre alike.",
 )
 _RESERVED = "`df` shows it as the size; 5 % of it are reserved for root and not shown as available."
 
 
 def shown_by_df(target: Value, format: Format) -> Value:
     """The size that `df` shows of an empty file system on `target` bytes."""
-    why = Origin("assumed", format.why)
-    per_inode = exactly("bytes per inode", format.bytes_per_inode(target.nominal), BYTES, why)
+    per_inode = assumed("bytes per inode", format.bytes_per_inode(target.nominal), BYTES, format.why)
     inodes = quotient("inodes of a target", target, per_inode)
-    tables = product("inode tables", inodes, exactly("inode size", format.inode_bytes, BYTES, why))
+    tables = product("inode tables", inodes, assumed("inode size", format.inode_bytes, BYTES, format.why))
     groups = quotient("block groups of a target", target, _GROUP)
     bitmaps = product("bitmaps of a target", groups, _BITMAPS)
     return difference("usable capacity of a target", target, tables, bitmaps, _JOURNAL, note=_RESERVED)

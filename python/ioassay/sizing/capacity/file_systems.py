@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from ioassay.errors import UsageError
-from ioassay.sizing.arithmetic import Origin, Value, applied, difference, exactly, product
+from ioassay.sizing.arithmetic import Value, applied, assumed, difference, exactly, product
 from ioassay.sizing.capacity import ext4, zfs
 from ioassay.sizing.capacity.records import KIB
 from ioassay.sizing.capacity.redundancy import Geometry
@@ -36,15 +36,12 @@ class Known:
     """The record size where the catalogue gives none, and why."""
 
 
-_KEPT_BY_LUSTRE = exactly(
+_KEPT_BY_LUSTRE = assumed(
     "share that Lustre keeps of a target",
     Fraction(1, 128),
     NUMBER,
-    Origin(
-        "assumed",
-        "Lustre is 2.9 or later (osd_handler.c of osd-ldiskfs and osd-zfs, OSD_STATFS_RESERVED_SHIFT); for earlier "
-        "versions on ldiskfs name the file system ldiskfs-2.8.",
-    ),
+    "Lustre is 2.9 or later (osd_handler.c of osd-ldiskfs and osd-zfs, OSD_STATFS_RESERVED_SHIFT); for earlier "
+    "versions on ldiskfs name the file system ldiskfs-2.8.",
 )
 
 

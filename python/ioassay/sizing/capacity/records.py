@@ -12,7 +12,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from ioassay.errors import UsageError
-from ioassay.sizing.arithmetic import Origin, Value, applied, exactly
+from ioassay.sizing.arithmetic import Value, applied, assumed, exactly
 from ioassay.sizing.capacity.redundancy import Geometry
 from ioassay.sizing.components import Redundancy
 from ioassay.systems.amounts import BYTES, NUMBER
@@ -84,7 +84,7 @@ def sector_size(redundancy: Redundancy) -> Value:
 
 def _size(name: str, given: int | None, default: int, why: str, limits: tuple[int, int]) -> Value:
     if given is None:
-        return exactly(name, default, BYTES, Origin("assumed", why))
+        return assumed(name, default, BYTES, why)
     low, high = limits
     if not low <= given <= high or given & (given - 1):
         raise UsageError(

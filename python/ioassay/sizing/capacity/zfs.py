@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from ioassay.sizing.arithmetic import Origin, Value, applied, difference, exactly, lowest, product
+from ioassay.sizing.arithmetic import Value, applied, assumed, difference, exactly, lowest, product
 from ioassay.sizing.capacity.records import KIB, allocation, data_share
 from ioassay.sizing.capacity.redundancy import Geometry
 from ioassay.sizing.capacity.target import Target
@@ -22,34 +22,26 @@ from ioassay.systems.amounts import BYTES, NUMBER
 
 _MIB, _GIB = KIB**2, KIB**3
 _SHOWN_BLOCK = 128 * KIB
-_LABELS = exactly(
+_LABELS = assumed(
     "partition table and labels of a drive",
     13 * _MIB + 512 * KIB,
     BYTES,
-    Origin(
-        "assumed",
-        "zpool was given whole drives: 9 MiB around its partition (lib/libzfs/os/linux/libzfs_pool_os.c, "
-        "zpool_label_disk), and labels and boot block of 4.5 MiB in it (include/sys/vdev_impl.h).",
-    ),
+    "zpool was given whole drives: 9 MiB around its partition (lib/libzfs/os/linux/libzfs_pool_os.c, "
+    "zpool_label_disk), and labels and boot block of 4.5 MiB in it (include/sys/vdev_impl.h).",
 )
-_REFLOW = exactly(
+_REFLOW = assumed(
     "reserve of a dRAID drive for expansion",
     32 * _MIB,
     BYTES,
-    Origin("assumed", "Fixed in OpenZFS, include/sys/vdev_draid.h, VDEV_DRAID_REFLOW_RESERVE."),
+    "Fixed in OpenZFS, include/sys/vdev_draid.h, VDEV_DRAID_REFLOW_RESERVE.",
 )
-_LEAST_SLOP = exactly(
-    "least slop space", 128 * _MIB, BYTES, Origin("assumed", "Default of OpenZFS, module/zfs/spa_misc.c, spa_min_slop.")
-)
-_MOST_SLOP = exactly(
+_LEAST_SLOP = assumed("least slop space", 128 * _MIB, BYTES, "Default of OpenZFS, module/zfs/spa_misc.c, spa_min_slop.")
+_MOST_SLOP = assumed(
     "most slop space",
     128 * _GIB,
     BYTES,
-    Origin(
-        "assumed",
-        "OpenZFS is 2.1 or later, which limits it (module/zfs/spa_misc.c, spa_max_slop, pull request 11023); for "
-        "earlier versions name the file system zfs-0.8 or lustre-zfs-0.8.",
-    ),
+    "OpenZFS is 2.1 or later, which limits it (module/zfs/spa_misc.c, spa_max_slop, pull request 11023); for "
+    "earlier versions name the file system zfs-0.8 or lustre-zfs-0.8.",
 )
 
 

@@ -29,7 +29,7 @@ _MEAN_VALUES = "Reiser, Lavenberg: Mean-Value Analysis of Closed Multichain Queu
 
 _IN_FLIGHT = assumed(
     "requests in flight of a rank",
-    Interval(Fraction(8), Fraction(8), Fraction(8)),
+    8,
     NUMBER,
     "What reading ahead and writing behind keep in flight differs between clients; 8 is Lustre's default for a client "
     "and a target (max_rpcs_in_flight). The range of a prediction does not depend on it.",

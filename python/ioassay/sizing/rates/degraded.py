@@ -24,13 +24,11 @@ from ioassay.sizing.arithmetic import Value, applied, assumed, difference, exact
 from ioassay.sizing.components import Brick, IoKind
 from ioassay.sizing.rates.groups import Groups
 from ioassay.sizing.rates.raid_writes import ios_per_small_write
-from ioassay.systems.amounts import NUMBER, Interval
-
-_THIRTY_PERCENT = Fraction(3, 10)
+from ioassay.systems.amounts import NUMBER
 
 REBUILD_SHARE = assumed(
     "share of a drive's rate that rebuilds get",
-    Interval(_THIRTY_PERCENT, _THIRTY_PERCENT, _THIRTY_PERCENT),
+    Fraction(3, 10),
     NUMBER,
     "The rest is left to users; controllers let it be set from 0 to 100 % (Dell OpenManage Server Administrator, "
     "Storage Management User's Guide, Setting the Rebuild Rate).",

@@ -49,7 +49,7 @@ def multiple(
     if count == 1:
         return exactly(MULTIPLE, 1)
     if scaling.by == "linear":
-        return assumed(MULTIPLE, _exact(count), NUMBER, f"Linear: {scaling.because}")
+        return assumed(MULTIPLE, count, NUMBER, f"Linear: {scaling.because}")
     points = _points(scaling, kind, sources or {}, folder)
     return _of_table(points, kind, count) if scaling.by == "table" else _of_law(points, kind, count)
 
@@ -69,10 +69,6 @@ def words(scaling: Scaling) -> str:
     if scaling.by == "table":
         return f"table of measured multiples for {measured}, interpolated between them"
     return f"Universal Scalability Law, fitted to measurements of {measured}"
-
-
-def _exact(count: int) -> Interval:
-    return Interval(Fraction(count), Fraction(count), Fraction(count))
 
 
 def _points(scaling: Scaling, kind: RateKind, sources: Mapping[str, Document], folder: Path | None) -> dict[int, Value]:

@@ -6,7 +6,6 @@ Not: how often drives fail (`failures`), how slow users' I/O is meanwhile (`ioas
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 
 from ioassay.sizing import formulas
 from ioassay.sizing.arithmetic import Value, applied, assumed, exactly, lowest, product, quotient, total
@@ -14,18 +13,16 @@ from ioassay.sizing.capacity.redundancy import Geometry
 from ioassay.sizing.catalogue import Catalogue
 from ioassay.sizing.model import BrickChoice
 from ioassay.sizing.rates.degraded import REBUILD_SHARE
-from ioassay.systems.amounts import BYTES_PER_S, SECONDS, Interval
+from ioassay.systems.amounts import BYTES_PER_S, SECONDS
 
 _DECLUSTERED = (
     "Holland, Gibson: Parity declustering for continuous operation in redundant disk arrays, ASPLOS 1992; "
     "OpenZFS documentation, dRAID, Rebuilding to a Distributed Spare"
 )
 
-_DAY_S = Fraction(86400)
-
 REPLACEMENT = assumed(
     "time until a failed drive is replaced",
-    Interval(_DAY_S, _DAY_S, _DAY_S),
+    86400,
     SECONDS,
     "No spare drive waits, so somebody must bring one within a day.",
     "24h",

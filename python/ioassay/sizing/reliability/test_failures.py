@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,7 @@ from ioassay.sizing.configurations import read
 from ioassay.sizing.evaluate import evaluate
 from ioassay.sizing.reliability.failures import DriveFailures, drive_failures
 from ioassay.sizing.reliability.rebuild import Assumptions, Rebuild
-from ioassay.systems.amounts import NUMBER, Interval
+from ioassay.systems.amounts import NUMBER
 from ioassay.testing.sized_configuration import sized
 
 HOUR_S = 3600
@@ -73,9 +72,8 @@ def test_a_drive_without_a_spare_must_be_replaced_first(tmp_path: Path) -> None:
 
 
 def test_another_share_for_rebuilds_takes_the_place_of_the_assumed_one(tmp_path: Path) -> None:
-    whole = Interval(Fraction(1), Fraction(1), Fraction(1))
     catalogue, size = sized(tmp_path)
-    found = drive_failures(catalogue, size, Assumptions(share=assumed("share", whole, NUMBER, "nobody works at night")))
+    found = drive_failures(catalogue, size, Assumptions(share=assumed("share", 1, NUMBER, "nobody works at night")))
     assert rebuilt(found).rate.nominal == pytest.approx(200e6)
 
 
