@@ -147,6 +147,13 @@ def test_data_that_do_not_fit_have_filled_it_from_the_beginning(size: Size) -> N
     assert full.nominal == 0
 
 
+def test_what_holds_nothing_is_full_from_the_beginning(size: Size) -> None:
+    nothing = replace(size, capacity=replace(size.capacity, usable=exactly("usable capacity", 0, BYTES)))
+    full = fill_by_growth(nothing, exactly("data", 1, BYTES), exactly("growth", 1))
+    assert full is not None
+    assert full.nominal == 0
+
+
 def test_data_that_do_not_grow_never_fill_it(size: Size) -> None:
     assert fill_by_growth(size, exactly("data", 1, BYTES), exactly("growth", 0)) is None
 

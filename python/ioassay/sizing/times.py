@@ -179,7 +179,7 @@ def fill_by_growth(size: Size, start: Value, per_year: Value, fill: Value | None
     room = usable if fill is None else product("bytes that may be used", usable, fill)
     return applied(
         "time until it is full",
-        lambda room, start, growth: Fraction(max(math.log(room / start), 0.0) / math.log1p(growth) * YEAR_S),
+        lambda room, start, growth: Fraction(math.log(max(room / start, 1)) / math.log1p(growth) * YEAR_S),
         room,
         start,
         per_year,
