@@ -1,4 +1,4 @@
-"""Rates that stored runs measured, as figures of components: the peak of a sweep, or its curve over clients or ranks.
+"""Rates that stored runs measured, as figures of components: the peak of a sweep, or its curve over ranks.
 
 Each rate is a median with its interval, as compared and reported elsewhere. Measurements that the network cannot have
 carried are left out like all invalid ones. Not: reading runs (`results`), what is valid of them (`analysis`).
@@ -46,25 +46,6 @@ def measured_rate(quantity: Quantity, what: str, kind: str, folder: Path | None)
     if peak is None:
         raise UsageError(f"{path} has no peak of {_IN_WORDS[kind]}: its sweep is not of numbers.", "Name another run.")
     return _value(peak, what, kind, path, curve)
-
-
-def measured_curve(quantity: Quantity, kind: str, folder: Path | None) -> tuple[tuple[int, Value], ...]:
-    """What a run measured for `kind` of I/O by the number of clients, ascending; of several rates of a number the best.
-
-    Units and errors are those of `measured_rate`. Raises `UsageError` too where a run does not tell its clients.
-    """
-    path, curve = _curve(quantity, kind, folder)
-    best: dict[int, Point] = {}
-    for point in _rates(curve, kind, path).points:
-        clients = point.clients
-        if clients is not None and (clients not in best or point.median > best[clients].median):
-            best[clients] = point
-    if not best:
-        raise UsageError(f"{path} does not say how many clients it had.", "Name a run with a sweep over clients.")
-    return tuple(
-        (clients, _value(best[clients], f"{_IN_WORDS[kind]} with {clients} clients", kind, path, curve))
-        for clients in sorted(best)
-    )
 
 
 def measured_by_ranks(quantity: Quantity, kind: str, folder: Path | None) -> tuple[tuple[int, Value], ...]:

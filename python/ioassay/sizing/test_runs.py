@@ -7,7 +7,7 @@ import pytest
 from ioassay.errors import UsageError
 from ioassay.sizing.arithmetic import Origin
 from ioassay.sizing.quantities import Rate
-from ioassay.sizing.runs import measured_curve, measured_rate
+from ioassay.sizing.runs import measured_by_ranks, measured_rate
 from ioassay.systems.amounts import BYTES_PER_S, OPERATIONS_PER_S
 from ioassay.testing.builder import RunBuilder
 from ioassay.testing.measured_study import measured
@@ -52,9 +52,9 @@ def test_the_rate_is_the_peak_of_the_sweep_with_the_interval_of_its_repetitions(
     assert value.origin == Origin("measured", "run, Sequential, write")
 
 
-def test_the_curve_has_a_rate_for_each_number_of_clients(tmp_path: Path) -> None:
-    curve = measured_curve(of("run"), "write", stored(tmp_path, swept()))
-    assert [clients for clients, _ in curve] == [1, 2, 4]
+def test_the_curve_has_a_rate_for_each_number_of_ranks(tmp_path: Path) -> None:
+    curve = measured_by_ranks(of("run"), "write", stored(tmp_path, swept()))
+    assert [ranks for ranks, _ in curve] == [1, 2, 4]
     assert [value.nominal for _, value in curve] == pytest.approx([1.1e9, 2.1e9, 1.6e9])
 
 
