@@ -101,7 +101,7 @@ class Content:
     @property
     def title(self) -> str:
         """`b and c against a`."""
-        others = wording.listed([wording.named(subject) for subject in self.subjects[1:]])
+        others = format.listed([wording.named(subject) for subject in self.subjects[1:]])
         return f"{others} against {wording.named(self.reference)}"
 
 

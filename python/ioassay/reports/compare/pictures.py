@@ -47,7 +47,7 @@ def _picture(content: Content, part: SeriesPart, identifier: str) -> Picture | N
     if bands is not None:
         caption.append("Shaded: the range of the prediction.")
     if levels:
-        caption.append(f"Dashed: the peak of {wording.listed(list(levels))}; its other points are unknown.")
+        caption.append(f"Dashed: the peak of {format.listed(list(levels))}; its other points are unknown.")
     return draw(
         rate_by_clients.chart(
             data, first.reference.operation, unit, {}, axis, show=_shown(axis, curves), levels=levels, bands=bands

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any, get_args
 
 from ioassay.reports.document import Block, Bullets, Column, Notes, Table, Text, changes, numbers
+from ioassay.reports.format import listed
 from ioassay.reports.sizing import numbers as data_numbers
 from ioassay.reports.sizing import wording
 from ioassay.sizing import formulas
@@ -63,7 +64,7 @@ def _taken(line: BillLine, what: Takes) -> str:
 def _dates(bill: Bill) -> list[str]:
     """When the prices were so, as a sentence."""
     dates = sorted({line.price_date for line in bill.lines if line.price_date is not None})
-    return [f"Prices of {wording.listed(dates)}, without tax."] if dates else []
+    return [f"Prices of {listed(dates)}, without tax."] if dates else []
 
 
 def _totals(bill: Bill) -> Iterator[Text]:
@@ -78,13 +79,13 @@ def _totals(bill: Bill) -> Iterator[Text]:
         unknown = bill.unknown(what)
         noun = _NOUNS[what].lower()
         if known and unknown:
-            yield f"{_NOUNS[what]}: {wording.listed(known)}; unknown for {wording.listed(unknown)}."
+            yield f"{_NOUNS[what]}: {listed(known)}; unknown for {listed(unknown)}."
         elif known:
-            yield f"{_NOUNS[what]}: {wording.listed(known)}."
+            yield f"{_NOUNS[what]}: {listed(known)}."
         elif unknown:
             nothing.append(noun)
     if nothing:
-        yield f"{wording.capital(wording.listed(nothing))}: unknown; the catalogue does not say."
+        yield f"{wording.capital(listed(nothing))}: unknown; the catalogue does not say."
 
 
 def data(bill: Bill) -> dict[str, Any]:

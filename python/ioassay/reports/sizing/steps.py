@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from ioassay.reports.document import Block, Column, Paragraph, Span, Table, Text
+from ioassay.reports.format import listed
 from ioassay.reports.sizing import wording
 from ioassay.sizing import formulas
 from ioassay.sizing.arithmetic import Formula, Origin, Value, derivation
@@ -81,7 +82,7 @@ def assumptions(catalogue: Catalogue, sizes: Sequence[Size], values: Sequence[Va
         if reason := catalogue.entries[name].component.assumed:
             assumed.setdefault(("its counts", reason), []).append(name)
     rows: list[list[Text]] = [
-        [wording.listed(list(dict.fromkeys(names))), value, reason] for (value, reason), names in assumed.items()
+        [listed(list(dict.fromkeys(names))), value, reason] for (value, reason), names in assumed.items()
     ]
     return Table([Column("Assumed"), Column("Value", wraps=False), Column("Why")], rows, "What was assumed, and why")
 

@@ -68,10 +68,3 @@ def test_every_capacity_in_a_cell_has_decimal_and_binary_units(size: int) -> Non
     assert isinstance(below, Span)
     assert "iB" in below.text
     assert "iB" not in str(decimal)
-
-
-@pytest.mark.parametrize(
-    ("items", "told"), [([], ""), (["a"], "a"), (["a", "b"], "a and b"), (["a", "b", "c"], "a, b and c")]
-)
-def test_a_list_ends_with_and(items: list[str], told: str) -> None:
-    assert wording.listed(items) == told

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from ioassay.reports.document import Bullets, Column, Notes, Section, Span, Table, Text
+from ioassay.reports.format import listed
+from ioassay.reports.sizing.wording import capital
 from ioassay.sizing import formulas
 from ioassay.sizing.arithmetic import Origin, Value, derivation
 from ioassay.sizing.catalogue import Catalogue
@@ -112,11 +114,7 @@ def _table(rows: Sequence[Sequence[Text]], title: str = "") -> Table:
 
 
 def _row(value: Value, shown: Shown) -> list[Text]:
-    return [_capital(value.name), shown(value), formulas.formula(value)]
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
+    return [capital(value.name), shown(value), formulas.formula(value)]
 
 
 def _amount(value: Value) -> Text:
@@ -161,22 +159,18 @@ def _two_digits(number: float) -> str:
 def _missing(found: BrickFailures) -> str:
     """What the catalogue lacks of a drive, and what is not said therefore."""
     unsaid = list(dict.fromkeys(said for key in found.missing for said in _NEEDED_FOR[key]))
-    lacks = _listed([_FIGURES[key] for key in found.missing], "or")
-    keys = _listed([f"`{key}`" for key in found.missing], "and")
+    lacks = listed([_FIGURES[key] for key in found.missing], "or")
+    keys = listed([f"`{key}`" for key in found.missing])
     return (
-        f"The catalogue has no {lacks} of {found.choice.drive}, so nothing is said of {_listed(unsaid, 'or')}. "
+        f"The catalogue has no {lacks} of {found.choice.drive}, so nothing is said of {listed(unsaid, 'or')}. "
         f"Add {keys} to the drive in a catalogue of your own."
     )
-
-
-def _listed(items: Sequence[str], last: str) -> str:
-    return f" {last} ".join(filter(None, [", ".join(items[:-1]), *items[-1:]]))
 
 
 def _assumed(values: Sequence[Value]) -> list[str]:
     """Every assumption of these values with its reason."""
     return [
-        f"{_capital(value.name)}: {value.written or formulas.brief(value)}. {value.origin.source}"
+        f"{capital(value.name)}: {value.written or formulas.brief(value)}. {value.origin.source}"
         for value in derivation(*values).inputs
         if isinstance(value.origin, Origin) and value.origin.kind == "assumed"
     ]

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import get_args
 
 from ioassay.reports.document import Span, Text
-from ioassay.reports.format import ABSENT
+from ioassay.reports.format import ABSENT, listed
 from ioassay.sizing import formulas
 from ioassay.sizing.arithmetic import Value
 from ioassay.sizing.components import IoKind, MetadataKind, RateKind
@@ -53,11 +53,6 @@ def capital(text: str) -> str:
 def several(number: float, noun: str) -> str:
     """`1 brick`, `8 bricks`; `noun` is the plural."""
     return f"{number:,.0f} {noun.removesuffix('s') if number == 1 else noun}"
-
-
-def listed(items: Sequence[str]) -> str:
-    """`a`, `a and b`, `a, b and c`."""
-    return " and ".join(filter(None, [", ".join(items[:-1]), *items[-1:]]))
 
 
 def amount(value: Value, rate_kind: RateKind | None = None) -> str:

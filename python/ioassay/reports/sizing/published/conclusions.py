@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ioassay.reports.document import Text
+from ioassay.reports.format import listed
 from ioassay.reports.sizing.published.prices import price_conclusion
 from ioassay.reports.sizing.published.readings import extras, fit, judged, off, place, three_digits, unit_name, what
 from ioassay.reports.sizing.published.table import step
-from ioassay.reports.sizing.wording import capital, listed
+from ioassay.reports.sizing.wording import capital
 from ioassay.sizing import formulas
 from ioassay.sizing.arithmetic import Value
 from ioassay.sizing.published.model import (

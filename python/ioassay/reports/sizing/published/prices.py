@@ -9,9 +9,8 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 from ioassay.reports.document import Bullets, Column, Notes, Section, Span, Table, Text
-from ioassay.reports.format import ABSENT
+from ioassay.reports.format import ABSENT, listed
 from ioassay.reports.sizing.published.readings import place, three_digits
-from ioassay.reports.sizing.wording import listed
 from ioassay.sizing.published.model import BrickRatio, Figure, Implied, Measure, PriceFinding, PriceHypothesis, Scope
 
 _MEASURES: dict[Measure, str] = {
@@ -44,7 +43,7 @@ def price_conclusion(finding: PriceFinding) -> str:
     if not possible or possible[0].measure == "whole":
         return f"{price} can be {_MEASURES[best.measure]}{_unlisted(best)}."
     best = possible[0]
-    measures = list(dict.fromkeys(_MEASURES[one.measure] for one in possible))
+    measures = listed(list(dict.fromkeys(_MEASURES[one.measure] for one in possible)), "or")
     whole = next((one for one in finding.hypotheses if one.measure == "whole"), None)
     against = (
         ""
@@ -54,7 +53,7 @@ def price_conclusion(finding: PriceFinding) -> str:
     example = max(best.wholes, key=lambda one: abs(one.times - 1))
     configuration, reference = example.figure.configuration, example.figure.stated.relative_to
     return (
-        f"{price} must be {_either(measures)}{against}. If it is {_MEASURES[best.measure]}: for as much "
+        f"{price} must be {measures}{against}. If it is {_MEASURES[best.measure]}: for as much "
         f"{_AS_MUCH[best.measure]}, {configuration} costs {example.figure.stated.value} of {reference}; it has "
         f"{three_digits(example.times)} times as much, so that the whole costs {three_digits(example.price)} of "
         f"{reference}."
@@ -75,11 +74,6 @@ def _unless(one: PriceHypothesis, finding: PriceFinding) -> str:
 
 def _unlisted(one: PriceHypothesis) -> str:
     return f", if {_implied(one.implied[-1])}" if one.common_in else ""
-
-
-def _either(items: Sequence[str]) -> str:
-    """`a`, `a or b`, `a, b or c`."""
-    return " or ".join(filter(None, [", ".join(items[:-1]), *items[-1:]]))
 
 
 def price_section(finding: PriceFinding) -> Section:

@@ -20,7 +20,7 @@ from ioassay.reports.document import (
     Text,
     numbers,
 )
-from ioassay.reports.format import ABSENT
+from ioassay.reports.format import ABSENT, listed
 from ioassay.reports.sizing import bill as bill_table
 from ioassay.reports.sizing import racks, steps, survival, times
 from ioassay.reports.sizing import wording as words
@@ -128,7 +128,7 @@ def _front_rows(search: Search, most_rates: int) -> Table:
         bricks = [(counted.brick, counted.count) for counted in one.configuration.bricks]
         bought = [*bricks, *one.configuration.metadata.items(), *one.configuration.switches.items()]
         counts = ", ".join(f"{count} × {name}" for name, count in bought)
-        drives = words.listed(list(dict.fromkeys(choice.drive for choice in size.bricks)))
+        drives = listed(list(dict.fromkeys(choice.drive for choice in size.bricks)))
         racks = [Span(words.several(len(one.racks), "racks"), "below")] if one.racks else []
         rows.append(
             [
@@ -271,7 +271,7 @@ def _left_out_count(search: Search) -> list[Block]:
         return [Bullets(wording.left_out_by_reason(search))]
     reasons = {"too little is known of them": search.unknown, "they do not survive what they must": search.fragile}
     told = [f"{len(names)} because {why}" for why, names in reasons.items() if names]
-    whole = f"Bricks and modules left out, or looked at alone: {words.listed(told)}; --format md names each."
+    whole = f"Bricks and modules left out, or looked at alone: {listed(told)}; --format md names each."
     return [Paragraph(whole)] if told else []
 
 

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from ioassay.reports.document import Text
+from ioassay.reports.format import listed
 from ioassay.reports.sizing import wording
 from ioassay.sizing import formulas
 from ioassay.sizing.arithmetic import Value, difference
@@ -120,7 +121,7 @@ def shortfall(one: Shortfall, currency: str | None) -> str:
     )
     asked, best, apart = (amount(value, need, currency) for value in (need.value, one.best, missing))
     share = f" ({_percent(missing.nominal / need.value.nominal)})" if need.value.nominal else ""
-    others = wording.listed([wanted(other, currency) for other in one.together])
+    others = listed([wanted(other, currency) for other in one.together])
     beside = f" together with {others}" if others else ""
     too_much = "too many" if need.what == "racks" else "too much"
     told = (
