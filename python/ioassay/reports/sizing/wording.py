@@ -5,11 +5,11 @@ Not: steps of the arithmetic (`steps`), verdicts of a search (`search.wording`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Sized
 from typing import get_args
 
 from ioassay.reports.document import Span, Text
-from ioassay.reports.format import ABSENT, listed
+from ioassay.reports.format import ABSENT, count, listed
 from ioassay.sizing import formulas
 from ioassay.sizing.arithmetic import Value
 from ioassay.sizing.components import IoKind, MetadataKind, RateKind
@@ -48,11 +48,6 @@ def head(rate_kind: RateKind) -> str:
 def capital(text: str) -> str:
     """With a capital letter at the beginning."""
     return text[:1].upper() + text[1:]
-
-
-def several(number: float, noun: str) -> str:
-    """`1 brick`, `8 bricks`; `noun` is the plural."""
-    return f"{number:,.0f} {noun.removesuffix('s') if number == 1 else noun}"
 
 
 def amount(value: Value, rate_kind: RateKind | None = None) -> str:
@@ -96,32 +91,37 @@ def conclusion(size: Size, rate: Rate) -> str:
     shown = f"{amount(rate.value, rate.kind)} {kind(rate.kind)}"
     limit = f"limited by the {limited_by(rate)}{_next(rate)}."
     parts = _parts(size, rate.kind)
-    added = sum(count * value.nominal for count, _, value in parts)
+    added = sum(number * value.nominal for number, _, value in parts)
     share = rate.value.nominal / added if added else 1.0
     is_sum = 0.995 <= share <= 1.005
-    if not parts or (is_sum and [count for count, *_ in parts] == [1]):
+    if not parts or (is_sum and [number for number, *_ in parts] == [1]):
         return f"{shown}, {limit}"
-    products = " + ".join(f"{several(count, noun)} × {amount(value, rate.kind)}" for count, noun, value in parts)
+    products = " + ".join(f"{counted} × {amount(value, rate.kind)}" for _, counted, value in parts)
     of = "" if is_sum else f"{100 * share:.0f} % of "
     return f"{shown}: {of}{products}, {limit}"
 
 
 def _parts(size: Size, rate_kind: RateKind) -> list[tuple[int, str, Value]]:
-    """How many bricks or modules there are of each kind, their noun, and what one of them does."""
+    """How many bricks or modules there are of each kind, the same in words, and what one of them does."""
     configuration = size.configuration
     modules = [
-        (configuration.metadata[name], "metadata modules" if len(size.modules) == 1 else name, rate.value)
-        for name, module in size.modules.items()
+        (number, _counted(number, "metadata module", name, size.modules), rate.value)
+        for (name, number), module in zip(configuration.metadata.items(), size.modules.values(), strict=True)
         for known, rate in module.rates.items()
         if known == rate_kind
     ]
     bricks = [
-        (counted.count, "bricks" if len(size.bricks) == 1 else choice.name, rate.value)
-        for counted, (choice, brick) in zip(configuration.bricks, size.bricks.items(), strict=True)
+        (one.count, _counted(one.count, "brick", choice.name, size.bricks), rate.value)
+        for one, (choice, brick) in zip(configuration.bricks, size.bricks.items(), strict=True)
         for known, rate in brick.rates["healthy"].items()
         if known == rate_kind
     ]
     return modules or bricks
+
+
+def _counted(number: int, noun: str, name: str, kinds: Sized) -> str:
+    """`8 bricks` where there is one kind of them, otherwise by their name."""
+    return count(number, noun) if len(kinds) == 1 else f"{number:,} {name}"
 
 
 def _next(rate: Rate) -> str:

@@ -20,7 +20,7 @@ from ioassay.reports.document import (
     Text,
     numbers,
 )
-from ioassay.reports.format import ABSENT, listed
+from ioassay.reports.format import ABSENT, count, listed
 from ioassay.reports.sizing import bill as bill_table
 from ioassay.reports.sizing import racks, steps, survival, times
 from ioassay.reports.sizing import wording as words
@@ -122,17 +122,17 @@ def _front_rows(search: Search, most_rates: int) -> Table:
         Column("Price" if search.cost == "price" else "Space", is_number=True, wraps=False),
     ]
     rows: list[list[Text]] = []
-    for number, one in enumerate(search.answers, start=1):
+    for at, one in enumerate(search.answers, start=1):
         size = one.size
         known = [size.rates["healthy"].get(kind) for kind in shown]
         bricks = [(counted.brick, counted.count) for counted in one.configuration.bricks]
         bought = [*bricks, *one.configuration.metadata.items(), *one.configuration.switches.items()]
-        counts = ", ".join(f"{count} × {name}" for name, count in bought)
+        counts = ", ".join(f"{number} × {name}" for name, number in bought)
         drives = listed(list(dict.fromkeys(choice.drive for choice in size.bricks)))
-        racks = [Span(words.several(len(one.racks), "racks"), "below")] if one.racks else []
+        racks = [Span(count(len(one.racks), "rack"), "below")] if one.racks else []
         rows.append(
             [
-                f"{number}",
+                f"{at}",
                 (counts, Span(f"{drives}, {one.role}", "below")),
                 words.cell(size.capacity.usable),
                 *(words.cell(rate.value if rate else None, kind) for rate, kind in zip(known, shown, strict=True)),
@@ -261,7 +261,7 @@ def _assumed(search: Search, catalogue: Catalogue) -> Table:
 def _assumed_count(search: Search, catalogue: Catalogue) -> list[Block]:
     """How many there are, for a terminal that they would fill."""
     number = len(_assumed(search, catalogue).rows)
-    told = f"{words.several(number, 'assumptions')} and their reasons, and the other configurations: --format md."
+    told = f"{count(number, 'assumption')} and their reasons, and the other configurations: --format md."
     return [Paragraph(Span(told, "faint"))] if number else []
 
 

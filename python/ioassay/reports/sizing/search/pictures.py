@@ -9,11 +9,12 @@ import polars as pl
 
 from ioassay.figures.picture import Picture, draw
 from ioassay.figures.sizing import front, sensitivity
+from ioassay.reports.format import count
 from ioassay.reports.sizing import racks
 from ioassay.reports.sizing.explanation.pictures import Pictures as OfConfiguration
 from ioassay.reports.sizing.explanation.pictures import ceilings_picture
 from ioassay.reports.sizing.search import wording
-from ioassay.reports.sizing.wording import capital, head, several
+from ioassay.reports.sizing.wording import capital, head
 from ioassay.sizing.catalogue import Catalogue
 from ioassay.sizing.components import RateKind
 from ioassay.sizing.search.model import Search
@@ -83,7 +84,7 @@ def _front(search: Search) -> Picture | None:
         title="Configurations that none beats in capacity, rates and cost together",
         data=data,
         caption="Numbers are those of the table.",
-        description=f"{several(len(search.answers), 'points')}: usable capacity against {head(kind).lower()} rate, "
+        description=f"{count(len(search.answers), 'point')}: usable capacity against {head(kind).lower()} rate, "
         "the cost as a colour.",
     )
 

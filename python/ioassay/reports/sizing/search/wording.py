@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from ioassay.reports.document import Text
-from ioassay.reports.format import listed
+from ioassay.reports.format import count, listed
 from ioassay.reports.sizing import wording
 from ioassay.sizing import formulas
 from ioassay.sizing.arithmetic import Value, difference
@@ -40,7 +40,7 @@ _METADATA = ("create", "stat", "read_files", "remove")
 def amount(value: Value, need: Need, currency: str | None = None) -> str:
     """In the unit of that need: `36 GB/s`, `20 kops/s`, `1,200,000 EUR`, `3 racks`."""
     if need.what == "racks":
-        return wording.several(value.nominal, "racks")
+        return count(value.nominal, "rack")
     if need.what in _METADATA:
         return wording.amount(value, "create")
     return f"{wording.amount(value)} {currency if need.what == 'budget' and currency else ''}".rstrip()
@@ -68,7 +68,7 @@ def verdict(search: Search) -> str:
     """The cheapest configuration in one sentence, or that there is none."""
     if search.answers:
         first = search.answers[0]
-        number = wording.several(len(search.answers), "configurations")
+        number = count(len(search.answers), "configuration")
         best = "cheapest" if search.cost == "price" else "smallest"
         lead = (
             f"The {best} of {number} that meet all requirements"
@@ -92,7 +92,7 @@ def holds(search: Search, answer: Answer) -> str:
     rates = answer.size.rates["healthy"]
     does = [f"{wording.amount(rates[kind].value, kind)} {wording.kind(kind)}" for kind in main_kinds(search, answer)]
     told = ", ".join([f"{wording.amount(answer.size.capacity.usable)} usable", *does])
-    racks = f" in {wording.several(len(answer.racks), 'racks')}" if answer.racks else ""
+    racks = f" in {count(len(answer.racks), 'rack')}" if answer.racks else ""
     return f"{told}; {cost(search, answer.cost)}{racks}."
 
 
@@ -156,9 +156,9 @@ def effect(one: Movement, answer: Answer) -> str:
         return "cannot be met"
     after = dict(one.after)
     changed = [
-        f"{count} → {after.get(name, 0)} {_noun(name, answer)}"
-        for name, count in one.before
-        if after.get(name, 0) != count
+        f"{number} → {after.get(name, 0)} {_noun(name, answer)}"
+        for name, number in one.before
+        if after.get(name, 0) != number
     ]
     return ", ".join(changed) or NO_CHANGE
 
