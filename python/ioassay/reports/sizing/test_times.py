@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from ioassay.reports.document import Document, Section
 from ioassay.reports.document.markdown import rendered
 from ioassay.reports.sizing import times
+from ioassay.sizing.reliability.failures import drive_failures
 from ioassay.sizing.requirements import Requirements
 from ioassay.testing.sized_configuration import sized
 
@@ -55,7 +56,7 @@ def test_data_that_do_not_fit_fill_it_at_once(tmp_path: Path) -> None:
 
 
 def test_drive_failures_name_the_odds_and_every_assumption(tmp_path: Path) -> None:
-    shown = text(times.failures(*sized(tmp_path)))
+    shown = text(times.failures(drive_failures(*sized(tmp_path))))
     assert "| Rebuild time of a drive | 18.52 h | 4 TB ÷ 60 MB/s |" in shown
     assert "| Drives that fail in a year | 1.2 |" in shown
     assert "1 in 9.8 million" in shown
@@ -65,7 +66,7 @@ def test_drive_failures_name_the_odds_and_every_assumption(tmp_path: Path) -> No
 
 
 def test_figures_that_the_catalogue_lacks_are_named_and_what_to_add(tmp_path: Path) -> None:
-    shown = text(times.failures(*sized(tmp_path, without="annual_failure_rate")))
+    shown = text(times.failures(drive_failures(*sized(tmp_path, without="annual_failure_rate"))))
     assert "no annual failure rate of own-drive, so nothing is said of failing drives or the chance of loss" in shown
     assert "Add `annual_failure_rate`" in shown
     assert "Rebuild time of a drive" in shown
@@ -73,13 +74,13 @@ def test_figures_that_the_catalogue_lacks_are_named_and_what_to_add(tmp_path: Pa
 
 
 def test_drives_without_redundancy_are_not_rebuilt(tmp_path: Path) -> None:
-    shown = text(times.failures(*sized(tmp_path, "{layout: none, data: 60, groups: 1}")))
+    shown = text(times.failures(drive_failures(*sized(tmp_path, "{layout: none, data: 60, groups: 1}"))))
     assert "Rebuild time" not in shown
     assert "of which none may be down" in shown
 
 
 def test_several_kinds_of_bricks_are_shown_apart_and_together(tmp_path: Path) -> None:
-    shown = text(times.failures(*sized(tmp_path, kinds=2)))
+    shown = text(times.failures(drive_failures(*sized(tmp_path, kinds=2))))
     assert "own-brick-1 with own-drive" in shown
     assert "own-brick-2 with own-drive" in shown
     together = shown.partition("All bricks together")[2]

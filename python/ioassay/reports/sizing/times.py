@@ -14,10 +14,8 @@ from ioassay.reports.format import listed
 from ioassay.reports.sizing.wording import capital
 from ioassay.sizing import formulas
 from ioassay.sizing.arithmetic import Origin, Value, derivation
-from ioassay.sizing.catalogue import Catalogue
 from ioassay.sizing.model import Size
-from ioassay.sizing.reliability.failures import LIMITS, BrickFailures, DriveFailures, drive_failures
-from ioassay.sizing.reliability.rebuild import ASSUMPTIONS, Assumptions
+from ioassay.sizing.reliability.failures import LIMITS, BrickFailures, DriveFailures
 from ioassay.sizing.requirements import Requirements
 from ioassay.sizing.times import of_size, write_rate
 from ioassay.systems.amounts import BYTES, NUMBER, SECONDS
@@ -63,9 +61,8 @@ def times(size: Size, requirements: Requirements | None = None) -> Section:
     return Section("Times", [_table(rows), Notes([*filter(None, [unknown]), *assumed])])
 
 
-def failures(catalogue: Catalogue, size: Size, assumptions: Assumptions = ASSUMPTIONS) -> Section:
+def failures(found: DriveFailures) -> Section:
     """Rebuild times, drives that fail, the chance of loss, and all that these assume."""
-    found = drive_failures(catalogue, size, assumptions)
     kinds = list(found.bricks.values())
     tables = {one.choice.name if len(kinds) > 1 else "": list(_of_bricks(one)) for one in kinds}
     if len(kinds) > 1:

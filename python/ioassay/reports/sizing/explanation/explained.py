@@ -33,9 +33,10 @@ class Explained:
 def explain(catalogue: Catalogue, name: str, configuration: Configuration) -> Explained:
     """All that is reported of a configuration. Raises `UsageError` for what the catalogue does not have."""
     size = evaluate(catalogue, name, configuration)
+    failing = drive_failures(catalogue, size)
     return Explained(
         size,
         racks_of(catalogue, configuration),
-        (survival.survival(catalogue, size), times.times(size), times.failures(catalogue, size)),
-        (*of_size(size), *drive_failures(catalogue, size).values),
+        (survival.survival(catalogue, size), times.times(size), times.failures(failing)),
+        (*of_size(size), *failing.values),
     )

@@ -29,6 +29,7 @@ from ioassay.reports.sizing.search import wording
 from ioassay.reports.sizing.search.configuration_yaml import configuration_yaml
 from ioassay.sizing.bill import bill
 from ioassay.sizing.catalogue import Catalogue
+from ioassay.sizing.reliability.failures import drive_failures
 from ioassay.sizing.search.model import Answer, Movement, Search
 from ioassay.version import __version__
 
@@ -159,7 +160,7 @@ def _answer(search: Search, catalogue: Catalogue, at: int, drawn: Pictures | Non
             Section("What limits it", [*_scaling(one), *explanation.limits(one.size, pictures)]),
             survival.survival(catalogue, one.size),
             times.times(one.size, search.requirements),
-            times.failures(catalogue, one.size),
+            times.failures(drive_failures(catalogue, one.size)),
             Section("Racks", [*map(Figure, pictures.racks if pictures else ()), racks.table(one.racks)]),
             Section("Bill of materials", bill_table.blocks(bill(catalogue, one.configuration, len(one.racks)))),
             Section("Arithmetic", steps.of_everything(one.size), fold="closed"),
