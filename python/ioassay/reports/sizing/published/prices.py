@@ -10,7 +10,7 @@ from itertools import groupby
 
 from ioassay.reports.document import Bullets, Column, Notes, Section, Span, Table, Text
 from ioassay.reports.format import ABSENT, listed
-from ioassay.reports.sizing.published.readings import place, three_digits
+from ioassay.reports.sizing.published.readings import place, three_digits, two_digits
 from ioassay.sizing.published.model import BrickRatio, Figure, Implied, Measure, PriceFinding, PriceHypothesis, Scope
 
 _MEASURES: dict[Measure, str] = {
@@ -138,7 +138,7 @@ def _larger_drives(one: PriceHypothesis, finding: PriceFinding) -> Iterable[Text
     """What the same brick with other drives can cost, which tables with the same price for both bound."""
     for implied in one.implied:
         if implied.of is not None and implied.of.brick == finding.unit.brick and implied.high is not None:
-            least, most = (f"{(end - 1) * 100:.2g}" for end in (implied.low, implied.high))
+            least, most = (two_digits((end - 1) * 100) for end in (implied.low, implied.high))
             within = f"at most {most} %" if least == "0" else f"{least} to {most} %"
             yield (
                 f"With {implied.of.drive} in place of {finding.unit.drive}, one {implied.of.brick} "

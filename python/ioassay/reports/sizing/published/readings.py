@@ -107,12 +107,18 @@ def off(trial: Trial) -> str:
     """`9.7 % more`: the arithmetic than what is printed."""
     if trial.off >= 1:
         return f"{three_digits(1 + trial.off)} times as much"
-    return f"{abs(trial.off) * 100:.2g} % {'more' if trial.off > 0 else 'less'}"
+    percent = min(abs(trial.off) * 100, 99.9)  # a thousandth is not 100 % less
+    return f"{three_digits(percent) if percent > 99 else two_digits(percent)} % {'more' if trial.off > 0 else 'less'}"
 
 
 def three_digits(number: float) -> str:
     """`1.95`, `0.935`."""
     return formulas.significant(Fraction(f"{number:.3g}"))
+
+
+def two_digits(number: float) -> str:
+    """`9.7`, `28`, `120`."""
+    return formulas.significant(Fraction(f"{number:.2g}"))
 
 
 def place(figure: Figure) -> str:

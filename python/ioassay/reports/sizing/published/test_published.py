@@ -10,12 +10,14 @@ from ioassay.reports.document import Document
 from ioassay.reports.document.markdown import rendered
 from ioassay.reports.sizing.published import blocks
 from ioassay.reports.sizing.published.data import data
+from ioassay.reports.sizing.published.readings import off
+from ioassay.sizing.arithmetic import exactly
 from ioassay.sizing.catalogue import load
 from ioassay.sizing.configuration import ConfigurationFile
 from ioassay.sizing.configurations import read
 from ioassay.sizing.evaluate import evaluate
 from ioassay.sizing.published.check import check
-from ioassay.sizing.published.model import Published
+from ioassay.sizing.published.model import Published, Reading, Trial
 
 
 def checked(file: ConfigurationFile) -> Published:
@@ -104,3 +106,20 @@ def test_a_table_in_which_all_follows_gets_one_sentence() -> None:
         }
     )
     assert "The only published number follows from the arithmetic." in text(file)
+
+
+@pytest.mark.parametrize(
+    ("share", "told"),
+    [
+        (0.097, "9.7 % more"),
+        (-0.026, "2.6 % less"),
+        (0.996, "99.6 % more"),
+        (-0.999, "99.9 % less"),
+        (-0.99999, "99.9 % less"),
+        (999, "1,000 times as much"),
+    ],
+)
+def test_how_far_a_number_is_off_is_told_without_an_exponent(share: float, told: str) -> None:
+    one = exactly("raw capacity", 1)
+    trial = Trial(Reading("decimal"), one, one.interval, agrees=False, off=share, weight=0)
+    assert off(trial) == told
