@@ -8,31 +8,14 @@ from typing import Any
 from ioassay.sizing import formulas
 from ioassay.sizing.arithmetic import Origin, Value, derivation
 from ioassay.sizing.model import Rate
-from ioassay.systems.amounts import (
-    BYTES,
-    BYTES_PER_S,
-    KILOGRAMS,
-    MONEY,
-    NUMBER,
-    OPERATIONS_PER_S,
-    RACK_UNITS,
-    SECONDS,
-    WATTS,
-    Dimension,
-    Interval,
-)
+from ioassay.systems.amounts import NUMBER, RACK_UNITS, WATTS, Dimension, Interval
 
 _UNITS: Mapping[Dimension, str] = {
     NUMBER: "",
-    BYTES: "bytes",
-    BYTES_PER_S: "bytes_per_s",
-    OPERATIONS_PER_S: "operations_per_s",
-    SECONDS: "s",
     WATTS: "watts",
-    KILOGRAMS: "kg",
     RACK_UNITS: "rack_units",
-    MONEY: "money",
 }
+"""Where it is not what `Dimension.unit` says."""
 
 
 def key(name: str, value: Value) -> str:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from typing import get_args
 
 from ioassay.reports.document import Text
 from ioassay.reports.format import count, listed
 from ioassay.reports.sizing import wording
 from ioassay.sizing import formulas
 from ioassay.sizing.arithmetic import Value, difference
-from ioassay.sizing.components import RateKind
+from ioassay.sizing.components import MetadataKind, RateKind
 from ioassay.sizing.search.model import Answer, Margin, Movement, Need, Search, Shortfall
 from ioassay.systems.amounts import BYTES
 
@@ -34,14 +35,12 @@ NEEDS: Mapping[str, str] = {
 NO_CHANGE = "no change"
 """The effect of a figure that moves nothing."""
 
-_METADATA = ("create", "stat", "read_files", "remove")
-
 
 def amount(value: Value, need: Need, currency: str | None = None) -> str:
     """In the unit of that need: `36 GB/s`, `20 kops/s`, `1,200,000 EUR`, `3 racks`."""
     if need.what == "racks":
         return count(value.nominal, "rack")
-    if need.what in _METADATA:
+    if need.what in get_args(MetadataKind):
         return wording.amount(value, "create")
     return f"{wording.amount(value)} {currency if need.what == 'budget' and currency else ''}".rstrip()
 
