@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ioassay.reports.document import Text
-from ioassay.reports.format import listed
+from ioassay.reports.format import listed, span
 from ioassay.reports.sizing.published.prices import price_conclusion
 from ioassay.reports.sizing.published.readings import extras, fit, judged, off, place, three_digits, unit_name, what
 from ioassay.reports.sizing.published.table import step
@@ -72,7 +72,9 @@ def _verdict(published: Published) -> Iterable[str]:
 def _count(follow: int, total: int) -> str:
     if total == 1:
         return f"The only published number {'follows' if follow else 'does not follow'}"
-    share = f"All {total}" if follow == total else f"{follow or 'None'} of {total}"
+    share = f"{follow or 'None'} of {total}"
+    if follow == total:
+        share = "Both" if total == 2 else f"All {total}"
     return f"{share} published numbers {'follow' if follow > 1 else 'follows'}"
 
 
@@ -97,7 +99,7 @@ def _units(finding: UnitFinding) -> Iterable[str]:
     unit = _unit(best)
     if not best.contradicting:
         yield (
-            f"All {total} {finding.kind} are in {unit}, not in {_printed_unit(finding)} as printed."
+            f"{_every(finding)} are in {unit}, not in {_printed_unit(finding)} as printed."
             if total > 1
             else f"{place(finding.figures[0])} fits {unit}, not {_printed_unit(finding)} as printed."
         )
@@ -113,14 +115,25 @@ def _units(finding: UnitFinding) -> Iterable[str]:
     yield f"{follow}.{''.join(in_decimal)}{mixed}"
 
 
+def _every(finding: UnitFinding) -> str:
+    """`All 6 capacities`, `Both capacities`; of a single number its place."""
+    figures = finding.figures
+    if len(figures) == 1:
+        return place(figures[0])
+    return f"{'Both' if len(figures) == 2 else f'All {len(figures)}'} {finding.kind}"
+
+
 def _unit(shared: Shared) -> str:
-    figures = (*shared.agreeing, *shared.contradicting)
-    return " and ".join(dict.fromkeys(unit_name(shared.reading, one.label) for one in figures))
+    return _unit_of((*shared.agreeing, *shared.contradicting), shared.reading)
 
 
 def _printed_unit(finding: UnitFinding) -> str:
-    printed = Reading(finding.label)
-    return " and ".join(dict.fromkeys(unit_name(printed, one.label) for one in finding.figures))
+    return _unit_of(finding.figures, Reading(finding.label))
+
+
+def _unit_of(figures: Iterable[Figure], reading: Reading) -> str:
+    """What their units mean in a reading: `PiB`, or of several printed units `TiB and PiB`."""
+    return " and ".join(dict.fromkeys(unit_name(reading, one.label) for one in figures))
 
 
 def _with_size(shared: Shared) -> str:
@@ -213,17 +226,16 @@ def _assuming_more(finding: UnitFinding) -> Iterable[str]:
     for shared in finding.others[:_MOST_READINGS]:
         trials = [trial for one in finding.figures if (trial := one.trial(shared.reading)) is not None]
         added = extras(shared.reading, finding.figures[0].label, (one.recomputed for one in trials))
-        yield f"All {len(finding.figures)} {finding.kind} would follow in {', '.join((_unit(shared), *added))}."
+        yield f"{_every(finding)} would follow in {', '.join((_unit(shared), *added))}."
     yield from (_loss(one, finding) for one in finding.losses[:1])
 
 
 def _loss(loss: Loss, finding: UnitFinding) -> str:
     least, most = (three_digits(float(1 - share) * 100) for share in (loss.left.high, loss.left.low))
-    units = " and ".join(dict.fromkeys(unit_name(loss.reading, one.label) for one in finding.figures))
     taken = f"{least} %" if least == most else f"{least} to {most} %"
     return (
-        f"All {len(finding.figures)} {finding.kind} would follow in {units} if {taken} less were usable than the "
-        "arithmetic leaves, for example because the source takes off a reserve."
+        f"{_every(finding)} would follow in {_unit_of(finding.figures, loss.reading)} if {taken} less were usable than "
+        "the arithmetic leaves, for example because the source takes off a reserve."
     )
 
 
@@ -285,4 +297,4 @@ def _ends(value: Value) -> str:
         formulas.brief(Value("", Interval(end, end, end), value.dimension, value.origin))
         for end in (value.interval.low, value.interval.high)
     )
-    return f"{low.rpartition(' ')[0] if low.rpartition(' ')[2] == high.rpartition(' ')[2] else low} to {high}"
+    return span(low, high)
