@@ -125,13 +125,8 @@ def _counted(number: int, noun: str, name: str, kinds: Sized) -> str:
 
 
 def _next(rate: Rate) -> str:
-    """What would limit otherwise, where that is another place that carries more."""
-    limit = rate.limit
-    others = [one for one in rate.ceilings if one.place != limit.place and one.value.nominal > limit.value.nominal]
-    if not others:
-        return ""
-    other = min(others, key=lambda one: one.value.nominal)
-    return f"; the {other.place} would carry {amount(other.value, rate.kind)}"
+    """What would limit otherwise."""
+    return "" if rate.next is None else f"; the {rate.next.place} would carry {amount(rate.next.value, rate.kind)}"
 
 
 def limited_by(rate: Rate) -> str:
