@@ -36,6 +36,7 @@ def whole(system: System, checked: Sequence[Checked]) -> dict[str, Any]:
         "title": system.title,
         "sources": {name: document.model_dump() for name, document in system.sources.items()},
         "test_bed": system.test_bed,
+        "predicts": system.predicts,
         "settings": {
             group: [
                 {"what": setting.what, "value": setting.value, "at": _place(system, setting.at)} for setting in settings
@@ -63,13 +64,14 @@ def verdicts(checked: Sequence[Checked]) -> dict[Verdict, int]:
 
 
 def _figure(system: System, figure: Figure) -> dict[str, Any]:
+    low, high = figure.band or (None, None)
     return {
         "id": figure.id,
         **facts(figure),
         "printed": figure.value,
         **_amount(figure.amount),
-        "low": figure.low,
-        "high": figure.high,
+        "low": None if low is None else {"printed": figure.low, **_amount(low)},
+        "high": None if high is None else {"printed": figure.high, **_amount(high)},
         "at": _place(system, figure.at),
         "note": figure.note,
     }

@@ -188,5 +188,14 @@ def test_a_document_has_a_figure_as_printed_and_in_base_units() -> None:
     assert figure["at"] == {"source": "000_30addbc7318983f3.txt", "lines": [283]}
 
 
+def test_a_document_of_a_prediction_says_so_and_has_its_range_in_base_units() -> None:
+    text = HEAD + "predicts: isilon-2018\n" + FIGURE.replace("at: paper}", "low: 500 MB/s, high: 2 GB/s, at: paper}")
+    whole = document.whole(read(parse_source(text, "mine.yaml", "system"), KNOWN), [])
+    (figure,) = whole["figures"]
+    assert whole["predicts"] == "isilon-2018"
+    assert (figure["low"]["printed"], figure["low"]["base_value"]) == ("500 MB/s", 500e6)
+    assert (figure["high"]["base_value"], figure["high"]["base_unit"]) == (2e9, "bytes/s")
+
+
 def test_the_page_in_the_checkout_is_the_generated_one() -> None:
     assert (DOCS / PAGE).read_text() == formatted(page())
