@@ -84,11 +84,6 @@ def count(number: float | None, one: str = "", several: str = "") -> str:
     return f"{number:,.0f} {noun}".rstrip()
 
 
-def listed(items: Sequence[str], last: str = "and") -> str:
-    """`a`, `a and b`, `a, b and c`; `last` stands before the last one. Empty of nothing."""
-    return f" {last} ".join(filter(None, [", ".join(items[:-1]), *items[-1:]]))
-
-
 def significant(value: float) -> str:
     """Three significant digits without an exponent."""
     # The unit is only a carrier here: IOPS divides by one.

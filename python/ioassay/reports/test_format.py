@@ -22,10 +22,3 @@ def test_a_count_has_its_noun_in_the_singular_or_the_plural(
     number: float | None, nouns: tuple[str, ...], text: str
 ) -> None:
     assert format.count(number, *nouns) == text
-
-
-@pytest.mark.parametrize(
-    ("items", "told"), [([], ""), (["a"], "a"), (["a", "b"], "a and b"), (["a", "b", "c"], "a, b and c")]
-)
-def test_a_list_ends_with_and(items: list[str], told: str) -> None:
-    assert format.listed(items) == told

@@ -9,6 +9,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from ioassay.prose import listed
 from ioassay.protocol.facts import COLD_SHARE
 from ioassay.results.plan_sizes import Shape, bytes_each
 from ioassay.units import format_bytes, format_count, format_duration
@@ -407,8 +408,3 @@ def _conditions(plan: Contents, find: WorkFind) -> str:
         said.append(f"changed since the phase {_phase(plan, step)}")
     said += ["newer than a given time"] if find.get("newer_than_unix_ns") is not None else []
     return " ".join(said)
-
-
-def listed(items: Sequence[str]) -> str:
-    """`1, 2 and 4`."""
-    return f"{', '.join(items[:-1])} and {items[-1]}" if len(items) > 1 else items[0]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from ioassay.prose import listed
 from ioassay.results import plan_text
 from ioassay.results.document import CaseOrder
 from ioassay.studies import plans, spelling, sweep
@@ -62,7 +63,7 @@ def _file_set(files: FileSet) -> str:
     layout = {
         "N-N": "every rank has a file of its own",
         "N-1": "all ranks share one file",
-        "N-M": f"{plan_text.listed([str(group) for group in files.groups or [0]])} groups of ranks share a file each",
+        "N-M": f"{listed([str(group) for group in files.groups or [0]])} groups of ranks share a file each",
     }[files.layout]
     if files.files_per_rank > 1:
         layout = {
@@ -80,9 +81,9 @@ def _file_set(files: FileSet) -> str:
 
 def _clients(workload: Workload) -> str:
     """On how many clients, how often."""
-    counts = plan_text.listed([str(clients) for clients in workload.clients])
+    counts = listed([str(clients) for clients in workload.clients])
     clients = "client" if workload.clients == [1] else "clients"
-    each = plan_text.listed([str(ranks) for ranks in workload.ranks_per_client])
+    each = listed([str(ranks) for ranks in workload.ranks_per_client])
     ranks = "rank" if workload.ranks_per_client == [1] else "ranks"
     return f"is done with {counts} {clients} and {each} {ranks} on each, {_often(workload.repetitions)}."
 
@@ -99,7 +100,7 @@ def _often(repetitions: Repetitions) -> str:
 
 def _swept(workload: Workload) -> str:
     """The keys of `sweep` with their values, as they are written."""
-    axes = plan_text.listed([f"{axis} ({', '.join(values)})" for axis, values in workload.sweep.items()])
+    axes = listed([f"{axis} ({', '.join(values)})" for axis, values in workload.sweep.items()])
     return f"{workload.title} is swept over {axes}, a case for each combination; the rest describes the first of them."
 
 

@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from ioassay import prose
+
 if TYPE_CHECKING:
     from ioassay.protocol.event import SurveyedNode
 
@@ -22,7 +24,7 @@ def listed(names: Sequence[str]) -> str:
     """`a, b and c`; of many the first ones and how many more."""
     if len(names) > _MOST:
         return f"{', '.join(names[:_MOST])} and {len(names) - _MOST} more"
-    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+    return prose.listed(names)
 
 
 def on(concerned: Sequence[SurveyedNode], nodes: Sequence[SurveyedNode]) -> str:

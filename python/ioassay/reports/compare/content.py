@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from ioassay.analysis.compare.ratios import Compared, Comparison, Ratio, compare
 from ioassay.analysis.compare.subject import Curve, Point, Subject
+from ioassay.prose import listed
 from ioassay.reports import format
 from ioassay.reports.compare import wording
 from ioassay.reports.compare.configuration import Difference, differences
@@ -101,7 +102,7 @@ class Content:
     @property
     def title(self) -> str:
         """`b and c against a`."""
-        others = format.listed([wording.named(subject) for subject in self.subjects[1:]])
+        others = listed([wording.named(subject) for subject in self.subjects[1:]])
         return f"{others} against {wording.named(self.reference)}"
 
 

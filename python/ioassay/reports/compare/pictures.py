@@ -14,6 +14,7 @@ from ioassay.analysis.compare.subject import Point
 from ioassay.analysis.rate_units import Unit, suited
 from ioassay.figures import rate_by_clients
 from ioassay.figures.picture import Picture, draw
+from ioassay.prose import listed
 from ioassay.reports import format
 from ioassay.reports.compare import wording
 from ioassay.reports.compare.content import Content, SeriesPart
@@ -47,7 +48,7 @@ def _picture(content: Content, part: SeriesPart, identifier: str) -> Picture | N
     if bands is not None:
         caption.append("Shaded: the range of the prediction.")
     if levels:
-        caption.append(f"Dashed: the peak of {format.listed(list(levels))}; its other points are unknown.")
+        caption.append(f"Dashed: the peak of {listed(list(levels))}; its other points are unknown.")
     return draw(
         rate_by_clients.chart(
             data, first.reference.operation, unit, {}, axis, show=_shown(axis, curves), levels=levels, bands=bands

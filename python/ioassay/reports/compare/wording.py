@@ -19,6 +19,7 @@ from ioassay.analysis.compare.subject import (
 )
 from ioassay.analysis.intervals import FEWEST, Interval
 from ioassay.analysis.rate_units import RateColumn
+from ioassay.prose import listed
 from ioassay.reports import format
 from ioassay.reports.names import NOUNS
 from ioassay.units import format_count
@@ -190,7 +191,7 @@ def unlike(comparison: Comparison, one: Compared) -> Iterator[Remark]:
         yield Remark(f"{name}:", f"its {one.other.title}")
     for found, at_points in places.items():
         if found.is_told:
-            told = "" if len(at_points) >= len(one.points) else f" (at {format.listed(at_points)})"
+            told = "" if len(at_points) >= len(one.points) else f" (at {listed(at_points)})"
             yield Remark(f"{name}, different conditions:", differs(found, comparison.reference.name) + told, "; ")
     if one.is_swept and one.peak:
         yield from _peaks(comparison, one, one.peak)
@@ -226,7 +227,7 @@ def _only(comparison: Comparison, one: Compared) -> Iterator[Remark]:
     for (side, _), own in zip(sides, points, strict=True):
         alone = [at(point, one) for point in one.only_one if any(point is mine for mine in own)]
         if alone and all(points):
-            yield Remark(f"Only in {side.name}:", format.listed(alone))
+            yield Remark(f"Only in {side.name}:", listed(alone))
 
 
 def doubts(subject: Subject, rates: Rates, one: Compared) -> Iterator[Remark]:
@@ -241,7 +242,7 @@ def doubted(name: str, points: Sequence[tuple[str, Point]]) -> Iterator[Remark]:
         for kind in point.doubts:
             places.setdefault(kind, []).append(where)
     for kind, at_points in places.items():
-        few = f"at {'; '.join(at_points)}" if any("," in one for one in at_points) else f"at {format.listed(at_points)}"
+        few = f"at {'; '.join(at_points)}" if any("," in one for one in at_points) else f"at {listed(at_points)}"
         where = few if len(at_points) <= MOST_PLACES else f"at {len(at_points)} of {len(points)} points"
         told = kind if len(at_points) == len(points) else f"{kind} ({where})"
         yield Remark(f"{name} is doubted:", told)

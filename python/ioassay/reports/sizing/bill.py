@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, get_args
 
+from ioassay.prose import listed
 from ioassay.reports.document import Block, Bullets, Column, Notes, Table, Text, changes, numbers
-from ioassay.reports.format import listed
 from ioassay.reports.sizing import numbers as data_numbers
 from ioassay.reports.sizing import wording
 from ioassay.sizing import formulas

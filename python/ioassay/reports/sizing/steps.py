@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from ioassay.prose import listed
 from ioassay.reports.document import Block, Column, Paragraph, Span, Table, Text
-from ioassay.reports.format import listed
 from ioassay.reports.sizing import wording
 from ioassay.sizing import formulas
 from ioassay.sizing.arithmetic import Formula, Origin, Value, derivation

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
+from ioassay.prose import listed
 from ioassay.reports.document import Bullets, Column, Notes, Section, Span, Table, Text
-from ioassay.reports.format import listed
 from ioassay.reports.sizing.wording import capital
 from ioassay.sizing import formulas
 from ioassay.sizing.arithmetic import Origin, Value, derivation

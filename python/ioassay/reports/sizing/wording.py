@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Sized
 from typing import get_args
 
+from ioassay.prose import listed
 from ioassay.reports.document import Span, Text
-from ioassay.reports.format import ABSENT, count, listed
+from ioassay.reports.format import ABSENT, count
 from ioassay.sizing import formulas
 from ioassay.sizing.arithmetic import Value
 from ioassay.sizing.components import IoKind, MetadataKind, RateKind

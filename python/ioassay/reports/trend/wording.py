@@ -9,6 +9,7 @@ from ioassay.analysis.compare.subject import Curve, Point
 from ioassay.analysis.intervals import Interval
 from ioassay.analysis.trend.change_detection import FEWEST, Change, Course
 from ioassay.analysis.trend.history import Group, History, Missing, Run
+from ioassay.prose import listed
 from ioassay.reports import format
 from ioassay.reports.check.lines import Line
 from ioassay.reports.compare.configuration import Difference
@@ -120,10 +121,8 @@ def left_out(group: Group, histories: Sequence[History]) -> Iterator[str]:
             found.setdefault(how, {}).setdefault(_at(history), []).append(one.run.name)
     for how, places in found.items():
         names = list(dict.fromkeys(name for own in places.values() for name in own))
-        where = "" if len(places) == len(histories) else f" at {format.listed(list(places))}"
-        runs = (
-            format.listed(names) if len(names) <= _MOST_NAMES else f"{len(names)} runs from {names[0]} to {names[-1]}"
-        )
+        where = "" if len(places) == len(histories) else f" at {listed(list(places))}"
+        runs = listed(names) if len(names) <= _MOST_NAMES else f"{len(names)} runs from {names[0]} to {names[-1]}"
         yield f"Left out{where} (different conditions): {runs} ({'; '.join(how)})."
 
 

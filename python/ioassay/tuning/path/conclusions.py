@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ioassay.prose import listed
 from ioassay.tuning.path.model import IoPath, Layer, sizes
 from ioassay.tuning.path.parity import StripeWrite
 from ioassay.units import format_about_bytes, format_bytes, format_count
@@ -37,17 +38,13 @@ def _splits(path: IoPath) -> Iterator[Conclusion]:
         return
     for split in path.splits:
         causes = path.causes(split) or split.limits
-        because = _listed(list(dict.fromkeys(limit.reason for limit in causes)))
+        because = listed(list(dict.fromkeys(limit.reason for limit in causes)))
         beyond = path.next_limit(split)
         more = f" Beyond that, the next limit is {beyond.text} ({format_bytes(beyond.size_bytes)})." if beyond else ""
         # Where two layers would split it, it leaves both as the first one leaves it.
         yield Conclusion(
             f"{_what(split)} leaves {_of(_last(path, split))} as {_pieces(split)}, because {because}.{more}", True
         )
-
-
-def _listed(clauses: list[str]) -> str:
-    return " and ".join(filter(None, (", ".join(clauses[:-1]), clauses[-1])))
 
 
 def _last(path: IoPath, split: Layer) -> Layer:

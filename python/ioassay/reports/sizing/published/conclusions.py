@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from ioassay.prose import listed
 from ioassay.reports.document import Text
-from ioassay.reports.format import listed, span
+from ioassay.reports.format import span
 from ioassay.reports.sizing.published.prices import price_conclusion
 from ioassay.reports.sizing.published.readings import extras, fit, judged, off, place, three_digits, unit_name, what
 from ioassay.reports.sizing.published.table import step

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from fractions import Fraction
 
-from ioassay.reports.format import listed
+from ioassay.prose import listed
 from ioassay.sizing import formulas
 from ioassay.sizing.arithmetic import Formula, Value
 from ioassay.sizing.published.model import Figure, Label, PartName, Published, Reading, Trial

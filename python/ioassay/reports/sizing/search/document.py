@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from ioassay.prose import listed
 from ioassay.reports.document import (
     Block,
     Bullets,
@@ -20,7 +21,7 @@ from ioassay.reports.document import (
     Text,
     numbers,
 )
-from ioassay.reports.format import ABSENT, count, listed
+from ioassay.reports.format import ABSENT, count
 from ioassay.reports.sizing import bill as bill_table
 from ioassay.reports.sizing import racks, steps, survival, times
 from ioassay.reports.sizing import wording as words

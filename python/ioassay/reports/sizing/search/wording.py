@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import get_args
 
+from ioassay.prose import listed
 from ioassay.reports.document import Text
-from ioassay.reports.format import count, listed
+from ioassay.reports.format import count
 from ioassay.reports.sizing import wording
 from ioassay.sizing import formulas
 from ioassay.sizing.arithmetic import Value, difference
