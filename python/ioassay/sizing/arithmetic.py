@@ -15,7 +15,7 @@ from fractions import Fraction
 from functools import reduce
 from typing import Literal
 
-from ioassay.systems.amounts import NUMBER, Dimension, Interval
+from ioassay.systems.amounts import NUMBER, Amount, Dimension, Interval
 
 Kind = Literal["published", "measured", "assumed", "given"]
 """`published`: printed by a source. `measured`: of a stored run. `assumed`: by whoever wrote the catalogue or this
@@ -76,6 +76,11 @@ def exactly(name: str, number: int | Fraction, dimension: Dimension = NUMBER, or
     """A count, or a size that is so by definition; without an `origin` it is given."""
     value = Fraction(number)
     return Value(name, Interval(value, value, value), dimension, origin or Origin("given"))
+
+
+def given(name: str, amount: Amount, dimension: Dimension | None = None) -> Value:
+    """A number that somebody asks for, which is meant as it is written; `dimension` where its unit does not say it."""
+    return Value(name, amount.exact, dimension or amount.dimension, Origin("given"), amount.text)
 
 
 def assumed(name: str, number: int | Fraction, dimension: Dimension, why: str, written: str = "") -> Value:
@@ -162,6 +167,15 @@ class Derivation:
 
     steps: list[Value] = field(default_factory=list)
     inputs: list[Value] = field(default_factory=list)
+
+    @property
+    def assumptions(self) -> list[tuple[Value, str]]:
+        """The inputs that somebody had to choose, each with the reason."""
+        return [
+            (value, value.origin.source)
+            for value in self.inputs
+            if isinstance(value.origin, Origin) and value.origin.kind == "assumed"
+        ]
 
 
 def derivation(*values: Value) -> Derivation:

@@ -12,10 +12,10 @@ from fractions import Fraction
 from typing import get_args
 
 from ioassay.sizing import formulas
-from ioassay.sizing.arithmetic import Origin, Value, applied, assumed, exactly, lowest, product, quotient
+from ioassay.sizing.arithmetic import Origin, Value, applied, assumed, exactly, given, lowest, product, quotient
 from ioassay.sizing.model import Size
 from ioassay.sizing.requirements import Checkpoint, Condition, Requirements
-from ioassay.systems.amounts import NUMBER, SECONDS, Amount
+from ioassay.systems.amounts import NUMBER, SECONDS
 
 YEAR_S = 365 * 86400
 
@@ -38,11 +38,6 @@ IO500_STONEWALL = exactly(
     "stonewall of IO500's ior-easy", 300, SECONDS, Origin("published", "IO500, Submission Rules, version 2.0, rule 2.1")
 )
 """The example where no other stonewall is given."""
-
-
-def wish(name: str, amount: Amount) -> Value:
-    """A number of the requirements."""
-    return Value(name, amount.exact, amount.dimension, Origin("given"), amount.text)
 
 
 def lasting(name: str, seconds: float) -> Value:
@@ -200,7 +195,7 @@ def of_size(size: Size, requirements: Requirements | None = None) -> list[Value]
 
 
 def _of_checkpoint(size: Size, checkpoint: Checkpoint) -> Iterator[Value | None]:
-    state = wish("size of a checkpoint", checkpoint.size)
+    state = given("size of a checkpoint", checkpoint.size)
     yield from (checkpoint_time(size, state, condition) for condition in get_args(Condition))
     healthy = checkpoint_time(size, state)
     if healthy is not None and checkpoint.failures_every is not None:
@@ -213,8 +208,8 @@ def _of_growth(size: Size, requirements: Requirements) -> Iterator[Value | None]
     growth = requirements.growth
     if growth is None or requirements.usable is None:
         return
-    start = wish("data at the beginning", requirements.usable)
-    per_year = wish("growth in a year", growth.per_year)
-    fill = None if requirements.fill is None else wish("share that may be filled", requirements.fill)
+    start = given("data at the beginning", requirements.usable)
+    per_year = given("growth in a year", growth.per_year)
+    fill = None if requirements.fill is None else given("share that may be filled", requirements.fill)
     yield data_after(start, per_year, growth.years)
     yield fill_by_growth(size, start, per_year, fill)

@@ -75,12 +75,11 @@ def _source(value: Value, origin: Origin) -> Text:
 def assumptions(catalogue: Catalogue, sizes: Sequence[Size], values: Sequence[Value]) -> Table:
     """Each assumption once, with its reason: figures first, then components whose counts are assumed."""
     assumed: dict[tuple[str, str], list[str]] = {}
-    for value in derivation(*values).inputs:
-        if isinstance(value.origin, Origin) and value.origin.kind == "assumed":
-            assumed.setdefault((_as_written(value), value.origin.source), []).append(value.name)
+    for value, reason in derivation(*values).assumptions:
+        assumed.setdefault((_as_written(value), reason), []).append(value.name)
     for name in components(catalogue, sizes):
-        if reason := catalogue.entries[name].component.assumed:
-            assumed.setdefault(("its counts", reason), []).append(name)
+        if why := catalogue.entries[name].component.assumed:
+            assumed.setdefault(("its counts", why), []).append(name)
     rows: list[list[Text]] = [
         [listed(list(dict.fromkeys(names))), value, reason] for (value, reason), names in assumed.items()
     ]

@@ -13,7 +13,7 @@ from ioassay.prose import listed
 from ioassay.reports.document import Bullets, Column, Notes, Section, Span, Table, Text
 from ioassay.reports.sizing.wording import capital
 from ioassay.sizing import formulas
-from ioassay.sizing.arithmetic import Origin, Value, derivation
+from ioassay.sizing.arithmetic import Value, derivation
 from ioassay.sizing.model import Size
 from ioassay.sizing.reliability.failures import LIMITS, BrickFailures, DriveFailures
 from ioassay.sizing.requirements import Requirements
@@ -167,7 +167,6 @@ def _missing(found: BrickFailures) -> str:
 def _assumed(values: Sequence[Value]) -> list[str]:
     """Every assumption of these values with its reason."""
     return [
-        f"{capital(value.name)}: {value.written or formulas.brief(value)}. {value.origin.source}"
-        for value in derivation(*values).inputs
-        if isinstance(value.origin, Origin) and value.origin.kind == "assumed"
+        f"{capital(value.name)}: {value.written or formulas.brief(value)}. {reason}"
+        for value, reason in derivation(*values).assumptions
     ]

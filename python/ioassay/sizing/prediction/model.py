@@ -8,7 +8,7 @@ from typing import Literal
 
 from ioassay.results.document import JobEntry, Operation, StudyEntry
 from ioassay.results.point import AxisUnit
-from ioassay.sizing.arithmetic import Origin, Value, derivation
+from ioassay.sizing.arithmetic import Value, derivation
 
 
 @dataclass(frozen=True)
@@ -84,9 +84,4 @@ class Prediction:
     @property
     def assumptions(self) -> list[tuple[Value, str]]:
         """Every assumed number that it rests on, with the reason."""
-        inputs = derivation(*(point.value for point in self.points if point.value is not None)).inputs
-        return [
-            (one, one.origin.source)
-            for one in inputs
-            if isinstance(one.origin, Origin) and one.origin.kind == "assumed"
-        ]
+        return derivation(*(point.value for point in self.points if point.value is not None)).assumptions

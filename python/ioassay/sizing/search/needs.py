@@ -10,14 +10,14 @@ from fractions import Fraction
 from typing import get_args
 
 from ioassay.sizing import formulas
-from ioassay.sizing.arithmetic import Origin, Value, applied, exactly, product, quotient, total
+from ioassay.sizing.arithmetic import Value, applied, exactly, given, product, quotient, total
 from ioassay.sizing.catalogue import number
 from ioassay.sizing.components import IoKind, MetadataKind
 from ioassay.sizing.rates.brick_io import over_link
 from ioassay.sizing.rates.work import OPERATION, is_random
 from ioassay.sizing.requirements import Requirements
 from ioassay.sizing.search.model import Need
-from ioassay.systems.amounts import BYTES, MONEY, SECONDS, Amount, Dimension
+from ioassay.systems.amounts import BYTES, MONEY, SECONDS, Amount
 from ioassay.units import format_count
 
 DATA_KINDS = get_args(IoKind)
@@ -41,9 +41,9 @@ def _usable(requirements: Requirements) -> Value | None:
     """
     parts = []
     if requirements.usable is not None:
-        parts.append(_grown(requirements, _given("usable capacity at the beginning", requirements.usable)))
+        parts.append(_grown(requirements, given("usable capacity at the beginning", requirements.usable)))
     if (checkpoint := requirements.checkpoint) is not None:
-        kept, size = exactly("kept checkpoints", checkpoint.kept), _given("size of a checkpoint", checkpoint.size)
+        kept, size = exactly("kept checkpoints", checkpoint.kept), given("size of a checkpoint", checkpoint.size)
         parts.append(product("kept checkpoints", kept, size))
     if not parts:
         return None
@@ -51,7 +51,7 @@ def _usable(requirements: Requirements) -> Value | None:
     held = total(name, *parts)
     if requirements.fill is None:
         return held
-    return quotient(name, held.named("data"), _given("share that may be filled", requirements.fill))
+    return quotient(name, held.named("data"), given("share that may be filled", requirements.fill))
 
 
 def _grown(requirements: Requirements, beginning: Value) -> Value:
@@ -62,7 +62,7 @@ def _grown(requirements: Requirements, beginning: Value) -> Value:
         f"usable capacity after {format_count(growth.years, 'year')}",
         lambda size, share, years: size * (1 + share) ** int(years),
         beginning,
-        _given("growth per year", growth.per_year),
+        given("growth per year", growth.per_year),
         exactly("years", growth.years),
         text=f"{formulas.brief(beginning)} × (1 + {growth.per_year.text})^{growth.years}",
         dimension=BYTES,
@@ -74,14 +74,14 @@ def _checkpoint_rate(requirements: Requirements) -> Value | None:
     if checkpoint is None:
         return None
     longest = exactly("longest time of a checkpoint", Fraction(checkpoint.longest), SECONDS)
-    return quotient("write rate of checkpoints", _given("size of a checkpoint", checkpoint.size), longest)
+    return quotient("write rate of checkpoints", given("size of a checkpoint", checkpoint.size), longest)
 
 
 def _accelerators_rate(requirements: Requirements) -> Value | None:
     accelerators = requirements.accelerators
     if accelerators is None:
         return None
-    each = _given("read rate of an accelerator", accelerators.read_each)
+    each = given("read rate of an accelerator", accelerators.read_each)
     return product("read rate of the accelerators", exactly("accelerators", accelerators.count), each)
 
 
@@ -91,11 +91,11 @@ def _limits(requirements: Requirements) -> list[Need]:
     if limits.racks is not None:
         found.append(Need("racks", exactly("racks", limits.racks), is_most=True))
     if limits.power is not None:
-        found.append(Need("power", _given("power", limits.power), is_most=True))
+        found.append(Need("power", given("power", limits.power), is_most=True))
     if limits.weight_per_rack is not None:
-        found.append(Need("weight_per_rack", _given("weight per rack", limits.weight_per_rack), is_most=True))
+        found.append(Need("weight_per_rack", given("weight per rack", limits.weight_per_rack), is_most=True))
     if limits.budget is not None:
-        found.append(Need("budget", _given("budget", limits.budget, MONEY), is_most=True))
+        found.append(Need("budget", given("budget", limits.budget, MONEY), is_most=True))
     return found
 
 
@@ -113,7 +113,7 @@ def clients_rates(requirements: Requirements) -> Mapping[str, Value]:
 
 def _wished(requirements: Requirements, kind: str) -> Value | None:
     wish: Amount | None = getattr(requirements, kind)
-    return None if wish is None else _given(f"required {kind.replace('_', ' ')} rate", wish)
+    return None if wish is None else given(f"required {kind.replace('_', ' ')} rate", wish)
 
 
 def _larger(name: str, *values: Value | None) -> Value | None:
@@ -122,8 +122,3 @@ def _larger(name: str, *values: Value | None) -> Value | None:
         return known[0].named(name) if known else None
     text = "the larger of both"
     return applied(name, max, *known, text=text, dimension=known[0].dimension)
-
-
-def _given(name: str, amount: Amount, dimension: Dimension | None = None) -> Value:
-    """A number of the requirements, which is meant as it is written and not as rounded."""
-    return Value(name, amount.exact, dimension or amount.dimension, Origin("given"), amount.text)
