@@ -123,6 +123,11 @@ fn phase_of<'a>(ran: &'a Ran, name: &str) -> &'a PhaseRecord {
     ran.phases().into_iter().find(|phase| phase.name == name).unwrap()
 }
 
+/// Whether the page cache holds `bytes`, but for the few pages that the kernel may have taken back since.
+fn holds(resident: Option<u64>, bytes: u64) -> bool {
+    resident.is_some_and(|resident| (bytes - bytes / 8..=bytes).contains(&resident))
+}
+
 fn warm_hosts(phase: &PhaseRecord) -> Option<&[String]> {
     phase.doubts.iter().find_map(|doubt| match &doubt.reason {
         Reason::CacheResident { hosts, .. } => Some(hosts.as_slice()),
@@ -144,7 +149,8 @@ fn a_remount_leaves_nothing_in_memory_of_what_was_all_there_before_it() {
     let ran = disk.run(remount(REMOUNT));
     ran.complete();
     let [warm, read] = ["warm", "read"].map(|name| phase_of(&ran, name));
-    assert_eq!((warm.resident_bytes_before, read.resident_bytes_before), (Some(2 << 20), Some(0)));
+    assert!(holds(warm.resident_bytes_before, 2 << 20), "{warm:?}");
+    assert_eq!(read.resident_bytes_before, Some(0));
     assert_eq!((warm_hosts(warm).map(<[_]>::len), warm_hosts(read)), (Some(1), None));
     let cold = cold_of(&ran);
     assert_eq!((cold.resident_bytes, cold.resident_bytes_per_node.as_slice()), (Some(0), [Some(0)].as_slice()));
@@ -214,7 +220,7 @@ fn a_remount_that_unmounts_nothing_is_told_by_what_is_still_in_memory() {
     let ran = disk.run(remount("mount -o remount \"$IOASSAY_MOUNT_POINT\""));
     ran.complete();
     let cold = cold_of(&ran);
-    assert_eq!(cold.resident_bytes, Some(2 << 20));
+    assert!(holds(cold.resident_bytes, 2 << 20), "{cold:?}");
     assert!(cold.attempts[0].detail.contains("still in the page cache"), "{cold:?}");
     assert!(warm_hosts(phase_of(&ran, "read")).is_some());
 }
@@ -295,7 +301,8 @@ fn every_host_of_a_lab_is_remounted_and_a_server_does_what_a_hook_says() {
     let ran = bench.run(&plan(lab.place().as_ref(), 2, &steps));
     ran.complete();
     let [warm, read] = ["warm", "read"].map(|name| phase_of(&ran, name));
-    assert_eq!(warm.resident_bytes_before_per_node, [2 << 20, 2 << 20]);
+    let per_node = warm.resident_bytes_before_per_node.as_slice();
+    assert!(per_node.len() == 2 && per_node.iter().all(|&resident| holds(Some(resident), 2 << 20)), "{warm:?}");
     assert_eq!(warm_hosts(warm).unwrap(), ["client1", "client2"]);
     assert_eq!((read.resident_bytes_before_per_node.as_slice(), warm_hosts(read)), ([0, 0].as_slice(), None));
     let cold = cold_of(&ran);
@@ -320,7 +327,7 @@ fn a_shift_of_reads_leads_to_another_host_and_what_that_one_never_read_is_cold()
     let ran = bench.run(&plan);
     ran.complete();
     assert_eq!(cold_of(&ran).reads_shifted_by_ranks, 2);
-    assert_eq!(phase_of(&ran, "warm").resident_bytes_before, Some(4 << 20));
+    assert!(holds(phase_of(&ran, "warm").resident_bytes_before, 4 << 20));
     assert_eq!(phase_of(&ran, "read").resident_bytes_before_per_node, [0, 0]);
 }
 
