@@ -127,7 +127,7 @@ test-machine: build ## Run the tests that nothing may disturb: of the whole mach
 	$(PYTEST) -m machine || failed=1; exit $$failed
 
 test-functions: build ## Run the tests of single functions of Python.
-	@$(PYTEST) --numprocesses 2 -m 'not machine' python bench/peers
+	@$(PYTEST) --numprocesses 2 -m 'not machine' python bench/peers release
 
 test-cases: build ## Run the tests that start the engine.
 	@$(RUST_TESTS) $(addprefix --test ,$(OF_CASES))
@@ -167,7 +167,7 @@ attack: build ## Attack it in every known way (as root, hours; goes on where it 
 	nice $(BIN)/python -m tests.attack --tries $(TRIES) --jobs $(JOBS) --json $(OUTCOMES) || failed=1; \
 	$(BIN)/python -m tests.attack --table $(OUTCOMES); exit $$failed
 
-PYTHON_SOURCES := python tests bench examples/reframe
+PYTHON_SOURCES := python tests bench examples/reframe release
 DOCUMENTS := *.md docs
 
 format: build ## Format Rust, Python and documents (lines of 100 characters).
@@ -192,6 +192,7 @@ lint: build ## Formatting, clippy, ruff, mypy, generated files.
 	$(BIN)/mdformat --check $(DOCUMENTS)
 	$(BIN)/mypy
 	$(BIN)/mypy bench/peers
+	$(BIN)/mypy release
 	$(BIN)/mypy bench/statistics
 	$(BIN)/mypy bench/watch
 	$(BIN)/mypy bench/sizing
