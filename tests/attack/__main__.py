@@ -25,7 +25,8 @@ from random import Random
 
 import typer
 
-import ioassay.cli
+import ioassay
+from ioassay.cli.command_tree import every_command
 
 from . import attempt, documents, front_ends, hung_mounts, plans, signals, stored
 from .attempt import Result, adopt_orphans
@@ -105,7 +106,8 @@ def _prepare_commands() -> None:
         if not module.name.rpartition(".")[2].startswith(("test", "conftest", "__main__")):
             importlib.import_module(module.name)
     typer.main.get_command = functools.cache(typer.main.get_command)
-    typer.main.get_command(ioassay.cli.app)
+    for _ in every_command():
+        pass
     gc.freeze()  # forks share what is there, as long as no collection touches it
 
 

@@ -1,7 +1,7 @@
 """The command line: one file per command. Parse, call, print; decisions are made elsewhere.
 
-A command's module imports only typer at its top and what it needs inside its function, because every
-`--help` imports them all. Commands return their exit code or raise; only `main` exits:
+`commands` names them all. A command's module imports only typer at its top and what it needs inside its function, so
+that its help and completions come at once. Commands return their exit code or raise; only `main` exits:
 
     0  ran
     1  ran, but a case failed, an acceptance criterion failed, a number is invalid or a figure could not be drawn
@@ -10,6 +10,7 @@ A command's module imports only typer at its top and what it needs inside its fu
 
 What several commands share:
 
+    lazy_command       how a command of the table is loaded
     launcher_options   what starts the engine, and on which nodes
     report_arguments   the runs that documents are made of, and what is known of them beside
     subjects           what is typed to be compared: runs and published systems
@@ -30,69 +31,31 @@ from typing import Annotated, TextIO, cast
 import typer
 
 from ioassay import keyboard_interrupt
-from ioassay.cli.api import app as api
-from ioassay.cli.check import check
-from ioassay.cli.clean import clean
-from ioassay.cli.compare import compare
-from ioassay.cli.dashboards import app as dashboards
-from ioassay.cli.doctor import doctor
-from ioassay.cli.import_ import import_
-from ioassay.cli.lab import app as lab
-from ioassay.cli.list import list_
-from ioassay.cli.mpi import app as mpi
-from ioassay.cli.net import net
+from ioassay.cli.lazy_command import CommandTable
 from ioassay.cli.output import print_error
-from ioassay.cli.profile import profile
-from ioassay.cli.publish import publish
-from ioassay.cli.record import record
-from ioassay.cli.report import report
-from ioassay.cli.run import run
-from ioassay.cli.size import app as size
-from ioassay.cli.studies import studies
-from ioassay.cli.systems import systems
-from ioassay.cli.trend import trend
-from ioassay.cli.tune import app as tune
-from ioassay.cli.watch import app as watch
 from ioassay.control_characters import PlainStream
 from ioassay.errors import CannotRun, IoassayError, UsageError
-from ioassay.process_limits import refuse_small_limits
 from ioassay.version import __version__
+
+_HELP = ["-h", "--help"]
 
 _TYPERS_INTERRUPTED = 130
 """What typer makes of a `KeyboardInterrupt`."""
 
-app = typer.Typer(name="ioassay", add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
-for command in (
-    run,
-    studies,
-    systems,
-    list_,
-    report,
-    publish,
-    compare,
-    check,
-    trend,
-    import_,
-    record,
-    profile,
-    net,
-    doctor,
-    clean,
-):
-    app.command(command.__name__.strip("_"))(command)
-app.add_typer(watch)
-app.add_typer(tune)
-app.add_typer(size)
-app.add_typer(lab)
-app.add_typer(mpi)
-app.add_typer(api)
-app.add_typer(dashboards)
+app = typer.Typer(
+    name="ioassay",
+    cls=CommandTable,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": _HELP},
+)
 
 
 @app.callback(invoke_without_command=True)
 def _ioassay(
     context: typer.Context,
-    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
+    version: Annotated[bool, typer.Option("--version", "-V", help="Print the version and exit.")] = False,
 ) -> None:
     """An HPC storage laboratory: measures parallel storage and stands behind every number with evidence."""
     if version:
@@ -101,7 +64,9 @@ def _ioassay(
     if context.invoked_subcommand is None:
         print(context.get_help(), file=sys.stderr)
         raise typer.Exit(UsageError.exit_code)
-    if "--help" not in sys.argv:
+    if not {*_HELP}.intersection(sys.argv):
+        from ioassay.process_limits import refuse_small_limits  # noqa: PLC0415
+
         refuse_small_limits()
 
 

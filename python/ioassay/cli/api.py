@@ -7,7 +7,13 @@ from typing import Annotated
 
 import typer
 
-app = typer.Typer(name="api", help="Build and list storage plug-ins: MPI-IO, HDF5, PnetCDF, own.", no_args_is_help=True)
+app = typer.Typer(
+    name="api",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    help="Build and list storage plug-ins: MPI-IO, HDF5, PnetCDF, own.",
+)
 
 
 @app.command()

@@ -7,7 +7,13 @@ from typing import Annotated
 
 import typer
 
-app = typer.Typer(name="dashboards", help="List, print and install Grafana dashboards.", no_args_is_help=True)
+app = typer.Typer(
+    name="dashboards",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    help="List, print and install Grafana dashboards.",
+)
 
 Source = Annotated[
     str,

@@ -13,7 +13,7 @@ def defaulting_to(name: str, *, also_alone: bool) -> type[TyperGroup]:
     class Group(TyperGroup):
         def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
             """Adds the command where none is named."""
-            if also_alone if not args else args[0] not in self.commands and args[0] != "--help":
+            if also_alone if not args else args[0] not in self.commands and args[0] not in ctx.help_option_names:
                 args = [name, *args]
             return super().parse_args(ctx, args)
 

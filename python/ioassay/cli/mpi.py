@@ -6,7 +6,9 @@ from typing import Annotated
 
 import typer
 
-app = typer.Typer(name="mpi", help="Build and list MPI connectors.", no_args_is_help=True)
+app = typer.Typer(
+    name="mpi", no_args_is_help=True, add_completion=False, rich_markup_mode=None, help="Build and list MPI connectors."
+)
 
 
 @app.command()

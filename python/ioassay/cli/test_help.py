@@ -5,24 +5,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 
 import pytest
-import typer.main
 
-from ioassay.cli import app
+from ioassay.cli.command_tree import every_command
+from ioassay.cli.commands import COMMANDS
 
-
-def groups(command: object, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """The words that lead to each command that has commands."""
-    commands: dict[str, object] = getattr(command, "commands", {})
-    if commands:
-        yield path
-    for name, inner in commands.items():
-        yield from groups(inner, (*path, name))
-
-
-GROUPS = [*groups(typer.main.get_command(app))]
+COMMAND_OF = dict(every_command())
+GROUPS = [words for words, command in COMMAND_OF.items() if hasattr(command, "commands")]
 
 
 def test_there_are_commands_at_several_levels() -> None:
@@ -32,7 +22,7 @@ def test_there_are_commands_at_several_levels() -> None:
 @pytest.mark.parametrize("group", GROUPS, ids=" ".join)
 def test_every_command_has_a_line_that_is_whole_at_80_columns(group: tuple[str, ...]) -> None:
     # As a process: in a test's own, click takes two columns more.
-    command = [sys.executable, "-m", "ioassay", *group, "--help"]
+    command = [sys.executable, "-m", "ioassay", *group, "-h"]
     shown = subprocess.run(command, env=os.environ | {"COLUMNS": "80"}, capture_output=True, text=True, check=True)
     lines = shown.stdout[shown.stdout.index("Commands:") :].splitlines()[1:]
     assert len(lines) > 1
@@ -40,3 +30,18 @@ def test_every_command_has_a_line_that_is_whole_at_80_columns(group: tuple[str, 
         assert line.endswith("."), line
         assert not line.endswith("..."), line
         assert "…" not in line, line
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_table_has_the_first_sentence_of_a_commands_own_help(name: str) -> None:
+    whole = " ".join(COMMAND_OF[(name,)].help.split())
+    assert f"{whole} ".startswith(f"{COMMANDS[name].help_line} ")
+
+
+def test_the_help_imports_no_command() -> None:
+    code = "import sys; sys.argv = ['ioassay', '--help']\nfrom ioassay.cli import app\n" + (
+        "try: app()\nfinally: print(*sorted(set(sys.modules) & {'ioassay.cli.run', 'ioassay.cli.lab', 'rich'}))"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert "run " in shown
+    assert shown.splitlines()[-1] == ""

@@ -1,0 +1,50 @@
+"""Commands whose module is imported only when they are asked for: importing all of them takes longer than most need."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import typer
+import typer.main
+from typer.core import TyperCommand, TyperGroup
+
+from ioassay.cli.commands import COMMANDS, Entry
+from ioassay.cli.parameters import convert_only_typed
+
+
+class CommandTable(TyperGroup):
+    """The group of all `COMMANDS`."""
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        for name, entry in COMMANDS.items():
+            self.add_command(LazyCommand(name, entry))
+        convert_only_typed(self)
+
+
+class LazyCommand(TyperCommand):
+    """A name and a help line, until its arguments are to be parsed."""
+
+    def __init__(self, name: str, entry: Entry) -> None:
+        super().__init__(name, help=entry.help_line)
+        self._entry = entry
+
+    def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
+        """That of the real command, which is thereby the one that runs, prints its help and completes."""
+        return self.loaded.make_context(info_name, args, parent=parent, **extra)
+
+    @cached_property
+    def loaded(self) -> Any:
+        """The real command: a `TyperCommand` or `TyperGroup`."""
+        from pkgutil import resolve_name  # noqa: PLC0415
+
+        found = resolve_name(self._entry.place)
+        if not isinstance(found, typer.Typer):
+            app = typer.Typer(add_completion=False, rich_markup_mode=None)
+            app.command(self.name)(found)
+            found = app
+        command = typer.main.get_command(found)
+        command.name = self.name
+        convert_only_typed(command)
+        return command
