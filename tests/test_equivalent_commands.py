@@ -81,6 +81,7 @@ def of_data(plan: Plan | dict[str, Any], phase: str) -> dict[str, Any]:
         ("layout: N-1, segments: 2", "order: random, fsync: never", "order: random"),
         ("layout: N-1, interleave: strided", "limit: {stonewall: 20s, wear_out: yes}", "barriers: yes"),
         ("layout: N-N", "fsync: every 1 writes, limit: {minimum: 1s}", "limit: {stonewall: 20s}"),
+        ("layout: N-N", "limit: {runtime: 1s}", "limit: {runtime: 2s}"),
         ("layout: N-N, payload: ior-timestamp 7", "", "verify: reads"),
         ("layout: N-1, payload: ior-offset 9", "barriers: yes", "read_from: shuffled 7"),
         ("layout: N-N", "storage: {direct: yes}", "storage: {direct: yes}"),

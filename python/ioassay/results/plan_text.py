@@ -381,10 +381,14 @@ def _limits(plan: Contents, limit: Limit) -> Iterator[str]:
         yield f"at most {most} operations per rank"
     if earlier := limit.get("at_rate_of"):
         yield f"as many as {_phase(plan, earlier['step'])} would have done in {format_duration(earlier['duration_ns'])}"
-    if (stonewall_ns := limit.get("stonewall_ns")) is not None:
+    stonewall_ns, minimum_ns = limit.get("stonewall_ns"), limit.get("minimum_ns")
+    if stonewall_ns is not None and stonewall_ns == minimum_ns:
+        yield f"for {format_duration(stonewall_ns)}, again and again if that is longer than one pass"
+        return
+    if stonewall_ns is not None:
         after = ", after which every rank does as much as the fastest" if limit.get("wear_out") else ""
         yield f"until a stonewall at {format_duration(stonewall_ns)}{after}"
-    if (minimum_ns := limit.get("minimum_ns")) is not None:
+    if minimum_ns is not None:
         yield f"again and again for at least {format_duration(minimum_ns)}"
 
 

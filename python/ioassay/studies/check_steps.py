@@ -15,6 +15,7 @@ from ioassay.studies.model import Workload
 from ioassay.studies.replay import Replay
 from ioassay.studies.steps import GOES_WITH, Find, Mixed, Phase, Work
 from ioassay.studies.sweep import Locate
+from ioassay.units import format_duration
 from ioassay.yaml_models.source import Problem, nearest
 
 Path = tuple[str | int, ...]
@@ -133,6 +134,10 @@ class _Steps:
             wrong = f"`{work.verb}` cannot verify {phase.verify}"
             other = "writes" if phase.verify == "reads" else "reads"
             yield self.at(*inside, "verify").problem(wrong, f"use `{other}`")
+        if phase.limit is not None and phase.limit.runtime is not None:
+            wrong = f"`{work.verb}` does each item once, so it ends with the last one"
+            instead = f"use `stonewall: {format_duration(phase.limit.runtime).replace(' ', '')}` and more `items`"
+            yield self.at(*inside, "limit", "runtime").problem(wrong, f"{instead} than fit into this time")
         if work.verb == "create-tree":
             self.trees.add(on)
         elif work.verb == "remove-tree":

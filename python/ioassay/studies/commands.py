@@ -266,11 +266,15 @@ def _marked(payload: str) -> tuple[str, str]:
 
 
 def _ior_limit(line: _Ior, limit: Limit) -> None:
+    if limit.runtime is not None:
+        line.option("-D", -(-limit.runtime // 10**9))
+        line.directive("minTimeDuration", -(-limit.runtime // 10**9))
+        line.notes += _whole_seconds("the runtime", "-D", limit.runtime)
     if limit.stonewall is not None:
         line.option("-D", -(-limit.stonewall // 10**9))
         if limit.wear_out:
             line.directive("stoneWallingWearOut", 1)
-        line.notes += _whole_seconds("-D", limit.stonewall)
+        line.notes += _whole_seconds("the stonewall", "-D", limit.stonewall)
     if limit.minimum is not None:
         line.directive("minTimeDuration", -(-limit.minimum // 10**9))
     line.notes += _amounts(limit)
@@ -279,15 +283,15 @@ def _ior_limit(line: _Ior, limit: Limit) -> None:
 def _mdtest_limit(line: _Mdtest, limit: Limit) -> None:
     if limit.stonewall is not None:
         line.option("-W", -(-limit.stonewall // 10**9))
-        line.notes += _whole_seconds("-W", limit.stonewall)
+        line.notes += _whole_seconds("the stonewall", "-W", limit.stonewall)
     if limit.minimum is not None:
         line.notes.append(f"mdtest has no minimum time; here it was {format_duration(limit.minimum)}")
     line.notes += _amounts(limit)
 
 
-def _whole_seconds(option: Literal["-D", "-W"], stonewall_ns: int) -> Iterator[str]:
-    if stonewall_ns % 10**9:
-        yield f"the stonewall was {format_duration(stonewall_ns)}; {option} takes whole seconds"
+def _whole_seconds(what: str, option: Literal["-D", "-W"], duration_ns: int) -> Iterator[str]:
+    if duration_ns % 10**9:
+        yield f"{what} was {format_duration(duration_ns)}; {option} takes whole seconds"
 
 
 def _amounts(limit: Limit) -> Iterator[str]:

@@ -206,6 +206,8 @@ def _limit(workload: Workload, limit: Limit) -> plan.Limit:
     if limit.at_rate_of is not None:
         earlier = limit.at_rate_of
         made["at_rate_of"] = {"step": _index(workload, earlier.phase), "duration_ns": earlier.time}
+    if limit.runtime is not None:
+        made["stonewall_ns"] = made["minimum_ns"] = limit.runtime
     if limit.stonewall is not None:
         made["stonewall_ns"] = limit.stonewall
     if limit.wear_out:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -86,6 +86,9 @@ _OF_JOB: Mapping[str, _Keys] = {
     "ranks": (),
 }
 """Keys of a plan's job that a study calls otherwise, the longer ones first. The rest of a key is left out."""
+
+_OF_RUNTIME: Collection[_Keys] = (("limit", "stonewall"), ("limit", "minimum"))
+"""What a study's `runtime` is in a plan."""
 
 _OF_STREAM: Mapping[str, str] = {"bytes": "file_size", "file_bytes": "file_size"}
 """Keys of a plan's stream that a study calls otherwise."""
@@ -199,6 +202,8 @@ def _within(workload: Workload, what: str, inner: Sequence[str]) -> _Keys:
             return ("trees", name, *(_OF_TREE.get(one, one) for one in key[:1]))
         case "steps", step, "jobs", job, *key:
             within = _of_stream(workload, step, key) or _inside(".".join(key))
+            if within in _OF_RUNTIME and _has_runtime(workload, int(step), int(job)):
+                within = ("limit", "runtime")
             return (*_job(workload, int(step), int(job)), *within)
         case "steps", step, *key:
             return ("steps", int(step), *(_OF_STEP.get(key[0], ()) if key else ()))
@@ -211,6 +216,12 @@ def _job(workload: Workload, step: int, job: int) -> _Keys:
     name, work = [*written.jobs()][job]
     beside: _Keys = ("together", "jobs", name) if written.together is not None else ()
     return ("steps", step, *beside, str(work.verb))
+
+
+def _has_runtime(workload: Workload, step: int, job: int) -> bool:
+    """True if the study gives the runtime of a job, which a plan has as its stonewall and its minimum."""
+    _, work = [*workload.steps[step].jobs()][job]
+    return work.phase is not None and work.phase.limit is not None and work.phase.limit.runtime is not None
 
 
 def _of_stream(workload: Workload, step: str, key: Sequence[str]) -> _Keys:

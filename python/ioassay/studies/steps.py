@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Literal, Self, get_args
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
@@ -143,10 +143,15 @@ class Limit(Part):
         description="As many operations as an earlier phase would have done in a given time, divided evenly among "
         "the ranks: `{phase: create, time: 60s}`. With `order: interleaved`, as many in each directory.",
     )
+    runtime: Waiting | None = Field(
+        default=None,
+        description="Work for exactly this long, whatever the size of the files (fio's `runtime` with `time_based`): "
+        "ranks that have finished begin again, and all stop at this time. Only for file sets.",
+    )
     stonewall: Stonewall = Field(
         default=None,
-        description="No rank begins an operation later than this after the start (IOR's `-D`, mdtest's `-W`). "
-        "`none`: no stonewall, for a setting that is a time in only some scales.",
+        description="Stop at this time after the start, or earlier if all work is done: no rank begins an operation "
+        "later (IOR's `-D`, mdtest's `-W`). `none`: no stonewall, for a setting that is a time in only some scales.",
     )
     wear_out: YesNo = Field(
         default=False,
@@ -155,8 +160,16 @@ class Limit(Part):
     )
     minimum: Waiting | None = Field(
         default=None,
-        description="Ranks that have finished repeat their work until this much time has passed (fio's `time_based`).",
+        description="Work for at least this long: ranks that have finished repeat all of their work until this much "
+        "time has passed (IOR's `minTimeDuration`). Only for file sets.",
     )
+
+    @model_validator(mode="after")
+    def _one_end(self) -> Self:
+        also = [key for key in ("stonewall", "minimum", "wear_out") if getattr(self, key)]
+        if self.runtime is not None and also:
+            raise ValueError(f"has `runtime` and `{also[0]}`; leave one out: `runtime` alone sets when the phase ends")
+        return self
 
 
 class Phase(Part):

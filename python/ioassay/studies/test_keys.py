@@ -93,7 +93,7 @@ def of_mixed(keys: Keys) -> Plan:
 
 
 def of_limit(keys: Keys) -> Plan:
-    return of_create({"limit": {"operations": 7} | keys})
+    return of_write({"limit": {"operations": 7} | keys})
 
 
 def of_find(keys: Keys) -> Plan:
@@ -195,7 +195,8 @@ EVERY_KEY: dict[tuple[type[Part], Callable[[Keys], Plan]], Keys] = {
     (Limit, of_limit): {
         "bytes": "1MiB",
         "operations": 8,
-        "at_rate_of": {"phase": "create-tree", "time": "60s"},
+        "at_rate_of": {"phase": "before", "time": "60s"},
+        "runtime": "30s",
         "stonewall": "30s",
         "wear_out": "yes",
         "minimum": "3s",

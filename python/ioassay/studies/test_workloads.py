@@ -9,11 +9,12 @@ from typing import Any
 import jsonschema
 import pytest
 
+from ioassay.protocol.event import EventError
 from ioassay.protocol.plan import Plan
 from ioassay.results import plan_text
 from ioassay.results.document import CaseEntry
 from ioassay.studies import SourceError, Target, expand, parse_source, resolve
-from ioassay.studies.refusals import refuse
+from ioassay.studies.refusals import problems_of, refuse
 
 PLAN_SCHEMA = jsonschema.Draft202012Validator(
     json.loads((Path(__file__).parents[1] / "schemas/plan.json").read_text(encoding="utf-8"))
@@ -111,6 +112,7 @@ def test_a_write_says_what_the_engine_has(written: str, key: str, planned: objec
         ("limit: {operations: 3}", "limit", {"operations_per_rank": 3}),
         ("limit: {stonewall: 30s, wear_out: yes}", "limit", {"stonewall_ns": 30 * 10**9, "wear_out": True}),
         ("limit: {minimum: 10s}", "limit", {"minimum_ns": 10**10}),
+        ("limit: {runtime: 10s}", "limit", {"stonewall_ns": 10**10, "minimum_ns": 10**10}),
         ("rate: 200MB/s", "rate", {"bytes_per_s": 200 * 10**6}),
         ("rate: 5kIOPS", "rate", {"operations_per_s": 5000}),
         ("think: 10ms", "think", {"duration_ns": 10**7, "every_operations": 1}),
@@ -344,6 +346,29 @@ def test_commands_of_mdtest_have_only_the_apis_and_options_that_it_takes(storage
     assert said.endswith("mdtest has no minimum time; here it was 1500 ms")
 
 
+def test_the_command_of_a_phase_with_a_runtime_takes_as_long() -> None:
+    case, plan = only(f"{HEAD}{FILES}    steps: [write: {{limit: {{runtime: 1500ms}}}}]\n")
+    line, _, said = case.phases[0].jobs[0].command.partition("  # ")
+    assert " -D 2 -O minTimeDuration=2 " in line
+    assert said == "the runtime was 1500 ms; -D takes whole seconds"
+    assert "for 1500 ms, again and again if" in plan_text.steps(plan)
+
+
+@pytest.mark.parametrize("key", ["stonewall_ns", "minimum_ns"])
+def test_what_the_engine_refuses_of_a_runtime_is_said_of_the_runtime(key: str) -> None:
+    text = f"{HEAD}{FILES}    steps: [write: {{limit: {{runtime: 10s}}}}]\n"
+    ((case, _),) = expanded(text)
+    error: EventError = {
+        "event": "error",
+        "operation": "check",
+        "message": "",
+        "remedy": "use independent transfers",
+        "refused": {"key": f"steps[0].jobs[0].limit.{key}", "problem": "lets ranks stop at different transfers"},
+    }
+    (problem,) = problems_of(resolve(parse_source(text, "my.yaml", "study"), None, []), [(case, error)])
+    assert str(problem).startswith("my.yaml:13: workloads.w.steps[0].write.limit.runtime: lets ranks stop at")
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
@@ -409,6 +434,16 @@ def test_commands_of_mdtest_have_only_the_apis_and_options_that_it_takes(storage
             "[write]",
             "[write: {limit: {minimum: 2s, stonewall: 1s}}]",
             "my.yaml:13: workloads.w.steps[0].write.limit.minimum: 2000000000 ns is longer than the stonewall of",
+        ),
+        (
+            "[write]",
+            "[write: {limit: {runtime: 2s, stonewall: 1s}}]",
+            "my.yaml:13: workloads.w.steps[0].write.limit: has `runtime` and `stonewall`; leave one out",
+        ),
+        (
+            "[write]",
+            "[write: {limit: {runtime: 2d}}]",
+            'my.yaml:13: workloads.w.steps[0].write.limit.runtime: "2d"',
         ),
         (
             "[write]",
@@ -486,6 +521,11 @@ def test_what_cannot_be_is_refused_where_it_was_written(old: str, new: str, mess
             "steps[1].create.limit.bytes: metadata work does not support this; use limit.operations",
         ),
         ("[create-tree, {create: {limit: {minimum: 1s}}}]", "steps[1].create.limit.minimum: metadata work"),
+        (
+            "[create-tree, {create: {limit: {runtime: 1500ms}}}]",
+            "steps[1].create.limit.runtime: `create` does each item once, so it ends with the last one; use "
+            "`stonewall: 1500ms` and more `items` than fit into this time",
+        ),
         (
             "[create-tree, {create: {rate: 1MB/s}}]",
             "steps[1].create.rate: metadata work does not support this; use a rate in IOPS",
