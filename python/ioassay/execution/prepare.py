@@ -25,6 +25,7 @@ from ioassay.results.run_writer import RunWriter
 from ioassay.studies import expand, find_study, resolve
 from ioassay.studies.plug_ins import speak_mpi
 from ioassay.studies.refusals import problems_of
+from ioassay.studies.suitable_targets import refuse_unsuitable
 from ioassay.version import __version__
 from ioassay.yaml_models.source import Problem
 
@@ -92,6 +93,7 @@ def prepare(request: Request) -> list[Prepared]:
 
 def _prepare(request: Request, place: Place) -> Prepared:
     resolved = resolve(find_study(request.study), request.scale, request.settings, place.target.api)
+    refuse_unsuitable(resolved.study, place.target)
     stamp = f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{resolved.entry.name}"
     path = request.out or Path("runs") / stamp
     if len(request.places) > 1:

@@ -25,6 +25,7 @@ from ioassay.studies.storage import Storage
 from ioassay.studies.values import (
     AnyOperation,
     Clients,
+    KindOfTarget,
     OperationOrAll,
     OrderOfCases,
     Repeated,
@@ -197,6 +198,11 @@ class Study(Sweep):
     title: Prose = Field(description="Title of the report.")
     question: Prose = Field(description="The question that the study answers, in a sentence or two.")
     source: Prose | None = Field(default=None, description="Where the method comes from.")
+    targets: list[KindOfTarget] = Field(
+        default=["directory", "device", "url"],
+        min_length=1,
+        description="The kinds of targets that the study is for; others are refused.",
+    )
     sample_interval: SampleInterval = Field(
         default=10**9, description="Length of a sample of the timeline: each rank's bytes and operations in it."
     )
@@ -226,7 +232,9 @@ class Study(Sweep):
         min_length=1, description="The workloads by name, in the order in which they run."
     )
     figures: list[Figure] = Field(default=[], description="The figures of the report.")
-    summary: list[SummaryRow] = Field(default=[], description="The rows of the peak and sustained table.")
+    summary: list[SummaryRow] = Field(
+        default=[], description="The rows of the peak and sustained table. Default: a row for each workload."
+    )
     surveys: list[SurveyTable] = Field(default=[], description="The tables by files and ranks in the report.")
     scores: Scores | None = Field(
         default=None,

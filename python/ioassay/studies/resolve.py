@@ -347,7 +347,7 @@ def _entry(
             for name, workload in study.workloads.items()
         ],
         figures=[FigureEntry(**figure.model_dump()) for figure in study.figures],
-        summary=[SummaryRow(**row.model_dump()) for row in study.summary],
+        summary=[SummaryRow(**row.model_dump()) for row in study.summary] or _default_summary(study),
         surveys=[SurveyEntry(**survey.model_dump()) for survey in study.surveys],
         acceptance=[Criterion(**criterion.model_dump(), unit=criterion.unit) for criterion in study.acceptance],
         scores=study.scores,
@@ -355,6 +355,19 @@ def _entry(
         seed=study.seed,
         replays=_replays(study.replays) if study.replays else None,
     )
+
+
+def _default_summary(study: Study) -> list[SummaryRow]:
+    """A row for each workload of a study that asks for none, in the unit of its first figure; none of a replay, whose
+    rates are those of the application.
+    """
+    if study.replays:
+        return []
+    units = {name: figure.unit for figure in reversed(study.figures) for name in figure.workloads}
+    return [
+        SummaryRow(label=workload.title, workload=name, unit=units.get(name, "MB/s" if workload.files else "kIOPS"))
+        for name, workload in study.workloads.items()
+    ]
 
 
 def _replays(replays: Replays) -> ReplaysEntry:

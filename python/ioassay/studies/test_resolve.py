@@ -162,3 +162,12 @@ def test_many_mistakes_are_told_together_up_to_a_point(small: str) -> None:
     lines = refusal(small + wrong)
     assert len(lines) == 11
     assert lines[-1] == "… and 20 more."
+
+
+def test_a_study_without_a_summary_has_a_row_for_each_workload_in_the_unit_of_its_first_figure(small: str) -> None:
+    text = small.replace("summary:\n  - {label: Big, workload: big, unit: GB/s}\n", "")
+    (row,) = resolve(parse_source(text, "my.yaml", "study"), None, []).entry.summary
+    assert (row.label, row.workload, row.unit) == ("Big", "big", "GB/s")
+    text = text.replace("figures:\n  - {title: Write, workloads: [big], operation: write, unit: GB/s}\n", "")
+    (row,) = resolve(parse_source(text, "my.yaml", "study"), None, []).entry.summary
+    assert row.unit == "MB/s"

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from ioassay.errors import UsageError
+from ioassay.studies import find_study, resolve
+from ioassay.studies.suitable_targets import refuse_unsuitable
 from ioassay.studies.target import Target, parse_target
 
 
@@ -53,3 +55,14 @@ def test_destroying_is_refused_for_what_is_no_block_device(tmp_path: Path) -> No
 def test_a_name_that_nobody_can_print_is_refused() -> None:
     with pytest.raises(UsageError, match="cannot be written in UTF-8 or printed"):
         parse_target("a\udcffb", None)
+
+
+def test_a_study_for_directories_points_to_the_study_for_the_kind_of_target_that_was_named() -> None:
+    quick = resolve(find_study("quick"), None, []).study
+    refuse_unsuitable(quick, Target("directory", "/mnt"))
+    with pytest.raises(UsageError, match="quick is for directories, but s3://bucket is a URL") as refused:
+        refuse_unsuitable(quick, Target("url", "s3://bucket"))
+    assert refused.value.remedy == "Use the study objects: ioassay run objects --target s3://bucket"
+    with pytest.raises(UsageError, match="but /dev/x is a block device") as refused:
+        refuse_unsuitable(quick, Target("device", "/dev/x"))
+    assert refused.value.remedy.endswith("--target /dev/x --destroy-data /dev/x")

@@ -174,6 +174,7 @@ Rate = Annotated[str, _checked(spelling.rate_plan), Kind("`200MB/s` or `5kIOPS`"
 Think = Annotated[str, _checked(spelling.think_plan), Kind("`10ms every 100 operations`")]
 Layout = Annotated[Literal["N-N", "N-1", "N-M"], BeforeValidator(text_of)]
 Interleave = Annotated[Literal["segmented", "strided"], BeforeValidator(text_of)]
+KindOfTarget = Annotated[Literal["directory", "device", "url"], BeforeValidator(text_of)]
 Verify = Annotated[Literal["reads", "writes"], BeforeValidator(text_of)]
 SizeAtOpen = Annotated[Literal["empty", "full", "preallocated"], BeforeValidator(text_of)]
 Lock = Annotated[Literal["range", "file"], BeforeValidator(text_of)]
