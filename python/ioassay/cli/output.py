@@ -21,12 +21,12 @@ UNDRAWN = 1
 
 Output = Annotated[
     Path | None,
-    typer.Option("-o", "--output", metavar="FILE", help="Where to write. Default: standard output."),
+    typer.Option("-o", "--output", metavar="FILE", help="Where to write; its suffix names the format."),
 ]
 
 Form = Annotated[
     str | None,
-    typer.Option("--format", metavar="html|pdf|md|csv|json", help="What to write. Default: tables for the terminal."),
+    typer.Option("--format", metavar="html|pdf|md|csv|json", help="What to write. Default: tables, or as -o ends."),
 ]
 
 AsJson = Annotated[bool, typer.Option("--json", help="The same as `--format json`.")]
@@ -42,16 +42,40 @@ def document_format(text: str) -> Format:
     return chosen
 
 
+def format_of_file(output: Path | None) -> Format | None:
+    """The format that the suffix of a file names, such as `pdf` of `report.pdf`; `None` where it names none."""
+    from ioassay.reports import FORMATS  # noqa: PLC0415
+
+    suffix = output.suffix.lower().removeprefix(".") if output is not None else ""
+    return next((known for known in FORMATS if known == suffix), None)
+
+
+def file_format(form: str | None, output: Path | None) -> Format | None:
+    """What `--format` and the suffix of `-o` ask for; `None`: nothing. Raises `UsageError` where they contradict."""
+    of_file = format_of_file(output)
+    if form is None:
+        return of_file
+    chosen = document_format(form)
+    if output is not None and of_file not in (None, chosen):
+        raise UsageError(
+            f"-o {output} and --format {chosen} contradict each other.",
+            f"Leave --format out, or write to {output.with_suffix(f'.{chosen}')}.",
+        )
+    return chosen
+
+
 def chosen_format(form: str | None, output: Path | None, *, as_json: bool) -> Format | None:
     """What `--format`, `--json` and `-o` ask for together; `None`: tables for the terminal. Raises `UsageError`."""
     if as_json and form not in (None, "json"):
         raise UsageError(f"--json and --format {form} contradict each other.", "Use one of them.")
-    from ioassay.reports import IN_FILES  # noqa: PLC0415
+    from ioassay.reports import FORMATS, IN_FILES  # noqa: PLC0415
 
-    form = "json" if as_json else form
-    chosen = None if form is None else document_format(form)
+    chosen = file_format("json" if as_json else form, output)
     if chosen is None and output is not None:
-        raise UsageError("-o needs a format.", "Add one, for example --format html.")
+        suffixes = ", ".join(f".{known}" for known in FORMATS)
+        raise UsageError(
+            f"-o needs a format, and {output} names none.", f"End its name in one of {suffixes}, or add --format."
+        )
     if chosen in IN_FILES and output is None:
         raise UsageError(f"--format {chosen} is written to a file.", "Add -o FILE.")
     return chosen

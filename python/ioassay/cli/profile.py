@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from ioassay.cli.against import limits_of, named_runs, recognised
-from ioassay.cli.output import AsJson, Form, Output, chosen_format, emit, say_undrawn, show
+from ioassay.cli.output import AsJson, Form, Output, chosen_format, emit, format_of_file, say_undrawn, show
 from ioassay.errors import UsageError
 
 
@@ -70,6 +70,8 @@ def profile(
             raise UsageError("--as-study compares nothing.", "Leave out --against.")
         if form is not None or as_json:
             raise UsageError("--as-study writes YAML.", "Leave out --format and --json.")
+        if format_of_file(output) is not None:
+            raise UsageError(f"--as-study writes YAML, but {output} is called otherwise.", "Use -o STUDY.yaml.")
         emit(_study(records, (output or records[0].resolve()).stem, below).encode(), output)
         return 0
     if below is not None:

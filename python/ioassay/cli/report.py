@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ioassay.cli.output import document_format, say_undrawn, write, write_beside
+from ioassay.cli.output import file_format, say_undrawn, write, write_beside
 from ioassay.cli.report_arguments import Against, Ceilings, Runs, read
 from ioassay.cli.subjects import sides
 from ioassay.errors import UsageError
@@ -25,7 +25,7 @@ def report(
             "-o",
             "--output",
             metavar="FILE",
-            help="Where to write: a file, or a directory for several runs. "
+            help="Where to write: a file, whose suffix names the format, or a directory for several runs. "
             "Default: RUN/report.html, or RUN/report.pdf, RUN/summary.html; standard output for the rest.",
             show_default=False,
         ),
@@ -35,7 +35,10 @@ def report(
     summary: Annotated[
         bool, typer.Option("--summary", help="Write a one-page summary (html or pdf) instead of the report.")
     ] = False,
-    form: Annotated[str, typer.Option("--format", metavar="html|pdf|md|csv|json", help="What to write.")] = "html",
+    form: Annotated[
+        str | None,
+        typer.Option("--format", metavar="html|pdf|md|csv|json", help="What to write. Default: html, or as -o ends."),
+    ] = None,
 ) -> int:
     """Write the report of stored runs, sweeps or IO500 tunings.
 
@@ -48,7 +51,9 @@ def report(
     from ioassay.results import index  # noqa: PLC0415
     from ioassay.results.run_directory import require_own  # noqa: PLC0415
 
-    chosen = document_format(form)
+    # A directory may be called anything.
+    is_directory = output is not None and (len(runs) > 1 or output.is_dir())
+    chosen = file_format(form, None if is_directory else output) or "html"
     if against and chosen == "csv":
         raise UsageError(
             "A CSV of measurements cannot contain a comparison.", "Write `ioassay compare A B --format csv`."

@@ -52,6 +52,22 @@ def test_the_other_formats_go_to_standard_output(tmp_path: Path, capsysbinary: p
     assert capsysbinary.readouterr().out.startswith(b"case,phase,job,operation,workload")
 
 
+def test_the_suffix_of_the_file_names_the_format(tmp_path: Path) -> None:
+    run = _stored(tmp_path / "run")
+    report([run], output=tmp_path / "it.md")
+    assert (tmp_path / "it.md").read_text().startswith("# ")
+    with pytest.raises(UsageError, match="contradict"):
+        report([run], output=tmp_path / "it.csv", form="md")
+    with pytest.raises(UsageError, match="summary cannot be written as md"):
+        report([run], output=tmp_path / "it.md", summary=True)
+
+
+def test_a_directory_may_be_called_like_a_file(tmp_path: Path) -> None:
+    (tmp_path / "reports.md").mkdir()
+    report([_stored(tmp_path / "run")], output=tmp_path / "reports.md", form="csv")
+    assert (tmp_path / "reports.md/run.csv").exists()
+
+
 def test_several_runs_go_into_a_directory(tmp_path: Path) -> None:
     report([_stored(tmp_path / "a"), _stored(tmp_path / "b")], output=tmp_path / "out", form="md")
     assert sorted(file.name for file in (tmp_path / "out").iterdir()) == ["a.md", "b.md"]
