@@ -42,8 +42,10 @@ FEWEST = 5
 FALSE_ALARMS = 0.01
 """Largest share of cases, over all points of all runs given, with a report where nothing changed."""
 
-BLIND = 0.5
-"""A smallest detectable drop beyond which a point that held says little."""
+LARGEST_UNDETECTABLE_DROP = 0.5
+"""A point is judged only if a loss of more than this share of its rate would be detected. At half of the rate a job
+takes twice its time, which its users notice by themselves: a check that may miss that has nothing to say.
+"""
 
 _SHORTEST = 3
 """Runs before a change, and after one that is not the latest, at least."""
@@ -53,13 +55,16 @@ _CALMEST = 1e-3
 
 _DAY_S = 86_400
 
-Reason = Literal["held", "declined", "scatter", "too few runs"]
-"""`scatter`: the latest run is lower by more than the tolerance, but runs scatter so much that it may be chance."""
+Reason = Literal["held", "declined", "scatter", "insensitive", "too few runs"]
+"""`scatter`: the latest run is lower by more than the tolerance, but runs scatter so much that it may be chance.
+`insensitive`: it is not lower, but runs scatter so much that a loss of `LARGEST_UNDETECTABLE_DROP` could be missed.
+"""
 
 _JUDGEMENTS: dict[Reason, Judgement] = {
     "held": "passed",
     "declined": "failed",
     "scatter": "not judged",
+    "insensitive": "not judged",
     "too few runs": "not judged",
 }
 
@@ -98,11 +103,6 @@ class Course:
     def judgement(self) -> Judgement:
         """What the reason comes down to."""
         return _JUDGEMENTS[self.reason]
-
-    @property
-    def is_blind(self) -> bool:
-        """True if the latest run could have lost half of the rate without being detected reliably."""
-        return self.smallest_detectable_drop is not None and self.smallest_detectable_drop > BLIND
 
     @property
     def rests_on_the_latest_run(self) -> bool:
@@ -177,8 +177,11 @@ def _course(history: History, tested: _Tested, limit: float, tests: int, toleran
         changes = (Change(where, one, other) for where, (one, other) in zip(at, levels, strict=True))
         return _judged(history, before, _level(parts[-1]), tolerance, changes=tuple(changes))
     now, before = history.point.median, _level(values[:-1])
-    reason: Reason = "held" if now >= (1 - tolerance) * before else "scatter"
-    return Course(history, reason, before, now, smallest_detectable_drop=_detectable(values[:-1], tests))
+    detectable = _detectable(values[:-1], tests)
+    reason: Reason = "insensitive" if detectable > LARGEST_UNDETECTABLE_DROP else "held"
+    if now < (1 - tolerance) * before:
+        reason = "scatter"
+    return Course(history, reason, before, now, smallest_detectable_drop=detectable)
 
 
 def _judged(

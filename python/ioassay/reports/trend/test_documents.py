@@ -178,3 +178,12 @@ def test_two_runs_are_shown_and_not_judged() -> None:
     assert page.count("<svg") == 2
     assert page.count("too few runs") == 4
     assert "No level shift and no trend is significant." in page
+
+
+def test_runs_that_scatter_too_much_are_shown_and_not_judged() -> None:
+    runs = [stored(f"night-{at}", one(at, write=(1, 1.3, 0.8)[at % 3])) for at in range(7)]
+    content = assemble(runs, [], 0.05)
+    (writes, _) = content.groups[0].series
+    assert {row.verdict for row in writes.rows} == {"runs scatter too much to judge"}
+    assert [line.judgement for line in content.lines] == ["not judged", "not judged", "passed", "passed"]
+    assert re.search(r"smallest detectable drop: \d\d %, too large for a verdict: add more runs", content.lines[0].says)

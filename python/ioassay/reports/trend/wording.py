@@ -171,8 +171,8 @@ def _says(course: Course) -> str:
     if course.smallest_detectable_drop is None:
         return f"{said}; a verdict needs {FEWEST} runs"
     chance = ", which may be chance" if course.reason == "scatter" else ""
-    blind = ", so a loss of half may be missed: add more runs" if course.is_blind else ""
-    return f"{said}{chance}; smallest detectable drop: {format.share(course.smallest_detectable_drop)}{blind}"
+    more = ", too large for a verdict: add more runs" if course.reason == "insensitive" else ""
+    return f"{said}{chance}; smallest detectable drop: {format.share(course.smallest_detectable_drop)}{more}"
 
 
 def _alone(course: Course) -> str:
@@ -181,8 +181,8 @@ def _alone(course: Course) -> str:
 
 
 def _verdict(course: Course) -> str:
-    if course.reason == "held" and course.is_blind:
-        return "held, may miss a loss of half"
+    if course.reason == "insensitive":
+        return "runs scatter too much to judge"
     if course.reason == "held" and (course.trend or course.changes) and course.change and course.change > 0:
         return "rose"
     return "may be chance" if course.reason == "scatter" else course.reason
