@@ -1,6 +1,10 @@
-"""The doubts of a run, grouped by kind, with a mark for each kind to set beside the numbers it concerns.
+"""The doubts of a run, grouped by kind, with a weight for each kind and a mark to set beside the numbers it concerns.
 
-Not: raising a doubt (the engine does), wording one.
+The weight says where a reader meets a doubt. It follows from what the kind does to a number
+(`ioassay.results.doubt_effects`) and from what it concerns: what would stand beside nearly every number says nothing
+of any of them, and is said once.
+
+Not: raising a doubt (the engine does), wording one (`ioassay.reports.run.caveats`).
 """
 
 from __future__ import annotations
@@ -8,22 +12,52 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from string import ascii_lowercase
+from typing import Literal, NamedTuple
 
 import polars as pl
 
+from ioassay.results.doubt_effects import effect
 from ioassay.results.schema import KEY, Measurement
+
+Weight = Literal["decisive", "common", "minor"]
+"""`decisive`: it changes a conclusion, and stands in words beside each number that it concerns. `common`: it holds for
+the numbers alike, and is said once. `minor`: the limits list it.
+"""
+
+ALIKE = 0.8
+"""The share of the measurements with the same operations from which on a doubt holds for them alike."""
+
+
+class Place(NamedTuple):
+    """A measurement that a doubt concerns, with what is said of it there."""
+
+    measurement: Measurement
+    message: str
+    evidence: str
+    """JSON object, fields as in the protocol's `Reason`."""
 
 
 @dataclass(frozen=True)
 class DoubtGroup:
-    """All doubts of one kind. `places` holds (measurement, message), in the order of the doubts."""
+    """All doubts of one kind. `places` are in the order of the doubts."""
 
     mark: str
     kind: str
     invalidates: bool
+    weight: Weight
+    operations: tuple[str, ...]
+    """Of the measurements that it concerns, ascending."""
+    of: int
+    """Measurements of the run with these operations, those that it concerns among them."""
     remedies: tuple[str, ...]
-    places: tuple[tuple[Measurement, str], ...]
+    places: tuple[Place, ...]
+
+    @cached_property
+    def place_of(self) -> Mapping[Measurement, Place]:
+        """The first place of each measurement that it concerns."""
+        return {place.measurement: place for place in reversed(self.places)}
 
 
 @dataclass(frozen=True)
@@ -40,9 +74,26 @@ class Doubts:
         found = frozenset().union(*(self.marks_at.get(place, frozenset()) for place in places))
         return tuple(group.mark for group in self.groups if group.mark in found)
 
+    def weighing(self, weight: Weight) -> tuple[DoubtGroup, ...]:
+        """The groups of this weight."""
+        return tuple(group for group in self.groups if group.weight == weight)
+
+    def decisive(self, places: Iterable[Measurement]) -> tuple[tuple[DoubtGroup, tuple[Place, ...]], ...]:
+        """The groups that change what a number says which rests on these measurements, each with those it concerns."""
+        wanted = tuple(dict.fromkeys(places))
+        found = (
+            (group, tuple(group.place_of[one] for one in wanted if one in group.place_of))
+            for group in self.weighing("decisive")
+        )
+        return tuple((group, concerned) for group, concerned in found if concerned)
+
 
 def grouped(doubts: pl.DataFrame, measurements: pl.DataFrame) -> Doubts:
-    """Groups the rows of `doubts`; `measurements` only tells how many there are in all."""
+    """Groups the rows of `doubts`; of `measurements` only their key counts, and how many there are."""
+    series = measurements.group_by("operation").agg(
+        pl.len().alias("count"), pl.struct("workload", "phase", "job").n_unique().alias("series")
+    )
+    has = {operation: (count, several) for operation, count, several in series.iter_rows()}
     kinds = (
         doubts.group_by("kind")
         .agg(pl.col("invalidates").any(), pl.len().alias("count"))
@@ -51,19 +102,28 @@ def grouped(doubts: pl.DataFrame, measurements: pl.DataFrame) -> Doubts:
     groups = []
     for at, (kind, invalidates, _) in enumerate(kinds.iter_rows()):
         rows = doubts.filter(pl.col("kind") == kind)
+        operations = tuple(rows["operation"].unique().sort())
+        of, series_of = (sum(has.get(one, (0, 0))[which] for one in operations) for which in (0, 1))
+        concerned = rows.select(*KEY).n_unique()
+        is_alike = series_of > 1 and concerned >= ALIKE * of
         groups.append(
             DoubtGroup(
                 mark=_mark(at),
                 kind=kind,
                 invalidates=invalidates,
+                weight=_weight(kind, invalidates=invalidates, is_alike=is_alike),
+                operations=operations,
+                of=of,
                 remedies=tuple(rows["remedy"].unique(maintain_order=True)),
-                places=tuple(zip(map(Measurement.of, rows.iter_rows(named=True)), rows["message"], strict=True)),
+                places=tuple(
+                    map(Place, map(Measurement.of, rows.iter_rows(named=True)), rows["message"], rows["evidence"])
+                ),
             )
         )
     marks_at: defaultdict[Measurement, set[str]] = defaultdict(set)
     for group in groups:
-        for place, _ in group.places:
-            marks_at[place].add(group.mark)
+        for place in group.places:
+            marks_at[place.measurement].add(group.mark)
     return Doubts(
         groups=tuple(groups),
         measurements=measurements.height,
@@ -76,6 +136,19 @@ def kinds(doubts: pl.DataFrame, places: Iterable[Measurement]) -> tuple[str, ...
     wanted = frozenset(places)
     rows = doubts.select("kind", *KEY).iter_rows()
     return tuple(sorted({kind for kind, *place in rows if tuple(place) in wanted}))
+
+
+def _weight(kind: str, *, invalidates: bool, is_alike: bool) -> Weight:
+    """`is_alike`: it concerns nearly all numbers that it can, and more than one series of them."""
+    if invalidates:
+        return "decisive"
+    match effect(kind):
+        case "condition":
+            return "common"
+        case "conclusion":
+            return "common" if is_alike else "decisive"
+        case "detail":
+            return "minor"
 
 
 def _mark(at: int) -> str:

@@ -25,3 +25,34 @@ def test_there_are_marks_for_more_kinds_than_letters() -> None:
     run = builder.build()
     marks = [group.mark for group in grouped(run.doubts, run.measurements).groups]
     assert marks[25:28] == ["z", "aa", "ab"]
+
+
+def _weights(builder: RunBuilder) -> dict[str, str]:
+    run = builder.build()
+    return {group.kind: group.weight for group in grouped(run.doubts, run.measurements).groups}
+
+
+def test_a_doubt_that_changes_a_conclusion_is_decisive_and_one_of_a_time_line_minor() -> None:
+    builder = RunBuilder().workload("w").clients(1, 2)
+    builder.doubt("w-c1-r1", "read", "short-phase").doubt("w-c1-r1", "read", "late-samples")
+    assert _weights(builder) == {"short-phase": "decisive", "late-samples": "minor"}
+
+
+def test_a_condition_of_the_run_is_common_however_many_numbers_it_concerns() -> None:
+    assert _weights(RunBuilder().workload("w").doubt("w-c1-r1", "read", "oversubscribed")) == {
+        "oversubscribed": "common"
+    }
+
+
+def test_what_concerns_all_reads_of_several_series_is_common_and_of_one_series_decisive() -> None:
+    builder = RunBuilder().workload("v").clients(1).doubt("v-c1-r1", "read", "cache-unknown")
+    assert _weights(builder) == {"cache-unknown": "decisive"}
+    builder.workload("w").doubt("w-c1-r1", "read", "cache-unknown")
+    assert _weights(builder) == {"cache-unknown": "common"}
+
+
+def test_what_makes_a_number_invalid_is_decisive_even_if_all_have_it() -> None:
+    builder = RunBuilder().workload("v").workload("w").clients(1)
+    for workload in "vw":
+        builder.doubt(f"{workload}-c1-r1", "read", "failed", invalidates=True)
+    assert _weights(builder) == {"failed": "decisive"}

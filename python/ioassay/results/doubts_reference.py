@@ -1,4 +1,4 @@
-"""Generates `docs/reference/doubts.md` from the protocol.
+"""Generates `docs/reference/doubts.md` from the protocol and `doubt_effects`.
 
 python -m ioassay.results.doubts_reference            writes the page
 python -m ioassay.results.doubts_reference --check    fails when the page is stale
@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from importlib import resources
 from typing import Any
 
+from ioassay.results.doubt_effects import effect
 from ioassay.yaml_models.reference import main
 
 PAGE = "doubts.md"
@@ -27,10 +28,14 @@ what to do about it; reports, `ioassay compare`, `ioassay check` and the table `
 [run directory](../concepts/run-directory.md) show them. A doubt that invalidates a measurement keeps it out of medians
 and figures. The thresholds, and the reasons for them, are in `crates/engine/src/measure/doubts/`.
 
+The effect of a kind decides where a report shows it. A doubt that changes a conclusion stands in words beside each
+number that it concerns, unless it concerns nearly all of them: then it is said once. A condition of the run is said
+once. Details are listed among the limits.
+
 [Imported results](../guides/import.md), and rates compared with a [network's](../guides/net.md), have further kinds.
 
-| kind | what is doubted | evidence |
-|---|---|---|
+| kind | what is doubted | effect | evidence |
+|---|---|---|---|
 """
 
 
@@ -45,7 +50,8 @@ def _row(kind: Mapping[str, Any], definitions: Mapping[str, Any]) -> str:
     properties = kind["properties"]
     evidence = properties.get("evidence", {}).get("properties", {})
     told = "<br>".join(f"`{name}`: {_evidence(value, definitions)}" for name, value in evidence.items()) or "–"
-    return f"| `{properties['kind']['const']}` | {_line(kind['description'])} | {told} |\n"
+    name = properties["kind"]["const"]
+    return f"| `{name}` | {_line(kind['description'])} | {effect(name)} | {told} |\n"
 
 
 def _evidence(value: Mapping[str, Any], definitions: Mapping[str, Any]) -> str:

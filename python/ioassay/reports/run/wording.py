@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from ioassay.analysis import rates, series
+from ioassay.analysis.doubts import Place
 from ioassay.analysis.intervals import FEWEST
 from ioassay.analysis.stop_rule import WidePoint, Width
 from ioassay.reports import format
@@ -20,7 +21,6 @@ from ioassay.reports.run.io500 import INVALID
 from ioassay.reports.run.workloads import WorkloadPart
 from ioassay.results.document import CaseEntry, CaseState, RunDocument
 from ioassay.results.origin import ImportOrigin
-from ioassay.results.schema import Measurement
 from ioassay.units import format_count, format_link_rate
 
 _ENDS: dict[str, str] = {
@@ -315,10 +315,10 @@ def doubt(kind: str) -> str:
     return kind.replace("-", " ").capitalize()
 
 
-def by_message(places: Iterable[tuple[Measurement, str]], names: Names) -> list[tuple[str, str]]:
+def by_message(places: Iterable[Place], names: Names) -> list[tuple[str, str]]:
     """(where, message) of the doubts of a group; what has the same message is reported together."""
     where: dict[str, dict[str, list[str]]] = {}
-    for (case, *measured), message in places:
+    for (case, *measured), message, _ in places:
         where.setdefault(message, {}).setdefault(case, []).append(names.measurement(*measured))
     return [(_where(cases, names), message) for message, cases in where.items()]
 

@@ -1,0 +1,147 @@
+"""Doubts in words: those that change a conclusion, short enough to stand beside the number; those that hold for the
+numbers alike, as sentences.
+
+Not: which doubts are which (`ioassay.analysis.doubts`), what the engine says of each (its message is in the appendix).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from ioassay.analysis.doubts import DoubtGroup, Doubts, Place
+from ioassay.reports import format
+from ioassay.results.schema import Measurement
+from ioassay.units import format_count
+
+_DISTURBERS: Mapping[str, str] = {
+    "write-back": "earlier writes were still being written back",
+    "others-read": "other processes read from the device",
+    "others-wrote": "other processes wrote to the device",
+    "quota": "the CPU quota was exhausted",
+    "steal": "the hypervisor ran other guests",
+    "processors": "other processes used the processors",
+}
+
+_WORDS: Mapping[str, str] = {
+    "cache-resident": "partly read from the page cache",
+    "cache-unknown": "page-cache residency unknown",
+    "device-moved-less": "the device moved less: partly memory",
+    "attributes-cached": "attributes may have been cached",
+    "memory-backed": "the target is memory",
+    "unsynced-write": "without fsync: may still be in memory",
+    "unsynced-create": "without a sync: may still be in memory",
+    "short-phase": "too short",
+    "start-spread": "ranks started apart",
+    "finish-spread": "the rate is that of the slowest rank",
+    "imbalance": "ranks were unequally fast",
+    "disturbed": "disturbed by other work",
+    "oversubscribed": "more ranks than processors",
+    "shared-node": "several clients on one node",
+    "shared-machine": "nodes were hosts of one machine",
+    "coarse-clock": "the clock is too coarse for the latencies",
+    "clock-drift": "the nodes' clocks drifted apart",
+    "clock-uncertain": "the nodes' clocks cannot be compared accurately",
+    "late-samples": "operations longer than a sample interval",
+    "missing-bytes": "moved less than planned",
+    "nothing-done": "no operation completed",
+    "short-transfers": "calls moved fewer bytes than requested",
+    "unwritten": "part of what was read was never written",
+    "reducible-payload": "the data may have been compressed",
+    "payload-bound": "limited by the processor that generates the data",
+    "rate-not-kept": "the given rate was not kept",
+    "paced": "limited by the plan, not by the storage",
+    "verification-timed": "includes the time of verification",
+    "failed": "the phase failed",
+    "best-of-several": "the best of several runs",
+    "counted-by-sender": "counted by the sender",
+    "datagrams-lost": "datagrams were lost",
+    "declared-invalid": "declared invalid by its tool",
+    "does-not-add-up": "the printed numbers contradict each other",
+    "errors-ignored": "errors were ignored",
+    "job-failed": "the job failed",
+    "live-statistics": "the time line ends before the phase",
+    "may-be-cached": "may have been read from the page cache",
+    "mean-only": "only the mean was printed",
+    "not-imported": "part of the work was not imported",
+    "parent-sees-less": "processes did not run side by side",
+    "ranks-missing": "not all ranks are in the table",
+    "test-failed": "the test failed",
+    "above-network-ceiling": "more than the network carries",
+    "network-ceiling-too-low": "more than was measured of the network",
+}
+"""Every kind of `ioassay.results.doubt_effects`, without its evidence."""
+
+_Evidence = Mapping[str, Any]
+
+_WITH_EVIDENCE: Mapping[str, Callable[[_Evidence], str]] = {
+    "cache-resident": lambda e: f"{format.share(e['resident_bytes'] / e['file_set_bytes'])} was in the page cache",
+    "device-moved-less": lambda e: (
+        f"the device moved {format.size(e['device_bytes'])} of {format.size(e['bytes'])}: partly memory"
+    ),
+    "memory-backed": lambda e: f"the target is memory ({e['file_system']})",
+    "short-phase": lambda e: f"took {format.duration(e['duration_ns'])}: too short",
+    "finish-spread": lambda e: (
+        f"ranks finished {format.duration(e['spread_ns'])} apart: the rate is that of the slowest"
+    ),
+    "imbalance": lambda e: (
+        f"one rank did {format.significant(e['most_operations'] / e['least_operations'])} times the work of another"
+    ),
+    "disturbed": lambda e: " and ".join(dict.fromkeys(_DISTURBERS[one["what"]] for one in e["by"])),
+    "oversubscribed": lambda e: f"{e['ranks']} ranks on {format_count(e['processors'], 'processor')}",
+    "shared-node": lambda e: f"{e['clients']} clients on {format_count(e['nodes'], 'node')}",
+    "shared-machine": lambda e: f"{e['nodes']} nodes on {format_count(e['machines'], 'machine')}",
+    "unwritten": lambda e: f"{format.share(e['unwritten_bytes'] / e['bytes'])} was never written",
+    "payload-bound": lambda e: f"a rank spent {format.share(e['fill_ns'] / e['worked_ns'])} generating data",
+    "rate-not-kept": lambda e: f"reached {format.share(e['reached_per_s'] / e['given_per_s'])} of the given rate",
+}
+"""The kinds whose evidence says more in as few words."""
+
+
+def words(kind: str, evidence: str = "{}") -> str:
+    """A doubt in a few words, with its evidence (JSON) where that is known: `took 0.67 s: too short`.
+
+    A kind that is unknown here, of a run that a newer version stored, is said by its name.
+    """
+    told = json.loads(evidence)
+    if told and kind in _WITH_EVIDENCE:
+        try:
+            return _WITH_EVIDENCE[kind](told)
+        except (KeyError, TypeError, ZeroDivisionError):
+            pass  # what another tool or version stored: the words without evidence are true as well
+    return _WORDS.get(kind, kind.replace("-", " "))
+
+
+def beside(doubts: Doubts, places: Iterable[Measurement]) -> tuple[str, ...]:
+    """What stands in words beside a number that rests on these measurements: its decisive doubts, gravest first.
+
+    Of several measurements the first is told, and how many are concerned unless all are: `took 0.67 s: too short (1 of
+    3)`.
+    """
+    places = tuple(dict.fromkeys(places))
+    return tuple(_beside(group, concerned, len(places)) for group, concerned in doubts.decisive(places))
+
+
+def _beside(group: DoubtGroup, concerned: tuple[Place, ...], of: int) -> str:
+    said = words(group.kind, concerned[0].evidence)
+    return said if len(concerned) == of else f"{said} ({len(concerned)} of {of})"
+
+
+def common(doubts: Doubts) -> tuple[tuple[str, str], ...]:
+    """(what holds for the numbers alike and for how many of them, what to do about it) of each common doubt."""
+    return tuple(
+        (_common(group, doubts), "; ".join(filter(None, group.remedies))) for group in doubts.weighing("common")
+    )
+
+
+def _common(group: DoubtGroup, doubts: Doubts) -> str:
+    concerned = len(group.place_of)
+    if concerned == doubts.measurements:
+        which = f"All {doubts.measurements} measurements" if concerned > 1 else "The only measurement"
+    else:
+        which = f"{concerned} of {format_count(doubts.measurements, 'measurement')}"
+        if concerned == group.of and concerned > 1:
+            which += f", every {' and '.join(group.operations)}"
+    evidence = {place.evidence for place in group.places}
+    return f"{which}: {words(group.kind, evidence.pop() if len(evidence) == 1 else '{}')}"

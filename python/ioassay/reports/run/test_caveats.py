@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+import json
+from importlib import resources
+from typing import Any
+
+import pytest
+
+from ioassay.analysis.doubts import grouped
+from ioassay.reports.run import caveats
+from ioassay.results.doubt_effects import EFFECTS
+from ioassay.results.schema import Measurement
+from ioassay.testing.builder import RunBuilder
+
+
+def test_every_kind_of_doubt_has_words_of_its_own() -> None:
+    said = [caveats.words(kind) for kind in EFFECTS]
+    assert not set(said) & {kind.replace("-", " ") for kind in EFFECTS}
+    assert len(set(said)) == len(said)
+
+
+def _evidence_of_the_protocol() -> dict[str, dict[str, Any]]:
+    """Plausible evidence for each kind of the engine, from the schema of its events."""
+    schema = json.loads(resources.files("ioassay").joinpath("schemas", "event.json").read_bytes())
+    values = {"integer": 2_000_000_000, "number": 2.0, "string": "tmpfs"}
+    listed = {"hosts": ["n1"], "by": [{"what": "steal", "host": "n1", "amount": 1, "of": 2}]}
+    return {
+        kind["properties"]["kind"]["const"]: {
+            name: listed.get(name) or values[field["type"]]
+            for name, field in kind["properties"].get("evidence", {}).get("properties", {}).items()
+        }
+        for kind in schema["$defs"]["Doubt"]["oneOf"]
+    }
+
+
+@pytest.mark.parametrize("kind", caveats._WITH_EVIDENCE)
+def test_evidence_says_more_than_the_kind_alone(kind: str) -> None:
+    evidence = json.dumps(_evidence_of_the_protocol()[kind])
+    assert caveats.words(kind, evidence) != caveats.words(kind)
+
+
+def test_evidence_in_another_form_is_left_out_of_the_words() -> None:
+    assert caveats.words("short-phase", '{"seconds": 1}') == "too short"
+    assert caveats.words("imbalance", '{"least_operations": 0, "most_operations": 9}') == "ranks were unequally fast"
+    assert caveats.words("cosmic-rays", '{"count": 1}') == "cosmic rays"
+
+
+def test_a_decisive_doubt_stands_beside_the_number_with_how_many_of_its_measurements_it_concerns() -> None:
+    builder = RunBuilder().workload("w").clients(1).repetitions(3)
+    builder.doubt("w-c1-r2", "read", "short-phase").doubt("w-c1-r2", "read", "start-spread")
+    run = builder.build()
+    doubts = grouped(run.doubts, run.measurements)
+    reads = [Measurement(f"w-c1-r{at}", "read", "read", "read") for at in (1, 2, 3)]
+    assert caveats.beside(doubts, reads) == ("too short (1 of 3)",)
+    assert caveats.beside(doubts, reads[1:2]) == ("too short",)
+    assert caveats.beside(doubts, reads[:1]) == ()
+
+
+def test_what_holds_for_all_numbers_alike_is_said_once_and_stands_beside_none() -> None:
+    builder = RunBuilder().workload("v").workload("w").clients(1, 2)
+    for workload in "vw":
+        for clients in (1, 2):
+            builder.doubt(f"{workload}-c{clients}-r1", "read", "cache-unknown", remedy="know it")
+        builder.doubt(f"{workload}-c2-r1", "write", "shared-node", remedy="")
+    run = builder.build()
+    doubts = grouped(run.doubts, run.measurements)
+    assert caveats.common(doubts) == (
+        ("4 of 8 measurements, every read: page-cache residency unknown", "know it"),
+        ("2 of 8 measurements: several clients on one node", ""),
+    )
+    assert caveats.beside(doubts, [Measurement("v-c1-r1", "read", "read", "read")]) == ()

@@ -1,0 +1,71 @@
+"""What each kind of doubt does to a number, said once for every kind: those of the engine, of importers, of ceilings.
+
+Not: how much a doubt weighs in a run, which depends on what it concerns there (`ioassay.analysis.doubts`); words
+(`ioassay.reports.run.caveats`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+Effect = Literal["conclusion", "condition", "detail"]
+"""`conclusion`: the number may not be what it seems, such as the rate of memory, of one slow rank, of a second too
+short. `condition`: how the run was set up; many numbers share it, and none can be read without it. `detail`: it
+affects the number a little, or only a time line.
+"""
+
+EFFECTS: Mapping[str, Effect] = {
+    "cache-resident": "conclusion",
+    "cache-unknown": "conclusion",
+    "device-moved-less": "conclusion",
+    "attributes-cached": "conclusion",
+    "memory-backed": "condition",
+    "unsynced-write": "conclusion",
+    "unsynced-create": "conclusion",
+    "short-phase": "conclusion",
+    "start-spread": "detail",
+    "finish-spread": "conclusion",
+    "imbalance": "conclusion",
+    "disturbed": "conclusion",
+    "oversubscribed": "condition",
+    "shared-node": "condition",
+    "shared-machine": "condition",
+    "coarse-clock": "detail",
+    "clock-drift": "detail",
+    "clock-uncertain": "detail",
+    "late-samples": "detail",
+    "missing-bytes": "conclusion",
+    "nothing-done": "conclusion",
+    "short-transfers": "detail",
+    "unwritten": "conclusion",
+    "reducible-payload": "conclusion",
+    "payload-bound": "conclusion",
+    "rate-not-kept": "conclusion",
+    "paced": "conclusion",
+    "verification-timed": "conclusion",
+    "failed": "conclusion",
+    # What other tools printed.
+    "best-of-several": "conclusion",
+    "counted-by-sender": "conclusion",
+    "datagrams-lost": "conclusion",
+    "declared-invalid": "conclusion",
+    "does-not-add-up": "conclusion",
+    "errors-ignored": "conclusion",
+    "job-failed": "conclusion",
+    "live-statistics": "detail",
+    "may-be-cached": "conclusion",
+    "mean-only": "detail",
+    "not-imported": "detail",
+    "parent-sees-less": "conclusion",
+    "ranks-missing": "detail",
+    "test-failed": "conclusion",
+    # Rates above what the network carries.
+    "above-network-ceiling": "conclusion",
+    "network-ceiling-too-low": "detail",
+}
+
+
+def effect(kind: str) -> Effect:
+    """The effect of a kind; one that is not known here, of a run that a newer version stored, is taken seriously."""
+    return EFFECTS.get(kind, "conclusion")
