@@ -53,7 +53,7 @@ def test_every_step_of_the_tutorial_prints_what_the_page_shows(tmp_path: Path) -
     assert commands >= 8
     assert {path.name for path in (tmp_path / "runs").iterdir()} == {"quick", "first", "at-close", "every-8", "tonight"}
     assert list((tmp_path / "scratch").iterdir()) == []
-    assert "## Abstract" in (tmp_path / "at-close.md").read_text(encoding="utf-8")
+    assert "## Summary" in (tmp_path / "at-close.md").read_text(encoding="utf-8")
     assert "<testsuite" in (tmp_path / "check.xml").read_text(encoding="utf-8")
 
 

@@ -194,6 +194,13 @@ class Document:
     footer: str = ""
     is_sheet: bool = False
     """One page of A4, close-set, on which neither tables nor figures are numbered."""
+    prints_folds: bool = True
+    """Paper has what a page folds."""
+
+
+def introduced(before: str, items: Sequence[Text]) -> list[Block]:
+    """A list with a sentence before it; nothing without an item."""
+    return [Paragraph(before), Bullets(items)] if items else []
 
 
 def facts(rows: Sequence[tuple[str, str]], title: str = "") -> Table:

@@ -1,4 +1,4 @@
-"""The report of a run, in the order of a paper, and its summary on one page. Not: estimates (`ioassay.analysis`)."""
+"""The report of a run, results first, and its summary on one page. Not: estimates (`ioassay.analysis`)."""
 
 from __future__ import annotations
 
@@ -26,16 +26,19 @@ class RunReport:
 
     run: LoadedRun
     against: Sequence[Side] = ()
+    is_full: bool = False
+    """With the appendix on paper and in Markdown too, and every repetition over time."""
 
     def document(self, *, with_figures: bool) -> Document:
-        """The sections of a paper."""
+        """Summary, results, method, limits."""
         from ioassay.reports.run import document  # noqa: PLC0415
 
         if not with_figures:
-            return document.document(self.content)
+            return document.document(self.content, is_full=self.is_full)
         from ioassay.reports.run import pictures  # noqa: PLC0415
 
-        return document.document(self.content, pictures.drawn(self.content))
+        drawn = pictures.drawn(self.content, is_full=self.is_full)
+        return document.document(self.content, drawn, is_full=self.is_full)
 
     def summary(self) -> Document:
         """One page of A4 with figures, for those who decide: what came out, what to beware of, how far to trust it."""

@@ -1,15 +1,17 @@
-"""The report of a run as a document: the sections of a paper, with figures for a page, with tables for text.
+"""The report of a run as a document: its summary, results, method and limits, with figures for a page, tables for text.
 
-What it says stands in `wording`, `abstract`, `findings` and beside the tables, once for all formats. Not: the section
-of its results (`results`).
+What it says stands in `wording`, `abstract`, `findings` and beside the tables, once for all formats. Not: the sections
+of its summary (`summary`) and results (`results`).
 """
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from ioassay.prose import listed
 from ioassay.reports.compare import document as comparisons
 from ioassay.reports.document import (
     Anchor,
@@ -32,10 +34,11 @@ from ioassay.reports.document import (
     Text,
     changes,
     facts,
+    introduced,
     shown,
 )
-from ioassay.reports.run import abstract, matrix, servers, wording
-from ioassay.reports.run.content import Content
+from ioassay.reports.run import abstract, matrix, servers, summary, wording
+from ioassay.reports.run.content import Content, FindingLine
 from ioassay.reports.run.results import results
 from ioassay.reports.run.workloads import WorkloadPart
 from ioassay.units import format_count
@@ -46,13 +49,18 @@ if TYPE_CHECKING:
 MOST_OPEN = 3
 """Measurements with a doubt that a page shows unfolded."""
 
+MOST_FINDINGS = 12
+"""Findings that a short report shows unfolded, the weightiest first."""
 
-def document(content: Content, drawn: Pictures | None = None) -> Document:
-    """The document, with the figures where `pictures.drawn` has made them."""
+
+def document(content: Content, drawn: Pictures | None = None, *, is_full: bool = False) -> Document:
+    """The document, with the figures where `pictures.drawn` has made them.
+
+    Unless it `is_full`, the appendix is only on the page, folded: paper and Markdown say where to have it.
+    """
     study, run = content.document.study, content.document
     sections = [
-        Section("Configuration", _configuration(content), "configuration"),
-        Section("Method", _method(content, is_page=drawn is not None), "method"),
+        Section("Summary", summary.beginning(content, drawn), "summary"),
         Section("Results", results(content, drawn), "results"),
         Section(
             servers.TITLE,
@@ -66,22 +74,19 @@ def document(content: Content, drawn: Pictures | None = None) -> Document:
             "servers",
         ),
         Section("Comparison", _comparison(content, drawn), "comparison"),
-        Section("Findings", _findings(content), "findings"),
+        Section("Findings", _findings(content, is_page=drawn is not None, is_full=is_full), "findings"),
+        Section("Method", _method(content), "method"),
+        Section("Configuration", _configuration(content), "configuration"),
         Section("Limits", _limits(content), "limits"),
-        Section("Appendix", _appendix(content, drawn), "appendix"),
+        Section("Appendix", _appendix(content, drawn, is_full=is_full), "appendix"),
     ]
     return Document(
         study.title,
-        [
-            _opening(content),
-            Section("", _missing(content), "missing"),
-            Section("Abstract", _abstract(content), "abstract"),
-            Contents(sections),
-            *sections,
-        ],
+        [_opening(content), Section("", _missing(content), "missing"), Contents(sections), *sections],
         question=study.question,
         window=f"{study.title} – {run.run}",
         footer=f"Written by ioassay {run.ioassay_version} from the stored run {run.run}.",
+        prints_folds=is_full,
     )
 
 
@@ -106,36 +111,7 @@ def _missing(content: Content) -> list[Block]:
     return [
         Paragraph(wording.missing(content)),
         Bullets([f"{where}: {error}" for where, error in wording.errors(content)]),
-        *_listed("These remain on the target:", [Span(path, "code") for path in content.document.leftovers]),
-    ]
-
-
-def _listed(before: str, items: Sequence[Text]) -> list[Block]:
-    """A list with a sentence before it; nothing without an item."""
-    return [Paragraph(before), Bullets(items)] if items else []
-
-
-def _abstract(content: Content) -> list[Block]:
-    judgement, accepted = content.accepted, wording.acceptance(content)
-    verdict = (" ", Span(accepted, judgement)) if judgement else ()
-    headlines: list[Text] = [
-        (
-            *abstract.warning(line.severity),
-            line.text,
-            Marks(line.marks),
-            " (",
-            Span(abstract.where(line), anchor=line.anchor),
-            ")",
-        )
-        for line in abstract.headlines(content)
-    ]
-    comparison = content.comparison
-    return [
-        Paragraph((abstract.about(content), *verdict)),
-        Bullets([(result.text, Marks(result.marks)) for result in abstract.key_results(content)]),
-        *_listed("What the numbers show beyond that:", headlines),
-        *(_listed(f"{comparison.title}:", comparison.verdict) if comparison else []),
-        Paragraph(wording.trust(content)),
+        *introduced("These remain on the target:", [Span(path, "code") for path in content.document.leftovers]),
     ]
 
 
@@ -159,22 +135,14 @@ def _configuration(content: Content) -> list[Block]:
     ]
 
 
-def _method(content: Content, *, is_page: bool) -> list[Block]:
+def _method(content: Content) -> list[Block]:
     run = content.document
-    # In text the appendix, which has all of them unfolded, is as near.
-    examples = wording.examples(content) if is_page else []
-    about: Text = (
-        f"{wording.commands_title(content)[1]} Shown for the first point of each sweep; the ",
-        Span("appendix", anchor="appendix"),
-        " has all of them.",
-    )
     terms: list[Text] = [(Span(f"{term}:", "strong"), f" {meaning}") for term, meaning in wording.terms(content)]
     return [
         Bullets(run.study.method),
         matrix.table(run, content.names),
         Paragraph("Started with:"),
         Preformatted(shlex.join(run.command)),
-        *((Paragraph(about), Commands(examples)) if examples else ()),
         Section("What the numbers mean", [Bullets(terms)]),
     ]
 
@@ -185,22 +153,27 @@ def _comparison(content: Content, drawn: Pictures | None) -> list[Block]:
     return comparisons.section(content.comparison, drawn.compared if drawn else ())
 
 
-def _findings(content: Content) -> list[Block]:
+def _findings(content: Content, *, is_page: bool, is_full: bool) -> list[Block]:
     if not content.findings:
         return []
     about = "What repetitions, sweeps, ranks and samples show beyond the rates, with the measurements behind it."
-    items: list[Text] = []
-    for number, line in enumerate(content.findings, start=1):
-        are_measurements = all(one.anchor for one in line.references)
-        references = References(
-            line.references,
-            f"{len(line.references)} {'measurements' if are_measurements else 'measurements and lines'}",
-        )
-        anchor = Anchor(abstract.anchor(number))
-        items.append(
-            (anchor, *abstract.warning(line.finding.severity), line.message.text, Marks(line.marks), " ", references)
-        )
-    return [Paragraph(about, note=True), Bullets(items)]
+    items = [_finding(number, line) for number, line in enumerate(content.findings, start=1)]
+    most = len(items) if is_full else MOST_FINDINGS
+    more = f"{format_count(len(items) - most, 'more finding')}"
+    rest: list[Block] = [Section(more, [Bullets(items[most:])], fold="closed")]
+    if not is_page:
+        rest = [Paragraph((f"{more}: ", Span("ioassay report RUN --full", "code"), "."), note=True)]
+    return [Paragraph(about, note=True), Bullets(items[:most]), *(rest if len(items) > most else ())]
+
+
+def _finding(number: int, line: FindingLine) -> Text:
+    are_measurements = all(one.anchor for one in line.references)
+    references = References(
+        line.references,
+        f"{len(line.references)} {'measurements' if are_measurements else 'measurements and lines'}",
+    )
+    warning = abstract.warning(line.finding.severity)
+    return (Anchor(abstract.anchor(number)), *warning, line.message.text, Marks(line.marks), " ", references)
 
 
 def _limits(content: Content) -> list[Block]:
@@ -222,23 +195,28 @@ def _limits(content: Content) -> list[Block]:
     columns = [Column(), Column("Doubt"), Column("Measurements", is_number=True), Column("Remedy")]
     return [
         *map(Paragraph, [wording.trust(content), *wording.gaps(content)]),
-        *_listed(first, points),
+        *introduced(first, points),
         *((Paragraph(about), Table(columns, rows, "Doubts")) if groups else ()),
     ]
 
 
-def _appendix(content: Content, drawn: Pictures | None) -> list[Section]:
+def _appendix(content: Content, drawn: Pictures | None, *, is_full: bool) -> Sequence[Block]:
     run = content.document
     columns = [Column("File"), Column("SHA-256")]
     study = Preformatted(run.study.text.rstrip("\n") if run.is_study else "", "yaml")
-    return [
+    parts: list[Section] = [
         Section("All measurements", _measurements(content)),
         Section("Time lines", _timelines(content, drawn) if drawn else []),
         Section("All doubts", _doubts(content)),
         Section("Sources", [Table(columns, wording.sources(content), "Files that were imported")]),
         Section(wording.commands_title(content)[0], [] if run.front_end else _commands(content)),
-        Section("The study, as it was read", [Section(run.study.name, [study], fold="closed")]),
+        Section("The study, as it was read", [study]),
     ]
+    if is_full:
+        return parts
+    names = listed([part.title[:1].lower() + part.title[1:] for part in parts if shown([part])])
+    where = Paragraph((Span("ioassay report RUN --full", "code"), f" has {names}."), note=True)
+    return [where, *(replace(part, fold="closed") for part in parts)] if drawn else [where]
 
 
 def _measurements(content: Content) -> list[Block]:

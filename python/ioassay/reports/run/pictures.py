@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 
 import polars as pl
 
@@ -36,7 +36,12 @@ MOST_PANELS = 12
 """Panels in one figure of time lines, so that it fits on a page of paper."""
 
 MOST_TIMELINES = 120
-"""A run that measured more shows one repetition of each point over time: each takes 30 KB of the page."""
+"""A full report of a run that measured more shows one repetition of each point over time, as a short one does: each
+takes 30 KB of the page.
+"""
+
+FIRST = 2
+"""Figures in the summary."""
 
 LATENCY_WORDS = "Valid repetitions together. A percentile without an operation beyond it is left out."
 """What stands below every figure of latencies."""
@@ -57,6 +62,16 @@ class Pictures:
     servers: Picture | None
     """Of hosts that were watched."""
 
+    @property
+    def first_rates(self) -> list[Picture]:
+        """Those of the summary."""
+        return first(self.rates)
+
+    @property
+    def further_rates(self) -> list[Picture]:
+        """Those that the summary leaves to the results."""
+        return [picture for picture in self.rates if picture not in self.first_rates]
+
     def __iter__(self) -> Iterator[Picture]:
         """Those in which something is drawn or could not be, in the order of the report."""
         every = chain(
@@ -65,13 +80,18 @@ class Pictures:
         return (picture for picture in every if picture is not None and (picture.svg or picture.undrawn))
 
 
-def drawn(content: Content) -> Pictures:
-    """All of them."""
+def first(rates: Iterable[Picture]) -> list[Picture]:
+    """The first of `rates` that show something, or say why they could not be drawn: those of a summary."""
+    return list(islice((picture for picture in rates if picture.svg or picture.undrawn), FIRST))
+
+
+def drawn(content: Content, *, is_full: bool = False) -> Pictures:
+    """All of them; unless it `is_full`, time lines are those of each point's typical repetition."""
     return Pictures(
         rates=list(rates(content)),
         surveys=surveys(content),
         latencies=latencies(content),
-        timelines=timelines(content),
+        timelines=timelines(content, each_repetition=is_full),
         compared=of_comparison(content.comparison) if content.comparison else [],
         servers=servers(content),
     )
@@ -131,14 +151,14 @@ def servers(content: Content) -> Picture | None:
     )
 
 
-def timelines(content: Content) -> dict[str, list[Picture]]:
+def timelines(content: Content, *, each_repetition: bool = True) -> dict[str, list[Picture]]:
     """Time lines of the measured phases, per workload: a figure per operation and repetition.
 
-    Of a run with more than `MOST_TIMELINES` only the typical repetition of each point has one.
+    Otherwise, and of a run with more than `MOST_TIMELINES`, only the typical repetition of each point has one.
     """
     run = content.run
     ranks = run.ranks.partition_by(*KEY, as_dict=True)
-    few = run.measurements.height <= MOST_TIMELINES or not content.names.repeated
+    few = (each_repetition and run.measurements.height <= MOST_TIMELINES) or not content.names.repeated
     shown = run.measurements if few else typical(run.measurements)
     pictures: dict[str, list[Picture]] = {}
     taken: set[str] = set()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ioassay.control_characters import encoded
 from ioassay.errors import CannotRun
@@ -18,7 +18,7 @@ from ioassay.reports.compare import ComparisonReport
 from ioassay.reports.compare.content import Side
 from ioassay.reports.document.markdown import table
 from ioassay.reports.run import RunReport, document
-from ioassay.reports.run.pictures import drawn
+from ioassay.reports.run.pictures import drawn, timelines
 from ioassay.reports.run.tables import TABLES
 from ioassay.results.document import RunDocument
 from ioassay.results.loaded import LoadedRun
@@ -51,6 +51,8 @@ def files(run: LoadedRun, against: Sequence[Side] = ()) -> Iterator[File]:
     yield File("summary.html", page(report.summary()))
     yield File("report.md", build(report, "md"))
     yield File("report.json", build(report, "json"))
+    if content.names.repeated:  # the report has typical repetitions over time
+        pictures = replace(pictures, timelines=timelines(content))
     for picture in pictures:
         for suffix in SUFFIXES if picture.svg else (".csv",):
             with contextlib.suppress(CannotRun):  # a PNG that could not be drawn, which `drawing` notes

@@ -1,4 +1,4 @@
-"""The results in the report of a run: scores, medians, peaks, criteria, rates, surveys, latencies, ceilings."""
+"""The results in the report of a run: criteria, rates, surveys, latencies, ceilings. Not: key results (`summary`)."""
 
 from __future__ import annotations
 
@@ -18,14 +18,13 @@ from ioassay.reports.document import (
     Marks,
     Paragraph,
     Section,
-    Span,
     Table,
     Text,
     changes,
     numbers,
     shown,
 )
-from ioassay.reports.run import faithfulness, io500, levels, medians, surveys, verdicts, wording
+from ioassay.reports.run import faithfulness, surveys, verdicts
 from ioassay.reports.run.content import Content
 from ioassay.reports.run.workloads import WorkloadPart
 from ioassay.results.document import FigureEntry
@@ -39,35 +38,24 @@ _PERCENTILES = ("Operations", "Median", "90 %", "99 %", "99.9 %", "Slowest")
 
 def results(content: Content, drawn: Pictures | None) -> list[Block]:
     """The blocks of the section, with figures where there are any."""
-    note = Paragraph(io500.NOTE, note=True)
     blocks = [
-        *(block for score in content.score_tables for block in (io500.table(score), note)),
         Section(
             "Faithfulness of the replay",
             faithfulness.blocks(content.document.study.replays, content.faithfulness, content.names),
         ),
-        *_levels(content),
         Section("Acceptance", [verdicts.table(content.verdicts)]),
         *_rates(content, drawn),
         Section("Surveys", _surveys(content, drawn)),
         Section("Latency", _latencies(content, drawn)),
         Section("The network's ceilings", _ceilings(content)),
     ]
-    return shown(blocks) or [Paragraph("Nothing valid was measured.")]
-
-
-def _levels(content: Content) -> list[Block]:
-    tables = [medians.table(content.medians), levels.table(content.summary), levels.series_table(content.by_series)]
-    if not shown(tables):
-        return []
-    about = (f"{wording.intervals(content)}Terms are defined in the ", Span("method", anchor="method"), ".")
-    return [*tables, Paragraph(about, note=True)]
+    return shown(blocks)
 
 
 def _rates(content: Content, drawn: Pictures | None) -> list[Section]:
-    """The figures that the study asks for; without figures what they would show."""
+    """The figures that the study asks for and the summary has not; without figures what they would show."""
     if drawn is not None:
-        return [Section("Rates", list(map(Figure, drawn.rates)))]
+        return [Section("Rates", list(map(Figure, drawn.further_rates)))]
     return [_rates_of(content, entry) for entry in content.document.study.figures]
 
 

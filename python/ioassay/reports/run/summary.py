@@ -1,33 +1,91 @@
-"""A run on one page of A4, for those who decide: results, warnings, and how reliable they are.
+"""The beginning of a run's report, and the same on a page of A4 of its own: verdict, peaks, figures, findings, trust.
 
-A choice of what the report says, in its words. What would not fit is left out and counted; the report has all of it.
+For those who decide. A choice of what the report says, in its words; of what would not fit on the page of A4, it says
+how much there is.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import islice
+from typing import TYPE_CHECKING
 
 from ioassay.figures.picture import Picture
-from ioassay.reports.document import Block, Bullets, Document, Figure, Paragraph, Section, Span, Text
-from ioassay.reports.run import abstract, io500, levels, pictures, wording
+from ioassay.reports.document import (
+    Block,
+    Bullets,
+    Document,
+    Figure,
+    Marks,
+    Paragraph,
+    Section,
+    Span,
+    Text,
+    introduced,
+    shown,
+)
+from ioassay.reports.run import abstract, io500, levels, medians, wording
 from ioassay.reports.run.content import Content
 from ioassay.reports.run.levels import Cell
 from ioassay.units import format_count
 
+if TYPE_CHECKING:
+    from ioassay.reports.run.pictures import Pictures
+
 MOST_ROWS = 5
 """Rows of the table of peaks, or sentences where there is none."""
-
-MOST_FIGURES = 2
-"""Figures, side by side."""
 
 MOST_POINTS = 3
 """Sentences of a comparison, and kinds of doubts."""
 
 
+def beginning(content: Content, drawn: Pictures | None) -> list[Block]:
+    """The first section of the report; the figures that it has are not among the results."""
+    comparison = content.comparison
+    headlines: list[Text] = [
+        (
+            *abstract.warning(line.severity),
+            line.text,
+            Marks(line.marks),
+            " (",
+            Span(abstract.where(line), anchor=line.anchor),
+            ")",
+        )
+        for line in abstract.headlines(content)
+    ]
+    return [
+        *_verdict(content),
+        Paragraph(abstract.about(content)),
+        *_peaks(content),
+        *(map(Figure, drawn.first_rates) if drawn else ()),
+        *introduced("What the numbers show beyond that:", headlines),
+        *(introduced(f"{comparison.title}:", comparison.verdict) if comparison else []),
+        Paragraph(wording.trust(content)),
+    ]
+
+
+def _verdict(content: Content) -> list[Section]:
+    accepted = wording.acceptance(content)
+    return [Section("", [Paragraph(Span(accepted, content.accepted))], "verdict")] if accepted else []
+
+
+def _peaks(content: Content) -> list[Block]:
+    """The tables of the best rates, or sentences where there is none."""
+    note = Paragraph(io500.NOTE, note=True)
+    scores: list[Block] = [
+        block for score in content.score_tables for block in (Paragraph(score.sentence), io500.table(score), note)
+    ]
+    tables = [medians.table(content.medians), levels.table(content.summary), levels.series_table(content.by_series)]
+    if shown(tables):
+        about = (f"{wording.intervals(content)}Terms are defined in the ", Span("method", anchor="method"), ".")
+        return [*scores, *tables, Paragraph(about, note=True)]
+    results = abstract.key_results(content)
+    sentences: list[Block] = [Bullets([(result.text, Marks(result.marks)) for result in results])]
+    return scores or shown(sentences) or [Paragraph("Nothing valid was measured.")]
+
+
 def document(content: Content) -> Document:
-    """The page of a run, with the weightiest of its comparison with others where there is one."""
-    run, accepted = content.document, wording.acceptance(content)
+    """The page of A4 of a run, with the weightiest of its comparison with others where there is one."""
+    run = content.document
     asked, study = wording.asked(content)
     sections = [
         Section("Results", _results(content)),
@@ -37,11 +95,7 @@ def document(content: Content) -> Document:
     ]
     return Document(
         run.study.title,
-        [
-            Paragraph(abstract.about(content)),
-            *([Paragraph(Span(accepted, content.accepted))] if accepted else []),
-            *sections,
-        ],
+        [*_verdict(content), Paragraph(abstract.about(content)), *sections],
         question=run.study.question,
         window=f"{run.study.title} – summary",
         footer=f"{asked}: {study}. Measured: {wording.measured(content)}. Written by ioassay {run.ioassay_version} "
@@ -85,10 +139,10 @@ def _more(count: int, noun: str) -> list[Paragraph]:
 
 
 def _pictures(content: Content) -> list[Picture]:
+    from ioassay.reports.run import pictures  # noqa: PLC0415
+
     content = replace(content, doubts=replace(content.doubts, groups=()))
-    return list(
-        islice((picture for picture in pictures.rates(content) if picture.svg or picture.undrawn), MOST_FIGURES)
-    )
+    return pictures.first(pictures.rates(content))
 
 
 def _comparison(content: Content) -> list[Section]:

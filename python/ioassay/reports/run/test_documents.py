@@ -146,6 +146,6 @@ def test_repetitions_that_were_not_needed_are_not_missing_and_points_that_stay_w
 def test_workloads_stand_in_the_order_of_the_study_however_their_cases_ran() -> None:
     run = RunBuilder().workload("a", "First").workload("b", "Second").clients(1, 2).build()
     backward = replace(run, document=run.document.model_copy(update={"cases": run.document.cases[::-1]}))
-    text = reports.build(RunReport(backward), "md").decode()
+    text = reports.build(RunReport(backward, is_full=True), "md").decode()
     assert text.index("## First: every measurement") < text.index("## Second: every measurement")
     assert text.index("# First, 1 client, write") < text.index("# First, 2 clients, write")

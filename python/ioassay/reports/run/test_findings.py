@@ -23,7 +23,7 @@ def told() -> LoadedRun:
 
 @pytest.fixture(scope="module")
 def markdown(told: LoadedRun) -> str:
-    return reports.build(RunReport(told), "md").decode()
+    return reports.build(RunReport(told, is_full=True), "md").decode()
 
 
 @pytest.mark.parametrize(

@@ -195,4 +195,6 @@ def test_a_table_of_very_many_measurements_shows_the_typical_ones_and_says_so(mo
     assert (len(shown) < 12, part.measured) == (True, 12)
     forms: tuple[reports.Format, ...] = ("html", "md")
     for form in forms:
-        assert f"{len(shown)} of 12 measurements are shown" in reports.build(RunReport(run), form).decode()
+        assert (
+            f"{len(shown)} of 12 measurements are shown" in reports.build(RunReport(run, is_full=True), form).decode()
+        )

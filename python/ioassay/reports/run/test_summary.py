@@ -9,7 +9,7 @@ from ioassay import reports
 from ioassay.analysis.compare import measured_run
 from ioassay.reports.compare import configuration
 from ioassay.reports.compare.content import Side
-from ioassay.reports.run import RunReport, summary
+from ioassay.reports.run import RunReport, pictures, summary
 from ioassay.results.loaded import LoadedRun
 from ioassay.testing.builder import RunBuilder
 from ioassay.testing.faulty_run import faulty_run
@@ -47,7 +47,7 @@ def test_what_does_not_fit_is_counted(full: LoadedRun) -> None:
     text = page(full)
     assert f"{8 - summary.MOST_ROWS} more workloads in the report." in text
     assert "1 more doubt in the report." in text
-    assert text.count("<figure") <= summary.MOST_FIGURES
+    assert text.count("<figure") <= pictures.FIRST
 
 
 def test_letters_of_doubts_that_nothing_explains_stand_nowhere(full: LoadedRun) -> None:

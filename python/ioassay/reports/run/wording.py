@@ -30,9 +30,6 @@ _ENDS: dict[str, str] = {
     "interrupted": "The run was interrupted.",
 }
 
-MOST_EXAMPLES = 12
-"""Command lines that a method shows; of more the appendix has all."""
-
 _STATES: tuple[tuple[CaseState, str], ...] = (
     ("failed", "failed"),
     ("interrupted", "interrupted"),
@@ -219,14 +216,6 @@ def commands_title(content: Content) -> tuple[str, str]:
     if content.document.imported is not None:
         return "Command lines", "The tool's command lines, from its output."
     return "Equivalent commands", "IOR and mdtest commands that repeat a phase."
-
-
-def examples(content: Content) -> list[tuple[str, str]]:
-    """(where, equivalent command line) of every phase at the first point of each sweep, unless there are too many."""
-    if content.document.front_end is not None:
-        return []
-    told = [one for part in content.workloads for one in equivalent(content, part, part.cases[:1])]
-    return told if len(told) <= MOST_EXAMPLES else []
 
 
 def equivalent(content: Content, part: WorkloadPart, cases: Sequence[CaseEntry]) -> list[tuple[str, str]]:
