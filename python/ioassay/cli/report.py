@@ -35,6 +35,9 @@ def report(
     summary: Annotated[
         bool, typer.Option("--summary", help="Write a one-page summary (html or pdf) instead of the report.")
     ] = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="Print the appendix too: all measurements, time lines, doubts.")
+    ] = False,
     form: Annotated[
         str | None,
         typer.Option("--format", metavar="html|pdf|md|csv|json", help="What to write. Default: html, or as -o ends."),
@@ -60,9 +63,11 @@ def report(
         )
     if summary and chosen not in reports.IN_FILES:
         raise UsageError(f"A summary cannot be written as {chosen}.", f"Use one of {', '.join(reports.IN_FILES)}.")
+    if summary and full:
+        raise UsageError("A summary is not the full report.", "Use one of --summary and --full.")
     if len(runs) == 1 and (experiment := experiment_report(runs[0])) is not None:
-        if summary or against or ceilings:
-            raise UsageError(f"{runs[0]} is no run.", "Leave out --summary, --against and --ceilings.")
+        if summary or full or against or ceilings:
+            raise UsageError(f"{runs[0]} is no run.", "Leave out --summary, --full, --against and --ceilings.")
         (destination,) = _destinations(runs, output, chosen, "report")
         _deliver(reports.build(experiment, chosen), runs[0], destination, is_beside=output is None)
         return say_undrawn()
@@ -73,7 +78,7 @@ def report(
             require_own(path)
     others = sides(against) if against else []
     for path, run, destination in zip(runs, read(runs, ceilings), destinations, strict=True):
-        told = RunReport(run, others)
+        told = RunReport(run, others, is_full=full)
         document = reports.page(told.summary(), chosen) if summary else reports.build(told, chosen)
         _deliver(document, path, destination, is_beside=output is None)
     return say_undrawn()

@@ -52,6 +52,18 @@ def test_the_other_formats_go_to_standard_output(tmp_path: Path, capsysbinary: p
     assert capsysbinary.readouterr().out.startswith(b"case,phase,job,operation,workload")
 
 
+def test_a_report_is_short_unless_all_is_asked_for(tmp_path: Path) -> None:
+    run = _stored(tmp_path / "run")
+    report([run], output=tmp_path / "short.md")
+    report([run], output=tmp_path / "full.md", full=True)
+    short, full = ((tmp_path / name).read_text() for name in ("short.md", "full.md"))
+    assert "w: every measurement" not in short
+    assert "`ioassay report RUN --full` has all measurements" in short
+    assert "w: every measurement" in full
+    with pytest.raises(UsageError, match="A summary is not the full report"):
+        report([run], summary=True, full=True)
+
+
 def test_the_suffix_of_the_file_names_the_format(tmp_path: Path) -> None:
     run = _stored(tmp_path / "run")
     report([run], output=tmp_path / "it.md")
