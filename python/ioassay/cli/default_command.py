@@ -13,7 +13,9 @@ def defaulting_to(name: str, *, also_alone: bool) -> type[TyperGroup]:
     class Group(TyperGroup):
         def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
             """Adds the command where none is named."""
-            if also_alone if not args else args[0] not in self.commands and args[0] not in ctx.help_option_names:
+            own = {name for option in self.params for name in option.opts}
+            first = next((word for word in args if word not in own), None)
+            if also_alone if first is None else first not in self.commands and first not in ctx.help_option_names:
                 args = [name, *args]
             return super().parse_args(ctx, args)
 

@@ -10,7 +10,9 @@ import typer.main
 from typer.core import TyperCommand, TyperGroup
 
 from ioassay.cli.commands import COMMANDS, Entry
+from ioassay.cli.examples import epilog
 from ioassay.cli.parameters import convert_only_typed
+from ioassay.cli.verbosity import options
 
 
 class CommandTable(TyperGroup):
@@ -20,7 +22,7 @@ class CommandTable(TyperGroup):
         super().__init__(**attributes)
         for name, entry in COMMANDS.items():
             self.add_command(LazyCommand(name, entry))
-        convert_only_typed(self)
+        _complete(self, ())
 
 
 class LazyCommand(TyperCommand):
@@ -46,5 +48,15 @@ class LazyCommand(TyperCommand):
             found = app
         command = typer.main.get_command(found)
         command.name = self.name
-        convert_only_typed(command)
+        _complete(command, (self.name or "",))
         return command
+
+
+def _complete(command: Any, words: tuple[str, ...]) -> None:
+    """Gives a command, and those in it, what all have: `--quiet` and `--verbose`, and examples."""
+    command.epilog = epilog(words)
+    command.params += options()
+    convert_only_typed(command)
+    for name, inner in getattr(command, "commands", {}).items():
+        if not isinstance(inner, LazyCommand):
+            _complete(inner, (*words, name))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ioassay.errors import CannotRun, IoassayError, UsageError
+from ioassay.verbosity import is_quiet
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -87,7 +88,7 @@ def emit(document: bytes, output: Path | None) -> None:
         typer.echo(document, nl=False)
     else:
         write(output, document)
-        typer.echo(f"{output}", err=True)
+        say(f"{output}")
 
 
 def write(destination: Path, document: bytes) -> None:
@@ -115,8 +116,9 @@ def write_beside(run: Path, name: str, document: bytes) -> None:
 
 
 def say(line: str) -> None:
-    """Prints a line about what is going on, beside what a command prints as its answer."""
-    print(line, file=sys.stderr, flush=True)
+    """Prints a line about what is going on, beside what a command prints as its answer; not with `--quiet`."""
+    if not is_quiet():
+        print(line, file=sys.stderr, flush=True)
 
 
 def say_undrawn() -> int:
@@ -125,7 +127,7 @@ def say_undrawn() -> int:
 
     if not drawing.undrawn:
         return 0
-    say(f"Figures are missing: {drawing.undrawn[0]}.")
+    print(f"Figures are missing: {drawing.undrawn[0]}.", file=sys.stderr)
     return UNDRAWN
 
 

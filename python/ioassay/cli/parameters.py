@@ -10,12 +10,10 @@ from typing import Any
 
 
 def convert_only_typed(command: Any) -> None:
-    """Has the parameters of a command, and of the commands in it, converted only where a value was typed to be used."""
+    """Has the parameters of a command converted only where a value was typed to be used."""
     for parameter in command.params:
         parameter.process_value = _only_typed(parameter)
     help_option, command.get_help_option = command.get_help_option, lambda context: _off(help_option(context))
-    for inner in getattr(command, "commands", {}).values():
-        convert_only_typed(inner)
 
 
 def _only_typed(parameter: Any) -> Any:

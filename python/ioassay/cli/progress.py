@@ -31,6 +31,7 @@ from ioassay.reports.names import NOUNS, Names
 from ioassay.results.document import CaseEntry, JobEntry, Operation, PhaseEntry, RunDocument
 from ioassay.results.point import CLIENTS, RANKS_PER_CLIENT, ascending
 from ioassay.units import OPERATIONS_UNITS, RateUnit, format_about_bytes, format_count, format_rate
+from ioassay.verbosity import is_quiet
 
 if TYPE_CHECKING:
     from ioassay.protocol.event import Event, EventPhase
@@ -42,6 +43,8 @@ NS_PER_S = 1_000_000_000
 def watcher(need: Need | None, stream: TextIO = sys.stderr) -> Watcher:
     """The display that suits `stream`. `need` is what the run will write, where that has been asked."""
     console = PlainTextConsole(file=cast(TextIO, _Lasting(styled(stream))), highlight=False, soft_wrap=False)
+    if is_quiet():
+        return Errors(console, need)
     return LiveView(console, need) if console.is_terminal and not console.is_dumb_terminal else Lines(console, need)
 
 
@@ -105,6 +108,19 @@ class Lines:
 
     def _say(self, text: str) -> None:
         self._console.print(text, markup=False, soft_wrap=True)
+
+
+class Errors(Lines):
+    """Only why a case failed."""
+
+    def run_begins(self, document: RunDocument) -> None:
+        """Nothing."""
+
+    def event(self, case: CaseEntry, event: Event) -> None:
+        """Nothing."""
+
+    def notice(self, message: str) -> None:
+        """Nothing."""
 
 
 class LiveView:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ioassay.cli.output import say_undrawn
+from ioassay.cli.output import say, say_undrawn
 from ioassay.cli.report_arguments import Against, Ceilings, Runs, read
 from ioassay.cli.subjects import sides
 from ioassay.control_characters import encoded
@@ -58,7 +58,7 @@ def publish(
             made = sum(file.is_file() for file in place.rglob("*"))
     except OSError as error:
         raise CannotRun(f"{output} cannot be written: {error.strerror}.", "Use another directory: -o DIR.") from error
-    typer.echo(f"{output}: {format_count(made, 'file')}, start with {INDEX}", err=True)
+    say(f"{output}: {format_count(made, 'file')}, start with {INDEX}")
     return say_undrawn()
 
 

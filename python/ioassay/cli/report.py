@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ioassay.cli.output import file_format, say_undrawn, write, write_beside
+from ioassay.cli.output import file_format, say, say_undrawn, write, write_beside
 from ioassay.cli.report_arguments import Against, Ceilings, Runs, read
 from ioassay.cli.subjects import sides
 from ioassay.errors import UsageError
@@ -93,7 +93,7 @@ def _deliver(document: bytes, path: Path, destination: Path | None, *, is_beside
         write_beside(path, destination.name, document)
     else:
         write(destination, document)
-    typer.echo(f"{destination}", err=True)
+    say(f"{destination}")
 
 
 def _destinations(runs: list[Path], output: Path | None, form: Format, name: str) -> list[Path | None]:

@@ -14,6 +14,7 @@ from ioassay.cli.launcher_options import Hosts, LauncherOptions, LauncherOrBatch
 from ioassay.cli.output import say
 from ioassay.errors import CannotRun, UsageError
 from ioassay.units import parse_duration_ns
+from ioassay.verbosity import note
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -243,6 +244,7 @@ def _do(runs: Sequence[tuple[RunWriter, Need | None]], as_json: bool) -> int:
 
     told = Ended(as_json)
     for number, (directory, need) in enumerate(runs):
+        note(f"Run directory: {directory.path}; the engine's events and messages: {directory.path / 'logs'}")
         with directory:
             with _agents(directory):
                 execute(directory, watcher(need))

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ioassay.cli.output import show, write
+from ioassay.cli.output import say, show, write
 from ioassay.control_characters import encoded
 from ioassay.errors import UsageError
 
@@ -90,7 +90,7 @@ def _write_from(run: Path, output: Path | None) -> None:
         typer.echo(text, nl=False)
     else:
         write(output, encoded(text))
-        typer.echo(f"{output}", err=True)
+        say(f"{output}")
 
 
 def _print_json(printed: dict[str, Any]) -> None:

@@ -7,9 +7,13 @@ import subprocess
 import sys
 
 import pytest
+import typer
+import typer.main
 
+from ioassay.cli import app
 from ioassay.cli.command_tree import every_command
 from ioassay.cli.commands import COMMANDS
+from ioassay.errors import UsageError
 
 COMMAND_OF = dict(every_command())
 GROUPS = [words for words, command in COMMAND_OF.items() if hasattr(command, "commands")]
@@ -24,7 +28,7 @@ def test_every_command_has_a_line_that_is_whole_at_80_columns(group: tuple[str, 
     # As a process: in a test's own, click takes two columns more.
     command = [sys.executable, "-m", "ioassay", *group, "-h"]
     shown = subprocess.run(command, env=os.environ | {"COLUMNS": "80"}, capture_output=True, text=True, check=True)
-    lines = shown.stdout[shown.stdout.index("Commands:") :].splitlines()[1:]
+    lines = shown.stdout.partition("Commands:\n")[2].partition("\n\n")[0].splitlines()
     assert len(lines) > 1
     for line in lines:
         assert line.endswith("."), line
@@ -38,9 +42,34 @@ def test_the_table_has_the_first_sentence_of_a_commands_own_help(name: str) -> N
     assert f"{whole} ".startswith(f"{COMMANDS[name].help_line} ")
 
 
+@pytest.mark.parametrize("words", COMMAND_OF, ids=" ".join)
+def test_no_line_of_a_help_is_longer_than_80_columns(words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    command = COMMAND_OF[words]
+    shown = command.get_help(typer.Context(command, info_name=" ".join(("ioassay", *words))))
+    assert "Examples:" in shown
+    assert max(map(len, shown.splitlines())) <= 80
+
+
+def test_help_of_a_command_is_its_help_option(capfd: pytest.CaptureFixture[str]) -> None:
+    shown = []
+    for typed in (["help", "lab", "up"], ["lab", "up", "--help"]):
+        typer.main.get_command(app)(typed, prog_name="ioassay", standalone_mode=False)
+        shown.append(capfd.readouterr().out)
+    assert shown[0] == shown[1]
+    assert shown[0].startswith("Usage: ioassay lab up ")
+
+
+def test_help_of_an_unknown_command_names_it() -> None:
+    with pytest.raises(UsageError, match="`ioassay lab` has no command upp"):
+        typer.main.get_command(app)(["help", "lab", "upp"], prog_name="ioassay", standalone_mode=False)
+
+
 def test_the_help_imports_no_command() -> None:
-    code = "import sys; sys.argv = ['ioassay', '--help']\nfrom ioassay.cli import app\n" + (
-        "try: app()\nfinally: print(*sorted(set(sys.modules) & {'ioassay.cli.run', 'ioassay.cli.lab', 'rich'}))"
+    code = (
+        "import sys; sys.argv = ['ioassay', '--help']\nfrom ioassay.cli import app\n"
+        "slow = {'ioassay.cli.run', 'ioassay.cli.lab', 'rich', 'pydantic'}\n"
+        "try: app()\nfinally: print(*sorted(slow.intersection(sys.modules)))"
     )
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert "run " in shown

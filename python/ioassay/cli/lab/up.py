@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ioassay.cli.output import say
+
 if TYPE_CHECKING:
     from ioassay.lab.namespaces import Nursery
 
@@ -61,18 +63,18 @@ def up(
     refuse_incomplete(f"The lab {wanted.name}", wanted.requirements(), f"ioassay lab up {lab} --install")
     began = time.monotonic()
 
-    def say(what: str) -> None:
-        print(f"{wanted.name}: {what}", file=sys.stderr, flush=True)
+    def begins(what: str) -> None:
+        say(f"{wanted.name}: {what}")
 
     # A kill shall undo what was begun, as Ctrl-C does.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        nursery = start(wanted, source.text, disk, say)
+        nursery = start(wanted, source.text, disk, begins)
     except KeyboardInterrupt:
         raise CannotRun(f"Stopped by a signal; nothing is left of the lab {wanted.name}.") from None
     if not foreground:
         nursery.release()
-    say(f"up after {time.monotonic() - began:.1f} s")
+    begins(f"up after {time.monotonic() - began:.1f} s")
     show(find(wanted.name), as_json)
     if foreground:
         _stay(nursery)
@@ -80,7 +82,7 @@ def up(
 
 
 def _stay(nursery: Nursery) -> None:
-    print("Press Ctrl-C (or close standard input) to end the lab.", file=sys.stderr, flush=True)
+    say("Press Ctrl-C (or close standard input) to end the lab.")
     sys.stdout.flush()
     try:
         sys.stdin.read()

@@ -43,7 +43,7 @@ def predict(
     ioassay compare prediction.yaml RUN
     """
     from ioassay import reports  # noqa: PLC0415
-    from ioassay.cli.output import chosen_format, emit, say_undrawn, show, write  # noqa: PLC0415
+    from ioassay.cli.output import chosen_format, emit, say, say_undrawn, show, write  # noqa: PLC0415
     from ioassay.control_characters import encoded  # noqa: PLC0415
     from ioassay.reports.document.terminal import rendered  # noqa: PLC0415
     from ioassay.reports.prediction import PredictionReport, as_system  # noqa: PLC0415
@@ -61,7 +61,7 @@ def predict(
     report = PredictionReport(prediction, _next(configuration, chosen, study, _options(scale, settings or []), save))
     if save is not None:
         write(save, encoded(as_system.text(prediction)))
-        typer.echo(f"{save}", err=True)
+        say(f"{save}")
     if wanted is None:
         show(rendered(report.terminal()))
         return 0

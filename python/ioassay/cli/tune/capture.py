@@ -24,14 +24,14 @@ def capture(
     Passwords, keys and serial numbers are left out. `ioassay tune check --snapshot FILE` reads it, also elsewhere. On
     a server without Python, copy ioassay-engine there and run `ioassay-engine capture`; the archive is the same.
     """
-    from ioassay.cli.output import write  # noqa: PLC0415
+    from ioassay.cli.output import say, write  # noqa: PLC0415
     from ioassay.tuning.snapshot import collect_archive, parse  # noqa: PLC0415
 
     archive = collect_archive(target)
     snapshot = parse(archive, "the engine's capture")
     path = output or Path(f"{snapshot.host}-{snapshot.taken:%Y%m%d-%H%M%S}.snapshot.tar.gz")
     write(path, archive)
-    typer.echo(f"{path}: {len(snapshot.files)} files, {len(archive) >> 10} KiB", err=True)
+    say(f"{path}: {len(snapshot.files)} files, {len(archive) >> 10} KiB")
     if snapshot.unreadable:
         reasons = Counter(snapshot.unreadable.values()).most_common()
         told = ", ".join(f"{reason} ({count})" for reason, count in reasons)

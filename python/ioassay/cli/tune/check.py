@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ioassay.cli.output import AsJson, Form, Output
+from ioassay.cli.output import AsJson, Form, Output, say
 from ioassay.errors import UsageError
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def _live(target: str | None, command: Sequence[str]) -> list[Snapshot]:
         return [before]
     import subprocess  # noqa: PLC0415
 
-    print(f"Running: {' '.join(command)}", file=sys.stderr, flush=True)
+    say(f"Running: {' '.join(command)}")
     try:
         ended = subprocess.run(command, check=False, stdout=sys.stderr).returncode
     except OSError as error:
