@@ -4,7 +4,8 @@
 
 (Gunther, *A Simple Capacity Model of Massively Parallel Transaction Systems*, 1993; *Guerrilla Capacity Planning*,
 2007.) λ is the rate of one, σ the contention (the share of work that waits for something that all need), κ the
-coherency (what each pair costs by agreeing). Without κ there is no peak but a rate, λ/σ, that is approached.
+coherency (what each pair costs by agreeing). Without κ there is no peak but a rate, λ/σ, that is approached; with σ
+above 1 the rate of one is the highest, and all others fall below it.
 
 N/X is linear in 1/λ, σ/λ and κ/λ. So the least squares of the relative residuals of N/X with no term below 0 (Lawson
 and Hanson, 1974) are the best fit, without a start or a local minimum. The intervals are those of a bootstrap: rates
@@ -80,15 +81,15 @@ class Law:
 
     @property
     def peak_at(self) -> float:
-        """The number with the highest rate; infinite where more always bring more."""
-        if self.coherency == 0:
-            return math.inf
-        return math.sqrt(max(1 - self.contention, 0) / self.coherency)
+        """The number with the highest rate; infinite where more always bring more, below 1 where one has it."""
+        if self.contention > 1:
+            return 0.0
+        return math.sqrt((1 - self.contention) / self.coherency) if self.coherency > 0 else math.inf
 
     @property
     def highest(self) -> float:
         """The highest rate, or where there is no peak the one that is approached; infinite if nothing limits it."""
-        if self.coherency > 0:
+        if math.isfinite(self.peak_at):
             return self.rate(max(self.peak_at, 1))
         return self.rate_of_one / self.contention if self.contention > 0 else math.inf
 

@@ -58,6 +58,13 @@ def test_the_peak_is_where_the_curve_is_highest() -> None:
     assert Law(1e9, 0, 0).highest == math.inf
 
 
+@pytest.mark.parametrize("coherency", [0, 0.001])
+def test_a_rate_that_only_falls_is_highest_with_one(coherency: float) -> None:
+    law = Law(1e9, 2.5, coherency)
+    assert law.highest == law.rate(1) == 1e9
+    assert law.peak_at < 1
+
+
 @pytest.mark.parametrize("counts", [COUNTS, (1, 2, 4, 8, 16), (1, 2, 4, 8)])
 @pytest.mark.parametrize("law", [Law(1, 0.05, 0.001), Law(1, 0.3, 0), Law(1, 0.02, 0.01)])
 def test_intervals_cover_the_terms_behind_a_noisy_sweep(law: Law, counts: tuple[int, ...]) -> None:
@@ -79,6 +86,14 @@ def test_a_sweep_that_stops_early_does_not_reach_its_peak() -> None:
     assert sweep.law is not None
     assert sweep.reach == "not reached"
     assert sweep.law.peak_at.estimate > 8
+
+
+def test_a_sweep_that_falls_from_the_first_point_has_not_levelled_off() -> None:
+    law = Law(52e3, 2.1, 0)
+    sweep = _sweep(*(law.rate(count) for count in COUNTS))
+    assert sweep.law is not None
+    assert sweep.law.law.coherency == 0
+    assert sweep.reach == "reached"
 
 
 def test_a_sweep_that_falls_has_its_peak_within() -> None:

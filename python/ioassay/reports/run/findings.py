@@ -294,6 +294,13 @@ class Sentences:
                     f"The law: {terms}.",
                     "Use more repetitions, or extend the sweep.",
                 )
+            case "reached" if fit.law.peak_at < 1:
+                where, best = sweep.best
+                return Message(
+                    f"the rate does not scale: {self._rate(sweep.column, first, best)} with {_count(sweep, where)}, "
+                    f"{self._rate(sweep.column, first, rate)} {at_last}.",
+                    f"The Universal Scalability Law finds no gain beyond {_count(sweep, 1)} ({terms}).",
+                )
             case "reached":
                 return Message(
                     f"the rate peaks at {_peak_at(sweep, fit)} with {highest}, by the Universal Scalability Law.",
@@ -337,15 +344,15 @@ def _peak_at(sweep: Sweep, fit: Fit) -> str:
     about, sure = _count(sweep, max(1, round(peak.estimate))), format.share(peak.confidence)
     if math.isinf(peak.high):
         return f"about {about} ({max(1, round(peak.low))} or more with {sure} confidence; the fit gives no upper bound)"
-    return f"about {about} ({peak.low:.0f} to {peak.high:.0f} with {sure} confidence)"
+    return f"about {about} ({max(1, round(peak.low))} to {max(1, round(peak.high))} with {sure} confidence)"
 
 
 def _terms(fit: Fit) -> str:
     """`contention 3.1 % (2.0 to 4.2 %), coherency 0.00021 (0 to 0.00043); …`."""
     contention, coherency = fit.contention, fit.coherency
     return (
-        f"contention σ {100 * contention.estimate:.2g} %, {100 * contention.low:.2g} to {100 * contention.high:.2g} %; "
-        f"coherency κ {coherency.estimate:.2g}, {coherency.low:.2g} to {coherency.high:.2g}; medians off it by "
+        f"contention σ {format.share(contention.estimate)}, {format.share(contention.low)} to "
+        f"{format.share(contention.high)}; coherency κ {coherency.estimate:.2g}, {coherency.low:.2g} to {coherency.high:.2g}; medians off it by "
         f"{format.share(fit.error)}"
     )
 

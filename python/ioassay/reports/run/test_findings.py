@@ -67,6 +67,17 @@ def test_a_sweep_that_falls_and_rises_again_has_its_highest_rate_not_at_its_last
     )
 
 
+def test_a_rate_that_falls_from_the_first_point_on_has_not_levelled_off() -> None:
+    builder = RunBuilder().clients(1, 2, 4, 8, 16).workload("w", "Shared")
+    for clients in (1, 2, 4, 8, 16):
+        builder.rates("w", "write", clients, 52e6 * clients / (1 + 2 * (clients - 1)))
+    text = reports.build(RunReport(builder.build()), "md").decode()
+    assert (
+        "Shared, write: the rate does not scale: 0.0520 GB/s with 1 client, 0.0268 GB/s with 16 clients, its last "
+        "point. The Universal Scalability Law finds no gain beyond 1 client (contention σ 200 %"
+    ) in text
+
+
 def test_a_fall_is_told_with_its_time_and_both_rates(markdown: str) -> None:
     assert re.search(
         r"falling, \d clients?, repetition \d, write: after \S+ s the rate fell from \S+ GB/s to", markdown
