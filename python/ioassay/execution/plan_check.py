@@ -15,6 +15,7 @@ from ioassay.errors import CannotRun, UsageError
 from ioassay.execution.engine_process import LAUNCH_S, EngineProcess
 from ioassay.execution.engine_start import Start
 from ioassay.execution.interruption import Interruption
+from ioassay.launchers import failure_messages
 from ioassay.results.events import EventTail
 from ioassay.results.plan_sizes import is_walled, writes_again
 from ioassay.yaml_models.source import Problem, SourceError
@@ -104,6 +105,8 @@ def check(
                 f"The engine has not responded for {silent_s:.0f} s while checking the plans.",
                 "Check that the target's server and the nodes respond (`ioassay doctor`); read the kernel log (dmesg).",
             )
+        if start.stands_between and (known := failure_messages.meaning(printed)):
+            raise CannotRun(known.message, known.remedy)
         raise CannotRun(
             f"The engine could not check the plans (exit status {process.status}).",
             printed.strip() or f"Start it by hand: {command[0]} --version",

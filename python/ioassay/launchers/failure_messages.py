@@ -26,7 +26,8 @@ _MEANINGS = (
     (
         r"detected an attempt to run as root|allow-run-as-root",
         "Open MPI refuses to run as root.",
-        "Run as a normal user, or allow it: export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
+        "Run as a normal user, or allow it: --launcher-options --allow-run-as-root, or export OMPI_ALLOW_RUN_AS_ROOT=1 "
+        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
     ),
     (
         r"not enough slots",
