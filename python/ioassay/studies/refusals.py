@@ -164,7 +164,7 @@ def _as_written(workload: Workload, text: str) -> str:
     for key, called in _OF_JOB.items():
         if key.startswith("limit."):
             text = text.replace(key, ".".join(map(str, called)))
-    return text.replace("rate.operations_per_s", "a rate in IOPS")
+    return text.replace("rate.operations_per_s", "a rate in IOPS").replace("storage.plugin", "`api`")
 
 
 def _key_of_files(workload: Workload, found: re.Match[str]) -> str:
@@ -181,6 +181,8 @@ def _of_files(files: FileSet, key: str) -> str:
 def _path(workload: Workload, name: str, key: str) -> _Keys | None:
     """The keys that lead to what stands at `key` in a plan; `None` for what no study says, such as the target."""
     match re.findall(r"[^.\[\]]+", key):
+        case ["storage", "plugin"]:  # a study names a plug-in as it names every API
+            return ("workloads", name, "storage", "api")
         case ["storage", *option]:
             return ("workloads", name, "storage", *option)
         case ["sample_interval_ns"]:
