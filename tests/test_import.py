@@ -66,6 +66,15 @@ def test_nothing_to_import_is_bad_input_and_leaves_nothing(tmp_path: Path) -> No
     assert not (tmp_path / "run").exists()
 
 
+def test_a_run_is_named_after_a_file_that_gave_results(tmp_path: Path) -> None:
+    (tmp_path / "page.txt").write_text("<html></html>")
+    code, _, _ = ioassay(
+        "import", "fio", tmp_path / "page.txt", FILES / "fio/fio-3.33-verify.json", "--out", tmp_path / "run"
+    )
+    assert code == 1
+    assert load(tmp_path / "run").document.run == "fio-fio-3.33-verify.json"
+
+
 def test_a_tool_that_is_not_known_is_told_those_that_are(tmp_path: Path) -> None:
     code, _, stderr = ioassay("import", "bonnie", tmp_path)
     assert code == 2
