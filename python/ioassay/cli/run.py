@@ -130,7 +130,7 @@ def run(
                 "--resume keeps the settings of the run; they cannot be changed.",
                 f"Write only: ioassay run --resume {resume}",
             )
-        return _do([(_reopen(resume), None)], as_json)
+        return _resume(resume, as_json)
     if study is None:
         raise UsageError("STUDY is missing.", "For example: ioassay run quick --target DIR")
     if not target:
@@ -175,6 +175,23 @@ def _watch(servers: Sequence[str], setup: Path | None) -> WatchDocument:
     if setup:
         run_agents.load_setup(str(setup), setup.parent)
     return WatchDocument(servers=list(servers), setup=str(setup.absolute()) if setup else None)
+
+
+def _resume(path: Path, as_json: bool) -> int:
+    """Runs the cases that are not complete. Of a run without any it says so, and leaves the run as it is."""
+    run = _reopen(path)
+    if run.document.state != "complete" or run.document.leftovers:
+        return _do([(run, None)], as_json)
+    with run:
+        loaded = run.loaded()
+    say(f"The run is already complete: {path}\nWrite its report with: ioassay report {path}")
+    if as_json:
+        from ioassay import reports  # noqa: PLC0415
+        from ioassay.analysis.ceilings import doubted  # noqa: PLC0415
+        from ioassay.reports.run import RunReport  # noqa: PLC0415
+
+        print(reports.build(RunReport(doubted(loaded)), "json").decode(), end="")
+    return 0
 
 
 def _reopen(resume: Path) -> RunWriter:
