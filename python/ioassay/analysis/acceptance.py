@@ -1,8 +1,8 @@
 """Judges a run by the acceptance criteria of its study.
 
 Adding a measure is one function and one line in `MEASURES`. A verdict names the measurements that it rests
-on. A criterion fails on any data that breaks its limit, but passes only when every phase that it is about
-was measured and is valid: what is missing might have broken it. Otherwise it is "not judged".
+on. A criterion fails on any data that breaks its limit, and passes only when every phase that it is about
+was measured and is valid: what is missing might have broken it, so that fails too, with the reason.
 """
 
 from __future__ import annotations
@@ -20,7 +20,11 @@ from ioassay.results.loaded import LoadedRun
 from ioassay.results.schema import KEY, Measurement
 from ioassay.units import format_count
 
-Judgement = Literal["passed", "failed", "not judged"]
+Accepted = Literal["passed", "failed"]
+"""What becomes of a criterion."""
+
+Judgement = Literal[Accepted, "not judged"]
+"""What becomes of a check that chance may decide."""
 
 
 @dataclass(frozen=True)
@@ -28,10 +32,11 @@ class Verdict:
     """What became of a criterion. `value` is in the criterion's unit, `None` where nothing could be measured."""
 
     criterion: Criterion
-    judgement: Judgement
+    judgement: Accepted
     value: float | None
     rests_on: tuple[Measurement, ...]
-    reason: str
+    missing: str = ""
+    """Why it could not be judged, and so failed; empty where it could be."""
 
 
 @dataclass(frozen=True)
@@ -72,35 +77,31 @@ def judge(run: LoadedRun) -> list[Verdict]:
     return [_judge(criterion, _select(run, criterion)) for criterion in run.document.study.acceptance]
 
 
-def accepted(verdicts: Sequence[Verdict]) -> Judgement | None:
+def accepted(verdicts: Sequence[Verdict]) -> Accepted | None:
     """The verdict on the whole run: failed if one failed, passed if all passed. `None` without criteria."""
     judgements = {verdict.judgement for verdict in verdicts}
     if not judgements:
         return None
-    if "failed" in judgements:
-        return "failed"
-    return "not judged" if "not judged" in judgements else "passed"
+    return "failed" if "failed" in judgements else "passed"
 
 
 def _judge(criterion: Criterion, selection: _Selection) -> Verdict:
     measure = MEASURES.get(criterion.measure)
     if measure is None:
-        return Verdict(
-            criterion, "not judged", None, (), f"this version does not support the measure {criterion.measure}"
-        )
+        return Verdict(criterion, "failed", None, (), f"this version does not support the measure {criterion.measure}")
     if criterion.unit != measure.unit:
-        return Verdict(criterion, "not judged", None, (), f"{criterion.measure} is in {measure.unit}")
+        return Verdict(criterion, "failed", None, (), f"{criterion.measure} is in {measure.unit}")
     finding = measure.find(selection)
     if finding is None:
-        return Verdict(criterion, "not judged", None, (), "there is no valid measurement to judge")
+        return Verdict(criterion, "failed", None, (), "there is no valid measurement to judge")
     if _breaks(criterion, finding.value):
-        return Verdict(criterion, "failed", finding.value, finding.rests_on, "the limit is broken")
+        return Verdict(criterion, "failed", finding.value, finding.rests_on)
     missing = _missing(selection)
     if missing:
         has = "has" if missing == 1 else "have"
         reason = f"{missing} of {format_count(len(selection.planned), 'phase')} {has} no valid measurement"
-        return Verdict(criterion, "not judged", finding.value, finding.rests_on, reason)
-    return Verdict(criterion, "passed", finding.value, finding.rests_on, "the limit is kept")
+        return Verdict(criterion, "failed", finding.value, finding.rests_on, reason)
+    return Verdict(criterion, "passed", finding.value, finding.rests_on)
 
 
 def _breaks(criterion: Criterion, value: float) -> bool:

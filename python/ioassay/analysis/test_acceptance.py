@@ -27,17 +27,17 @@ def test_every_measure_passes_a_limit_that_it_keeps_and_fails_one_that_it_breaks
 
 
 @pytest.mark.parametrize("name", MEASURES)
-def test_a_criterion_without_data_is_not_judged(name: str) -> None:
+def test_a_criterion_without_data_fails(name: str) -> None:
     builder = _builder().stop_after(0).criterion(name, unit=MEASURES[name].unit, at_most=1e18)
-    assert _verdict(builder).judgement == "not judged"
+    assert _verdict(builder).judgement == "failed"
 
 
 @pytest.mark.parametrize("name", MEASURES)
 def test_a_limit_kept_by_half_of_the_data_is_not_passed(name: str) -> None:
     builder = _builder().stop_after(3).criterion(name, unit=MEASURES[name].unit, at_most=1e18)
     verdict = _verdict(builder)
-    assert verdict.judgement == "not judged"
-    assert "have no valid measurement" in verdict.reason
+    assert verdict.judgement == "failed"
+    assert "have no valid measurement" in verdict.missing
 
 
 def test_the_rate_is_the_lowest_median_and_names_where_it_was_measured() -> None:
@@ -52,9 +52,9 @@ def test_the_spread_is_the_widest_over_the_sweep_points() -> None:
     assert _verdict(builder).value == pytest.approx(2 / 3)
 
 
-def test_one_repetition_has_no_spread_to_judge() -> None:
+def test_one_repetition_has_no_spread_and_fails() -> None:
     builder = RunBuilder().workload("w").criterion("spread_between_repetitions", unit="1", at_most=1)
-    assert _verdict(builder).judgement == "not judged"
+    assert _verdict(builder).judgement == "failed"
 
 
 def test_an_invalid_phase_is_a_failed_one() -> None:
@@ -69,9 +69,9 @@ def test_a_case_that_died_without_a_word_counts_as_one_failed_phase() -> None:
     assert (verdict.judgement, verdict.value) == ("failed", 1)
 
 
-def test_an_unknown_measure_or_another_unit_is_not_judged() -> None:
-    assert _verdict(_builder().criterion("beauty", unit="1", at_least=1)).judgement == "not judged"
-    assert _verdict(_builder().criterion("rate", unit="s", at_most=1)).judgement == "not judged"
+def test_an_unknown_measure_or_another_unit_fails() -> None:
+    assert _verdict(_builder().criterion("beauty", unit="1", at_least=1)).judgement == "failed"
+    assert _verdict(_builder().criterion("rate", unit="s", at_most=1)).judgement == "failed"
 
 
 def test_the_run_is_accepted_only_if_every_criterion_is() -> None:

@@ -125,7 +125,7 @@ def test_a_rate_above_the_network_is_doubted_and_does_not_count() -> None:
         "write": True,
         "read": False,
     }
-    assert judge(found)[0].judgement == "not judged", "a cache must not pass an acceptance test"
+    assert judge(found)[0].judgement == "failed", "a cache must not pass an acceptance test"
 
 
 def test_a_ceiling_that_may_itself_be_too_low_leaves_the_rate_valid() -> None:

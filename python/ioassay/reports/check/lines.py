@@ -85,19 +85,18 @@ def settled(lines: Sequence[Line], group: str) -> list[Line]:
 
 
 def of_study(verdict: Verdict, run: LoadedRun) -> Line:
-    """The verdict on a criterion of the run's study. One that cannot be judged fails: nothing shows that it is met."""
+    """The verdict on a criterion of the run's study."""
     criterion = verdict.criterion
     group = "all workloads" if criterion.of == "all" else Names(run.document).workload(criterion.of)
-    judgement: Judgement = "passed" if verdict.judgement == "passed" else "failed"
     doubts = kinds(run.doubts, verdict.rests_on)
     says = [_against(verdict.value, criterion.at_least, criterion.at_most, criterion.measure, criterion.unit)]
-    if verdict.judgement == "not judged":
-        says.append(verdict.reason)
+    if verdict.missing:
+        says.append(verdict.missing)
     return Line(
         group=group if criterion.operation == "all" else f"{group}, {criterion.operation}",
         name=criterion.measure.replace("_", " "),
-        judgement=judgement,
-        says=_joined(says, judgement, criterion.because, doubts),
+        judgement=verdict.judgement,
+        says=_joined(says, verdict.judgement, criterion.because, doubts),
         value=verdict.value,
         at_least=criterion.at_least,
         at_most=criterion.at_most,

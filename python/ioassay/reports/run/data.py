@@ -187,6 +187,6 @@ def _verdict(verdict: Verdict) -> dict[str, Any]:
     return verdict.criterion.model_dump(mode="json") | {
         "judgement": verdict.judgement,
         "value": verdict.value,
-        "reason": verdict.reason,
+        "reason": verdict.missing,
         "rests_on": [dict(zip(KEY, place, strict=True)) for place in verdict.rests_on],
     }

@@ -115,7 +115,7 @@ def findings(run: LoadedRun) -> pl.DataFrame:
 def criteria(run: LoadedRun) -> pl.DataFrame:
     """A row per acceptance criterion of the study, limits and value in `unit`, with what became of it."""
     rows = [
-        one.criterion.model_dump() | {"value": one.value, "judgement": one.judgement, "reason": one.reason}
+        one.criterion.model_dump() | {"value": one.value, "judgement": one.judgement, "reason": one.missing}
         for one in acceptance.judge(run)
     ]
     return pl.DataFrame(rows, infer_schema_length=None)

@@ -42,7 +42,7 @@ def _end(content: Content) -> list[Block]:
 def _acceptance(content: Content) -> Table:
     rows: list[list[Text]] = []
     for verdict in content.verdicts:
-        why = f" ({verdict.reason})" if verdict.judgement == "not judged" else ""
+        why = f" ({verdict.missing})" if verdict.missing else ""
         judgement = Span(verdict.judgement, verdict.judgement)
         rows.append([judgement, f"{verdict.criterion}; measured {verdict.value}{why}"])
     return Table([Column(), Column()], rows, has_head=False, title=wording.acceptance(content))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ioassay.analysis.acceptance import Judgement, Verdict
+from ioassay.analysis.acceptance import Accepted, Verdict
 from ioassay.analysis.doubts import Doubts
 from ioassay.reports import format
 from ioassay.reports.document import Column, Marks, Span, Table, numbers
@@ -21,9 +21,10 @@ class VerdictLine:
 
     criterion: str
     because: str
-    judgement: Judgement
+    judgement: Accepted
     value: str
-    reason: str
+    missing: str
+    """Why it could not be judged; empty where it could be."""
     rests_on: str
     marks: tuple[str, ...]
 
@@ -36,7 +37,7 @@ def table(lines: Sequence[VerdictLine]) -> Table:
             [
                 (one.criterion, Span(f"because {one.because}", "below")),
                 (one.value, Marks(one.marks)),
-                (Span(one.judgement, one.judgement), f": {one.reason}" if one.judgement == "not judged" else ""),
+                (Span(one.judgement, one.judgement), f": {one.missing}" if one.missing else ""),
                 one.rests_on,
             ]
             for one in lines
@@ -60,7 +61,7 @@ def line(verdict: Verdict, found: Doubts, names: Names) -> VerdictLine:
         because=criterion.because,
         judgement=verdict.judgement,
         value=format.ABSENT if verdict.value is None else format.in_unit(verdict.value, criterion.unit),
-        reason=verdict.reason,
+        missing=verdict.missing,
         rests_on=_rests_on(verdict, names),
         marks=found.marks(verdict.rests_on),
     )

@@ -159,7 +159,7 @@ def acceptance(content: Content) -> str:
     if content.accepted is None:
         return ""
     counts = Counter(verdict.judgement for verdict in content.verdicts)
-    parts = [f"{counts[name]} {name}" for name in ("passed", "failed", "not judged") if counts[name]]
+    parts = [f"{counts[name]} {name}" for name in ("passed", "failed") if counts[name]]
     return f"Acceptance: {content.accepted}. Criteria: {', '.join(parts)}."
 
 
