@@ -20,6 +20,7 @@ class Entry(NamedTuple):
 
 
 COMMANDS = {
+    "quick": Entry("Measure how fast a directory is, and whether it is healthy.", "ioassay.cli.quick:quick"),
     "run": Entry("Run a study on a directory, object store, block device or lab.", "ioassay.cli.run:run"),
     "studies": Entry("List the built-in studies and what they need, or print one.", "ioassay.cli.studies:studies"),
     "systems": Entry("List published storage systems, show one, or check its claims.", "ioassay.cli.systems:systems"),

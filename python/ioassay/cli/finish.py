@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ioassay.reports.run import RunReport
+    from ioassay.reports.run.storage import Storage
     from ioassay.results.document import RunDocument
     from ioassay.results.loaded import LoadedRun
 
@@ -23,7 +24,9 @@ _NOT_AS_ASKED = 1
 class Ended:
     """Tells of one run after the other."""
 
-    def __init__(self, as_json: bool) -> None:
+    def __init__(self, as_json: bool, storage: Storage | None = None) -> None:
+        """With `storage` it tells of it in the few lines of `reports.run.answer`, else in those of `ioassay run`."""
+        self._storage = storage
         self._documents: list[str] | None = [] if as_json else None
         self._codes: list[int] = []
 
@@ -48,26 +51,37 @@ class Ended:
             report = path / REPORT
             add_file(path, REPORT, reports.build(told, "html"))
             if self._documents is None:
-                _show(told, report)
+                self._show(told, report)
             else:
-                self._documents.append(reports.build(told, "json").decode())
+                self._documents.append(self._document(told, report))
         _say_how_it_ended(path, loaded)
         self._codes.append(_exit_code(told))
         keyboard_interrupt.note_kept("")
+
+    def _show(self, told: RunReport, report: Path) -> None:
+        """Prints the summary, and where the report is."""
+        from ioassay.reports.run import answer, terminal  # noqa: PLC0415
+
+        if self._storage is None:
+            show("", terminal.summary(told.content))
+            print()
+        else:
+            show(answer.shown(told.content, self._storage))
+        print(f"Report: {report}", flush=True)
+
+    def _document(self, told: RunReport, report: Path) -> str:
+        from ioassay import reports  # noqa: PLC0415
+        from ioassay.reports.run import answer  # noqa: PLC0415
+
+        if self._storage is None:
+            return reports.build(told, "json").decode()
+        return reports.json_text(answer.data(told.content, self._storage, str(report)))
 
     def finish(self) -> int:
         """Prints the documents, where these were asked for: of several runs a list. The gravest of the exit codes."""
         if self._documents:
             print(self._documents[0] if len(self._documents) == 1 else f"[{','.join(self._documents)}]")
         return max(*self._codes, say_undrawn())
-
-
-def _show(told: RunReport, report: Path) -> None:
-    """Prints the summary, and where the report is."""
-    from ioassay.reports.run import terminal  # noqa: PLC0415
-
-    show("", terminal.summary(told.content))
-    print(f"\nReport: {report}", flush=True)
 
 
 def _say_how_it_ended(path: Path, loaded: LoadedRun) -> None:

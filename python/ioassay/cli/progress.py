@@ -1,16 +1,18 @@
 """Shows a run while it happens, on standard error.
 
-On a terminal a live view: where the run stands, the running phase, and a table of rates that fills as phases
-end. Anywhere else a line per phase. Both are watchers of `execution`; neither computes a number that is kept.
+`ioassay quick` has one line (`Brief`). `ioassay run` has a live view on a terminal: where the run stands, the running
+phase, and a table of rates that fills as phases end; anywhere else a line per phase. All are watchers of `execution`;
+none computes a number that is kept.
 """
 
 from __future__ import annotations
 
 import bisect
+import contextlib
 import sys
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TextIO, cast
 
 from rich.console import Console, Group, RenderableType
@@ -34,6 +36,7 @@ from ioassay.units import OPERATIONS_UNITS, RateUnit, format_about_bytes, format
 from ioassay.verbosity import is_quiet
 
 if TYPE_CHECKING:
+    from ioassay.calibration.budget import Budget
     from ioassay.protocol.event import Event, EventPhase
     from ioassay.protocol.progress import Progress
 
@@ -46,6 +49,80 @@ def watcher(need: Need | None, stream: TextIO = sys.stderr) -> Watcher:
     if is_quiet():
         return Errors(console, need)
     return LiveView(console, need) if console.is_terminal and not console.is_dumb_terminal else Lines(console, need)
+
+
+def brief(budget: Budget, stream: TextIO = sys.stderr) -> Brief:
+    """The display of `ioassay quick` that suits `stream`."""
+    console = PlainTextConsole(file=cast(TextIO, _Lasting(styled(stream))), highlight=False, soft_wrap=False)
+    return Brief(console, budget, is_live=console.is_terminal and not console.is_dumb_terminal)
+
+
+class Brief:
+    """One line on a terminal: how much of the time has passed, and what is measured at which rate. Elsewhere nothing
+    but what goes wrong.
+    """
+
+    def __init__(self, console: Console, budget: Budget, *, is_live: bool) -> None:
+        self._console = console
+        self._budget = budget
+        self._live = Live(console=console, auto_refresh=False, transient=True) if is_live else None
+        self._is_probe = False
+        self._units: dict[str, RateUnit] = {}
+        self._doing = ""
+
+    @contextlib.contextmanager
+    def probing(self) -> Iterator[None]:
+        """What runs within is not the run itself, but what finds its sizes."""
+        self._is_probe = True
+        yield
+        self._is_probe = False
+
+    def run_begins(self, document: RunDocument) -> None:
+        """Opens the line."""
+        self._units = _units(document)
+        if self._live:
+            self._live.start()
+            self._draw()
+
+    def case_begins(self, case: CaseEntry) -> None:
+        """Its progress tells."""
+        self._draw()
+
+    def progress(self, case: CaseEntry, progress: Progress) -> None:
+        """Moves the line."""
+        phase = _phase(case, progress["name"])
+        if self._is_probe:
+            self._doing = "finding sizes"
+        elif phase and progress["operations"]:
+            operations = [operation for job in phase.jobs for operation in job.operations]
+            unit = _unit(phase.jobs, operations, self._units[case.workload])
+            self._doing = f"{case.workload} {phase.name}  {_rate(progress, progress['elapsed_ns'], unit)}"
+        self._draw()
+
+    def event(self, case: CaseEntry, event: Event) -> None:
+        """Nothing: the answer has it."""
+
+    def case_ends(self, case: CaseEntry) -> None:
+        """Nothing: the answer says why it failed, if it did."""
+        self._draw()
+
+    def notice(self, message: str) -> None:
+        """Prints above the line."""
+        self._console.print(message, markup=False, soft_wrap=True)
+
+    def run_ends(self, document: RunDocument) -> None:
+        """Removes the line."""
+        if self._live:
+            self._live.stop()
+
+    def _draw(self) -> None:
+        if not self._live:
+            return
+        row = Table.grid(padding=(0, 2), expand=False)
+        bar = ProgressBar(total=self._budget.limit_s, completed=self._budget.passed_s, width=24)
+        times = f"{_clock(self._budget.passed_s)} of {_clock(self._budget.limit_s)}"
+        row.add_row(times, bar, Text(self._doing, no_wrap=True, overflow="ellipsis"))
+        self._live.update(row, refresh=True)
 
 
 class Lines:

@@ -7,12 +7,14 @@ is kept, and `--resume` does the rest once the cause is mended.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from contextlib import nullcontext
 
 from ioassay import engine
 from ioassay.errors import CannotRun
 from ioassay.execution.clean import clean
+from ioassay.execution.deadline import Deadline
 from ioassay.execution.early_stop import EarlyStop
 from ioassay.execution.engine_process import EngineProcess, follow
 from ioassay.execution.engine_start import Start
@@ -28,8 +30,10 @@ from ioassay.results.point import SweepPoint
 from ioassay.results.run_writer import RunWriter
 
 
-def execute(run: RunWriter, watcher: Watcher, interruption: Interruption | None = None) -> None:
-    """Runs every case that is neither complete nor skipped by a stop rule.
+def execute(
+    run: RunWriter, watcher: Watcher, interruption: Interruption | None = None, deadline: Deadline | None = None
+) -> None:
+    """Runs every case that is neither complete nor skipped by a stop rule or the `deadline`.
 
     How it ended stands in `run.document`, whatever happened. `interruption`: where the caller counts signals already.
     Errors of the engine and the target become states of cases. `CannotRun` is raised only when the control
@@ -45,7 +49,7 @@ def execute(run: RunWriter, watcher: Watcher, interruption: Interruption | None 
         watcher.run_begins(document)
         try:
             if _is_clean(run, start, counted, watcher):
-                _run_cases(run, start, counted, watcher)
+                _run_cases(run, start, counted, watcher, deadline)
             # After an exception run.json is left as it is, as after a kill: the next reader completes it from the logs.
             document.state = _state(document.cases, counted)
             document.ended = now()
@@ -75,7 +79,9 @@ def _state(cases: Sequence[CaseEntry], interruption: Interruption) -> RunState:
     return "interrupted" if interruption.first else "failed"
 
 
-def _run_cases(run: RunWriter, start: Start, interruption: Interruption, watcher: Watcher) -> None:
+def _run_cases(
+    run: RunWriter, start: Start, interruption: Interruption, watcher: Watcher, deadline: Deadline | None
+) -> None:
     spare = EarlyStop(run)
 
     def settle(points: Sequence[SweepPoint] | None) -> None:
@@ -84,11 +90,14 @@ def _run_cases(run: RunWriter, start: Start, interruption: Interruption, watcher
 
     settle(None)  # a control plane that was killed may not have come to it
     for case in run.document.cases:
-        if case.is_settled:
+        if case.is_settled or (deadline and deadline.spares(case)):
             continue
+        began_s = time.monotonic()
         measurements = None if interruption.first else _run_case(run, case, start, interruption, watcher)
         if measurements is None:
             return
+        if deadline:
+            deadline.note(case, time.monotonic() - began_s)
         spare.note(case, measurements)
         settle([case.sweep_point])
 

@@ -1,0 +1,98 @@
+"""Finds out how fast a target is, by a run of the study `probe.yaml` that nobody sees.
+
+It is a run like any other: the engine writes only into a directory of its own on the target, checks free space before,
+and removes its files however it ends. Its run directory is temporary.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from ioassay.errors import CannotRun
+from ioassay.execution.execute import execute
+from ioassay.execution.prepare import Request, prepare
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from ioassay.execution.places import Place
+    from ioassay.execution.watcher import Watcher
+
+_STUDY = Path(__file__).with_name("probe.yaml")
+_MOST_FILES = 64
+_FILE_BYTES = (2 << 20) + (512 << 10)
+"""Of a large file and a small one."""
+
+_SHARE_OF_FREE = 8
+"""The probe takes at most this part of the free space."""
+
+LONGEST_STEP_NS = 10 * 10**9
+"""A step of the probe that takes longer hangs: it is planned to take a third of a second."""
+
+
+@dataclass(frozen=True)
+class Speeds:
+    """How fast a target is with so many processes, all of them together. A guess from parts of a second."""
+
+    write_bytes_per_s: float
+    """With an fsync of each small file."""
+    read_bytes_per_s: float
+    random_writes_per_s: float
+    """Of 4 KiB, likewise."""
+    random_reads_per_s: float
+    creates_per_s: float
+    case_s: float
+    """What a case takes beside its phases: starting processes, emptying caches, removing files."""
+
+
+def measure(place: Place, ranks: int, free_bytes: int, watcher: Watcher) -> Speeds:
+    """Measures how fast `place` is with `ranks` processes, where `free_bytes` are free.
+
+    Raises `UsageError` and `CannotRun` where it cannot be measured, the latter with what remains on the target.
+    """
+    files = max(1, min(_MOST_FILES, free_bytes // (_SHARE_OF_FREE * ranks * _FILE_BYTES)))
+    with TemporaryDirectory(prefix="ioassay-probe-") as scratch:
+        request = Request(
+            study=str(_STUDY),
+            places=[place],
+            scale=None,
+            settings=[f"ranks={ranks}", f"files={files}"],
+            launcher="local",
+            hosts=[],
+            launcher_options=[],
+            time_limit_ns=LONGEST_STEP_NS,
+            ceilings=None,
+            out=Path(scratch) / "probe",
+            recorded=False,
+            command=[],
+        )
+        (prepared,) = prepare(request)
+        with prepared.create() as run:
+            began_s = time.monotonic()
+            execute(run, watcher)
+            took_s = time.monotonic() - began_s
+            document = run.document
+            if document.state != "complete":
+                error = next((case.error for case in document.cases if case.error), "The probe was interrupted.")
+                left = [f"Left on the target: {path}" for path in document.leftovers]
+                raise CannotRun(error, "\n  ".join(left) or "Nothing of it is left on the target.")
+            return speeds(run.measurements, took_s)
+
+
+def speeds(measurements: pl.DataFrame, took_s: float) -> Speeds:
+    """What the measurements of the probe tell, whose cases took `took_s` in all."""
+    rates = {row["phase"]: row for row in measurements.iter_rows(named=True)}
+    phases_s = sum(row["duration_ns"] for row in rates.values()) / 1e9
+    cases = measurements["case"].n_unique()
+    return Speeds(
+        write_bytes_per_s=rates["write"]["rate_bytes_per_s"],
+        read_bytes_per_s=rates["read"]["rate_bytes_per_s"],
+        random_writes_per_s=rates["write-random"]["rate_operations_per_s"],
+        random_reads_per_s=rates["read-random"]["rate_operations_per_s"],
+        creates_per_s=rates["create"]["rate_operations_per_s"],
+        case_s=max(0.0, took_s - phases_s) / cases,
+    )

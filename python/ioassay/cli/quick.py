@@ -1,0 +1,144 @@
+"""`ioassay quick DIR`: how fast is this directory, and is it healthy? The study `quick`, sized to fit."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ioassay.errors import UsageError
+from ioassay.units import parse_duration_ns
+
+if TYPE_CHECKING:
+    from ioassay.calibration.sizes import Sizes
+    from ioassay.execution.places import Place
+    from ioassay.execution.prepare import Prepared
+    from ioassay.reports.run.storage import Storage
+
+STUDY = "quick"
+
+HUNG_SHARE = 3
+"""A step that takes this part of the time limit hangs: the longest is planned to take two seconds or three."""
+
+SHORTEST_S = 10
+"""Less has no room for a repetition of each phase."""
+
+
+def quick(
+    *,
+    directory: Annotated[
+        str, typer.Argument(metavar="DIR", help="What to measure; only a subdirectory of its own is written.")
+    ],
+    time: Annotated[str, typer.Option(metavar="DURATION", help="How long it may take, the report included.")] = "30s",
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="RUN",
+            parser=Path,  # a plain Path is looked up by typer, which a mount that hangs never answers
+            help="The run directory to create.  [default: runs/TIME-quick]",
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the answer as one JSON document.")] = False,
+) -> int:
+    """Measure how fast a directory is, and whether it is healthy.
+
+    Takes 30 seconds: writes and reads sequentially and at random and creates files, with sizes and processes that suit
+    the directory and this node, and judges the result. Settings of your own: `ioassay run quick`.
+    """
+    limit_s = _seconds(time)
+    place = _place(directory)
+    storage, free_bytes = _look(place)
+    from ioassay.figures.drawing import drawing  # noqa: PLC0415
+
+    drawing.start()  # it gets ready while the rest is imported, and waits for the report
+    from ioassay.calibration import probe, processes, sizes  # noqa: PLC0415
+    from ioassay.calibration.budget import Budget  # noqa: PLC0415
+    from ioassay.cli.finish import Ended  # noqa: PLC0415
+    from ioassay.cli.progress import brief  # noqa: PLC0415
+    from ioassay.execution.deadline import Deadline  # noqa: PLC0415
+    from ioassay.execution.execute import execute  # noqa: PLC0415
+    from ioassay.reports.run import pictures, terminal  # noqa: F401, PLC0415  (imported before anything is measured)
+
+    budget = Budget.of_this_process(limit_s)
+    watcher = brief(budget)
+    ranks = processes.suitable()
+    with watcher.probing():
+        speeds = probe.measure(place, ranks, free_bytes, watcher)
+    chosen = sizes.suitable(speeds, ranks, free_bytes, budget.left_s)
+    ended = Ended(as_json, storage)
+    with _prepared(place, chosen, out, limit_s).create() as run:
+        execute(run, watcher, deadline=Deadline(budget.measured_by_s, f"The time limit of {time} left no time for it."))
+        ended.keep(run.path, run.document)
+        loaded = run.loaded()
+    ended.tell(run.path, loaded)
+    return ended.finish()
+
+
+def _seconds(text: str) -> float:
+    """The time limit. Raises `UsageError`."""
+    limit_s = parse_duration_ns(text) / 1e9
+    if limit_s < SHORTEST_S:
+        raise UsageError(f"--time {text} is too short to measure anything.", f"Use at least {SHORTEST_S}s.")
+    return limit_s
+
+
+def _place(directory: str) -> Place:
+    """Where it is measured. Raises `UsageError` for what is no directory, with what to run instead."""
+    from ioassay.execution.places import places  # noqa: PLC0415
+    from ioassay.studies import find_study, resolve  # noqa: PLC0415
+    from ioassay.studies.suitable_targets import refuse_unsuitable  # noqa: PLC0415
+
+    if directory.startswith("lab:"):
+        raise UsageError(
+            f"quick measures from this node, and {directory} is seen by the hosts of a lab.",
+            f"Run the study with its own settings: ioassay run quick --target {directory}",
+        )
+    (place,) = places([directory], None, None)
+    refuse_unsuitable(resolve(find_study(STUDY), None, []).study, place.target)
+    return place
+
+
+def _look(place: Place) -> tuple[Storage, int]:
+    """The file system there, and how many bytes of it are free. Raises `UsageError`, `CannotRun`."""
+    from ioassay import mounts  # noqa: PLC0415
+    from ioassay.reports.run.storage import Storage  # noqa: PLC0415
+
+    where = place.target.place
+    try:
+        found = mounts.ask(where, lambda: os.statvfs(where))
+    except OSError as error:
+        raise UsageError(f"{where}: {error.strerror}.", "Name a directory that exists and may be written.") from error
+    mount = mounts.mount_of(where)
+    free_bytes = found.f_bavail * found.f_frsize
+    used = found.f_blocks - found.f_bfree
+    available = used + found.f_bavail  # as df counts it: without what is reserved for root
+    return (
+        Storage(where, mount.file_system if mount else None, found.f_blocks * found.f_frsize, used / max(1, available)),
+        free_bytes,
+    )
+
+
+def _prepared(place: Place, chosen: Sizes, out: Path | None, limit_s: float) -> Prepared:
+    """The run of the study, checked. Raises as `prepare`."""
+    from ioassay.execution.prepare import Request, prepare  # noqa: PLC0415
+
+    (prepared,) = prepare(
+        Request(
+            study=STUDY,
+            places=[place],
+            scale=None,
+            settings=chosen.settings(),
+            launcher="local",
+            hosts=[],
+            launcher_options=[],
+            time_limit_ns=int(limit_s / HUNG_SHARE * 1e9),
+            ceilings=None,
+            out=out,
+            recorded=False,
+            command=["ioassay", *sys.argv[1:]],
+        )
+    )
+    return prepared

@@ -1,0 +1,227 @@
+"""The answer of `ioassay quick`: how fast the directory is, in a line for each kind of I/O, and whether it is healthy.
+
+Only doubts that change what one would do are said; the report has all of them. Not: the study (`quick.yaml`), its
+report (`document`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from ioassay.analysis import intervals, latency, rates
+from ioassay.analysis.rate_units import RateColumn
+from ioassay.prose import listed
+from ioassay.reports import format
+from ioassay.reports.document import Block, Bullets, Column, Paragraph, Span, Table, Text, numbers
+from ioassay.reports.document.terminal import rendered
+from ioassay.reports.run import wording
+from ioassay.reports.run.storage import Storage
+from ioassay.units import format_rate
+
+if TYPE_CHECKING:
+    from rich.console import Group
+
+    from ioassay.reports.run.content import Content
+    from ioassay.results.schema import Measurement
+
+ANSWER_VERSION = 1
+
+_COLD = 0.01
+"""The share of a file set that may be in memory when a cold read begins."""
+
+_OFTEN = 0.5
+"""The share of the phases from which on disturbances are worth repeating the run for."""
+
+
+_FASTER_THAN_STORAGE = ("cache-resident", "cache-unknown", "device-moved-less")
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """A line of the answer, and the measurements that it is of."""
+
+    label: str
+    workload: str
+    operation: str
+    column: RateColumn
+
+
+_KINDS = (
+    _Kind("Sequential write", "sequential", "write", "rate_bytes_per_s"),
+    _Kind("Sequential read", "sequential", "read", "rate_bytes_per_s"),
+    _Kind("Random 4 KiB write", "random", "write", "rate_operations_per_s"),
+    _Kind("Random 4 KiB read", "random", "read", "rate_operations_per_s"),
+    _Kind("File creation", "metadata", "create", "rate_operations_per_s"),
+)
+
+
+@dataclass(frozen=True)
+class _Line:
+    """What was measured of a kind of I/O, over its valid repetitions; rates in bytes or operations per second."""
+
+    kind: _Kind
+    repetitions: int
+    median: float
+    low: float | None
+    high: float | None
+    confidence: float | None
+    p99_ns: int | None
+    """Of one operation."""
+
+
+def shown(content: Content, storage: Storage) -> Group:
+    """The answer for the terminal."""
+    lines = list(_lines(content))
+    document = content.document
+    host = f" on {document.environment[0]['host']}" if document.environment else ""
+    ranks = max(case.ranks_per_client for case in document.cases)
+    processes = format.count(ranks, "process", "processes")
+    blocks: list[Block] = [
+        Paragraph(storage.text()),
+        Paragraph(f"{processes}{host}. {_cold(content)}"),
+        _table(lines),
+        Bullets([f"{where}: {error}" for where, error in wording.errors(content)]),
+        _verdict(content, storage),
+        Bullets([*_advice(content)]),
+    ]
+    return rendered(blocks)
+
+
+def data(content: Content, storage: Storage, report: str) -> dict[str, Any]:
+    """The answer for other programs: base units, unrounded."""
+    return {
+        "version": ANSWER_VERSION,
+        "target": asdict(storage),
+        "run": content.document.run,
+        "state": content.document.state,
+        "settings": content.document.study.settings,
+        "rates": [_line_data(line) for line in _lines(content)],
+        "verdict": content.accepted,
+        "criteria": [
+            {"criterion": line.criterion, "judgement": line.judgement, "measured": line.value, "because": line.because}
+            for line in content.verdicts
+        ],
+        "advice": [*_advice(content)],
+        "report": report,
+    }
+
+
+def _line_data(line: _Line) -> dict[str, Any]:
+    per_s = "bytes_per_s" if line.kind.column == "rate_bytes_per_s" else "operations_per_s"
+    return {
+        "workload": line.kind.workload,
+        "operation": line.kind.operation,
+        f"median_{per_s}": line.median,
+        f"low_{per_s}": line.low,
+        f"high_{per_s}": line.high,
+        "confidence": line.confidence,
+        "repetitions": line.repetitions,
+        "p99_ns": line.p99_ns,
+    }
+
+
+def _lines(content: Content) -> Iterator[_Line]:
+    run = content.run
+    latencies = latency.by_sweep_point(run.measurements, run.latencies, run.ranks)
+    for kind in _KINDS:
+        found = rates.of(rates.medians(content.points, kind.column), kind.workload, kind.operation)
+        if found.is_empty():
+            continue
+        row = found.row(0, named=True)
+        of_one = rates.of(latencies, kind.workload, kind.operation)
+        yield _Line(
+            kind,
+            repetitions=row["repetitions"],
+            median=row["median"],
+            low=row["low"],
+            high=row["high"],
+            confidence=row["confidence"],
+            p99_ns=None if of_one.is_empty() else of_one["p99_ns"][0],
+        )
+
+
+def _table(lines: list[_Line]) -> Table:
+    rows: list[list[Text]] = [
+        [line.kind.label, _rate(line, line.median), _interval(line), format.duration(line.p99_ns)] for line in lines
+    ]
+    return Table([Column(""), *numbers("Median", "Interval", "p99 latency")], rows)
+
+
+def _rate(line: _Line, per_s: float) -> str:
+    """In the unit that suits the median, so that an interval has one unit."""
+    if line.kind.column == "rate_bytes_per_s":
+        return format_rate(per_s, "GB/s" if line.median >= 1e9 else "MB/s")
+    if line.kind.workload == "metadata":
+        return f"{format_rate(per_s, 'kops/s' if line.median >= 1e3 else 'ops/s').partition(' ')[0]} " + (
+            "k/s" if line.median >= 1e3 else "/s"
+        )
+    return format_rate(per_s, "kIOPS" if line.median >= 1e3 else "IOPS")
+
+
+def _interval(line: _Line) -> str:
+    if line.low is None or line.high is None or line.confidence is None:
+        return format.ABSENT
+    return format.interval(_rate(line, line.low), _rate(line, line.high), line.confidence)
+
+
+def _cold(content: Content) -> str:
+    """Whether reads came from storage."""
+    reads = content.run.measurements.filter(pl.col("operation") == "read", pl.col("file_set_bytes") > 0)
+    if reads.is_empty():
+        return ""
+    if reads["resident_bytes_before"].null_count():
+        return "Page cache before reads: unknown."
+    most = (reads["resident_bytes_before"] / reads["file_set_bytes"]).max()
+    assert isinstance(most, float)
+    return "Page cache before reads: empty." if most <= _COLD else f"In memory before reads: {format.share(most)}."
+
+
+def _verdict(content: Content, storage: Storage) -> Paragraph:
+    count = len(content.verdicts)
+    match content.accepted:
+        case "passed":
+            slowest = next((line.value for line in content.verdicts if "slowest" in line.criterion), "")
+            said = f" No call took longer than {slowest}." if slowest else ""
+            return Paragraph(
+                (Span("Healthy", "passed"), f": {format.count(count, 'criterion', 'criteria')} met.{said}")
+            )
+        case "failed":
+            failed = [line for line in content.verdicts if line.judgement == "failed"]
+            why = " ".join(f"{_capital(one.criterion)}; measured {one.value}: {one.because}." for one in failed)
+            what = f"Check it with `ioassay doctor --target {storage.place}`."
+            return Paragraph((Span("Suspicious", "failed"), f": {why} {what}"))
+        case _:
+            return Paragraph((Span("Not judged", "not judged"), ": not every phase has a valid measurement."))
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _advice(content: Content) -> Iterator[str]:
+    """What one would do otherwise for a doubt: a sentence for each that matters, the gravest first."""
+    labels = {(kind.workload, kind.operation): kind.label for kind in _KINDS}
+    workloads = {case.id: case.workload for case in content.document.cases}
+
+    def of(places: list[Measurement]) -> str:
+        named = (labels.get((workloads[place.case], place.operation), "") for place in places)
+        return listed(list(filter(None, dict.fromkeys(named))))
+
+    is_memory = any(group.kind == "memory-backed" for group in content.doubts.groups)
+    for group in content.doubts.groups:
+        places = [place for place, _ in group.places]
+        first = group.places[0][1].rstrip(".")
+        if group.invalidates:
+            yield f"{of(places)}: not valid. {_capital(first)}."
+        elif group.kind == "memory-backed":
+            yield f"{_capital(first)}."
+        elif group.kind in _FASTER_THAN_STORAGE and not is_memory:
+            yield f"{of(places)} may be faster than the storage: {first}."
+        elif group.kind == "disturbed" and len(places) >= _OFTEN * content.doubts.measurements:
+            yield f"Other work disturbed {len(places)} of {content.doubts.measurements} phases: repeat on a quiet node."
+    if any(line.repetitions < intervals.FEWEST for line in _lines(content)):
+        yield "An interval needs three repetitions: give it more time with --time."
