@@ -213,8 +213,8 @@ def _advice(content: Content) -> Iterator[str]:
 
     is_memory = any(group.kind == "memory-backed" for group in content.doubts.groups)
     for group in content.doubts.groups:
-        places = [place for place, _ in group.places]
-        first = group.places[0][1].rstrip(".")
+        places = [place.measurement for place in group.places]
+        first = group.places[0].message.rstrip(".")
         if group.invalidates:
             yield f"{of(places)}: not valid. {_capital(first)}."
         elif group.kind == "memory-backed":

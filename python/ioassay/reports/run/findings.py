@@ -352,8 +352,8 @@ def _terms(fit: Fit) -> str:
     contention, coherency = fit.contention, fit.coherency
     return (
         f"contention σ {format.share(contention.estimate)}, {format.share(contention.low)} to "
-        f"{format.share(contention.high)}; coherency κ {coherency.estimate:.2g}, {coherency.low:.2g} to {coherency.high:.2g}; medians off it by "
-        f"{format.share(fit.error)}"
+        f"{format.share(contention.high)}; coherency κ {coherency.estimate:.2g}, {coherency.low:.2g} to "
+        f"{coherency.high:.2g}; medians off it by {format.share(fit.error)}"
     )
 
 
