@@ -28,7 +28,7 @@ from ioassay.testing.builder import RunBuilder
 from ioassay.testing.record_tables import TableBuilder, store_record
 from ioassay.testing.stored import store
 
-OLD = Path(__file__).parent / "testdata"
+OLD = Path(__file__).parents[3] / "tests/stored"
 """Directories that ioassay wrote in older versions: `KIND-VERSION`, of runs with their origin."""
 
 OLD_RUNS = ("run-2-study", "run-2-front-end", "run-2-import", "run-3-study")

@@ -410,7 +410,7 @@ def stored_directories(place: Path) -> list[Path]:
     stored.store(faulty_run.faulty_run(), place / "troubled")
     measured = net_measurement.net(2, (1, 2, "to-servers", 9.4), (2, 2, "to-clients", 18.0, "processor-bound"))
     NetDirectory(place / "net", measured)
-    old = shutil.copytree(Path(__file__).parents[1] / "results/testdata/run-2-study", place / "old")
+    old = shutil.copytree(Path(__file__).parents[3] / "tests/stored/run-2-study", place / "old")
     record = record_tables.store_record(place / "record", *faulty_application.faulty())
     return [run, killed, left, cut, place / "ior", place / "troubled", place / "net", record, old]
 
