@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _STUDY = Path(__file__).with_name("probe.yaml")
 _MOST_FILES = 64
-_FILE_BYTES = (2 << 20) + (512 << 10)
+_FILE_BYTES = (2 << 20) + (256 << 10)
 """Of a large file and a small one."""
 
 _SHARE_OF_FREE = 8

@@ -37,7 +37,13 @@ _SHARE_OF_FREE = 4
 _MOST_AT_ONCE_BYTES = 16 << 30
 _MOST_FILES = 32
 _SMALLEST_FILE_BYTES = 4 << 20
-_TRANSFER_BYTES = 1 << 20
+_FEWEST_FILES = 2
+"""A file that is written again is closed and synced in between only where there is another one."""
+
+_FEWEST_BYTES = _FEWEST_FILES << 20
+"""A transfer of 1 MiB in each."""
+
+_SMALLEST_RANDOM_FILE_BYTES = 64 << 10
 _BLOCK_BYTES = 4 << 10
 _MOST_REPETITIONS = 10
 _PAUSES_S = 0.2
@@ -90,12 +96,12 @@ def _sizes(speeds: Speeds, ranks: int, free_bytes: int, left_s: float, phase_s: 
     most = min(_MOST_AT_ONCE_BYTES, free_bytes // _SHARE_OF_FREE) / ranks
     writable = speeds.write_bytes_per_s * phase_s / ranks
     wanted = min(_SPARE * speeds.read_bytes_per_s * phase_s / ranks, _MOST_WRITING * writable)
-    total = rounded_up(min(most, max(wanted, writable)) / _TRANSFER_BYTES) * _TRANSFER_BYTES
+    total = rounded_up(min(most, max(wanted, writable)) / _FEWEST_BYTES) * _FEWEST_BYTES
     files = _files(total)
 
     random_writable = speeds.random_writes_per_s * _BLOCK_BYTES * phase_s / ranks
     random = min(most, _SPARE * speeds.random_reads_per_s * _BLOCK_BYTES * phase_s / ranks, random_writable)
-    random_file = rounded_up(random / files / _BLOCK_BYTES) * _BLOCK_BYTES
+    random_file = rounded_up(max(_SMALLEST_RANDOM_FILE_BYTES, random / files) / _BLOCK_BYTES) * _BLOCK_BYTES
 
     items = min(_MOST_ITEMS, rounded_up(2 * speeds.creates_per_s * phase_s / ranks))
     written_s = total / writable * phase_s
@@ -132,7 +138,7 @@ def rounded_up(number: float) -> int:
 
 def _files(total_bytes: int) -> int:
     """A power of two that divides `total_bytes`, so that no file is small where several are needed."""
-    files = 1
+    files = _FEWEST_FILES
     while files < _MOST_FILES and total_bytes // (2 * files) >= _SMALLEST_FILE_BYTES:
         files *= 2
     return files

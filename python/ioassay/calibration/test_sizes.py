@@ -52,9 +52,9 @@ def test_three_repetitions_fit_where_shorter_phases_make_them_fit() -> None:
     assert tight.repetitions >= 3
 
 
-def test_a_crawling_target_gets_one_small_file_and_at_least_one_repetition() -> None:
+def test_a_crawling_target_gets_two_small_files_and_at_least_one_repetition() -> None:
     sizes = suitable(CRAWLING, ranks=4, free_bytes=1 << 40, left_s=1)
-    assert (sizes.files, sizes.file_bytes, sizes.random_file_bytes) == (1, MIB, 32 << 10)
+    assert (sizes.files, sizes.file_bytes, sizes.random_file_bytes) == (2, MIB, 64 << 10)
     assert sizes.repetitions == 1
 
 
