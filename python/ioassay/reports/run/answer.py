@@ -6,6 +6,7 @@ report (`document`).
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,7 @@ from ioassay.prose import listed
 from ioassay.reports import format
 from ioassay.reports.document import Block, Bullets, Column, Paragraph, Span, Table, Text, numbers
 from ioassay.reports.document.terminal import rendered
-from ioassay.reports.run import wording
+from ioassay.reports.run import caveats, wording
 from ioassay.reports.run.storage import Storage
 from ioassay.units import format_rate
 
@@ -85,7 +86,7 @@ def shown(content: Content, storage: Storage) -> Group:
         Paragraph(f"{processes}{host}. {_cold(content)}"),
         _table(lines),
         Bullets([f"{where}: {error}" for where, error in wording.errors(content)]),
-        _verdict(content, storage),
+        *_verdict(content, storage),
         Bullets([*_advice(content)]),
     ]
     return rendered(blocks)
@@ -173,29 +174,30 @@ def _cold(content: Content) -> str:
     reads = content.run.measurements.filter(pl.col("operation") == "read", pl.col("file_set_bytes") > 0)
     if reads.is_empty():
         return ""
-    if reads["resident_bytes_before"].null_count():
+    is_known = all(group.kind != "cache-unknown" for group in content.doubts.groups)
+    if reads["resident_bytes_before"].null_count() or not is_known:
         return "Page cache before reads: unknown."
     most = (reads["resident_bytes_before"] / reads["file_set_bytes"]).max()
     assert isinstance(most, float)
     return "Page cache before reads: empty." if most <= _COLD else f"In memory before reads: {format.share(most)}."
 
 
-def _verdict(content: Content, storage: Storage) -> Paragraph:
-    count = len(content.verdicts)
+def _verdict(content: Content, storage: Storage) -> list[Block]:
     match content.accepted:
         case "passed":
+            count = format.count(len(content.verdicts), "criterion", "criteria")
             slowest = next((line.value for line in content.verdicts if "slowest" in line.criterion), "")
             said = f" No call took longer than {slowest}." if slowest else ""
-            return Paragraph(
-                (Span("Healthy", "passed"), f": {format.count(count, 'criterion', 'criteria')} met.{said}")
-            )
+            return [Paragraph((Span("Healthy", "passed"), f": {count} met.{said}"))]
         case "failed":
             failed = [line for line in content.verdicts if line.judgement == "failed"]
-            why = " ".join(f"{_capital(one.criterion)}; measured {one.value}: {one.because}." for one in failed)
-            what = f"Check it with `ioassay doctor --target {storage.place}`."
-            return Paragraph((Span("Suspicious", "failed"), f": {why} {what}"))
+            return [
+                Paragraph((Span("Suspicious", "failed"), ":")),
+                Bullets([f"{one.criterion}; measured {one.value}. {_capital(one.because)}." for one in failed]),
+                Paragraph(f"Try: ioassay doctor --target {shlex.quote(storage.place)}"),
+            ]
         case _:
-            return Paragraph((Span("Not judged", "not judged"), ": not every phase has a valid measurement."))
+            return [Paragraph((Span("Not judged", "not judged"), ": not every phase has a valid measurement."))]
 
 
 def _capital(text: str) -> str:
@@ -214,14 +216,14 @@ def _advice(content: Content) -> Iterator[str]:
     is_memory = any(group.kind == "memory-backed" for group in content.doubts.groups)
     for group in content.doubts.groups:
         places = [place.measurement for place in group.places]
-        first = group.places[0].message.rstrip(".")
+        said = caveats.words(group.kind, group.places[0].evidence)
         if group.invalidates:
-            yield f"{of(places)}: not valid. {_capital(first)}."
+            yield f"{of(places)}: not valid, {said}."
         elif group.kind == "memory-backed":
-            yield f"{_capital(first)}."
+            yield f"{_capital(said)}: these are not the rates of storage."
         elif group.kind in _FASTER_THAN_STORAGE and not is_memory:
-            yield f"{of(places)} may be faster than the storage: {first}."
+            yield f"{of(places)}: {said}; storage alone may be slower."
         elif group.kind == "disturbed" and len(places) >= _OFTEN * content.doubts.measurements:
-            yield f"Other work disturbed {len(places)} of {content.doubts.measurements} phases: repeat on a quiet node."
+            yield f"{len(places)} of {content.doubts.measurements} phases were disturbed ({said}): repeat in quiet."
     if any(line.repetitions < intervals.FEWEST for line in _lines(content)):
         yield "An interval needs three repetitions: give it more time with --time."
