@@ -18,7 +18,7 @@ MOMENTS = 11
 LATEST_S = 1.0
 AT_ONCE = 4
 
-BRIEFLY = ["--set", "repetitions=1", "--set", "time=20ms", "--set", "write_time=20ms"]
+BRIEFLY = ["--set", "repetitions=1", "--set", "time=20ms", "--set", "write_time=20ms", "--set", "create_time=20ms"]
 """What keeps the study `quick` short."""
 
 INTERRUPTIBLE = ["env", "--default-signal=INT"]
