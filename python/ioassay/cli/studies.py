@@ -6,24 +6,34 @@ from typing import Annotated
 
 import typer
 
+from ioassay.errors import UsageError
+
 
 def studies(
     *,
     name: Annotated[str | None, typer.Argument(metavar="NAME", help="Print the YAML of this study.")] = None,
+    resolved: Annotated[
+        bool, typer.Option("--resolved", help="Print it with all that it takes from the study that it extends.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")] = False,
 ) -> int:
     """List the built-in studies and what they need, or print one."""
     import json  # noqa: PLC0415
 
     from ioassay.studies import builtin_studies, find_study  # noqa: PLC0415
+    from ioassay.studies.library import STUDIES  # noqa: PLC0415
     from ioassay.studies.overview import judge, overview  # noqa: PLC0415
 
     if name is not None:
-        source = find_study(name)
         if as_json:
+            source = find_study(name)
             judge(source)
-        typer.echo(json.dumps(overview(source).document(), indent=2) if as_json else source.text.rstrip("\n"))
+            typer.echo(json.dumps(overview(source).document(), indent=2))
+        else:
+            typer.echo((find_study if resolved else STUDIES.find)(name).text.rstrip("\n"))
         return 0
+    if resolved:
+        raise UsageError("--resolved needs a study.", "For example: ioassay studies io500-extended --resolved")
     overviews = [overview(source) for source in builtin_studies().values()]
     if as_json:
         typer.echo(json.dumps([entry.document() for entry in overviews], indent=2))

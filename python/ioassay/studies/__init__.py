@@ -1,6 +1,7 @@
 """Studies: questions written as YAML, and the cases that answer them.
 
     source      YAML → a tree in which every value knows its line
+    extends     a study that changes another → one tree
     resolve     settings, scales and `--set` filled in; everything checked
     shorthand   what may be written shorter, written out
     model       every option, once, with files, steps, values, spelling

@@ -194,6 +194,11 @@ class Criterion(Part):
 class Study(Sweep):
     """A study, with all settings filled in."""
 
+    extends: Prose | None = Field(
+        default=None,
+        description="The study that this one changes: the name of a built-in one, or a path relative to this file. See "
+        "[below](#extending-a-study).",
+    )
     name: Identifier = Field(description="Short name, as in `ioassay run NAME`.")
     title: Prose = Field(description="Title of the report.")
     question: Prose = Field(description="The question that the study answers, in a sentence or two.")

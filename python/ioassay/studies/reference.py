@@ -92,6 +92,44 @@ nothing means bytes. Durations have their unit: `ns us ms s min h`. Fractions ar
 """
 
 
+EXTENDING = """\
+### Extending a study
+
+A study with `extends` has all that the other one has, and says what is different:
+
+```yaml
+extends: io500                  # or a path, such as ../nightly.yaml, relative to this file
+
+name: io500-large               # required: a study of its own has a name of its own
+
+settings:
+  ranks: 32                     # keys are merged: the other settings stay
+  clients: [1, 2, 4, 8]         # lists and single values replace those of the base
+
+scales:
+  full:                         # a key without a value takes out what the base has
+  week: {stonewall: 600s}       # one more than the base has
+
+workloads:
+  io500:
+    steps+:                     # the steps of the base, and more
+      - after: ior-easy-write   # or `before`, or `instead_of`; then the name of a phase of the base
+        steps:
+          - pause: 10s
+```
+
+- What has keys is merged, key by key: settings, scales, workloads, file sets, trees, storage.
+- Single values and lists replace those of the base.
+- A `+` after the key of a list adds to the end of the base's. Among steps, an item with `after`,
+  `before` or `instead_of` says where its `steps` go.
+- A key without a value takes out what the base has under it.
+- Settings of the base that nothing uses any more are left out.
+
+The base may extend another study itself. An error names the line of the file that says it.
+`ioassay studies NAME --resolved` prints the whole study, which is also what a run directory keeps.
+"""
+
+
 def page() -> str:
     """The page as Markdown."""
     parts = [_OPENING]
@@ -114,6 +152,8 @@ def page() -> str:
             parts.append(table(["key", "with", "value", "default", "meaning"], rows))
             continue
         parts.append(table(["key", "value", "default", "meaning"], [_HEADINGS.row(*item) for item in fields.items()]))
+        if part is Study:
+            parts.append(EXTENDING)
     measures = [
         [f"`{name}`", measure.unit, f"`{LIMITS[name].example}`", measure.meaning] for name, measure in MEASURES.items()
     ]

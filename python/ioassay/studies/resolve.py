@@ -57,6 +57,9 @@ from ioassay.yaml_models.values import Part
 
 _REFERENCE = re.compile(r"\$\{([^{}]*)\}")
 
+_NOT_FILLED = ("settings", "scales")
+"""The keys of a study in which settings get their values."""
+
 
 @dataclass(frozen=True)
 class Variant:
@@ -290,9 +293,7 @@ def _fill(tree: Entries, settings: _Settings) -> Entries:
             problems.append(text.origin.problem("`${` without a name and `}`", "write ${NAME}"))
         return Text(filled, text.origin)
 
-    filled = {
-        name: node if name in ("settings", "scales") else map_texts(node, change) for name, node in tree.entries.items()
-    }
+    filled = {name: node if name in _NOT_FILLED else map_texts(node, change) for name, node in tree.entries.items()}
     for name in settings.values.keys() - used:
         origin = locate(tree, ("settings", name))
         problems.append(
@@ -301,6 +302,12 @@ def _fill(tree: Entries, settings: _Settings) -> Entries:
     if problems:
         raise SourceError(sorted(problems, key=str))
     return Entries(filled, tree.origins, tree.origin)
+
+
+def references(tree: Entries) -> set[str]:
+    """The names of all settings that the study uses."""
+    said = (node for name, node in tree.entries.items() if name not in _NOT_FILLED)
+    return {name for node in said for text in texts(node) for name in _REFERENCE.findall(text.text)}
 
 
 def _shown(value: Node | None) -> str:

@@ -137,7 +137,12 @@ def _with_storage(node: Entries, common: Node | None) -> Entries:
     """`node` with all that its storage takes from `common`. Options belong to an API: with another, none."""
     own = node.entries.get(STORAGE, common)
     if isinstance(common, Text):
-        common = Entries({"api": common}, {"api": common.origin}, common.origin)
+        common = storage_of_word(common)
     if isinstance(own, Entries) and isinstance(common, Entries) and "api" not in own.entries:
         own = Entries({**common.entries, **own.entries}, {**common.origins, **own.origins}, own.origin)
     return node if own is None else Entries({**node.entries, STORAGE: own}, node.origins, node.origin)
+
+
+def storage_of_word(word: Text) -> Entries:
+    """`storage: uring` written out: `storage: {api: uring}`."""
+    return Entries({"api": word}, {"api": word.origin}, word.origin)

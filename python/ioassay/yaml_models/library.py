@@ -27,12 +27,16 @@ class Library:
         texts = {file.name: file.read_text(encoding="utf-8") for file in files}
         return {name.removesuffix(".yaml"): parse_source(text, name, self.noun) for name, text in texts.items()}
 
+    def is_path(self, name_or_path: str) -> bool:
+        """True if a file is meant, and not a built-in document."""
+        return "/" in name_or_path or name_or_path.endswith(_SUFFIXES)
+
     def find(self, name_or_path: str) -> Source:
         """The built-in one of that name, else the file at that path.
 
         A path has a `/` or ends in `.yaml`. Raises `UsageError` for an unknown name, `SourceError` for a bad file.
         """
-        if "/" in name_or_path or name_or_path.endswith(_SUFFIXES):
+        if self.is_path(name_or_path):
             return read_source(Path(name_or_path), self.noun)
         sources = self.sources()
         if name_or_path in sources:

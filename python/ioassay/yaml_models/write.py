@@ -1,0 +1,44 @@
+"""Writes a tree as YAML that reads back as the same tree. Comments are not kept. Not: what a document says."""
+
+from __future__ import annotations
+
+import yaml
+from yaml.resolver import Resolver
+
+from ioassay.yaml_models.source import Entries, Items, Node, Text
+
+_WIDTH = 150
+"""Columns after which a list or mapping in one line is broken."""
+
+
+def written(tree: Entries) -> str:
+    """The tree as YAML: keys below each other, and what stands in a list in one line for each item."""
+    return yaml.serialize(
+        _node(tree, Resolver(), in_line=False), width=_WIDTH, allow_unicode=True, Dumper=yaml.SafeDumper
+    )
+
+
+def _node(node: Node, resolver: Resolver, *, in_line: bool) -> yaml.Node:
+    match node:
+        case Text():
+            # With the tag that a plain scalar has by itself, the emitter adds neither tag nor quotes that it can spare.
+            tag = resolver.resolve(yaml.ScalarNode, node.text, (True, False))  # type: ignore[no-untyped-call]
+            return yaml.ScalarNode(tag, node.text)
+        case Items():
+            in_line = in_line or all(isinstance(item, Text) for item in node.items)
+            items = [_item(item, resolver, in_line=in_line) for item in node.items]
+            return yaml.SequenceNode("tag:yaml.org,2002:seq", items, flow_style=in_line)
+        case Entries():
+            entries = [
+                (_node(Text(name, node.origin), resolver, in_line=True), _node(entry, resolver, in_line=in_line))
+                for name, entry in node.entries.items()
+            ]
+            return yaml.MappingNode("tag:yaml.org,2002:map", entries, flow_style=in_line or not entries)
+
+
+def _item(item: Node, resolver: Resolver, *, in_line: bool) -> yaml.Node:
+    """`- write: {files: data}`: an item with a single key has it before the braces."""
+    made = _node(item, resolver, in_line=True)
+    if isinstance(made, yaml.MappingNode) and len(made.value) == 1:
+        made.flow_style = in_line
+    return made
