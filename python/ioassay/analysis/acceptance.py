@@ -143,7 +143,7 @@ def _planned(document: RunDocument, criterion: Criterion) -> tuple[Measurement, 
         for case in document.cases
         if criterion.of in ("all", case.workload)
         for place in case.measured
-        if criterion.operation in ("all", place[3])
+        if criterion.phase in (None, place[1]) and criterion.operation in ("all", place[3])
     )
 
 

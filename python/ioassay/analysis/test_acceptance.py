@@ -47,6 +47,15 @@ def test_the_rate_is_the_lowest_median_and_names_where_it_was_measured() -> None
     assert verdict.rests_on == (("w-c1-r1", "write", "write", "write"), ("w-c1-r2", "write", "write", "write"))
 
 
+def test_a_criterion_that_names_a_phase_is_about_nothing_else() -> None:
+    builder = _builder().doubt("w-c2-r1", "read", "failed", invalidates=True)
+    for phase, judgement in (("write", "passed"), ("read", "failed"), (None, "failed")):
+        (*_, verdict) = judge(builder.criterion("failed_phases", unit="1", phase=phase, at_most=0).build())
+        assert verdict.judgement == judgement
+    (*_, verdict) = judge(builder.criterion("failed_phases", unit="1", phase="stat", at_most=0).build())
+    assert (verdict.judgement, verdict.missing) == ("failed", "there is no valid measurement to judge")
+
+
 def test_the_spread_is_the_widest_over_the_sweep_points() -> None:
     builder = _builder().criterion("spread_between_repetitions", unit="1", operation="write", at_most=0.5)
     assert _verdict(builder).value == pytest.approx(2 / 3)

@@ -49,6 +49,10 @@ class Criterion(Part):
     name: Identifier = Field(description="Name in verdicts. Unique in the file.")
     operation: AnyOperation = Field(description="The operation of the series.")
     workload: Identifier | None = Field(default=None, description="Only series of this workload.")
+    phase: Identifier | None = Field(
+        default=None,
+        description="Only series of the phase of this name, such as `ior-easy-read`, where several do the operation.",
+    )
     layout: Layout | None = Field(default=None, description="Only series on file sets of this layout.")
     order: Prose | None = Field(
         default=None, description="Only series with transfers in this order, such as `sequential`."

@@ -30,6 +30,8 @@ def written(directory: Path, *lines: str) -> Path:
         ("operation: write, layout: N-1, peak: 1MB/s", ["failed"]),  # no such series
         ("operation: write, order: sequential, workload: seq, peak: 1MB/s", ["passed"]),
         ("operation: write, slow_samples: 50%", ["passed"]),
+        ("operation: write, phase: write, peak: 1MB/s", ["passed"]),
+        ("operation: write, phase: again, peak: 1MB/s", ["failed"]),  # no such series
     ],
 )
 def test_a_criterion_is_judged_by_the_series_that_it_is_about(

@@ -140,7 +140,12 @@ def _planned(document: RunDocument) -> Mapping[tuple[str, Series], JobEntry]:
 
 
 def _is_meant(workload: str, one: Series, job: JobEntry, criterion: Criterion) -> bool:
-    wanted = ((criterion.workload, workload), (criterion.layout, job.layout), (criterion.order, job.order))
+    wanted = (
+        (criterion.workload, workload),
+        (criterion.phase, one.phase),
+        (criterion.layout, job.layout),
+        (criterion.order, job.order),
+    )
     return one.operation == criterion.operation and all(wish in (None, own) for wish, own in wanted)
 
 

@@ -190,6 +190,7 @@ class Criterion(StoredModel):
 
     measure: str
     of: str = Field(description="Name of a workload, or `all`.")
+    phase: str | None = Field(default=None, description="Name of the only phase that is meant.")
     operation: Operation | Literal["all"]
     at_most: float | None = None
     at_least: float | None = None

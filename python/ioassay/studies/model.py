@@ -161,6 +161,9 @@ class Criterion(Part):
 
     measure: Annotated[str, Kind("measure")] = Field(description="What is judged: one of the measures below.")
     of: Identifier = Field(default="all", description="A workload, or `all`.")
+    phase: Identifier | None = Field(
+        default=None, description="Only the phase of this name, such as `ior-easy-read`. Default: all phases."
+    )
     operation: OperationOrAll = Field(default="all", description="The operation of the phases that are judged.")
     at_most: Annotated[float | None, Kind("limit")] = Field(
         default=None, description="Largest value that passes, with its unit."

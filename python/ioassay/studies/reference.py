@@ -116,6 +116,9 @@ workloads:
       - after: ior-easy-write   # or `before`, or `instead_of`; then the name of a phase of the base
         steps:
           - pause: 10s
+
+acceptance:
+  - {measure: rate, phase: ior-easy-read, at_least: 2GB/s, because: the tender asks for it}
 ```
 
 - What has keys is merged, key by key: settings, scales, workloads, file sets, trees, storage.

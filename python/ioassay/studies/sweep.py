@@ -13,12 +13,13 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from itertools import product
 
 from ioassay.protocol.facts import LARGEST_CASE_BYTES
 from ioassay.results.point import CLIENTS, GROUPS, RANKS_PER_CLIENT
 from ioassay.studies.files import FileSet, Tree
-from ioassay.studies.model import Study, Workload
+from ioassay.studies.model import Criterion, Study, Workload
 from ioassay.studies.shorthand import DATA
 from ioassay.studies.steps import ON_FILES, ON_TREES, Work
 from ioassay.studies.storage import Storage
@@ -351,14 +352,33 @@ def _references(study: Study, at: Locate) -> Iterator[Problem]:
     for index, survey in enumerate(study.surveys):
         yield from _reference(study, survey.workload, None, at("surveys", index, "workload"))
     for index, criterion in enumerate(study.acceptance):
-        if criterion.of != "all":
-            operation = None if criterion.operation == "all" else criterion.operation
-            yield from _reference(study, criterion.of, operation, at("acceptance", index, "of"))
+        yield from _criterion(study, criterion, partial(at, "acceptance", index))
     known = {step.name for workload in study.workloads.values() for step in workload.steps if step.replay}
     for index, phase in enumerate(study.replays.phases if study.replays else []):
         if phase not in known:
             wrong = f"no workload has a step `replay` called `{phase}`"
             yield at("replays", "phases", index).problem(wrong, nearest(phase, filter(None, known)))
+
+
+def _criterion(study: Study, criterion: Criterion, at: Locate) -> Iterator[Problem]:
+    """What it is about must be in its workload, or where it is about all, in one of them."""
+    operation = None if criterion.operation == "all" else criterion.operation
+    if criterion.of != "all" and (criterion.phase is None or criterion.of not in study.workloads):
+        yield from _reference(study, criterion.of, operation, at("of"))
+    if criterion.phase is None or criterion.of not in ("all", *study.workloads):
+        return
+    workloads = [one for name, one in study.workloads.items() if criterion.of in ("all", name)]
+    phases: dict[str, set[str]] = {}
+    for step in (step for workload in workloads for step in workload.steps if step.name):
+        phases.setdefault(str(step.name), set()).update(*(work.operations for _, work in step.jobs()))
+    where = "no workload" if criterion.of == "all" else f"`{criterion.of}`"
+    if criterion.phase not in phases:
+        has = "has a phase" if criterion.of == "all" else "has no phase"
+        yield at("phase").problem(f"{where} {has} `{criterion.phase}`", nearest(criterion.phase, phases))
+    elif operation and operation not in (done := phases[criterion.phase]):
+        yield at("operation").problem(
+            f"the phase `{criterion.phase}` has no {operation}", nearest(operation, sorted(done))
+        )
 
 
 def _reference(

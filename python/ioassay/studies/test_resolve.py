@@ -136,6 +136,26 @@ def test_an_unknown_scale_names_those_there_are(small: str) -> None:
         ("workload: big", "workload: bug", "my.yaml:26: summary[0].workload: there is no workload `bug`"),
         ("at_most: 2s,", "at_most: 2,", 'my.yaml:28: acceptance[0]: "2" has no unit'),
         ("at_most: 2s,", "", "my.yaml:28: acceptance[0]: needs exactly one limit"),
+        (
+            "at_most: 2s,",
+            "at_most: 2s, phase: raed,",
+            "my.yaml:28: acceptance[0].phase: no workload has a phase `raed`; did",
+        ),
+        (
+            "at_most: 2s,",
+            "at_most: 2s, of: big, phase: raed,",
+            "my.yaml:28: acceptance[0].phase: `big` has no phase `raed`; did you mean `read`?",
+        ),
+        (
+            "at_most: 2s,",
+            "at_most: 2s, of: big, phase: read, operation: write,",
+            "my.yaml:28: acceptance[0].operation: the phase `read` has no write; use `read`",
+        ),
+        (
+            "at_most: 2s,",
+            "at_most: 2s, of: bog, phase: read,",
+            "my.yaml:28: acceptance[0].of: there is no workload `bog`",
+        ),
         ("slowest_operation", "slowest", 'my.yaml:28: acceptance[0]: "slowest" is not a measure; did you mean'),
         ("steps:", "repetitions: 5000\nsteps:", 'my.yaml:11: repetitions: "5000" is out of range; use 1 to 1000'),
         (

@@ -158,6 +158,7 @@ class RunBuilder:
         *,
         unit: str,
         of: str = "all",
+        phase: str | None = None,
         operation: Literal["write", "read", "all"] = "all",
         at_most: float | None = None,
         at_least: float | None = None,
@@ -167,6 +168,7 @@ class RunBuilder:
             Criterion(
                 measure=measure,
                 of=of,
+                phase=phase,
                 operation=operation,
                 at_most=at_most,
                 at_least=at_least,

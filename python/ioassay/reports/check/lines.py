@@ -87,13 +87,14 @@ def settled(lines: Sequence[Line], group: str) -> list[Line]:
 def of_study(verdict: Verdict, run: LoadedRun) -> Line:
     """The verdict on a criterion of the run's study."""
     criterion = verdict.criterion
-    group = "all workloads" if criterion.of == "all" else Names(run.document).workload(criterion.of)
+    workload = "all workloads" if criterion.of == "all" else Names(run.document).workload(criterion.of)
+    operation = None if criterion.operation == "all" else criterion.operation
     doubts = kinds(run.doubts, verdict.rests_on)
     says = [_against(verdict.value, criterion.at_least, criterion.at_most, criterion.measure, criterion.unit)]
     if verdict.missing:
         says.append(verdict.missing)
     return Line(
-        group=group if criterion.operation == "all" else f"{group}, {criterion.operation}",
+        group=", ".join(filter(None, (workload, criterion.phase, operation))),
         name=criterion.measure.replace("_", " "),
         judgement=verdict.judgement,
         says=_joined(says, verdict.judgement, criterion.because, doubts),

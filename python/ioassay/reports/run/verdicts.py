@@ -50,6 +50,7 @@ def line(verdict: Verdict, found: Doubts, names: Names) -> VerdictLine:
     """What became of one criterion."""
     criterion = verdict.criterion
     subject = "" if criterion.of == "all" else f" of {names.workload(criterion.of)}"
+    phase = f", {criterion.phase}" if criterion.phase else ""
     operation = "" if criterion.operation == "all" else f", {criterion.operation}"
     limits = []
     if criterion.at_most is not None:
@@ -57,7 +58,7 @@ def line(verdict: Verdict, found: Doubts, names: Names) -> VerdictLine:
     if criterion.at_least is not None:
         limits.append(f"at least {format.limit(criterion.at_least, criterion.unit)}")
     return VerdictLine(
-        criterion=f"{criterion.measure.replace('_', ' ')}{subject}{operation}: {' and '.join(limits)}",
+        criterion=f"{criterion.measure.replace('_', ' ')}{subject}{phase}{operation}: {' and '.join(limits)}",
         because=criterion.because,
         judgement=verdict.judgement,
         value=format.ABSENT if verdict.value is None else format.in_unit(verdict.value, criterion.unit),
