@@ -10,7 +10,7 @@ that its help and completions come at once. Commands return their exit code or r
 
 What several commands share:
 
-    lazy_command       how a command of the table is loaded
+    lazy_command       how a command of the table is loaded, and what all get: `examples`, `verbosity`, `parameters`
     launcher_options   what starts the engine, and on which nodes
     report_arguments   the runs that documents are made of, and what is known of them beside
     subjects           what is typed to be compared: runs and published systems
@@ -18,6 +18,7 @@ What several commands share:
     default_command    the command of a group that is meant where none is named
     verdict_output     tolerance, JUnit XML and exit code of commands that judge
     progress           a run while it happens, with its `remaining_time`
+    complete           what could follow on a command line, with `completion_values` and `built_in`
     slurm_job          the same of a job of Slurm
     finish             what is said of runs that have ended
 """
@@ -38,6 +39,9 @@ from ioassay.errors import CannotRun, IoassayError, UsageError
 from ioassay.version import __version__
 
 _HELP = ["-h", "--help"]
+
+_COMPLETE = "_IOASSAY_COMPLETE"
+"""The variable with which the scripts of `ioassay completion` ask what could follow."""
 
 _TYPERS_INTERRUPTED = 130
 """What typer makes of a `KeyboardInterrupt`."""
@@ -72,6 +76,11 @@ def _ioassay(
 
 def main() -> None:
     """Runs the command line and exits with its code."""
+    if shell := os.environ.get(_COMPLETE):
+        from ioassay.cli.complete import answer  # noqa: PLC0415
+
+        print("\n".join(answer(shell, sys.argv[1:])))
+        return
     sys.stdout = cast(TextIO, PlainStream(sys.stdout))
     sys.stderr = cast(TextIO, PlainStream(sys.stderr))
     code = _run()

@@ -43,6 +43,7 @@ COMMANDS = {
     "mpi": Entry("Build and list MPI connectors.", "ioassay.cli.mpi:app"),
     "api": Entry("Build and list storage plug-ins: MPI-IO, HDF5, PnetCDF, own.", "ioassay.cli.api:app"),
     "dashboards": Entry("List, print and install Grafana dashboards.", "ioassay.cli.dashboards:app"),
+    "completion": Entry("Print the completions for a shell.", "ioassay.cli.completion:completion"),
     "help": Entry("Show the help of a command.", "ioassay.cli.help:help_"),
 }
 """In the order of the help."""

@@ -11,11 +11,14 @@ def defaulting_to(name: str, *, also_alone: bool) -> type[TyperGroup]:
     """Such a group; `also_alone` says whether the command is meant without any argument, too."""
 
     class Group(TyperGroup):
+        meant = name
+
         def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
             """Adds the command where none is named."""
             own = {name for option in self.params for name in option.opts}
             first = next((word for word in args if word not in own), None)
-            if also_alone if first is None else first not in self.commands and first not in ctx.help_option_names:
+            alone = also_alone and not ctx.resilient_parsing  # what follows is being asked
+            if alone if first is None else first not in self.commands and first not in ctx.help_option_names:
                 args = [name, *args]
             return super().parse_args(ctx, args)
 

@@ -59,6 +59,11 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "ioassay doctor --launcher mpirun --hosts n1,n2 --target /mnt/scratch",
     ),
     "clean": ("ioassay clean runs/20261121-061500-quick",),
+    "completion": (
+        "ioassay completion bash > ~/.local/share/bash-completion/completions/ioassay",
+        "ioassay completion zsh > ~/.zfunc/_ioassay",
+        "ioassay completion fish > ~/.config/fish/completions/ioassay.fish",
+    ),
     "help": ("ioassay help run", "ioassay help lab up"),
     "watch": ("ioassay watch", "ioassay watch set runs/climate stricter.yaml"),
     "watch view": ("ioassay watch", "ioassay watch /shared/watched --once"),

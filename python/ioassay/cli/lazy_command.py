@@ -29,7 +29,7 @@ class LazyCommand(TyperCommand):
     """A name and a help line, until its arguments are to be parsed."""
 
     def __init__(self, name: str, entry: Entry) -> None:
-        super().__init__(name, help=entry.help_line)
+        super().__init__(name, short_help=entry.help_line)
         self._entry = entry
 
     def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
@@ -53,8 +53,9 @@ class LazyCommand(TyperCommand):
 
 
 def _complete(command: Any, words: tuple[str, ...]) -> None:
-    """Gives a command, and those in it, what all have: `--quiet` and `--verbose`, and examples."""
+    """Gives a command, and those in it, what all have: a whole help line, examples, `--quiet` and `--verbose`."""
     command.epilog = epilog(words)
+    command.short_help = " ".join((command.help or "").partition("\n\n")[0].split())  # not cut, as typer would
     command.params += options()
     convert_only_typed(command)
     for name, inner in getattr(command, "commands", {}).items():

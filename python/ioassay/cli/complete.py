@@ -1,0 +1,71 @@
+"""What could follow on a command line: the answer to the scripts of `ioassay completion`.
+
+They start `ioassay` with the variable `_IOASSAY_COMPLETE`, which names the shell, and what was typed so far: bash its
+line, the others its words, of which the last one is to be completed. The answer is a line that says whether paths are
+candidates too (`files`, `directories` or nothing), and a line for each candidate, with its description behind a tab
+except for bash. Not: what a parameter can be (`completion_values`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import typer.main
+from typer._click.shell_completion import _resolve_context, _resolve_incomplete, split_arg_string
+
+from ioassay.cli import app
+from ioassay.cli.completion_values import Values, values_of
+
+
+def answer(shell: str, arguments: Sequence[str]) -> list[str]:
+    """The lines for the script of `shell`."""
+    words = _words_of_line(arguments[0]) if shell == "bash" else [*arguments]
+    option, equals, _ = words[-1].partition("=")
+    before = f"{option}=" if equals and option.startswith("--") else ""
+    found = candidates(words)
+    # Zsh and fish replace the word: zsh what is behind its equals sign.
+    prefix = before if shell in ("bash", "fish") else ""
+    described = [(prefix + value, "" if shell == "bash" else about) for value, about in found.candidates]
+    return [found.paths, *(f"{value}\t{about}" if about else value for value, about in described)]
+
+
+def candidates(words: Sequence[str]) -> Values:
+    """What the last of `words` could be, which follow `ioassay`."""
+    *typed, incomplete = words
+    context = _context(typed)
+    asked, incomplete = _resolve_incomplete(context, typed, incomplete)
+    if hasattr(asked, "params"):
+        return _of_command(asked, context, incomplete)
+    if asked.param_type_name == "option":
+        context = _context([*typed, ""])  # without a value of the last option nothing of the line is understood
+    return values_of(asked, context, incomplete)
+
+
+def _context(typed: list[str]) -> Any:
+    """What is understood of a command line so far, in the context of its innermost command."""
+    return _resolve_context(typer.main.get_command(app), {}, "ioassay", typed)
+
+
+def _of_command(command: Any, context: Any, incomplete: str) -> Values:
+    """Its options and commands; of a group that takes the arguments of one of its commands, also these."""
+    items = command.shell_complete(context, incomplete)
+    own = Values(tuple((item.value, _briefly(item.help or "")) for item in items))
+    meant = getattr(command, "meant", None)
+    if meant is None or incomplete.startswith("-"):
+        return own
+    inner = command.commands[meant]
+    more = values_of(inner.params[0], context, incomplete)
+    return Values((*own.candidates, *more.candidates), more.paths)
+
+
+def _briefly(text: str) -> str:
+    """The beginning of a help, as far as it fits beside a candidate."""
+    return re.split(r"[:;.(] |[.]$| \(|  ", f"{text}")[0]
+
+
+def _words_of_line(line: str) -> list[str]:
+    """The words behind the command's name; the last one is empty where the next is to be begun."""
+    words = split_arg_string(line)[1:]
+    return words if words and not line[-1].isspace() else [*words, ""]
