@@ -1,12 +1,8 @@
 """The command line: one file per command. Parse, call, print; decisions are made elsewhere.
 
 `commands` names them all. A command's module imports only typer at its top and what it needs inside its function, so
-that its help and completions come at once. Commands return their exit code or raise; only `main` exits:
-
-    0  ran
-    1  ran, but a case failed, an acceptance criterion failed, a number is invalid or a figure could not be drawn
-    2  wrong usage or bad input
-    3  could not run, or was interrupted
+that its help and completions come at once. Commands return their exit code (`manual.facts`) or raise; only `main`
+exits.
 
 What several commands share:
 
@@ -19,6 +15,7 @@ What several commands share:
     verdict_output     tolerance, JUnit XML and exit code of commands that judge
     progress           a run while it happens, with its `remaining_time`
     complete           what could follow on a command line, with `completion_values` and `built_in`
+    manual             the manual pages
     slurm_job          the same of a job of Slurm
     finish             what is said of runs that have ended
 """

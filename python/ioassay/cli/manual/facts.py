@@ -1,0 +1,29 @@
+"""What is true of every command, and stands in every manual page, or in that of `ioassay`."""
+
+from __future__ import annotations
+
+from typing import Final
+
+EXIT_STATUS: Final = {
+    0: "Ran",
+    1: "Ran, but a case failed, an acceptance criterion failed, a number is invalid or a figure could not be drawn",
+    2: "Wrong usage or bad input",
+    3: "Could not run, or was interrupted",
+}
+
+ENVIRONMENT: Final = {
+    "IOASSAY_ENGINE": "The engine to start, instead of `ioassay-engine` beside this program or on `PATH`",
+    "IOASSAY_AGENT": "The agent to start, instead of `ioassay-agent` beside this program or on `PATH`",
+    "IOASSAY_CACHE": "Where MPI connectors and storage plug-ins are kept that were built here; all nodes must reach "
+    "it. Default: `ioassay` in `XDG_CACHE_HOME`, otherwise `~/.cache/ioassay`",
+    "IOASSAY_LAB_CACHE": "Where labs keep what they build. Default: `~/.cache/ioassay/lab`",
+    "IOASSAY_TUNING_JOURNAL": "The journals of `ioassay tune`, as `--journal`",
+    "IOASSAY_BROWSER": "The browser that prints PDFs. Default: Chromium or Chrome on `PATH`",
+    "COLUMNS": "The width of tables where the output is not a terminal",
+    "NO_COLOR": "If set, no colours on a terminal",
+}
+
+FILES: Final = {
+    "runs/TIME-STUDY": "What `ioassay run` and `ioassay import` store, unless `--out` names another place",
+    "records/TIME-COMMAND": "What `ioassay record` stores",
+}
