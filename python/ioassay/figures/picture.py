@@ -6,6 +6,7 @@ which there are (`ioassay.reports.run.pictures`, `ioassay.frames.figures`).
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,8 @@ PRINT_SCALE = 3.125
 """Pixels of a PNG for each of the SVG, which are 1/96 inch: 300 to the inch, as journals ask for."""
 
 SUFFIXES = (".svg", ".png", ".csv")
+
+_WIDTH = re.compile(r'<svg[^>]* width="(\d+)')
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +44,12 @@ class Picture:
     """What it shows, for those who do not see it."""
     undrawn: str = ""
     """A sentence."""
+
+    @property
+    def width(self) -> int:
+        """Pixels from its left to its right as it was drawn; 0 where nothing was."""
+        found = _WIDTH.match(self.svg)
+        return int(found[1]) if found else 0
 
     @property
     def csv(self) -> str:

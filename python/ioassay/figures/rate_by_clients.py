@@ -211,8 +211,11 @@ def chart(
         (
             alt.Chart(medians).mark_line(strokeWidth=1.8) if is_ordered else alt.Chart(medians).mark_tick(thickness=1.8)
         ).encode(x, alt.Y("median:Q", title=y_title, scale=scale, axis=axis), colour),
-        alt.Chart(data.filter("valid")).mark_point(filled=True, size=46, opacity=0.85).encode(x, y, colour, shape),
-        alt.Chart(data.filter(~pl.col("valid")))
+        # A page switches them off by this name.
+        alt.Chart(data.filter("valid"), name="repetitions")
+        .mark_point(filled=True, size=46, opacity=0.85)
+        .encode(x, y, colour, shape),
+        alt.Chart(data.filter(~pl.col("valid")), name="invalid")
         .mark_point(shape="M-1,-1L1,1M1,-1L-1,1", size=90, stroke=theme.INVALID, strokeWidth=1.8)
         .encode(x, y),
         alt.Chart(top)
@@ -244,7 +247,7 @@ def _ceiling_layers(ceilings: pl.DataFrame, x: alt.X, title: str, scale: alt.Sca
     last = alt.Chart(ceilings.tail(1)).encode(x=alt.value(WIDTH + NAME_GAP), y=y, text="name:N")
     return [
         base.mark_line(strokeWidth=1.2, strokeDash=[5, 3], color=theme.CEILING),
-        base.mark_point(shape="stroke", size=130, strokeWidth=1.6, stroke=theme.CEILING),
+        base.mark_point(shape="stroke", size=130, strokeWidth=1.6, stroke=theme.CEILING).properties(name="ceiling"),
         last.mark_text(align="left", fontSize=10, color=theme.CEILING),
     ]
 

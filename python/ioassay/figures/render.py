@@ -12,6 +12,15 @@ from ioassay.figures.drawing import drawing
 _ID = re.compile(r'\bid="([^"]+)"')
 _REFERENCE = re.compile(r"url\(#([^)]+)\)")
 _TOO_FINE = re.compile(r"(?<=\.\d\d)\d+")
+_FONT = f' font-family="{theme.FONT}"'
+_SUPERFLUOUS = (
+    '<path class="foreground" aria-hidden="true" d="" pointer-events="none" display="none"/>',
+    '<path class="background" aria-hidden="true" d="M0,0h0v0h0Z" pointer-events="none"/>',
+    ' xmlns:xlink="http://www.w3.org/1999/xlink"',
+    ' pointer-events="none"',
+    ' opacity="1"',
+    _FONT,  # of each text; once for all of them is enough
+)
 _COORDINATES = re.compile(r'\b(d|transform)="([^"]*)"')
 
 
@@ -51,6 +60,8 @@ def _own_ids(text: str, prefix: str) -> str:
 
 
 def _shorter(text: str) -> str:
-    """Coordinates to a hundredth of a pixel: finer shows nowhere and doubles the page."""
-    text = text.replace(' xmlns:xlink="http://www.w3.org/1999/xlink"', "")
+    """Without what changes nothing that is seen: a third of it. Coordinates to a hundredth of a pixel."""
+    for superfluous in _SUPERFLUOUS:
+        text = text.replace(superfluous, "")
+    text = text.replace("<svg ", f"<svg{_FONT} ", 1)
     return _COORDINATES.sub(lambda match: _TOO_FINE.sub("", match[0]), text)

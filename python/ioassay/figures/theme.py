@@ -33,7 +33,26 @@ SERIES_SHAPES = ["circle", "square", "triangle-up", "diamond", "triangle-down", 
 INVALID = "#555555"
 CEILING = "#777777"
 INK = "#222222"
+LINE = "#888888"
 GRID = "#dddddd"
+PAPER = "white"
+
+ON_DARK = {
+    BLUE: "#4aa8e0",
+    VERMILION: "#ff8534",
+    GREEN: "#2cc295",
+    PURPLE: "#e0a0c3",
+    ORANGE: "#f0b63c",
+    SKY: "#9bd5f8",
+    BLACK: "#f2f2f0",
+    INVALID: "#b5b5b2",
+    CEILING: "#a0a09c",
+    INK: "#dededb",
+    LINE: "#7c7c78",
+    GRID: "#363634",
+    PAPER: "none",
+}
+"""What a page that is shown on black has in place of these: as far apart, and light enough for lines of 1 pixel."""
 
 # The SVG renderer measures text with the Liberation Sans that it brings along; its metrics are Arial's and
 # Helvetica's, so labels fit wherever the page is read.
@@ -49,17 +68,23 @@ _AXIS: dict[str, Any] = {
     "titlePadding": 7,
     "labelColor": INK,
     "titleColor": INK,
-    "domainColor": "#888888",
-    "tickColor": "#888888",
+    "domainColor": LINE,
+    "tickColor": LINE,
     "gridColor": GRID,
     "gridWidth": 0.6,
 }
 
-_LEGEND: dict[str, Any] = {"labelFontSize": 11, "labelLimit": 420, "symbolSize": 60}
+_LEGEND: dict[str, Any] = {
+    "labelColor": INK,
+    "titleColor": INK,
+    "labelFontSize": 11,
+    "labelLimit": 420,
+    "symbolSize": 60,
+}
 
 CONFIG: dict[str, Any] = {
     "font": FONT,
-    "background": "white",
+    "background": PAPER,
     "padding": {"left": 6, "top": 6, "bottom": 6, "right": SLACK},
     "axis": _AXIS,
     "legend": _LEGEND,

@@ -5,7 +5,9 @@ How it looks on the screen and on paper stands in `templates/document.css`, of a
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Iterable, Iterator, Sequence
+from hashlib import sha256
 from itertools import count, groupby
 from pathlib import Path
 from urllib.parse import quote
@@ -13,6 +15,7 @@ from urllib.parse import quote
 import jinja2
 from markupsafe import Markup, escape
 
+from ioassay.figures import theme
 from ioassay.figures.picture import Picture
 from ioassay.reports.document import (
     MOST_REFERENCES,
@@ -59,11 +62,25 @@ _STYLES: dict[Style, tuple[str, str]] = {
 }
 """The element of each style and its class."""
 
+MOST_ENLARGED = 1.25
+"""A figure grows with the window to so many times the size in which it was drawn; more makes its letters clumsy."""
+
+BROAD = 560
+"""Pixels. A figure that is broader has a row of its own where others stand side by side."""
+
 
 def rendered(document: Document) -> str:
     """The page."""
     blocks = _Page(is_numbered=not document.is_sheet).blocks(document.blocks)
-    return _TEMPLATES.get_template("document.html.j2").render(document=document, blocks=blocks)
+    script = Markup(_TEMPLATES.get_template("script.js.j2").render())
+    return _TEMPLATES.get_template("document.html.j2").render(
+        document=document, blocks=blocks, script=script, script_hash=_hash(script), colours=theme.ON_DARK
+    )
+
+
+def _hash(script: str) -> str:
+    """What a page's Content-Security-Policy calls the one script that may run in it."""
+    return "sha256-" + b64encode(sha256(script.encode()).digest()).decode()
 
 
 class _Page:
@@ -75,7 +92,12 @@ class _Page:
 
     def blocks(self, several: Iterable[Block], level: int = 2) -> Markup:
         """`level` is that of the titles of sections."""
-        return _lines(made for block in shown(several) for made in self._block(block, level))
+        parts = []
+        for are_figures, group in groupby(shown(several), key=lambda block: isinstance(block, Figure)):
+            made = [part for block in group for part in self._block(block, level)]
+            side_by_side = are_figures and len(made) > 1
+            parts += [_element("div", _around(made), class_="figures")] if side_by_side else made
+        return _lines(parts)
 
     def _block(self, block: Block, level: int) -> Iterator[Markup]:
         match block:
@@ -125,27 +147,34 @@ class _Page:
         if picture.svg:
             parts.append(
                 # Markup as it is: `figures.render` made it.
-                _element("div", Markup(picture.svg), class_="picture", role="img", aria_label=picture.description)
+                _element(
+                    "div",
+                    Markup(picture.svg),
+                    class_="picture",
+                    role="img",
+                    aria_label=picture.description,
+                    style=f"max-width: {round(MOST_ENLARGED * picture.width)}px" if picture.width else "",
+                )
             )
         if picture.undrawn:
             parts.append(_element("p", picture.undrawn, class_="undrawn"))
         caption = self._caption(picture, next(self._figures)) if self._is_numbered else _element("b", picture.title)
-        return _element("figure", _around([*parts, _element("figcaption", caption)]), id=picture.id)
+        broad = "broad" if picture.width > BROAD else ""
+        return _element("figure", _around([*parts, _element("figcaption", caption)]), id=picture.id, class_=broad)
 
     def _caption(self, picture: Picture, number: int) -> Markup:
         title = _element("b", f"Figure {number}. {picture.title}.") + f" {picture.caption}"
         if not picture.svg and not picture.undrawn:
             return title
-        button = _element("button", "SVG", type="button", data_figure=picture.id, aria_label=f"Figure {number} as SVG")
+        # The script adds what takes a script, such as the SVG.
         data = _element(
             "a",
-            "data (CSV)",
+            "CSV",
             href=_csv_link(picture.csv),
             download=f"{picture.id}.csv",
             aria_label=f"Data of figure {number} as CSV",
         )
-        take = Markup("Take the ") + (button + " or the " if picture.svg else "") + data + "."
-        return title + "\n" + _element("span", take, class_="take")
+        return title + "\n" + _element("span", data, class_="tools")
 
 
 _DENSITIES = {"normal": [], "dense": ["dense"], "wide": ["dense", "wide"]}

@@ -148,7 +148,9 @@ def _latencies_of(part: WorkloadPart, drawn: Pictures | None) -> Section:
         rules=changes(row["operation"] for row in part.latencies),
         density="dense",
     )
-    return Section(part.title, [Figure(drawn.latencies.get(part.name) if drawn else None), table])
+    picture = drawn.latencies.get(part.name) if drawn else None
+    values = table if picture is None else Section("The values as a table", [table], fold="closed")
+    return Section(part.title, [Figure(picture), values])
 
 
 def _ceilings(content: Content) -> list[Block]:

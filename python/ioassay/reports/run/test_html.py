@@ -1,16 +1,20 @@
 from __future__ import annotations
 
+import base64
 import hashlib
 import re
 from html.parser import HTMLParser
+from pathlib import Path
 
 import polars as pl
 import pytest
 
 from ioassay import reports
+from ioassay.figures import theme
 from ioassay.reports.run import RunReport, content, pictures
 from ioassay.reports.run.content import assemble
 from ioassay.results.loaded import LoadedRun
+from ioassay.testing.browser import dumped
 from ioassay.testing.builder import RunBuilder
 from ioassay.testing.determinism import printed_elsewhere
 
@@ -98,14 +102,39 @@ def test_every_measurement_has_a_row_that_findings_lead_to(run: LoadedRun, page:
 
 
 def test_the_whole_study_stays_small(page: str) -> None:
-    assert len(page) < 3_000_000
+    assert len(page) < 1_000_000
 
 
-def test_every_figure_offers_its_svg_and_its_data(page: str) -> None:
+def test_only_the_page_s_own_script_may_run_and_nothing_may_be_loaded(page: str) -> None:
+    (policy,) = re.findall(r'<meta http-equiv="Content-Security-Policy" content="([^"]*)">', page)
+    (script,) = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert policy == f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
+
+
+def test_every_colour_of_its_figures_has_a_counterpart_on_a_dark_screen(page: str) -> None:
+    pictures = "".join(re.findall(r"<svg.*?</svg>", page, re.DOTALL))
+    used = set(re.findall(r'(?:fill|stroke)="([^"]+)"', pictures)) - {"none", "transparent"}
+    assert used
+    assert used <= theme.ON_DARK.keys()
+
+
+@pytest.mark.usefixtures("browser")
+def test_in_a_browser_figures_show_values_and_can_be_changed(run: LoadedRun, page: str, tmp_path: Path) -> None:
+    (tmp_path / "page.html").write_text(page)
+    shown = dumped(tmp_path / "page.html")
+    rates = len(run.document.study.figures)
+    pictures = len(re.findall(r'<div class="picture"', shown))
+    assert pictures > rates
+    assert shown.count('class="values"') == shown.count('tabindex="0"') == shown.count(">SVG</button>") == pictures
+    assert shown.count('aria-pressed="false">Log axis</button>') == rates
+    assert ">Repetitions</button>" not in shown, "each point was measured once"
+
+
+def test_every_figure_offers_its_data(page: str) -> None:
     reader = _read(page)
     figures = [value for tag, name, value in reader.attributes if (tag, name) == ("figure", "id")]
     assert len(figures) == 6 + 4 + 8
-    assert [value for tag, name, value in reader.attributes if name == "data-figure"] == figures
     assert [value for _, name, value in reader.attributes if name == "download"] == [f"{id}.csv" for id in figures]
 
 

@@ -1,0 +1,23 @@
+"""A page as the headless browser of the machine has it once its script has run. Not: printing (`reports.pdf`)."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+from pathlib import Path
+
+from ioassay.reports.pdf import find_browser
+
+_LIMIT_S = 60
+"""A bound against hanging."""
+
+
+def dumped(page: Path) -> str:
+    """The page's HTML after its script. Raises `CannotRun` where there is no browser."""
+    with tempfile.TemporaryDirectory() as profile:
+        command = [find_browser(), "--headless", "--disable-gpu", f"--user-data-dir={profile}", "--dump-dom"]
+        if os.geteuid() == 0:
+            command.append("--no-sandbox")
+        done = subprocess.run([*command, page.as_uri()], capture_output=True, text=True, timeout=_LIMIT_S, check=True)
+    return done.stdout
