@@ -35,7 +35,7 @@ NAMED = 3
 """So many ranks are named at most."""
 
 APART = 0.05
-"""The share by which a rank or node is behind the median of its phase, at least, so that it counts."""
+"""The share by which a rank or node is behind the median of its phase, or a rate differs, at least, to count."""
 
 RARE = 0.001
 """The probability, by chance, of what is reported of a node."""
@@ -97,6 +97,11 @@ class SlowNode:
     """Phases with these operations in which it took part with others and in which the nodes were apart."""
     by_chance: float
     """In how many of these it would have been the slowest if all nodes were alike."""
+
+
+def is_apart(stonewall_rate: float, finish_rate: float) -> bool:
+    """True if the rate at a stonewall is worth saying beside that at the finish."""
+    return abs(stonewall_rate - finish_rate) >= APART * finish_rate
 
 
 def straggling(measurements: pl.DataFrame, ranks: pl.DataFrame) -> list[Straggling]:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from ioassay.figures.picture import Picture
 
-Style = Literal["strong", "passed", "failed", "not judged", "warning", "faint", "code", "below"]
-"""How a piece of text stands out. `below`: on a line of its own, in small letters."""
+Style = Literal["strong", "passed", "failed", "not judged", "warning", "faint", "code", "below", "caveat"]
+"""How a piece of text stands out. `below`: on a line of its own, in small letters; `caveat`: so too, as a warning."""
 
 
 @dataclass(frozen=True)

@@ -55,6 +55,7 @@ _STYLES: dict[Style, tuple[str, str]] = {
     "warning": ("b", "failed"),
     "code": ("code", ""),
     "below": ("small", ""),
+    "caveat": ("small", "caveat"),
     "faint": ("span", "faint"),
     "passed": ("span", "passed"),
     "failed": ("span", "failed"),

@@ -27,7 +27,14 @@ from ioassay.reports.document import (
     shown,
 )
 
-_STYLES = {"strong": "**{}**", "failed": "**{}**", "warning": "**{}**", "code": "`{}`", "below": ", {}"}
+_STYLES = {
+    "strong": "**{}**",
+    "failed": "**{}**",
+    "warning": "**{}**",
+    "code": "`{}`",
+    "below": ", {}",
+    "caveat": "; {}",
+}
 
 
 def rendered(document: Document) -> str:

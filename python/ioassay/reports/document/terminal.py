@@ -39,6 +39,7 @@ _STYLES: dict[Style, str] = {
     "faint": "dim",
     "code": "",
     "below": "dim",
+    "caveat": "yellow",
 }
 
 
@@ -118,7 +119,7 @@ def _inline(text: Text, style: str = "") -> RichText:
             case Marks(letters):
                 made.append(f" {''.join(letters)}" if letters else "", "yellow")
             case Span(said, how):
-                made.append(f"\n{said}" if how == "below" else said, _STYLES[how] if how else "")
+                made.append(f"\n{said}" if how in ("below", "caveat") else said, _STYLES[how] if how else "")
             case Anchor() | References():
                 pass
             case _:

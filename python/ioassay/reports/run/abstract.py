@@ -43,6 +43,8 @@ class Headline:
     findings: int
     """Of this kind and severity."""
     marks: tuple[str, ...]
+    caveats: tuple[str, ...]
+    """The doubts that change what it says, in words."""
 
 
 def about(content: Content) -> str:
@@ -102,7 +104,7 @@ def headlines(content: Content) -> list[Headline]:
 
 def _headline(lines: list[tuple[int, FindingLine]]) -> Headline:
     at, first = lines[0]
-    return Headline(first.message.headline, first.finding.severity, anchor(at), len(lines), first.marks)
+    return Headline(first.message.headline, first.finding.severity, anchor(at), len(lines), first.marks, first.caveats)
 
 
 @dataclass(frozen=True)
@@ -112,6 +114,8 @@ class KeyResult:
     text: str
     marks: tuple[str, ...] = ()
     """Of the doubts about its numbers, in the order in which the report explains them."""
+    caveats: tuple[str, ...] = ()
+    """Those of them that change what it says, in words."""
 
 
 def key_results(content: Content) -> list[KeyResult]:
@@ -137,6 +141,10 @@ def _joined(content: Content, marks: Iterable[tuple[str, ...]]) -> tuple[str, ..
     return tuple(group.mark for group in content.doubts.groups if group.mark in found)
 
 
+def _once(several: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(text for some in several for text in some))
+
+
 def _of_writes_and_reads(content: Content) -> list[KeyResult]:
     results = []
     # Imported results may not tell how many there were.
@@ -153,7 +161,9 @@ def _of_writes_and_reads(content: Content) -> list[KeyResult]:
             else:
                 parts.append(f"{operation} peak at {peak.text} with {peak.rests_on} and sustain {sustained.text}")
         marks = _joined(content, (cell.marks for cell in line.cells))
-        results.append(KeyResult(f"{line.label}: {'; '.join(parts)}.", marks))
+        results.append(
+            KeyResult(f"{line.label}: {'; '.join(parts)}.", marks, _once(cell.caveats for cell in line.cells))
+        )
     return results
 
 
@@ -171,14 +181,16 @@ def _of_other_work(content: Content) -> list[KeyResult]:
             if many[row.label] <= MOST_IN_FULL:
                 said += f" and sustains {row.sustained.text}"
                 told.append(row.sustained)
-        parts.setdefault(row.label, []).append(KeyResult(said, _joined(content, (cell.marks for cell in told))))
+        parts.setdefault(row.label, []).append(
+            KeyResult(said, _joined(content, (cell.marks for cell in told)), _once(cell.caveats for cell in told))
+        )
     return [_of_workload(content, label, own, "; ") for label, own in parts.items()]
 
 
 def _single(content: Content) -> list[KeyResult]:
     parts: dict[str, list[KeyResult]] = {}
     for line in content.medians:
-        parts.setdefault(line.label, []).append(KeyResult(f"{line.series} {line.median}", line.marks))
+        parts.setdefault(line.label, []).append(KeyResult(f"{line.series} {line.median}", line.marks, line.caveats))
     return [_of_workload(content, label, _shortened(own), ", ") for label, own in parts.items()]
 
 
@@ -189,4 +201,5 @@ def _shortened(rates: list[KeyResult]) -> list[KeyResult]:
 
 def _of_workload(content: Content, label: str, parts: list[KeyResult], between: str) -> KeyResult:
     text = between.join(part.text for part in parts)
-    return KeyResult(f"{label}: {text}.", _joined(content, (part.marks for part in parts)))
+    marks = _joined(content, (part.marks for part in parts))
+    return KeyResult(f"{label}: {text}.", marks, _once(part.caveats for part in parts))

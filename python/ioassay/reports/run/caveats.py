@@ -34,8 +34,8 @@ _WORDS: Mapping[str, str] = {
     "unsynced-create": "without a sync: may still be in memory",
     "short-phase": "too short",
     "start-spread": "ranks started apart",
-    "finish-spread": "the rate is that of the slowest rank",
-    "imbalance": "ranks were unequally fast",
+    "finish-spread": "one rank late",
+    "imbalance": "unequal ranks",
     "disturbed": "disturbed by other work",
     "oversubscribed": "more ranks than processors",
     "shared-node": "several clients on one node",
@@ -82,12 +82,8 @@ _WITH_EVIDENCE: Mapping[str, Callable[[_Evidence], str]] = {
     ),
     "memory-backed": lambda e: f"the target is memory ({e['file_system']})",
     "short-phase": lambda e: f"took {format.duration(e['duration_ns'])}: too short",
-    "finish-spread": lambda e: (
-        f"ranks finished {format.duration(e['spread_ns'])} apart: the rate is that of the slowest"
-    ),
-    "imbalance": lambda e: (
-        f"one rank did {format.significant(e['most_operations'] / e['least_operations'])} times the work of another"
-    ),
+    "finish-spread": lambda e: f"one rank {format.duration(e['spread_ns'])} late",
+    "imbalance": lambda e: f"unequal ranks, {format.significant(e['most_operations'] / e['least_operations'])} : 1",
     "disturbed": lambda e: " and ".join(dict.fromkeys(_DISTURBERS[one["what"]] for one in e["by"])),
     "oversubscribed": lambda e: f"{e['ranks']} ranks on {format_count(e['processors'], 'processor')}",
     "shared-node": lambda e: f"{e['clients']} clients on {format_count(e['nodes'], 'node')}",
@@ -99,12 +95,12 @@ _WITH_EVIDENCE: Mapping[str, Callable[[_Evidence], str]] = {
 """The kinds whose evidence says more in as few words."""
 
 
-def words(kind: str, evidence: str = "{}") -> str:
+def words(kind: str, evidence: str | None = None) -> str:
     """A doubt in a few words, with its evidence (JSON) where that is known: `took 0.67 s: too short`.
 
     A kind that is unknown here, of a run that a newer version stored, is said by its name.
     """
-    told = json.loads(evidence)
+    told = json.loads(evidence or "{}")
     if told and kind in _WITH_EVIDENCE:
         try:
             return _WITH_EVIDENCE[kind](told)
@@ -144,4 +140,4 @@ def _common(group: DoubtGroup, doubts: Doubts) -> str:
         if concerned == group.of and concerned > 1:
             which += f", every {' and '.join(group.operations)}"
     evidence = {place.evidence for place in group.places}
-    return f"{which}: {words(group.kind, evidence.pop() if len(evidence) == 1 else '{}')}"
+    return f"{which}: {words(group.kind, evidence.pop() if len(evidence) == 1 else None)}"

@@ -31,8 +31,8 @@ from ioassay.reports.compare.content import assemble as compare
 from ioassay.reports.document import Span
 from ioassay.reports.names import Names
 from ioassay.reports.nodes import NodeGroup
+from ioassay.reports.run import caveats, medians, surveys, verdicts, workloads
 from ioassay.reports.run import io500 as score_tables
-from ioassay.reports.run import medians, surveys, verdicts, workloads
 from ioassay.reports.run.findings import Message, Sentences, shown
 from ioassay.reports.run.io500 import ScoreTable
 from ioassay.reports.run.levels import Levels, SeriesLine, SummaryLine
@@ -53,6 +53,8 @@ class FindingLine:
     message: Message
     references: tuple[Span, ...]
     marks: tuple[str, ...]
+    caveats: tuple[str, ...]
+    """The doubts that change what it says, in words: those about the measurement that shows it best."""
 
 
 @dataclass(frozen=True)
@@ -169,6 +171,7 @@ def _findings(
             message=sentences.of(one.evidence, one.measurements[0]),
             references=tuple(filter(None, (shown(reference, names, rows) for reference in one.rests_on))),
             marks=found.marks(one.measurements),
+            caveats=caveats.beside(found, one.measurements[:1]),
         )
         for one in told
     ]

@@ -188,9 +188,9 @@ class Sentences:
         widest = evidence.widest
         low, high = (self._rate(evidence.column, first, end) for end in (widest.low, widest.high))
         return _message(
-            f"{self._series(first)}, {self._names.point(first.case)}: median "
-            f"{self._rate(evidence.column, first, widest.estimate)}, {format.share(widest.confidence)} confidence "
-            f"interval {low} to {high}, too wide; repeat {_enough(evidence.repetitions)}.",
+            f"{self._series(first)}, {self._names.point(first.case)}: the median of "
+            f"{self._rate(evidence.column, first, widest.estimate)} is uncertain: {format.span(low, high)} with "
+            f"{format.share(widest.confidence)} confidence; repeat {_enough(evidence.repetitions)}.",
             _also(evidence.points, evidence.of, "point"),
         )
 

@@ -1,4 +1,4 @@
-"""The peak and sustained table: its numbers, what they rest on, and the marks of the doubts about them.
+"""The peak and sustained table: its numbers, what they rest on, and what makes them doubtful, in words.
 
 Not: what peak and sustained are (`ioassay.analysis.peak_sustained`).
 """
@@ -6,18 +6,19 @@ Not: what peak and sustained are (`ioassay.analysis.peak_sustained`).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import polars as pl
 
-from ioassay.analysis import axes, ceilings, peak_sustained, rates, series
+from ioassay.analysis import axes, ceilings, peak_sustained, rates, series, stragglers
 from ioassay.analysis.ceilings import Limit
 from ioassay.analysis.doubts import Doubts
-from ioassay.analysis.peak_sustained import Level
+from ioassay.analysis.peak_sustained import Level, PeakSustained
 from ioassay.reports import format
 from ioassay.reports.ceilings import of_the_ceiling
-from ioassay.reports.document import Column, Marks, Span, Table, Text, changes, numbers
+from ioassay.reports.document import Column, Span, Table, Text, changes, numbers
 from ioassay.reports.names import NOUNS, Names
+from ioassay.reports.run import caveats
 from ioassay.results.document import Operation
 from ioassay.results.schema import Measurement
 from ioassay.units import format_rate
@@ -30,6 +31,8 @@ class Cell:
     text: str
     rests_on: str = ""
     marks: tuple[str, ...] = ()
+    caveats: tuple[str, ...] = ()
+    """The doubts that change what it says, in words; of a sustained rate those that its peak does not have."""
     ceiling: str = ""
     """Its share of the lowest ceiling on its path, where that is the same for all that it rests on."""
     interval: str = ""
@@ -65,8 +68,9 @@ class SeriesLine:
 
 
 def _shown(cell: Cell) -> Text:
-    """The number with its marks and notes."""
-    return (cell.text, Marks(cell.marks), *(Span(note, "below") for note in cell.notes))
+    """The number, what it rests on, and what to know before using it."""
+    below = (Span(note, "below") for note in cell.notes)
+    return (cell.text, *below, *(Span(caveat, "caveat") for caveat in cell.caveats))
 
 
 def table(lines: Sequence[SummaryLine], shown: Callable[[Cell], Text] = _shown) -> Table:
@@ -101,22 +105,33 @@ class Levels:
 
     def summary_line(self, row: peak_sustained.Row) -> SummaryLine:
         """The row of a workload that does one write and one read."""
-        levels = [
-            (row.of(operation), rates.of(self.points, row.workload, operation)) for operation in ("write", "read")
+        pairs = [
+            self._cells(row.of(operation), row, rates.of(self.points, row.workload, operation))
+            for operation in ("write", "read")
         ]
-        peaks = (self._cell(both.peak if both else None, row, measured) for both, measured in levels)
-        sustained = (self._cell(both.sustained if both else None, row, measured) for both, measured in levels)
-        return SummaryLine(row.label, (*peaks, *sustained))
+        return SummaryLine(row.label, (*(peak for peak, _ in pairs), *(sustained for _, sustained in pairs)))
 
     def series_lines(self, row: peak_sustained.Row) -> list[SeriesLine]:
         """The rows of any other workload, one for each series."""
         lines = []
         for one, both in row.series.items():
             measured = rates.of(self.points, row.workload, one.operation, one.phase, one.job)
-            peak = self._cell(both.peak if both else None, row, measured, one.operation)
-            sustained = self._cell(both.sustained if both else None, row, measured, one.operation)
+            peak, sustained = self._cells(both, row, measured, one.operation)
             lines.append(SeriesLine(row.label, series.label(one), one.operation, peak, sustained))
         return lines
+
+    def _cells(
+        self,
+        both: PeakSustained | None,
+        row: peak_sustained.Row,
+        measured: pl.DataFrame,
+        operation: Operation | None = None,
+    ) -> tuple[Cell, Cell]:
+        """Peak and sustained; what is doubtful of both is said of the peak."""
+        peak = self._cell(both.peak if both else None, row, measured, operation)
+        sustained = self._cell(both.sustained if both else None, row, measured, operation)
+        own = tuple(caveat for caveat in sustained.caveats if caveat not in peak.caveats)
+        return peak, replace(sustained, caveats=own)
 
     def _cell(
         self,
@@ -141,8 +156,11 @@ class Levels:
             text=text(level.rate),
             rests_on=", ".join(filter(None, (at, self.names.values(level.others)))),
             marks=self.doubts.marks(places),
+            caveats=caveats.beside(self.doubts, places),
             ceiling=of_the_ceiling(level.rate, ceiling) if ceiling else "",
             interval=format.interval(text(known.low), text(known.high), known.confidence) if known else "",
             luck=f"best of {level.alike} alike: up to {format.share(level.luck)} too high" if level.alike > 1 else "",
-            stonewall="" if level.stonewall is None else f"{text(level.stonewall)} at the stonewall",
+            stonewall=f"{text(level.stonewall)} at the stonewall"
+            if level.stonewall is not None and stragglers.is_apart(level.stonewall, level.rate)
+            else "",
         )

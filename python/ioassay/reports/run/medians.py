@@ -11,15 +11,16 @@ from typing import Any
 
 import polars as pl
 
-from ioassay.analysis import ceilings, rates, series
+from ioassay.analysis import ceilings, rates, series, stragglers
 from ioassay.analysis.ceilings import Limit
 from ioassay.analysis.doubts import Doubts
 from ioassay.analysis.rate_units import RateColumn
 from ioassay.analysis.series import Series
 from ioassay.reports import format
 from ioassay.reports.ceilings import of_the_ceiling
-from ioassay.reports.document import Column, Marks, Span, Table, changes, numbers
+from ioassay.reports.document import Column, Span, Table, changes, numbers
 from ioassay.reports.names import NOUNS, Names
+from ioassay.reports.run import caveats
 from ioassay.results.document import RunDocument
 from ioassay.results.schema import Measurement
 
@@ -41,6 +42,8 @@ class MedianLine:
     repetitions: int
     """The valid ones."""
     marks: tuple[str, ...]
+    caveats: tuple[str, ...]
+    """The doubts that change what it says, in words."""
     ceiling: str
     """Its share of the lowest ceiling on its path."""
 
@@ -65,7 +68,11 @@ def table(lines: Sequence[MedianLine]) -> Table:
                 line.label,
                 line.series,
                 line.ranks,
-                (line.median, Marks(line.marks), *(Span(note, "below") for note in line.notes)),
+                (
+                    line.median,
+                    *(Span(note, "below") for note in line.notes),
+                    *(Span(caveat, "caveat") for caveat in line.caveats),
+                ),
                 line.range,
                 str(line.repetitions),
             ]
@@ -117,9 +124,12 @@ def _lines(
             interval=""
             if row["low"] is None
             else format.interval(text(row["low"]), text(row["high"]), row["confidence"]),
-            stonewall="" if row["stonewall"] is None else f"{text(row['stonewall'])} at the stonewall",
+            stonewall=f"{text(row['stonewall'])} at the stonewall"
+            if row["stonewall"] is not None and stragglers.is_apart(row["stonewall"], row["median"])
+            else "",
             repetitions=row["repetitions"],
             marks=found.marks(places),
+            caveats=caveats.beside(found, places),
             ceiling=of_the_ceiling(row["median"], ceiling) if ceiling else "",
         )
 

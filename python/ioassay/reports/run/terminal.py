@@ -1,4 +1,4 @@
-"""The end of `ioassay run` on the terminal: the peak and sustained table, the verdict, the doubts with remedies."""
+"""The end of `ioassay run` on the terminal: the peak and sustained table, the verdict, what to know of all numbers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from rich.console import Group
 
 from ioassay.reports.document import Block, Bullets, Column, Notes, Paragraph, Span, Table, Text
 from ioassay.reports.document.terminal import rendered
-from ioassay.reports.run import abstract, faithfulness, io500, levels, wording
+from ioassay.reports.run import abstract, caveats, faithfulness, io500, levels, wording
 from ioassay.reports.run.content import Content
 from ioassay.units import format_count
 
@@ -51,19 +51,35 @@ def _acceptance(content: Content) -> Table:
 def _findings(content: Content) -> list[Block]:
     """The weightiest, in full; the report has all of them."""
     shown = content.findings[:MOST_FINDINGS]
-    parts: list[Block] = [Paragraph((*abstract.warning(line.finding.severity), line.message.text)) for line in shown]
+    parts: list[Block] = [
+        Paragraph((*abstract.warning(line.finding.severity), line.message.text, *_caveats(line.caveats)))
+        for line in shown
+    ]
     more = len(content.findings) - len(shown)
     return [*parts, *([Paragraph(Span(f"{format_count(more, 'more finding')} in the report.", "faint"))] * (more > 0))]
 
 
+def _caveats(caveats: tuple[str, ...]) -> tuple[Span, ...]:
+    return (Span(f" ({'; '.join(caveats)})", "warning"),) if caveats else ()
+
+
 def _doubts(content: Content) -> list[Block]:
-    rows: list[list[Text]] = [
-        [
-            Span(group.mark, "warning"),
-            format_count(len(group.places), "measurement"),
-            f"{group.kind}{' (invalid)' * group.invalidates}: {'; '.join(filter(None, group.remedies))}",
-        ]
-        for group in content.doubts.groups
+    """What makes numbers invalid or holds for them alike; what concerns single numbers stands beside them."""
+    bullets: list[Text] = [
+        *(
+            (
+                Span(f"{format_count(len(group.places), 'measurement')} invalid", "failed"),
+                f": {caveats.words(group.kind)}{_remedy('; '.join(filter(None, group.remedies)))}",
+            )
+            for group in content.doubts.groups
+            if group.invalidates
+        ),
+        *((Span(said, "warning"), _remedy(remedy)) for said, remedy in caveats.common(content.doubts)),
     ]
-    table = Table([Column(), Column(is_number=True), Column()], rows, has_head=False)
-    return [Paragraph(wording.trust(content)), table]
+    more = len(content.doubts.weighing("minor"))
+    also = [Paragraph(Span(f"{format_count(more, 'more kind')} of doubt in the report.", "faint"))] if more else []
+    return [Paragraph(wording.trust(content, with_letters=False)), Bullets(bullets), *also]
+
+
+def _remedy(remedy: str) -> str:
+    return f" ({remedy})" if remedy else ""

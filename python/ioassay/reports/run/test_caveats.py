@@ -41,7 +41,7 @@ def test_evidence_says_more_than_the_kind_alone(kind: str) -> None:
 
 def test_evidence_in_another_form_is_left_out_of_the_words() -> None:
     assert caveats.words("short-phase", '{"seconds": 1}') == "too short"
-    assert caveats.words("imbalance", '{"least_operations": 0, "most_operations": 9}') == "ranks were unequally fast"
+    assert caveats.words("imbalance", '{"least_operations": 0, "most_operations": 9}') == "unequal ranks"
     assert caveats.words("cosmic-rays", '{"count": 1}') == "cosmic rays"
 
 

@@ -41,7 +41,7 @@ def markdown(told: LoadedRun) -> str:
         "Last to finish: rank 3 on client03",
         "0.0150 GB/s, 50 % below the median of 6 repetitions. It is included in the median. 3 more outliers in the "
         "same",
-        "97 % confidence interval 0.0800 GB/s to 0.120 GB/s, too wide; repeat more often.",
+        "is uncertain: 0.0800 to 0.120 GB/s with 97 % confidence; repeat more often.",
         "write: I/O stalled for 2.",
         "the rate fluctuated: a tenth of the time it was below ",
         "the rate declined by ",
