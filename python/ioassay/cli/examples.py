@@ -4,11 +4,13 @@ from __future__ import annotations
 
 EXAMPLES: dict[str, tuple[str, ...]] = {
     "": (
-        "ioassay run quick --target /mnt/scratch",
+        "ioassay quick /mnt/scratch",
+        "ioassay run isilon-2018 --target /mnt/scratch",
         "ioassay list",
         "ioassay report runs/20261121-061500-quick --format pdf",
         "ioassay help run",
     ),
+    "quick": ("ioassay quick /mnt/scratch", "ioassay quick /mnt/scratch --time 10s --json"),
     "run": (
         "ioassay run quick --target /mnt/scratch",
         "ioassay run isilon-2018 --target /mnt/scratch --set total=64GiB",
