@@ -1,0 +1,71 @@
+"""The answer of a quick look at a directory: five lines, a verdict, and only what changes what one would do."""
+
+from __future__ import annotations
+
+from rich.console import Console, Group
+
+from ioassay.reports.run import RunReport, answer
+from ioassay.reports.run.storage import Storage
+from ioassay.testing.builder import RunBuilder
+
+STORAGE = Storage("/mnt/scratch", "lustre", 1 << 50, 0.34)
+COLUMNS = 80
+
+
+def run(repetitions: int = 3) -> RunBuilder:
+    return (
+        RunBuilder()
+        .clients(1)
+        .repetitions(repetitions)
+        .workload("sequential", "Sequential 1 MiB")
+        .rates("sequential", "write", 1, *[3.1e9, 3.2e9, 3.3e9][:repetitions])
+    )
+
+
+def printed(builder: RunBuilder) -> str:
+    return text(answer.shown(RunReport(builder.build()).content, STORAGE))
+
+
+def text(group: Group) -> str:
+    console = Console(width=COLUMNS, color_system=None)
+    with console.capture() as captured:
+        console.print(group)
+    return captured.get()
+
+
+def test_a_healthy_directory_has_its_rates_with_intervals_in_80_columns() -> None:
+    said = printed(run().criterion("failed_phases", unit="1", at_most=0))
+    assert said.startswith("/mnt/scratch: lustre, 1 PiB, 34 % used\n")
+    line = next(line for line in said.splitlines() if "Sequential write" in line)
+    assert line.split()[2:] == ["3.20", "GB/s", "3.10", "to", "3.30", "GB/s", "(75", "%)", *line.split()[-2:]]
+    assert "Healthy: 1 criterion met." in said
+    assert max(map(len, said.splitlines())) <= COLUMNS
+
+
+def test_a_broken_criterion_is_named_with_what_it_points_to_and_what_to_try() -> None:
+    said = printed(run().criterion("rate", unit="bytes/s", of="sequential", operation="write", at_least=5e9))
+    assert "Suspicious:" in said
+    assert "at least 5 GB/s; measured 3.20 GB/s." in said
+    assert "ioassay doctor --target /mnt/scratch" in said
+
+
+def test_two_repetitions_have_no_interval_and_that_is_said() -> None:
+    said = printed(run(repetitions=2))
+    assert "An interval needs three repetitions" in said
+    assert "(75 %)" not in said
+
+
+def test_doubts_are_said_where_they_change_the_answer() -> None:
+    builder = run().doubt("sequential-c1-r1", "read", "cache-resident", "half of it was in memory", "empty the cache")
+    builder.doubt("sequential-c1-r1", "write", "late-samples", "they were late", "measure longer")
+    said = printed(builder)
+    assert "Sequential read: partly read from the page cache; storage alone may be slower." in " ".join(said.split())
+    assert "sample" not in said
+
+
+def test_the_document_has_the_same_rates_unrounded() -> None:
+    content = RunReport(run().build()).content
+    document = answer.data(content, STORAGE, "runs/x/report.html")
+    write = next(rate for rate in document["rates"] if rate["operation"] == "write")
+    assert [round(write[f"{name}_bytes_per_s"] / 1e6) for name in ("median", "low", "high")] == [3200, 3100, 3300]
+    assert write["confidence"] == 0.75
