@@ -39,6 +39,10 @@ class Ended:
     def tell(self, path: Path, run: LoadedRun) -> None:
         """Writes the report of the run at `path`, unless it was interrupted, and says how it ended."""
         self.keep(path, run.document)
+        from ioassay.figures.drawing import drawing  # noqa: PLC0415
+
+        if run.document.state != "interrupted":
+            drawing.start()  # it gets ready while the rest is imported
         from ioassay import reports  # noqa: PLC0415
         from ioassay.analysis.ceilings import doubted  # noqa: PLC0415
         from ioassay.reports.run import RunReport  # noqa: PLC0415
