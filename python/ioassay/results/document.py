@@ -23,7 +23,9 @@ RUN_VERSION = 4
 
 RunState = Literal["running", "complete", "failed", "interrupted"]
 CaseState = Literal["pending", "running", "complete", "failed", "interrupted", "not needed"]
-"""`not needed`: a repetition that the study's stop rule spared, because its point was narrow enough before."""
+"""`not needed`: a repetition that was spared: by the study's stop rule, because its point was narrow enough before, or
+because no time was left for it.
+"""
 
 CaseOrder = Literal["as-written", "randomised", "interleaved"]
 """The order of the cases of each repetition of a sweep."""

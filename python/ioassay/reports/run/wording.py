@@ -35,7 +35,7 @@ _STATES: tuple[tuple[CaseState, str], ...] = (
     ("interrupted", "interrupted"),
     ("running", "still running"),
     ("pending", "never started"),
-    ("not needed", "not needed: the intervals of their points were narrow enough"),
+    ("not needed", "not needed: their intervals were narrow enough, or no time was left"),
 )
 
 
