@@ -54,7 +54,8 @@ def watcher(need: Need | None, stream: TextIO = sys.stderr) -> Watcher:
 def brief(budget: Budget, stream: TextIO = sys.stderr) -> Brief:
     """The display of `ioassay quick` that suits `stream`."""
     console = PlainTextConsole(file=cast(TextIO, _Lasting(styled(stream))), highlight=False, soft_wrap=False)
-    return Brief(console, budget, is_live=console.is_terminal and not console.is_dumb_terminal)
+    is_live = console.is_terminal and not console.is_dumb_terminal and not is_quiet()
+    return Brief(console, budget, is_live=is_live)
 
 
 class Brief:
