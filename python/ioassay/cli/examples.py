@@ -14,6 +14,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "run": (
         "ioassay run quick --target /mnt/scratch",
         "ioassay run isilon-2018 --target /mnt/scratch --set total=64GiB",
+        "ioassay run mine.yaml --dry-run",
         "ioassay run mine.yaml --target /mnt/scratch --launcher srun",
         "ioassay run --resume runs/20261121-061500-quick",
     ),

@@ -147,7 +147,7 @@ class Lines:
         self._names = Names(document)
         self._say(_headline(document))
         if self._need:
-            self._say(_need(self._need))
+            self._say(self._need.sentence)
 
     def case_begins(self, case: CaseEntry) -> None:
         """Nothing: its phases speak."""
@@ -243,7 +243,7 @@ class LiveView:
         self._began_s = time.monotonic()
         self._console.print(_headline(document), markup=False)
         if self._need:
-            self._console.print(_need(self._need), markup=False)
+            self._console.print(self._need.sentence, markup=False)
         self._live.start()
         self._draw()
 
@@ -512,25 +512,6 @@ def _headline(document: RunDocument) -> str:
 def _count(document: RunDocument) -> int:
     """Measurements of all cases that are needed, as far as that is known now."""
     return sum(len(case.measured) for case in document.cases)
-
-
-def _need(need: Need) -> str:
-    where = need.file_system or "the target"
-    free = (
-        "does not say how much is free"
-        if need.free_bytes is None
-        else f"has {format_about_bytes(need.free_bytes)} free"
-    )
-    written = format_about_bytes(need.written_bytes)
-    at_once = f"at most {format_about_bytes(need.at_once_bytes)} at once"
-    less = need.walled or need.stops_early
-    if need.again:
-        in_all = f"at most {written} in one pass" if less else f"at least {written}"
-        again = "phases with a minimum time write their files again until it has passed"
-        return f"Writes {in_all}: {again}; {at_once}; {where} {free}."
-    if need.walled:
-        return f"Writes up to {written} before its stonewalls come; {where} {free}."
-    return f"Writes {'at most ' if less else ''}{written}, {at_once}; {where} {free}."
 
 
 def _where(names: Names, case: CaseEntry) -> str:

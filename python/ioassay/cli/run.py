@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from ioassay.execution.plan_check import Need
+    from ioassay.execution.prepare import Prepared, StudyPreview
     from ioassay.results.document import RunDocument
     from ioassay.results.run_writer import RunWriter
     from ioassay.results.watch_document import WatchDocument
@@ -109,6 +110,10 @@ def run(
     script_only: Annotated[
         bool, typer.Option("--script-only", help="With --launcher sbatch: write the script but do not submit it.")
     ] = False,
+    dry_run: Annotated[
+        bool,
+        typer.Option("--dry-run", help="Show what would be run, and write nothing; without --target, check the study."),
+    ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the results as one JSON document on standard output.")
     ] = False,
@@ -119,12 +124,12 @@ def run(
     phases are kept.
     """
     from ioassay.execution.places import places  # noqa: PLC0415
-    from ioassay.execution.prepare import BATCH, Request, prepare  # noqa: PLC0415
+    from ioassay.execution.prepare import BATCH, Request, prepare, preview  # noqa: PLC0415
 
     if resume is not None:
         asked = [study, target, destroy_data, scale, settings, clients, ceilings, out]
         if any(asked) or any(
-            [launcher, hosts, launcher_options, time_limit, record, watch, servers, watch_setup, script_only]
+            [launcher, hosts, launcher_options, time_limit, record, watch, servers, watch_setup, script_only, dry_run]
         ):
             raise UsageError(
                 "--resume keeps the settings of the run; they cannot be changed.",
@@ -133,7 +138,7 @@ def run(
         return _resume(resume, as_json)
     if study is None:
         raise UsageError("STUDY is missing.", "For example: ioassay run quick --target DIR")
-    if not target:
+    if not target and not dry_run:
         raise UsageError("--target is missing.", f"Add a directory, URL or device: ioassay run {study} --target DIR")
     if script_only and launcher != BATCH:
         raise UsageError("--script-only needs --launcher sbatch.", "Add it, or leave --script-only out.")
@@ -142,7 +147,7 @@ def run(
         raise UsageError("--servers and --watch-setup need --watch.", "Add it, or leave them out.")
     request = Request(
         study=study,
-        places=places(target, destroy_data, clients),
+        places=places(target or [], destroy_data, clients),
         scale=scale,
         settings=settings or [],
         launcher=launcher or "local",
@@ -154,6 +159,8 @@ def run(
         recorded=record,
         command=["ioassay", *sys.argv[1:]],
     )
+    if dry_run:
+        return _show(prepare(request) if target else [], None if target else preview(request), as_json)
     runs = [(prepared.create(), prepared.need) for prepared in prepare(request)]
     if watched:
         for run, _ in runs:
@@ -161,6 +168,34 @@ def run(
     if launcher == BATCH:
         return _submit([run for run, _ in runs], script_only, as_json)
     return _do(runs, as_json)
+
+
+def _show(runs: Sequence[Prepared], study: StudyPreview | None, as_json: bool) -> int:
+    """Prints what would be run: `study` alone, or on the target of each of `runs`."""
+    from ioassay.cli.output import show  # noqa: PLC0415
+    from ioassay.reports import json_text  # noqa: PLC0415
+    from ioassay.reports.document.terminal import rendered  # noqa: PLC0415
+    from ioassay.reports.dry_run import DryRun, blocks, data  # noqa: PLC0415
+
+    shown = [DryRun(study.document, study.plans)] if study else []
+    shown += [
+        DryRun(
+            run.document,
+            run.plans,
+            run.document.where,
+            str(run.path),
+            run.need.sentence,
+            {case.id: run.command(case) for case in run.document.cases},
+        )
+        for run in runs
+    ]
+    if as_json:
+        documents = [json_text(data(one)) for one in shown]
+        print(documents[0] if len(documents) == 1 else f"[{','.join(documents)}]", end="")
+    else:
+        for one in shown:
+            show(rendered(blocks(one)))
+    return 0
 
 
 def _watch(servers: Sequence[str], setup: Path | None) -> WatchDocument:

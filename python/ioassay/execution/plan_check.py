@@ -18,6 +18,7 @@ from ioassay.execution.interruption import Interruption
 from ioassay.launchers import failure_messages
 from ioassay.results.events import EventTail
 from ioassay.results.plan_sizes import is_walled, writes_again
+from ioassay.units import format_about_bytes
 from ioassay.yaml_models.source import Problem, SourceError
 
 if TYPE_CHECKING:
@@ -54,6 +55,26 @@ class Need:
     """A phase with a minimum time may write its files more than once, so that more is written."""
     stops_early: bool = False
     """A stop rule may spare cases, so that less is written."""
+
+    @property
+    def sentence(self) -> str:
+        """What is written, and what the target has room for."""
+        where = self.file_system or "the target"
+        free = (
+            "does not say how much is free"
+            if self.free_bytes is None
+            else f"has {format_about_bytes(self.free_bytes)} free"
+        )
+        written = format_about_bytes(self.written_bytes)
+        at_once = f"at most {format_about_bytes(self.at_once_bytes)} at once"
+        less = self.walled or self.stops_early
+        if self.again:
+            in_all = f"at most {written} in one pass" if less else f"at least {written}"
+            again = "phases with a minimum time write their files again until it has passed"
+            return f"Writes {in_all}: {again}; {at_once}; {where} {free}."
+        if self.walled:
+            return f"Writes up to {written} before its stonewalls come; {where} {free}."
+        return f"Writes {'at most ' if less else ''}{written}, {at_once}; {where} {free}."
 
 
 def check(

@@ -4,27 +4,29 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ioassay import mounts
+from ioassay import engine, mounts
 from ioassay.errors import UsageError
 from ioassay.execution.engine_start import Start
 from ioassay.execution.places import Place
 from ioassay.execution.plan_check import Need, check
+from ioassay.execution.slurm_job import SCRIPT
 from ioassay.garbage_collection import long_lived
 from ioassay.launchers import find_launcher
-from ioassay.results.document import RunDocument, now
+from ioassay.results.document import CaseEntry, RunDocument, StudyEntry, now
 from ioassay.results.net_directory import read_net
 from ioassay.results.new_directory import refuse_occupied
 from ioassay.results.origin import StudyOrigin
+from ioassay.results.run_files import CaseFiles
 from ioassay.results.run_writer import RunWriter
-from ioassay.studies import expand, find_study, resolve
+from ioassay.studies import Target, expand, find_study, resolve
 from ioassay.studies.plug_ins import speak_mpi
-from ioassay.studies.refusals import problems_of
+from ioassay.studies.refusals import problems_of, refuse
 from ioassay.studies.suitable_targets import refuse_unsuitable
 from ioassay.version import __version__
 from ioassay.yaml_models.source import Problem
@@ -63,6 +65,24 @@ class Request:
     command: Sequence[str]
     """The command line, for the record."""
 
+    @property
+    def engine_launcher(self) -> str:
+        """The launcher that starts the engines; within a batch job that is `srun`."""
+        return "srun" if self.launcher == BATCH else self.launcher
+
+
+ANY_TARGET = "TARGET"
+"""Stands for the target in what is said of a study alone."""
+
+
+@dataclass(frozen=True)
+class StudyPreview:
+    """What a run of a study does."""
+
+    document: RunDocument
+    plans: Mapping[str, Plan]
+    """By the name of the case."""
+
 
 @dataclass(frozen=True)
 class Prepared:
@@ -72,6 +92,23 @@ class Prepared:
     document: RunDocument
     plans: dict[str, Plan]
     need: Need
+    start: Start | None
+    """What starts its engines; `None` where these are the nodes of a job, which is not there yet."""
+
+    @property
+    def study(self) -> StudyPreview:
+        """What is run."""
+        return StudyPreview(self.document, self.plans)
+
+    def command(self, case: CaseEntry) -> list[str]:
+        """The command line that starts the engines of a case; of a batch job the one that submits it."""
+        path = Path(os.path.abspath(self.path))
+        if self.start is None:
+            return ["sbatch", str(path / SCRIPT)]
+        files = CaseFiles(path / "logs" / case.id)
+        arguments = engine.run_arguments(files.events, files.progress, files.plan)
+        record = files.record if self.document.recorded else None
+        return self.start.together(arguments, case.clients, case.ranks_per_client, record)
 
     def create(self) -> RunWriter:
         """Creates its directory, with all plans in it."""
@@ -101,33 +138,9 @@ def _prepare(request: Request, place: Place) -> Prepared:
     mounts.ask(path, lambda: refuse_occupied(path))
     # Two runs of one second must not share a workspace on the target.
     identifier = f"{stamp}-{secrets.token_hex(2)}"
-    launcher = "srun" if request.launcher == BATCH else request.launcher
-    expanded = expand(resolved, identifier, place.target, launcher)
-    mpi_in_ranks = speak_mpi([plan for _, plan in expanded])
-    if mpi_in_ranks and not find_launcher(launcher).needs_mpi:
-        raise UsageError(
-            "The study's storage API uses MPI, but this launcher does not start ranks under MPI.",
-            "Use --launcher mpirun, srun or sbatch.",
-        )
-    document = RunDocument(
-        run=identifier,
-        study=resolved.entry,
-        cases=[case for case, _ in expanded],
-        target=place.target.place,
-        target_kind=place.target.kind,
-        workspace=place.target.workspace(identifier) if place.target.kind != "device" else None,
-        origin=StudyOrigin(storage=place.storage, clients=place.clients, lab=place.lab()),
-        ceilings=read_net(request.ceilings) if request.ceilings else None,
-        launcher=launcher,
-        hosts=list(request.hosts),
-        launcher_options=list(request.launcher_options),
-        mpi_in_ranks=mpi_in_ranks,
-        recorded=request.recorded,
-        command=list(request.command),
-        ioassay_version=__version__,
-        started=now(),
-    )
+    expanded = expand(resolved, identifier, place.target, request.engine_launcher)
     plans = {case.id: plan for case, plan in expanded}
+    document = _document(request, resolved.entry, place, identifier, expanded)
     if request.time_limit_ns is not None:
         for plan in plans.values():
             plan.setdefault("time_limit_ns", request.time_limit_ns)
@@ -138,4 +151,52 @@ def _prepare(request: Request, place: Place) -> Prepared:
     def blame(refused: Sequence[tuple[str, EventError]]) -> list[Problem]:
         return problems_of(resolved, [(cases[case], error) for case, error in refused])
 
-    return Prepared(path, document, plans, check(plans, start, blame, stops_early=document.stops_early))
+    need = check(plans, start, blame, stops_early=document.stops_early)
+    return Prepared(path, document, plans, need, None if request.launcher == BATCH else start)
+
+
+def _document(
+    request: Request,
+    study: StudyEntry,
+    place: Place,
+    identifier: str,
+    expanded: Sequence[tuple[CaseEntry, Plan]],
+) -> RunDocument:
+    """The run as it begins. Raises `UsageError` where the launcher cannot start the ranks of its plans."""
+    mpi_in_ranks = speak_mpi([plan for _, plan in expanded])
+    if mpi_in_ranks and not find_launcher(request.engine_launcher).needs_mpi:
+        raise UsageError(
+            "The study's storage API uses MPI, but this launcher does not start ranks under MPI.",
+            "Use --launcher mpirun, srun or sbatch.",
+        )
+    return RunDocument(
+        run=identifier,
+        study=study,
+        cases=[case for case, _ in expanded],
+        target=place.target.place,
+        target_kind=place.target.kind,
+        workspace=place.target.workspace(identifier) if place.target.kind != "device" else None,
+        origin=StudyOrigin(storage=place.storage, clients=place.clients, lab=place.lab()),
+        ceilings=read_net(request.ceilings) if request.ceilings else None,
+        launcher=request.engine_launcher,
+        hosts=list(request.hosts),
+        launcher_options=list(request.launcher_options),
+        mpi_in_ranks=mpi_in_ranks,
+        recorded=request.recorded,
+        command=list(request.command),
+        ioassay_version=__version__,
+        started=now(),
+    )
+
+
+def preview(request: Request) -> StudyPreview:
+    """The study alone: all is checked that does not depend on a target, and no target is looked at.
+
+    Raises `UsageError` for what was asked, `CannotRun` where the engine cannot be asked.
+    """
+    resolved = resolve(find_study(request.study), request.scale, request.settings)
+    refuse(resolved)
+    place = Place(Target("directory", f"/{ANY_TARGET}"))
+    expanded = expand(resolved, "RUN", place.target, request.engine_launcher)
+    document = _document(request, resolved.entry, place, "RUN", expanded)
+    return StudyPreview(document, {case.id: plan for case, plan in expanded})

@@ -166,7 +166,12 @@ def tree(one: Tree) -> str:
 
 def steps(plan: Contents) -> str:
     """What happens in a case, step after step: the end of a sentence about a workload."""
-    return f"takes these steps in each case: {'; '.join(_step(plan, step) for step in plan['steps'])}."
+    return f"takes these steps in each case: {'; '.join(each_step(plan))}."
+
+
+def each_step(plan: Contents) -> list[str]:
+    """What each step does, in their order."""
+    return [_step(plan, step) for step in plan["steps"]]
 
 
 def said_once(sentences: Sequence[tuple[str, str]]) -> list[str]:
