@@ -41,6 +41,15 @@ def test_a_document_ended_when_it_says_and_milliseconds_of_another_second_do_not
     assert case.ended_unix_ns == (None if ended_ms is None else ended_ms * 1_000_000)
 
 
+def test_a_document_without_the_start_of_its_jobs_began_before_its_longest_job() -> None:
+    ended = '"timestamp_ms": 1795204191956,'
+    (case,) = cases(read, OLD.replace('"jobs"', f'{ended} "jobs"', 1))
+    assert case.started_unix_ns == (1795204191956 - 10010) * 1_000_000
+    (case,) = cases(read, OLD.replace('"jobs"', f'{ended} "jobs"', 1).replace('"error"', '"job_start": 7, "error"'))
+    assert case.started_unix_ns == 7_000_000
+    assert cases(read, OLD)[0].started_unix_ns is None
+
+
 OLD = """{
   "fio version" : "fio-2.1.11",
   "jobs" : [

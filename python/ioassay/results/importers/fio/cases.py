@@ -24,7 +24,6 @@ _ORDER: tuple[Operation, ...] = ("write", "read")
 def of(source: Source, execution: Execution) -> Case:
     """The case."""
     jobs = list(_jobs(execution))
-    started = [entry.started_unix_ns for entry in execution.entries if entry.started_unix_ns is not None]
     return Case(
         tool_version=execution.version,
         settings=[*_settings(jobs), Setting(name="version", value=f"fio {execution.version}")],
@@ -36,9 +35,20 @@ def of(source: Source, execution: Execution) -> Case:
         facts=[
             Setting(name="machine", value=host) for host in dict.fromkeys(e.host for e in execution.entries) if host
         ],
-        started_unix_ns=min(started, default=None),
+        started_unix_ns=_started(execution),
         ended_unix_ns=execution.ended_unix_ns,
     )
+
+
+def _started(execution: Execution) -> int | None:
+    """When its first job began. Older versions tell only when the document was written: then it is the latest moment
+    at which the longest job can have begun, which puts runs in order.
+    """
+    told = [entry.started_unix_ns for entry in execution.entries if entry.started_unix_ns is not None]
+    if told or execution.ended_unix_ns is None:
+        return min(told, default=None)
+    longest_ms = max(moved.runtime_ms for entry in execution.entries for moved in entry.moved.values())
+    return execution.ended_unix_ns - longest_ms * _NS_PER_MS
 
 
 @dataclass(frozen=True)
