@@ -14,6 +14,7 @@ from ioassay.protocol.facts import STORAGE_APIS
 from ioassay.protocol.plan import Storage
 from ioassay.results import plan_text
 from ioassay.studies import SourceError, Target, expand, parse_source, plug_ins, resolve
+from ioassay.studies.refusals import refuse
 
 STUDY = """\
 name: s
@@ -75,8 +76,9 @@ def test_what_is_not_built_or_cannot_be_used_is_refused_with_a_way_out(
     (tmp_path / "bad.so").write_text("no library")
     with pytest.raises(UsageError, match="cannot be loaded"):
         storage_of(str(tmp_path / "bad.so"))
-    # The engine names those that there are.
-    assert storage_of("nonsense") == {"api": "nonsense"}
+    # The engine names those that there are, and the way to a plug-in is called as studies call it.
+    with pytest.raises(SourceError, match=r"my\.yaml:5: .*or name a plug-in with `api` \(ioassay api list\)"):
+        refuse(resolve(parse_source(STUDY.replace("{storage}", "nonsense"), "my.yaml", "study"), None, []))
 
 
 @pytest.mark.parametrize(
