@@ -34,14 +34,13 @@ MOST_LETTERS = 31
 """Of a line at the right."""
 
 COLOURS: dict[What, str] = {
-    "request": "#d3e5f3",
+    "request": theme.BOX_BLUE,
     "written": theme.SKY,
     "read first": theme.PALE_VERMILION,
-    "read and written": "#e3b7cf",
-    "parity": "#a5dccb",
+    "read and written": theme.BOX_PURPLE,
+    "parity": theme.BOX_GREEN,
 }
 HATCHED = ("read first", "read and written")
-FAINT = "#666666"
 
 _UNITS = ((4 << 20, "MiB", 1 << 20), (16 << 10, "KiB", 1 << 10), (0, "bytes", 1))
 
@@ -171,7 +170,7 @@ class _Drawing:
         if outlines:
             yield (
                 self._rectangles(outlines)
-                .mark_rect(fill="white", stroke="#bbbbbb", strokeWidth=0.8)
+                .mark_rect(fill=theme.PAPER, stroke=theme.PALE_LINE, strokeWidth=0.8)
                 .encode(self._x("x"), alt.X2("x2:Q"), self._y("y"), alt.Y2("y2:Q"))
             )
         filled = [self._box(at, box) for at, row in enumerate(self._rows) for box in row.boxes]
@@ -247,7 +246,7 @@ class _Drawing:
         if patches:
             yield (
                 self._rectangles(patches)
-                .mark_rect(fill="white", opacity=0.85)
+                .mark_rect(fill=theme.PAPER, opacity=0.85)
                 .encode(self._x("x"), alt.X2("x2:Q"), self._y("y"), alt.Y2("y2:Q"))
             )
         if found:
@@ -288,7 +287,7 @@ class _Drawing:
         ]
         yield self._beside(names, alt.value(-LEFT), align="right", fontSize=11, fontWeight="bold", color=theme.INK)
         if subjects:
-            yield self._beside(subjects, alt.value(-LEFT), align="right", fontSize=10, color=FAINT)
+            yield self._beside(subjects, alt.value(-LEFT), align="right", fontSize=10, color=theme.FAINT)
 
     def _words(self) -> Iterator[alt.Chart]:
         """At the right: sizes that have no room in the boxes, the cause of a split, what was measured."""

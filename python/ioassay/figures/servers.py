@@ -35,7 +35,7 @@ _COLOURS: Final = {
 }
 _DASHES: Final = {"writes": [1, 0], "reads": [1, 0], "network in": [3, 2], "network out": [3, 2]}
 
-_PHASES: Final = {"write": theme.PALE_VERMILION, "read": theme.PALE_BLUE, "other": "#eeeeee"}
+_PHASES: Final = {"write": theme.PALE_VERMILION, "read": theme.PALE_BLUE, "other": theme.SHADE}
 
 _LEGEND: Final = alt.Legend(title=None, orient="bottom", direction="horizontal")
 

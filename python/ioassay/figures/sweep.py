@@ -17,7 +17,7 @@ from ioassay.figures import theme
 WIDTH, ROW = 420, 22
 
 SIDES = ("Before", "After")
-_COLOURS = ["#888888", theme.BLUE]
+_COLOURS = [theme.LINE, theme.BLUE]
 _SHAPES = ["circle", "square"]
 
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import re
 import xml.etree.ElementTree as ET
 from datetime import timedelta
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -139,3 +140,14 @@ def test_rates_over_time_have_dates_or_of_one_day_hours_in_utc_and_a_legend_of_t
 def test_a_moment_at_which_several_points_changed_is_one_dashed_line() -> None:
     drawn = [render.svg(_over_time(3.0, changes), "f").count("stroke-dasharray") for changes in (0, 1, 2)]
     assert [count - drawn[0] for count in drawn] == [0, 1, 2]
+
+
+def test_every_colour_is_one_of_the_theme_which_says_what_it_is_on_a_dark_screen() -> None:
+    sources = [path for path in Path(theme.__file__).parent.rglob("*.py") if not path.name.startswith("test_")]
+    used = {name for path in sources for name in re.findall(r"theme\.([A-Z_]+)\b", path.read_text())}
+    colours = {value for name in used if isinstance(value := getattr(theme, name), str) and value.startswith("#")}
+    assert colours
+    between_ends = {theme.LIGHT_BLUE, theme.DARK_BLUE}  # what is drawn has a colour between them
+    assert colours - between_ends <= theme.ON_DARK.keys()
+    elsewhere = [path.name for path in sources if re.search(r'"#[0-9a-f]{6}"', path.read_text())]
+    assert elsewhere == ["theme.py"]

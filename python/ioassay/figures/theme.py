@@ -27,13 +27,28 @@ PALE_BLUE = "#deebf7"
 PALE_VERMILION = "#fee6ce"
 """Where scales begin that end with the full colour."""
 
+LIGHT_BLUE = "#9ecae1"
+DARK_BLUE = "#08306b"
+"""The ends of a scale whose colours are all seen on a point."""
+
+BOX_BLUE = "#d3e5f3"
+BOX_SKY = "#bcdcf2"
+BOX_GREEN = "#a5dccb"
+BOX_PURPLE = "#e3b7cf"
+BOX_ORANGE = "#f6d79a"
+BOX_GREY = "#dcdcdc"
+SHADE = "#eeeeee"
+"""Areas on which a text in `INK` can be read, and the palest behind lines."""
+
 SERIES_COLOURS = [BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK]
 SERIES_SHAPES = ["circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "triangle-right"]
 
 INVALID = "#555555"
 CEILING = "#777777"
 INK = "#222222"
+FAINT = "#666666"
 LINE = "#888888"
+PALE_LINE = "#bbbbbb"
 GRID = "#dddddd"
 PAPER = "white"
 
@@ -50,9 +65,21 @@ ON_DARK = {
     INK: "#dededb",
     LINE: "#7c7c78",
     GRID: "#363634",
-    PAPER: "none",
+    PAPER: "#171716",
+    FAINT: "#a5a5a1",
+    PALE_LINE: "#5c5c58",
+    PALE_BLUE: "#1d3244",
+    PALE_VERMILION: "#4a3018",
+    BOX_BLUE: "#1d3a52",
+    BOX_SKY: "#1f4a6b",
+    BOX_GREEN: "#1b4f41",
+    BOX_PURPLE: "#573048",
+    BOX_ORANGE: "#574318",
+    BOX_GREY: "#434340",
+    SHADE: "#2a2a28",
 }
-"""What a page that is shown on black has in place of these: as far apart, and light enough for lines of 1 pixel."""
+"""What a page that is shown on black has in place of these: as far apart; lines light enough for 1 pixel, areas dark
+enough for light text."""
 
 # The SVG renderer measures text with the Liberation Sans that it brings along; its metrics are Arial's and
 # Helvetica's, so labels fit wherever the page is read.

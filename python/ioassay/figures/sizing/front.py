@@ -14,7 +14,7 @@ from ioassay.figures import theme
 
 WIDTH, HEIGHT = 420, 270
 
-CHEAP, DEAR = "#9ecae1", "#08306b"
+CHEAP, DEAR = theme.LIGHT_BLUE, theme.DARK_BLUE
 
 
 def chart(

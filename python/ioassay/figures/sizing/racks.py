@@ -17,12 +17,12 @@ from ioassay.figures import theme
 Kind = Literal["drives", "servers", "metadata", "network", "other", "free"]
 
 COLOURS: Mapping[Kind, str] = {
-    "drives": "#bcdcf2",
-    "servers": "#a5dccb",
-    "metadata": "#e3b7cf",
-    "network": "#f6d79a",
-    "other": "#dcdcdc",
-    "free": "#ffffff",
+    "drives": theme.BOX_SKY,
+    "servers": theme.BOX_GREEN,
+    "metadata": theme.BOX_PURPLE,
+    "network": theme.BOX_ORANGE,
+    "other": theme.BOX_GREY,
+    "free": theme.PAPER,
 }
 
 UNIT = 10
@@ -104,7 +104,7 @@ class _Drawing:
             self._boxes(),
             self._frames(),
             self._texts(self._labels(), fontSize=9),
-            self._texts(self._numbers(), fontSize=7, align="right", color="#666666"),
+            self._texts(self._numbers(), fontSize=7, align="right", color=theme.FAINT),
             self._texts(self._titles(), fontSize=10.5, fontWeight="bold", align="left"),
             *self._brackets(),
         ]
@@ -118,8 +118,8 @@ class _Drawing:
             for box in rack.boxes
         ]
         scale = alt.Scale(domain=present, range=[COLOURS[kind] for kind in present])
-        legend = alt.Legend(title=None, orient="bottom", symbolType="square", symbolStrokeColor="#777777", offset=8)
-        return self._rectangles(rows, stroke="#777777", strokeWidth=0.7).encode(
+        legend = alt.Legend(title=None, orient="bottom", symbolType="square", symbolStrokeColor=theme.CEILING, offset=8)
+        return self._rectangles(rows, stroke=theme.CEILING, strokeWidth=0.7).encode(
             alt.Color("kind:N", scale=scale, legend=legend)
         )
 
@@ -171,7 +171,7 @@ class _Drawing:
                 lines.append({"x": left + BODY + 5, "y": bottom - 2, "y2": top + 2})
                 names.append({"x": left + BODY + 14, "y": (bottom + top) / 2, "text": text})
         if lines:
-            rules = alt.Chart(pl.DataFrame(lines)).mark_rule(stroke="#777777", strokeWidth=1)
+            rules = alt.Chart(pl.DataFrame(lines)).mark_rule(stroke=theme.CEILING, strokeWidth=1)
             yield rules.encode(self._x("x"), self._y("y"), alt.Y2("y2:Q"))
             yield self._texts(names, fontSize=9, angle=270, color=theme.INK)
 
