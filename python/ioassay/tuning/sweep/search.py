@@ -13,8 +13,11 @@ import math
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from itertools import product
 from typing import TYPE_CHECKING
+
+from ioassay.errors import CannotRun
 
 if TYPE_CHECKING:
     from optuna.study import Study
@@ -35,7 +38,10 @@ _INFEASIBLE = -math.log(4)
 
 @dataclass
 class Search:
-    """Names points until all are tried or `trials` are. `sizes`: how many values each parameter has."""
+    """Names points until all are tried or `trials` are. `sizes`: how many values each parameter has.
+
+    Raises `CannotRun` where the estimator is needed and not installed.
+    """
 
     sizes: Sequence[int]
     trials: int
@@ -47,6 +53,13 @@ class Search:
     _known: dict[Point, float] = field(default_factory=dict)
     _asked: Trial | None = None
     _study: Study | None = None
+
+    def __post_init__(self) -> None:
+        if not self.is_grid and find_spec("optuna") is None:
+            raise CannotRun(
+                f"Optuna is not installed, which chooses the {self.trials} of {self.points} points to try.",
+                f"pip install 'ioassay[tune]'; or try every point: --trials {self.points}.",
+            )
 
     @property
     def is_grid(self) -> bool:

@@ -2,10 +2,12 @@ from __future__ import annotations
 
 import math
 import random
+import sys
 from collections.abc import Callable, Sequence
 
 import pytest
 
+from ioassay.errors import CannotRun
 from ioassay.tuning.sweep.search import Point, Search, suggestions
 
 Surface = Callable[[Point], float]
@@ -28,6 +30,14 @@ def test_a_grid_that_fits_the_budget_is_tried_whole_and_each_point_once() -> Non
 def test_of_a_larger_grid_no_point_is_tried_twice() -> None:
     tried = _tried(Search([6, 6, 6], trials=25, today=None), lambda point: 1.0 + sum(point) / 10)
     assert len(tried) == len(set(tried)) == 25
+
+
+def test_only_a_grid_that_exceeds_the_budget_needs_optuna(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "optuna", None)
+    assert len(_tried(Search([3, 4], trials=12, today=None), lambda point: 1.0)) == 12
+    with pytest.raises(CannotRun) as error:
+        Search([3, 4], trials=11, today=None)
+    assert error.value.remedy == "pip install 'ioassay[tune]'; or try every point: --trials 12."
 
 
 def test_what_rules_suggest_comes_first() -> None:
