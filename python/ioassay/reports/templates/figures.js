@@ -223,7 +223,9 @@ class InteractiveFigure {
     this.cursor.setAttribute("class", "cursor");
     this.picture.tabIndex = 0;
     this.picture.addEventListener("pointermove", (event) => this.pointAt(event));
-    this.picture.addEventListener("pointerleave", () => this.hide());
+    this.picture.addEventListener("pointerdown", (event) => this.pointAt(event));
+    // A finger leaves at once; what it has touched stays until it touches something else.
+    this.picture.addEventListener("pointerleave", (event) => event.pointerType === "mouse" && this.hide());
     this.picture.addEventListener("blur", () => this.hide());
     this.picture.addEventListener("keydown", (event) => this.step(event));
   }
