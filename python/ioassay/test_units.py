@@ -109,3 +109,30 @@ def test_a_size_for_reading_has_three_digits() -> None:
 @pytest.mark.parametrize(("bits", "text"), [(0, "0 bit/s"), (9600, "9600 bit/s"), (10**9, "1 Gbit/s")])
 def test_the_rate_of_a_link_is_printed_exactly(bits: int, text: str) -> None:
     assert units.format_link_rate(bits) == text
+
+
+def digits(number: str) -> str:
+    """The significant digits of a printed number."""
+    return number.replace(",", "").replace(".", "").lstrip("0")
+
+
+@given(st.floats(1e-9, 1e15))
+def test_a_number_has_two_to_four_significant_digits_and_never_an_exponent(value: float) -> None:
+    text = units.format_number(value)
+    assert "e" not in text
+    assert 2 <= len(digits(text).rstrip("0") + "00") <= 6
+    assert float(text.replace(",", "")) == pytest.approx(value, rel=0.005 * 1.01)
+
+
+@given(st.floats(1e-9, 1e6))
+def test_a_share_is_written_without_an_exponent(value: float) -> None:
+    text = units.format_share(value)
+    assert "e" not in text
+    assert text.endswith(" %")
+
+
+@pytest.mark.parametrize(
+    ("share", "text"), [(0.0, "0 %"), (0.0005, "<0.1 %"), (0.082, "8.2 %"), (0.0997, "10 %"), (1.1, "110 %")]
+)
+def test_a_share_is_written_in_percent(share: float, text: str) -> None:
+    assert units.format_share(share) == text

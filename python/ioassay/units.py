@@ -23,10 +23,12 @@ LARGEST = 2**64 - 1
 SHOWN = 40
 """The most characters of a refused text that an error repeats."""
 
-RateUnit = Literal["GB/s", "MB/s", "GiB/s", "MiB/s", "kIOPS", "IOPS", "kops/s", "ops/s"]
+RateUnit = Literal[
+    "GB/s", "MB/s", "kB/s", "GiB/s", "MiB/s", "KiB/s", "MIOPS", "kIOPS", "IOPS", "Mops/s", "kops/s", "ops/s"
+]
 """The units that rates are shown in."""
 
-OPERATIONS_UNITS: tuple[RateUnit, ...] = ("kIOPS", "IOPS", "kops/s", "ops/s")
+OPERATIONS_UNITS: tuple[RateUnit, ...] = ("MIOPS", "kIOPS", "IOPS", "Mops/s", "kops/s", "ops/s")
 """Those that count operations and not bytes: IOPS of data, ops/s of metadata."""
 
 RATE_UNITS: tuple[RateUnit, ...] = get_args(RateUnit)
@@ -34,10 +36,14 @@ RATE_UNITS: tuple[RateUnit, ...] = get_args(RateUnit)
 PER_SECOND: dict[RateUnit, float] = {
     "GB/s": 1e9,
     "MB/s": 1e6,
+    "kB/s": 1e3,
     "GiB/s": 2.0**30,
     "MiB/s": 2.0**20,
+    "KiB/s": 2.0**10,
+    "MIOPS": 1e6,
     "kIOPS": 1e3,
     "IOPS": 1.0,
+    "Mops/s": 1e6,
     "kops/s": 1e3,
     "ops/s": 1.0,
 }
@@ -217,8 +223,23 @@ def format_about_bytes(size_bytes: float) -> str:
 
 
 def format_rate(per_second: float, unit: RateUnit) -> str:
-    """A rate in bytes (`GB/s MB/s GiB/s MiB/s`) or operations (`kIOPS IOPS kops/s ops/s`) per second: `12.3 GB/s`."""
+    """A rate in bytes (`GB/s`, `MiB/s`) or operations (`kIOPS`, `ops/s`) per second: `12.3 GB/s`."""
     return f"{_three_digits(per_second / PER_SECOND[unit])} {unit}"
+
+
+def format_number(value: float) -> str:
+    """Three significant digits, four from 1000 to 9999, never an exponent: `0.0430`, `1234`, `12,300`."""
+    if not math.isfinite(value) or abs(value) < 9999.5:
+        return _three_digits(value)
+    return f"{float(f'{value:.2e}'):,.0f}"
+
+
+def format_share(share: float) -> str:
+    """A share of 1 in percent: `8.2 %`, `97 %`, `110 %`."""
+    percent = 100 * share
+    if 0 < percent < 0.1:
+        return "<0.1 %"
+    return f"{percent:.1f} %" if 0 < percent < 9.95 else f"{percent:.0f} %"
 
 
 def format_count(number: int, noun: str) -> str:

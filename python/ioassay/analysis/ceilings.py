@@ -32,7 +32,7 @@ from ioassay.results.document import Operation
 from ioassay.results.loaded import LoadedRun
 from ioassay.results.net_document import Direction, NetDocument, NetMeasurement
 from ioassay.results.schema import KEY, Measurement
-from ioassay.units import format_rate
+from ioassay.units import format_number, format_rate
 
 ABOVE, TOO_LOW = "above-network-ceiling", "network-ceiling-too-low"
 """The doubts about a rate above its ceiling: the second where a remark says that the ceiling itself may be too low."""
@@ -60,7 +60,7 @@ class Ceiling:
     @property
     def name(self) -> str:
         """What it is, with its factor: `8 clients → 1 server`, `2.5 × (8 clients → 1 server)`."""
-        return self.measured.name if self.factor == 1 else f"{self.factor:.3g} × ({self.measured.name})"
+        return self.measured.name if self.factor == 1 else f"{format_number(self.factor)} × ({self.measured.name})"
 
 
 def lowest(net: NetDocument, nodes: int, direction: Direction) -> Ceiling | None:
@@ -175,7 +175,7 @@ def _doubt(place: Measurement, limit: Limit) -> dict[str, Any]:
         "ceiling_remarks": [remark.kind for remark in ceiling.measured.remarks],
     }
     rate, carried = (format_rate(per_s, "MB/s") for per_s in (limit.rate_bytes_per_s, ceiling.rate_bytes_per_s))
-    message = f"{rate} is {limit.share:.3g} times the {carried} of the network ({ceiling.name})"
+    message = f"{rate} is {format_number(limit.share)} times the {carried} of the network ({ceiling.name})"
     if doubtful := ceiling.measured.remarks:
         message += f", but that measurement is {' and '.join(remark.kind for remark in doubtful)}"
     return dict(zip(KEY, place, strict=True)) | {

@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -30,15 +31,54 @@ def _counted(unit: units.RateUnit) -> RateColumn:
 UNITS = {unit: Unit(unit, _counted(unit), units.PER_SECOND[unit]) for unit in units.RATE_UNITS}
 """Every unit that `FigureEntry` and `SummaryRow` may name."""
 
-_SUITED: dict[tuple[RateColumn, bool], tuple[units.RateUnit, units.RateUnit]] = {
-    ("rate_bytes_per_s", True): ("MB/s", "GB/s"),
-    ("rate_operations_per_s", True): ("IOPS", "kIOPS"),
-    ("rate_operations_per_s", False): ("ops/s", "kops/s"),
+_Family = tuple[units.RateUnit, ...]
+
+_DECIMAL: _Family = ("kB/s", "MB/s", "GB/s")
+_BINARY: _Family = ("KiB/s", "MiB/s", "GiB/s")
+_IOPS: _Family = ("IOPS", "kIOPS", "MIOPS")
+_OPERATIONS: _Family = ("ops/s", "kops/s", "Mops/s")
+_FAMILIES = (_DECIMAL, _BINARY, _IOPS, _OPERATIONS)
+"""Units of the same kind, ascending."""
+
+_USUAL: Mapping[_Family, units.RateUnit] = {
+    _DECIMAL: "MB/s",
+    _BINARY: "MiB/s",
+    _IOPS: "IOPS",
+    _OPERATIONS: "ops/s",
 }
-"""By what is counted, and whether the operation moves data: the unit below and from a thousand on."""
+"""Where no rate says what fits."""
+
+LEAST, MOST = 1, 9999
+"""The numbers that read well: without a zero before the point, and with at most four digits."""
+
+
+def fitting(asked: Unit, rates: Iterable[float]) -> Unit:
+    """The unit of the kind of `asked` in which most of `rates`, in bytes/s or operations/s, read well; of several
+    `asked` itself, else the largest.
+    """
+    kind = next(family for family in _FAMILIES if asked.name in family)
+    return _best(kind, asked, rates)
 
 
 def suited(column: RateColumn, operation: str, rates: Iterable[float]) -> Unit:
-    """The unit that suits the highest of an operation's `rates`, in bytes/s or operations/s."""
-    small, large = _SUITED[column, column == "rate_bytes_per_s" or operation in ("write", "read")]
-    return UNITS[large if max(rates, default=0.0) >= UNITS[large].divisor else small]
+    """The unit in which most of an operation's `rates`, in bytes/s or operations/s, read well; the largest of such."""
+    if column == "rate_bytes_per_s":
+        return _best(_DECIMAL, None, rates)
+    return _best(_IOPS if operation in ("write", "read") else _OPERATIONS, None, rates)
+
+
+def is_same_kind(one: Unit, other: Unit) -> bool:
+    """True if numbers in both can be compared at a glance, apart from their size: MB/s and GB/s, not MB/s and MiB/s."""
+    return any(one.name in family and other.name in family for family in _FAMILIES)
+
+
+def _best(family: _Family, asked: Unit | None, rates: Iterable[float]) -> Unit:
+    shown = [rate for rate in rates if rate > 0 and math.isfinite(rate)]
+    if not shown:
+        return asked or UNITS[_USUAL[family]]
+
+    def order(unit: Unit) -> tuple[int, bool, float]:
+        badly_read = sum(not LEAST <= rate / unit.divisor < MOST + 0.5 for rate in shown)
+        return badly_read, unit != asked, -unit.divisor
+
+    return min((UNITS[name] for name in family), key=order)

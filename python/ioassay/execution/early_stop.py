@@ -12,6 +12,7 @@ from ioassay.analysis.stop_rule import by_point, is_narrow, note, point_rates, w
 from ioassay.results.document import CaseEntry
 from ioassay.results.point import SweepPoint
 from ioassay.results.run_writer import RunWriter
+from ioassay.units import format_share
 
 
 class EarlyStop:
@@ -52,7 +53,7 @@ class EarlyStop:
         widest = max(found, key=lambda width: width.share)
         why = (
             f"After {widest.repetitions} repetitions the half-width of the 95 % interval of every median is at most "
-            f"{100 * widest.share:.2g} % of it, corrected for checking after each repetition; "
+            f"{format_share(widest.share)} of it, corrected for checking after each repetition; "
             f"the study asks for {100 * rule.share:g} %."
         )
         for case in pending:

@@ -11,7 +11,7 @@ from typing import Final
 import altair as alt
 import polars as pl
 
-from ioassay.analysis.rate_units import UNITS, Unit
+from ioassay.analysis.rate_units import Unit, suited
 from ioassay.analysis.watch.timeline import RunTimeline
 from ioassay.figures import theme
 
@@ -131,4 +131,4 @@ def _highest(rates: pl.DataFrame) -> float:
 
 
 def _unit(highest: float) -> Unit:
-    return UNITS["GB/s"] if highest >= 1e9 else UNITS["MB/s"]
+    return suited("rate_bytes_per_s", "read", [highest])

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import altair as alt
 import polars as pl
 
-from ioassay.analysis.rate_units import UNITS, Unit
+from ioassay.analysis.rate_units import Unit, suited
 from ioassay.analysis.timeline import Counts, Timeline
 from ioassay.figures import theme
 
@@ -173,6 +173,4 @@ def _highest(rates: pl.Series) -> float:
 
 
 def _unit(highest: float, counts: Counts) -> Unit:
-    if counts == "operations":
-        return UNITS["kops/s"] if highest >= 1e3 else UNITS["ops/s"]
-    return UNITS["GB/s"] if highest >= 1e9 else UNITS["MB/s"]
+    return suited("rate_operations_per_s" if counts == "operations" else "rate_bytes_per_s", "create", [highest])

@@ -42,9 +42,9 @@ def test_a_rate_has_a_line_for_each_run_and_workload(runs: Runs) -> None:
         "b-After: Random",
     }
     one = runs.figures.rate("write", workload="seq")
-    assert {"a-before", "b-After", "Write rate (GB/s)", "Clients"} <= _words(one)
+    assert {"a-before", "b-After", "Write rate (MB/s)", "Clients"} <= _words(one)
     medians = one.data.filter(clients=2).unique("series", maintain_order=True)
-    assert medians["median_GB/s"].to_list() == pytest.approx([1.0, 2.0])
+    assert medians["median_MB/s"].to_list() == pytest.approx([1000, 2000])
     assert one.data.height == 2 * 2 * 3
     assert (one.id, one.title) == ("rate-write-seq-all-clients", "seq: write rate")
 

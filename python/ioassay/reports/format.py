@@ -9,8 +9,18 @@ from collections.abc import Sequence
 
 from ioassay.analysis import axes
 from ioassay.analysis.axes import Axis, Value
+from ioassay.analysis.rate_units import RateColumn, suited
 from ioassay.results.point import AxisUnit
-from ioassay.units import RateUnit, format_about_bytes, format_bytes, format_count, format_duration, format_rate
+from ioassay.units import (
+    RateUnit,
+    format_about_bytes,
+    format_bytes,
+    format_count,
+    format_duration,
+    format_number,
+    format_rate,
+    format_share,
+)
 
 ABSENT = "–"
 """What stands where nothing was measured."""
@@ -20,29 +30,33 @@ _LENGTH = {"h": 3600e9, "min": 60e9, "s": 1e9, "ms": 1e6, "µs": 1e3}
 
 
 def rate(bytes_per_s: float | None) -> str:
-    """A rate in the decimal unit that suits it: `1.23 GB/s`."""
-    if bytes_per_s is None:
-        return ABSENT
-    unit: RateUnit = "GB/s" if bytes_per_s >= 1e9 else "MB/s"
-    return format_rate(bytes_per_s, unit)
+    """A rate that stands alone, in the decimal unit that suits it: `1.23 GB/s`."""
+    return _alone(bytes_per_s, "rate_bytes_per_s", "read")
 
 
 def operations_rate(per_s: float | None) -> str:
-    """A rate of operations: `12.3 kIOPS`."""
-    if per_s is None:
-        return ABSENT
-    unit: RateUnit = "kIOPS" if per_s >= 1e3 else "IOPS"
-    return format_rate(per_s, unit)
+    """A rate of operations that stands alone: `12.3 kIOPS`."""
+    return _alone(per_s, "rate_operations_per_s", "read")
 
 
 def count_rate(per_s: float | None, noun: str = "") -> str:
-    """A rate of metadata operations: `12300 creates/s`, or where the column has said what, `12300/s`."""
-    return ABSENT if per_s is None else f"{significant(per_s)} {noun}/s".replace(" /", "/")
+    """A rate of metadata operations that stands alone: `12.3 k creates/s`; where its column says what, `12.3 k/s`."""
+    return _alone(per_s, "rate_operations_per_s", "create", noun)
+
+
+def _alone(per_s: float | None, column: RateColumn, operation: str, noun: str = "") -> str:
+    return ABSENT if per_s is None else rate_in(suited(column, operation, [per_s]).name, per_s, noun)
+
+
+def rate_in(unit: RateUnit, per_s: float | None, noun: str = "") -> str:
+    """A rate in bytes or operations per second in a given unit, as one of several: `12.3 GB/s`, `0.12 k creates/s`."""
+    return ABSENT if per_s is None else f"{format_rate(per_s, unit).split(' ')[0]} {counting(unit, noun)}"
 
 
 def counting(unit: RateUnit, noun: str) -> str:
     """`creates/s` for `ops/s`, `k creates/s` for `kops/s`; every other unit has its own word."""
-    return {"ops/s": f"{noun}/s", "kops/s": f"k {noun}/s"}.get(unit, unit)
+    words: dict[RateUnit, str] = {"ops/s": f"{noun}/s", "kops/s": f"k {noun}/s", "Mops/s": f"M {noun}/s"}
+    return words.get(unit, unit).replace(" /", "/")
 
 
 def duration(duration_ns: float | None) -> str:
@@ -63,12 +77,7 @@ def size(size_bytes: float | None) -> str:
 
 def share(share: float | None) -> str:
     """A share of 1 in percent: `8.2 %`, `97 %`."""
-    if share is None:
-        return ABSENT
-    percent = 100 * share
-    if 0 < percent < 0.1:
-        return "<0.1 %"
-    return f"{percent:.1f} %" if 0 < percent < 10 else f"{percent:.0f} %"
+    return ABSENT if share is None else format_share(share)
 
 
 def per_amount(duration_ns: float | None, amount: str) -> str:
@@ -85,9 +94,14 @@ def count(number: float | None, one: str = "", several: str = "") -> str:
 
 
 def significant(value: float) -> str:
-    """Three significant digits without an exponent."""
-    # The unit is only a carrier here: IOPS divides by one.
-    return format_rate(value, "IOPS").removesuffix(" IOPS")
+    """A number without a unit: `0.0432`, `1.23`, `12,300`."""
+    return format_number(value)
+
+
+def kept(rate: str, given: str) -> str:
+    """What was reached of what was asked for, both written already: `998 of 1000 IOPS`."""
+    number, _, unit = rate.partition(" ")
+    return f"{number if given.endswith(f' {unit}') else rate} of {given}"
 
 
 def interval(low: str, high: str, confidence: float) -> str:

@@ -77,6 +77,12 @@ class JobEntry(StoredModel):
         default=None, description="When what it changes is forced to stable storage; `None` where it changes nothing."
     )
     payload: str | None = Field(default=None, description="What is or was written; `None` where nothing is moved.")
+    rate_bytes_per_s: Count | None = Field(
+        default=None,
+        description="The rate that its plan sets for all ranks together; `None`: none, or one in operations.",
+    )
+    rate_operations_per_s: Count | None = Field(default=None, description="The same in operations.")
+    think_ns: Count | None = Field(default=None, description="The pause between operations that its plan sets.")
     sizes: dict[Operation, list[tuple[Count, Count]]] = Field(
         default={}, description="Of a replay: sizes of transfers with their number, by operation."
     )

@@ -42,7 +42,7 @@ EFFECTS: Mapping[str, Effect] = {
     "reducible-payload": "conclusion",
     "payload-bound": "conclusion",
     "rate-not-kept": "conclusion",
-    "paced": "conclusion",
+    "paced": "condition",
     "verification-timed": "conclusion",
     "failed": "conclusion",
     # What other tools printed.

@@ -320,6 +320,7 @@ def _entry(plan: Plan, job: Job, command: str) -> JobEntry:
         "planned_bytes": _counted(steps * moves * _bytes_each_of(plan, job)),
         "fsync": _fsync_text(work),
         "command": command,
+        **_pace(job),
     }
     storage = job.get("storage") or plan["storage"]
     if work["kind"] != "find":
@@ -351,6 +352,19 @@ def _entry(plan: Plan, job: Job, command: str) -> JobEntry:
             file_set_bytes=_counted(Shape.of(tree, ranks).items * each),
         )
     return JobEntry(**entry, file_set="", layout="", files=0, transfer_bytes=None, file_set_bytes=0)
+
+
+def _pace(job: Job) -> dict[str, int]:
+    """The rate and the pauses that the plan sets for a job, as `JobEntry` has them."""
+    pace: dict[str, int] = {}
+    match job.get("rate"):
+        case {"bytes_per_s": int(given)}:
+            pace["rate_bytes_per_s"] = given
+        case {"operations_per_s": int(given)}:
+            pace["rate_operations_per_s"] = given
+    if think := job.get("think"):
+        pace["think_ns"] = think["duration_ns"]
+    return pace
 
 
 def _operations_of(work: Work) -> list[Operation]:

@@ -107,7 +107,7 @@ class Figure(Part):
     phase: Identifier | None = Field(
         default=None, description="Only the phase of this name. Default: every phase with that operation, a line each."
     )
-    unit: Unit = Field(description="Unit of the rate axis.")
+    unit: Unit = Field(description="Unit of the rate axis; a report takes the size of it that fits the rates.")
     against: Annotated[AxisName | None, Kind("name of an axis")] = Field(
         default=None,
         description="The axis of the figure: `clients`, `ranks`, or a key that the workloads sweep. Default: "
@@ -120,7 +120,7 @@ class SummaryRow(Part):
 
     label: Prose = Field(description="Label of the row.")
     workload: Identifier = Field(description="The workload that the row summarises.")
-    unit: Unit = Field(description="Unit of its rates.")
+    unit: Unit = Field(description="Unit of its rates; a report takes the size of it that fits them.")
 
 
 class SurveyTable(Part):
@@ -128,7 +128,7 @@ class SurveyTable(Part):
 
     title: Prose = Field(description="Its caption.")
     workload: Identifier = Field(description="The workload, which sweeps `groups` or `ranks_per_client`.")
-    unit: Unit = Field(description="Unit of its rates.")
+    unit: Unit = Field(description="Unit of its rates; a report takes the size of it that fits them.")
 
 
 def _seconds(text: str) -> float:

@@ -13,7 +13,7 @@ from typing import Any, get_args
 
 import polars as pl
 
-from ioassay.analysis import axes, ceilings, rates, series
+from ioassay.analysis import axes, ceilings, given_rates, rates, series
 from ioassay.analysis.axes import Axis, Value
 from ioassay.analysis.ceilings import Limit
 from ioassay.analysis.compare.subject import AxisValue, Conditions, Curve, Point, Rates, Subject
@@ -53,8 +53,8 @@ class _Measured:
 
 
 def subject(run: LoadedRun, name: str) -> Subject:
-    """The run under the name that it was given. What has no valid rate has no curve."""
-    points = rates.points(run.measurements).join(
+    """The run under the name that it was given. What has no valid rate, or a given one, has no curve."""
+    points = given_rates.throughput(run).join(
         run.measurements.select(*KEY, "layout", "order", "transfer_bytes", "file_set_bytes"),
         on=list(KEY),
         maintain_order="left",

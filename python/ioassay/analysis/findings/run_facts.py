@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeVar
 
 import polars as pl
 
-from ioassay.analysis import drift, rates, scalability
+from ioassay.analysis import drift, given_rates, rates, scalability
 from ioassay.analysis.ceilings import DIRECTIONS
 from ioassay.analysis.drift import Drift
 from ioassay.analysis.rate_units import RateColumn
@@ -63,8 +63,8 @@ class RunFacts:
 
     @cached_property
     def points(self) -> pl.DataFrame:
-        """Every measurement with a rate, as `rates.points` returns them."""
-        return rates.points(self.run.measurements)
+        """Every measurement of throughput, as `rates.points` returns them."""
+        return given_rates.throughput(self.run)
 
     @cached_property
     def sweeps(self) -> list[Sweep]:

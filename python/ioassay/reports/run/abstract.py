@@ -50,7 +50,7 @@ class Headline:
 def about(content: Content) -> str:
     """What was measured, on what and when, in a sentence; of a run that did not end well also how it ended."""
     document = content.document
-    measured = set(content.points["case"])
+    measured = set(content.run.measurements["case"])
     cases = [case for case in document.cases if case.id in measured]
     workloads = len({case.workload for case in cases})
     clients = sorted({case.clients for case in cases if case.clients})
@@ -125,6 +125,7 @@ def key_results(content: Content) -> list[KeyResult]:
         for table in content.score_tables
     ]
     results += [*_of_writes_and_reads(content), *_of_other_work(content)]
+    results += [KeyResult(line.sentence, caveats=line.caveats) for line in content.given_rates]
     results += [
         KeyResult(grid.sentence, _joined(content, (cell.marks for _, cells in grid.rows for cell in cells)))
         for survey in content.surveys

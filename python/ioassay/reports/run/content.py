@@ -11,7 +11,17 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from ioassay.analysis import acceptance, ceilings, doubts, io500, peak_sustained, rates, stop_rule
+from ioassay.analysis import (
+    acceptance,
+    ceilings,
+    doubts,
+    given_rates,
+    io500,
+    peak_sustained,
+    rates,
+    run_units,
+    stop_rule,
+)
 from ioassay.analysis.acceptance import Verdict
 from ioassay.analysis.ceilings import Limit
 from ioassay.analysis.compare import measured_run
@@ -20,6 +30,7 @@ from ioassay.analysis.findings import Finding, RunFacts, findings
 from ioassay.analysis.io500 import Score
 from ioassay.analysis.rates import typical
 from ioassay.analysis.replay.faithful import Faithfulness, faithfulness
+from ioassay.analysis.run_units import RunUnits
 from ioassay.analysis.scalability import Sweep
 from ioassay.analysis.stop_rule import WidePoint
 from ioassay.analysis.watch.phases import Activity
@@ -34,6 +45,8 @@ from ioassay.reports.nodes import NodeGroup
 from ioassay.reports.run import caveats, medians, surveys, verdicts, workloads
 from ioassay.reports.run import io500 as score_tables
 from ioassay.reports.run.findings import Message, Sentences, shown
+from ioassay.reports.run.given_rates import GivenLine
+from ioassay.reports.run.given_rates import assemble as given_lines
 from ioassay.reports.run.io500 import ScoreTable
 from ioassay.reports.run.levels import Levels, SeriesLine, SummaryLine
 from ioassay.reports.run.medians import MedianLine
@@ -65,6 +78,8 @@ class Content:
     comparison: Comparison | None
     """Of others with the run, where there are any."""
     points: pl.DataFrame
+    """Of throughput: not of phases at a given rate."""
+    given_rates: list[GivenLine]
     verdicts: list[VerdictLine]
     accepted: acceptance.Judgement | None
     findings: list[FindingLine]
@@ -98,9 +113,11 @@ class Content:
 
 def assemble(run: LoadedRun, against: Sequence[Side] = ()) -> Content:
     """The content of a run's report; what the run is `against` is compared with it."""
-    points = rates.points(run.measurements)
+    every = rates.points(run.measurements)
+    run, points = run_units.fitted(run, every), given_rates.throughput(run)
+    units = run_units.of_run(run.document, every)
     found = doubts.grouped(run.doubts, run.measurements)
-    rows = peak_sustained.table(run.document, points)
+    rows = given_rates.without_given(peak_sustained.table(run.document, points), run)
     judged = acceptance.judge(run)
     names = Names(run.document)
     scores = io500.scores(run)
@@ -113,13 +130,14 @@ def assemble(run: LoadedRun, against: Sequence[Side] = ()) -> Content:
         run=run,
         comparison=_compared(run, against),
         points=points,
+        given_rates=given_lines(run, found, names, units),
         verdicts=[verdicts.line(verdict, found, names) for verdict in judged],
         accepted=acceptance.accepted(judged),
-        findings=_findings(run.document, told, anchors, found, names),
+        findings=_findings(told, anchors, found, names, units),
         sweeps=facts.sweeps,
         summary=[levels.summary_line(row) for row in rows if row.is_write_and_read],
         by_series=[line for row in rows if not row.is_write_and_read for line in levels.series_lines(row)],
-        medians=medians.assemble(run.document, points, found, limits, names),
+        medians=medians.assemble(run.document, points, found, limits, names=names, units=units),
         surveys=surveys.assemble(run.document, points, found, names),
         scores=scores,
         score_tables=score_tables.assemble(scores, found, names),
@@ -128,7 +146,7 @@ def assemble(run: LoadedRun, against: Sequence[Side] = ()) -> Content:
         judged=judged,
         doubts=found,
         limits=limits,
-        workloads=workloads.assemble(run, found, names, anchors),
+        workloads=workloads.assemble(run, found, names, anchors, units),
         missing=_missing(run),
         wide=stop_rule.still_wide(run.document, run.measurements),
         nodes=nodes.alike(run.document.environment),
@@ -162,9 +180,9 @@ def _anchors(run: LoadedRun, told: Sequence[Finding]) -> dict[Measurement, str]:
 
 
 def _findings(
-    document: RunDocument, told: Sequence[Finding], rows: Mapping[Measurement, str], found: Doubts, names: Names
+    told: Sequence[Finding], rows: Mapping[Measurement, str], found: Doubts, names: Names, units: RunUnits
 ) -> list[FindingLine]:
-    sentences = Sentences(document, names)
+    sentences = Sentences(names, units)
     return [
         FindingLine(
             finding=one,

@@ -32,15 +32,16 @@ from ioassay.analysis.findings.stragglers import StragglerEvidence
 from ioassay.analysis.findings.trends import TrendEvidence
 from ioassay.analysis.findings.uneven_servers import UnevenServerEvidence
 from ioassay.analysis.findings.wide_intervals import WideIntervalEvidence
-from ioassay.analysis.rate_units import UNITS, RateColumn
+from ioassay.analysis.rate_units import RateColumn
+from ioassay.analysis.run_units import RunUnits
 from ioassay.analysis.scalability import Fit, Sweep
 from ioassay.analysis.stragglers import Rank
 from ioassay.reports import format
 from ioassay.reports.document import Span
 from ioassay.reports.names import NOUNS, Names
-from ioassay.results.document import Operation, RunDocument
+from ioassay.results.document import Operation
 from ioassay.results.schema import Measurement
-from ioassay.units import format_count, format_link_rate, format_rate
+from ioassay.units import format_count, format_link_rate
 
 
 class Message(NamedTuple):
@@ -58,9 +59,9 @@ class Message(NamedTuple):
 class Sentences:
     """The sentences about the findings of one run."""
 
-    def __init__(self, document: RunDocument, names: Names) -> None:
-        self._study = document.study
+    def __init__(self, names: Names, units: RunUnits) -> None:
         self._names = names
+        self._units = units
 
     @singledispatchmethod
     def of(self, evidence: Evidence, first: Measurement) -> Message:
@@ -72,15 +73,15 @@ class Sentences:
         unit = f" {evidence.unit}" if evidence.unit else ""
         extended = "extended " if evidence.list == "extended" else ""
         what = f"The {extended}{'score' if evidence.name == 'total' else evidence.name} that was printed"
-        said = f"{what}, {evidence.printed:.6g}{unit}, "
+        said = f"{what}, {evidence.printed:,.2f}{unit}, "
         if evidence.is_product:
             said += (
-                f"is the product of both means; their geometric mean, which the score is, is {evidence.follows:.6g}."
+                f"is the product of both means; their geometric mean, which the score is, is {evidence.follows:,.2f}."
             )
         elif evidence.is_what_follows:
             said += "follows from the printed phases."
         else:
-            said += f"does not follow from the printed phases, which give {evidence.follows:.6g}{unit}."
+            said += f"does not follow from the printed phases, which give {evidence.follows:,.2f}{unit}."
         left_out = missing = ""
         if evidence.left_out:
             left_out = f"It leaves out failed phases ({', '.join(evidence.left_out)}); with them, it is 0."
@@ -316,14 +317,9 @@ class Sentences:
         return self._names.place(place)
 
     def _rate(self, column: RateColumn, place: Measurement, rate: float) -> str:
-        """A rate in the unit that the study asks for, or else in what suits it."""
-        workload, noun = self._names.entry(place[0]).workload, NOUNS[_operation(place)]
-        asked = [row.unit for row in self._study.summary if row.workload == workload]
-        asked += [figure.unit for figure in self._study.figures if workload in figure.workloads]
-        unit = next((unit for unit in asked if UNITS[unit].column == column), None)
-        if unit is not None:
-            return f"{format_rate(rate, unit).split(' ')[0]} {format.counting(unit, noun)}"
-        return format.rate(rate) if column == "rate_bytes_per_s" else format.count_rate(rate, noun)
+        """A rate in the unit of the run."""
+        operation = _operation(place)
+        return format.rate_in(self._units.of(column, operation).name, rate, NOUNS[operation])
 
 
 def _operation(place: Measurement) -> Operation:
@@ -352,8 +348,9 @@ def _terms(fit: Fit) -> str:
     contention, coherency = fit.contention, fit.coherency
     return (
         f"contention σ {format.share(contention.estimate)}, {format.share(contention.low)} to "
-        f"{format.share(contention.high)}; coherency κ {coherency.estimate:.2g}, {coherency.low:.2g} to "
-        f"{coherency.high:.2g}; medians off it by {format.share(fit.error)}"
+        f"{format.share(contention.high)}; coherency κ {format.significant(coherency.estimate)}, "
+        f"{format.significant(coherency.low)} to {format.significant(coherency.high)}; medians off it by "
+        f"{format.share(fit.error)}"
     )
 
 

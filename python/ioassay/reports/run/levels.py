@@ -21,7 +21,6 @@ from ioassay.reports.names import NOUNS, Names
 from ioassay.reports.run import caveats
 from ioassay.results.document import Operation
 from ioassay.results.schema import Measurement
-from ioassay.units import format_rate
 
 
 @dataclass(frozen=True)
@@ -145,10 +144,10 @@ class Levels:
         at_level = pl.col("valid") & pl.col(axes.column(level.axis)).is_in(list(level.at))
         places = rates.places(axes.at(axes.with_column(measured, level.axis).filter(at_level), level.others))
         ceiling = ceilings.common(self.limits, places) if row.unit.column == "rate_bytes_per_s" else None
-        unit = row.unit.name if operation is None else format.counting(row.unit.name, NOUNS[operation])
+        noun = NOUNS[operation] if operation else ""
 
         def text(rate: float) -> str:
-            return f"{format_rate(rate, row.unit.name).split(' ')[0]} {unit}"
+            return format.rate_in(row.unit.name, rate, noun)
 
         known = level.interval
         at = format.points(level.at, level.axis, self.names.unit(level.axis))

@@ -15,6 +15,7 @@ from ioassay.analysis import ceilings, rates, series, stragglers
 from ioassay.analysis.ceilings import Limit
 from ioassay.analysis.doubts import Doubts
 from ioassay.analysis.rate_units import RateColumn
+from ioassay.analysis.run_units import RunUnits
 from ioassay.analysis.series import Series
 from ioassay.reports import format
 from ioassay.reports.ceilings import of_the_ceiling
@@ -84,7 +85,13 @@ def table(lines: Sequence[MedianLine]) -> Table:
 
 
 def assemble(
-    document: RunDocument, points: pl.DataFrame, found: Doubts, limits: Mapping[Measurement, Limit], names: Names
+    document: RunDocument,
+    points: pl.DataFrame,
+    found: Doubts,
+    limits: Mapping[Measurement, Limit],
+    *,
+    names: Names,
+    units: RunUnits,
 ) -> list[MedianLine]:
     """The rows, in the order in which they ran; none of a study."""
     if document.is_study:
@@ -94,7 +101,9 @@ def assemble(
         for workload in dict.fromkeys(case.workload for case in document.cases)
         for one in series.of_workload(document, workload)
         if not (measured := rates.of(points, workload, one.operation, one.phase, one.job)).is_empty()
-        for line in _lines(measured, rates.column(document, measured, workload), one, found, limits, names=names)
+        for line in _lines(
+            measured, rates.column(document, measured, workload), one, found, limits, names=names, units=units
+        )
     ]
 
 
@@ -106,9 +115,10 @@ def _lines(
     limits: Mapping[Measurement, Limit],
     *,
     names: Names,
+    units: RunUnits,
 ) -> list[MedianLine]:
     def text(rate: float) -> str:
-        return format.rate(rate) if column == "rate_bytes_per_s" else format.count_rate(rate, NOUNS[one.operation])
+        return format.rate_in(units.of(column, one.operation).name, rate, NOUNS[one.operation])
 
     def line(row: dict[str, Any]) -> MedianLine:
         several = row["repetitions"] > 1

@@ -23,7 +23,7 @@ from ioassay.reports.document import (
     introduced,
     shown,
 )
-from ioassay.reports.run import abstract, io500, levels, medians, wording
+from ioassay.reports.run import abstract, given_rates, io500, levels, medians, wording
 from ioassay.reports.run.content import Content
 from ioassay.reports.run.levels import Cell
 from ioassay.units import format_count
@@ -74,7 +74,12 @@ def _peaks(content: Content) -> list[Block]:
     scores: list[Block] = [
         block for score in content.score_tables for block in (Paragraph(score.sentence), io500.table(score), note)
     ]
-    tables = [medians.table(content.medians), levels.table(content.summary), levels.series_table(content.by_series)]
+    tables = [
+        medians.table(content.medians),
+        levels.table(content.summary),
+        levels.series_table(content.by_series),
+        given_rates.table(content.given_rates),
+    ]
     if shown(tables):
         about = (f"{wording.intervals(content)}Terms are defined in the ", Span("method", anchor="method"), ".")
         return [*scores, *tables, Paragraph(about, note=True)]

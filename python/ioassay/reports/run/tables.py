@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, get_args
 
 import polars as pl
 
-from ioassay.analysis import acceptance, io500, latency, peak_sustained, rates
+from ioassay.analysis import acceptance, given_rates, io500, latency, peak_sustained, rates, run_units
 from ioassay.analysis.findings import RunFacts
 from ioassay.analysis.findings import findings as found
 from ioassay.analysis.io500 import Score
@@ -69,7 +69,7 @@ def peaks_and_sustained(run: LoadedRun) -> pl.DataFrame:
         {"label": row.label, "workload": row.workload, **one._asdict(), "axis": both.peak.axis}
         | _level("peak", both.peak, row.unit.column)
         | _level("sustained", both.sustained, row.unit.column)
-        for row in peak_sustained.table(run.document, rates.points(run.measurements))
+        for row in peak_sustained.table(run.document, given_rates.throughput(run))
         for one, both in row.series.items()
         if both is not None
     ]
@@ -103,7 +103,9 @@ def latency_percentiles(run: LoadedRun) -> pl.DataFrame:
 
 def findings(run: LoadedRun) -> pl.DataFrame:
     """A row per finding: severity, kind, sentence, and on how much it rests."""
-    sentences = Sentences(run.document, Names(run.document))
+    points = rates.points(run.measurements)
+    run = run_units.fitted(run, points)
+    sentences = Sentences(Names(run.document), run_units.of_run(run.document, points))
     rows = [
         (one.severity, one.kind, sentences.of(one.evidence, one.measurements[0]).text, len(one.rests_on))
         for one in found(RunFacts(run))

@@ -6,7 +6,7 @@ from rich.console import Group
 
 from ioassay.reports.document import Block, Bullets, Column, Notes, Paragraph, Span, Table, Text
 from ioassay.reports.document.terminal import rendered
-from ioassay.reports.run import abstract, caveats, faithfulness, io500, levels, wording
+from ioassay.reports.run import abstract, caveats, faithfulness, given_rates, io500, levels, wording
 from ioassay.reports.run.content import Content
 from ioassay.units import format_count
 
@@ -20,6 +20,7 @@ def summary(content: Content) -> Group:
             *_end(content),
             levels.table(content.summary),
             levels.series_table(content.by_series),
+            given_rates.table(content.given_rates),
             *(block for score in content.score_tables for block in (io500.table(score), Paragraph(score.sentence))),
             *faithfulness.blocks(content.document.study.replays, content.faithfulness, content.names),
             *(Paragraph(grid.sentence) for survey in content.surveys for grid in survey.grids),

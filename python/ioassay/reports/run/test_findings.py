@@ -30,8 +30,8 @@ def markdown(told: LoadedRun) -> str:
     "sentence",
     [
         "rising, write: the sweep does not reach its peak: the rate still rises with 8 clients, its last point, to "
-        "0.804 GB/s. The Universal Scalability Law finds no limit yet",
-        "uneven, write: the sweep does not reach its peak: the last point has the highest rate, 0.399 GB/s with 8 "
+        "804 MB/s. The Universal Scalability Law finds no limit yet",
+        "uneven, write: the sweep does not reach its peak: the last point has the highest rate, 399 MB/s with 8 "
         "clients. The medians do not follow the Universal Scalability Law; they deviate by 90 %.",
         "Node client03 is slow: it was the slowest in 96 of 96 phases whose nodes were not equally fast; among "
         "identical nodes",
@@ -39,14 +39,13 @@ def markdown(told: LoadedRun) -> str:
         "after 3.00 times that time",
         "One rank had done 250 times the work of another when it came (least: rank 0 on client00",
         "Last to finish: rank 3 on client03",
-        "0.0150 GB/s, 50 % below the median of 6 repetitions. It is included in the median. 3 more outliers in the "
-        "same",
-        "is uncertain: 0.0800 to 0.120 GB/s with 97 % confidence; repeat more often.",
+        "15.0 MB/s, 50 % below the median of 6 repetitions. It is included in the median. 3 more outliers in the same",
+        "is uncertain: 80.0 to 120 MB/s with 97 % confidence; repeat more often.",
         "write: I/O stalled for 2.",
         "the rate fluctuated: a tenth of the time it was below ",
         "the rate declined by ",
         "falling, write: the servers' disks wrote 2.00 times what the clients wrote.",
-        "rising, 1 client, repetition 1, read: the servers' disks read 10.0 % of what the clients read; memory",
+        "rising, 1 client, repetition 1, read: the servers' disks read 10 % of what the clients read; memory",
         "the disks were still writing 8.00 s after the phase: 819 MiB, 80 % of what the clients wrote.",
         "falling, read: the disks of oss1 read at least 9.00 times what those of the other servers did, in all 24 ",
         "read: client01 received 94 % of what its link of 1 Gbit/s carries.",
@@ -62,8 +61,8 @@ def test_a_sweep_that_falls_and_rises_again_has_its_highest_rate_not_at_its_last
         builder.rates("w", "write", clients, rate)
     text = reports.build(RunReport(builder.build()), "md").decode()
     assert (
-        "Shared, write: the sweep may not reach its peak: the rate rises again to the last point, 1.20 GB/s with 4 "
-        "clients; the highest is 1.40 GB/s with 1 client." in text
+        "Shared, write: the sweep may not reach its peak: the rate rises again to the last point, 1200 MB/s with 4 "
+        "clients; the highest is 1400 MB/s with 1 client." in text
     )
 
 
@@ -73,14 +72,14 @@ def test_a_rate_that_falls_from_the_first_point_on_has_not_levelled_off() -> Non
         builder.rates("w", "write", clients, 52e6 * clients / (1 + 2 * (clients - 1)))
     text = reports.build(RunReport(builder.build()), "md").decode()
     assert (
-        "Shared, write: the rate does not scale: 0.0520 GB/s with 1 client, 0.0268 GB/s with 16 clients, its last "
+        "Shared, write: the rate does not scale: 52.0 MB/s with 1 client, 26.8 MB/s with 16 clients, its last "
         "point. The Universal Scalability Law finds no gain beyond 1 client (contention σ 200 %"
     ) in text
 
 
 def test_a_fall_is_told_with_its_time_and_both_rates(markdown: str) -> None:
     assert re.search(
-        r"falling, \d clients?, repetition \d, write: after \S+ s the rate fell from \S+ GB/s to", markdown
+        r"falling, \d clients?, repetition \d, write: after \S+ s the rate fell from \S+ MB/s to", markdown
     )
 
 
@@ -122,7 +121,7 @@ def test_an_interval_is_explained_where_there_is_one() -> None:
 
 
 def test_a_peak_has_its_interval_and_its_rate_at_the_stonewall(told: LoadedRun, markdown: str) -> None:
-    said = r"0\.198 GB/s, 8 clients, 0\.1\d\d to 0\.2\d\d GB/s \(95 %\), 0\.396 GB/s at the stonewall"
+    said = r"198 MB/s, 8 clients, 1\d\d to 2\d\d MB/s \(95 %\), 396 MB/s at the stonewall"
     assert re.search(said, markdown)
     rows = json.loads(reports.build(RunReport(told), "json"))["peak_sustained"]
     peak = next(row for row in rows if row["workload"] == "stopping")["series"][0]["peak"]

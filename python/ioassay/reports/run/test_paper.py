@@ -108,15 +108,15 @@ def test_of_what_was_not_swept_the_abstract_tells_the_first_rates() -> None:
 
 
 @pytest.mark.parametrize("front_end", [None, "ior"])
-def test_key_results_carry_the_letters_of_the_doubts_about_their_numbers(front_end: str | None) -> None:
+def test_key_results_carry_the_doubts_that_change_them_in_words(front_end: str | None) -> None:
     builder = RunBuilder().workload("w", "Doubted").workload("x", "Clean").clients(1, 8)
     run = builder.doubt("w-c8-r1", "read", "short-phase", "it took 0.1 s", "move more").build()
     if front_end:
         run.document.origin, run.document.study.summary = FrontEndOrigin(tool=front_end), []
     doubted, clean = key_results(assemble(run))
-    assert (doubted.marks, clean.marks) == (("a",), ())
+    assert (doubted.caveats, clean.caveats) == (("too short",), ())
     page = reports.build(RunReport(run), "html").decode()
-    assert '<sup><a href="#doubt-a" title="doubt a">a</a></sup>' in page[: page.index("<h2>Results")]
+    assert '<small class="caveat">too short</small>' in page[: page.index("<h2>Results")]
 
 
 def test_a_headline_leads_to_its_finding_and_counts_those_alike(found: LoadedRun) -> None:

@@ -10,6 +10,8 @@ import polars as pl
 
 from ioassay.analysis import axes, ceilings, latency, phase_times, rates, series
 from ioassay.analysis.doubts import Doubts
+from ioassay.analysis.rate_units import UNITS
+from ioassay.analysis.run_units import RunUnits
 from ioassay.reports import format
 from ioassay.reports.document import Column
 from ioassay.reports.names import NOUNS, Names
@@ -17,6 +19,7 @@ from ioassay.results.document import CaseEntry, RunDocument
 from ioassay.results.loaded import LoadedRun
 from ioassay.results.point import Ascending, ascending
 from ioassay.results.schema import KEY, Measurement
+from ioassay.units import RateUnit
 
 
 def _numbers(group: str, **heads: str) -> dict[str, Column]:
@@ -90,7 +93,9 @@ def measurements(run: LoadedRun) -> pl.DataFrame:
     )
 
 
-def assemble(run: LoadedRun, found: Doubts, names: Names, rows: Mapping[Measurement, str]) -> list[WorkloadPart]:
+def assemble(
+    run: LoadedRun, found: Doubts, names: Names, rows: Mapping[Measurement, str], units: RunUnits
+) -> list[WorkloadPart]:
     """What is reported of each workload; `rows` has the anchor of each measurement that is shown."""
     order = {case.id: ascending(case.point) for case in run.document.cases}
     every = (
@@ -105,7 +110,7 @@ def assemble(run: LoadedRun, found: Doubts, names: Names, rows: Mapping[Measurem
     for name in run.document.workloads:
         own = every.filter(pl.col("workload") == name)
         table = [
-            _measurement(row, found, names) | {"anchor": rows[Measurement.of(row)]}
+            _measurement(row, found, names, units) | {"anchor": rows[Measurement.of(row)]}
             for row in own.iter_rows(named=True)
             if Measurement.of(row) in rows
         ]
@@ -144,27 +149,27 @@ def _with_values(columns: Mapping[str, Column], rows: Sequence[Mapping[str, Any]
     return {key: column for key, column in columns.items() if any(row[key] != format.ABSENT for row in rows)}
 
 
-def _measurement(row: dict[str, Any], found: Doubts, names: Names) -> dict[str, Any]:
+def _measurement(row: dict[str, Any], found: Doubts, names: Names, units: RunUnits) -> dict[str, Any]:
     """A row of the table of all measurements, as text."""
     noun = NOUNS[row["operation"]]
     # An imported result may tell rates and neither amounts nor files.
     moves = bool(row["rate_bytes_per_s"])
     on_files = row["files"] != 0
+    bytes_unit = units.of("rate_bytes_per_s", row["operation"]).name
+    operations_unit = units.of("rate_operations_per_s", row["operation"]).name
     return {
         "case": row["case"],
         "point": names.point(row["case"]),
         "at": _at(row["workload"], row["case"], row["clients"], names),
         "repetition": row["repetition"],
         "phase": names.measurement(row["phase"], row["job"], row["operation"]),
-        "rate": format.rate(row["rate_bytes_per_s"]) if moves else format.ABSENT,
-        "first_rate": format.rate(row["first_finished_rate_bytes_per_s"])
+        "rate": format.rate_in(bytes_unit, row["rate_bytes_per_s"]) if moves else format.ABSENT,
+        "first_rate": format.rate_in(bytes_unit, row["first_finished_rate_bytes_per_s"])
         if moves
-        else format.count_rate(row["first_finished_rate_operations_per_s"]),
+        else format.rate_in(operations_unit, row["first_finished_rate_operations_per_s"]),
         "ceiling": format.share(row["ceiling_share"]),
-        "operations": format.operations_rate(row["rate_operations_per_s"])
-        if on_files
-        else format.count_rate(row["rate_operations_per_s"], noun),
-        "stonewall": _stonewall(row, moves),
+        "operations": format.rate_in(operations_unit, row["rate_operations_per_s"], noun),
+        "stonewall": _stonewall(row, bytes_unit if moves else operations_unit),
         "matched": format.ABSENT if row["matched"] is None else str(row["matched"]),
         "duration": format.duration(row["duration_ns"]),
         **{part: format.share(row[f"{part}_share"]) for part in phase_times.PARTS},
@@ -188,15 +193,11 @@ def _at(workload: str, case: str, clients: int, names: Names) -> str:
     return names.point(case) if names.is_swept(workload) else str(clients)
 
 
-def _stonewall(row: dict[str, Any], moves: bool) -> str:
+def _stonewall(row: dict[str, Any], unit: RateUnit) -> str:
     """The rate until the stonewall, and how far apart the ranks were then."""
     if row["stonewall_ns"] is None:
         return format.ABSENT
-    rate = (
-        format.rate(row["stonewall_rate_bytes_per_s"])
-        if moves
-        else format.count_rate(row["stonewall_rate_operations_per_s"])
-    )
+    rate = format.rate_in(unit, row[f"stonewall_{UNITS[unit].column}"])
     return f"{rate} ({row['stonewall_least_operations']}–{row['stonewall_most_operations']} per rank)"
 
 

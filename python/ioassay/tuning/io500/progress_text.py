@@ -10,7 +10,7 @@ from ioassay.results.tune_io500_document import TuneIo500Document
 from ioassay.tuning.io500 import history
 from ioassay.tuning.io500.history import Turn
 from ioassay.tuning.sweep import pairs
-from ioassay.units import format_count, format_rate
+from ioassay.units import format_count, format_number, format_rate
 
 
 def begins(document: TuneIo500Document, turns: Sequence[Turn]) -> str:
@@ -34,7 +34,7 @@ def known(document: TuneIo500Document, turns: Sequence[Turn]) -> str:
     if first.stage == "ior-easy":
         return f"  {_step(document, counts[0], counts[-1])}"
     scores = {ranks: [score for one in history.rounds(document) if (score := one.get(ranks))] for ranks in counts}
-    said = (f"{format_count(ranks, 'rank')} {median(own):.3g}" for ranks, own in scores.items() if own)
+    said = (f"{format_count(ranks, 'rank')} {format_number(median(own))}" for ranks, own in scores.items() if own)
     return f"  score so far: {'; '.join(said) or 'none'}"
 
 
@@ -46,7 +46,11 @@ def _step(document: TuneIo500Document, lower: int, higher: int) -> str:
         if own
     )
     gain = pairs.gain(step.pairs)
-    interval = f"; ratio {gain.estimate:.3g}, interval {gain.low:.3g} to {gain.high:.3g}" if gain else ""
+    interval = (
+        f"; ratio {format_number(gain.estimate)}, interval {format_number(gain.low)} to {format_number(gain.high)}"
+        if gain
+        else ""
+    )
     return f"{'; '.join(rates) or 'no valid rate yet'}{interval}"
 
 

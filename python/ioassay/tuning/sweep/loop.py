@@ -27,7 +27,7 @@ from ioassay.tuning.sweep import objective, pairs
 from ioassay.tuning.sweep.pairs import Precision
 from ioassay.tuning.sweep.search import Point, Search, suggestions
 from ioassay.tuning.sweep.trials import MOST_INVALID, Trial, Values, best, todays, trials
-from ioassay.units import format_count
+from ioassay.units import format_count, format_number
 
 _FEWEST_OF_ANSWER = 5
 """Pairs behind every gain that is reported: 5 against 5 have an interval of at least 95 %, 3 against 3 of 90 %."""
@@ -209,8 +209,10 @@ class Loop:
         estimate, gain = trial.estimate, trial.gain
         if estimate is None:
             return
-        known = f", {gain.confidence:.0%} interval {gain.low:.3g} to {gain.high:.3g}" if gain else ""
-        self._say(f"  after {format_count(len(trial.pairs), 'pair')}: ×{estimate:.3g}{known}")
+        known = (
+            f", {gain.confidence:.0%} interval {format_number(gain.low)} to {format_number(gain.high)}" if gain else ""
+        )
+        self._say(f"  after {format_count(len(trial.pairs), 'pair')}: ×{format_number(estimate)}{known}")
 
 
 def _shown(values: Values) -> str:

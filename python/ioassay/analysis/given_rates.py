@@ -1,0 +1,116 @@
+"""Phases whose plan gives a rate or pauses: what they were given and reached, and with which latencies.
+
+Their rate is what the plan allows, not what the storage can do. So it is no throughput: it has no peak, follows no law
+of scaling, and higher is not better; what is to be read is whether it was kept, and what each operation took.
+
+Not: the doubt about a rate that was not kept (the engine's), words (`ioassay.reports.run.given_rates`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import polars as pl
+
+from ioassay.analysis import axes, latency, rates
+from ioassay.analysis.peak_sustained import Row
+from ioassay.analysis.rate_units import RateColumn
+from ioassay.results.document import JobEntry
+from ioassay.results.loaded import LoadedRun
+from ioassay.results.schema import KEY, POINT, Measurement
+
+PACED = "paced"
+"""The doubt that the engine raises about every measurement of a job with a rate or pauses, in all versions."""
+
+
+@dataclass(frozen=True)
+class GivenRate:
+    """A point of a sweep of a phase at a given rate or with pauses, over its valid repetitions."""
+
+    point: Mapping[str, Any]
+    """The columns of `schema.POINT`."""
+    column: RateColumn
+    """What its rates count."""
+    given_per_s: float | None
+    """In the unit of `column`; `None`: the plan sets pauses only, or gives a mix of reads and writes one rate."""
+    think_ns: int | None
+    """The pause, where the plan sets one."""
+    kept_per_s: float
+    """The median of the rates that were reached."""
+    p50_ns: int | None
+    p99_ns: int | None
+    """`None`: so few operations do not tell it."""
+    places: tuple[Measurement, ...]
+
+
+def is_given(run: LoadedRun) -> pl.DataFrame:
+    """The key of every measurement at a given rate or with pauses. Columns: those of `schema.KEY`."""
+    return run.doubts.filter(pl.col("kind") == PACED).select(*KEY).unique(maintain_order=True)
+
+
+def throughput(run: LoadedRun) -> pl.DataFrame:
+    """`rates.points` without the measurements whose rate the plan gave."""
+    return rates.points(run.measurements).join(is_given(run), on=list(KEY), how="anti", maintain_order="left")
+
+
+def without_given(rows: Iterable[Row], run: LoadedRun) -> list[Row]:
+    """Rows of peaks without the series whose rate the plan gave, and without those of nothing else."""
+    cases = {case.id: case.workload for case in run.document.cases}
+    given = {(cases[case], *series) for case, *series in is_given(run).iter_rows()}
+    kept = (
+        replace(row, series={one: both for one, both in row.series.items() if (row.workload, *one) not in given})
+        for row in rows
+    )
+    return [row for row in kept if row.series]
+
+
+def given_rates(run: LoadedRun) -> list[GivenRate]:
+    """Every point with a valid measurement at a given rate, in the order of the study."""
+    given = is_given(run)
+    if given.is_empty():
+        return []
+    points = rates.points(run.measurements).join(given, on=list(KEY), how="semi", maintain_order="left")
+    percentiles = {
+        tuple(row[name] for name in POINT): row
+        for row in latency.by_sweep_point(run.measurements, run.latencies, run.ranks).iter_rows(named=True)
+    }
+    order = {workload: at for at, workload in enumerate(run.document.workloads)}
+    found = [
+        _at_point(run, own, percentiles.get(tuple(own.row(0, named=True)[name] for name in POINT)))
+        for own in axes.in_order(points.filter("valid"), *POINT, "repetition").partition_by(*POINT, maintain_order=True)
+    ]
+    return sorted(found, key=lambda one: order[one.point["workload"]])
+
+
+def _at_point(run: LoadedRun, own: pl.DataFrame, percentiles: Mapping[str, Any] | None) -> GivenRate:
+    row = own.row(0, named=True)
+    case = next(case for case in run.document.cases if case.id == row["case"])
+    job = case.job(row["phase"], row["job"])
+    column, given = _given(job, rates.column(run.document, own, row["workload"]))
+    kept = own[column].median()
+    assert isinstance(kept, float)  # each of them has a rate in what its plan counts
+    p50, p99 = (
+        percentiles[name] if percentiles and latency.is_resolved(percentiles["operations"], name) else None
+        for name in ("p50_ns", "p99_ns")
+    )
+    return GivenRate(
+        point={name: row[name] for name in POINT},
+        column=column,
+        given_per_s=given if len(job.operations) == 1 else None,  # of a mix each operation has a part of the rate
+        think_ns=job.think_ns,
+        kept_per_s=kept,
+        p50_ns=p50,
+        p99_ns=p99,
+        places=tuple(rates.places(own)),
+    )
+
+
+def _given(job: JobEntry, usual: RateColumn) -> tuple[RateColumn, float | None]:
+    """What the rate of a job counts, and the rate; where it has none `usual`."""
+    if job.rate_bytes_per_s is not None:
+        return "rate_bytes_per_s", job.rate_bytes_per_s
+    if job.rate_operations_per_s is not None:
+        return "rate_operations_per_s", job.rate_operations_per_s
+    return usual, None

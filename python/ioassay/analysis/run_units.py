@@ -1,0 +1,78 @@
+"""The units of a run's rates: one for each kind of rate, in which most of the run's medians read well.
+
+A study says what is counted, in decimal or binary units; how large a unit must be is known only after the measurement.
+A report has one unit for each kind, in all of its tables, figures and sentences. Not: the units themselves
+(`rate_units`), a single number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import polars as pl
+
+from ioassay.analysis import rates
+from ioassay.analysis.rate_units import UNITS, RateColumn, Unit, fitting, is_same_kind, suited
+from ioassay.results.document import RunDocument
+from ioassay.results.loaded import LoadedRun
+
+
+@dataclass(frozen=True)
+class RunUnits:
+    """The unit of each kind of rate of a run."""
+
+    asked: tuple[Unit, ...]
+    """Those of the study, fitted."""
+    points: pl.DataFrame
+
+    def of(self, column: RateColumn, operation: str) -> Unit:
+        """The unit of an operation's rates: the study's, where it asks for one of this kind."""
+        usual = suited(column, operation, self._medians(column, operation))
+        if column == "rate_bytes_per_s":
+            return next((unit for unit in self.asked if unit.column == column), usual)
+        return next((unit for unit in self.asked if is_same_kind(unit, usual)), usual)
+
+    def _medians(self, column: RateColumn, operation: str) -> list[float]:
+        moves = pl.col("operation").is_in(["write", "read"])
+        own = self.points.filter(moves if operation in ("write", "read") else ~moves)
+        return rates.medians(own, column)["median"].to_list()
+
+
+def fitted(run: LoadedRun, points: pl.DataFrame) -> LoadedRun:
+    """The run with units in its study's tables, figures and surveys that fit its rates; `points` of `rates.points`."""
+    study = run.document.study
+    asked = _asked(run.document)
+
+    def fit(unit: Unit) -> Unit:
+        same = [one for one in asked if is_same_kind(one[0], unit)]
+        return fitting(unit, _medians(points, unit.column, {name for _, names in same for name in names}))
+
+    units = {unit.name: fit(unit).name for unit in dict.fromkeys(unit for unit, _ in asked)}
+    updates = {
+        "summary": [row.model_copy(update={"unit": units[row.unit]}) for row in study.summary],
+        "figures": [figure.model_copy(update={"unit": units[figure.unit]}) for figure in study.figures],
+        "surveys": [survey.model_copy(update={"unit": units[survey.unit]}) for survey in study.surveys],
+    }
+    document = run.document.model_copy(update={"study": study.model_copy(update=updates)})
+    return replace(run, document=document)
+
+
+def of_run(document: RunDocument, points: pl.DataFrame) -> RunUnits:
+    """The units of a run that `fitted` returned."""
+    return RunUnits(tuple(dict.fromkeys(unit for unit, _ in _asked(document))), points)
+
+
+def _asked(document: RunDocument) -> list[tuple[Unit, list[str]]]:
+    """The units that a study asks for, each with the workloads that it is for."""
+    study = document.study
+    return [
+        *((UNITS[row.unit], [row.workload]) for row in study.summary),
+        *((UNITS[figure.unit], figure.workloads) for figure in study.figures),
+        *((UNITS[survey.unit], [survey.workload]) for survey in study.surveys),
+    ]
+
+
+def _medians(points: pl.DataFrame, column: RateColumn, workloads: Iterable[str]) -> list[float]:
+    own = points.filter(pl.col("workload").is_in(list(workloads)))
+    return rates.medians(own, column)["median"].to_list()

@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+from ioassay.analysis import scalability
+from ioassay.analysis.compare import measured_run
+from ioassay.analysis.findings import RunFacts, findings
+from ioassay.analysis.given_rates import given_rates, throughput
+from ioassay.results.loaded import LoadedRun
+from ioassay.testing.builder import RunBuilder
+
+CLIENTS = (1, 2, 4, 8)
+
+
+def paced_reads(given_per_s: int | None = None) -> LoadedRun:
+    """Writes at full speed, and reads whose plan sets a rate, which they keep."""
+    builder = RunBuilder().workload("w").clients(*CLIENTS).repetitions(3)
+    for clients in CLIENTS:
+        builder.rates("w", "read", clients, 1e8, 1e8, 1e8)
+        for repetition in (1, 2, 3):
+            builder.doubt(f"w-c{clients}-r{repetition}", "read", "paced")
+    run = builder.build()
+    for case in run.document.cases:
+        case.job("read", "read").rate_bytes_per_s = given_per_s
+    return run
+
+
+def test_a_phase_at_a_given_rate_has_the_rate_that_it_kept_and_latencies() -> None:
+    found = given_rates(paced_reads(100_000_000))
+    assert [(one.point["operation"], one.point["clients"]) for one in found] == [("read", count) for count in CLIENTS]
+    first = found[0]
+    assert (first.column, first.given_per_s, round(first.kept_per_s)) == ("rate_bytes_per_s", 100_000_000, 100_000_000)
+    assert first.p50_ns is not None
+    assert first.p99_ns is not None
+    assert len(first.places) == 3
+
+
+def test_a_run_of_an_older_version_does_not_know_which_rate_was_given() -> None:
+    assert given_rates(paced_reads())[0].given_per_s is None
+
+
+def test_a_given_rate_is_no_throughput_and_has_no_law_no_finding_and_no_curve_to_compare() -> None:
+    run = paced_reads()
+    assert set(throughput(run)["operation"]) == {"write"}
+    assert {sweep.series.operation for sweep in scalability.sweeps(run.document, throughput(run))} == {"write"}
+    assert {place.operation for one in findings(RunFacts(run)) for place in one.measurements} <= {"write"}
+    assert {curve.operation for curve in measured_run.subject(run, "r").curves} == {"write"}
+
+
+def test_a_run_at_full_speed_has_no_phase_at_a_given_rate() -> None:
+    run = RunBuilder().workload("w").build()
+    assert given_rates(run) == []
+    assert throughput(run).height == run.measurements.height
