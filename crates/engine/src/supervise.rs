@@ -11,6 +11,7 @@ pub(crate) mod one_thread;
 mod signals;
 pub(crate) mod with_timeout;
 
+use std::fs::File;
 use std::io;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -91,8 +92,14 @@ pub fn run(
     let mut supervisor = Supervisor::new(&place, ranks);
     let mut watched = Instant::now();
     while supervisor.look() {
-        if let Some(signal) = next_signal() {
-            supervisor.signalled(signal);
+        match next_request() {
+            Some(Request::Stop(signal)) => supervisor.signalled(signal),
+            Some(Request::Suspend) => {
+                place.suspend();
+                stop_for_shell();
+            }
+            Some(Request::Resume) => place.resume(),
+            None => {}
         }
         if watched.elapsed() >= WATCH_EVERY {
             watched = Instant::now();
@@ -235,7 +242,7 @@ impl<'a> Supervisor<'a> {
     fn overdue(&self) -> Option<Failure> {
         let (limit_ns, since_ns) = self.place.step_limit()?;
         let now_ns = self.place.clock().now_ns();
-        if self.place.stopping() || now_ns.saturating_sub(since_ns) <= limit_ns {
+        if self.place.stopping() || self.place.suspended() || now_ns.saturating_sub(since_ns) <= limit_ns {
             return None;
         }
         // A rank in a phase may wait in a library of its storage API; outside of one, whoever waits does so for others.
@@ -289,7 +296,43 @@ fn died(rank: u32, how: &str, remedy: &str) -> Failure {
     Failure { rank: Some(rank), ..failure }
 }
 
+/// What a signal asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Request {
+    /// An end in order.
+    Stop(StopSignal),
+    /// No I/O for now: Ctrl-Z, or a batch system that suspends the job.
+    Suspend,
+    /// I/O again.
+    Resume,
+}
+
+impl Request {
+    /// What the signal with this number asks for, if anything.
+    fn of(number: libc::c_int) -> Option<Self> {
+        match number {
+            libc::SIGTSTP => Some(Self::Suspend),
+            libc::SIGCONT => Some(Self::Resume),
+            number => StopSignal::of_number(number).map(Self::Stop),
+        }
+    }
+}
+
 /// Waits for a signal, at most a moment: ranks that stop or die without one must be seen too.
+pub fn next_request() -> Option<Request> {
+    signals::next(Duration::from_millis(20)).and_then(Request::of)
+}
+
+/// The same where there are no ranks to suspend.
 pub fn next_signal() -> Option<StopSignal> {
-    signals::next(Duration::from_millis(20)).and_then(StopSignal::of_number)
+    if let Some(Request::Stop(signal)) = next_request() { Some(signal) } else { None }
+}
+
+/// Stops this process until it is continued, where a shell may wait for that: one has a terminal. Without one a program has
+/// started the engine, and may still want to stop it.
+fn stop_for_shell() {
+    if File::open("/dev/tty").is_ok() {
+        // Nothing else can be done where it fails.
+        let _ = kill(getpid(), Signal::SIGSTOP);
+    }
 }

@@ -47,6 +47,16 @@ pub enum Reason {
         /// The device.
         device: String,
     },
+    /// The phase went through its files several times, and how much of that reached the storage is unknown: later passes
+    /// may have been served by the page cache.
+    RepeatedPasses {
+        /// Bytes that the ranks moved.
+        bytes: u64,
+        /// Bytes that they move in one pass.
+        pass_bytes: u64,
+        /// Memory of all nodes.
+        memory_bytes: u64,
+    },
     /// The node that accessed the items had created them, so their attributes may still have been cached there.
     AttributesCached {
         /// Items that were accessed.
@@ -166,6 +176,15 @@ pub enum Reason {
     NothingDone {
         /// How long the phase took.
         duration_ns: u64,
+    },
+    /// The run was suspended during the phase, so its rates and latencies count a pause.
+    Suspended {
+        /// How long, of the rank that was suspended longest.
+        suspended_ns: u64,
+        /// When that began first, since the start of the phase.
+        begin_ns: u64,
+        /// How many times.
+        times: u32,
     },
     /// Calls moved fewer bytes than requested and had to be repeated.
     ShortTransfers {

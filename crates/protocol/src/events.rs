@@ -342,6 +342,19 @@ pub struct RankRecord {
     pub sample_bytes: Vec<u64>,
     /// Operations that ended in each sample. They add up to `operations`.
     pub sample_operations: Vec<u64>,
+    /// When it was suspended, since the barrier opened.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub suspended: Vec<Suspension>,
+}
+
+/// A time in which a rank was suspended: it did no I/O, because somebody suspended the run (Ctrl-Z).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Suspension {
+    /// When it began.
+    pub begin_ns: u64,
+    /// When the rank went on.
+    pub end_ns: u64,
 }
 
 /// Bytes and operations.

@@ -134,9 +134,30 @@ class EngineProcess:
             return
         if self._process.stdin is None:
             self._deadline = time.monotonic() + STOP_S
+        else:
+            self._deadline = time.monotonic() + LAUNCHED_STOP_S
+        self._tell(number)
+
+    def suspend(self) -> None:
+        """Has its ranks do no I/O until `resume`. It goes on listening, so that it can still be stopped."""
+        self._tell_all(signal.SIGTSTP)
+
+    def resume(self) -> None:
+        """Has its ranks go on."""
+        self._tell_all(signal.SIGCONT)
+
+    def _tell_all(self, number: int) -> None:
+        """As `_tell`; without a launcher to the whole group: a recorder in front of the engine keeps these signals."""
+        if self._process.stdin is not None:
+            self._tell(number)
+        elif self._process.poll() is None:
+            os.killpg(self._process.pid, number)
+
+    def _tell(self, number: int) -> None:
+        """Passes on a signal: through a launcher by its name."""
+        if self._process.stdin is None:
             self._process.send_signal(number)
             return
-        self._deadline = time.monotonic() + LAUNCHED_STOP_S
         with contextlib.suppress(OSError):
             self._process.stdin.write(f"{signal_name(number)}\n".encode())
             self._process.stdin.flush()

@@ -20,6 +20,7 @@ from ioassay.execution.engine_process import EngineProcess, follow
 from ioassay.execution.engine_start import Start
 from ioassay.execution.interruption import Interruption, signal_name
 from ioassay.execution.node_probe import silent_nodes
+from ioassay.execution.suspension import suspended_together
 from ioassay.execution.watcher import Watcher
 from ioassay.launchers import failure_messages
 from ioassay.results.document import CaseEntry, RunState, now
@@ -124,9 +125,12 @@ def _run_case(
     arguments = engine.run_arguments(files.events, files.progress, files.plan)
     record = files.record.absolute() if run.document.recorded else None
     command = start.together(arguments, case.clients, case.ranks_per_client, record)
-    with EngineProcess(
-        command, files.stderr, [run.lock.descriptor], start.environment(), through=start.stands_between
-    ) as process:
+    with (
+        EngineProcess(
+            command, files.stderr, [run.lock.descriptor], start.environment(), through=start.stands_between
+        ) as process,
+        suspended_together(process),
+    ):
         events = follow(process, interruption, EventTail(files.events), lambda event: watcher.event(case, event), look)
     # An engine that has begun has created the file of its events before anything else.
     end = outcome(events, run.document.workspace if files.events.exists() else None)

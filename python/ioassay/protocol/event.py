@@ -198,6 +198,31 @@ class DoubtDeviceMovedLess(TypedDict):
 
 
 class Evidence3(TypedDict):
+    bytes: int
+    """Bytes that the ranks moved."""
+    memory_bytes: int
+    """Memory of all nodes."""
+    pass_bytes: int
+    """Bytes that they move in one pass."""
+
+
+class DoubtRepeatedPasses(TypedDict):
+    """
+    The phase went through its files several times, and how much of that reached the storage is unknown: later passes
+    may have been served by the page cache.
+    """
+
+    invalidates: bool
+    """True if the number must not be used at all; false if it can be used with care."""
+    message: str
+    """The doubt as a sentence that names the evidence."""
+    remedy: str
+    """What to do to get a number without this doubt."""
+    evidence: Evidence3
+    kind: Literal["repeated-passes"]
+
+
+class Evidence4(TypedDict):
     items: int
     """Items that were accessed."""
     shift: int
@@ -213,11 +238,11 @@ class DoubtAttributesCached(TypedDict):
     """The doubt as a sentence that names the evidence."""
     remedy: str
     """What to do to get a number without this doubt."""
-    evidence: Evidence3
+    evidence: Evidence4
     kind: Literal["attributes-cached"]
 
 
-class Evidence4(TypedDict):
+class Evidence5(TypedDict):
     file_system: str
     """File system type, for example `tmpfs`."""
 
@@ -231,11 +256,11 @@ class DoubtMemoryBacked(TypedDict):
     """The doubt as a sentence that names the evidence."""
     remedy: str
     """What to do to get a number without this doubt."""
-    evidence: Evidence4
+    evidence: Evidence5
     kind: Literal["memory-backed"]
 
 
-class Evidence5(TypedDict):
+class Evidence6(TypedDict):
     written_bytes: int
     """Bytes that the phase wrote."""
 
@@ -249,11 +274,11 @@ class DoubtUnsyncedWrite(TypedDict):
     """The doubt as a sentence that names the evidence."""
     remedy: str
     """What to do to get a number without this doubt."""
-    evidence: Evidence5
+    evidence: Evidence6
     kind: Literal["unsynced-write"]
 
 
-class Evidence6(TypedDict):
+class Evidence7(TypedDict):
     items: int
     """Items that the phase created."""
 
@@ -267,11 +292,11 @@ class DoubtUnsyncedCreate(TypedDict):
     """The doubt as a sentence that names the evidence."""
     remedy: str
     """What to do to get a number without this doubt."""
-    evidence: Evidence6
+    evidence: Evidence7
     kind: Literal["unsynced-create"]
 
 
-class Evidence7(TypedDict):
+class Evidence8(TypedDict):
     duration_ns: int
     """How long it took."""
     wanted_ns: int
@@ -287,11 +312,11 @@ class DoubtShortPhase(TypedDict):
     """The doubt as a sentence that names the evidence."""
     remedy: str
     """What to do to get a number without this doubt."""
-    evidence: Evidence7
+    evidence: Evidence8
     kind: Literal["short-phase"]
 
 
-class Evidence8(TypedDict):
+class Evidence9(TypedDict):
     allowed_ns: int
     """The largest spread without this doubt."""
     spread_ns: int
@@ -307,11 +332,11 @@ class DoubtStartSpread(TypedDict):
     """The doubt as a sentence that names the evidence."""
     remedy: str
     """What to do to get a number without this doubt."""
-    evidence: Evidence8
+    evidence: Evidence9
     kind: Literal["start-spread"]
 
 
-class Evidence9(TypedDict):
+class Evidence10(TypedDict):
     duration_ns: int
     """Length of the phase."""
     slowest_rank: int
@@ -329,11 +354,11 @@ class DoubtFinishSpread(TypedDict):
     """The doubt as a sentence that names the evidence."""
     remedy: str
     """What to do to get a number without this doubt."""
-    evidence: Evidence9
+    evidence: Evidence10
     kind: Literal["finish-spread"]
 
 
-class Evidence10(TypedDict):
+class Evidence11(TypedDict):
     least_operations: int
     """Operations of the rank that had done least."""
     most_operations: int
@@ -351,11 +376,11 @@ class DoubtImbalance(TypedDict):
     """The doubt as a sentence that names the evidence."""
     remedy: str
     """What to do to get a number without this doubt."""
-    evidence: Evidence10
+    evidence: Evidence11
     kind: Literal["imbalance"]
 
 
-class Evidence12(TypedDict):
+class Evidence13(TypedDict):
     processors: int
     """Processors that they may use."""
     ranks: int
@@ -371,11 +396,11 @@ class DoubtOversubscribed(TypedDict):
     """The doubt as a sentence that names the evidence."""
     remedy: str
     """What to do to get a number without this doubt."""
-    evidence: Evidence12
+    evidence: Evidence13
     kind: Literal["oversubscribed"]
 
 
-class Evidence13(TypedDict):
+class Evidence14(TypedDict):
     clients: int
     """Clients of the plan."""
     nodes: int
@@ -391,11 +416,11 @@ class DoubtSharedNode(TypedDict):
     """The doubt as a sentence that names the evidence."""
     remedy: str
     """What to do to get a number without this doubt."""
-    evidence: Evidence13
+    evidence: Evidence14
     kind: Literal["shared-node"]
 
 
-class Evidence14(TypedDict):
+class Evidence15(TypedDict):
     machines: int
     """Machines that they ran on."""
     nodes: int
@@ -411,11 +436,11 @@ class DoubtSharedMachine(TypedDict):
     """The doubt as a sentence that names the evidence."""
     remedy: str
     """What to do to get a number without this doubt."""
-    evidence: Evidence14
+    evidence: Evidence15
     kind: Literal["shared-machine"]
 
 
-class Evidence15(TypedDict):
+class Evidence16(TypedDict):
     median_ns: int
     """Median latency that it measured."""
     resolution_ns: int
@@ -431,11 +456,11 @@ class DoubtCoarseClock(TypedDict):
     """The doubt as a sentence that names the evidence."""
     remedy: str
     """What to do to get a number without this doubt."""
-    evidence: Evidence15
+    evidence: Evidence16
     kind: Literal["coarse-clock"]
 
 
-class Evidence16(TypedDict):
+class Evidence17(TypedDict):
     allowed_ns: int
     """The largest drift without this doubt."""
     drift_ns: int
@@ -451,11 +476,11 @@ class DoubtClockDrift(TypedDict):
     """The doubt as a sentence that names the evidence."""
     remedy: str
     """What to do to get a number without this doubt."""
-    evidence: Evidence16
+    evidence: Evidence17
     kind: Literal["clock-drift"]
 
 
-class Evidence17(TypedDict):
+class Evidence18(TypedDict):
     allowed_ns: int
     """The largest uncertainty without this doubt."""
     uncertainty_ns: int
@@ -471,11 +496,11 @@ class DoubtClockUncertain(TypedDict):
     """The doubt as a sentence that names the evidence."""
     remedy: str
     """What to do to get a number without this doubt."""
-    evidence: Evidence17
+    evidence: Evidence18
     kind: Literal["clock-uncertain"]
 
 
-class Evidence18(TypedDict):
+class Evidence19(TypedDict):
     sample_interval_ns: int
     """Length of the sample interval."""
     slowest_ns: int
@@ -491,11 +516,11 @@ class DoubtLateSamples(TypedDict):
     """The doubt as a sentence that names the evidence."""
     remedy: str
     """What to do to get a number without this doubt."""
-    evidence: Evidence18
+    evidence: Evidence19
     kind: Literal["late-samples"]
 
 
-class Evidence19(TypedDict):
+class Evidence20(TypedDict):
     moved_bytes: int
     """Bytes moved."""
     planned_bytes: int
@@ -511,11 +536,11 @@ class DoubtMissingBytes(TypedDict):
     """The doubt as a sentence that names the evidence."""
     remedy: str
     """What to do to get a number without this doubt."""
-    evidence: Evidence19
+    evidence: Evidence20
     kind: Literal["missing-bytes"]
 
 
-class Evidence20(TypedDict):
+class Evidence21(TypedDict):
     duration_ns: int
     """How long the phase took."""
 
@@ -529,11 +554,33 @@ class DoubtNothingDone(TypedDict):
     """The doubt as a sentence that names the evidence."""
     remedy: str
     """What to do to get a number without this doubt."""
-    evidence: Evidence20
+    evidence: Evidence21
     kind: Literal["nothing-done"]
 
 
-class Evidence21(TypedDict):
+class Evidence22(TypedDict):
+    begin_ns: int
+    """When that began first, since the start of the phase."""
+    suspended_ns: int
+    """How long, of the rank that was suspended longest."""
+    times: int
+    """How many times."""
+
+
+class DoubtSuspended(TypedDict):
+    """The run was suspended during the phase, so its rates and latencies count a pause."""
+
+    invalidates: bool
+    """True if the number must not be used at all; false if it can be used with care."""
+    message: str
+    """The doubt as a sentence that names the evidence."""
+    remedy: str
+    """What to do to get a number without this doubt."""
+    evidence: Evidence22
+    kind: Literal["suspended"]
+
+
+class Evidence23(TypedDict):
     calls: int
     """How many calls."""
 
@@ -547,11 +594,11 @@ class DoubtShortTransfers(TypedDict):
     """The doubt as a sentence that names the evidence."""
     remedy: str
     """What to do to get a number without this doubt."""
-    evidence: Evidence21
+    evidence: Evidence23
     kind: Literal["short-transfers"]
 
 
-class Evidence22(TypedDict):
+class Evidence24(TypedDict):
     bytes: int
     """Bytes to read."""
     unwritten_bytes: int
@@ -570,11 +617,11 @@ class DoubtUnwritten(TypedDict):
     """The doubt as a sentence that names the evidence."""
     remedy: str
     """What to do to get a number without this doubt."""
-    evidence: Evidence22
+    evidence: Evidence24
     kind: Literal["unwritten"]
 
 
-class Evidence23(TypedDict):
+class Evidence25(TypedDict):
     content: str
     """What the data was; `unknown` for files that the case read but did not write."""
 
@@ -588,11 +635,11 @@ class DoubtReduciblePayload(TypedDict):
     """The doubt as a sentence that names the evidence."""
     remedy: str
     """What to do to get a number without this doubt."""
-    evidence: Evidence23
+    evidence: Evidence25
     kind: Literal["reducible-payload"]
 
 
-class Evidence24(TypedDict):
+class Evidence26(TypedDict):
     fill_ns: int
     """Its time generating data."""
     rank: int
@@ -610,11 +657,11 @@ class DoubtPayloadBound(TypedDict):
     """The doubt as a sentence that names the evidence."""
     remedy: str
     """What to do to get a number without this doubt."""
-    evidence: Evidence24
+    evidence: Evidence26
     kind: Literal["payload-bound"]
 
 
-class Evidence25(TypedDict):
+class Evidence27(TypedDict):
     given_per_s: float
     """The rate of the plan."""
     reached_per_s: float
@@ -632,11 +679,11 @@ class DoubtRateNotKept(TypedDict):
     """The doubt as a sentence that names the evidence."""
     remedy: str
     """What to do to get a number without this doubt."""
-    evidence: Evidence25
+    evidence: Evidence27
     kind: Literal["rate-not-kept"]
 
 
-class Evidence26(TypedDict):
+class Evidence28(TypedDict):
     because: str
     """What limited it."""
 
@@ -650,7 +697,7 @@ class DoubtPaced(TypedDict):
     """The doubt as a sentence that names the evidence."""
     remedy: str
     """What to do to get a number without this doubt."""
-    evidence: Evidence26
+    evidence: Evidence28
     kind: Literal["paced"]
 
 
@@ -666,7 +713,7 @@ class DoubtVerificationTimed(TypedDict):
     kind: Literal["verification-timed"]
 
 
-class Evidence27(TypedDict):
+class Evidence29(TypedDict):
     error: str
     """The error as a sentence."""
 
@@ -680,7 +727,7 @@ class DoubtFailed(TypedDict):
     """The doubt as a sentence that names the evidence."""
     remedy: str
     """What to do to get a number without this doubt."""
-    evidence: Evidence27
+    evidence: Evidence29
     kind: Literal["failed"]
 
 
@@ -874,6 +921,15 @@ class Stonewall(TypedDict):
     """Operations done until then."""
 
 
+class Suspension(TypedDict, closed=True):
+    """A time in which a rank was suspended: it did no I/O, because somebody suspended the run (Ctrl-Z)."""
+
+    begin_ns: int
+    """When it began."""
+    end_ns: int
+    """When the rank went on."""
+
+
 class Usage(TypedDict):
     """
     What the kernel spent on a rank from the opening of the barrier to the rank's end (`getrusage`,
@@ -1010,7 +1066,7 @@ class Disturbance(TypedDict):
     """What it was."""
 
 
-class Evidence11(TypedDict):
+class Evidence12(TypedDict):
     by: list[Disturbance]
     """What it was. Each kind is listed once, for the node that it affected most."""
 
@@ -1024,7 +1080,7 @@ class DoubtDisturbed(TypedDict):
     """The doubt as a sentence that names the evidence."""
     remedy: str
     """What to do to get a number without this doubt."""
-    evidence: Evidence11
+    evidence: Evidence12
     kind: Literal["disturbed"]
 
 
@@ -1032,6 +1088,7 @@ Doubt: TypeAlias = (
     DoubtCacheResident
     | DoubtCacheUnknown
     | DoubtDeviceMovedLess
+    | DoubtRepeatedPasses
     | DoubtAttributesCached
     | DoubtMemoryBacked
     | DoubtUnsyncedWrite
@@ -1050,6 +1107,7 @@ Doubt: TypeAlias = (
     | DoubtLateSamples
     | DoubtMissingBytes
     | DoubtNothingDone
+    | DoubtSuspended
     | DoubtShortTransfers
     | DoubtUnwritten
     | DoubtReduciblePayload
@@ -1182,6 +1240,8 @@ class RankRecord(TypedDict):
     """Its slowest operation."""
     start_ns: int
     """When it left the barrier."""
+    suspended: NotRequired[list[Suspension]]
+    """When it was suspended, since the barrier opened."""
     transfer_ns: int
     """Time from the first to the last transfer, without what is in `fill_ns` and `fsync_ns`."""
     usage: Usage

@@ -89,7 +89,8 @@ impl<R: Ranks> Rank<'_, R> {
             }
             let before_read = inspected.map(|part| part.of(did.read.as_deref()));
             let own = (self.ranks.rank(), self.node());
-            let mut report = RankReport::of_job(index, own, did, start, end_ns, usage);
+            let suspended = self.ranks.counters().suspensions(start.opened_ns);
+            let mut report = RankReport::of_job(index, own, did, start, end_ns, (usage, suspended));
             report.before_read = before_read;
             report
         });

@@ -2,7 +2,7 @@
 //!
 //! Not here: what ranks do in a phase ([`super::phase`]), and what rank 0 makes of it ([`super::phase_records`]).
 
-use ioassay_protocol::events::{Done, RankRecord, Usage};
+use ioassay_protocol::events::{Done, RankRecord, Suspension, Usage};
 use ioassay_protocol::plan::Operation;
 use serde::{Deserialize, Serialize};
 
@@ -53,7 +53,7 @@ impl RankReport {
         result: JobResult,
         start: Start,
         end_ns: u64,
-        usage: Usage,
+        (usage, suspended): (Usage, Vec<Suspension>),
     ) -> Self {
         let JobResult { lanes, statistics, times, short_transfers, complete, synced, matched, written, .. } = result;
         let complete = complete && result.failure.is_none();
@@ -81,6 +81,7 @@ impl RankReport {
                     usage,
                     sample_bytes: recorded.sample_bytes,
                     sample_operations: recorded.sample_operations,
+                    suspended: suspended.clone(),
                 };
                 Some((lane, operation, RankResult { record, complete, latencies: recorded.latencies.buckets() }))
             })

@@ -29,7 +29,7 @@ use ioassay_host::clock::Clock;
 use ioassay_protocol::events::Failure;
 use ioassay_protocol::plan::{Plan, RankCount};
 use nix::sys::prctl;
-use nix::sys::signal::Signal;
+use nix::sys::signal::{Signal, kill};
 use nix::unistd::{ForkResult, Pid, fork, getpid, getppid};
 
 use self::launcher::Launcher;
@@ -44,7 +44,7 @@ use crate::ranks::local::mailbox::Mailbox;
 use crate::ranks::local::{MeetingPlace, Watched};
 use crate::ranks::nodes::leader::watch::{gone, is_gone, is_silent};
 use crate::ranks::seating::Seating;
-use crate::supervise::{self, Child, Ending, StopSignal, Supervisor};
+use crate::supervise::{self, Child, Ending, Request, StopSignal, Supervisor};
 use crate::survey::SurveyRequest;
 
 /// How long MPI may take to begin and processes to meet: beyond that something is wrong with the nodes or the network.
@@ -237,10 +237,15 @@ impl RankSet for Launched {
     /// there, and ends it by ending.
     fn watch_stdin(&self) {
         std::thread::spawn(|| {
-            let said = io::stdin().lines().next();
-            let signal = said.and_then(|line| line.ok()?.parse().ok()).unwrap_or(StopSignal::TERM);
-            // Whoever supervises the ranks waits for it.
-            let _ = signal.send(getpid());
+            for line in io::stdin().lines().map_while(Result::ok) {
+                // Whoever supervises the ranks waits for it.
+                let _ = match line.as_str() {
+                    "SIGTSTP" => kill(getpid(), Signal::SIGTSTP).map_err(io::Error::from),
+                    "SIGCONT" => kill(getpid(), Signal::SIGCONT).map_err(io::Error::from),
+                    name => return name.parse().unwrap_or(StopSignal::TERM).send(getpid()),
+                };
+            }
+            StopSignal::TERM.send(getpid())
         });
     }
 
@@ -387,11 +392,16 @@ impl Launched {
             counters.carried_out.store(u32::MAX, Ordering::SeqCst);
             channel.doorbell.ring();
         }
-        if let Some(signal) = supervise::next_signal() {
-            channel.signal.store(signal.number() as u32, Ordering::SeqCst);
-            supervisor.signalled(signal);
-            channel.doorbell.ring();
+        match supervise::next_request() {
+            Some(Request::Stop(signal)) => {
+                channel.signal.store(signal.number() as u32, Ordering::SeqCst);
+                supervisor.signalled(signal);
+            }
+            Some(Request::Suspend) => self.place.suspend(),
+            Some(Request::Resume) => self.place.resume(),
+            None => return,
         }
+        channel.doorbell.ring();
     }
 
     /// Ends the rank's process and MPI: in order, if everybody can, and otherwise at once.

@@ -5,7 +5,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
-use ioassay_protocol::events::Done;
+use ioassay_protocol::events::{Done, Suspension};
 use ioassay_shm::gate::Waiter;
 
 use super::histogram::Latencies;
@@ -13,6 +13,9 @@ use super::histogram::Latencies;
 /// A job records up to nine kinds of operations, each in a lane of its own: a mix has reads and writes, a replacement
 /// stat, read, remove and create, a replay most kinds.
 pub const LANES: usize = 9;
+
+/// Suspensions of a rank in one step that are told apart; more of them lengthen the last one.
+const SUSPENSIONS: usize = 8;
 
 /// What a rank shows to those who watch: in shared memory, each rank in cache lines of its own.
 #[derive(Debug, Default)]
@@ -32,12 +35,37 @@ pub struct LiveCounters {
     pub guarded_ns: AtomicU64,
     /// Bytes and operations when the first rank of its job finished, by lane. Written once, by that rank.
     at_first_finish: [[AtomicU64; LANES]; 2],
+    /// When it was suspended in this step, begin and end, on the node's time line; 0 where it was not.
+    suspended: [[AtomicU64; 2]; SUSPENSIONS],
 }
 
 impl LiveCounters {
     /// Nothing is done yet.
     pub fn reset(&self) {
-        self.bytes.iter().chain(&self.operations).for_each(|lane| lane.store(0, Ordering::Relaxed));
+        let suspended = self.suspended.iter().flatten();
+        self.bytes.iter().chain(&self.operations).chain(suspended).for_each(|word| word.store(0, Ordering::Relaxed));
+    }
+
+    /// Keeps that it was suspended, as the rank itself.
+    pub fn note_suspension(&self, begin_ns: u64, end_ns: u64) {
+        let is_free = |[_, end]: &&[AtomicU64; 2]| end.load(Ordering::Relaxed) == 0;
+        match self.suspended.iter().find(is_free) {
+            Some([begin, end]) => {
+                begin.store(begin_ns, Ordering::Relaxed);
+                end.store(end_ns, Ordering::Relaxed);
+            }
+            None => self.suspended[SUSPENSIONS - 1][1].store(end_ns, Ordering::Relaxed),
+        }
+    }
+
+    /// When it was suspended after `opened_ns`, counted from there.
+    pub fn suspensions(&self, opened_ns: u64) -> Vec<Suspension> {
+        let times = self.suspended.iter().map(|words| words.each_ref().map(|word| word.load(Ordering::Relaxed)));
+        let within = times.filter(|&[_, end_ns]| end_ns > opened_ns);
+        within
+            .map(|times| times.map(|at_ns| at_ns.saturating_sub(opened_ns)))
+            .map(|[begin_ns, end_ns]| Suspension { begin_ns, end_ns })
+            .collect()
     }
 
     /// What it has done so far in one lane.
@@ -203,6 +231,20 @@ mod tests {
             prop_assert_eq!(counters.bytes[0].load(Ordering::Relaxed), recorded.bytes);
             prop_assert_eq!(recorded.slowest_ns, operations.iter().map(|o| o.0).max().unwrap_or(0));
         }
+    }
+
+    #[test]
+    fn suspensions_count_from_the_start_and_those_before_it_do_not_count() {
+        let counters = LiveCounters::default();
+        counters.note_suspension(10, 20);
+        counters.note_suspension(25, 40);
+        let of = |begin_ns, end_ns| Suspension { begin_ns, end_ns };
+        assert_eq!(counters.suspensions(30), [of(0, 10)]);
+        (5..20).for_each(|at| counters.note_suspension(at * 10, at * 10 + 1));
+        let all = counters.suspensions(0);
+        assert_eq!((all.len(), all[0], all[SUSPENSIONS - 1]), (SUSPENSIONS, of(10, 20), of(100, 191)));
+        counters.reset();
+        assert_eq!(counters.suspensions(0), []);
     }
 
     #[test]

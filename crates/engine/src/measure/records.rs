@@ -24,6 +24,7 @@ pub fn rank(number: u32) -> RankRecord {
         usage: Usage::default(),
         sample_bytes: Vec::new(),
         sample_operations: Vec::new(),
+        suspended: Vec::new(),
     }
 }
 

@@ -31,8 +31,8 @@ use nix::sys::signal::{SigSet, Signal, kill, raise};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{ForkResult, Pid, dup2_stderr, dup2_stdout, fork, pipe2};
 
-use super::hanging;
 use super::signals::{self, StopSignal};
+use super::{Request, hanging};
 use crate::exit::COULD_NOT_RUN;
 use crate::stdio::say;
 
@@ -161,10 +161,18 @@ impl Guard {
             let mut limit = POLL_INTERVAL;
             while let Some(number) = signals::next(limit) {
                 limit = Duration::ZERO;
-                if let Some(signal) = StopSignal::of_number(number) {
-                    // It may have ended in this moment, which is seen below.
-                    let _ = signal.send(self.child);
-                    self.told.get_or_insert((signal, Instant::now()));
+                // It may have ended in this moment, which is seen below.
+                match Request::of(number) {
+                    Some(Request::Stop(signal)) => {
+                        let _ = signal.send(self.child);
+                        self.told.get_or_insert((signal, Instant::now()));
+                    }
+                    Some(Request::Suspend) => {
+                        let _ = kill(self.child, Signal::SIGTSTP);
+                        super::stop_for_shell();
+                    }
+                    Some(Request::Resume) => drop(kill(self.child, Signal::SIGCONT)),
+                    None => {}
                 }
             }
             self.pass_on();

@@ -1,7 +1,8 @@
 //! The signals that end a run in order: the one table of them.
 //!
 //! Every signal that can be caught and would end a process does: batch systems warn with USR1, USR2 or XCPU, a terminal
-//! sends QUIT, and what kills in the middle leaves files behind. Not here: what stopping is ([`super`]).
+//! sends QUIT, and what kills in the middle leaves files behind. TSTP and CONT suspend and resume it. Not here: what
+//! stopping and suspending is ([`super`]).
 
 use std::fmt;
 use std::io;
@@ -117,12 +118,19 @@ fn handler_of(number: c_int) -> Option<libc::sighandler_t> {
         .then(|| unsafe { action.assume_init() }.sa_sigaction)
 }
 
-/// Those that end a run, and the one that tells of a child's end.
+/// Those that end a run, those that suspend and resume it, and the one that tells of a child's end.
 pub(super) fn awaited() -> libc::sigset_t {
-    let mut set = *stopping();
-    // SAFETY: an initialised set.
-    unsafe { libc::sigaddset(&mut set, libc::SIGCHLD) };
-    set
+    static SET: OnceLock<libc::sigset_t> = OnceLock::new();
+    *SET.get_or_init(|| {
+        let mut set = *stopping();
+        // Where whoever started this process ignores Ctrl-Z, so does the run.
+        let suspend = (handler_of(libc::SIGTSTP) == Some(libc::SIG_DFL)).then_some(libc::SIGTSTP);
+        for number in [libc::SIGCHLD, libc::SIGCONT].into_iter().chain(suspend) {
+            // SAFETY: an initialised set.
+            unsafe { libc::sigaddset(&mut set, number) };
+        }
+        set
+    })
 }
 
 /// Blocks what is [`awaited`], and SIGXFSZ, for which nobody waits: a write beyond `ulimit -f` shall fail with an errno and

@@ -1,6 +1,8 @@
 //! Doubts about amounts: too little was done, or in too short a time, or not at once.
 
 use ioassay_protocol::doubt::{Doubt, Reason};
+use ioassay_protocol::events::RankRecord;
+use ioassay_protocol::plan::Work;
 use ioassay_units::{Bytes, Nanoseconds, count};
 
 use super::facts::{Facts, doubt, invalid};
@@ -36,13 +38,35 @@ pub(super) fn nothing_done(facts: Facts<'_>) -> Option<Doubt> {
     invalid(Reason::NothingDone { duration_ns }, message, remedy)
 }
 
+/// Of the rank that was suspended longest.
+pub(super) fn suspended(facts: Facts<'_>) -> Option<Doubt> {
+    let lasted = |rank: &RankRecord| rank.suspended.iter().map(|one| one.end_ns - one.begin_ns).sum::<u64>();
+    let rank = facts.record.ranks.iter().filter(|rank| !rank.suspended.is_empty()).max_by_key(|rank| lasted(rank))?;
+    let (suspended_ns, begin_ns, times) = (lasted(rank), rank.suspended[0].begin_ns, rank.suspended.len() as u32);
+    let [suspended, begin] = [suspended_ns, begin_ns].map(|ns| Nanoseconds(ns).about());
+    let message = match times {
+        1 => format!("the run was suspended for {suspended}, {begin} after the phase had started"),
+        _ => format!(
+            "the run was suspended {times} times for {suspended} in all, first {begin} after the phase had started"
+        ),
+    };
+    let remedy = "run again without suspending it (Ctrl-Z, SIGTSTP, a batch system that suspends jobs)";
+    invalid(Reason::Suspended { suspended_ns, begin_ns, times }, message, remedy)
+}
+
 pub(super) fn short_phase(facts: Facts<'_>) -> Option<Doubt> {
     let (duration_ns, wanted_ns) = (facts.record.duration_ns, SHORTEST_PHASE_NS);
     if duration_ns >= wanted_ns {
         return None;
     }
     let message = format!("the phase took only {}", Nanoseconds(duration_ns).about());
-    doubt(Reason::ShortPhase { duration_ns, wanted_ns }, message, "move more data: a larger total or larger files")
+    let remedy = match &facts.job.work {
+        Work::Data(_) => "move more data: a larger total, larger files, or a runtime",
+        Work::Metadata(_) => "work on more items: more in each directory, or more directories",
+        Work::Find(_) => "walk through more entries",
+        Work::Replay(_) => "replay more of the application",
+    };
+    doubt(Reason::ShortPhase { duration_ns, wanted_ns }, message, remedy)
 }
 
 pub(super) fn short_transfers(facts: Facts<'_>) -> Option<Doubt> {
@@ -52,4 +76,57 @@ pub(super) fn short_transfers(facts: Facts<'_>) -> Option<Doubt> {
     }
     let message = format!("{} moved fewer bytes than requested; further calls moved the rest", count(calls, "call"));
     doubt(Reason::ShortTransfers { calls }, message, "check for a full device, a signal, or a file system limit")
+}
+
+#[cfg(test)]
+mod tests {
+    use ioassay_protocol::events::{PhaseRecord, Suspension};
+    use ioassay_protocol::plan::{Operation, Plan, Step};
+    use serde_json::json;
+
+    use super::super::given;
+    use super::*;
+    use crate::measure::records;
+
+    fn plan() -> Plan {
+        given::plan(2, json!("at-end"), json!({}))
+    }
+
+    /// Two ranks, suspended at these times.
+    fn suspended_at(times: [&[(u64, u64)]; 2]) -> PhaseRecord {
+        let of = |(rank, times): (u32, &[(u64, u64)])| RankRecord {
+            suspended: times.iter().map(|&(begin_ns, end_ns)| Suspension { begin_ns, end_ns }).collect(),
+            ..records::rank(rank)
+        };
+        records::phase("write", Operation::Write, (0..).zip(times).map(of).collect())
+    }
+
+    #[test]
+    fn a_phase_that_was_suspended_is_invalid_and_says_when_and_how_long() {
+        let (plan, second_ns) = (plan(), 1_000_000_000);
+        let once = suspended_at([&[], &[(second_ns, 5 * second_ns)]]);
+        let doubt = suspended(given::facts(&plan, &[], &once)).unwrap();
+        assert!(doubt.invalidates);
+        assert_eq!(doubt.reason, Reason::Suspended { suspended_ns: 4 * second_ns, begin_ns: second_ns, times: 1 });
+        assert_eq!(doubt.message, "the run was suspended for 4.00 s, 1.00 s after the phase had started");
+        let twice = suspended_at([&[(1, 2)], &[(second_ns, 2 * second_ns), (3 * second_ns, 4 * second_ns)]]);
+        let message = suspended(given::facts(&plan, &[], &twice)).unwrap().message;
+        assert!(message.starts_with("the run was suspended 2 times for 2.00 s in all, first 1.00 s"), "{message}");
+        assert_eq!(suspended(given::facts(&plan, &[], &suspended_at([&[], &[]]))), None);
+    }
+
+    #[test]
+    fn what_to_do_about_a_short_phase_depends_on_its_work() {
+        let data = plan();
+        let mut items = data.clone();
+        let Step::Phase(phase) = &mut items.steps[0] else { unreachable!("it has one phase") };
+        phase.jobs[0].work = serde_json::from_value(json!({
+            "kind": "metadata", "tree": "tree", "operation": {"kind": "stat"}, "order": "sequential", "paths": "full",
+        }))
+        .unwrap();
+        let record = suspended_at([&[], &[]]);
+        let remedy = |plan: &Plan| short_phase(given::facts(plan, &[], &record)).unwrap().remedy;
+        assert!(remedy(&data).starts_with("move more data"));
+        assert!(remedy(&items).starts_with("work on more items"));
+    }
 }

@@ -25,6 +25,7 @@ pub fn about(facts: Facts<'_>) -> Vec<Doubt> {
     let raise: &[fn(Facts<'_>) -> Option<Doubt>] = &[
         amounts::failed,
         amounts::missing_bytes,
+        amounts::suspended,
         amounts::nothing_done,
         memory::cache_resident,
         memory::cache_unknown,

@@ -11,6 +11,7 @@ mod shared;
 use std::fs::File;
 use std::io;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use ioassay_host::clock::Clock;
 use ioassay_host::processors;
@@ -23,11 +24,14 @@ use ioassay_shm::work_list::{self, WorkList};
 
 use self::leader_channel::LeaderChannel;
 use self::mailbox::Mailbox;
-use self::shared::{Header, Shared, SharedJob};
+use self::shared::{Header, STOP, SUSPEND, Shared, SharedJob};
 use super::clocks::Reading;
 use super::{FirstFinished, Ranks, Start, Stopped};
 use crate::measure::recorder::{LANES, LiveCounters};
 use crate::plan::MOST_JOBS;
+
+/// How often a suspended rank looks whether it may go on.
+const SUSPENDED_NAP: Duration = Duration::from_millis(10);
 
 /// How many files a meeting place is in.
 pub const FILES: usize = 3;
@@ -90,7 +94,32 @@ impl MeetingPlace {
 
     /// Tells all ranks to do no more I/O and to come to an end.
     pub fn stop(&self) {
-        self.shared.header().stop.store(true, Ordering::SeqCst);
+        self.shared.header().halt.fetch_or(STOP, Ordering::SeqCst);
+    }
+
+    /// Has all ranks do no I/O until [`MeetingPlace::resume`]: each finishes the call that it is in.
+    pub fn suspend(&self) {
+        let header = self.shared.header();
+        let now_ns = self.clock.now_ns();
+        if header.suspended_since_ns.compare_exchange(0, now_ns, Ordering::SeqCst, Ordering::SeqCst).is_ok() {
+            header.halt.fetch_or(SUSPEND, Ordering::SeqCst);
+        }
+    }
+
+    /// Lets suspended ranks go on. The time does not count in what the running step may take.
+    pub fn resume(&self) {
+        let header = self.shared.header();
+        let since_ns = header.suspended_since_ns.swap(0, Ordering::SeqCst);
+        if since_ns > 0 {
+            let begin_ns = since_ns.max(header.step_since_ns.load(Ordering::SeqCst));
+            header.step_since_ns.fetch_add(self.clock.now_ns().saturating_sub(begin_ns), Ordering::SeqCst);
+            header.halt.fetch_and(!SUSPEND, Ordering::SeqCst);
+        }
+    }
+
+    /// True while the ranks are suspended.
+    pub fn suspended(&self) -> bool {
+        self.shared.header().halt.load(Ordering::SeqCst) & SUSPEND != 0
     }
 
     /// Tells all ranks that not all of them will come: nobody may wait for the others any more.
@@ -101,7 +130,7 @@ impl MeetingPlace {
 
     /// True if the ranks were told to stop.
     pub fn stopping(&self) -> bool {
-        self.shared.header().stop.load(Ordering::SeqCst)
+        self.shared.header().halt.load(Ordering::SeqCst) & STOP != 0
     }
 
     /// True if the ranks were told not to wait for each other.
@@ -257,6 +286,21 @@ impl LocalRank<'_> {
         &self.place.shared.ranks()[first..first + members.count as usize]
     }
 
+    /// Waits while the run is suspended. True if the ranks must stop.
+    #[cold]
+    fn halted(&self) -> bool {
+        let (place, begin_ns) = (self.place, self.place.clock.now_ns());
+        while place.suspended() && !place.stopping() {
+            std::thread::sleep(SUSPENDED_NAP);
+        }
+        let end_ns = place.clock.now_ns();
+        // What only stopped was not suspended.
+        if end_ns - begin_ns >= SUSPENDED_NAP.as_nanos() as u64 {
+            self.counters().note_suspension(begin_ns, end_ns);
+        }
+        place.stopping()
+    }
+
     /// A barrier that outlasts a stop: everybody still comes to the gather.
     fn meet(&self) -> Result<(), Stopped> {
         let header = self.place.shared.header();
@@ -299,7 +343,7 @@ impl Ranks for LocalRank<'_> {
 
     #[inline(always)]
     fn must_stop(&self) -> bool {
-        self.place.shared.header().stop.load(Ordering::Relaxed)
+        self.place.shared.header().halt.load(Ordering::Relaxed) != 0 && self.halted()
     }
 
     fn fail(&self, failure: &Failure) {

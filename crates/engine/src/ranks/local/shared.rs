@@ -23,12 +23,20 @@ const FAILURE_BYTES: usize = 32 * 1024;
 /// Longer than writing a failure down takes whoever is still there.
 const WRITING_TAKES: Duration = Duration::from_millis(500);
 
+/// No more I/O.
+pub const STOP: u32 = 1;
+
+/// No I/O until the run is resumed.
+pub const SUSPEND: u32 = 2;
+
 /// What all ranks share. Only atomics, and the failure that the first one to fail writes alone. All zero is
 /// the valid beginning of every field, as the kernel gives it.
 #[repr(C, align(64))]
 pub struct Header {
-    /// No more I/O.
-    pub stop: AtomicBool,
+    /// Why ranks do no I/O, if they do none: [`STOP`], [`SUSPEND`] or both. What a rank asks before each operation.
+    pub halt: AtomicU32,
+    /// When they were suspended; 0 while they are not.
+    pub suspended_since_ns: AtomicU64,
     /// Not all ranks will come.
     pub abandoned: AtomicBool,
     /// The running step, for those who watch.
@@ -177,7 +185,7 @@ impl Shared {
     /// Forgets a case that has ended, for the next one. Nobody may be waiting for anything.
     pub fn reset(&self) {
         let header = self.header();
-        header.stop.store(false, Ordering::SeqCst);
+        header.halt.fetch_and(!STOP, Ordering::SeqCst);
         header.abandoned.store(false, Ordering::SeqCst);
         header.step_since_ns.store(0, Ordering::SeqCst);
         header.step_limit_ns.store(0, Ordering::SeqCst);

@@ -62,6 +62,10 @@ pub enum Message {
     Heartbeat { done: [Done; LANES] },
     /// To and from the first node: all ranks are to stop.
     Stop { signal: Option<u32>, failure: Option<Box<Failure>> },
+    /// From the first node: ranks are to do no I/O for now.
+    Suspend,
+    /// From the first node: ranks are to go on.
+    Resume,
     /// Of a job that has ranks on several nodes.
     Job(JobKey, JobMessage),
 }

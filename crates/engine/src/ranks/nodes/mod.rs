@@ -237,6 +237,51 @@ mod tests {
     }
 
     #[test]
+    fn what_suspends_the_first_node_suspends_all_until_it_goes_on() {
+        for ranks_on in WORLDS {
+            let suspended = AtomicU64::new(0);
+            let times = run(ranks_on, |rank| {
+                if rank.rank() == 0 {
+                    rank.place.suspend();
+                }
+                while !rank.place.suspended() {
+                    std::thread::yield_now();
+                }
+                suspended.fetch_add(1, Ordering::SeqCst);
+                if rank.rank() == 0 {
+                    while suspended.load(Ordering::SeqCst) < u64::from(rank.size()) {
+                        std::thread::yield_now();
+                    }
+                    rank.place.resume();
+                }
+                let must_stop = rank.must_stop();
+                (must_stop, rank.place.suspended(), rank.counters().suspensions(0).len())
+            });
+            assert!(times.iter().all(|&(must_stop, still, times)| !must_stop && !still && times <= 1), "{times:?}");
+        }
+    }
+
+    #[test]
+    fn a_stop_ends_a_suspension_and_the_time_of_one_is_not_the_steps() {
+        let place = MeetingPlace::new(1, ioassay_host::clock::Clock::calibrated()).unwrap();
+        let rank = place.rank(0);
+        rank.prepare_step(0, Some(7));
+        let (_, before_ns) = place.step_limit().unwrap();
+        place.suspend();
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| rank.must_stop());
+            std::thread::sleep(Duration::from_millis(20));
+            place.resume();
+            assert!(!waiting.join().unwrap());
+        });
+        let (_, after_ns) = place.step_limit().unwrap();
+        assert!(after_ns >= before_ns + 20_000_000, "{before_ns} {after_ns}");
+        place.suspend();
+        place.stop();
+        assert!(rank.must_stop());
+    }
+
+    #[test]
     fn letters_come_to_the_first_rank_packed_by_node_and_its_own_go_to_all() {
         for ranks_on in WORLDS {
             let gathered = run(ranks_on, |rank| {

@@ -62,6 +62,7 @@ pub struct NodeLeader<'a, W> {
     done: Vec<[Done; LANES]>,
     heartbeat_ns: u64,
     told_stop: bool,
+    told_suspended: bool,
     carried_out: BTreeSet<u32>,
     told_carried_out: u32,
     /// What it has to tell its own node.
@@ -92,6 +93,7 @@ impl<'a, W: Wire> NodeLeader<'a, W> {
             done: vec![<[Done; LANES]>::default(); nodes as usize],
             heartbeat_ns: 0,
             told_stop: false,
+            told_suspended: false,
             carried_out: BTreeSet::new(),
             told_carried_out: 0,
             own: Vec::new(),
@@ -131,6 +133,7 @@ impl<'a, W: Wire> NodeLeader<'a, W> {
         // Asked first: what a rank failed with at its very end is passed on before it is said that all are at their end.
         let carried_out = self.place.has_carried_out(self.order);
         self.pass_on_stop()?;
+        self.pass_on_suspension()?;
         self.say_carried_out(carried_out)?;
         self.send_heartbeat()?;
         self.notice_silence();
@@ -204,6 +207,8 @@ impl<'a, W: Wire> NodeLeader<'a, W> {
             Message::Job(key, message) => self.take_job(from, key, message, bytes)?,
             Message::Heartbeat { done } => self.take_heartbeat(from, done),
             Message::Stop { signal, failure } => self.take_stop(signal, failure.as_deref()),
+            Message::Suspend => self.place.suspend(),
+            Message::Resume => self.place.resume(),
         }
         Ok(())
     }

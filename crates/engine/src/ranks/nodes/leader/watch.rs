@@ -72,6 +72,16 @@ impl<W: Wire> NodeLeader<'_, W> {
         if self.is_first() { self.tell_others(&message) } else { self.tell(0, &message, &[]) }
     }
 
+    /// Tells the others that ranks are to be suspended or to go on, where that was asked for on the first node.
+    pub(super) fn pass_on_suspension(&mut self) -> io::Result<()> {
+        let suspended = self.place.suspended();
+        if !self.is_first() || self.told_suspended == suspended {
+            return Ok(());
+        }
+        self.told_suspended = suspended;
+        self.tell_others(if suspended { &Message::Suspend } else { &Message::Resume })
+    }
+
     fn done_elsewhere(&self) -> [Done; LANES] {
         let mut sum = <[Done; LANES]>::default();
         for done in self.done.iter().skip(1).flat_map(|lanes| lanes.iter().enumerate()) {

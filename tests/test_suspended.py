@@ -1,0 +1,84 @@
+"""Ctrl-Z suspends a run with its ranks; the phase that was under way is invalid."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import shlex
+import shutil
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from ioassay.results.events import ProgressTail
+from ioassay.results.loaded import LoadedRun
+from ioassay.results.run_directory import load
+
+from .support import study, until, workload
+
+
+class Shell:
+    """A shell with job control: it runs a command in its foreground, and continues it once it has been stopped."""
+
+    def __init__(self, *command: str | Path) -> None:
+        line = shlex.join(map(str, command))
+        # Not as they are typed: the terminal echoes nothing that the test waits for.
+        script = f"stty -echo; {line}; echo STOP''PED; read; fg > /dev/null; echo EX''IT $?"
+        self._pid, self._terminal = pty.fork()
+        if self._pid == 0:
+            for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):  # as in `Command`
+                signal.signal(number, signal.SIG_DFL)
+            os.execvp("bash", ["bash", "--norc", "-m", "-c", script])
+        self._seen = ""
+
+    def types(self, keys: str) -> None:
+        os.write(self._terminal, keys.encode())
+
+    def until(self, wanted: str) -> None:
+        while wanted not in self._seen:
+            self._seen += os.read(self._terminal, 4096).decode(errors="replace")
+
+    def end(self) -> None:
+        os.close(self._terminal)
+        os.waitpid(self._pid, 0)
+
+
+def _moved_bytes(run: Path) -> list[int]:
+    """By the phase so far, each time that the engine has told."""
+    return [line["bytes"] for file in run.glob("logs/paced.*/progress.jsonl") for line in ProgressTail(file).new()]
+
+
+def _suspended(command: list[str | Path], run: Path, target: Path) -> LoadedRun:
+    """A run in whose phase somebody types Ctrl-Z, and `fg` when the ranks have been seen to do nothing."""
+    shell = Shell(*command)
+    until(lambda: any(_moved_bytes(run)), "the phase to move data")
+    shell.types("\x1a")
+    shell.until("STOPPED")
+    told = len(_moved_bytes(run))
+    # The engine is still there to tell; at 1 kIOPS two of these would never be the same.
+    until(lambda: len(moved := _moved_bytes(run)) > told + 5 and len({*moved[-4:]}) == 1, "the ranks to do nothing")
+    shell.types("\n")
+    shell.until("EXIT 1")
+    shell.end()
+    assert list(target.iterdir()) == []
+    return load(run)
+
+
+@pytest.mark.parametrize("launcher", ["local", "mpirun"])
+def test_ctrl_z_suspends_the_ranks_and_invalidates_their_phase(launcher: str, target: Path, tmp_path: Path) -> None:
+    if launcher == "mpirun" and shutil.which("mpicc") is None:
+        pytest.skip("there is no mpicc")
+    # Two seconds of small writes.
+    paced = workload("paced", transfer="4KiB", total="8MiB", steps="[{write: {rate: 1kIOPS}}]")
+    file = study(tmp_path, paced, workload("after", steps="[write]"))
+    command: list[str | Path] = [sys.executable, "-m", "ioassay", "run", file, "--target", target]
+    command += ["--launcher", launcher, "--out", tmp_path / "run"]
+    run = _suspended(command, tmp_path / "run", target)
+    (doubt,) = run.doubts.filter(kind="suspended").iter_rows(named=True)
+    assert doubt["phase"] == "write"
+    assert doubt["invalidates"]
+    assert json.loads(doubt["evidence"])["times"] == 1
+    assert dict(run.measurements.select("workload", "valid").iter_rows()) == {"paced": False, "after": True}
