@@ -31,13 +31,13 @@ def may_be_cached(why: str, option: str) -> Doubt:
     )
 
 
-def short_phase(seconds: float) -> Iterator[Doubt]:
+def short_phase(seconds: float, remedy: str = "move more data: a larger total or larger files") -> Iterator[Doubt]:
     """A phase that took too little time to say anything."""
     if seconds * 1e9 < SHORTEST_PHASE_NS:
         yield Doubt(
             kind="short-phase",
             message=f"the phase took only {format_duration(round(seconds * 1e9))}",
-            remedy="move more data: a larger total or larger files",
+            remedy=remedy,
             evidence={"duration_ns": round(seconds * 1e9), "wanted_ns": SHORTEST_PHASE_NS},
         )
 

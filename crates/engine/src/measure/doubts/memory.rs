@@ -126,9 +126,8 @@ fn memory_of_others(nodes: &[Environment]) -> Option<String> {
 
 /// What was in memory before is another doubt; here it comes into memory, or stays there, while the phase lasts.
 pub(super) fn device_moved_less(facts: Facts<'_>) -> Option<Doubt> {
-    let work = facts.data().filter(|work| !matches!(work.transfer, Transfer::Mixed(_)))?;
-    let device =
-        facts.nodes.iter().map(|node| node.block_device.as_ref()).collect::<Option<Vec<_>>>()?.first()?.name.clone();
+    let work = facts.data()?;
+    let (device, device_bytes) = on_device(facts)?;
     let forced = !work.transfer.writes() || facts.synced || facts.direct();
     if !forced || !facts.capabilities.files || facts.failure.is_some() {
         return None;
@@ -137,11 +136,7 @@ pub(super) fn device_moved_less(facts: Facts<'_>) -> Option<Doubt> {
     if cache_resident(facts).is_some() || unwritten(facts).is_some() {
         return None;
     }
-    let on_device = |rank: &RankRecord| match facts.record.operation {
-        Operation::Read => rank.usage.device_read_bytes,
-        _ => rank.usage.device_write_bytes,
-    };
-    let (bytes, device_bytes) = (facts.record.bytes, facts.record.ranks.iter().map(on_device).sum::<Option<u64>>()?);
+    let bytes = facts.record.bytes;
     if device_bytes as f64 >= ON_DEVICE * bytes as f64 {
         return None;
     }
@@ -158,6 +153,44 @@ pub(super) fn device_moved_less(facts: Facts<'_>) -> Option<Doubt> {
     };
     let remedy = "use a file set large enough that nothing is moved twice, or direct I/O";
     doubt(Reason::DeviceMovedLess { bytes, device_bytes, device }, message, remedy)
+}
+
+/// The device under the target, and how many bytes went to or came from it for the ranks. `None` where it is not on this
+/// node, and of mixes, whose reads and writes cannot be told apart there.
+fn on_device(facts: Facts<'_>) -> Option<(String, u64)> {
+    facts.data().filter(|work| !matches!(work.transfer, Transfer::Mixed(_)))?;
+    let devices = facts.nodes.iter().map(|node| node.block_device.as_ref()).collect::<Option<Vec<_>>>()?;
+    let bytes = |rank: &RankRecord| match facts.record.operation {
+        Operation::Read => rank.usage.device_read_bytes,
+        _ => rank.usage.device_write_bytes,
+    };
+    Some((devices.first()?.name.clone(), facts.record.ranks.iter().map(bytes).sum::<Option<u64>>()?))
+}
+
+/// What goes round again finds in memory what it has moved before. Where the device's own count is known, that tells.
+pub(super) fn repeated_passes(facts: Facts<'_>) -> Option<Doubt> {
+    let work = facts.data()?;
+    let set = facts.plan.files.get(&work.files)?;
+    // Of writes that nothing forced to storage it is known that they may still be in memory.
+    let forced = facts.record.operation == Operation::Read || facts.synced;
+    if !forced || facts.direct() || !facts.capabilities.files || facts.failure.is_some() {
+        return None;
+    }
+    // Then it is known why, or how much.
+    if on_device(facts).is_some() || cache_resident(facts).is_some() || memory_backed(facts).is_some() {
+        return None;
+    }
+    let geometry = Geometry::of(set, facts.plan.rank_count());
+    let workers = u64::from(facts.plan.workers(facts.job).count);
+    let (bytes, pass_bytes) = (facts.record.bytes, geometry.bytes().max(geometry.part_bytes() * workers));
+    let memory_bytes = facts.nodes.iter().map(|node| node.memory_bytes).sum();
+    if bytes <= pass_bytes || pass_bytes > memory_bytes {
+        return None;
+    }
+    let [moved, once] = [bytes, pass_bytes].map(|bytes| Bytes(bytes).about());
+    let message = format!("{moved} were moved in files of {once}: later passes may have been served by the page cache");
+    let remedy = "use a file set twice the size of memory, or direct I/O";
+    doubt(Reason::RepeatedPasses { bytes, pass_bytes, memory_bytes }, message, remedy)
 }
 
 /// Stat and small reads are answered from the node's own memory unless something emptied it since the items were
@@ -245,4 +278,41 @@ pub(super) fn unsynced_create(facts: Facts<'_>) -> Option<Doubt> {
     let items = facts.record.operations;
     let message = format!("{} were created without a sync and may still be in memory", count(items, "item"));
     doubt(Reason::UnsyncedCreate { items }, message, "sync at the end, within the measured time (mdtest: -Y)")
+}
+
+#[cfg(test)]
+mod tests {
+    use ioassay_protocol::environment::Environment;
+    use ioassay_protocol::events::PhaseRecord;
+    use serde_json::json;
+
+    use super::super::given;
+    use super::*;
+    use crate::measure::records;
+    use crate::storage::Capabilities;
+
+    const M: u64 = 1 << 20;
+
+    /// The bytes of a pass in the doubt about two ranks with files of 500 MiB that have written so much on a node with so
+    /// much memory and no device of its own.
+    fn passes(written_bytes: u64, memory_bytes: u64, synced: bool) -> Option<u64> {
+        let plan = given::plan(2, json!("at-end"), json!({}));
+        let nodes = [Environment { memory_bytes, ..Environment::default() }];
+        let ranks = (0..2).map(|rank| RankRecord { bytes: written_bytes / 2, ..records::rank(rank) }).collect();
+        let record: PhaseRecord = records::phase("write", Operation::Write, ranks);
+        let capabilities = Capabilities { files: true, ..Capabilities::NONE };
+        let facts = Facts { capabilities, synced, ..given::facts(&plan, &nodes, &record) };
+        match repeated_passes(facts)?.reason {
+            Reason::RepeatedPasses { pass_bytes, .. } => Some(pass_bytes),
+            other => unreachable!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn what_goes_round_again_in_files_that_memory_holds_is_doubted() {
+        assert_eq!(passes(1001 * M, 2000 * M, true), Some(1000 * M));
+        assert_eq!(passes(1000 * M, 2000 * M, true), None, "one pass");
+        assert_eq!(passes(1001 * M, 999 * M, true), None, "memory does not hold it");
+        assert_eq!(passes(1001 * M, 2000 * M, false), None, "that it may be in memory is another doubt");
+    }
 }

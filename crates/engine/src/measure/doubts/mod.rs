@@ -30,6 +30,7 @@ pub fn about(facts: Facts<'_>) -> Vec<Doubt> {
         memory::cache_resident,
         memory::cache_unknown,
         memory::device_moved_less,
+        memory::repeated_passes,
         memory::attributes_cached,
         memory::memory_backed,
         memory::unsynced_write,

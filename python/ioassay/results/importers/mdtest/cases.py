@@ -202,4 +202,4 @@ def _doubts(told: Parsed, name: str, seconds: float | None) -> Iterator[Doubt]:
             remedy="measure again on several nodes, with -N set to the ranks of a node",
         )
     if seconds is not None:
-        yield from doubts.short_phase(seconds)
+        yield from doubts.short_phase(seconds, "work on more items: a larger -n")
