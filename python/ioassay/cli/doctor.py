@@ -9,13 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ioassay.cli.launcher_options import Hosts, Launcher, LauncherOptions, host_names, option_words
-from ioassay.cli.output import say
+from ioassay.cli.output import print_wrapped, say
 from ioassay.errors import UsageError
 
 if TYPE_CHECKING:
     from ioassay.doctor.examine import Site
     from ioassay.doctor.verdict import Line, Verdict
     from ioassay.execution.interruption import Interruption
+
+_INDENT = 31
+"""Where what was seen begins."""
 
 _A_CHECK_FAILED = 1
 
@@ -106,7 +109,7 @@ def _examine(site: Site, interruption: Interruption, as_json: bool) -> tuple[dic
 
 
 def _print(verdict: Verdict, check: str) -> None:
-    print(f"{verdict.status:<12} {check:<17} {verdict.seen}", flush=True)
+    print_wrapped(f"{verdict.status:<12} {check:<17} {verdict.seen}", _INDENT)
     _print_remedy(verdict)
 
 
@@ -114,14 +117,15 @@ def _print_unchecked(lines: list[Line]) -> None:
     """What could not be checked for the same reason stands together."""
     unchecked = [line for line in lines if line.verdict.status == "not checked"]
     for verdict in dict.fromkeys(line.verdict for line in unchecked):
-        print(f"{verdict.status:<12} {', '.join(line.check for line in unchecked if line.verdict == verdict)}")
-        print(f"{'':<30} {verdict.seen}")
+        checks = ", ".join(line.check for line in unchecked if line.verdict == verdict)
+        print_wrapped(f"{verdict.status:<12} {checks}", _INDENT)
+        print_wrapped(f"{'':<30} {verdict.seen}", _INDENT)
         _print_remedy(verdict)
 
 
 def _print_remedy(verdict: Verdict) -> None:
     if verdict.remedy:
-        print(f"{'→':>30} {verdict.remedy}", flush=True)
+        print_wrapped(f"{'→':>30} {verdict.remedy}", _INDENT)
 
 
 def _print_sum(lines: list[Line]) -> None:

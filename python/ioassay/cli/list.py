@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ioassay.cli.output import terminal_width
+
 if TYPE_CHECKING:
     from ioassay.results.index import Entry, Index
 
@@ -33,7 +35,7 @@ def list_(
     if as_json:
         typer.echo(_document(found))
         return 0
-    for line in _table([_HEADINGS, *map(_cells, found.entries)] if found.entries else []):
+    for line in _lines([_HEADINGS, *map(_cells, found.entries)] if found.entries else []):
         typer.echo(line)
     _print_rest(folder, found)
     return 0
@@ -60,6 +62,15 @@ _UNKNOWN = "–"
 
 def _short(text: str) -> str:
     return text if len(text) <= _MOST_CHARACTERS else text[: _MOST_CHARACTERS - 1] + "…"
+
+
+def _lines(rows: list[tuple[str, ...]]) -> list[str]:
+    """The table; on a terminal that is too narrow for it each directory on a line of its own, whole to be copied."""
+    lines = _table(rows)
+    if not sys.stdout.isatty() or max(map(len, lines), default=0) <= terminal_width():
+        return lines
+    above = _table([row[:-1] for row in rows])
+    return [line for row, first in zip(rows, above, strict=True) for line in (first, f"  {row[-1]}")]
 
 
 def _table(rows: list[tuple[str, ...]]) -> list[str]:

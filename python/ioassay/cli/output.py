@@ -115,6 +115,26 @@ def write_beside(run: Path, name: str, document: bytes) -> None:
         raise CannotRun(f"{run / name} cannot be written: {error.strerror}.", "Use another place: -o FILE.") from error
 
 
+def print_wrapped(line: str, indent: int = 0) -> None:
+    """Prints a line; on a terminal that is narrower in several, broken between words, the later ones indented."""
+    if not sys.stdout.isatty() or len(line) <= (width := terminal_width()):
+        print(line, flush=True)
+        return
+    import textwrap  # noqa: PLC0415
+
+    print(
+        textwrap.fill(line, width, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False),
+        flush=True,
+    )
+
+
+def terminal_width() -> int:
+    """The columns of the terminal, or what `COLUMNS` says."""
+    from shutil import get_terminal_size  # noqa: PLC0415
+
+    return get_terminal_size().columns
+
+
 def say(line: str) -> None:
     """Prints a line about what is going on, beside what a command prints as its answer; not with `--quiet`."""
     if not is_quiet():

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from ioassay.cli.output import print_wrapped
 from ioassay.errors import UsageError
 
 
@@ -38,6 +39,9 @@ def studies(
     if as_json:
         typer.echo(json.dumps([entry.document() for entry in overviews], indent=2))
         return 0
-    typer.echo("\n\n".join(entry.text() for entry in overviews))
-    typer.echo("\nRun one with `ioassay run NAME --target DIR`, print one with `ioassay studies NAME`.")
+    for entry in overviews:
+        for line in entry.text().splitlines():
+            print_wrapped(line, 4)
+        print()
+    typer.echo("Run one with `ioassay run NAME --target DIR`, print one with `ioassay studies NAME`.")
     return 0

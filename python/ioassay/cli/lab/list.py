@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from ioassay.cli.output import print_wrapped
+
 
 def list_labs(
     *,
@@ -33,7 +35,7 @@ def list_labs(
     for key, lab in labs.items():
         print(f"{key:<{width}}  {lab.title}")
         if lacking[key]:
-            print(f"{'':<{width}}  lacks {', '.join(lacking[key])}")
-    print("\nStart one with `ioassay lab up NAME`, with --install to install missing packages.")
+            print_wrapped(f"{'':<{width}}  lacks {', '.join(lacking[key])}", width + 4)
+    print_wrapped("\nStart one with `ioassay lab up NAME`, with --install to install missing packages.")
     print("Print one with `ioassay lab list NAME`.")
     return 0

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
-from rich import table
-from rich.console import Console, ConsoleOptions, Group, JustifyMethod, RenderableType, RenderResult
+from rich.console import Group, RenderableType
 from rich.text import Text as RichText
 
 from ioassay.reports.document import (
@@ -29,6 +27,9 @@ from ioassay.reports.document import (
     pieces,
     shown,
 )
+from ioassay.reports.document.hanging import Hanging
+from ioassay.reports.document.terminal_table import FittingTable, Heading
+from ioassay.reports.document.unbroken import Unbroken, bound
 
 _STYLES: dict[Style, str] = {
     "strong": "bold",
@@ -45,7 +46,7 @@ _STYLES: dict[Style, str] = {
 
 def rendered(blocks: Iterable[Block]) -> Group:
     """The blocks one below the other, an empty line around each section."""
-    return Group(*_blocks(blocks))
+    return Group(Unbroken(Group(*_blocks(blocks))))
 
 
 def _blocks(several: Iterable[Block]) -> Iterator[RenderableType]:
@@ -71,7 +72,7 @@ def _block(block: Block) -> Iterator[RenderableType]:
         case Notes(items):
             yield from (_inline(item, "yellow") for item in items)
         case Bullets(items):
-            yield from (_Hanging(_inline(item)) for item in items)
+            yield from (Hanging(_inline(item)) for item in items)
         case Table():
             yield from [RichText(block.title, "bold")] if block.title else []
             yield _table(block)
@@ -86,30 +87,16 @@ def _block(block: Block) -> Iterator[RenderableType]:
             pass
 
 
-@dataclass(frozen=True)
-class _Hanging:
-    """A text whose lines are indented, those after the first further."""
-
-    text: RichText
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        for at, line in enumerate(self.text.wrap(console, max(options.max_width - 4, 1))):
-            yield RichText("    " if at else "  ").append_text(line)
-
-
 def _as_it_is(text: str) -> RichText:
     """Lines that are copied or drawn: a console that does not crop prints them whole, however narrow it is."""
     return RichText(text, no_wrap=True, overflow="ignore")
 
 
-def _table(block: Table) -> table.Table:
-    made = table.Table(box=None, show_header=block.has_head)
-    for column in block.columns:
-        justify: JustifyMethod = "right" if column.is_number else "left"
-        made.add_column(column.whole_head, justify=justify, overflow="fold", no_wrap=not column.wraps)
-    for row in block.merged_rows:
-        made.add_row(*map(_inline, row))
-    return made
+def _table(block: Table) -> FittingTable:
+    headings = [
+        Heading(column.whole_head, "right" if column.is_number else "left", column.wraps) for column in block.columns
+    ]
+    return FittingTable(headings, [[*map(_inline, row)] for row in block.merged_rows], block.has_head)
 
 
 def _inline(text: Text, style: str = "") -> RichText:
@@ -119,9 +106,10 @@ def _inline(text: Text, style: str = "") -> RichText:
             case Marks(letters):
                 made.append(f" {''.join(letters)}" if letters else "", "yellow")
             case Span(said, how):
-                made.append(f"\n{said}" if how in ("below", "caveat") else said, _STYLES[how] if how else "")
+                on_its_own = "\n" if how in ("below", "caveat") else ""
+                made.append(f"{on_its_own}{bound(said)}", _STYLES[how] if how else "")
             case Anchor() | References():
                 pass
             case _:
-                made.append(piece)
+                made.append(bound(piece))
     return made

@@ -83,6 +83,15 @@ def table(lines: Sequence[SummaryLine], shown: Callable[[Cell], Text] = _shown) 
     return Table([Column("Workload"), *levels], rows, title="Peak and sustained performance")
 
 
+def by_phase(lines: Sequence[SummaryLine]) -> list[SeriesLine]:
+    """The rows of `table` as rows of `series_table`, for where four numbers have no room beside one another."""
+    return [
+        SeriesLine(line.label, operation, operation, line.cells[at], line.cells[at + 2])
+        for line in lines
+        for at, operation in enumerate(("write", "read"))
+    ]
+
+
 def series_table(lines: Sequence[SeriesLine]) -> Table:
     """The table of all other workloads."""
     return Table(

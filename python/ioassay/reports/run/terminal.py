@@ -18,8 +18,7 @@ def summary(content: Content) -> Group:
     return rendered(
         [
             *_end(content),
-            levels.table(content.summary),
-            levels.series_table(content.by_series),
+            levels.series_table([*levels.by_phase(content.summary), *content.by_series]),
             given_rates.table(content.given_rates),
             *(block for score in content.score_tables for block in (io500.table(score), Paragraph(score.sentence))),
             *faithfulness.blocks(content.document.study.replays, content.faithfulness, content.names),

@@ -1,0 +1,101 @@
+"""A table as wide as the terminal allows: words, names and numbers stay whole. Not: what is in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from rich import table
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, JustifyMethod, RenderResult
+from rich.text import Text
+
+from ioassay.reports.document.hanging import Hanging
+
+_GAP = 2
+"""Columns of the terminal that each column of a table has more than its text."""
+
+_MOST_OF_A_NAME = 24
+"""The first column names what its row is about: names of so many letters break only where there is no other way."""
+
+
+@dataclass(frozen=True)
+class Heading:
+    """What is said of a column: `wraps` where its cells may take several lines before those of others."""
+
+    text: str
+    justify: JustifyMethod
+    wraps: bool
+
+
+@dataclass(frozen=True)
+class FittingTable:
+    """Columns take several lines before words are broken; where not even words fit, each row becomes a list."""
+
+    headings: Sequence[Heading]
+    rows: Sequence[Sequence[Text]]
+    has_head: bool
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """The table, laid out for the width of the terminal."""
+        widths = fitting([self._range(at) for at in range(len(self.headings))], options.max_width)
+        if widths is None:
+            yield from self._lists()
+            return
+        made = table.Table(box=None, show_header=self.has_head)
+        for heading, width in zip(self.headings, widths, strict=True):
+            made.add_column(heading.text, justify=heading.justify, overflow="fold", width=width)
+        for row in self.rows:
+            made.add_row(*row)
+        yield made
+
+    def _range(self, at: int) -> Range:
+        heading, cells = self.headings[at], [row[at].plain for row in self.rows]
+        head = heading.text if self.has_head else ""
+        whole = max((cell_len(line) for cell in cells for line in cell.split("\n")), default=0)
+        words = max((cell_len(word) for text in (head, *cells) for word in text.split()), default=0)
+        stays_whole = not heading.wraps or (at == 0 and whole <= _MOST_OF_A_NAME)
+        cells_whole = max(words, whole)
+        return Range(words, cells_whole if stays_whole else words, cells_whole, max(whole, cell_len(head)))
+
+    def _lists(self) -> Iterator[Text | Hanging]:
+        """Each row as lines: what it is about, and below it each cell behind its heading."""
+        for row in self.rows:
+            yield row[0]
+            for heading, cell in zip(self.headings[1:], row[1:], strict=True):
+                if cell.plain.strip():
+                    label = f"{heading.text}: " if self.has_head and heading.text else ""
+                    yield Hanging(Text(label).append_text(Text(", ").join(cell.split("\n"))))
+
+
+class Range(NamedTuple):
+    """How wide a column can be, each at least as wide as the one before."""
+
+    words: int
+    """The longest word stays whole."""
+    names: int
+    """So does what a row is about, and what is not to wrap."""
+    cells: int
+    """No cell is broken."""
+    everything: int
+    """Nor is the heading."""
+
+
+def fitting(ranges: Sequence[Range], width: int) -> list[int] | None:
+    """The widths of columns in a terminal of this width. `None`: words do not fit beside one another."""
+    available = width - _GAP * len(ranges)
+    names, words = [one.names for one in ranges], [one.words for one in ranges]
+    found = names if sum(names) <= available else words
+    if sum(found) > available:
+        return None
+    for full in ([one.cells for one in ranges], [one.everything for one in ranges]):
+        while sum(found) < available:
+            # The column that lacks most gets one more.
+            lacking, at = max(
+                (whole / max(has, 1), at) for at, (has, whole) in enumerate(zip(found, full, strict=True))
+            )
+            if lacking <= 1:
+                break
+            found[at] += 1
+    return found
