@@ -7,6 +7,7 @@ off the line.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 import altair as alt
 import numpy as np
@@ -36,7 +37,13 @@ NAME_GAP = 6
 """Pixels between the frame and the name of a ceiling."""
 
 HEADROOM = 1.04
-"""So that the highest point, and a mark above it, do not sit on the frame."""
+"""So that the highest point does not sit on the frame."""
+
+FLAG = "!"
+"""Above a point that doubts change."""
+
+FLAG_HEIGHT = 0.05
+"""The share of the frame that a flag takes: flags that are closer become one."""
 
 
 def data(
@@ -156,7 +163,7 @@ def chart(
     data: pl.DataFrame,
     operation: str,
     unit: Unit,
-    marks: Mapping[tuple[str, Value], str],
+    doubts: Mapping[tuple[str, Value], str],
     axis_of: Axis = "clients",
     *,
     show: Callable[[Value], str] = str,
@@ -165,7 +172,8 @@ def chart(
     levels: Mapping[str, float] | None = None,
     bands: pl.DataFrame | None = None,
 ) -> theme.Chart:
-    """The figure. `data` is what `data` returns, not empty; `marks` are set above a (series, value on the axis).
+    """The figure. `data` is what `data` returns, not empty; a (series, value on the axis) of `doubts` has a `FLAG`,
+    with these words for who points at it.
 
     `show` writes a value on the axis; `ceilings` is what `drawn` returns, `laws` what the function of that name does.
     `levels` are rates in `unit` of other series, of which no more is known than this. `bands` has what predictions
@@ -195,16 +203,6 @@ def chart(
         "series:N", scale=alt.Scale(domain=titles, range=_cycled(theme.SERIES_SHAPES, len(titles))), legend=legend
     )
     medians = data.filter(pl.col("median").is_not_null()).unique(["series", at], maintain_order=True)
-    top = pl.DataFrame(
-        [
-            {"series": series, at: place, "rate": rate, "mark": marks[series, place]}
-            for series, place, rate in data.group_by("series", at, maintain_order=True)
-            .agg(pl.col("rate").max())
-            .iter_rows()
-            if marks.get((series, place))
-        ],
-        schema={"series": pl.String, at: data.schema[at], "rate": pl.Float64, "mark": pl.String},
-    )
     y = alt.Y("rate:Q", title=y_title, scale=scale, axis=axis)
     is_ordered = data.schema[at] != pl.String
     layers: list[alt.Chart] = [
@@ -218,9 +216,9 @@ def chart(
         alt.Chart(data.filter(~pl.col("valid")), name="invalid")
         .mark_point(shape="M-1,-1L1,1M1,-1L-1,1", size=90, stroke=theme.INVALID, strokeWidth=1.8)
         .encode(x, y),
-        alt.Chart(top)
-        .mark_text(dy=-11, fontSize=10, fontStyle="italic", color=theme.INK)
-        .encode(x, y, alt.Text("mark:N")),
+        alt.Chart(_flags(data, at, doubts))
+        .mark_text(text=FLAG, dy=-10, fontSize=13, fontWeight="bold", color=theme.VERMILION)
+        .encode(x, y, description="doubts:N"),
     ]
     if ceilings is not None and not ceilings.is_empty():
         layers = [*_ceiling_layers(ceilings, x, y_title, scale), *layers]
@@ -238,6 +236,23 @@ def chart(
         rule = alt.Chart(rows).mark_rule(strokeWidth=1.4, strokeDash=[6, 3])
         layers = [rule.encode(alt.Y("level:Q", title=y_title, scale=scale, axis=axis), colour), *layers]
     return alt.layer(*layers).properties(width=WIDTH, height=HEIGHT)
+
+
+def _flags(data: pl.DataFrame, at: str, doubts: Mapping[tuple[str, Value], str]) -> pl.DataFrame:
+    """A row for each flag: its place on the axis, its rate, its words. Flags that would overlap are one."""
+    several = data["series"].n_unique() > 1
+    rows: list[dict[str, Any]] = []
+    highest = data.group_by("series", at, maintain_order=True).agg(pl.col("rate").max())
+    for series, place, rate in highest.sort(at, "rate", maintain_order=True).iter_rows():
+        if not (said := doubts.get((series, place))):
+            continue
+        words = f"{series}: {said}" if several else said
+        last = rows[-1] if rows and rows[-1][at] == place else None
+        if last is not None and rate - last["rate"] < FLAG_HEIGHT * _highest(data["rate"]):
+            last["doubts"] += f"; {words}"
+        else:
+            rows.append({at: place, "rate": rate, "doubts": words})
+    return pl.DataFrame(rows, schema={at: data.schema[at], "rate": pl.Float64, "doubts": pl.String})
 
 
 def _ceiling_layers(ceilings: pl.DataFrame, x: alt.X, title: str, scale: alt.Scale) -> list[alt.Chart]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from ioassay.analysis import latency, rates, scalability
+from ioassay.analysis import axes, latency, rates, scalability
 from ioassay.analysis.rate_units import UNITS
 from ioassay.figures import latency as latency_figure
 from ioassay.figures import rate_by_clients, rate_by_time, render, theme
@@ -151,3 +151,26 @@ def test_every_colour_is_one_of_the_theme_which_says_what_it_is_on_a_dark_screen
     assert colours - between_ends <= theme.ON_DARK.keys()
     elsewhere = [path.name for path in sources if re.search(r'"#[0-9a-f]{6}"', path.read_text())]
     assert elsewhere == ["theme.py"]
+
+
+def _flags(builder: RunBuilder, workloads: list[str], doubts: dict[tuple[str, axes.Value], str]) -> list[str]:
+    """The words of each flag of the figure, as a reader who points at it gets them."""
+    run = builder.build()
+    data = rate_by_clients.data(rates.points(run.measurements), _entry(*workloads), {w: w for w in workloads})
+    svg = render.svg(rate_by_clients.chart(data, "write", UNITS["GB/s"], doubts), "f")
+    texts = ET.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")
+    return [one.get("aria-label", "") for one in texts if one.text == rate_by_clients.FLAG]
+
+
+def test_a_point_that_doubts_change_has_a_flag_that_says_them() -> None:
+    builder = RunBuilder().workload("w").clients(1, 2)
+    assert _flags(builder, ["w"], {("w", 2): "took 0.1 s: too short"}) == ["took 0.1 s: too short"]
+
+
+def test_flags_that_would_overlap_are_one_with_the_words_of_all_lines() -> None:
+    builder = RunBuilder().workload("v").workload("w").clients(1)
+    doubts: dict[tuple[str, axes.Value], str] = {("v", 1): "too short", ("w", 1): "one rank late"}
+    builder.rates("v", "write", 1, 1.00e9).rates("w", "write", 1, 1.01e9)
+    assert _flags(builder, ["v", "w"], doubts) == ["v: too short; w: one rank late"]
+    builder.rates("w", "write", 1, 2.0e9)
+    assert _flags(builder, ["v", "w"], doubts) == ["v: too short", "w: one rank late"]

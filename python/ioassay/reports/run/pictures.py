@@ -25,6 +25,7 @@ from ioassay.figures import timeline as timeline_figure
 from ioassay.figures.picture import Picture, draw
 from ioassay.reports import format
 from ioassay.reports.compare.pictures import pictures as of_comparison
+from ioassay.reports.run import caveats
 from ioassay.reports.run.content import Content
 from ioassay.reports.run.surveys import Grid, Survey
 from ioassay.results.document import FigureEntry
@@ -45,8 +46,6 @@ FIRST = 2
 
 LATENCY_WORDS = "Valid repetitions together. A percentile without an operation beyond it is left out."
 """What stands below every figure of latencies."""
-
-THIN_SPACE = "\u2009"
 
 
 @dataclass(frozen=True)
@@ -213,17 +212,15 @@ def _rate(content: Content, entry: FigureEntry, identifier: str) -> Picture:
     if data.is_empty():
         why = f"The number of {axis} is unknown." if unplaced else "Nothing was measured for this figure."
         return Picture(identifier, entry.title, "", data, why, description)
-    common, marks = _marks(content, data, axis)
+    doubts = _doubts(content, data, axis)
     ceilings = rate_by_clients.ceilings(data, content.limits, unit, axis)
     drawn = rate_by_clients.drawn(ceilings, data)
     laws = rate_by_clients.laws(data, content.sweeps, unit)
     caption = rate_words(data)
     if unplaced:
         caption.append(f"Not drawn: {format_count(unplaced, 'measurement')} of an unknown number of {axis}.")
-    if common:
-        caption.append(f"Doubts about every point: {', '.join(common)}.")
-    if any(marks.values()):
-        caption.append("Letters above a point: doubts about it.")
+    if doubts:
+        caption.append(f"“{rate_by_clients.FLAG}” above a point: a doubt changes what it says.")
     if not laws.is_empty():
         caption.append("Dotted: the Universal Scalability Law fitted to the medians.")
     if not drawn.is_empty():
@@ -233,7 +230,7 @@ def _rate(content: Content, entry: FigureEntry, identifier: str) -> Picture:
         height = f"{format.significant(low['ceiling'])} {entry.unit} ({low['name']})"
         caption.append(f"Ceilings from {height} on are far above the frame.")
     return draw(
-        rate_by_clients.chart(data, entry.operation, unit, marks, axis, show=show, ceilings=drawn, laws=laws),
+        rate_by_clients.chart(data, entry.operation, unit, doubts, axis, show=show, ceilings=drawn, laws=laws),
         identifier,
         title=entry.title,
         data=_rate_data(data, ceilings, entry.unit, axis),
@@ -285,14 +282,15 @@ def _survey(survey: Survey, grid: Grid, identifier: str) -> Picture:
     )
 
 
-def _marks(content: Content, data: pl.DataFrame, axis: Axis) -> tuple[list[str], dict[tuple[str, Value], str]]:
-    """Marks that hold for every point are said once; the others stand above theirs."""
+def _doubts(content: Content, data: pl.DataFrame, axis: Axis) -> dict[tuple[str, Value], str]:
+    """The doubts that change a point, in words, by its line and place; of those without any nothing."""
     of = {
-        (str(line), place if isinstance(place, str) else int(place)): content.doubts.marks(analysis.places(rows))
+        (str(line), place if isinstance(place, str) else int(place)): caveats.beside(
+            content.doubts, analysis.places(rows)
+        )
         for (line, place), rows in data.group_by("series", axes.column(axis), maintain_order=True)
     }
-    common = [mark for mark in next(iter(of.values())) if all(mark in marks for marks in of.values())]
-    return common, {point: THIN_SPACE.join(mark for mark in marks if mark not in common) for point, marks in of.items()}
+    return {point: "; ".join(words) for point, words in of.items() if words}
 
 
 def levels(data: pl.DataFrame, unit: str, axis: Axis, show: Callable[[Value], str] = str) -> str:

@@ -93,6 +93,7 @@ class Panel {
       const spread = values.length > 1 ? `, ${low} to ${high} (median of ${values.length})` : "";
       return [colour, `${this.series.size > 1 ? `${label}: ` : ""}${shown(median(values), unit)}${spread}`];
     });
+    for (const flag of this.letters.filter((one) => position(one)[0] === place)) rows.push([null, flag.getAttribute("aria-label")]);
     const heights = this.points.map(position).filter(([x]) => x === place).map(([, y]) => y);
     return { at: place, title, rows, isAbove: median(heights) > this.height / 2 };
   }
