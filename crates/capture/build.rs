@@ -10,7 +10,7 @@ use std::process::Command;
 fn main() {
     let variable = |name: &str| env::var(name).unwrap_or_else(|_| panic!("cargo sets {name}"));
     let workspace = PathBuf::from(variable("CARGO_MANIFEST_DIR")).join("../..");
-    for source in ["crates/recorder", "crates/record", "Cargo.lock"] {
+    for source in ["crates/recorder", "crates/record", "Cargo.lock", "Cargo.toml"] {
         println!("cargo:rerun-if-changed={}", workspace.join(source).display());
     }
     let (out, target) = (PathBuf::from(variable("OUT_DIR")), variable("TARGET"));
