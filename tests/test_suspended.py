@@ -11,6 +11,7 @@ import signal
 import sys
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from ioassay.results.events import ProgressTail
@@ -80,5 +81,8 @@ def test_ctrl_z_suspends_the_ranks_and_invalidates_their_phase(launcher: str, ta
     (doubt,) = run.doubts.filter(kind="suspended").iter_rows(named=True)
     assert doubt["phase"] == "write"
     assert doubt["invalidates"]
-    assert json.loads(doubt["evidence"])["times"] == 1
+    evidence = json.loads(doubt["evidence"])
+    assert evidence["times"] == 1
+    in_samples = run.samples.filter(case=doubt["case"]).group_by("rank").agg(pl.col("suspended_ns").sum()).collect()
+    assert in_samples["suspended_ns"].max() == pytest.approx(evidence["suspended_ns"], rel=1e-6)
     assert dict(run.measurements.select("workload", "valid").iter_rows()) == {"paced": False, "after": True}

@@ -18,7 +18,7 @@ from ioassay.results.document import CaseEntry
 from ioassay.results.point import text as point_text
 
 if TYPE_CHECKING:
-    from ioassay.protocol.event import Event, EventPhase, RankRecord, Stonewall
+    from ioassay.protocol.event import Event, EventPhase, RankRecord, Stonewall, Suspension
 
 Tables = dict[str, pl.DataFrame]
 """Every table of `schema.TABLES` by name."""
@@ -221,14 +221,25 @@ def _at_stonewall(rank: RankRecord) -> Row:
 
 def _samples(phase: EventPhase) -> Columns:
     # Columns, not rows: a long phase of many ranks has millions of samples.
-    columns: dict[str, list[Any]] = {"rank": [], "sample": [], "bytes": [], "operations": []}
+    columns: dict[str, list[Any]] = {name: [] for name in schema.SAMPLES if name not in schema.KEY}
     for rank in phase["ranks"]:
         count = len(rank["sample_bytes"])
         columns["rank"].extend([rank["rank"]] * count)
         columns["sample"].extend(range(count))
         columns["bytes"].extend(rank["sample_bytes"])
         columns["operations"].extend(rank["sample_operations"])
+        columns["suspended_ns"].extend(_suspended(rank.get("suspended", []), count, phase["sample_interval_ns"]))
     return columns
+
+
+def _suspended(times: Sequence[Suspension], samples: int, interval_ns: int) -> list[int]:
+    """How much of each sample a rank was suspended."""
+    found = [0] * samples
+    for time in times:
+        for at in range(time["begin_ns"] // interval_ns, min(time["end_ns"] // interval_ns + 1, samples)):
+            begin_ns, end_ns = at * interval_ns, (at + 1) * interval_ns
+            found[at] += max(0, min(time["end_ns"], end_ns) - max(time["begin_ns"], begin_ns))
+    return found
 
 
 def _latencies(phase: EventPhase) -> Columns:

@@ -119,6 +119,7 @@ SAMPLES = pl.Schema(
         "sample": pl.Int64,  # covers [sample, sample + 1) × sample_interval_ns after the phase's first start
         "bytes": pl.Int64,
         "operations": pl.Int64,
+        "suspended_ns": pl.Int64,  # how much of it the rank was suspended (Ctrl-Z)
     }
 )
 
@@ -156,6 +157,9 @@ SOURCES = pl.Schema(
         "rate_standard_deviation": pl.Float64,  # of repetitions alone
     }
 )
+
+ADDED = {"measurements": "point", "samples": "suspended_ns"}
+"""The column of a table that tables of older versions lack."""
 
 TABLES = {
     "measurements": MEASUREMENTS,

@@ -62,7 +62,7 @@ def read_tables(directory: StoredDirectory, document: RunDocument) -> tuple[dict
     Raises `UsageError` for a damaged table, `FileNotFoundError` where one is missing.
     """
     tables = {name: _table(directory, name, document) for name in schema.TABLES}
-    samples = tables.pop("samples")
+    samples = _with_suspended(tables.pop("samples"), document)
     read = {}
     for name, table in tables.items():
         with _undamaged(directory.path / table_name(name)), _unheard():
@@ -70,6 +70,13 @@ def read_tables(directory: StoredDirectory, document: RunDocument) -> tuple[dict
     read["measurements"] = with_points(read["measurements"], document)
     check(directory.path, document, read, samples)
     return read, samples
+
+
+def _with_suspended(samples: pl.LazyFrame, document: RunDocument) -> pl.LazyFrame:
+    """The samples with the time that ranks were suspended: older engines could not be, and other tools do not tell."""
+    if "suspended_ns" in samples.collect_schema():
+        return samples
+    return samples.with_columns(pl.lit(None if document.imported else 0, pl.Int64).alias("suspended_ns"))
 
 
 def with_points(measurements: pl.DataFrame, document: RunDocument) -> pl.DataFrame:
@@ -112,8 +119,8 @@ def _table(directory: StoredDirectory, name: str, document: RunDocument) -> pl.L
         with _undamaged(file):
             table = pl.scan_parquet(opened)
             found = table.collect_schema()
-    expected = schema.TABLES[name]
-    if found not in (expected, pl.Schema({column: kind for column, kind in expected.items() if column != "point"})):
+    expected, added = schema.TABLES[name], schema.ADDED.get(name)
+    if found not in (expected, pl.Schema({column: kind for column, kind in expected.items() if column != added})):
         raise UsageError(
             f"{file} does not have the columns of a run directory of version {RUN_VERSION}.", schema.REBUILT
         )

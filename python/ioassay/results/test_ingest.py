@@ -105,6 +105,18 @@ def test_a_rank_carries_the_name_of_its_node_and_a_sample_its_number(case: CaseE
     assert tables["samples"].filter(pl.col("rank") == 1)["sample"].to_list() == [0, 1, 2]
 
 
+def test_a_sample_says_how_much_of_it_its_rank_was_suspended(case: CaseEntry, events: Events) -> None:
+    given = events(case.id)
+    interval = given[1]["sample_interval_ns"]
+    given[1]["ranks"][1]["suspended"] = [
+        {"begin_ns": interval // 2, "end_ns": interval + 7},
+        {"begin_ns": interval + 8, "end_ns": interval + 10},
+    ]
+    samples = case_tables(case, given)["samples"]
+    by_rank = {rank: samples.filter(rank=rank)["suspended_ns"].to_list() for rank in (0, 1)}
+    assert by_rank == {0: [0, 0], 1: [interval - interval // 2, 9, 0]}
+
+
 def test_a_phase_that_stopped_before_its_first_sample_has_a_row_but_no_samples(case: CaseEntry, events: Events) -> None:
     given = events(case.id)
     given[1]["latencies"] = {"lowest_ns": [], "highest_ns": [], "count": []}

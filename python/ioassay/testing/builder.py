@@ -381,6 +381,7 @@ class RunBuilder:
                     "sample": at,
                     "bytes": round(bytes_moved * share),
                     "operations": round(operations * share),
+                    "suspended_ns": 0,
                 }
             )
 

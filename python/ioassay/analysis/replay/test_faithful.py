@@ -74,7 +74,7 @@ def run(samples: dict[str, dict[int, int]], *, complete: bool = True) -> LoadedR
     )
     case = one.document.cases[0].id
     rows = [
-        (case, phase, phase, moving[phase], 0, second, amount << 20, amount)
+        (case, phase, phase, moving[phase], 0, second, amount << 20, amount, 0)
         for phase, own in samples.items()
         for second, amount in own.items()
     ]

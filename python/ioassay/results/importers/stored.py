@@ -211,7 +211,13 @@ def _add(
         frames["samples"].append(
             labelled(
                 key,
-                {"rank": told.rank, "sample": told.sample, "bytes": told.bytes, "operations": told.operations},
+                {
+                    "rank": told.rank,
+                    "sample": told.sample,
+                    "bytes": told.bytes,
+                    "operations": told.operations,
+                    "suspended_ns": [None] * len(told.rank),
+                },
                 schema.SAMPLES,
             )
         )
