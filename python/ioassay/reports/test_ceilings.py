@@ -61,7 +61,7 @@ def test_every_format_gives_each_rate_its_share(run: LoadedRun) -> None:
 
 
 def test_a_rate_above_its_ceiling_is_shown_as_any_doubt(run: LoadedRun) -> None:
-    text = reports.build(RunReport(run), "md").decode()
+    text = reports.build(RunReport(run, is_full=True), "md").decode()
     assert "above-network-ceiling" in text
     assert "of the network (4 servers → 1 client)" in text
     assert "read (invalid)" in text
