@@ -39,7 +39,7 @@ def test_csv_is_one_table_with_a_row_per_measurement_in_the_order_of_the_run(run
 def test_markdown_has_the_table_of_the_paper_with_what_makes_its_numbers_doubtful(run: LoadedRun) -> None:
     text = reports.build(RunReport(run), "md").decode()
     assert "| Workload | Peak write | Peak read | Sustained write | Sustained read |" in text
-    assert "| 1.20 GB/s, 64 clients | 2.05 GB/s, 64 clients; partly read from the page cache |" in text
+    assert "| 1196 MB/s, 64 clients | 2050 MB/s, 64 clients; partly read from the page cache |" in text
     assert "| a | failed, **makes the number invalid** | 1 of 56 | check the disk |" in text
 
 
