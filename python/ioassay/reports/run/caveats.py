@@ -12,6 +12,7 @@ from typing import Any
 
 from ioassay.analysis.doubts import DoubtGroup, Doubts, Place
 from ioassay.reports import format
+from ioassay.reports.document import Span, Text
 from ioassay.results.schema import Measurement
 from ioassay.units import format_count
 
@@ -132,6 +133,28 @@ def common(doubts: Doubts) -> tuple[tuple[str, str], ...]:
     return tuple(
         (_common(group, doubts), "; ".join(filter(None, group.remedies))) for group in doubts.weighing("common")
     )
+
+
+def to_know(doubts: Doubts) -> list[Text]:
+    """What to know of all numbers: what makes some invalid, then what holds for them alike, with the remedies."""
+    invalid: list[Text] = [
+        (
+            Span(f"{format_count(len(group.place_of), 'measurement')} invalid", "failed"),
+            f": {words(group.kind)}{_remedy('; '.join(filter(None, group.remedies)))}",
+        )
+        for group in doubts.groups
+        if group.invalidates
+    ]
+    return [*invalid, *((Span(said, "strong"), _remedy(remedy)) for said, remedy in common(doubts))]
+
+
+def _remedy(remedy: str) -> str:
+    return f" ({remedy})" if remedy else ""
+
+
+def in_brackets(caveats: tuple[str, ...]) -> str:
+    """Behind a sentence: ` (took 0.67 s: too short)`; nothing without any."""
+    return f" ({'; '.join(caveats)})" if caveats else ""
 
 
 def _common(group: DoubtGroup, doubts: Doubts) -> str:

@@ -37,7 +37,7 @@ from ioassay.reports.document import (
     introduced,
     shown,
 )
-from ioassay.reports.run import abstract, matrix, servers, summary, wording
+from ioassay.reports.run import abstract, caveats, matrix, servers, summary, wording
 from ioassay.reports.run.content import Content, FindingLine
 from ioassay.reports.run.results import results
 from ioassay.reports.run.workloads import WorkloadPart
@@ -173,7 +173,14 @@ def _finding(number: int, line: FindingLine) -> Text:
         f"{len(line.references)} {'measurements' if are_measurements else 'measurements and lines'}",
     )
     warning = abstract.warning(line.finding.severity)
-    return (Anchor(abstract.anchor(number)), *warning, line.message.text, Marks(line.marks), " ", references)
+    return (
+        Anchor(abstract.anchor(number)),
+        *warning,
+        line.message.text,
+        caveats.in_brackets(line.caveats),
+        " ",
+        references,
+    )
 
 
 def _limits(content: Content) -> list[Block]:
@@ -190,7 +197,7 @@ def _limits(content: Content) -> list[Block]:
     ]
     about = (
         "Doubts are reasons not to believe a number, or to read it with care. Their letters stand beside the numbers "
-        "that they concern."
+        "that they concern in the tables of all measurements and latencies."
     )
     columns = [Column(), Column("Doubt"), Column("Measurements", is_number=True), Column("Remedy")]
     return [

@@ -15,7 +15,6 @@ from ioassay.reports.document import (
     Bullets,
     Document,
     Figure,
-    Marks,
     Paragraph,
     Section,
     Span,
@@ -23,7 +22,7 @@ from ioassay.reports.document import (
     introduced,
     shown,
 )
-from ioassay.reports.run import abstract, given_rates, io500, levels, medians, wording
+from ioassay.reports.run import abstract, caveats, given_rates, io500, levels, medians, wording
 from ioassay.reports.run.content import Content
 from ioassay.reports.run.levels import Cell
 from ioassay.units import format_count
@@ -45,7 +44,7 @@ def beginning(content: Content, drawn: Pictures | None) -> list[Block]:
         (
             *abstract.warning(line.severity),
             line.text,
-            Marks(line.marks),
+            caveats.in_brackets(line.caveats),
             " (",
             Span(abstract.where(line), anchor=line.anchor),
             ")",
@@ -60,6 +59,7 @@ def beginning(content: Content, drawn: Pictures | None) -> list[Block]:
         *introduced("What the numbers show beyond that:", headlines),
         *(introduced(f"{comparison.title}:", comparison.verdict) if comparison else []),
         Paragraph(wording.trust(content)),
+        Bullets(caveats.to_know(content.doubts)),
     ]
 
 
@@ -84,7 +84,7 @@ def _peaks(content: Content) -> list[Block]:
         about = (f"{wording.intervals(content)}Terms are defined in the ", Span("method", anchor="method"), ".")
         return [*scores, *tables, Paragraph(about, note=True)]
     results = abstract.key_results(content)
-    sentences: list[Block] = [Bullets([(result.text, Marks(result.marks)) for result in results])]
+    sentences: list[Block] = [Bullets([(result.text, caveats.in_brackets(result.caveats)) for result in results])]
     return scores or shown(sentences) or [Paragraph("Nothing valid was measured.")]
 
 
@@ -127,7 +127,9 @@ def _results(content: Content) -> list[Block]:
 
 
 def _level(cell: Cell) -> Text:
-    return Span(cell.text, "strong"), Span(cell.rests_on, "below")
+    """The number with its gravest doubt: more has no room."""
+    gravest = (Span(caveat, "caveat") for caveat in cell.caveats[:1])
+    return Span(cell.text, "strong"), Span(cell.rests_on, "below"), *gravest
 
 
 def _scores(content: Content) -> list[Block]:
@@ -174,16 +176,10 @@ def _warnings(content: Content) -> list[Section]:
 
 
 def _trust(content: Content) -> list[Block]:
-    """What makes numbers invalid first, then what most of them carry."""
-    groups = sorted(content.doubts.groups, key=lambda group: (not group.invalidates, -len(group.places)))
-    doubts: list[Text] = []
-    for group in groups[:MOST_POINTS]:
-        kind, remedy = wording.doubt(group.kind), next(filter(None, group.remedies), "")
-        invalid = (" ", Span("(invalid)", "strong")) if group.invalidates else ()
-        remedies = f": {remedy}." if remedy else "."
-        doubts.append((f"{kind}, {format_count(len(group.places), 'measurement')}", *invalid, remedies))
+    """What makes numbers invalid first, then what they have in common."""
+    told = caveats.to_know(content.doubts)
     return [
-        Paragraph(wording.trust(content, with_letters=False)),
-        Bullets(doubts),
-        *_more(len(groups) - MOST_POINTS, "doubt"),
+        Paragraph(wording.trust(content)),
+        Bullets(told[:MOST_POINTS]),
+        *_more(len(content.doubts.groups) - len(told[:MOST_POINTS]), "doubt"),
     ]

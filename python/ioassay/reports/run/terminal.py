@@ -52,34 +52,15 @@ def _findings(content: Content) -> list[Block]:
     """The weightiest, in full; the report has all of them."""
     shown = content.findings[:MOST_FINDINGS]
     parts: list[Block] = [
-        Paragraph((*abstract.warning(line.finding.severity), line.message.text, *_caveats(line.caveats)))
+        Paragraph((*abstract.warning(line.finding.severity), line.message.text, caveats.in_brackets(line.caveats)))
         for line in shown
     ]
     more = len(content.findings) - len(shown)
     return [*parts, *([Paragraph(Span(f"{format_count(more, 'more finding')} in the report.", "faint"))] * (more > 0))]
 
 
-def _caveats(caveats: tuple[str, ...]) -> tuple[Span, ...]:
-    return (Span(f" ({'; '.join(caveats)})", "warning"),) if caveats else ()
-
-
 def _doubts(content: Content) -> list[Block]:
-    """What makes numbers invalid or holds for them alike; what concerns single numbers stands beside them."""
-    bullets: list[Text] = [
-        *(
-            (
-                Span(f"{format_count(len(group.places), 'measurement')} invalid", "failed"),
-                f": {caveats.words(group.kind)}{_remedy('; '.join(filter(None, group.remedies)))}",
-            )
-            for group in content.doubts.groups
-            if group.invalidates
-        ),
-        *((Span(said, "warning"), _remedy(remedy)) for said, remedy in caveats.common(content.doubts)),
-    ]
+    """What to know of all numbers; what concerns single ones stands beside them."""
     more = len(content.doubts.weighing("minor"))
     also = [Paragraph(Span(f"{format_count(more, 'more kind')} of doubt in the report.", "faint"))] if more else []
-    return [Paragraph(wording.trust(content, with_letters=False)), Bullets(bullets), *also]
-
-
-def _remedy(remedy: str) -> str:
-    return f" ({remedy})" if remedy else ""
+    return [Paragraph(wording.trust(content)), Bullets(caveats.to_know(content.doubts)), *also]

@@ -125,8 +125,8 @@ def _known(width: Width) -> str:
     return f"±{format.share(width.share)} ({repetitions})" if math.isfinite(width.share) else repetitions
 
 
-def trust(content: Content, *, with_letters: bool = True) -> str:
-    """How far the numbers can be believed, in a sentence or two. `with_letters`: doubts are marked where it stands."""
+def trust(content: Content) -> str:
+    """How many of the numbers are valid and how many have doubts, in a sentence."""
     total = content.doubts.measurements
     if total == 0:
         return "Nothing was measured."
@@ -139,10 +139,9 @@ def trust(content: Content, *, with_letters: bool = True) -> str:
         valid = f"{invalid} of {format_count(total, 'measurement')} {are} invalid and left out"
     if doubted == 0:
         return f"{valid}; {'it has no doubts' if total == 1 else 'none has a doubt'}."
-    letters = " (letters, explained below)" * with_letters
     if doubted == total:
-        return f"{valid}; {'it has' if total == 1 else 'all have'} doubts{letters}."
-    return f"{valid}; {doubted} {'has' if doubted == 1 else 'have'} doubts{letters}."
+        return f"{valid}; {'it has' if total == 1 else 'all have'} doubts."
+    return f"{valid}; {doubted} {'has' if doubted == 1 else 'have'} doubts."
 
 
 def _but_not_the_score(content: Content) -> str:
