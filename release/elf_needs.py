@@ -19,19 +19,19 @@ from elftools.elf.sections import Section
 GlibcVersion = tuple[int, ...]
 
 _MAGIC = b"\x7fELF\x02\x01\x01"
-_SYMBOLS = {".symtab", ".debug_info", ".debug_line"}
+_DEBUG_INFORMATION = {".debug_info", ".debug_line"}
 
 
 @dataclass(frozen=True)
 class Needs:
-    """What a program or a library needs, and whether it has symbols that only debuggers read."""
+    """What a program or a library needs, and whether it has what only debuggers read."""
 
     machine: str
     """As in `EM_X86_64`."""
     glibc: GlibcVersion
     """The newest version of its symbols; `(0,)` where it needs none."""
     libraries: frozenset[str]
-    has_symbols: bool
+    has_debug_information: bool
 
 
 def needs(content: bytes) -> list[Needs]:
@@ -62,7 +62,7 @@ def _needs(sections: list[Section], machine: str) -> Needs:
         machine=machine,
         glibc=max(_glibc_versions(sections), default=(0,)),
         libraries=frozenset(tag.needed for tag in tags),  # type: ignore[attr-defined] # these tags have it
-        has_symbols=any(section.name in _SYMBOLS for section in sections),
+        has_debug_information=any(section.name in _DEBUG_INFORMATION for section in sections),
     )
 
 

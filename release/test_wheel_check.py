@@ -75,4 +75,4 @@ def test_the_recorder_inside_the_engine_needs_glibc_2_17_at_most() -> None:
     assert "libc.so.6" in engine.libraries
     assert recorder.libraries == {"libc.so.6"}
     assert recorder.glibc <= (2, 17)
-    assert not recorder.has_symbols
+    assert not recorder.has_debug_information

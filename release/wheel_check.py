@@ -1,6 +1,6 @@
 """Checks what a wheel promises: `wheel_check.py WHEEL …` prints what it has, and exits with 1 for a broken promise.
 
-Promised are: every Python, a glibc no newer than the name says, no tests, no symbols, and programs that start.
+Promised are: every Python, a glibc no newer than the name says, no tests, no debug information, programs that start.
 
 Not: building it (`wheels`), measuring with it (`.ci/run`).
 """
@@ -97,8 +97,8 @@ def _broken_needs(content: bytes, program: str, glibc: GlibcVersion, processor: 
             yield f"{part} needs glibc {version}"
         if unknown := {each for each in need.libraries - LIBRARIES if not each.startswith(_LOADER)}:
             yield f"{part} needs {', '.join(sorted(unknown))}"
-        if need.has_symbols:
-            yield f"{part} has symbols, which belong into the archive beside the wheel"
+        if need.has_debug_information:
+            yield f"{part} has debug information, which belongs into the archive beside the wheel"
 
 
 def _broken_start(content: bytes, program: str, processor: str, version: str) -> list[str]:
