@@ -8,10 +8,9 @@ In Python, `ioassay.load("runs/*")` gives the tables of stored runs as polars fr
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ioassay.version import __version__
 
+TYPE_CHECKING = False  # typing itself takes some ms, in which nothing handles Ctrl-C yet
 if TYPE_CHECKING:
     from pathlib import Path
 

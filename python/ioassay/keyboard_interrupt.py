@@ -54,6 +54,10 @@ def finish() -> None:
     """Ignores SIGINT while the process ends: all is done and said."""
     if signal.getsignal(signal.SIGINT) is _interrupted:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if noted:
+        # Python remembers an interruption that passed through code made of text (dataclasses do that), although it was
+        # caught, and ends `python -m ioassay` by SIGINT then instead of with our exit code. This makes it forget.
+        exec("")
 
 
 def _interrupted(number: int, frame: FrameType | None) -> None:
