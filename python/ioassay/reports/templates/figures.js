@@ -52,7 +52,7 @@ class Panel {
     group.dataset.panel = "";
     this.points = within('[aria-roledescription="point"]').filter(position);
     this.lines = within('[aria-roledescription="line mark"]');
-    this.letters = within('[aria-roledescription="text mark"]').filter(position);
+    this.flags = within('[aria-roledescription="text mark"]').filter(position);
     this.shapes = within(".mark-line path, .mark-area path").filter((path) => path.getAttribute("d").includes(","));
     this.rules = within(".mark-rule.role-mark line");
   }
@@ -93,7 +93,7 @@ class Panel {
       const spread = values.length > 1 ? `, ${low} to ${high} (median of ${values.length})` : "";
       return [colour, `${this.series.size > 1 ? `${label}: ` : ""}${shown(median(values), unit)}${spread}`];
     });
-    for (const flag of this.letters.filter((one) => position(one)[0] === place)) rows.push([null, flag.getAttribute("aria-label")]);
+    for (const flag of this.flags.filter((one) => position(one)[0] === place)) rows.push([null, flag.getAttribute("aria-label")]);
     const heights = this.points.map(position).filter(([x]) => x === place).map(([, y]) => y);
     return { at: place, title, rows, isAbove: median(heights) > this.height / 2 };
   }
@@ -120,7 +120,7 @@ class Panel {
     return Boolean(this.y && !this.y.isLog && this.y.low === 0 && this.points.length);
   }
 
-  // Moves all marks and labels to where they stand on a logarithmic axis; `restore` moves them back.
+  // Moves all marks and flags to where they stand on a logarithmic axis; `restore` moves them back.
   makeLogarithmic() {
     const heights = [...this.points.map((point) => position(point)[1]), ...this.shapes.flatMap((path) => vertices(path).map(([, y]) => y))];
     const least = Math.min(...heights.map((y) => this.y.valueAt(y)).filter((value) => value > this.y.high / 1e6));
@@ -133,11 +133,11 @@ class Panel {
       undo.push(() => element.setAttribute(name, before));
       element.setAttribute(name, value);
     };
-    for (const letter of this.letters) {
+    for (const flag of this.flags) {
       // It stays as far above its point as it was.
-      const [x, y] = position(letter);
+      const [x, y] = position(flag);
       const [, below] = this.points.map(position).filter(([at]) => Math.abs(at - x) < 1).reduce((best, one) => (Math.abs(one[1] - y - 8) < Math.abs(best[1] - y - 8) ? one : best), [x, Infinity]);
-      if (Number.isFinite(below)) set(letter, "transform", `translate(${x},${moved(below) + y - below})`);
+      if (Number.isFinite(below)) set(flag, "transform", `translate(${x},${moved(below) + y - below})`);
     }
     for (const point of this.points) {
       const [x, y] = position(point);
