@@ -26,7 +26,7 @@ def test_a_picture_is_saved_as_its_suffix_says(picture: Picture, tmp_path: Path)
         picture.save(tmp_path / f"figure.{suffix}")
     assert ET.parse(tmp_path / "figure.svg").getroot().tag == "{http://www.w3.org/2000/svg}svg"
     assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
-    assert pl.read_csv(tmp_path / "figure.csv")["rate_GB/s"].to_list() == picture.data["rate_GB/s"].to_list()
+    assert pl.read_csv(tmp_path / "figure.csv")["rate_MB/s"].to_list() == picture.data["rate_MB/s"].to_list()
     with pytest.raises(UsageError, match=r'"\.jpg"') as error:
         picture.save(str(tmp_path / "figure.jpg"))
     assert error.value.remedy == "Use one of .svg, .png, .csv."
