@@ -124,6 +124,7 @@ fn result(rank: u32, node: u32) -> RankResult {
         usage: Usage::default(),
         sample_bytes,
         sample_operations,
+        suspended: Vec::new(),
     };
     RankResult { record, complete: true, latencies }
 }
