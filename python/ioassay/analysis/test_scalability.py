@@ -89,7 +89,7 @@ def test_a_sweep_that_stops_early_does_not_reach_its_peak() -> None:
 
 
 def test_a_sweep_that_falls_from_the_first_point_has_not_levelled_off() -> None:
-    law = Law(52e3, 2.1, 0)
+    law = Law(52e6, 2.1, 0)
     sweep = _sweep(*(law.rate(count) for count in COUNTS))
     assert sweep.law is not None
     assert sweep.law.law.coherency == 0
