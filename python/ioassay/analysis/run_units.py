@@ -7,8 +7,9 @@ A report has one unit for each kind, in all of its tables, figures and sentences
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import get_args
 
 import polars as pl
 
@@ -17,26 +18,20 @@ from ioassay.analysis.rate_units import UNITS, RateColumn, Unit, fitting, is_sam
 from ioassay.results.document import RunDocument
 from ioassay.results.loaded import LoadedRun
 
+_ON_DATA = ("write", "read")
+"""Operations whose rates are of one kind; those of all others are of another."""
+
 
 @dataclass(frozen=True)
 class RunUnits:
     """The unit of each kind of rate of a run."""
 
-    asked: tuple[Unit, ...]
-    """Those of the study, fitted."""
-    points: pl.DataFrame
+    units: Mapping[tuple[RateColumn, bool], Unit]
+    """By what is counted, and whether the operations are on data. Found once: a report asks for each measurement."""
 
     def of(self, column: RateColumn, operation: str) -> Unit:
         """The unit of an operation's rates: the study's, where it asks for one of this kind."""
-        usual = suited(column, operation, self._medians(column, operation))
-        if column == "rate_bytes_per_s":
-            return next((unit for unit in self.asked if unit.column == column), usual)
-        return next((unit for unit in self.asked if is_same_kind(unit, usual)), usual)
-
-    def _medians(self, column: RateColumn, operation: str) -> list[float]:
-        moves = pl.col("operation").is_in(["write", "read"])
-        own = self.points.filter(moves if operation in ("write", "read") else ~moves)
-        return rates.medians(own, column)["median"].to_list()
+        return self.units[column, operation in _ON_DATA]
 
 
 def fitted(run: LoadedRun, points: pl.DataFrame) -> LoadedRun:
@@ -60,7 +55,16 @@ def fitted(run: LoadedRun, points: pl.DataFrame) -> LoadedRun:
 
 def of_run(document: RunDocument, points: pl.DataFrame) -> RunUnits:
     """The units of a run that `fitted` returned."""
-    return RunUnits(tuple(dict.fromkeys(unit for unit, _ in _asked(document))), points)
+    asked = [unit for unit, _ in _asked(document)]
+    is_on_data = pl.col("operation").is_in(_ON_DATA)
+    found: dict[tuple[RateColumn, bool], Unit] = {}
+    for operation, own in (("write", points.filter(is_on_data)), ("create", points.filter(~is_on_data))):
+        for column in get_args(RateColumn):
+            usual = suited(column, operation, rates.medians(own, column)["median"])
+            is_bytes = column == "rate_bytes_per_s"  # of which a study may ask for binary units
+            same = (unit for unit in asked if (unit.column == column if is_bytes else is_same_kind(unit, usual)))
+            found[column, operation in _ON_DATA] = next(same, usual)
+    return RunUnits(found)
 
 
 def _asked(document: RunDocument) -> list[tuple[Unit, list[str]]]:
