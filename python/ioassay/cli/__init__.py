@@ -6,6 +6,7 @@ exits.
 
 What several commands share:
 
+    group              what all groups of commands have in common
     lazy_command       how a command of the table is loaded, and what all get: `examples`, `verbosity`, `parameters`
     launcher_options   what starts the engine, and on which nodes
     report_arguments   the runs that documents are made of, and what is known of them beside
@@ -29,6 +30,7 @@ from typing import Annotated, TextIO, cast
 import typer
 
 from ioassay import keyboard_interrupt
+from ioassay.cli.group import group
 from ioassay.cli.lazy_command import CommandTable
 from ioassay.cli.output import print_error
 from ioassay.control_characters import PlainStream
@@ -43,12 +45,10 @@ _COMPLETE = "_IOASSAY_COMPLETE"
 _TYPERS_INTERRUPTED = 130
 """What typer makes of a `KeyboardInterrupt`."""
 
-app = typer.Typer(
+app = group(
     name="ioassay",
     cls=CommandTable,
-    add_completion=False,
     pretty_exceptions_enable=False,
-    rich_markup_mode=None,
     context_settings={"help_option_names": _HELP},
 )
 

@@ -7,11 +7,11 @@ from typing import Annotated
 
 import typer
 
-app = typer.Typer(
+from ioassay.cli.group import group
+
+app = group(
     name="dashboards",
     no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
     help="List, print and install Grafana dashboards.",
 )
 

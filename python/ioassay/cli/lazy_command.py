@@ -11,6 +11,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from ioassay.cli.commands import COMMANDS, Entry
 from ioassay.cli.examples import epilog
+from ioassay.cli.group import group
 from ioassay.cli.parameters import convert_only_typed
 from ioassay.cli.verbosity import options
 
@@ -22,7 +23,7 @@ class CommandTable(TyperGroup):
         super().__init__(**attributes)
         for name, entry in COMMANDS.items():
             self.add_command(LazyCommand(name, entry))
-        _complete(self, ())
+        _equip(self, ())
 
 
 class LazyCommand(TyperCommand):
@@ -43,16 +44,16 @@ class LazyCommand(TyperCommand):
 
         found = resolve_name(self._entry.place)
         if not isinstance(found, typer.Typer):
-            app = typer.Typer(add_completion=False, rich_markup_mode=None)
+            app = group()
             app.command(self.name)(found)
             found = app
         command = typer.main.get_command(found)
         command.name = self.name
-        _complete(command, (self.name or "",))
+        _equip(command, (self.name or "",))
         return command
 
 
-def _complete(command: Any, words: tuple[str, ...]) -> None:
+def _equip(command: Any, words: tuple[str, ...]) -> None:
     """Gives a command, and those in it, what all have: a whole help line, examples, `--quiet` and `--verbose`."""
     command.epilog = epilog(words)
     command.short_help = " ".join((command.help or "").partition("\n\n")[0].split())  # not cut, as typer would
@@ -60,4 +61,4 @@ def _complete(command: Any, words: tuple[str, ...]) -> None:
     convert_only_typed(command)
     for name, inner in getattr(command, "commands", {}).items():
         if not isinstance(inner, LazyCommand):
-            _complete(inner, (*words, name))
+            _equip(inner, (*words, name))

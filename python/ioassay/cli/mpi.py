@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-app = typer.Typer(
-    name="mpi", no_args_is_help=True, add_completion=False, rich_markup_mode=None, help="Build and list MPI connectors."
-)
+from ioassay.cli.group import group
+
+app = group(name="mpi", no_args_is_help=True, help="Build and list MPI connectors.")
 
 
 @app.command()

@@ -4,51 +4,36 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-import typer
 import typer.main
 
 from ioassay import verbosity
+from ioassay.cli.group import group
 from ioassay.errors import UsageError
+from ioassay.verbosity import Verbosity
 
 
 def options() -> list[Any]:
     """Both options, as parameters of a command that knows nothing of them."""
-    app = typer.Typer(add_completion=False, rich_markup_mode=None)
+    app = group()
     app.command()(_declared)
     return typer.main.get_command(app).params
 
 
-def _choose(asked: verbosity.Verbosity) -> Any:
+def _option(asked: Verbosity, letter: str, meaning: str) -> Any:
     def choose(typed: bool) -> None:
         if not typed:
             return
-        if verbosity.level() is verbosity.Verbosity.NORMAL:
+        if verbosity.level() is Verbosity.NORMAL:
             verbosity.set_level(asked)
         elif verbosity.level() is not asked:
             raise UsageError("--quiet and --verbose contradict each other.", "Use one of them.")
 
-    return choose
+    return typer.Option(letter, f"--{asked.value}", help=meaning, callback=choose, expose_value=False)
 
 
 def _declared(
-    quiet: Annotated[
-        bool,
-        typer.Option(
-            "-q",
-            "--quiet",
-            help="Print results and errors only.",
-            callback=_choose(verbosity.Verbosity.QUIET),
-            expose_value=False,
-        ),
-    ] = False,
+    quiet: Annotated[bool, _option(Verbosity.QUIET, "-q", "Print results and errors only.")] = False,
     verbose: Annotated[
-        bool,
-        typer.Option(
-            "-v",
-            "--verbose",
-            help="Also print what is started and where logs are.",
-            callback=_choose(verbosity.Verbosity.VERBOSE),
-            expose_value=False,
-        ),
+        bool, _option(Verbosity.VERBOSE, "-v", "Also print what is started and where logs are.")
     ] = False,
 ) -> None: ...

@@ -6,6 +6,7 @@ import sys
 
 import typer
 
+from ioassay.cli.group import group
 from ioassay.cli.lab.down import down
 from ioassay.cli.lab.execute import execute
 from ioassay.cli.lab.links import cut, heal
@@ -14,7 +15,7 @@ from ioassay.cli.lab.status import status
 from ioassay.cli.lab.up import up
 from ioassay.errors import UsageError
 
-app = typer.Typer(name="lab", add_completion=False, rich_markup_mode=None)
+app = group(name="lab")
 app.command("up")(up)
 app.command("status")(status)
 app.command("down")(down)

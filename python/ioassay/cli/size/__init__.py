@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import typer
-
 from ioassay.cli.default_command import defaulting_to
+from ioassay.cli.group import group
 from ioassay.cli.size.catalogue import catalogue
 from ioassay.cli.size.explain import explain
 from ioassay.cli.size.predict import predict
@@ -13,12 +12,10 @@ from ioassay.cli.size.search import search
 _SEARCH = "search"
 
 
-app = typer.Typer(
+app = group(
     name="size",
     cls=defaulting_to(_SEARCH, also_alone=False),
     no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
     help="Find and explain storage configurations. `size FILE` is `size search FILE`.",
 )
 app.command(_SEARCH)(search)

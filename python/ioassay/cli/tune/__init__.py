@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import typer
-
+from ioassay.cli.group import group
 from ioassay.cli.tune.apply import apply
 from ioassay.cli.tune.capture import capture
 from ioassay.cli.tune.check import check
@@ -12,12 +11,7 @@ from ioassay.cli.tune.rollback import rollback
 from ioassay.cli.tune.sweep import sweep
 from ioassay.cli.tune.verify import verify
 
-app = typer.Typer(
-    name="tune",
-    add_completion=False,
-    rich_markup_mode=None,
-    help="Check settings, find better ones, apply and put back.",
-)
+app = group(name="tune", help="Check settings, find better ones, apply and put back.")
 app.command("check")(check)
 app.command("capture")(capture)
 app.command("sweep")(sweep)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import typer
-
 from ioassay.cli.default_command import defaulting_to
+from ioassay.cli.group import group
 from ioassay.cli.watch.check import check
 from ioassay.cli.watch.convert import convert
 from ioassay.cli.watch.lustre import lustre
@@ -15,11 +14,9 @@ from ioassay.cli.watch.view import view
 _VIEW = "view"
 
 
-app = typer.Typer(
+app = group(
     name="watch",
     cls=defaulting_to(_VIEW, also_alone=True),
-    add_completion=False,
-    rich_markup_mode=None,
     help="Watch I/O live; check, set and convert contracts. `watch DIR` is `watch view DIR`.",
 )
 app.command(_VIEW)(view)
