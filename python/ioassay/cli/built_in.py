@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -20,14 +22,33 @@ def names(package: str) -> list[str]:
     return sorted(file.name.removesuffix(_SUFFIX) for file in place.iterdir() if file.name.endswith(_SUFFIX))
 
 
-def document(study: str) -> dict[str, Any]:
-    """The keys of a study, built in or at a path, as they stand there; empty where there is none that can be read."""
+def study_documents(study: str) -> Iterator[dict[str, Any]]:
+    """The keys of a study, built in or at a path, then those of the one that it extends, and so on, as they stand.
+
+    What cannot be read has none, and studies that extend each other in a circle come once.
+    """
+    seen: set[str] = set()
+    while study not in seen:
+        seen.add(study)
+        found = _document(study)
+        yield found
+        base = found.get("extends")
+        if not isinstance(base, str):
+            return
+        # A path is relative to the file that names it.
+        study = os.path.abspath(Path(study).parent / base) if _is_path(base) else base
+
+
+def _document(study: str) -> dict[str, Any]:
     import yaml  # noqa: PLC0415
 
-    is_path = "/" in study or study.endswith(_SUFFIX)
-    place = Path(study) if is_path else files("ioassay").joinpath("studies", "builtin", f"{study}{_SUFFIX}")
+    place = Path(study) if _is_path(study) else files("ioassay").joinpath("studies", "builtin", f"{study}{_SUFFIX}")
     try:
         found = yaml.load(place.read_text(encoding="utf-8"), yaml.CSafeLoader)
     except (OSError, ValueError, yaml.YAMLError):
         return {}
     return found if isinstance(found, dict) else {}
+
+
+def _is_path(study: str) -> bool:
+    return "/" in study or study.endswith((_SUFFIX, ".yml"))

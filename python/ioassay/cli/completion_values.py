@@ -110,13 +110,9 @@ def _study_keys(section: str, ending: str) -> _Find:
     """The names in a section of the study that was typed, and in those that it extends."""
 
     def find(context: Any, incomplete: str) -> list[str]:
-        found: dict[str, None] = {}
         study = context.params.get("study")
-        while isinstance(study, str):
-            document = built_in.document(study)
-            found.update(dict.fromkeys(map(str, document.get(section) or ())))
-            study = document.get("extends")
-        return [f"{name}{ending}" for name in found]
+        documents = built_in.study_documents(study) if isinstance(study, str) else ()
+        return list(dict.fromkeys(f"{name}{ending}" for document in documents for name in document.get(section) or ()))
 
     return find
 

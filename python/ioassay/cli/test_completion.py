@@ -103,6 +103,15 @@ def test_settings_of_a_study_of_ones_own_are_candidates(tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text("name: mine\nextends: quick\nsettings:\n  blocks: 4\n")
     assert names("run", str(tmp_path / "mine.yaml"), "--set", "b") == ["blocks="]
     assert names("run", str(tmp_path / "mine.yaml"), "--set", "tot") == ["total="]
+    (tmp_path / "sites").mkdir()
+    (tmp_path / "sites/ours.yaml").write_text("extends: ../mine.yaml\nsettings: {more: 1}\n")
+    assert names("run", str(tmp_path / "sites/ours.yaml"), "--set", "") == [
+        "more=",
+        "blocks=",
+        *names("run", "quick", "--set", ""),
+    ]
+    (tmp_path / "mine.yaml").write_text("extends: ./sites/ours.yaml\nsettings: {blocks: 4}\n")
+    assert names("run", str(tmp_path / "mine.yaml"), "--set", "") == ["blocks=", "more="]
     (tmp_path / "mine.yaml").write_text("{")
     assert names("run", str(tmp_path / "mine.yaml"), "--set", "") == []
 
