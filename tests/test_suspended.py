@@ -32,7 +32,7 @@ class Shell:
         if self._pid == 0:
             for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):  # as in `Command`
                 signal.signal(number, signal.SIG_DFL)
-            os.execvp("bash", ["bash", "--norc", "-m", "-c", script])
+            os.execvpe("bash", ["bash", "--norc", "-m", "-c", script], os.environ | {"TERM": "xterm"})
         self._seen = ""
 
     def types(self, keys: str) -> None:
@@ -41,6 +41,12 @@ class Shell:
     def until(self, wanted: str) -> None:
         while wanted not in self._seen:
             self._seen += os.read(self._terminal, 4096).decode(errors="replace")
+
+    @property
+    def shows_cursor(self) -> bool:
+        """Whether the cursor, which a live view hides, was shown again."""
+        hidden, shown = (self._seen.rfind(f"\x1b[?25{letter}") for letter in "lh")
+        return -1 < hidden < shown
 
     def end(self) -> None:
         os.close(self._terminal)
@@ -58,11 +64,13 @@ def _suspended(command: list[str | Path], run: Path, target: Path) -> LoadedRun:
     until(lambda: any(_moved_bytes(run)), "the phase to move data")
     shell.types("\x1a")
     shell.until("STOPPED")
+    assert shell.shows_cursor
     told = len(_moved_bytes(run))
     # The engine is still there to tell; at 1 kIOPS two of these would never be the same.
     until(lambda: len(moved := _moved_bytes(run)) > told + 5 and len({*moved[-4:]}) == 1, "the ranks to do nothing")
     shell.types("\n")
     shell.until("EXIT 1")
+    assert shell.shows_cursor
     shell.end()
     assert list(target.iterdir()) == []
     return load(run)

@@ -66,7 +66,7 @@ class Brief:
     def __init__(self, console: Console, budget: Budget, *, is_live: bool) -> None:
         self._console = console
         self._budget = budget
-        self._live = Live(console=console, auto_refresh=False, transient=True) if is_live else None
+        self._live = self._line() if is_live else None
         self._is_probe = False
         self._units: dict[str, RateUnit] = {}
         self._doing = ""
@@ -111,10 +111,24 @@ class Brief:
         """Prints above the line."""
         self._console.print(message, markup=False, soft_wrap=True)
 
+    @contextlib.contextmanager
+    def suspended(self) -> Iterator[None]:
+        """Removes the line, and begins another one."""
+        if not self._live:
+            yield
+            return
+        self._live.stop()
+        yield
+        self._live = self._line()
+        self._live.start()
+
     def run_ends(self, document: RunDocument) -> None:
         """Removes the line."""
         if self._live:
             self._live.stop()
+
+    def _line(self) -> Live:
+        return Live(console=self._console, auto_refresh=False, transient=True)
 
     def _draw(self) -> None:
         if not self._live:
@@ -181,6 +195,10 @@ class Lines:
             self._count = _count(self._document)
         self._say(message)
 
+    def suspended(self) -> contextlib.AbstractContextManager[None]:
+        """Nothing: the shell says so."""
+        return contextlib.nullcontext()
+
     def run_ends(self, document: RunDocument) -> None:
         """Nothing: the command says how it ended."""
 
@@ -207,7 +225,7 @@ class LiveView:
     def __init__(self, console: Console, need: Need | None) -> None:
         self._console = console
         self._need = need
-        self._live = Live(console=console, auto_refresh=False, vertical_overflow="crop")
+        self._live = self._new_view()
         self._remaining = Remaining()
         self._rates: dict[tuple[str, str], dict[_Place, list[float]]] = {}
         """In ascending order."""
@@ -296,11 +314,23 @@ class LiveView:
             self._count_cases()
         self._console.print(Text(message, style="yellow"))
 
+    @contextlib.contextmanager
+    def suspended(self) -> Iterator[None]:
+        """Leaves the view as it stands, and opens another one below what was done meanwhile."""
+        self._live.stop()
+        yield
+        self._live = self._new_view()
+        self._live.start()
+        self._draw()
+
     def run_ends(self, document: RunDocument) -> None:
         """Leaves the view as it stands."""
         self._case = self._progress = None
         self._draw()
         self._live.stop()
+
+    def _new_view(self) -> Live:
+        return Live(console=self._console, auto_refresh=False, vertical_overflow="crop")
 
     def _count_cases(self) -> None:
         assert self._document is not None

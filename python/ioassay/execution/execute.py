@@ -20,7 +20,7 @@ from ioassay.execution.engine_process import EngineProcess, follow
 from ioassay.execution.engine_start import Start
 from ioassay.execution.interruption import Interruption, signal_name
 from ioassay.execution.node_probe import silent_nodes
-from ioassay.execution.suspension import suspended_together
+from ioassay.execution.suspension import Suspension
 from ioassay.execution.watcher import Watcher
 from ioassay.launchers import failure_messages
 from ioassay.results.document import CaseEntry, RunState, now
@@ -116,6 +116,7 @@ def _run_case(
 
     def look() -> None:
         nonlocal told
+        suspension.heed()
         for line in progress.new()[-1:]:
             watcher.progress(case, line)
         if interruption.first and not told:
@@ -129,7 +130,7 @@ def _run_case(
         EngineProcess(
             command, files.stderr, [run.lock.descriptor], start.environment(), through=start.stands_between
         ) as process,
-        suspended_together(process),
+        Suspension(process, watcher) as suspension,
     ):
         events = follow(process, interruption, EventTail(files.events), lambda event: watcher.event(case, event), look)
     # An engine that has begun has created the file of its events before anything else.

@@ -8,28 +8,47 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
-from types import FrameType
+from types import FrameType, TracebackType
+from typing import Self
 
 from ioassay.execution.engine_process import EngineProcess
+from ioassay.execution.watcher import Watcher
 
 
-@contextmanager
-def suspended_together(process: EngineProcess) -> Iterator[None]:
-    """SIGTSTP, which a terminal sends for Ctrl-Z, suspends `process` as well. What the caller ignores stays ignored."""
-    if signal.getsignal(signal.SIGTSTP) is not signal.SIG_DFL:
-        yield
-        return
+class Suspension:
+    """Notes SIGTSTP, which a terminal sends for Ctrl-Z, while it is entered. What the caller ignores stays ignored.
 
-    def suspend(number: int, frame: FrameType | None) -> None:
-        process.suspend()
-        # Until a shell, or a batch system, continues this process.
-        os.kill(os.getpid(), signal.SIGSTOP)
-        process.resume()
+    As with `interruption`, the loop that follows the engine looks at it several times a second: a handler could come
+    in the middle of what is written to the engine or to the terminal.
+    """
 
-    signal.signal(signal.SIGTSTP, suspend)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTSTP, signal.SIG_DFL)
+    def __init__(self, process: EngineProcess, watcher: Watcher) -> None:
+        self._process = process
+        self._watcher = watcher
+        self._is_asked = False
+        self._is_ours = False
+
+    def __enter__(self) -> Self:
+        self._is_ours = signal.getsignal(signal.SIGTSTP) is signal.SIG_DFL
+        if self._is_ours:
+            signal.signal(signal.SIGTSTP, self._note)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if self._is_ours:
+            signal.signal(signal.SIGTSTP, signal.SIG_DFL)
+        self.heed()
+
+    def heed(self) -> None:
+        """Suspends the engine and this process where the signal has come; returns once they are to go on."""
+        if not self._is_asked:
+            return
+        self._is_asked = False
+        self._process.suspend()
+        with self._watcher.suspended():
+            # Until a shell, or a batch system, continues this process.
+            os.kill(os.getpid(), signal.SIGSTOP)
+        self._process.resume()
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        self._is_asked = True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Protocol
 
 from ioassay.results.document import CaseEntry, RunDocument
@@ -36,6 +37,10 @@ class Watcher(Protocol):
 
     def notice(self, message: str) -> None:
         """A sentence about the run itself, for example that a signal stops it."""
+        ...
+
+    def suspended(self) -> AbstractContextManager[None]:
+        """This process stops within, and its terminal belongs to others until it goes on."""
         ...
 
     def run_ends(self, document: RunDocument) -> None:

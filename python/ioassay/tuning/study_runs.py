@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -85,6 +86,10 @@ class _Silent:
 
     def notice(self, message: str) -> None:
         """Shows nothing."""
+
+    def suspended(self) -> AbstractContextManager[None]:
+        """Shows nothing."""
+        return nullcontext()
 
     def run_ends(self, document: RunDocument) -> None:
         """Shows nothing."""
