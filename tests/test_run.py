@@ -84,13 +84,13 @@ def test_reporting_a_stored_run_again_gives_the_same_bytes(target: Path, tmp_pat
 
 def test_a_complete_run_has_nothing_to_resume_and_is_not_measured_again(target: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
-    ioassay("run", study(tmp_path, workload("nn")), "--target", target, "--out", run)
+    never_met = "acceptance: [{measure: rate, of: nn, operation: write, at_least: 1000TB/s, because: it must fail}]\n"
+    code, _, _ = ioassay("run", study(tmp_path, workload("nn"), never_met), "--target", target, "--out", run)
+    assert code == 1
     before = _files(run)
-    code, out, err = ioassay("run", "--resume", run)
-    assert (code, out) == (0, "")
+    code, out, err = ioassay("run", "--resume", run, "--json")
+    assert (code, json.loads(out)["run"]["state"]) == (1, "complete")
     assert err == f"The run is already complete: {run}\nWrite its report with: ioassay report {run}\n"
-    code, out, _ = ioassay("run", "--resume", run, "--json")
-    assert (code, json.loads(out)["run"]["state"]) == (0, "complete")
     assert _files(run) == before
 
 

@@ -59,7 +59,7 @@ class Ended:
             else:
                 self._documents.append(self._document(told, report))
         _say_how_it_ended(path, loaded)
-        self._codes.append(_exit_code(told))
+        self._codes.append(exit_code(told))
         keyboard_interrupt.note_kept("")
 
     def _show(self, told: RunReport, report: Path) -> None:
@@ -115,7 +115,8 @@ def _resume(path: Path) -> str:
     return f"Resume with: ioassay run --resume {path}"
 
 
-def _exit_code(report: RunReport) -> int:
+def exit_code(report: RunReport) -> int:
+    """That of a command that has done this run: 0 where all that was asked for can be believed and was met."""
     loaded = report.run
     if loaded.document.state == "interrupted" or loaded.measurements.is_empty():
         return CannotRun.exit_code

@@ -213,20 +213,24 @@ def _watch(servers: Sequence[str], setup: Path | None) -> WatchDocument:
 
 
 def _resume(path: Path, as_json: bool) -> int:
-    """Runs the cases that are not complete. Of a run without any it says so, and leaves the run as it is."""
+    """Runs the cases that are not complete. Of a run without any it says so, and leaves the run as it is; the exit code
+    is that of the run again.
+    """
     run = _reopen(path)
     if run.document.state != "complete" or run.document.leftovers:
         return _do([(run, None)], as_json)
     with run:
         loaded = run.loaded()
     say(f"The run is already complete: {path}\nWrite its report with: ioassay report {path}")
-    if as_json:
-        from ioassay import reports  # noqa: PLC0415
-        from ioassay.analysis.ceilings import doubted  # noqa: PLC0415
-        from ioassay.reports.run import RunReport  # noqa: PLC0415
+    from ioassay import reports  # noqa: PLC0415
+    from ioassay.analysis.ceilings import doubted  # noqa: PLC0415
+    from ioassay.cli.finish import exit_code  # noqa: PLC0415
+    from ioassay.reports.run import RunReport  # noqa: PLC0415
 
-        print(reports.build(RunReport(doubted(loaded)), "json").decode(), end="")
-    return 0
+    report = RunReport(doubted(loaded))
+    if as_json:
+        print(reports.build(report, "json").decode(), end="")
+    return exit_code(report)
 
 
 def _reopen(resume: Path) -> RunWriter:
