@@ -17,11 +17,12 @@ import tempfile
 from pathlib import Path
 from zipfile import ZipFile
 
+from build_hook import PROGRAMS
+
 CHECKOUT = Path(__file__).parents[1]
 PYTHON = f"python{sys.version_info.major}.{sys.version_info.minor}"
 """What the package runs on: the distribution's Python of the minor version that makes the package."""
 
-PROGRAMS = ("ioassay-engine", "ioassay-agent")
 LIBRARY = Path("usr/lib/ioassay")
 """A virtual environment, whose Python is a link to the distribution's."""
 

@@ -6,6 +6,7 @@ from zipfile import ZipFile
 
 import pytest
 import staging
+from build_hook import PROGRAMS
 
 WHEEL = "ioassay-0.1.0-py3-none-manylinux_2_28_x86_64.whl"
 
@@ -14,7 +15,7 @@ WHEEL = "ioassay-0.1.0-py3-none-manylinux_2_28_x86_64.whl"
 def wheel(tmp_path: Path) -> Path:
     file = tmp_path / WHEEL
     with ZipFile(file, "w") as archive:
-        for name in staging.PROGRAMS:
+        for name in PROGRAMS:
             archive.writestr(f"ioassay-0.1.0.data/scripts/{name}", "#!/bin/sh\necho started\n")
     return file
 
@@ -28,7 +29,7 @@ def test_the_name_of_a_wheel_promises_processor_and_glibc(wheel: Path) -> None:
 def test_programs_can_be_started_and_what_units_and_scripts_start_is_there(wheel: Path, tmp_path: Path) -> None:
     root = tmp_path / "root"
     staging.stage_engine(wheel, "licences", root)
-    for name in staging.PROGRAMS:
+    for name in PROGRAMS:
         assert subprocess.run([root / "usr/bin" / name], capture_output=True, check=True).stdout == b"started\n"
     unit = (root / "usr/lib/systemd/system/ioassay-agent.service").read_text()
     (started,) = [line.partition("=")[2].split()[0] for line in unit.splitlines() if line.startswith("ExecStart=")]

@@ -12,6 +12,7 @@ import tarfile
 import tempfile
 from pathlib import Path
 
+from archives import without_builder
 from staging import CHECKOUT, PYTHON, named
 from stated_version import stated
 
@@ -25,14 +26,8 @@ def make(wheel: Path, directory: Path) -> Path:
         subprocess.run([*pip, "--only-binary", ":all:", *locked], check=True)
         with tarfile.open(archive, "w") as tar:  # wheels are compressed
             for file in [wheel, *sorted(Path(scratch).iterdir())]:
-                tar.add(file, file.name, filter=_without_owner)
+                tar.add(file, file.name, filter=without_builder)
     return archive
-
-
-def _without_owner(member: tarfile.TarInfo) -> tarfile.TarInfo:
-    member.uid = member.gid = member.mtime = 0
-    member.uname = member.gname = ""
-    return member
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ import sys
 import tarfile
 from pathlib import Path
 
+from archives import without_builder
 from build_hook import DIRECTORY_VARIABLE, PLATFORM_VARIABLE, PROGRAMS
 from stated_version import stated
 
@@ -50,7 +51,7 @@ def build(processor: str, directory: Path) -> None:
     symbols = directory / f"ioassay-{stated(ROOT)}-debug-{processor}.tar.xz"
     with tarfile.open(symbols, "w:xz", preset=1) as archive:  # 3 s; the best preset takes 20 s for 1 MB less
         for name in PROGRAMS:
-            archive.add(programs / f"{name}.debug", f"{name}.debug", filter=_without_builder)
+            archive.add(programs / f"{name}.debug", f"{name}.debug", filter=without_builder)
     tag = f"manylinux_{GLIBC.replace('.', '_')}_{processor}"
     handed_over = {DIRECTORY_VARIABLE: str(programs), PLATFORM_VARIABLE: tag}
     _run(sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(directory), **handed_over)
@@ -84,13 +85,6 @@ def _split(program: Path, directory: Path) -> None:
     symbols, stripped = directory / f"{program.name}.debug", directory / program.name
     _run(str(objcopy), "--only-keep-debug", str(program), str(symbols), **libraries)
     _run(str(objcopy), "--strip-all", f"--add-gnu-debuglink={symbols}", str(program), str(stripped), **libraries)
-
-
-def _without_builder(member: tarfile.TarInfo) -> tarfile.TarInfo:
-    """The same archive, whoever built it and when."""
-    member.uid = member.gid = member.mtime = 0
-    member.uname = member.gname = ""
-    return member
 
 
 def _run(*command: str, **environment: str) -> None:
