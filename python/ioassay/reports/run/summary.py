@@ -110,7 +110,7 @@ def document(content: Content) -> Document:
 
 
 def _results(content: Content) -> list[Block]:
-    """The letters of doubts stay away: nothing on this page explains them."""
+    """The table of peaks, or sentences where there is none, the scores, and the first figures."""
     lines = content.summary[:MOST_ROWS]
     sentences = [] if lines else [result.text for result in abstract.key_results(content)]
     nothing = [] if lines or sentences else [Paragraph("Nothing valid was measured.")]
