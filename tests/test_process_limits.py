@@ -14,9 +14,8 @@ import pytest
 
 from .support import DEADLINE_S, measure, study, workload
 
-MOMENTS = 6
+MOMENTS = 4
 LATEST_S = 1.0
-AT_ONCE = 4
 
 BRIEFLY = ["--set", "repetitions=1", "--set", "time=20ms", "--set", "write_time=20ms", "--set", "create_time=20ms"]
 """What keeps the study `quick` short."""
@@ -68,27 +67,26 @@ def test_ctrl_c_at_any_moment_is_no_traceback(command: str, stored: Path, tmp_pa
     codes = []
     # The first comes at once, so that one at least finds the command at work, however fast it is.
     waits = [0.0, *(moments.uniform(index, index + 1) * LATEST_S / MOMENTS for index in range(1, MOMENTS))]
-    for group in range(0, MOMENTS, AT_ONCE):
-        started = []
-        for number, wait_s in enumerate(waits[group : group + AT_ONCE], start=group):
-            process = subprocess.Popen(
-                [*INTERRUPTIBLE, sys.executable, "-c", START, *arguments_of(command, stored, tmp_path / f"{number}")],
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                text=True,
-            )
-            assert process.stdout is not None
-            assert process.stdout.readline() == "ready\n"
-            started.append((time.monotonic() + wait_s, process))
-        for when, process in started:
-            time.sleep(max(0.0, when - time.monotonic()))
-            process.send_signal(signal.SIGINT)
-        for _, process in started:
-            _, err = process.communicate(timeout=DEADLINE_S)
-            assert "Traceback" not in err
-            assert process.returncode in (0, 3), err
-            assert process.returncode == 0 or "interrupted" in err.lower()
-            codes.append(process.returncode)
+    started = []
+    for number, wait_s in enumerate(waits):
+        process = subprocess.Popen(
+            [*INTERRUPTIBLE, sys.executable, "-c", START, *arguments_of(command, stored, tmp_path / f"{number}")],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        started.append((time.monotonic() + wait_s, process))
+    for when, process in started:
+        time.sleep(max(0.0, when - time.monotonic()))
+        process.send_signal(signal.SIGINT)
+    for _, process in started:
+        _, err = process.communicate(timeout=DEADLINE_S)
+        assert "Traceback" not in err
+        assert process.returncode in (0, 3), err
+        assert process.returncode == 0 or "interrupted" in err.lower()
+        codes.append(process.returncode)
     assert 3 in codes
 
 
