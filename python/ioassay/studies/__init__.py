@@ -2,7 +2,7 @@
 
     source      YAML → a tree in which every value knows its line
     extends     a study that changes another → one tree
-    resolve     settings, scales and `--set` filled in; everything checked
+    resolve     settings, scales and `--set` filled in; everything checked; references: where settings are used
     shorthand   what may be written shorter, written out
     model       every option, once, with files, steps, values, spelling
     validate    what is refused before there is a plan, with sweep and check_steps

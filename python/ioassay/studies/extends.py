@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ioassay.studies.resolve import references
+from ioassay.studies.references import references
 from ioassay.studies.shorthand import STORAGE, storage_of_word
 from ioassay.yaml_models.library import Library
 from ioassay.yaml_models.source import (

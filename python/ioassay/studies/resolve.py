@@ -33,6 +33,7 @@ from ioassay.studies.axes import Choice
 from ioassay.studies.files import FileSet
 from ioassay.studies.method import method
 from ioassay.studies.model import Study, Sweep, Workload
+from ioassay.studies.references import REFERENCE, UNFILLED
 from ioassay.studies.replay import RecordedTransfers, Replays
 from ioassay.studies.shorthand import spread
 from ioassay.studies.sweep import Locate, Point, Values
@@ -54,11 +55,6 @@ from ioassay.yaml_models.source import (
 )
 from ioassay.yaml_models.validate import keys, validate
 from ioassay.yaml_models.values import Part
-
-_REFERENCE = re.compile(r"\$\{([^{}]*)\}")
-
-_NOT_FILLED = ("settings", "scales")
-"""The keys of a study in which settings get their values."""
 
 
 @dataclass(frozen=True)
@@ -286,14 +282,14 @@ def _fill(tree: Entries, settings: _Settings) -> Entries:
         return value
 
     def change(text: Text) -> Node:
-        if whole := _REFERENCE.fullmatch(text.text):
+        if whole := REFERENCE.fullmatch(text.text):
             return value_of(whole[1], text.origin) or text
-        filled = _REFERENCE.sub(lambda found: _shown(value_of(found[1], text.origin)), text.text)
-        if "${" in _REFERENCE.sub("", text.text):
+        filled = REFERENCE.sub(lambda found: _shown(value_of(found[1], text.origin)), text.text)
+        if "${" in REFERENCE.sub("", text.text):
             problems.append(text.origin.problem("`${` without a name and `}`", "write ${NAME}"))
         return Text(filled, text.origin)
 
-    filled = {name: node if name in _NOT_FILLED else map_texts(node, change) for name, node in tree.entries.items()}
+    filled = {name: node if name in UNFILLED else map_texts(node, change) for name, node in tree.entries.items()}
     for name in settings.values.keys() - used:
         origin = locate(tree, ("settings", name))
         problems.append(
@@ -302,12 +298,6 @@ def _fill(tree: Entries, settings: _Settings) -> Entries:
     if problems:
         raise SourceError(sorted(problems, key=str))
     return Entries(filled, tree.origins, tree.origin)
-
-
-def references(tree: Entries) -> set[str]:
-    """The names of all settings that the study uses."""
-    said = (node for name, node in tree.entries.items() if name not in _NOT_FILLED)
-    return {name for node in said for text in texts(node) for name in _REFERENCE.findall(text.text)}
 
 
 def _shown(value: Node | None) -> str:
