@@ -78,7 +78,7 @@ def measure(place: Place, ranks: int, free_bytes: int, watcher: Watcher) -> Spee
             document = run.document
             if document.state != "complete":
                 error = next((case.error for case in document.cases if case.error), "The probe was interrupted.")
-                left = [f"Left on the target: {path}" for path in document.leftovers]
+                left = [f"Left on the target, remove it by hand: {path}" for path in document.leftovers]
                 raise CannotRun(error, "\n  ".join(left) or "Nothing of it is left on the target.")
             return speeds(run.measurements, took_s)
 

@@ -95,11 +95,6 @@ class Prepared:
     start: Start | None
     """What starts its engines; `None` where these are the nodes of a job, which is not there yet."""
 
-    @property
-    def study(self) -> StudyPreview:
-        """What is run."""
-        return StudyPreview(self.document, self.plans)
-
     def command(self, case: CaseEntry) -> list[str]:
         """The command line that starts the engines of a case; of a batch job the one that submits it."""
         path = Path(os.path.abspath(self.path))
