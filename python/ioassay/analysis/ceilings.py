@@ -60,7 +60,7 @@ class Ceiling:
     @property
     def name(self) -> str:
         """What it is, with its factor: `8 clients → 1 server`, `2.5 × (8 clients → 1 server)`."""
-        return self.measured.name if self.factor == 1 else f"{format_number(self.factor)} × ({self.measured.name})"
+        return self.measured.name if self.factor == 1 else f"{round(self.factor, 2):,g} × ({self.measured.name})"
 
 
 def lowest(net: NetDocument, nodes: int, direction: Direction) -> Ceiling | None:

@@ -27,7 +27,7 @@ from ioassay.protocol.facts import IO500_PHASES, IO500_STONEWALL_NS, DoubtKind, 
 from ioassay.results.document import Operation, RunDocument
 from ioassay.results.loaded import LoadedRun
 from ioassay.results.schema import Measurement
-from ioassay.units import PER_SECOND, RateUnit, format_bytes, format_number
+from ioassay.units import PER_SECOND, RateUnit, format_bytes
 
 _UNSYNCED: DoubtKind = "unsynced-write"
 
@@ -272,7 +272,7 @@ def _amount(rule: Rule, amount: int) -> str:
 
 def _time(duration_ns: int) -> str:
     """In seconds, as the rules are: `300 s`, `0.725 s`."""
-    return f"{format_number(duration_ns / 1e9)} s"
+    return f"{duration_ns / 1e9:g} s"
 
 
 def _mean(phases: Iterable[PhaseScore], group: Group) -> float:
