@@ -13,7 +13,7 @@ from ioassay.testing.builder import RunBuilder
 from ioassay.testing.measured_study import measured
 from ioassay.testing.stored import store
 
-REAL = Path(__file__).parents[1] / "results" / "testdata"
+REAL = Path(__file__).parents[3] / "tests" / "stored"
 
 TREES = """\
 name: trees
