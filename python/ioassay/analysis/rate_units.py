@@ -77,8 +77,10 @@ def _best(family: _Family, asked: Unit | None, rates: Iterable[float]) -> Unit:
     if not shown:
         return asked or UNITS[_USUAL[family]]
 
-    def order(unit: Unit) -> tuple[int, bool, float]:
-        badly_read = sum(not LEAST <= rate / unit.divisor < MOST + 0.5 for rate in shown)
-        return badly_read, unit != asked, -unit.divisor
+    def order(unit: Unit) -> tuple[int, bool, float, float]:
+        numbers = [rate / unit.divisor for rate in shown]
+        badly_read = sum(not LEAST <= number < MOST + 0.5 for number in numbers)
+        zeros = sum(max(0.0, math.log(LEAST / number)) for number in numbers)  # before the first digit
+        return badly_read, unit != asked, zeros, -unit.divisor
 
     return min((UNITS[name] for name in family), key=order)

@@ -46,6 +46,11 @@ def test_data_are_counted_in_iops_and_metadata_in_operations() -> None:
     assert suited("rate_bytes_per_s", "read", []).name == "MB/s"
 
 
+def test_what_is_too_small_or_too_large_for_every_unit_has_the_one_that_is_nearest() -> None:
+    assert suited("rate_bytes_per_s", "read", [1.0]).name == "kB/s"
+    assert suited("rate_bytes_per_s", "read", [9e15]).name == "GB/s"
+
+
 def test_all_tables_and_figures_of_a_run_have_one_unit_for_each_kind_of_rate() -> None:
     builder = RunBuilder().workload("fast", unit="GB/s").workload("slow", unit="MB/s").clients(1)
     for operation in ("write", "read"):
