@@ -62,7 +62,7 @@ def _of_command(command: Any, context: Any, incomplete: str) -> Values:
 
 def _briefly(text: str) -> str:
     """The beginning of a help, as far as it fits beside a candidate."""
-    return re.split(r"[:;.(] |[.]$| \(|  ", f"{text}")[0]
+    return re.split(r"[:;.(] |[.]$| \(|  ", text)[0]
 
 
 def _words_of_line(line: str) -> list[str]:
