@@ -35,9 +35,6 @@ WANTED = 0.95
 SURE = next(count for count in itertools.count(FEWEST) if 1 - 2 * 0.5**count >= WANTED)
 """Repetitions from which on the range of all values covers the median with at least `WANTED`."""
 
-POWER = 0.8
-"""How often a drop of the smallest detectable size is detected."""
-
 
 @dataclass(frozen=True)
 class Interval:

@@ -2,7 +2,8 @@
 
 A point has become slower where its median is below the baseline's by more than the tolerance and so low a rate is no
 chance among all points of the run: the tolerance is for what does not matter, the test for what may be chance. Where it
-may be, nothing is judged. What the baseline has and the run has not fails: it might be what broke.
+may be, or where a large loss could be missed, nothing is judged. What the baseline has and the run has not fails: it
+might be what broke.
 
 Each point is tested one-sided with Student's t on the logarithms of its repetitions. Of three repetitions a scatter is
 hardly known, so the variance of each point is drawn towards that of all points (`moderated_variance`).
@@ -28,7 +29,7 @@ from numpy.typing import NDArray
 from ioassay.analysis.acceptance import Judgement
 from ioassay.analysis.compare.ratios import Compared, Comparison, Ratio
 from ioassay.analysis.compare.subject import ConditionDifference, Conditions, Curve, Point
-from ioassay.analysis.intervals import POWER
+from ioassay.analysis.detectable_drop import POWER, is_insensitive
 from ioassay.analysis.moderated_variance import moderated
 
 FALSE_ALARMS = 0.05
@@ -38,13 +39,16 @@ Array = NDArray[np.float64]
 Pair = tuple[Sequence[float], Sequence[float]]
 """The repetitions of the baseline and those of the run, above 0, at least two of each."""
 
-Reason = Literal["held", "slower", "scatter", "too few repetitions", "missing"]
-"""`scatter`: slower by more than the tolerance, but the repetitions scatter so much that it may be chance."""
+Reason = Literal["held", "slower", "scatter", "insensitive", "too few repetitions", "missing"]
+"""`scatter`: slower by more than the tolerance, but the repetitions scatter so much that it may be chance.
+`insensitive`: not slower, but the repetitions scatter so much that a large loss could be missed (`is_insensitive`).
+"""
 
 _JUDGEMENTS: dict[Reason, Judgement] = {
     "held": "passed",
     "slower": "failed",
     "scatter": "not judged",
+    "insensitive": "not judged",
     "too few repetitions": "not judged",
     "missing": "failed",
 }
@@ -107,7 +111,7 @@ def _reason(ratio: Ratio, point: DropTest | None, tolerance: float) -> Reason:
     if point is None:
         return "too few repetitions"
     if ratio.value >= 1 - tolerance:
-        return "held"
+        return "insensitive" if is_insensitive(point.detectable, tolerance) else "held"
     return "slower" if point.is_slower else "scatter"
 
 

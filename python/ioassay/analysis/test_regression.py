@@ -11,6 +11,7 @@ import pytest
 from ioassay.analysis.compare import measured_run
 from ioassay.analysis.compare.ratios import compare
 from ioassay.analysis.compare.subject import Conditions, Curve, Point, Rates, Subject
+from ioassay.analysis.detectable_drop import LARGEST_UNDETECTABLE_DROP
 from ioassay.analysis.rate_units import RateColumn
 from ioassay.analysis.regression import PointCheck, detect_drops, differing, regressions
 from ioassay.results.loaded import LoadedRun
@@ -42,6 +43,16 @@ def test_a_point_fails_where_it_is_slower_by_more_than_the_tolerance(
 def test_a_loss_that_may_be_chance_is_not_judged() -> None:
     (check,) = writes(run_of_writes(*CALM), run_of_writes(0.5e9, 0.9e9, 1.4e9, 0.7e9, 1.2e9), 0.05)
     assert (check.reason, check.judgement) == ("scatter", "not judged")
+
+
+def test_a_point_of_which_a_loss_of_half_could_be_missed_is_not_judged() -> None:
+    wild = run_of_writes(0.4e9, 2e9, 0.7e9, 1.3e9, 1e9)
+    (check,) = writes(wild, wild)
+    assert check.tested is not None
+    assert check.tested.detectable > LARGEST_UNDETECTABLE_DROP
+    assert (check.reason, check.judgement) == ("insensitive", "not judged")
+    (check,) = writes(wild, wild, LARGEST_UNDETECTABLE_DROP)  # half may be lost
+    assert (check.reason, check.judgement) == ("held", "passed")
 
 
 def test_too_few_repetitions_are_not_judged() -> None:

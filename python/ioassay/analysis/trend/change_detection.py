@@ -32,7 +32,8 @@ from scipy.special import nctdtrinc, ndtr, ndtri, stdtr, stdtrit
 from scipy.stats import false_discovery_control, kendalltau
 
 from ioassay.analysis.acceptance import Judgement
-from ioassay.analysis.intervals import POWER, Interval
+from ioassay.analysis.detectable_drop import POWER, is_insensitive
+from ioassay.analysis.intervals import Interval
 from ioassay.analysis.trend.history import History
 from ioassay.analysis.trend_tests import Array, Slopes, is_line, widening
 
@@ -41,11 +42,6 @@ FEWEST = 5
 
 FALSE_ALARMS = 0.01
 """Largest share of cases, over all points of all runs given, with a report where nothing changed."""
-
-LARGEST_UNDETECTABLE_DROP = 0.5
-"""A point is judged only if a loss of more than this share of its rate would be detected. At half of the rate a job
-takes twice its time, which its users notice by themselves: a check that may miss that has nothing to say.
-"""
 
 _SHORTEST = 3
 """Runs before a change, and after one that is not the latest, at least."""
@@ -57,7 +53,7 @@ _DAY_S = 86_400
 
 Reason = Literal["held", "declined", "scatter", "insensitive", "too few runs"]
 """`scatter`: the latest run is lower by more than the tolerance, but runs scatter so much that it may be chance.
-`insensitive`: it is not lower, but runs scatter so much that a loss of `LARGEST_UNDETECTABLE_DROP` could be missed.
+`insensitive`: it is not lower, but runs scatter so much that a large loss could be missed (`is_insensitive`).
 """
 
 _JUDGEMENTS: dict[Reason, Judgement] = {
@@ -178,7 +174,7 @@ def _course(history: History, tested: _Tested, limit: float, tests: int, toleran
         return _judged(history, before, _level(parts[-1]), tolerance, changes=tuple(changes))
     now, before = history.point.median, _level(values[:-1])
     detectable = _detectable(values[:-1], tests)
-    reason: Reason = "insensitive" if detectable > LARGEST_UNDETECTABLE_DROP else "held"
+    reason: Reason = "insensitive" if is_insensitive(detectable, tolerance) else "held"
     if now < (1 - tolerance) * before:
         reason = "scatter"
     return Course(history, reason, before, now, smallest_detectable_drop=detectable)

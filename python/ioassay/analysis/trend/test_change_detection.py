@@ -149,6 +149,7 @@ def test_a_point_of_which_a_loss_of_half_could_be_missed_is_not_judged() -> None
     assert (scattered.reason, scattered.judgement) == ("insensitive", "not judged")
     assert (scattered.smallest_detectable_drop or 0) > 0.5 > (steady.smallest_detectable_drop or 1)
     assert (steady.reason, steady.judgement) == ("held", "passed")
+    assert told([1e9, 1.1e9, 0.9e9, 1.05e9, 0.95e9, 1e9], tolerance=0.5)[0].reason == "held"  # half may be lost
 
 
 def test_few_runs_are_not_judged_whatever_they_measured() -> None:

@@ -173,7 +173,13 @@ def _says(check: PointCheck, one: Compared, ratio: Ratio, baseline: str, points:
         return f"{said}; chance alone does this in {format.share(check.tested.chance)} of {runs}"
     among = "" if points == 1 else f" among {points} points"
     chance = f"; may be chance{among}: repetitions scatter" if check.reason == "scatter" else ""
-    return f"{said}{chance}; smallest detectable drop: {format.share(check.tested.detectable)}"
+    is_too_large = check.reason == "insensitive"
+    return f"{said}{chance}; {smallest_drop(check.tested.detectable, is_too_large=is_too_large, of='repetitions')}"
+
+
+def smallest_drop(drop: float, *, is_too_large: bool, of: str) -> str:
+    """`smallest detectable drop: 8.2 %`; of one that is too large to judge what to do. `of`: what scatters."""
+    return f"smallest detectable drop: {format.share(drop)}{f', too large for a verdict: add more {of}' * is_too_large}"
 
 
 def _against(value: float | None, at_least: float | None, at_most: float | None, measure: str, unit: str) -> str:

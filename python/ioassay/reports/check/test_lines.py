@@ -51,14 +51,17 @@ def test_a_baseline_of_which_nothing_could_be_judged_fails() -> None:
     )
 
 
-def baseline_lines(*factors: float) -> list[Line]:
-    """A check of writes at points of 1, 2, … clients against a baseline, of which each is so many times as fast."""
+def baseline_lines(*factors: float, scatter: float = 0.05) -> list[Line]:
+    """A check of writes at points of 1, 2, … clients against a baseline, of which each is so many times as fast.
+
+    `scatter`: how far the slowest and fastest of three repetitions are from the second.
+    """
     clients = tuple(range(1, len(factors) + 1))
     subjects = []
     for run in (False, True):
         builder = RunBuilder().workload("seq", "Sequential").clients(*clients).repetitions(3)
         for count, factor in zip(clients, factors, strict=True):
-            rates = (rate * (factor if run else 1) for rate in (1e9, 1.05e9, 0.95e9))
+            rates = (1e9 * of_middle * (factor if run else 1) for of_middle in (1, 1 + scatter, 1 - scatter))
             builder.rates("seq", "write", count, *rates)
         subjects.append(measured_run.subject(builder.build(), "run" if run else "before"))
     lines = of_baseline(regressions(compare(*subjects), 0.05), "before", 0.05)
@@ -75,6 +78,12 @@ def test_a_point_says_the_smallest_detectable_drop_or_how_rarely_chance_explains
     assert any(
         "Smallest detectable drop against the baseline: " in str(said.text) for said in counted([held, uncertain])
     )
+
+
+def test_a_point_of_which_a_loss_of_half_could_be_missed_is_not_judged_and_says_what_to_do() -> None:
+    (wild,) = baseline_lines(1.0, scatter=0.6)
+    assert wild.judgement == "not judged"
+    assert re.search(r"; smallest detectable drop: \d\d %, too large for a verdict: add more repetitions$", wild.says)
 
 
 def test_a_criterion_of_the_study_that_cannot_be_judged_fails_and_says_why() -> None:

@@ -11,7 +11,7 @@ from ioassay.analysis.trend.change_detection import FEWEST, Change, Course
 from ioassay.analysis.trend.history import Group, History, Missing, Run
 from ioassay.prose import listed
 from ioassay.reports import format
-from ioassay.reports.check.lines import Line
+from ioassay.reports.check.lines import Line, smallest_drop
 from ioassay.reports.compare.configuration import Difference
 from ioassay.reports.compare.wording import at_among, differs, doubted, rate_of, sentences
 from ioassay.units import format_count
@@ -171,8 +171,8 @@ def _says(course: Course) -> str:
     if course.smallest_detectable_drop is None:
         return f"{said}; a verdict needs {FEWEST} runs"
     chance = ", which may be chance" if course.reason == "scatter" else ""
-    more = ", too large for a verdict: add more runs" if course.reason == "insensitive" else ""
-    return f"{said}{chance}; smallest detectable drop: {format.share(course.smallest_detectable_drop)}{more}"
+    is_too_large = course.reason == "insensitive"
+    return f"{said}{chance}; {smallest_drop(course.smallest_detectable_drop, is_too_large=is_too_large, of='runs')}"
 
 
 def _alone(course: Course) -> str:
