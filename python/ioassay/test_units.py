@@ -106,6 +106,11 @@ def test_a_size_for_reading_has_three_digits() -> None:
     assert units.format_about_bytes(0) == "0 B"
 
 
+def test_a_size_is_exact_where_that_is_short() -> None:
+    assert [units.format_size(size) for size in (2**30, 3 * 2**19, 60 * 2**30)] == ["1 GiB", "1536 KiB", "60 GiB"]
+    assert [units.format_size(size) for size in (131_841_024 * 2**10, 2**33 + 1)] == ["126 GiB", "8.00 GiB"]
+
+
 @pytest.mark.parametrize(("bits", "text"), [(0, "0 bit/s"), (9600, "9600 bit/s"), (10**9, "1 Gbit/s")])
 def test_the_rate_of_a_link_is_printed_exactly(bits: int, text: str) -> None:
     assert units.format_link_rate(bits) == text

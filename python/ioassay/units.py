@@ -222,6 +222,12 @@ def format_about_bytes(size_bytes: float) -> str:
     return f"{_three_digits(size_bytes / _BINARY[unit])} {unit}" if unit != "B" else f"{size_bytes:.0f} B"
 
 
+def format_size(size_bytes: int) -> str:
+    """A size, exactly where that is short, else to three significant digits: `1 MiB`, `1536 KiB`, `126 GiB`."""
+    exact = format_bytes(size_bytes)
+    return exact if len(exact) <= len("1024 MiB") else format_about_bytes(size_bytes)
+
+
 def format_rate(per_second: float, unit: RateUnit) -> str:
     """A rate in bytes (`GB/s`, `MiB/s`) or operations (`kIOPS`, `ops/s`) per second: `12.3 GB/s`."""
     return f"{_three_digits(per_second / PER_SECOND[unit])} {unit}"

@@ -13,13 +13,13 @@ from ioassay.analysis.rate_units import RateColumn, suited
 from ioassay.results.point import AxisUnit
 from ioassay.units import (
     RateUnit,
-    format_about_bytes,
     format_bytes,
     format_count,
     format_duration,
     format_number,
     format_rate,
     format_share,
+    format_size,
 )
 
 ABSENT = "–"
@@ -69,10 +69,7 @@ def duration(duration_ns: float | None) -> str:
 
 def size(size_bytes: float | None) -> str:
     """A size in binary units: `1 MiB`, `3.50 GiB`; exact where that is short."""
-    if size_bytes is None:
-        return ABSENT
-    exact = format_bytes(int(size_bytes))
-    return exact if len(exact) <= len("1024 MiB") else format_about_bytes(size_bytes)
+    return ABSENT if size_bytes is None else format_size(int(size_bytes))
 
 
 def share(share: float | None) -> str:

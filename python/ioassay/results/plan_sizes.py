@@ -462,7 +462,7 @@ def order_text(order: Order | EntryOrder) -> str:
     if isinstance(order, str):
         return order
     if "strided" in order:
-        return f"strided {order['strided']:g}"
+        return f"strided {order['strided']}"
     if "zipf" in order:
         return f"zipf {order['zipf']:g}"
     if "hot-spot" in order:

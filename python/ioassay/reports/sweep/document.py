@@ -28,7 +28,7 @@ from ioassay.results.sweep_document import PointValue, Side
 from ioassay.tuning.sweep.answer import Answer, Verdict
 from ioassay.tuning.sweep.prepare import setting_name
 from ioassay.tuning.sweep.trials import Trial
-from ioassay.units import format_count, format_duration
+from ioassay.units import format_count, format_duration, format_share
 from ioassay.version import __version__
 
 if TYPE_CHECKING:
@@ -181,7 +181,7 @@ def _facts(answer: Answer) -> Table:
         ("Points", f"{len(answer.trials)} tried of {answer.document.points}"),
         ("Measurements", f"{len(told.measurements)}, each a run in {RUNS}/"),
         ("Time limit of the search", format_duration(told.time_ns) if told.time_ns else ""),
-        ("Precision wanted", f"±{told.precision * 100:.3g} % of a gain, at most {told.most_pairs} pairs"),
+        ("Precision wanted", f"±{format_share(told.precision)} of a gain, at most {told.most_pairs} pairs"),
         *(
             (f"Parameter {one.name}", _parameter(one.today, one.values, one.suggested, one.rule))
             for one in told.parameters

@@ -21,6 +21,7 @@ from ioassay.sizing.parts import choice_of
 from ioassay.sizing.reliability import chain
 from ioassay.sizing.reliability.rebuild import ASSUMPTIONS, Assumptions, Rebuild, rebuild
 from ioassay.systems.amounts import NUMBER, SECONDS
+from ioassay.units import format_share
 
 YEAR = exactly("a year", 365 * 86400, SECONDS)
 
@@ -218,7 +219,7 @@ def _loss(group: Geometry, groups: Value, between: Value, exposed: Value, unread
         f"{formulas.brief(between)} and is down for {formulas.brief(exposed)}"
     )
     if unreadable:
-        model += f"; {100 * unreadable.nominal:.2g} % of rebuilds without redundancy meet an unreadable sector"
+        model += f"; {format_share(unreadable.nominal)} of rebuilds without redundancy meet an unreadable sector"
 
     def of(drives: Fraction, parity: Fraction, between: Fraction, exposed: Fraction, *q: Fraction) -> chain.Group:
         return chain.Group(int(drives), int(parity), float(1 / between), float(1 / exposed), *map(float, q))

@@ -108,7 +108,7 @@ def _of_phase(phase: str, source: Source, beside: Beside, line: _Line) -> tuple[
     case, measured = min(own, key=lambda one: abs((_own_rate(phase, one[1]) or 0.0) - line.value.value))
     if len(own) == 1:
         return case, measured
-    rates = ", ".join(f"{_own_rate(phase, one) or 0.0:.6g}" for _, one in own)
+    rates = ", ".join(f"{_own_rate(phase, one) or 0.0:.6f}" for _, one in own)
     doubt = Doubt(
         kind="best-of-several",
         message=f"the phase ran {len(own)} times ({rates} {_unit(phase)}), but only one of them was scored",
@@ -275,13 +275,13 @@ def _doubts(told: Parsed, phase: str, line: _Line, base: Measured) -> Iterator[D
         unit = _unit(phase)
         tool = "IOR" if phase.startswith("ior-") else "mdtest"
         yield doubts.does_not_add_up(
-            f"the IO500 printed {line.value.text} {unit}, but {tool} in the phase's file printed {own:.6g} {unit}"
+            f"the IO500 printed {line.value.text} {unit}, but {tool} in the phase's file printed {own:.6f} {unit}"
         )
     took = line.seconds.value if line.seconds else 0.0
     if base.duration_ns is not None and took > 0 and base.duration_ns / NS_PER_S > took * _LONGER + 1:
         yield doubts.does_not_add_up(
-            f"the tool ran for {base.duration_ns / NS_PER_S:.4g} s by its own clock, but the whole phase took only "
-            f"{took:.4g} s; the nodes' clocks may differ"
+            f"the tool ran for {base.duration_ns / NS_PER_S:,.1f} s by its own clock, but the whole phase took only "
+            f"{took:,.1f} s; the nodes' clocks may differ"
         )
 
 

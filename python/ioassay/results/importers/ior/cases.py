@@ -282,7 +282,7 @@ def _without_total(
             seconds,
             [
                 doubts.does_not_add_up(
-                    f"{format_bytes(moved)} at {rate.text} MiB/s take {seconds:.4g} s, but IOR printed {times} s for "
+                    f"{format_bytes(moved)} at {rate.text} MiB/s take {seconds:,.6f} s, but IOR printed {times} s for "
                     "opening, transfers and closing"
                 )
             ],

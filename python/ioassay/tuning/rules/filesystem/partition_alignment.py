@@ -37,7 +37,8 @@ def _mount(system: System, mount: Mount) -> Iterator[Judgement]:
             because = f"{part.start_bytes % wanted >> 10} KiB beyond a multiple of {source}"
             text = f"a multiple of {wanted >> 10} KiB"
             command = f"parted -a optimal /dev/{one.name}, which means restoring all data of {part.name}"
-            yield Change(part.name, f"starts at {part.start_bytes / 1024:.4g} KiB", text, because, command=command)
+            start = f"{part.start_bytes / 1024:.1f}".removesuffix(".0")  # a partition starts at a sector of 512 B
+            yield Change(part.name, f"starts at {start} KiB", text, because, command=command)
 
 
 def _holds(system: System, mount: Mount, device: str, part: str) -> bool:

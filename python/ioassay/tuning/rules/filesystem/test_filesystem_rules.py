@@ -123,7 +123,7 @@ class TestXfs:
     def test_a_file_system_that_has_grown(self) -> None:
         grown = XFS_INFO.replace("agcount=32, agsize=268435424", "agcount=119226, agsize=65536")
         found = change(xfs_allocation_groups.RULE, nfs_server().with_printed({"xfs_info /export": grown}))
-        assert found.value == "119226 groups of 0.25 GiB"
+        assert found.value == "119226 groups of 256 MiB"
 
     def test_few_groups_on_flash(self) -> None:
         few = XFS_INFO.replace("agcount=32, agsize=268435424", "agcount=4, agsize=1953406976")
@@ -202,6 +202,8 @@ class TestPartitionAlignment:
     def test_a_partition_of_old_tools(self) -> None:
         found = change(partition_alignment.RULE, ext4_host().with_files({self.start: 63}))
         assert (found.subject, found.value, found.wanted) == ("sdb1", "starts at 31.5 KiB", "a multiple of 1024 KiB")
+        far = change(partition_alignment.RULE, ext4_host().with_files({self.start: 1953525170}))
+        assert far.value == "starts at 976762585 KiB"
 
     def test_the_stripe_of_the_raid_counts(self) -> None:
         wide = Array(data_disks=10, segment_bytes=128 << 10)

@@ -9,6 +9,7 @@ from ioassay.tuning.rules.filesystem.geometry import MKFS_XFS, NO_XFS, of_type
 from ioassay.tuning.system import System, block
 from ioassay.tuning.system.filesystem import xfs_info
 from ioassay.tuning.system.mounts import Mount
+from ioassay.units import format_size
 
 _SMALL_GROUP = 1 << 30
 _LARGE = 1 << 40
@@ -28,7 +29,7 @@ def _mount(system: System, mount: Mount) -> Iterator[Judgement]:
     device = block.by_number(system.devices, mount.device)
     size = info.blocks * info.block_bytes
     processors = system.processors
-    now = f"{info.group_count} groups of {info.group_bytes / (1 << 30):.3g} GiB"
+    now = f"{info.group_count} groups of {format_size(info.group_bytes)}"
     if size >= _LARGE and info.group_bytes < _SMALL_GROUP:
         because = "it was made small and has grown"
         command = f"mkfs.xfs {mount.source}, which erases it"

@@ -9,6 +9,7 @@ from ioassay.tuning.rules.gpfs.sources import CACHES, NO_GPFS, PROTOCOL_NODES, T
 from ioassay.tuning.system import System
 from ioassay.tuning.system.gpfs import gpfs_config
 from ioassay.tuning.system.numbers import is_whole
+from ioassay.units import format_size
 
 _DEFAULT = 1 << 30
 _WANTED = 4 << 30
@@ -34,20 +35,20 @@ def _judge(system: System) -> Iterator[Judgement]:
     if now is None:
         yield NotReadable("pagepool", f"holds {text!r}, which is no size")
     elif memory and now > most:
-        because = f"GPFS takes at most {most / (1 << 30):.3g} GiB here and starts with less than configured"
+        because = f"GPFS takes at most {format_size(most)} here and starts with less than configured"
         command = f"mmchconfig pagepool={most >> 20}M -N {system.host}"
-        yield Change(system.host, _gib(now), _gib(most), because, command=command)
+        yield Change(system.host, format_size(now), format_size(most), because, command=command)
     elif now <= _DEFAULT and memory >= _LEAST_MEMORY:
-        because = f"the node has {memory / (1 << 30):.3g} GiB of memory"
+        because = f"the node has {format_size(memory)} of memory"
         yield Change(
-            system.host, _gib(now), _gib(_WANTED), because, command=f"mmchconfig pagepool=4G -i -N {system.host}"
+            system.host,
+            format_size(now),
+            format_size(_WANTED),
+            because,
+            command=f"mmchconfig pagepool=4G -i -N {system.host}",
         )
     else:
-        yield Fine(system.host, _gib(now))
-
-
-def _gib(size: int) -> str:
-    return f"{size / (1 << 30):.3g} GiB"
+        yield Fine(system.host, format_size(now))
 
 
 RULE = Rule(

@@ -36,10 +36,10 @@ def _mount(mount: NfsMount, all_mounts: list[NfsMount], link_megabits: int) -> I
     elif not link_megabits:
         yield NotReadable(f"{mount.point} nconnect", "no network interface says its speed, which decides the value")
     elif link_megabits < _FAST_MEGABITS:
-        yield NotApplicable(f"the fastest link has {link_megabits / 1000:.3g} Gb/s, which one connection can fill")
+        yield NotApplicable(f"the fastest link has {link_megabits / 1000:g} Gb/s, which one connection can fill")
     else:
         wanted = 16 if link_megabits >= _VERY_FAST_MEGABITS else 8
-        because = f"the fastest link has {link_megabits / 1000:.3g} Gb/s"
+        because = f"the fastest link has {link_megabits / 1000:g} Gb/s"
         others = [one.point for one in all_mounts if one.server == mount.server and one.point != mount.point]
         if others:
             because += f"; the first mount of {mount.server} decides for all, so set it for {', '.join(others)} as well"
