@@ -8,6 +8,7 @@ their conditions.
     predictions        whether measured rates lie within what was predicted
     ratios             how many times as fast the other is, and what its intervals tell
     multiple_testing   what many intervals tell together
+    units              the unit of each kind of rate in a series
 
 Not: differences in configuration and words (`ioassay.reports.compare`).
 """

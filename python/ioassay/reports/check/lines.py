@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ioassay.analysis.acceptance import Judgement, Verdict
+from ioassay.analysis.compare import units
 from ioassay.analysis.compare.ratios import Compared, Ratio
 from ioassay.analysis.doubts import kinds
 from ioassay.analysis.intervals import FEWEST
@@ -157,7 +158,9 @@ def _of_point(check: PointCheck, baseline: str, tolerance: float, points: int) -
 
 
 def _says(check: PointCheck, one: Compared, ratio: Ratio, baseline: str, points: int) -> str:
-    rates = f"{wording.rate(one, ratio.other.median)} against {wording.rate(one, ratio.reference.median)} of {baseline}"
+    unit = units.of_series([one])[one.column]
+    now, before = (wording.rate(one, unit, point.median) for point in (ratio.other, ratio.reference))
+    rates = f"{now} against {before} of {baseline}"
     known = ratio.interval
     interval = ""
     if known is not None:

@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from ioassay.analysis.compare import units
 from ioassay.analysis.compare.ratios import Compared, Comparison, Ratio, compare
 from ioassay.analysis.compare.subject import Curve, Point, Subject
+from ioassay.analysis.rate_units import RateColumn, Unit
 from ioassay.prose import listed
 from ioassay.reports import format
 from ioassay.reports.compare import wording
@@ -44,6 +46,7 @@ class SeriesPart:
     """A series of the reference with what all others did in it."""
 
     title: str
+    units: Mapping[RateColumn, Unit]
     compared: tuple[tuple[Subject, Compared], ...]
     lines: tuple[Line, ...]
     sentences: tuple[str, ...]
@@ -139,13 +142,21 @@ def _common(remarks: Sequence[Sequence[Remark]]) -> list[Remark]:
 
 
 def _part(curve: Curve, found: _Found, common: Sequence[Remark]) -> SeriesPart:
-    lines = [(ratio, line) for comparison, one in found for ratio, line in _lines(comparison.other, one)]
+    of_column = units.of_series([one for _, one in found])
+    lines = [
+        (ratio, line)
+        for comparison, one in found
+        for ratio, line in _lines(comparison.other, one, of_column[one.column])
+    ]
     return SeriesPart(
         title=curve.title,
+        units=of_column,
         compared=tuple((comparison.other, one) for comparison, one in found),
         lines=tuple(line for _, line in sorted(lines, key=_position(curve))),
         sentences=tuple(
-            text for comparison, one in found for text in (*wording.verdicts(comparison, one), *wording.predicted(one))
+            text
+            for comparison, one in found
+            for text in (*wording.verdicts(comparison, one), *wording.predicted(one, of_column[one.column]))
         ),
         unlike=tuple(wording.sentences(remark for remark in _unlike(found) if remark not in common)),
         doubts=tuple(wording.sentences(remark for remark in _doubts(found) if remark not in common)),
@@ -178,21 +189,21 @@ def _position(curve: Curve) -> Callable[[tuple[Ratio, Line]], int]:
     return position
 
 
-def _lines(other: Subject, one: Compared) -> Iterator[tuple[Ratio, Line]]:
+def _lines(other: Subject, one: Compared, unit: Unit) -> Iterator[tuple[Ratio, Line]]:
     for ratio in one.points:
-        yield ratio, _line(wording.at(ratio.reference, one), other, one, ratio)
+        yield ratio, _line(wording.at(ratio.reference, one), other, one, unit, ratio)
     if one.is_swept:
         for level, level_ratio in zip(wording.LEVELS, (one.peak, one.sustained), strict=True):
             if level_ratio is not None:
-                yield level_ratio, _line(level, other, one, level_ratio)
+                yield level_ratio, _line(level, other, one, unit, level_ratio)
 
 
-def _line(at: str, other: Subject, one: Compared, ratio: Ratio) -> Line:
+def _line(at: str, other: Subject, one: Compared, unit: Unit, ratio: Ratio) -> Line:
     return Line(
         at=at,
         other=wording.named(other),
-        reference_rate=_rate(one, ratio.reference, at),
-        other_rate=_rate(one, ratio.other, at),
+        reference_rate=_rate(one, unit, ratio.reference, at),
+        other_rate=_rate(one, unit, ratio.other, at),
         ratio=wording.times(ratio.value),
         interval=format.ABSENT
         if ratio.interval is None
@@ -203,10 +214,10 @@ def _line(at: str, other: Subject, one: Compared, ratio: Ratio) -> Line:
     )
 
 
-def _rate(one: Compared, point: Point, at: str) -> str:
+def _rate(one: Compared, unit: Unit, point: Point, at: str) -> str:
     """A rate; of a peak also where it was, of either its share of the ceiling; of a prediction its range."""
     if point.band is not None:
-        return f"{wording.rate(one, point.median)} ({wording.band(one, point.band)})"
+        return f"{wording.rate(one, unit, point.median)} ({wording.band(one, unit, point.band)})"
     notes = [f"at {wording.at(point, one)}" if at == wording.PEAK and point.clients else ""]
     notes.append("" if point.ceiling_share is None else f"{format.share(point.ceiling_share)} of the ceiling")
-    return ", ".join([wording.rate(one, point.median), *filter(None, notes)])
+    return ", ".join([wording.rate(one, unit, point.median), *filter(None, notes)])

@@ -11,7 +11,7 @@ import polars as pl
 from ioassay.analysis import axes
 from ioassay.analysis.axes import Axis, Value
 from ioassay.analysis.compare.subject import Point
-from ioassay.analysis.rate_units import Unit, suited
+from ioassay.analysis.rate_units import Unit
 from ioassay.figures import rate_by_clients
 from ioassay.figures.picture import Picture, draw
 from ioassay.prose import listed
@@ -37,8 +37,7 @@ def _picture(content: Content, part: SeriesPart, identifier: str) -> Picture | N
     curves = [(name, rates.points) for name, rates in all_rates]
     peaks = {name: rates.peak.median for name, rates in all_rates if rates.peak and not rates.points}
     axis = _axis([points for _, points in curves])
-    rates_shown = [*peaks.values(), *(point.median for _, points in curves for point in points)]
-    unit = suited(column, first.reference.operation, rates_shown)
+    unit = part.units[column]
     if axis is None:
         return None
     data = pl.DataFrame([row for name, points in curves for point in points for row in _rows(name, point, unit, axis)])

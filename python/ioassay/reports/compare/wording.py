@@ -18,7 +18,7 @@ from ioassay.analysis.compare.subject import (
     Subject,
 )
 from ioassay.analysis.intervals import FEWEST, Interval
-from ioassay.analysis.rate_units import RateColumn
+from ioassay.analysis.rate_units import Unit
 from ioassay.prose import listed
 from ioassay.reports import format
 from ioassay.reports.names import NOUNS
@@ -53,18 +53,14 @@ def times(ratio: float) -> str:
     return format.significant(ratio)
 
 
-def rate(one: Compared, per_s: float) -> str:
+def rate(one: Compared, unit: Unit, per_s: float) -> str:
     """A rate of a series: of bytes, of operations on data, or of what its operation counts."""
-    return rate_of(one.reference.operation, one.column, per_s)
+    return rate_of(one.reference.operation, unit, per_s)
 
 
-def rate_of(operation: str, column: RateColumn, per_s: float) -> str:
-    """A rate of an operation, as `column` counts it."""
-    if column == "rate_bytes_per_s":
-        return format.rate(per_s)
-    if operation in ("write", "read"):
-        return format.operations_rate(per_s)
-    return format.count_rate(per_s, next(noun for known, noun in NOUNS.items() if known == operation))
+def rate_of(operation: str, unit: Unit, per_s: float) -> str:
+    """A rate of an operation in a unit of what it counts."""
+    return format.rate_in(unit.name, per_s, next(noun for known, noun in NOUNS.items() if known == operation))
 
 
 def named(subject: Subject) -> str:
@@ -72,12 +68,12 @@ def named(subject: Subject) -> str:
     return f"{subject.name} (predicted)" if subject.kind == "prediction" else subject.name
 
 
-def band(one: Compared, predicted: Band) -> str:
+def band(one: Compared, unit: Unit, predicted: Band) -> str:
     """What a prediction allows: `3.80 to 4.50 GB/s`."""
-    return format.span(rate(one, predicted.low), rate(one, predicted.high))
+    return format.span(rate(one, unit, predicted.low), rate(one, unit, predicted.high))
 
 
-def predicted(one: Compared) -> Iterator[str]:
+def predicted(one: Compared, unit: Unit) -> Iterator[str]:
     """Whether the measured points of a series lie within what was predicted, and each that does not, up to
     `MOST_PLACES`; nothing where neither side is a prediction.
     """
@@ -95,8 +91,8 @@ def predicted(one: Compared) -> Iterator[str]:
         measured, end = point.measured.median, point.band.low if point.verdict == "below" else point.band.high
         reaching = point.reaching
         yield (
-            f"{title}: measured {rate(one, measured)} at {at(point.measured, one)}, predicted "
-            f"{band(one, point.band)}; {format.share(abs(measured / end - 1))} {point.verdict} the range"
+            f"{title}: measured {rate(one, unit, measured)} at {at(point.measured, one)}, predicted "
+            f"{band(one, unit, point.band)}; {format.share(abs(measured / end - 1))} {point.verdict} the range"
             f"{f', which its {format.share(reaching.confidence)} interval reaches' if reaching else ''}."
         )
 

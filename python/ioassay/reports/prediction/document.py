@@ -101,9 +101,16 @@ def _counts(prediction: Prediction) -> str:
 
 
 def _series(name: SeriesName, points: Sequence[Predicted], above: Sequence[Block]) -> Section:
+    known = _known(points)
+    unit = wording.unit(name, [value for _, value in known])
     rows = [
-        [wording.at(point.spot, points), wording.expected(point, value), wording.span(point, value), point.limit]
-        for point, value in _known(points)
+        [
+            wording.at(point.spot, points),
+            wording.expected(point, unit, value),
+            wording.span(point, unit, value),
+            point.limit,
+        ]
+        for point, value in known
     ]
     columns = [Column("At"), *numbers("Expected", "Range"), Column("Limited by")]
     return Section(name.title, [*above, Table(columns, rows, f"{name.title}, predicted"), Notes(_notes(points))])

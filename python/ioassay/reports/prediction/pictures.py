@@ -8,7 +8,6 @@ import polars as pl
 
 from ioassay.analysis import axes
 from ioassay.analysis.axes import Axis, Value
-from ioassay.analysis.rate_units import suited
 from ioassay.figures import rate_by_clients
 from ioassay.figures.picture import Picture, draw
 from ioassay.reports import format
@@ -31,8 +30,7 @@ def _picture(name: SeriesName, points: tuple[Predicted, ...], identifier: str) -
     axis = _axis([spot for spot, _ in known])
     if axis is None:
         return None
-    column = wording.column(known[0][1])
-    unit = suited(column, name.operation, (float(value.interval.high) for _, value in known))
+    unit = wording.unit(name, [value for _, value in known])
     rows = pl.DataFrame(
         [
             {

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ioassay.analysis.rate_units import RateColumn
+from ioassay.analysis.rate_units import RateColumn, Unit, suited
 from ioassay.reports import format
 from ioassay.reports.compare.wording import rate_of
 from ioassay.sizing.arithmetic import Value
-from ioassay.sizing.prediction.model import Predicted, Spot
+from ioassay.sizing.prediction.model import Predicted, SeriesName, Spot
 from ioassay.systems.amounts import BYTES_PER_S
 from ioassay.units import format_count
 
@@ -27,15 +27,24 @@ def at(spot: Spot, points: Sequence[Predicted]) -> str:
     return ", ".join(told)
 
 
-def expected(point: Predicted, value: Value) -> str:
+def unit(name: SeriesName, values: Sequence[Value]) -> Unit:
+    """The unit of a series, in which most of its rates read well: one for its table and figure."""
+    rates = (rate for one in values for rate in (one.nominal, *_ends(one)))
+    return suited(column(values[0]), name.operation, rates)
+
+
+def expected(point: Predicted, of_series: Unit, value: Value) -> str:
     """The rate that is expected."""
-    return rate_of(point.spot.operation, column(value), value.nominal)
+    return rate_of(point.spot.operation, of_series, value.nominal)
 
 
-def span(point: Predicted, value: Value) -> str:
+def span(point: Predicted, of_series: Unit, value: Value) -> str:
     """From the least to the most."""
-    ends = (float(value.interval.low), float(value.interval.high))
-    return format.span(*(rate_of(point.spot.operation, column(value), end) for end in ends))
+    return format.span(*(rate_of(point.spot.operation, of_series, end) for end in _ends(value)))
+
+
+def _ends(value: Value) -> tuple[float, float]:
+    return float(value.interval.low), float(value.interval.high)
 
 
 def places(where: Sequence[str], every: Sequence[str]) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from ioassay.analysis.rate_units import Unit, suited
 from ioassay.analysis.trend.change_detection import Course, courses
 from ioassay.analysis.trend.history import Group, Run, groups
 from ioassay.reports.check.lines import Line
@@ -26,11 +27,12 @@ class Stored:
 
 @dataclass(frozen=True)
 class SeriesPart:
-    """A series of the latest run. `courses` and `rows` have its points in their order; `notes` say which runs are left
-    out, and what is doubted of the latest.
+    """A series of the latest run. `unit` is that of all its rates; `courses` and `rows` have its points in their order;
+    `notes` say which runs are left out, and what is doubted of the latest.
     """
 
     title: str
+    unit: Unit
     courses: tuple[Course, ...]
     rows: tuple[wording.Row, ...]
     notes: tuple[str, ...]
@@ -86,52 +88,58 @@ def assemble(
     alone = [group.latest for group in every if len(group.runs) == 1]
     # Told together, so that many series do not make many false alarms.
     told = iter(courses([history for group in found for history in group.histories], tolerance))
-    by_group = [(group, [next(told) for _ in group.histories]) for group in found]
     facts = {id(one.run): one.facts for one in stored}
-    parts = tuple(_group(group, own, facts) for group, own in by_group)
-    lines = (
-        line
-        for part, (group, own) in zip(parts, by_group, strict=True)
-        for line in wording.lines(group, own, f"{part.title}: " if len(parts) > 1 else "")
-    )
+    parts = tuple(_group(group, [next(told) for _ in group.histories], facts) for group in found)
+    lines = (line for part in parts for line in _lines(part, f"{part.title}: " if len(parts) > 1 else ""))
     left_out = (*map(wording.alone, alone), *map(wording.undated, undated))
     return Content(parts, tuple(lines), left_out, tolerance)
 
 
 def _group(group: Group, own: Sequence[Course], facts: Mapping[int, Mapping[str, str]]) -> GroupPart:
+    series = tuple(_series(group, list(same)) for _, same in groupby(own, key=lambda course: id(course.history.curve)))
     return GroupPart(
         group=group,
         title=wording.title(group),
         span=wording.span(group),
-        series=tuple(
-            _series(group, list(same)) for _, same in groupby(own, key=lambda course: id(course.history.curve))
-        ),
-        moments=tuple(_moments(group, own, facts)),
+        series=series,
+        moments=tuple(_moments(group, series, facts)),
         trends=tuple(wording.trend(course, course.trend) for course in own if course.trend),
         missing=tuple(wording.missing(group, one) for one in group.missing),
     )
 
 
 def _series(group: Group, same: Sequence[Course]) -> SeriesPart:
-    histories = [course.history for course in same]
+    histories, curve = [course.history for course in same], same[0].history.curve
+    rates = (one.point.median for history in histories for one in history.measured)
+    unit = suited(curve.column, curve.operation, rates)
     return SeriesPart(
-        title=same[0].history.curve.title,
+        title=curve.title,
+        unit=unit,
         courses=tuple(same),
-        rows=tuple(map(wording.row, same)),
+        rows=tuple(wording.row(course, unit) for course in same),
         notes=(*wording.left_out(group, histories), *wording.doubts(group, histories)),
     )
 
 
-def _moments(group: Group, own: Sequence[Course], facts: Mapping[int, Mapping[str, str]]) -> Iterator[Moment]:
+def _moments(group: Group, series: Sequence[SeriesPart], facts: Mapping[int, Mapping[str, str]]) -> Iterator[Moment]:
     order = {id(run): at for at, run in enumerate(group.runs)}
     found: dict[tuple[int, int], list[str]] = {}
-    for course in own:
+    for course, unit in ((course, part.unit) for part in series for course in part.courses):
         measured = course.history.measured
         for change in course.changes:
             sides = (measured[change.at - 1].run, measured[change.at].run)
             places = order[id(sides[0])], order[id(sides[1])]
-            found.setdefault(places, []).append(wording.change(course, change))
+            found.setdefault(places, []).append(wording.change(course, unit, change))
     for (first, second), sentences in sorted(found.items()):
         before, after = group.runs[first], group.runs[second]
         also = differences([facts[id(before)], facts[id(after)]], [True, True])
         yield Moment(wording.between(before, after), tuple(sentences), tuple(also))
+
+
+def _lines(part: GroupPart, prefix: str) -> Iterator[Line]:
+    """The verdict on every point of the latest run, then on what it lacks. `prefix` tells groups apart."""
+    for series in part.series:
+        for course in series.courses:
+            yield wording.verdict(course, series.unit, prefix)
+    for one in part.group.missing:
+        yield wording.lacking(part.group, one, prefix)

@@ -8,7 +8,7 @@ from datetime import datetime
 import polars as pl
 
 from ioassay.analysis import intervals
-from ioassay.analysis.rate_units import Unit, suited
+from ioassay.analysis.rate_units import Unit
 from ioassay.analysis.trend.change_detection import Course
 from ioassay.figures import rate_by_time
 from ioassay.figures.picture import Picture, draw
@@ -28,8 +28,7 @@ def pictures(content: Content) -> list[list[Picture | None]]:
 
 def _picture(series: SeriesPart, identifier: str) -> Picture | None:
     curve = series.courses[0].history.curve
-    measured = [one.point.median for course in series.courses for one in course.history.measured]
-    unit = suited(curve.column, curve.operation, measured)
+    unit = series.unit
     pairs = zip(series.courses, series.rows, strict=True)
     data = pl.DataFrame(
         [row for course, named in pairs for row in _rows(course, named, unit)], infer_schema_length=None

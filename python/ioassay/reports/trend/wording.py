@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from ioassay.analysis.compare.subject import Curve, Point
 from ioassay.analysis.intervals import Interval
+from ioassay.analysis.rate_units import Unit
 from ioassay.analysis.trend.change_detection import FEWEST, Change, Course
 from ioassay.analysis.trend.history import Group, History, Missing, Run
 from ioassay.prose import listed
@@ -59,13 +60,13 @@ def when(run: Run) -> str:
     return format.moment(run.started.isoformat())
 
 
-def row(course: Course) -> Row:
+def row(course: Course, unit: Unit) -> Row:
     """The row of a point."""
     return Row(
         at=_at(course.history),
         runs=str(len(course.history.measured)),
-        before=format.ABSENT if course.before is None else _rate(course, course.before),
-        now=_rate(course, course.now),
+        before=format.ABSENT if course.before is None else _rate(course, unit, course.before),
+        now=_rate(course, unit, course.now),
         change=format.ABSENT if course.change is None else percent(course.change),
         smallest_detectable_drop=format.share(course.smallest_detectable_drop),
         verdict=_verdict(course),
@@ -82,10 +83,10 @@ def _size(change: float) -> str:
     return f"{min(99.9, -100 * change):.1f} %" if -1 < change < -0.99 else format.share(abs(change))
 
 
-def change(course: Course, one: Change) -> str:
+def change(course: Course, unit: Unit, one: Change) -> str:
     """`Sequential, write at 8 clients fell by 29 %, from 1.13 GB/s to 800 MB/s.`"""
     moved = one.after / one.before - 1
-    rates = f"from {_rate(course, one.before)} to {_rate(course, one.after)}"
+    rates = f"from {_rate(course, unit, one.before)} to {_rate(course, unit, one.after)}"
     return f"{_where(course)} {'fell' if moved < 0 else 'rose'} by {_size(moved)}, {rates}."
 
 
@@ -147,20 +148,22 @@ def alone(run: Run) -> str:
     return f"{run.name} is left out: it is the only run of {run.study} on {run.target}."
 
 
-def lines(group: Group, courses: Sequence[Course], prefix: str) -> Iterator[Line]:
-    """The verdict on every point of the latest run, then on what it lacks. `prefix` tells groups apart."""
-    for course in courses:
-        yield Line(f"{prefix}{course.history.curve.title}", _at(course.history), course.judgement, _says(course))
-    for one in group.missing:
-        name = _at_of(one.curve, one.point) if one.point else "the series"
-        yield Line(f"{prefix}{one.curve.title}", name, "failed", missing(group, one))
+def verdict(course: Course, unit: Unit, prefix: str) -> Line:
+    """The verdict on a point of the latest run. `prefix` tells groups apart."""
+    return Line(f"{prefix}{course.history.curve.title}", _at(course.history), course.judgement, _says(course, unit))
 
 
-def _says(course: Course) -> str:
-    now, earlier = _rate(course, course.now), format_count(len(course.history.measured) - 1, "earlier run")
+def lacking(group: Group, one: Missing, prefix: str) -> Line:
+    """The verdict on what the latest run lacks."""
+    name = _at_of(one.curve, one.point) if one.point else "the series"
+    return Line(f"{prefix}{one.curve.title}", name, "failed", missing(group, one))
+
+
+def _says(course: Course, unit: Unit) -> str:
+    now, earlier = _rate(course, unit, course.now), format_count(len(course.history.measured) - 1, "earlier run")
     if course.before is None or course.change is None:
         return f"{now}; a verdict needs {FEWEST} runs"
-    against = f"against {_rate(course, course.before)}"
+    against = f"against {_rate(course, unit, course.before)}"
     moved = f"{_size(course.change)} {'less' if course.change < 0 else 'more'}"
     if course.trend:
         return trend(course, course.trend)
@@ -200,6 +203,5 @@ def _at_of(curve: Curve, point: Point) -> str:
     return at_among(point, curve.rates[curve.column].points)
 
 
-def _rate(course: Course, per_s: float) -> str:
-    curve = course.history.curve
-    return rate_of(curve.operation, curve.column, per_s)
+def _rate(course: Course, unit: Unit, per_s: float) -> str:
+    return rate_of(course.history.curve.operation, unit, per_s)
