@@ -55,6 +55,11 @@ def throughput(run: LoadedRun) -> pl.DataFrame:
     return rates.points(run.measurements).join(is_given(run), on=list(KEY), how="anti", maintain_order="left")
 
 
+def at_given_rates(run: LoadedRun) -> pl.DataFrame:
+    """`rates.points` of only the measurements whose rate the plan gave."""
+    return rates.points(run.measurements).join(is_given(run), on=list(KEY), how="semi", maintain_order="left")
+
+
 def without_given(rows: Iterable[Row], run: LoadedRun) -> list[Row]:
     """Rows of peaks without the series whose rate the plan gave, and without those of nothing else."""
     cases = {case.id: case.workload for case in run.document.cases}
@@ -68,10 +73,9 @@ def without_given(rows: Iterable[Row], run: LoadedRun) -> list[Row]:
 
 def given_rates(run: LoadedRun) -> list[GivenRate]:
     """Every point with a valid measurement at a given rate, in the order of the study."""
-    given = is_given(run)
-    if given.is_empty():
+    points = at_given_rates(run)
+    if points.is_empty():
         return []
-    points = rates.points(run.measurements).join(given, on=list(KEY), how="semi", maintain_order="left")
     percentiles = {
         tuple(row[name] for name in POINT): row
         for row in latency.by_sweep_point(run.measurements, run.latencies, run.ranks).iter_rows(named=True)

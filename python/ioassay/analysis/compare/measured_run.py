@@ -17,6 +17,7 @@ from ioassay.analysis import axes, ceilings, given_rates, rates, series
 from ioassay.analysis.axes import Axis, Value
 from ioassay.analysis.ceilings import Limit
 from ioassay.analysis.compare.subject import AxisValue, Conditions, Curve, Point, Rates, Subject
+from ioassay.analysis.given_rates import GivenRate
 from ioassay.analysis.peak_sustained import peak_and_sustained
 from ioassay.analysis.rate_units import RateColumn
 from ioassay.results.document import JobEntry, Operation, StudyEntry
@@ -50,11 +51,20 @@ class _Measured:
     """The kinds of doubts about each measurement that has any."""
     units: Mapping[tuple[str, Axis], AxisUnit]
     """Of each axis of each workload that its `sweep` names."""
+    given: Mapping[tuple[Any, ...], GivenRate]
+    """By the columns of `POINT`, where `points` are those at given rates."""
 
 
 def subject(run: LoadedRun, name: str) -> Subject:
-    """The run under the name that it was given. What has no valid rate, or a given one, has no curve."""
-    points = given_rates.throughput(run).join(
+    """The run under the name that it was given. What has no valid rate has no curve."""
+    given = {tuple(one.point[name] for name in POINT): one for one in given_rates.given_rates(run)}
+    measured = _measured(run, given_rates.throughput(run), {})
+    at_given = _measured(run, given_rates.at_given_rates(run), given) if given else None
+    return Subject(name, "run", _curves(measured), _curves(at_given) if at_given else ())
+
+
+def _measured(run: LoadedRun, points: pl.DataFrame, given: Mapping[tuple[Any, ...], GivenRate]) -> _Measured:
+    points = points.join(
         run.measurements.select(*KEY, "layout", "order", "transfer_bytes", "file_set_bytes"),
         on=list(KEY),
         maintain_order="left",
@@ -68,14 +78,17 @@ def subject(run: LoadedRun, name: str) -> Subject:
         for job in phase.jobs
     }
     units = {(entry.name, axis.name): axis.unit for entry in study.workloads for axis in entry.axes}
-    measured = _Measured(run, points, ceilings.limits(run), jobs, caches, _doubts(run), units)
-    curves = [
-        curve
-        for workload in run.document.workloads
-        for one in series.of_workload(run.document, workload)
-        if (curve := _curve(measured, workload, one))
-    ]
-    return Subject(name, "run", tuple(curves))
+    return _Measured(run, points, ceilings.limits(run), jobs, caches, _doubts(run), units, given)
+
+
+def _curves(measured: _Measured) -> tuple[Curve, ...]:
+    document = measured.run.document
+    found = (
+        _curve(measured, workload, one)
+        for workload in document.workloads
+        for one in series.of_workload(document, workload)
+    )
+    return tuple(curve for curve in found if curve)
 
 
 def _curve(measured: _Measured, workload: str, one: series.Series) -> Curve | None:
@@ -133,6 +146,7 @@ def _points(measured: _Measured, valid: pl.DataFrame, column: RateColumn) -> Ite
             ),
             ceiling_bytes_per_s=None if ceiling is None else ceiling.rate_bytes_per_s,
             doubts=tuple(sorted({kind for place in places for kind in measured.doubts.get(place, ())})),
+            given=measured.given.get(tuple(row[name] for name in POINT)),
         )
 
 

@@ -12,6 +12,7 @@ from statistics import median
 from typing import Literal, NamedTuple
 
 from ioassay.analysis.axes import Axis, Value
+from ioassay.analysis.given_rates import GivenRate
 from ioassay.analysis.rate_units import RateColumn
 from ioassay.results.point import AxisUnit
 
@@ -113,6 +114,8 @@ class Point:
     """Of a sustained rate: that of the medians of its sweep."""
     band: Band | None = None
     """Of a predicted figure."""
+    given: GivenRate | None = None
+    """Of a phase at a given rate or with pauses: `rates` are what was kept."""
 
     def value(self, axis: Axis) -> Value | None:
         """The value that it has on an axis: where that was not swept, what it was measured with."""
@@ -179,3 +182,5 @@ class Subject:
     name: str
     kind: Kind
     curves: tuple[Curve, ...]
+    given: tuple[Curve, ...] = ()
+    """Series whose rate the plan gave: they are no throughput, so no ratio is made of them and no trend."""

@@ -129,7 +129,10 @@ def _matching(latest: Subject, earlier: Subject) -> Iterator[tuple[Point, Point]
 
 def _missing(latest: Subject, before: Subject) -> Iterator[Missing]:
     theirs = {id(pair.other): pair.reference for pair in matching.pairs(latest, before)}
+    given = {(*curve.name, curve.operation) for curve in latest.given}
     for curve in before.curves:
+        if (*curve.name, curve.operation) in given:
+            continue  # it was measured, at a rate that its study gives now
         mine = theirs.get(id(curve))
         if mine is None:
             yield Missing(curve, None)

@@ -14,8 +14,9 @@ from ioassay.analysis.compare.subject import Curve, Point, Subject
 from ioassay.analysis.rate_units import RateColumn, Unit
 from ioassay.prose import listed
 from ioassay.reports import format
-from ioassay.reports.compare import wording
+from ioassay.reports.compare import given_rates, wording
 from ioassay.reports.compare.configuration import Difference, differences
+from ioassay.reports.compare.given_rates import GivenPoint
 from ioassay.reports.compare.wording import Remark
 
 
@@ -66,6 +67,8 @@ class Content:
     throughout: tuple[str, ...]
     """Remarks on every series, where there are several."""
     alone: tuple[str, ...]
+    given: tuple[GivenPoint, ...]
+    """What was measured at a given rate or with pauses, of which there are no ratios."""
     differences: tuple[Difference, ...]
 
     @property
@@ -122,6 +125,7 @@ def assemble(sides: Sequence[Side]) -> Content:
         series=tuple(_part(curve, own, common) for curve, own in compared),
         throughout=tuple(wording.sentences(common)),
         alone=tuple(text for comparison in comparisons for text in wording.alone(comparison)),
+        given=tuple(given_rates.points(subjects)),
         differences=tuple(differences([side.facts for side in sides], [subject.kind == "run" for subject in subjects])),
     )
 

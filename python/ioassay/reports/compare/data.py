@@ -20,7 +20,8 @@ COMPARE_VERSION = 1
 
 def data(content: Content) -> dict[str, Any]:
     """`version`, `subjects` (the first is the reference), `ratios`, `sentences`, `chance` (of each subject, how many
-    differences are more than that), `notes`, `not_compared`, `configuration`.
+    differences are more than that), `notes`, `not_compared`, `given_rates` (of series without a ratio, because their
+    rate is the study's), `configuration`.
     """
     names = [subject.name for subject in content.subjects]
     return {
@@ -38,6 +39,22 @@ def data(content: Content) -> dict[str, Any]:
             {"subject": side.name, "against": comparison.other.name, "series": curve.title}
             for comparison in content.comparisons
             for side, curve in comparison.alone
+        ],
+        "given_rates": [
+            {
+                "series": one.series,
+                "at": one.at,
+                "subject": one.subject.name,
+                "operation": one.given.point["operation"],
+                "clients": one.given.point["clients"],
+                "column": one.given.column,
+                "given_per_s": one.given.given_per_s,
+                "think_ns": one.given.think_ns,
+                "kept_per_s": one.given.kept_per_s,
+                "p50_ns": one.given.p50_ns,
+                "p99_ns": one.given.p99_ns,
+            }
+            for one in content.given
         ],
         "configuration": [
             {"what": row.what, "values": dict(zip(names, row.values, strict=True))} for row in content.differences

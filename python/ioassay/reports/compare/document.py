@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ioassay.reports.compare import wording
+from ioassay.reports.compare import given_rates, wording
 from ioassay.reports.compare.content import Content, Line, SeriesPart
 from ioassay.reports.document import (
     Block,
@@ -30,7 +30,7 @@ def document(content: Content, drawn: Sequence[Picture | None] = ()) -> Document
     """The document, with the figures where `pictures` has made them."""
     return Document(
         content.title,
-        [Section("Differences", _told(content)), *_series(content, drawn), _differences(content)],
+        [Section("Differences", _told(content)), *_series(content, drawn), _given(content), _differences(content)],
         question=f"How fast are the others compared with {content.reference.name}?",
         footer=f"Written by ioassay {__version__}.",
     )
@@ -39,7 +39,7 @@ def document(content: Content, drawn: Sequence[Picture | None] = ()) -> Document
 def section(content: Content, drawn: Sequence[Picture | None]) -> list[Block]:
     """What the report of a run says of its comparison."""
     about = f"{content.title}: each ratio is the rate of the other over that of {content.reference.name}."
-    return [Paragraph(about), *_told(content), *_series(content, drawn), _differences(content)]
+    return [Paragraph(about), *_told(content), *_series(content, drawn), _given(content), _differences(content)]
 
 
 def _told(content: Content) -> list[Block]:
@@ -60,7 +60,12 @@ def summary(content: Content) -> list[Block]:
         for part in content.series
     ]
     silence = [] if series else map(Paragraph, content.verdict)
-    return [*series, *silence, Notes([*content.chance, *content.notes]), _differences(content)]
+    return [*series, *silence, _given(content), Notes([*content.chance, *content.notes]), _differences(content)]
+
+
+def _given(content: Content) -> Section:
+    shown = [given_rates.table(content.given), Notes([given_rates.NOTE])] if content.given else []
+    return Section("At a given rate", shown)
 
 
 def _remarks(part: SeriesPart) -> Notes:

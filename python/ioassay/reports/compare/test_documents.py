@@ -10,6 +10,7 @@ import pytest
 from ioassay import reports
 from ioassay.analysis.compare import measured_run, published_system
 from ioassay.analysis.compare.subject import Subject
+from ioassay.analysis.test_given_rates import paced_reads
 from ioassay.reports.compare import ComparisonReport, configuration
 from ioassay.reports.compare.content import Side, assemble
 from ioassay.reports.compare.wording import few
@@ -220,3 +221,38 @@ def test_of_one_difference_among_many_points_it_is_said_that_it_may_be_chance() 
         "1 of 20 points of c differs significantly (0.635 expected by chance): all of them may be chance. Use more "
         "repetitions."
     )
+
+
+def test_a_given_rate_has_no_ratio_and_stands_side_by_side_with_its_latencies() -> None:
+    sides = [side(paced_reads(100_000_000), "before"), side(paced_reads(), "after")]
+    content = assemble(sides)
+    assert len(content.series) == 1
+    assert content.series[0].title.endswith(", write")
+    assert content.alone == ()
+    assert [(one.at, one.subject.name) for one in content.given[:3]] == [
+        ("1 client", "before"),
+        ("1 client", "after"),
+        ("2 clients", "before"),
+    ]
+    text = build(sides, "md").decode()
+    table = text[text.index("## At a given rate") :]
+    assert "| 1 client | before | 100 MB/s | 100 MB/s |" in table
+    assert "| after | – | 100 MB/s |" in table  # an older version does not tell what was asked
+    rows = json.loads(build(sides, "json"))["given_rates"]
+    assert len(rows) == 8
+    assert {row["given_per_s"] for row in rows} == {100_000_000, None}
+    assert all(row["p50_ns"] <= row["p99_ns"] for row in rows)
+
+
+def test_a_series_at_a_given_rate_on_one_side_only_is_shown_beside_what_is_not_compared() -> None:
+    throughput = RunBuilder().workload("w").clients(1).repetitions(3).build()
+    content = assemble([side(throughput, "before"), side(paced_reads(), "after")])
+    assert [text.endswith("read.") for text in content.alone] == [True]
+    assert {one.subject.name for one in content.given} == {"after"}
+
+
+def test_rates_of_a_series_have_one_unit_in_its_table() -> None:
+    far = RunBuilder().workload("w").clients(1, 8).repetitions(3)
+    far.rates("w", "write", 1, 3.45e8, 3.45e8, 3.45e8).rates("w", "write", 8, 1.58e9, 1.58e9, 1.58e9)
+    lines = assemble([side(far.build(), "a"), side(far.build(), "b")]).series[0].lines
+    assert [line.other_rate for line in lines[:2]] == ["345 MB/s", "1580 MB/s"]

@@ -16,6 +16,7 @@ from ioassay.analysis.run_units import RunUnits
 from ioassay.analysis.series import Series
 from ioassay.reports import format
 from ioassay.reports.document import Column, Span, Table, changes, numbers
+from ioassay.reports.given_rates import asked, pauses, rate
 from ioassay.reports.names import NOUNS, Names
 from ioassay.reports.run import caveats
 from ioassay.results.loaded import LoadedRun
@@ -72,29 +73,24 @@ def assemble(run: LoadedRun, found: Doubts, names: Names, units: RunUnits) -> li
 def _line(one: GivenRate, found: Doubts, names: Names, units: RunUnits) -> GivenLine:
     operation = next(known for known in NOUNS if known == one.point["operation"])
     numbers_shown = [one.kept_per_s] if one.given_per_s is None else [one.kept_per_s, one.given_per_s]
-    unit = fitting(units.of(one.column, operation), numbers_shown).name
-
-    def text(rate: float) -> str:
-        return format.rate_in(unit, rate, NOUNS[operation])
+    unit = fitting(units.of(one.column, operation), numbers_shown)
 
     label, name = (
         names.workload(one.point["workload"]),
         series.label(Series(one.point["phase"], one.point["job"], operation)),
     )
-    at, kept, p99 = names.point(one.places[0].case), text(one.kept_per_s), format.duration(one.p99_ns)
-    pauses = "" if one.think_ns is None else f"pauses of {format.duration(one.think_ns)}"
+    at, kept, p99 = names.point(one.places[0].case), rate(one, unit, one.kept_per_s), format.duration(one.p99_ns)
+    wanted = asked(one, unit)
     if one.given_per_s is not None:
-        asked = text(one.given_per_s)
-        said = f"kept {format.kept(kept, asked)}"
+        said = f"kept {format.kept(kept, wanted)}"
     else:
-        asked = pauses or format.ABSENT
-        said = f"reached {kept} {f'with {pauses}' if pauses else 'at the rate of the plan'}"
+        said = f"reached {kept} {f'with {pauses(one)}' if pauses(one) else 'at the rate of the plan'}"
     latency = f", p99 latency {p99}" if one.p99_ns is not None else ""
     return GivenLine(
         label=label,
         series=name,
         at=at,
-        asked=asked,
+        asked=wanted,
         kept=kept,
         p50=format.duration(one.p50_ns),
         p99=p99,

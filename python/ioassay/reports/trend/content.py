@@ -55,6 +55,8 @@ class GroupPart:
     group: Group
     title: str
     span: str
+    given: tuple[str, ...]
+    """Which series are not judged because the study sets their rate."""
     series: tuple[SeriesPart, ...]
     moments: tuple[Moment, ...]
     """In the order of time."""
@@ -101,6 +103,7 @@ def _group(group: Group, own: Sequence[Course], facts: Mapping[int, Mapping[str,
         group=group,
         title=wording.title(group),
         span=wording.span(group),
+        given=tuple(wording.given(group)),
         series=series,
         moments=tuple(_moments(group, series, facts)),
         trends=tuple(wording.trend(course, course.trend) for course in own if course.trend),

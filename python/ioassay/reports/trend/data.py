@@ -40,6 +40,11 @@ def data(content: Content) -> dict[str, Any]:
             for moment in part.moments
         ],
         "trends": [text for part in content.groups for text in part.trends],
+        "given_rates": [
+            {"study_and_target": part.title, "series": [curve.title for curve in part.group.latest.subject.given]}
+            for part in content.groups
+            if part.given
+        ],
         "left_out": content.left_out,
     }
 

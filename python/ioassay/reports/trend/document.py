@@ -49,7 +49,14 @@ def _group(part: GroupPart, drawn: Sequence[Picture | None]) -> list[Block]:
         Section(series.title, [Figure(picture), *_series(series)])
         for series, picture in zip(part.series, drawn or [None] * len(part.series), strict=True)
     )
-    return [Paragraph(f"{part.span}."), *map(_moment, part.moments), Bullets(told), *silence, *series]
+    return [
+        Paragraph(f"{part.span}."),
+        *map(_moment, part.moments),
+        Bullets(told),
+        *silence,
+        *series,
+        Notes(part.given),
+    ]
 
 
 def _moment(moment: Moment) -> Section:
@@ -68,6 +75,7 @@ def summary(content: Content) -> list[Block]:
             [
                 Paragraph(part.span),
                 *(Section(series.title, _series(series)) for series in part.series),
+                Section("", [Notes(part.given)]),
                 *(
                     Section(f"{moment.between}:", [Bullets([*moment.sentences, wording.also(moment.also)])])
                     for moment in part.moments

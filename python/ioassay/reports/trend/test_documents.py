@@ -10,6 +10,7 @@ import pytest
 
 from ioassay import reports
 from ioassay.analysis.compare import measured_run
+from ioassay.analysis.test_given_rates import paced_reads
 from ioassay.analysis.trend.history import Run
 from ioassay.reports.compare import configuration
 from ioassay.reports.trend import TrendReport
@@ -187,3 +188,15 @@ def test_runs_that_scatter_too_much_are_shown_and_not_judged() -> None:
     assert {row.verdict for row in writes.rows} == {"runs scatter too much to judge"}
     assert [line.judgement for line in content.lines] == ["not judged", "not judged", "passed", "passed"]
     assert re.search(r"smallest detectable drop: \d\d %, too large for a verdict: add more runs", content.lines[0].says)
+
+
+def test_series_whose_rate_the_study_sets_are_named_and_not_judged() -> None:
+    before = night(0, RunBuilder().workload("w").clients(1, 2, 4, 8).repetitions(3))  # its reads had no given rate
+    content = assemble([stored("a", before), stored("b", paced_reads())], [], 0.05, any_target=True)
+    (part,) = content.groups
+    assert {line.group.rpartition(", ")[2] for line in content.lines} == {"write"}
+    (said,) = part.given
+    (title,) = (curve.title for curve in part.group.latest.subject.given)
+    assert said.startswith(f"Not judged, because the study sets their rate or pauses: {title}.")
+    assert build(content, "md").decode().count(said.split(":")[0]) == 1
+    assert json.loads(build(content, "json"))["given_rates"] == [{"study_and_target": part.title, "series": [title]}]

@@ -138,6 +138,16 @@ def missing(group: Group, one: Missing) -> str:
     return f"{group.runs[-2].name} has {where}, and {group.latest.name} has no valid measurement of it."
 
 
+def given(group: Group) -> Iterator[str]:
+    """Which series of the latest run have no trend, because the study sets their rate: a sentence or none."""
+    titles = [curve.title for curve in group.latest.subject.given]
+    if titles:
+        yield (
+            f"Not judged, because the study sets their rate or pauses: {'; '.join(titles)}. The report of each run has "
+            "the rates that were kept and the latencies; `ioassay compare` shows them side by side."
+        )
+
+
 def undated(run: str) -> str:
     """Why a run is in no order."""
     return f"{run} is left out: it has no timestamp."

@@ -1,0 +1,93 @@
+"""Series at a given rate or with pauses in a comparison: what each side asked for and kept, and its latencies.
+
+Their rate is the plan's, so they have no ratio. Not: which phases these are (`analysis.given_rates`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from ioassay.analysis.compare import matching
+from ioassay.analysis.compare.subject import Curve, Point, Subject
+from ioassay.analysis.given_rates import GivenRate
+from ioassay.analysis.rate_units import suited
+from ioassay.reports import format, given_rates
+from ioassay.reports.compare.wording import at_among, named
+from ioassay.reports.document import Column, Table, changes, numbers
+
+
+@dataclass(frozen=True)
+class GivenPoint:
+    """What a subject did at a point. `series` and `at` are called as by the reference, where that has them."""
+
+    series: str
+    at: str
+    subject: Subject
+    given: GivenRate
+
+
+def points(subjects: Sequence[Subject]) -> list[GivenPoint]:
+    """Those of the reference, which is the first, each with what matches it; then what only others have."""
+    reference, *others = subjects
+    matched = {id(other): _matched(reference, other) for other in others}
+    found: list[GivenPoint] = []
+    for curve in reference.given:
+        for point in _points(curve):
+            same = [(other, partner) for other in others if (partner := matched[id(other)].get(id(point)))]
+            found += _at(curve, point, [(reference, point), *same])
+    for other in others:
+        shown = {id(point) for point in matched[id(other)].values()}
+        for curve in other.given:
+            for point in _points(curve):
+                if id(point) not in shown:
+                    found += _at(curve, point, [(other, point)])
+    return found
+
+
+def _matched(reference: Subject, other: Subject) -> dict[int, Point]:
+    """The other's points, by the identity of those of the reference."""
+    pairs = matching.pairs(replace(reference, curves=reference.given), replace(other, curves=other.given))
+    both = (matching.points(_points(pair.reference), _points(pair.other))[0] for pair in pairs)
+    return {id(mine): its for own in both for mine, its in own}
+
+
+def _points(curve: Curve) -> Sequence[Point]:
+    return curve.rates[curve.column].points
+
+
+def _at(curve: Curve, point: Point, sides: Sequence[tuple[Subject, Point]]) -> Iterator[GivenPoint]:
+    where = at_among(point, _points(curve))
+    return (GivenPoint(curve.title, where, subject, own.given) for subject, own in sides if own.given)
+
+
+NOTE = "Here the study sets the rate or pauses, so there is no ratio: compare whether it was kept, and the latencies."
+
+
+def table(found: Sequence[GivenPoint]) -> Table:
+    """The table; empty without such points."""
+    columns = [Column("Series", merges=True), Column("At", merges=True), Column("Of")]
+    return Table(
+        [*columns, *numbers("Asked", "Kept", "Latency, median", "99 %")],
+        [_row(one, found) for one in found],
+        "At a given rate or with pauses: what was kept, and latencies",
+        rules=changes(one.series for one in found),
+    )
+
+
+def _row(one: GivenPoint, found: Sequence[GivenPoint]) -> list[str]:
+    given = one.given
+    alike = [
+        other.given for other in found if (other.series, other.given.column) == (one.series, given.column)
+    ]  # one unit for all rates of a series
+    rates = [rate for other in alike for rate in (other.kept_per_s, other.given_per_s) if rate is not None]
+    unit = suited(given.column, given.point["operation"], rates)
+    return [
+        one.series,
+        one.at,
+        named(one.subject),
+        given_rates.asked(given, unit),
+        given_rates.rate(given, unit, given.kept_per_s),
+        format.duration(given.p50_ns),
+        format.duration(given.p99_ns),
+    ]
