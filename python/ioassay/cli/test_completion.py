@@ -147,10 +147,12 @@ BEGIN = {
     "zsh": f"unsetopt zle_bracketed_paste; autoload -Uz compinit; compinit -u -D; source {HERE}/shells/_ioassay",
 }
 
-STAND_IN = (
-    'ioassay() { if [ -n "$_IOASSAY_COMPLETE" ]; then command ioassay "$@"; else printf "[%s]" "$@"; echo END; fi; }'
-)
-"""Prints the words of the command line instead of doing what they say."""
+STAND_IN = f"""\
+#!/bin/sh
+[ -n "$_IOASSAY_COMPLETE" ] && exec {sys.executable} -m ioassay "$@"
+printf "[%s]" "$@"; echo END
+"""
+"""An `ioassay` that completes, and otherwise prints the words of its command line."""
 
 
 @pytest.fixture(scope="module")
@@ -159,7 +161,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("shells")
     (folder / "bin").mkdir()
     program = folder / "bin/ioassay"
-    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m ioassay "$@"\n')
+    program.write_text(STAND_IN)
     program.chmod(0o755)
     (folder / "stored run").mkdir()
     (folder / "mine.yaml").write_text("extends: quick\n")
@@ -184,7 +186,7 @@ def complete(shell: str, place: Path, line: str) -> str:
     )
     os.close(slave)
     try:
-        os.write(master, f"{BEGIN[shell]}; {STAND_IN}; echo RE''ADY\n".encode())
+        os.write(master, f"{BEGIN[shell]}; echo RE''ADY\n".encode())
         _read_until(master, r"READY\r")
         os.write(master, f"{line}\n".encode())
         shown = _read_until(master, r"(\[.*\])END")
@@ -233,6 +235,7 @@ def _read_until(terminal: int, pattern: str) -> str:
         ("ioassay run quick --target lab:x --set tot\t4GiB", "[run][quick][--target][lab:x][--set][total=4GiB]"),
         ("ioassay run min\t --set=tot\t4GiB", "[run][mine.yaml][--set=total=4GiB]"),
         ("ioassay clean sto\t", "[clean][stored run]"),
+        ("~/bin/ioassay ru\t isi\t x", "[run][isilon-2018][x]"),  # as from an environment that is not on PATH
     ],
     ids=lambda text: text.strip().replace("\t", "⇥"),
 )

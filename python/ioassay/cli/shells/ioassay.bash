@@ -3,7 +3,8 @@
 
 _ioassay() {
     local reply current=$2 typed=${COMP_LINE:0:COMP_POINT}
-    mapfile -t reply < <(_IOASSAY_COMPLETE=bash "$1" "$typed" 2>/dev/null)
+    # The command is as it was typed, with its tilde.
+    mapfile -t reply < <(_IOASSAY_COMPLETE=bash "${1/#\~\//$HOME/}" "$typed" 2>/dev/null)
     # Bash takes = and : for ends of words, so what stands before them is not to be replaced.
     local word=${typed##*[[:space:]]}
     local before=${word%"$current"}

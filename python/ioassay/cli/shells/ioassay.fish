@@ -2,7 +2,8 @@
 
 function __ioassay_complete
     set -l typed (commandline -opc) (commandline -ct)
-    set -l reply (env _IOASSAY_COMPLETE=fish $typed[1] $typed[2..] 2>/dev/null)
+    set -l command (string replace -r '^~/' "$HOME/" -- $typed[1])  # it is as it was typed
+    set -l reply (env _IOASSAY_COMPLETE=fish $command $typed[2..] 2>/dev/null)
     printf '%s\n' $reply[2..]
     switch "$reply[1]"
         case files
