@@ -44,6 +44,9 @@ _ADDS = "+"
 _PLACES = ("before", "after", "instead_of")
 """Where steps are added, each with the name of a phase of the base."""
 
+_ABOUT_WORKLOADS = {"figures": "workloads", "summary": "workload", "surveys": "workload", "acceptance": "of"}
+"""Lists of a study whose items name workloads, and the key under which they do."""
+
 
 def extended(source: Source, library: Library) -> Source:
     """The study with all that it takes from the one it extends, and so on; itself where it extends none.
@@ -62,6 +65,7 @@ def extended(source: Source, library: Library) -> Source:
     tree, file = base.tree, base.file
     for layer in reversed(over):
         own = {name: entry for name, entry in layer.tree.entries.items() if name != EXTENDS}
+        tree = _without_workloads(tree, _taken_out(own.get("workloads")))
         tree = merging.merged(tree, Entries(own, layer.tree.origins, layer.tree.origin), file)
         file = layer.file
     if merging.problems:
@@ -189,6 +193,33 @@ def _phase(step: Node) -> str | None:
     ((word, body),) = step.entries.items()
     name = body.entries.get("name") if isinstance(body, Entries) else None
     return name.text if isinstance(name, Text) else word
+
+
+def _taken_out(over: Node | None) -> set[str]:
+    """The keys that stand without a value."""
+    said = over.entries if isinstance(over, Entries) else {}
+    return {key for key, node in said.items() if isinstance(node, Text) and not node.text}
+
+
+def _without_workloads(base: Entries, gone: set[str]) -> Entries:
+    """Without the figures, rows of tables and criteria of the base that are only about workloads in `gone`."""
+    entries = dict(base.entries)
+    for key, naming in _ABOUT_WORKLOADS.items():
+        if gone and isinstance(listed := entries.get(key), Items):
+            left = [_about_others(item, naming, gone) for item in listed.items]
+            entries[key] = Items([item for item in left if item is not None], listed.origin)
+    return Entries(entries, base.origins, base.origin)
+
+
+def _about_others(item: Node, naming: str, gone: set[str]) -> Node | None:
+    """The item without the workloads in `gone`, which its key `naming` names; `None` where it names no other."""
+    named = item.entries.get(naming) if isinstance(item, Entries) else None
+    if isinstance(named, Text) and named.text in gone:
+        return None
+    if not isinstance(item, Entries) or not isinstance(named, Items):
+        return item
+    left = [one for one in named.items if not (isinstance(one, Text) and one.text in gone)]
+    return Entries(item.entries | {naming: Items(left, named.origin)}, item.origins, item.origin) if left else None
 
 
 def _without_unused_settings(tree: Entries, own: Entries) -> Entries:

@@ -126,7 +126,8 @@ acceptance:
 - Single values and lists replace those of the base.
 - A `+` after the key of a list adds to the end of the base's. Among steps, an item with `after`,
   `before` or `instead_of` says where its `steps` go.
-- A key without a value takes out what the base has under it.
+- A key without a value takes out what the base has under it: of a workload also its figures, rows of
+  tables and criteria.
 - Settings of the base that nothing uses any more are left out.
 
 The base may extend another study itself. An error names the line of the file that says it.

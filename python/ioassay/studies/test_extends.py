@@ -71,6 +71,25 @@ def test_a_workload_is_changed_added_or_taken_out(base: Path) -> None:
     assert ([*only.workloads], only.figures, only.summary) == (["other"], [], [])
 
 
+def test_with_a_workload_go_its_figures_rows_and_criteria(tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text("extends: quick\nname: mine\nworkloads:\n  sequential:\n  metadata:\n")
+    study = resolve(find_study(str(tmp_path / "mine.yaml")), None, []).study
+    assert [figure.title for figure in study.figures] == ["Random write", "Random read"]
+    assert [row.workload for row in study.summary] == ["random"]
+    assert [criterion.of for criterion in study.acceptance] == ["all", "all", "random"]
+
+
+def test_a_figure_keeps_the_workloads_that_are_not_taken_out(base: Path) -> None:
+    (base / "two.yaml").write_text(
+        "extends: small.yaml\nname: two\n"
+        "workloads: {other: {title: Other, layout: N-1, order: random, transfer: 4k, total: 1MiB}}\n"
+        "figures: [{title: Both, workloads: [big, other], operation: write, unit: GB/s}]\n"
+    )
+    (base / "mine.yaml").write_text("extends: two.yaml\nname: mine\nworkloads:\n  big:\n")
+    (figure,) = resolve(find_study(str(base / "mine.yaml")), None, []).study.figures
+    assert figure.workloads == ["other"]
+
+
 def test_a_list_is_replaced_and_with_a_plus_added_to(base: Path) -> None:
     more = "[{measure: p99_latency, at_most: 1s, because: tails}]"
     assert [one.measure for one in resolved(base, f"acceptance: {more}").study.acceptance] == ["p99_latency"]
