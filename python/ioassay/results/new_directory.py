@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from ioassay.errors import UsageError
+from ioassay.errors import CannotRun, UsageError
 from ioassay.results.kinds import RUN
 from ioassay.results.stored_directory import StoredDirectory
 
@@ -13,10 +13,16 @@ from ioassay.results.stored_directory import StoredDirectory
 def new_directory(path: Path) -> StoredDirectory:
     """Makes `path` a directory for new results, with those above it.
 
-    Raises `UsageError` when it exists and holds anything, or is another user's.
+    Raises `UsageError` when it exists and holds anything, or is another user's, `CannotRun` where none can be made.
     """
     refuse_occupied(path)
-    path.mkdir(parents=True, exist_ok=True)
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CannotRun(
+            f"The directory {path} for the results cannot be made: {error.strerror}.",
+            "Name one that you may create with --out.",
+        ) from error
     directory = StoredDirectory.open(path)
     try:
         _refuse_occupied(directory)
