@@ -120,7 +120,7 @@ def table(document: RunDocument, points: pl.DataFrame) -> list[Row]:
             unit=UNITS[row.unit],
             series={
                 one: _of(rates.of(points, row.workload, one.operation, one.phase, one.job), UNITS[row.unit])
-                for one in series.of_workload(document, row.workload)
+                for one in series.without_preparation(series.of_workload(document, row.workload))
             },
         )
         for row in document.study.summary

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from ioassay.results.document import Operation, RunDocument
+
+PREPARATION: frozenset[Operation] = frozenset({"create-tree", "remove-tree"})
+"""Creating and removing the few directories around the files that are measured. The tables of all measurements have
+their rates; peaks, findings and stop rules leave them out.
+"""
 
 
 class Series(NamedTuple):
@@ -26,6 +32,12 @@ def of_workload(document: RunDocument, workload: str) -> list[Series]:
         for operation in job.operations
     )
     return list(dict.fromkeys(found))
+
+
+def without_preparation(several: Iterable[Series]) -> list[Series]:
+    """The series that are not preparation, or all of them where there are no others."""
+    every = list(several)
+    return [one for one in every if one.operation not in PREPARATION] or every
 
 
 def label(series: Series) -> str:

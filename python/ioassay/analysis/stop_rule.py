@@ -21,7 +21,7 @@ from typing import Any
 
 import polars as pl
 
-from ioassay.analysis.series import Series
+from ioassay.analysis.series import Series, without_preparation
 from ioassay.results.document import CaseEntry, RunDocument, StopRule
 from ioassay.results.point import SweepPoint, ascending
 
@@ -30,10 +30,6 @@ CONFIDENCE = 0.95
 
 LOOK = 0.98
 """Of the interval after each repetition, which gives `CONFIDENCE` over all looks."""
-
-_AROUND = ("create-tree", "remove-tree")
-"""A handful of operations around what is measured: no rule waits for them."""
-
 
 SeriesRates = dict[Series, list[float]]
 """The valid rates of a point by series, one for each repetition."""
@@ -140,7 +136,7 @@ def by_point(cases: Sequence[CaseEntry]) -> dict[SweepPoint, list[CaseEntry]]:
 
 def _series(case: CaseEntry) -> list[Series]:
     every = [Series(phase.name, job.name, one) for phase in case.phases for job in phase.jobs for one in job.operations]
-    return [one for one in every if one.operation not in _AROUND] or every
+    return without_preparation(every)
 
 
 def _width(series: Series, rates: Sequence[float]) -> Width:

@@ -14,7 +14,7 @@ from ioassay.analysis.ceilings import DIRECTIONS
 from ioassay.analysis.drift import Drift
 from ioassay.analysis.rate_units import RateColumn
 from ioassay.analysis.scalability import Sweep
-from ioassay.analysis.series import Series
+from ioassay.analysis.series import PREPARATION, Series
 from ioassay.analysis.watch.phases import Activity, activity
 from ioassay.results.loaded import LoadedRun
 from ioassay.results.schema import Measurement
@@ -119,8 +119,9 @@ class RunFacts:
         return self._positions[self._series[place]]
 
     def by_series(self) -> Iterable[tuple[pl.DataFrame, RateColumn]]:
-        """The points of each series, and what its rates count."""
-        for own in self.points.partition_by("workload", "phase", "job", "operation", maintain_order=True):
+        """The points of each series but preparation, and what its rates count."""
+        points = self.points.filter(~pl.col("operation").is_in(PREPARATION))
+        for own in points.partition_by("workload", "phase", "job", "operation", maintain_order=True):
             yield own, rates.column(self.run.document, own, own["workload"][0])
 
     def grouped(self, items: Iterable[_Item], place: Callable[[_Item], Measurement]) -> list[list[_Item]]:

@@ -172,8 +172,6 @@ def _of_other_work(content: Content) -> list[KeyResult]:
     parts: dict[str, list[KeyResult]] = {}
     many = Counter(row.label for row in content.by_series)
     for row in content.by_series:
-        if row.operation in ("create-tree", "remove-tree"):
-            continue  # a handful of operations around what is measured; the table has them
         told = [row.peak]
         if row.peak.text == format.ABSENT:
             said = f"{row.series}: nothing valid"

@@ -61,7 +61,6 @@ class SeriesLine:
 
     label: str
     series: str
-    operation: str
     peak: Cell
     sustained: Cell
 
@@ -86,7 +85,7 @@ def table(lines: Sequence[SummaryLine], shown: Callable[[Cell], Text] = _shown) 
 def by_phase(lines: Sequence[SummaryLine]) -> list[SeriesLine]:
     """The rows of `table` as rows of `series_table`, for where four numbers have no room beside one another."""
     return [
-        SeriesLine(line.label, operation, operation, line.cells[at], line.cells[at + 2])
+        SeriesLine(line.label, operation, line.cells[at], line.cells[at + 2])
         for line in lines
         for at, operation in enumerate(("write", "read"))
     ]
@@ -125,7 +124,7 @@ class Levels:
         for one, both in row.series.items():
             measured = rates.of(self.points, row.workload, one.operation, one.phase, one.job)
             peak, sustained = self._cells(both, row, measured, one.operation)
-            lines.append(SeriesLine(row.label, series.label(one), one.operation, peak, sustained))
+            lines.append(SeriesLine(row.label, series.label(one), peak, sustained))
         return lines
 
     def _cells(

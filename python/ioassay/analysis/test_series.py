@@ -1,0 +1,15 @@
+from __future__ import annotations
+
+from ioassay.analysis.series import Series, without_preparation
+
+_CREATE_TREE = Series("create-tree", "create-tree", "create-tree")
+_REMOVE_TREE = Series("tidy", "tidy", "remove-tree")
+_CREATE = Series("create", "create", "create")
+
+
+def test_the_directories_around_the_files_are_preparation() -> None:
+    assert without_preparation([_CREATE_TREE, _CREATE, _REMOVE_TREE]) == [_CREATE]
+
+
+def test_what_only_creates_and_removes_directories_measures_them() -> None:
+    assert without_preparation([_CREATE_TREE, _REMOVE_TREE]) == [_CREATE_TREE, _REMOVE_TREE]
