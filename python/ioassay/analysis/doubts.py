@@ -9,6 +9,7 @@ Not: raising a doubt (the engine does), wording one (`ioassay.reports.run.caveat
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -22,12 +23,20 @@ from ioassay.results.doubt_effects import effect
 from ioassay.results.schema import KEY, Measurement
 
 Weight = Literal["decisive", "common", "minor"]
-"""`decisive`: it changes a conclusion, and stands in words beside each number that it concerns. `common`: it holds for
+"""`decisive`: it changes a conclusion, and stands in words beside each number that it changes. `common`: it holds for
 the numbers alike, and is said once. `minor`: the limits list it.
 """
 
 ALIKE = 0.8
 """The share of the measurements with the same operations from which on a doubt holds for them alike."""
+
+ENOUGH = 0.5
+"""The share of the measurements of a number from which on a doubt about them is about the number. Numbers are medians:
+fewer than half of the repetitions cannot move one out of the range of the others.
+"""
+
+SCHEDULING_NS = 10_000_000
+"""A rank that finishes this much after another may only have waited for a processor: time slices take milliseconds."""
 
 
 class Place(NamedTuple):
@@ -37,6 +46,12 @@ class Place(NamedTuple):
     message: str
     evidence: str
     """JSON object, fields as in the protocol's `Reason`."""
+
+    @property
+    def is_of_scheduling(self) -> bool:
+        """True of ranks that finished apart by less than waiting for a processor explains, however short the phase."""
+        spread = json.loads(self.evidence or "{}").get("spread_ns")
+        return isinstance(spread, int) and spread < SCHEDULING_NS
 
 
 @dataclass(frozen=True)
@@ -59,6 +74,11 @@ class DoubtGroup:
         """The first place of each measurement that it concerns."""
         return {place.measurement: place for place in reversed(self.places)}
 
+    @cached_property
+    def telling(self) -> Mapping[Measurement, Place]:
+        """Those of them that say something of the storage."""
+        return {measurement: place for measurement, place in self.place_of.items() if not place.is_of_scheduling}
+
 
 @dataclass(frozen=True)
 class Doubts:
@@ -79,13 +99,19 @@ class Doubts:
         return tuple(group for group in self.groups if group.weight == weight)
 
     def decisive(self, places: Iterable[Measurement]) -> tuple[tuple[DoubtGroup, tuple[Place, ...]], ...]:
-        """The groups that change what a number says which rests on these measurements, each with those it concerns."""
+        """The groups that change what a number says which rests on these measurements, each with those it concerns:
+        at least half of them (`ENOUGH`), unless it makes them invalid.
+        """
         wanted = tuple(dict.fromkeys(places))
         found = (
-            (group, tuple(group.place_of[one] for one in wanted if one in group.place_of))
+            (group, tuple(group.telling[one] for one in wanted if one in group.telling))
             for group in self.weighing("decisive")
         )
-        return tuple((group, concerned) for group, concerned in found if concerned)
+        return tuple(
+            (group, concerned)
+            for group, concerned in found
+            if concerned and (group.invalidates or len(concerned) >= ENOUGH * len(wanted))
+        )
 
 
 def grouped(doubts: pl.DataFrame, measurements: pl.DataFrame) -> Doubts:
@@ -106,18 +132,22 @@ def grouped(doubts: pl.DataFrame, measurements: pl.DataFrame) -> Doubts:
         of, series_of = (sum(has.get(one, (0, 0))[which] for one in operations) for which in (0, 1))
         concerned = rows.select(*KEY).n_unique()
         is_alike = series_of > 1 and concerned >= ALIKE * of
+        places = tuple(map(Place, map(Measurement.of, rows.iter_rows(named=True)), rows["message"], rows["evidence"]))
         groups.append(
             DoubtGroup(
                 mark=_mark(at),
                 kind=kind,
                 invalidates=invalidates,
-                weight=_weight(kind, invalidates=invalidates, is_alike=is_alike),
+                weight=_weight(
+                    kind,
+                    invalidates=invalidates,
+                    is_alike=is_alike,
+                    is_of_scheduling=all(place.is_of_scheduling for place in places),
+                ),
                 operations=operations,
                 of=of,
                 remedies=tuple(rows["remedy"].unique(maintain_order=True)),
-                places=tuple(
-                    map(Place, map(Measurement.of, rows.iter_rows(named=True)), rows["message"], rows["evidence"])
-                ),
+                places=places,
             )
         )
     marks_at: defaultdict[Measurement, set[str]] = defaultdict(set)
@@ -138,10 +168,12 @@ def kinds(doubts: pl.DataFrame, places: Iterable[Measurement]) -> tuple[str, ...
     return tuple(sorted({kind for kind, *place in rows if tuple(place) in wanted}))
 
 
-def _weight(kind: str, *, invalidates: bool, is_alike: bool) -> Weight:
+def _weight(kind: str, *, invalidates: bool, is_alike: bool, is_of_scheduling: bool) -> Weight:
     """`is_alike`: it concerns nearly all numbers that it can, and more than one series of them."""
     if invalidates:
         return "decisive"
+    if is_of_scheduling:
+        return "minor"
     match effect(kind):
         case "condition":
             return "common"

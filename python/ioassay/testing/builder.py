@@ -7,6 +7,7 @@ The same calls always build the same run: every number comes from a generator se
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -133,6 +134,7 @@ class RunBuilder:
         remedy: str = "do it again",
         *,
         invalidates: bool = False,
+        evidence: Mapping[str, Any] | None = None,
     ) -> RunBuilder:
         """Adds a doubt; one that invalidates makes its measurement invalid."""
         self.doubts.append(
@@ -145,7 +147,7 @@ class RunBuilder:
                 "invalidates": invalidates,
                 "message": message,
                 "remedy": remedy,
-                "evidence": "{}",
+                "evidence": json.dumps(evidence or {}),
             }
         )
         if invalidates:

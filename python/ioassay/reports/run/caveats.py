@@ -28,86 +28,93 @@ _DISTURBERS: Mapping[str, str] = {
 _WORDS: Mapping[str, str] = {
     "cache-resident": "partly read from the page cache",
     "cache-unknown": "page-cache residency unknown",
-    "device-moved-less": "the device moved less: partly memory",
-    "repeated-passes": "later passes may be of the page cache",
+    "device-moved-less": "partly from memory: the device moved less",
+    "repeated-passes": "later passes may have read the page cache",
     "attributes-cached": "attributes may have been cached",
-    "memory-backed": "the target is memory",
-    "unsynced-write": "without fsync: may still be in memory",
-    "unsynced-create": "without a sync: may still be in memory",
-    "short-phase": "too short",
-    "start-spread": "ranks started apart",
-    "finish-spread": "one rank late",
-    "imbalance": "unequal ranks",
+    "memory-backed": "the target is memory, not storage",
+    "unsynced-write": "no fsync: data may still be in memory",
+    "unsynced-create": "no sync: files may still be in memory only",
+    "short-phase": "phase too short",
+    "start-spread": "ranks did not start together",
+    "finish-spread": "ranks finished far apart",
+    "imbalance": "ranks did unequal work",
     "disturbed": "disturbed by other work",
     "oversubscribed": "more ranks than processors",
     "shared-node": "several clients on one node",
-    "shared-machine": "nodes were hosts of one machine",
+    "shared-machine": "the nodes share a machine",
     "coarse-clock": "the clock is too coarse for the latencies",
     "clock-drift": "the nodes' clocks drifted apart",
     "clock-uncertain": "the nodes' clocks cannot be compared accurately",
-    "late-samples": "operations longer than a sample interval",
+    "late-samples": "some operations took longer than a sample interval",
     "missing-bytes": "moved less than planned",
     "nothing-done": "no operation completed",
-    "suspended": "the run was suspended meanwhile",
+    "suspended": "the run was suspended during the phase",
     "short-transfers": "calls moved fewer bytes than requested",
     "unwritten": "part of what was read was never written",
     "reducible-payload": "the data may have been compressed",
     "payload-bound": "limited by the processor that generates the data",
-    "rate-not-kept": "the given rate was not kept",
-    "paced": "limited by the plan, not by the storage",
-    "verification-timed": "includes the time of verification",
+    "rate-not-kept": "the requested rate was not reached",
+    "paced": "limited by the requested rate, not by the storage",
+    "verification-timed": "includes verification time",
     "failed": "the phase failed",
-    "best-of-several": "the best of several runs",
+    "best-of-several": "best of several runs, not the median",
     "counted-by-sender": "counted by the sender",
     "datagrams-lost": "datagrams were lost",
     "declared-invalid": "declared invalid by its tool",
     "does-not-add-up": "the printed numbers contradict each other",
     "errors-ignored": "errors were ignored",
     "job-failed": "the job failed",
-    "live-statistics": "the time line ends before the phase",
+    "live-statistics": "the timeline ends before the phase",
     "may-be-cached": "may have been read from the page cache",
     "mean-only": "only the mean was printed",
     "not-imported": "part of the work was not imported",
-    "parent-sees-less": "processes did not run side by side",
+    "parent-sees-less": "processes did not run concurrently",
     "ranks-missing": "not all ranks are in the table",
     "test-failed": "the test failed",
-    "above-network-ceiling": "more than the network carries",
-    "network-ceiling-too-low": "more than was measured of the network",
+    "above-network-ceiling": "faster than the measured network",
+    "network-ceiling-too-low": "faster than the measured network, whose ceiling may be too low",
 }
 """Every kind of `ioassay.results.doubt_effects`, without its evidence."""
 
 _Evidence = Mapping[str, Any]
 
 _WITH_EVIDENCE: Mapping[str, Callable[[_Evidence], str]] = {
-    "cache-resident": lambda e: f"{format.share(e['resident_bytes'] / e['file_set_bytes'])} was in the page cache",
-    "device-moved-less": lambda e: (
-        f"the device moved {format.size(e['device_bytes'])} of {format.size(e['bytes'])}: partly memory"
+    "cache-resident": lambda e: (
+        f"{format.share(e['resident_bytes'] / e['file_set_bytes'])} of it was in the page cache"
     ),
-    "memory-backed": lambda e: f"the target is memory ({e['file_system']})",
-    "short-phase": lambda e: f"took {format.duration(e['duration_ns'])}: too short",
-    "finish-spread": lambda e: f"one rank {format.duration(e['spread_ns'])} late",
-    "imbalance": lambda e: f"unequal ranks, {format.significant(e['most_operations'] / e['least_operations'])} : 1",
+    "device-moved-less": lambda e: (
+        f"partly from memory: the device moved {format.size(e['device_bytes'])} of {format.size(e['bytes'])}"
+    ),
+    "memory-backed": lambda e: f"the target is memory, not storage ({e['file_system']})",
+    "short-phase": lambda e: f"phase of only {format.duration(e['duration_ns'])}",
+    "finish-spread": lambda e: (
+        f"ranks finished {format.duration(e['spread_ns'])} apart, {format.share(e['spread_ns'] / e['duration_ns'])} "
+        "of the phase"
+    ),
+    "imbalance": lambda e: (
+        f"one rank did {format.significant(e['most_operations'] / e['least_operations'])} times the work of another"
+    ),
     "disturbed": lambda e: " and ".join(dict.fromkeys(_DISTURBERS[one["what"]] for one in e["by"])),
     "oversubscribed": lambda e: f"{e['ranks']} ranks on {format_count(e['processors'], 'processor')}",
     "shared-node": lambda e: f"{e['clients']} clients on {format_count(e['nodes'], 'node')}",
     "shared-machine": lambda e: f"{e['nodes']} nodes on {format_count(e['machines'], 'machine')}",
     "suspended": lambda e: f"the run was suspended for {format.duration(e['suspended_ns'])}",
-    "unwritten": lambda e: f"{format.share(e['unwritten_bytes'] / e['bytes'])} was never written",
+    "unwritten": lambda e: f"{format.share(e['unwritten_bytes'] / e['bytes'])} of what was read was never written",
     "payload-bound": lambda e: f"a rank spent {format.share(e['fill_ns'] / e['worked_ns'])} generating data",
-    "rate-not-kept": lambda e: f"reached {format.share(e['reached_per_s'] / e['given_per_s'])} of the given rate",
+    "rate-not-kept": lambda e: f"reached {format.share(e['reached_per_s'] / e['given_per_s'])} of the requested rate",
 }
 """The kinds whose evidence says more in as few words."""
 
 
 def words(kind: str, evidence: str | None = None) -> str:
-    """A doubt in a few words, with its evidence (JSON) where that is known: `took 0.67 s: too short`.
+    """A doubt in a few words, with its evidence (JSON) where that is known: `phase of only 671 ms`.
 
-    A kind that is unknown here, of a run that a newer version stored, is said by its name.
+    A kind that is unknown here, of a run that a newer version stored, appears as its name.
     """
-    told = json.loads(evidence or "{}")
-    if told and kind in _WITH_EVIDENCE:
+    known = json.loads(evidence or "{}")
+    if known and kind in _WITH_EVIDENCE:
         try:
-            return _WITH_EVIDENCE[kind](told)
+            return _WITH_EVIDENCE[kind](known)
         except (KeyError, TypeError, ZeroDivisionError):
             pass  # what another tool or version stored: the words without evidence are true as well
     return _WORDS.get(kind, kind.replace("-", " "))
@@ -116,8 +123,8 @@ def words(kind: str, evidence: str | None = None) -> str:
 def beside(doubts: Doubts, places: Iterable[Measurement]) -> tuple[str, ...]:
     """What stands in words beside a number that rests on these measurements: its decisive doubts, gravest first.
 
-    Of several measurements the first is told, and how many are concerned unless all are: `took 0.67 s: too short (1 of
-    3)`.
+    Of several measurements the first is described, with how many are concerned unless all are: `phase of only 671 ms (2
+    of 3 measurements)`.
     """
     places = tuple(dict.fromkeys(places))
     return tuple(_beside(group, concerned, len(places)) for group, concerned in doubts.decisive(places))
@@ -125,7 +132,7 @@ def beside(doubts: Doubts, places: Iterable[Measurement]) -> tuple[str, ...]:
 
 def _beside(group: DoubtGroup, concerned: tuple[Place, ...], of: int) -> str:
     said = words(group.kind, concerned[0].evidence)
-    return said if len(concerned) == of else f"{said} ({len(concerned)} of {of})"
+    return said if len(concerned) == of else f"{said} ({len(concerned)} of {of} measurements)"
 
 
 def common(doubts: Doubts) -> tuple[tuple[str, str], ...]:
@@ -153,7 +160,7 @@ def _remedy(remedy: str) -> str:
 
 
 def in_brackets(caveats: tuple[str, ...]) -> str:
-    """Behind a sentence: ` (took 0.67 s: too short)`; nothing without any."""
+    """After a sentence: ` (phase of only 671 ms)`; nothing without any."""
     return f" ({'; '.join(caveats)})" if caveats else ""
 
 

@@ -40,20 +40,44 @@ def test_evidence_says_more_than_the_kind_alone(kind: str) -> None:
 
 
 def test_evidence_in_another_form_is_left_out_of_the_words() -> None:
-    assert caveats.words("short-phase", '{"seconds": 1}') == "too short"
-    assert caveats.words("imbalance", '{"least_operations": 0, "most_operations": 9}') == "unequal ranks"
+    assert caveats.words("short-phase", '{"seconds": 1}') == "phase too short"
+    assert caveats.words("imbalance", '{"least_operations": 0, "most_operations": 9}') == "ranks did unequal work"
     assert caveats.words("cosmic-rays", '{"count": 1}') == "cosmic rays"
 
 
 def test_a_decisive_doubt_stands_beside_the_number_with_how_many_of_its_measurements_it_concerns() -> None:
     builder = RunBuilder().workload("w").clients(1).repetitions(3)
     builder.doubt("w-c1-r2", "read", "short-phase").doubt("w-c1-r2", "read", "start-spread")
+    builder.doubt("w-c1-r3", "read", "short-phase")
     run = builder.build()
     doubts = grouped(run.doubts, run.measurements)
     reads = [Measurement(f"w-c1-r{at}", "read", "read", "read") for at in (1, 2, 3)]
-    assert caveats.beside(doubts, reads) == ("too short (1 of 3)",)
-    assert caveats.beside(doubts, reads[1:2]) == ("too short",)
+    assert caveats.beside(doubts, reads) == ("phase too short (2 of 3 measurements)",)
+    assert caveats.beside(doubts, reads[1:2]) == ("phase too short",)
     assert caveats.beside(doubts, reads[:1]) == ()
+
+
+def test_a_doubt_about_a_minority_of_repetitions_does_not_stand_beside_their_median_unless_they_are_invalid() -> None:
+    builder = RunBuilder().workload("w").clients(1).repetitions(3).doubt("w-c1-r2", "read", "short-phase")
+    builder.doubt("w-c1-r3", "read", "failed", invalidates=True)
+    run = builder.build()
+    doubts = grouped(run.doubts, run.measurements)
+    reads = [Measurement(f"w-c1-r{at}", "read", "read", "read") for at in (1, 2, 3)]
+    assert caveats.beside(doubts, reads) == ("the phase failed (1 of 3 measurements)",)
+
+
+@pytest.mark.parametrize(
+    ("spread_ns", "beside"),
+    [(107_000, ()), (128_000_000, ("ranks finished 128 ms apart, 25 % of the phase",))],
+)
+def test_ranks_that_finished_apart_by_no_more_than_a_time_slice_say_nothing_of_storage(
+    spread_ns: int, beside: tuple[str, ...]
+) -> None:
+    evidence = {"spread_ns": spread_ns, "duration_ns": 4 * spread_ns, "slowest_rank": 1}
+    run = RunBuilder().workload("w").clients(1).doubt("w-c1-r1", "read", "finish-spread", evidence=evidence).build()
+    doubts = grouped(run.doubts, run.measurements)
+    assert caveats.beside(doubts, [Measurement("w-c1-r1", "read", "read", "read")]) == beside
+    assert doubts.groups[0].weight == ("decisive" if beside else "minor")
 
 
 def test_what_holds_for_all_numbers_alike_is_said_once_and_stands_beside_none() -> None:

@@ -114,9 +114,9 @@ def test_key_results_carry_the_doubts_that_change_them_in_words(front_end: str |
     if front_end:
         run.document.origin, run.document.study.summary = FrontEndOrigin(tool=front_end), []
     doubted, clean = key_results(assemble(run))
-    assert (doubted.caveats, clean.caveats) == (("too short",), ())
+    assert (doubted.caveats, clean.caveats) == (("phase too short",), ())
     page = reports.build(RunReport(run), "html").decode()
-    assert '<small class="caveat">too short</small>' in page[: page.index("<h2>Results")]
+    assert '<small class="caveat">phase too short</small>' in page[: page.index("<h2>Results")]
 
 
 def test_a_headline_leads_to_its_finding_and_counts_those_alike(found: LoadedRun) -> None:
