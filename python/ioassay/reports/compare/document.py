@@ -64,7 +64,7 @@ def summary(content: Content) -> list[Block]:
 
 
 def _given(content: Content) -> Section:
-    shown = [given_rates.table(content.given), Notes([given_rates.NOTE])] if content.given else []
+    shown: list[Block] = [given_rates.table(content.given), Notes([given_rates.NOTE])] if content.given else []
     return Section("At a given rate", shown)
 
 

@@ -224,6 +224,7 @@ def _advice(content: Content) -> Iterator[str]:
         elif group.kind in _FASTER_THAN_STORAGE and not is_memory:
             yield f"{of(places)}: {said}; storage alone may be slower."
         elif group.kind == "disturbed" and len(places) >= _OFTEN * content.doubts.measurements:
-            yield f"{len(places)} of {content.doubts.measurements} phases were disturbed ({said}): repeat on an idle node."
+            share = f"{len(places)} of {content.doubts.measurements} phases"
+            yield f"{share} were disturbed ({said}): repeat on an idle node."
     if any(line.repetitions < intervals.FEWEST for line in _lines(content)):
         yield "An interval needs three repetitions: give it more time with --time."
