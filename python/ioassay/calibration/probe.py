@@ -6,6 +6,7 @@ and removes its files however it ends. Its run directory is temporary.
 
 from __future__ import annotations
 
+import shlex
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -78,7 +79,8 @@ def measure(place: Place, ranks: int, free_bytes: int, watcher: Watcher) -> Spee
             document = run.document
             if document.state != "complete":
                 error = next((case.error for case in document.cases if case.error), "The probe was interrupted.")
-                left = [f"Left on the target, remove it by hand: {path}" for path in document.leftovers]
+                # Its run directory, which `ioassay clean` would take, is gone in a moment.
+                left = [f"Left on the target; remove it with: rm -r {shlex.quote(path)}" for path in document.leftovers]
                 raise CannotRun(error, "\n  ".join(left) or "Nothing of it is left on the target.")
             return speeds(run.measurements, took_s)
 

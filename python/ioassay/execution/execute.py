@@ -185,7 +185,7 @@ def _without_last_word(process: EngineProcess, interruption: Interruption, start
         # Its guard leaves what hangs, and says first what that is.
         printed_first = [f"It printed: {line}." for line in said.splitlines()[:1]]
         killed = "The engine was killed because it did not stop in time."
-        return " ".join([killed, *printed_first, "Remove the rest with `ioassay clean`."])
+        return " ".join([killed, *printed_first])
     if interruption.first:
         return f"{interruption.name} arrived before the engine started."
     if process.through and (process.killed or failure_messages.losses(said)):

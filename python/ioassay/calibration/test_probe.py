@@ -1,0 +1,25 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ioassay.calibration import probe
+from ioassay.errors import CannotRun
+from ioassay.execution.places import places
+
+
+def test_what_a_probe_left_is_named_with_a_command_that_removes_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(run: Any, watcher: object) -> None:
+        run.document.state = "interrupted"
+        run.document.leftovers = ["/mnt/my scratch/ioassay-x"]
+
+    monkeypatch.setattr(probe, "execute", interrupted)
+    (place,) = places([str(tmp_path)], None, None)
+    watcher: Any = None
+    with pytest.raises(CannotRun) as error:
+        probe.measure(place, 1, 1 << 30, watcher)
+    assert error.value.remedy == "Left on the target; remove it with: rm -r '/mnt/my scratch/ioassay-x'"
