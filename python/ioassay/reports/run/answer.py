@@ -101,7 +101,7 @@ def data(content: Content, storage: Storage, report: str) -> dict[str, Any]:
         "state": content.document.state,
         "settings": content.document.study.settings,
         "rates": [_line_data(line) for line in _lines(content)],
-        "verdict": content.accepted,
+        "verdict": _judgement(content),
         "criteria": [
             {"criterion": line.criterion, "judgement": line.judgement, "measured": line.value, "because": line.because}
             for line in content.verdicts
@@ -182,8 +182,14 @@ def _cold(content: Content) -> str:
     return "Page cache before reads: empty." if most <= _COLD else f"In memory before reads: {format.share(most)}."
 
 
+def _judgement(content: Content) -> str | None:
+    """Of all criteria; none of a run that was suspended, because what waited meanwhile is not the storage's fault."""
+    is_suspended = any(group.kind == "suspended" for group in content.doubts.groups)
+    return "not judged" if is_suspended and content.accepted == "failed" else content.accepted
+
+
 def _verdict(content: Content, storage: Storage) -> list[Block]:
-    match content.accepted:
+    match _judgement(content):
         case "passed":
             count = format.count(len(content.verdicts), "criterion", "criteria")
             slowest = next((line.value for line in content.verdicts if "slowest" in line.criterion), "")

@@ -49,6 +49,15 @@ def test_a_broken_criterion_is_named_with_what_it_points_to_and_what_to_try() ->
     assert "ioassay doctor --target /mnt/scratch" in said
 
 
+def test_a_run_that_was_suspended_is_not_called_suspicious() -> None:
+    builder = run().criterion("slowest_operation", unit="s", at_most=1e-9)
+    assert "Suspicious" in printed(builder)
+    builder.doubt("sequential-c1-r1", "write", "suspended", invalidates=True)
+    content = RunReport(builder.build()).content
+    assert "Not judged" in text(answer.shown(content, STORAGE))
+    assert answer.data(content, STORAGE, "report.html")["verdict"] == "not judged"
+
+
 def test_two_repetitions_have_no_interval_and_that_is_said() -> None:
     said = printed(run(repetitions=2))
     assert "An interval needs three repetitions" in said
