@@ -26,7 +26,7 @@ def test_a_dry_run_shows_cases_amounts_time_steps_and_commands_and_writes_nothin
     said = " ".join(out.split())
     assert f"Target: {target}" in said
     assert "1 case" in said
-    assert "Time: 1.00 s to 8.00 s, and what preparing files, fsync and emptying caches take." in said
+    assert "Time: 1.00 s to 8.00 s, plus the time to prepare files, fsync and empty caches." in said
     assert "empty the caches on every node by asking the kernel to forget the files' pages" in said
     assert "ior -a POSIX" in said
     assert f"--stop-with-parent {tmp_path}/run/logs/" in said

@@ -81,7 +81,7 @@ def measure(place: Place, ranks: int, free_bytes: int, watcher: Watcher) -> Spee
                 error = next((case.error for case in document.cases if case.error), "The probe was interrupted.")
                 # Its run directory, which `ioassay clean` would take, is gone in a moment.
                 left = [f"Left on the target; remove it with: rm -r {shlex.quote(path)}" for path in document.leftovers]
-                raise CannotRun(error, "\n  ".join(left) or "Nothing of it is left on the target.")
+                raise CannotRun(error, "\n  ".join(left) or "Nothing is left on the target.")
             return speeds(run.measurements, took_s)
 
 

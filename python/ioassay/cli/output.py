@@ -74,9 +74,7 @@ def chosen_format(form: str | None, output: Path | None, *, as_json: bool) -> Fo
     chosen = file_format("json" if as_json else form, output)
     if chosen is None and output is not None:
         suffixes = ", ".join(f".{known}" for known in FORMATS)
-        raise UsageError(
-            f"-o needs a format, and {output} names none.", f"End its name in one of {suffixes}, or add --format."
-        )
+        raise UsageError(f"-o {output} names no format.", f"End the name in one of {suffixes}, or add --format.")
     if chosen in IN_FILES and output is None:
         raise UsageError(f"--format {chosen} is written to a file.", "Add -o FILE.")
     return chosen

@@ -71,7 +71,9 @@ def profile(
         if form is not None or as_json:
             raise UsageError("--as-study writes YAML.", "Leave out --format and --json.")
         if format_of_file(output) is not None:
-            raise UsageError(f"--as-study writes YAML, but {output} is called otherwise.", "Use -o STUDY.yaml.")
+            raise UsageError(
+                f"--as-study writes YAML, but the name of {output} does not end in .yaml.", "Use -o STUDY.yaml."
+            )
         emit(_study(records, (output or records[0].resolve()).stem, below).encode(), output)
         return 0
     if below is not None:

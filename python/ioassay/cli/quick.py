@@ -24,7 +24,7 @@ HUNG_SHARE = 3
 """A step that takes this part of the time limit hangs: the longest is planned to take two seconds or three."""
 
 SHORTEST_S = 10
-"""Less has no room for a repetition of each phase."""
+"""In less time there is no repetition of each phase."""
 
 
 def quick(
@@ -32,7 +32,7 @@ def quick(
     directory: Annotated[
         str, typer.Argument(metavar="DIR", help="What to measure; only a subdirectory of its own is written.")
     ],
-    time: Annotated[str, typer.Option(metavar="DURATION", help="How long it may take, the report included.")] = "30s",
+    time: Annotated[str, typer.Option(metavar="DURATION", help="Time limit, including the report.")] = "30s",
     out: Annotated[
         Path | None,
         typer.Option(
@@ -46,7 +46,7 @@ def quick(
     """Measure how fast a directory is, and whether it is healthy.
 
     Takes 30 seconds: writes and reads sequentially and at random and creates files, with sizes and processes that suit
-    the directory and this node, and judges the result. Settings of your own: `ioassay run quick`.
+    the directory and this node, and judges the result. To choose the settings yourself, use `ioassay run quick`.
     """
     limit_s = _seconds(time)
     place = _place(directory)
@@ -93,7 +93,7 @@ def _place(directory: str) -> Place:
 
     if directory.startswith("lab:"):
         raise UsageError(
-            f"quick measures from this node, and {directory} is seen by the hosts of a lab.",
+            f"quick measures from this node, but {directory} is mounted on the hosts of a lab.",
             f"Run the study with its own settings: ioassay run quick --target {directory}",
         )
     (place,) = places([directory], None, None)

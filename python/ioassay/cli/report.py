@@ -67,7 +67,7 @@ def report(
         raise UsageError("A summary is not the full report.", "Use one of --summary and --full.")
     if len(runs) == 1 and (experiment := experiment_report(runs[0])) is not None:
         if summary or full or against or ceilings:
-            raise UsageError(f"{runs[0]} is no run.", "Leave out --summary, --full, --against and --ceilings.")
+            raise UsageError(f"{runs[0]} is not a run.", "Leave out --summary, --full, --against and --ceilings.")
         (destination,) = _destinations(runs, output, chosen, "report")
         _deliver(reports.build(experiment, chosen), runs[0], destination, is_beside=output is None)
         return say_undrawn()

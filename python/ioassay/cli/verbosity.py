@@ -34,6 +34,6 @@ def _option(asked: Verbosity, letter: str, meaning: str) -> Any:
 def _declared(
     quiet: Annotated[bool, _option(Verbosity.QUIET, "-q", "Print results and errors only.")] = False,
     verbose: Annotated[
-        bool, _option(Verbosity.VERBOSE, "-v", "Also print what is started and where logs are.")
+        bool, _option(Verbosity.VERBOSE, "-v", "Also print started commands and where logs are.")
     ] = False,
 ) -> None: ...

@@ -162,14 +162,14 @@ def _written(run: DryRun) -> str:
     at_once = format_about_bytes(max(case.file_set_bytes for case in run.document.cases))
     plans = run.plans.values()
     less = ", less where a stonewall comes earlier" if any(map(is_walled, plans)) else ""
-    more = ", more where a minimum time lets files be written again" if any(map(writes_again, plans)) else ""
+    more = ", more where a minimum time needs further passes" if any(map(writes_again, plans)) else ""
     return f"Writes {written}, at most {at_once} at once{less}{more}."
 
 
 def _time(run: DryRun) -> str:
     time = run.time
     if time.most_ns is not None:
-        return f"Time: {_range(time)}, and what preparing files, fsync and emptying caches take."
+        return f"Time: {_range(time)}, plus the time to prepare files, fsync and empty caches."
     known = f"at least {format.duration(time.least_ns)} (pauses and given times), " if time.least_ns else ""
     names = dict.fromkeys(name for case in run.first_of_each_workload for name in unlimited(run.plans[case.id], case))
     first, more = [*names][:_MOST_PHASES], len(names) - _MOST_PHASES
@@ -208,7 +208,7 @@ def _commands(run: DryRun) -> Iterator[Section]:
 def _done(run: DryRun) -> str:
     if run.target is None:
         return "The study is valid. Add --target DIR to check a target too. Nothing was written."
-    return "Everything is checked, and nothing was written. Leave out --dry-run to run it."
+    return "All checks passed; nothing was written. Leave out --dry-run to run the study."
 
 
 def _typed(value: object) -> str:

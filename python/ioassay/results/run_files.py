@@ -87,7 +87,7 @@ def document_of(directory: StoredDirectory) -> RunDocument:
 
 
 def require_run(directory: StoredDirectory) -> None:
-    """Raises `UsageError` where the directory is no run."""
+    """Raises `UsageError` where the directory is not a run."""
     kind = recognise(directory)
     if kind is None:
         raise _no_run(directory.path)

@@ -50,7 +50,7 @@ class Overview:
             size = f"{format_about_bytes(need.at_once_bytes)} at once, {format_about_bytes(need.written_bytes)} written"
             scale = f"--scale {need.scale}: " if need.scale else "needs "
             less = ", less where a stonewall comes earlier" if need.walled else ""
-            more = ", more where a minimum time lets files be written again" if need.again else ""
+            more = ", more where a minimum time needs further passes" if need.again else ""
             at_most = "at most " if need.stops_early else ""
             lines.append(f"  {scale}{size} in {at_most}{format_count(need.cases, 'case')}{less}{more}")
         return "\n".join(lines)

@@ -103,7 +103,7 @@ def test_what_stonewalls_end_is_said_to_be_the_most_that_is_written() -> None:
 def test_what_is_written_again_for_a_minimum_time_is_said_to_be_more() -> None:
     described = overview(find_study("quick"))
     assert [need.again for need in described.needs] == [True]
-    assert "more where a minimum time lets files be written again" in described.text()
+    assert "more where a minimum time needs further passes" in described.text()
     assert [need.again for need in overview(find_study("io500")).needs] == [False, False]
 
 

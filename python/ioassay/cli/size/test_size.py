@@ -87,7 +87,7 @@ def test_a_component_is_shown_with_the_source_of_each_figure_or_the_nearest_name
         (partial(explain, "md3460-racks", form="html", as_json=True), "--json and --format html contradict"),
         (partial(explain, "md3460-racks", form="pdf"), "--format pdf is written to a file"),
         (partial(explain, "md3460-racks", form="xml"), "--format xml is not supported"),
-        (partial(explain, "md3460-racks", output=Path("x")), "-o needs a format, and x names none"),
+        (partial(explain, "md3460-racks", output=Path("x")), "-o x names no format"),
         (partial(explain, as_json=True), "Options need a file of configurations"),
         (partial(explain, "md3460-racks", as_yaml=True, check=True), "--yaml takes no other options"),
         (partial(explain, "md3460-racks", check=True, configuration="capacity-2"), "--check is about a whole file"),

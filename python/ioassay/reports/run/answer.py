@@ -1,7 +1,8 @@
 """The answer of `ioassay quick`: how fast the directory is, in a line for each kind of I/O, and whether it is healthy.
 
-Only doubts that change what one would do are said; the report has all of them. Not: the study (`quick.yaml`), its
-report (`document`).
+It has only the doubts that change what a reader would do; the report has all of them.
+
+Not: the study (`quick.yaml`), its report (`document`).
 """
 
 from __future__ import annotations
@@ -179,7 +180,11 @@ def _cold(content: Content) -> str:
         return "Page cache before reads: unknown."
     most = (reads["resident_bytes_before"] / reads["file_set_bytes"]).max()
     assert isinstance(most, float)
-    return "Page cache before reads: empty." if most <= _COLD else f"In memory before reads: {format.share(most)}."
+    return (
+        "Page cache before reads: empty."
+        if most <= _COLD
+        else f"Page cache before reads: {format.share(most)} of a file set."
+    )
 
 
 def _judgement(content: Content) -> str | None:
@@ -203,7 +208,7 @@ def _verdict(content: Content, storage: Storage) -> list[Block]:
                 Paragraph(f"Try: ioassay doctor --target {shlex.quote(storage.place)}"),
             ]
         case _:
-            return [Paragraph((Span("Not judged", "not judged"), ": not every phase has a valid measurement."))]
+            return [Paragraph((Span("Not judged", "not judged"), ": some phases have no valid measurement."))]
 
 
 def _capital(text: str) -> str:
@@ -211,7 +216,7 @@ def _capital(text: str) -> str:
 
 
 def _advice(content: Content) -> Iterator[str]:
-    """What one would do otherwise for a doubt: a sentence for each that matters, the gravest first."""
+    """A sentence for each doubt that changes what a reader would do, the gravest first."""
     labels = {(kind.workload, kind.operation): kind.label for kind in _KINDS}
     workloads = {case.id: case.workload for case in content.document.cases}
 
@@ -224,13 +229,13 @@ def _advice(content: Content) -> Iterator[str]:
         places = [place.measurement for place in group.places]
         said = caveats.words(group.kind, group.places[0].evidence)
         if group.invalidates:
-            yield f"{of(places)}: not valid, {said}."
+            yield f"{of(places)}: invalid, {said}."
         elif group.kind == "memory-backed":
-            yield f"{_capital(said)}: these are not the rates of storage."
+            yield f"{_capital(said)}: the rates are not those of storage."
         elif group.kind in _FASTER_THAN_STORAGE and not is_memory:
             yield f"{of(places)}: {said}; storage alone may be slower."
         elif group.kind == "disturbed" and len(places) >= _OFTEN * content.doubts.measurements:
-            share = f"{len(places)} of {content.doubts.measurements} phases"
-            yield f"{share} were disturbed ({said}): repeat on an idle node."
+            how_many = f"{len(places)} of {content.doubts.measurements}"
+            yield f"{how_many} measurements were disturbed ({said}); repeat on an idle machine."
     if any(line.repetitions < intervals.FEWEST for line in _lines(content)):
-        yield "An interval needs three repetitions: give it more time with --time."
+        yield "An interval needs three repetitions; use a longer --time."

@@ -31,7 +31,7 @@ _WORDS: Mapping[str, str] = {
     "device-moved-less": "partly from memory: the device moved less",
     "repeated-passes": "later passes may have read the page cache",
     "attributes-cached": "attributes may have been cached",
-    "memory-backed": "the target is memory, not storage",
+    "memory-backed": "the target is memory",
     "unsynced-write": "no fsync: data may still be in memory",
     "unsynced-create": "no sync: files may still be in memory only",
     "short-phase": "phase too short",
@@ -85,7 +85,7 @@ _WITH_EVIDENCE: Mapping[str, Callable[[_Evidence], str]] = {
     "device-moved-less": lambda e: (
         f"partly from memory: the device moved {format.size(e['device_bytes'])} of {format.size(e['bytes'])}"
     ),
-    "memory-backed": lambda e: f"the target is memory, not storage ({e['file_system']})",
+    "memory-backed": lambda e: f"the target is memory ({e['file_system']})",
     "short-phase": lambda e: f"phase of only {format.duration(e['duration_ns'])}",
     "finish-spread": lambda e: (
         f"ranks finished {format.duration(e['spread_ns'])} apart, {format.share(e['spread_ns'] / e['duration_ns'])} "

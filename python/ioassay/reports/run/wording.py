@@ -35,7 +35,7 @@ _STATES: tuple[tuple[CaseState, str], ...] = (
     ("interrupted", "interrupted"),
     ("running", "still running"),
     ("pending", "never started"),
-    ("not needed", "not needed: their intervals were narrow enough, or no time was left"),
+    ("not needed", "not needed (intervals narrow enough, or no time left)"),
 )
 
 
@@ -172,8 +172,8 @@ def intervals(content: Content) -> str:
         line.peak.luck for line in content.by_series
     )
     luck = (
-        "Alike are points that repetitions cannot distinguish from the best: the highest of several medians is too "
-        "high by so much on average if all of them are equal. "
+        "Points are alike if repetitions cannot distinguish them from the best; the highest of several equal medians "
+        "is too high by the given share on average. "
         if lucky
         else ""
     )
@@ -189,7 +189,7 @@ def measured(content: Content) -> str:
     if not document.started:
         return "date unknown"
     ended = f" to {format.moment(document.ended)}" if document.ended else ""
-    zone = "UTC" if document.imported is None else "time zone not told"
+    zone = "UTC" if document.imported is None else "time zone unknown"
     return f"{format.moment(document.started)}{ended} ({zone})"
 
 

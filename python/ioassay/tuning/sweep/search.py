@@ -57,7 +57,7 @@ class Search:
     def __post_init__(self) -> None:
         if not self.is_grid and find_spec("optuna") is None:
             raise CannotRun(
-                f"Optuna is not installed, which chooses the {self.trials} of {self.points} points to try.",
+                f"Optuna is not installed; it chooses which {self.trials} of {self.points} points to try.",
                 f"pip install 'ioassay[tune]'; or try every point: --trials {self.points}.",
             )
 
