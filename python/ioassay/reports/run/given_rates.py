@@ -1,4 +1,4 @@
-"""Phases at a given rate: the rate that was asked for and kept, and the latencies, which are their result.
+"""Phases at a given rate: the rates requested and reached, and the latencies, which are their result.
 
 Not: which phases these are (`ioassay.analysis.given_rates`).
 """
@@ -46,7 +46,7 @@ def table(lines: Sequence[GivenLine]) -> Table:
             Column("Workload", merges=True),
             Column("Phase"),
             Column("Point"),
-            *numbers("Asked", "Kept", "Latency, median", "99 %"),
+            *numbers("Requested", "Reached", "Median latency", "p99 latency"),
         ],
         [
             [
@@ -60,7 +60,7 @@ def table(lines: Sequence[GivenLine]) -> Table:
             ]
             for line in lines
         ],
-        title="Phases at a given rate: what they kept, and latencies",
+        title="Phases with a rate limit or pauses: rate reached and latencies",
         rules=changes(line.label for line in lines),
     )
 
@@ -82,9 +82,9 @@ def _line(one: GivenRate, found: Doubts, names: Names, units: RunUnits) -> Given
     at, kept, p99 = names.point(one.places[0].case), rate(one, unit, one.kept_per_s), format.duration(one.p99_ns)
     wanted = asked(one, unit)
     if one.given_per_s is not None:
-        said = f"kept {format.kept(kept, wanted)}"
+        said = f"reached {format.kept(kept, wanted)}"
     else:
-        said = f"reached {kept} {f'with {pauses(one)}' if pauses(one) else 'at the rate of the plan'}"
+        said = f"reached {kept} {f'with {pauses(one)}' if pauses(one) else 'under the rate limit of the study'}"
     latency = f", p99 latency {p99}" if one.p99_ns is not None else ""
     return GivenLine(
         label=label,

@@ -10,16 +10,18 @@ from ioassay.results.loaded import LoadedRun
 
 def test_a_given_rate_is_reported_as_kept_with_latencies_and_has_no_peak() -> None:
     text = reports.build(RunReport(paced_reads(100_000_000)), "md").decode()
-    table = text[text.index("Phases at a given rate") :]
+    table = text[text.index("Phases with a rate limit or pauses") :]
     assert "| read | 1 client | 100 MB/s | 100 MB/s |" in table
     assert "no valid read" not in text
 
 
 def test_the_key_result_says_what_was_kept_and_the_latency() -> None:
     said = [result.text for result in key_results(assemble(paced_reads(100_000_000)))]
-    assert any("read, 8 clients: kept 100 of 100 MB/s, p99 latency " in text for text in said)
+    assert any("read, 8 clients: reached 100 of 100 MB/s, p99 latency " in text for text in said)
 
 
 def test_without_the_rate_of_the_plan_the_reached_one_is_said() -> None:
     run: LoadedRun = paced_reads()
-    assert any("reached 100 MB/s at the rate of the plan" in result.text for result in key_results(assemble(run)))
+    assert any(
+        "reached 100 MB/s under the rate limit of the study" in result.text for result in key_results(assemble(run))
+    )

@@ -188,7 +188,7 @@ def test_a_sweep_of_many_points_is_told_by_its_ends() -> None:
 
 def test_too_few_repetitions_are_a_limit_and_enough_are_none() -> None:
     few, enough = (RunBuilder().workload("w").clients(1, 2).repetitions(count).build() for count in (2, 3))
-    assert any("that needs 3 valid repetitions" in text for text in wording.gaps(assemble(few)))
+    assert any("which needs 3 valid repetitions" in text for text in wording.gaps(assemble(few)))
     assert wording.gaps(assemble(enough)) == []
 
 

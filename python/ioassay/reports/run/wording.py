@@ -98,18 +98,18 @@ def missing(content: Content) -> str:
     sentence = f"{len(content.missing)} of {format_count(planned, 'measurement')} {were} not made."
     if content.document.front_end is not None:
         return sentence
-    return f"{sentence} Figures, peaks and sustained rates rest on the others; with the missing ones they might differ."
+    return f"{sentence} Figures, peaks and sustained rates rest on the others and may change with the missing ones."
 
 
 def wide(content: Content) -> list[str]:
-    """What the most repetitions of a stop rule have not made narrow: a sentence for all, then one for each point."""
+    """What stayed wide after the most repetitions of a stop rule: a sentence for all, then one for each point."""
     if not content.wide:
         return []
     rules = sorted({(point.rule.at_most, point.rule.share) for point in content.wide})
     asked = " and ".join(f"{most} repetitions for an interval of ±{100 * share:g} %" for most, share in rules)
     points = format_count(len(content.wide), "point")
     return [
-        f"{points} of the sweep spread too much for what the study asks of medians: at most {asked}.",
+        f"{points} of the sweep still spread too much after the most repetitions that the study allows ({asked}).",
         *(_wide_point(content, point) for point in content.wide),
     ]
 
@@ -246,7 +246,7 @@ def gaps(content: Content) -> list[str]:
         have = "has" if few in (1, medians.height) else "have"
         no = "a" if few == medians.height else "no"
         told.append(
-            f"{which} {have} {no} confidence interval; that needs {FEWEST} valid repetitions. How far another run "
+            f"{which} {have} {no} confidence interval, which needs {FEWEST} valid repetitions: how far another run "
             "would differ is unknown."
         )
     if document.ceilings is None and len(document.environment) > 1:
