@@ -68,7 +68,7 @@ def table(found: Sequence[GivenPoint]) -> Table:
     """The table; empty without such points."""
     columns = [Column("Series", merges=True), Column("At", merges=True), Column("Of")]
     return Table(
-        [*columns, *numbers("Asked", "Kept", "Latency, median", "99 %")],
+        [*columns, *numbers("Requested", "Reached", "Median latency", "p99 latency")],
         [_row(one, found) for one in found],
         "At a given rate or with pauses: what was kept, and latencies",
         rules=changes(one.series for one in found),

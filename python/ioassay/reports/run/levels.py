@@ -73,6 +73,9 @@ def _shown(cell: Cell) -> Text:
 
 def table(lines: Sequence[SummaryLine], shown: Callable[[Cell], Text] = _shown) -> Table:
     """The table of the workloads that do one write and one read."""
+    if not _is_swept(by_phase(lines)):
+        rows = [[line.label, *map(shown, line.cells[:2])] for line in lines]
+        return Table([Column("Workload"), *numbers("Write", "Read")], rows, title="Performance")
     levels = [
         Column(operation, is_number=True, group=level, full_head=f"{level} {operation.lower()}")
         for level in ("Peak", "Sustained")
@@ -80,6 +83,11 @@ def table(lines: Sequence[SummaryLine], shown: Callable[[Cell], Text] = _shown) 
     ]
     rows = [[line.label, *map(shown, line.cells)] for line in lines]
     return Table([Column("Workload"), *levels], rows, title="Peak and sustained performance")
+
+
+def _is_swept(lines: Sequence[SeriesLine]) -> bool:
+    """Whether a sustained rate is another than its peak: of a single point both are the same."""
+    return any((line.sustained.text, line.sustained.rests_on) != (line.peak.text, line.peak.rests_on) for line in lines)
 
 
 def by_phase(lines: Sequence[SummaryLine]) -> list[SeriesLine]:
@@ -93,10 +101,18 @@ def by_phase(lines: Sequence[SummaryLine]) -> list[SeriesLine]:
 
 def series_table(lines: Sequence[SeriesLine]) -> Table:
     """The table of all other workloads."""
+    is_swept = _is_swept(lines)
     return Table(
-        [Column("Workload", merges=True), Column("Phase"), *numbers("Peak", "Sustained")],
-        [[line.label, line.series, _shown(line.peak), _shown(line.sustained)] for line in lines],
-        title="Peak and sustained rates, phase by phase",
+        [
+            Column("Workload", merges=True),
+            Column("Phase"),
+            *numbers(*(("Peak", "Sustained") if is_swept else ("Rate",))),
+        ],
+        [
+            [line.label, line.series, _shown(line.peak), *([_shown(line.sustained)] if is_swept else [])]
+            for line in lines
+        ],
+        title="Peak and sustained rates, phase by phase" if is_swept else "Rates, phase by phase",
         rules=changes(line.label for line in lines),
     )
 
