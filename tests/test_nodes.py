@@ -65,7 +65,7 @@ def test_the_quick_study_runs_over_four_nodes_as_a_job_of_slurm(lab: str, tmp_pa
     code, out, err = ioassay("lab", "exec", lab, *_python(), *asked, *settings)
     assert code in (0, 1), err  # a busy machine may miss a criterion
     assert "completed" in err
-    assert "Peak and sustained" in out
+    assert "Performance" in out or "Rates, phase by phase" in out
     loaded = load(run)
     assert loaded.document.state == "complete"
     assert loaded.document.launcher == "srun"

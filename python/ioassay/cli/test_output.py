@@ -27,6 +27,6 @@ def test_a_suffix_that_contradicts_the_format_is_refused_and_the_right_name_said
 def test_any_other_name_takes_the_format_that_is_typed() -> None:
     assert file_format("md", Path("notes.v2")) == "md"
     assert file_format("json", Path("/dev/stdout")) == "json"
-    with pytest.raises(UsageError, match=r"notes\.v2 names none") as error:
+    with pytest.raises(UsageError, match=r"notes\.v2 names no format") as error:
         chosen_format(None, Path("notes.v2"), as_json=False)
     assert ".pdf" in error.value.remedy

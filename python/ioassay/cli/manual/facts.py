@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 EXIT_STATUS: Final = {
-    0: "Ran",
-    1: "Ran, but a case failed, an acceptance criterion failed, a number is invalid or a figure could not be drawn",
+    0: "Success",
+    1: "Completed, but a case or an acceptance criterion failed, a number is invalid or a figure could not be drawn",
     2: "Wrong usage or bad input",
     3: "Could not run, or was interrupted",
 }
