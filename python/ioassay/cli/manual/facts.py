@@ -14,8 +14,8 @@ EXIT_STATUS: Final = {
 ENVIRONMENT: Final = {
     "IOASSAY_ENGINE": "The engine to start, instead of `ioassay-engine` beside this program or on `PATH`",
     "IOASSAY_AGENT": "The agent to start, instead of `ioassay-agent` beside this program or on `PATH`",
-    "IOASSAY_CACHE": "Where MPI connectors and storage plug-ins are kept that were built here; all nodes must reach "
-    "it. Default: `ioassay` in `XDG_CACHE_HOME`, otherwise `~/.cache/ioassay`",
+    "IOASSAY_CACHE": "Where MPI connectors and storage plug-ins are kept after they are built; all nodes must be able "
+    "to read it. Default: `ioassay` in `XDG_CACHE_HOME`, otherwise `~/.cache/ioassay`",
     "IOASSAY_LAB_CACHE": "Where labs keep what they build. Default: `~/.cache/ioassay/lab`",
     "IOASSAY_TUNING_JOURNAL": "The journals of `ioassay tune`, as `--journal`",
     "IOASSAY_BROWSER": "The browser that prints PDFs. Default: Chromium or Chrome on `PATH`",

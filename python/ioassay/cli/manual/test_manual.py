@@ -49,7 +49,7 @@ def test_a_page_says_what_its_help_says(pages: dict[str, Path]) -> None:
         ".SH SYNOPSIS\n\\fBioassay run \\fI[OPTIONS]\\fB \\fI[STUDY]\\fB\\fR\n",
         "\\fB\\-\\-target\\fR \\fITARGET\\fR\nWhat to measure: a directory",
         ".EX\nioassay run quick \\-\\-target /mnt/scratch\n.EE\n",
-        ".SH EXIT STATUS\n.TP\n\\fI0\\fR\nRan.\n",
+        ".SH EXIT STATUS\n.TP\n\\fI0\\fR\nSuccess.\n",
     ):
         assert part in page
     assert "IOASSAY_ENGINE" in pages["ioassay"].read_text()
