@@ -1,4 +1,4 @@
-"""Series at a given rate or with pauses in a comparison: what each side asked for and kept, and its latencies.
+"""Series at a given rate or with pauses in a comparison: the rates requested and reached by each side, and latencies.
 
 Their rate is the plan's, so they have no ratio. Not: which phases these are (`analysis.given_rates`).
 """

@@ -15,14 +15,13 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from ioassay.analysis import intervals, latency, rates
-from ioassay.analysis.rate_units import RateColumn
+from ioassay.analysis.rate_units import RateColumn, suited
 from ioassay.prose import listed
 from ioassay.reports import format
 from ioassay.reports.document import Block, Bullets, Column, Paragraph, Span, Table, Text, numbers
 from ioassay.reports.document.terminal import rendered
 from ioassay.reports.run import caveats, wording
 from ioassay.reports.run.storage import Storage
-from ioassay.units import format_rate
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -38,8 +37,8 @@ _COLD = 0.01
 _OFTEN = 0.5
 """The share of the phases from which on disturbances are worth repeating the run for."""
 
-
 _FASTER_THAN_STORAGE = ("cache-resident", "cache-unknown", "device-moved-less")
+"""Doubts because of which storage alone may be slower."""
 
 
 @dataclass(frozen=True)
@@ -88,26 +87,27 @@ def shown(content: Content, storage: Storage) -> Group:
         _table(lines),
         Bullets([f"{where}: {error}" for where, error in wording.errors(content)]),
         *_verdict(content, storage),
-        Bullets([*_advice(content)]),
+        Bullets([*_advice(content, lines)]),
     ]
     return rendered(blocks)
 
 
 def data(content: Content, storage: Storage, report: str) -> dict[str, Any]:
     """The answer for other programs: base units, unrounded."""
+    lines = list(_lines(content))
     return {
         "version": ANSWER_VERSION,
         "target": asdict(storage),
         "run": content.document.run,
         "state": content.document.state,
         "settings": content.document.study.settings,
-        "rates": [_line_data(line) for line in _lines(content)],
+        "rates": [_line_data(line) for line in lines],
         "verdict": _judgement(content),
         "criteria": [
             {"criterion": line.criterion, "judgement": line.judgement, "measured": line.value, "because": line.because}
             for line in content.verdicts
         ],
-        "advice": [*_advice(content)],
+        "advice": [*_advice(content, lines)],
         "report": report,
     }
 
@@ -155,13 +155,8 @@ def _table(lines: list[_Line]) -> Table:
 
 def _rate(line: _Line, per_s: float) -> str:
     """In the unit that suits the median, so that an interval has one unit."""
-    if line.kind.column == "rate_bytes_per_s":
-        return format_rate(per_s, "GB/s" if line.median >= 1e9 else "MB/s")
-    if line.kind.workload == "metadata":
-        return f"{format_rate(per_s, 'kops/s' if line.median >= 1e3 else 'ops/s').partition(' ')[0]} " + (
-            "k/s" if line.median >= 1e3 else "/s"
-        )
-    return format_rate(per_s, "kIOPS" if line.median >= 1e3 else "IOPS")
+    unit = suited(line.kind.column, line.kind.operation, [line.median])
+    return format.rate_in(unit.name, per_s)
 
 
 def _interval(line: _Line) -> str:
@@ -215,7 +210,7 @@ def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _advice(content: Content) -> Iterator[str]:
+def _advice(content: Content, lines: list[_Line]) -> Iterator[str]:
     """A sentence for each doubt that changes what a reader would do, the gravest first."""
     labels = {(kind.workload, kind.operation): kind.label for kind in _KINDS}
     workloads = {case.id: case.workload for case in content.document.cases}
@@ -237,5 +232,5 @@ def _advice(content: Content) -> Iterator[str]:
         elif group.kind == "disturbed" and len(places) >= _OFTEN * content.doubts.measurements:
             how_many = f"{len(places)} of {content.doubts.measurements}"
             yield f"{how_many} measurements were disturbed ({said}); repeat on an idle machine."
-    if any(line.repetitions < intervals.FEWEST for line in _lines(content)):
+    if any(line.repetitions < intervals.FEWEST for line in lines):
         yield "An interval needs three repetitions; use a longer --time."
