@@ -26,10 +26,11 @@ START = """\
 from ioassay import keyboard_interrupt
 keyboard_interrupt.take()
 print("ready", flush=True)
+input()
 from ioassay.__main__ import main
 main()
 """
-"""The command as its script starts it, and a word when the first thing that it does is done."""
+"""The command as its script starts it; when the first thing that it does is done, it says so and waits for a line."""
 
 USER = 61234
 """Nobody: root's processes are not limited in number. It may read what root may, such as this Python."""
@@ -65,18 +66,26 @@ def arguments_of(command: str, stored: Path, place: Path) -> list[str]:
 def test_ctrl_c_at_any_moment_is_no_traceback(command: str, stored: Path, tmp_path: Path) -> None:
     moments = random.Random(command)
     codes = []
-    # The first comes at once, so that one at least finds the command at work, however fast it is.
+    # The first comes before the command may begin, so that one at least does not find it done, however fast it is.
     waits = [0.0, *(moments.uniform(index, index + 1) * LATEST_S / MOMENTS for index in range(1, MOMENTS))]
     started = []
     for number, wait_s in enumerate(waits):
         process = subprocess.Popen(
             [*INTERRUPTIBLE, sys.executable, "-c", START, *arguments_of(command, stored, tmp_path / f"{number}")],
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
         )
+        assert process.stdin is not None
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
+        if wait_s == 0.0:
+            process.send_signal(signal.SIGINT)
+            process.wait(DEADLINE_S)
+        else:
+            process.stdin.write("go\n")
+            process.stdin.flush()
         started.append((time.monotonic() + wait_s, process))
     for when, process in started:
         time.sleep(max(0.0, when - time.monotonic()))

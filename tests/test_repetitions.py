@@ -43,7 +43,7 @@ def test_narrow_points_stop_early_and_wide_ones_are_repeated_to_the_most_and_nam
     assert states(run.document, "never") == ["complete"] * 4
     assert Counter(run.measurements["workload"]) == {"soon": 6, "never": 8}
     assert not (tmp_path / "run/logs/soon.c002.r4/events.jsonl").exists()
-    assert "1 point of the sweep spread too much" in out
+    assert "1 point of the sweep still spread too much" in out
 
     code, markdown, _ = ioassay("report", tmp_path / "run", "--format", "md")
     assert code == 0

@@ -41,6 +41,9 @@ const SETTINGS: [&str; 12] = ["0", "1", "y", "n", "yes", "no", "on", "off", "tru
 /// What NVMe's keys begin with.
 const KEY_PREFIXES: [&str; 2] = ["DHHC-1:", "NVMeTLSkey-1:"];
 
+/// How many backslashes quotes have in text that is in quotes itself, level by level.
+const QUOTES: [usize; 4] = [0, 1, 3, 7];
+
 const PEM_BEGIN: &str = "-----BEGIN ";
 const PEM_END: &str = "-----END ";
 
@@ -195,8 +198,8 @@ struct Key<'a> {
     before: &'a str,
     /// It stands in quotes, as in JSON.
     is_quoted: bool,
-    /// It is a part of text in double quotes, where what follows ends with that.
-    is_inside: bool,
+    /// How many backslashes the double quotes have of the text that it is a part of: what follows ends with that.
+    inside: Option<usize>,
 }
 
 impl<'a> Key<'a> {
@@ -212,9 +215,8 @@ impl<'a> Key<'a> {
         })?;
         let quote = before.chars().next_back().filter(|c| matches!(c, '"' | '\''));
         let is_quoted = quote.is_some_and(|quote| text[range.end..].trim_start_matches('\\').starts_with(quote));
-        let own = usize::from(is_quoted && quote == Some('"') && !before.ends_with("\\\""));
-        let is_inside = unescaped_quotes(before).saturating_sub(own) % 2 == 1;
-        Some(Self { text, range, strength, before, is_quoted, is_inside })
+        let around = if is_quoted { before[..before.len() - 1].trim_end_matches('\\') } else { before };
+        Some(Self { text, range, strength, before, is_quoted, inside: open_quotes(around) })
     }
 
     /// Where its value is.
@@ -236,7 +238,8 @@ impl<'a> Key<'a> {
         let is_colon = assigned.starts_with(':');
         let value = assigned.trim_start_matches(['=', ':', '>']);
         let begin = if self.is_quoted && is_colon { value.trim_start() } else { value.trim_start_matches([' ', '\t']) };
-        if begin.trim_start_matches('\\').starts_with(['"', '\'']) && !(self.is_inside && begin.starts_with('"')) {
+        let quotes = quotes_at(begin);
+        if !quotes.is_empty() && self.ends_in(quotes).is_none() {
             return self.from(begin, self.quoted(begin));
         }
         if self.is_quoted && begin.starts_with(['[', '{']) {
@@ -286,8 +289,15 @@ impl<'a> Key<'a> {
 
     /// The length of a value, cut where the text in quotes ends that it is a part of.
     fn inside(&self, value: &str, length: usize) -> usize {
-        let quote = || (0..length).find(|&at| value.as_bytes()[at] == b'"' && !is_escaped(value, at));
-        self.is_inside.then(quote).flatten().unwrap_or(length)
+        self.ends_in(&value[..length]).unwrap_or(length)
+    }
+
+    /// Where the text in quotes ends that it is a part of, before the backslashes of the quote.
+    fn ends_in(&self, value: &str) -> Option<usize> {
+        let inside = self.inside?;
+        // A quote with fewer backslashes ends what is around that text.
+        let end = |at| QUOTES.iter().find(|&&slashes| slashes <= inside && is_delimiter(value, at, slashes));
+        (0..value.len()).find_map(|at| Some(at - end(at)?))
     }
 
     /// The length of text in quotes, and of what follows it at once: `"a""b"`.
@@ -311,7 +321,7 @@ impl<'a> Key<'a> {
             match rest[at..].chars().next() {
                 None => return at,
                 Some(c) if c.is_whitespace() || matches!(c, ',' | ';' | ')' | ']' | '}' | '<') => return at,
-                Some('"') if self.is_inside && slashes == 0 => return at,
+                Some('"') if self.inside.is_some() && slashes == 0 => return at,
                 Some('\\' | '"') if slashes > 0 => return at,
                 Some(c) => at += c.len_utf8(),
             }
@@ -336,13 +346,15 @@ fn offset(text: &str, part: &str) -> usize {
     part.as_ptr() as usize - text.as_ptr() as usize
 }
 
-fn unescaped_quotes(text: &str) -> usize {
-    text.bytes().enumerate().filter(|&(at, byte)| byte == b'"' && !is_escaped(text, at)).count()
+/// How many backslashes the quotes have of the innermost text in double quotes that is open after `before`.
+fn open_quotes(before: &str) -> Option<usize> {
+    let is_open = |slashes: &usize| (0..before.len()).filter(|&at| is_delimiter(before, at, *slashes)).count() % 2 == 1;
+    QUOTES.into_iter().rev().find(is_open)
 }
 
-/// True if an odd number of backslashes stands before it.
-fn is_escaped(text: &str, at: usize) -> bool {
-    text.as_bytes()[..at].iter().rev().take_while(|&&byte| byte == b'\\').count() % 2 == 1
+/// True if there is a double quote there that begins or ends text in quotes with that many backslashes.
+fn is_delimiter(text: &str, at: usize, slashes: usize) -> bool {
+    text.as_bytes()[at] == b'"' && delimits(&text.as_bytes()[..at], slashes)
 }
 
 /// True if the quote after `before` begins or ends text, where such quotes have that many backslashes. In text that is itself
@@ -430,6 +442,7 @@ mod tests {
                 "{\"o\": \"ro,password=REDACTED,rw\", \"p\": \"x password=REDACTED\", \"n\": 1}",
             ),
             ("\"{\\\"apiKey\\\": \\\"abc\\\", \\\"n\\\": 1}\"", "\"{\\\"apiKey\\\": \\\"REDACTED\\\", \\\"n\\\": 1}\""),
+            ("\"{\\\"o\\\":\\\"x pw: a b\\\",\\\"n\\\":1}\"", "\"{\\\"o\\\":\\\"x pw: REDACTED\\\",\\\"n\\\":1}\""),
             ("mount --password hunter2 /mnt", "mount --password REDACTED"),
             ("rocommunity public 10.0.0.0/8", "rocommunity REDACTED"),
             ("wpa_psk='it''s' rest", "wpa_psk='REDACTED' rest"),
@@ -467,6 +480,8 @@ mod tests {
             "a kernel with secretmem.enable=1 http://host:80/x",
             "this is the second pass over the data, with a token bucket",
             "password=\npassword:\nsecret",
+            r#""{\"opts\":\"pw:\",\"n\":1}""#,
+            r#""{\"opts\":\"ro,password=\"}""#,
             "# use-machine-creds=1\nallow_password = no \n{\"token\": null, \"password\": false}",
         ] {
             assert_eq!(redacted(text), text);
@@ -498,7 +513,11 @@ mod tests {
         }
 
         #[test]
-        fn json_stays_json(secret in "[ -~]{0,20}", number in 2_u32.., plain in "[a-z =,:]{0,20}") {
+        fn json_stays_json(
+            secret in "[ -~]{0,20}",
+            number in 2_u32..,
+            plain in "[a-z =,:]{0,20}|[a-z ,]{0,5}(pw|token|password)[a-z =,:]{0,10}",
+        ) {
             let inner = serde_json::json!({"password": secret, "opts": plain, "token": [secret, {"a": number}], "z": true});
             let outer = serde_json::json!({"inner": inner.to_string(), "secret": number, "o": inner, "plain": plain});
             for text in [outer.to_string(), format!("{outer:#}")] {
