@@ -122,8 +122,14 @@ def _select(run: LoadedRun, criterion: Criterion) -> _Selection:
     def of(table: pl.DataFrame) -> pl.DataFrame:
         return table.join(wanted, on=list(KEY), how="semi", maintain_order="left")
 
+    # Operations that waited for a suspended run say nothing about the storage.
+    suspended = run.doubts.filter(kind="suspended")
+
+    def undisturbed(table: pl.DataFrame) -> pl.DataFrame:
+        return of(table).join(suspended, on=list(KEY), how="anti", maintain_order="left")
+
     lost = tuple(place for place in _lost(run) if place in planned)
-    return _Selection(planned, of(run.measurements), of(run.ranks), of(run.latencies), lost)
+    return _Selection(planned, of(run.measurements), undisturbed(run.ranks), undisturbed(run.latencies), lost)
 
 
 def _lost(run: LoadedRun) -> list[Measurement]:

@@ -56,6 +56,14 @@ def test_a_criterion_that_names_a_phase_is_about_nothing_else() -> None:
     assert (verdict.judgement, verdict.missing) == ("failed", "there is no valid measurement to judge")
 
 
+def test_operations_that_waited_for_a_suspended_run_break_no_limit() -> None:
+    builder = _builder().criterion("slowest_operation", unit="s", operation="write", at_most=1e-9)
+    assert _verdict(builder).missing == ""
+    for case in ("w-c1-r1", "w-c1-r2", "w-c2-r1", "w-c2-r2"):
+        builder.doubt(case, "write", "suspended", invalidates=True)
+    assert _verdict(builder).missing == "there is no valid measurement to judge"
+
+
 def test_the_spread_is_the_widest_over_the_sweep_points() -> None:
     builder = _builder().criterion("spread_between_repetitions", unit="1", operation="write", at_most=0.5)
     assert _verdict(builder).value == pytest.approx(2 / 3)

@@ -183,9 +183,9 @@ def _cold(content: Content) -> str:
 
 
 def _judgement(content: Content) -> str | None:
-    """Of all criteria; none of a run that was suspended, because what waited meanwhile is not the storage's fault."""
-    is_suspended = any(group.kind == "suspended" for group in content.doubts.groups)
-    return "not judged" if is_suspended and content.accepted == "failed" else content.accepted
+    """Of all criteria. Those that fail only because something was not measured do not make the storage suspicious."""
+    is_unjudged = all(verdict.missing for verdict in content.judged if verdict.judgement == "failed")
+    return "not judged" if content.accepted == "failed" and is_unjudged else content.accepted
 
 
 def _verdict(content: Content, storage: Storage) -> list[Block]:

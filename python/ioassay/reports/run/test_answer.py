@@ -52,7 +52,9 @@ def test_a_broken_criterion_is_named_with_what_it_points_to_and_what_to_try() ->
 def test_a_run_that_was_suspended_is_not_called_suspicious() -> None:
     builder = run().criterion("slowest_operation", unit="s", at_most=1e-9)
     assert "Suspicious" in printed(builder)
-    builder.doubt("sequential-c1-r1", "write", "suspended", invalidates=True)
+    for repetition in (1, 2, 3):
+        builder.doubt(f"sequential-c1-r{repetition}", "write", "suspended", invalidates=True)
+        builder.doubt(f"sequential-c1-r{repetition}", "read", "suspended", invalidates=True)
     content = RunReport(builder.build()).content
     assert "Not judged" in text(answer.shown(content, STORAGE))
     assert answer.data(content, STORAGE, "report.html")["verdict"] == "not judged"
