@@ -347,7 +347,7 @@ pub struct RankRecord {
     pub suspended: Vec<Suspension>,
 }
 
-/// A time in which a rank was suspended: it did no I/O, because somebody suspended the run (Ctrl-Z).
+/// A time in which a rank was suspended: it did no I/O, because the run was suspended (Ctrl-Z).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Suspension {

@@ -922,7 +922,7 @@ class Stonewall(TypedDict):
 
 
 class Suspension(TypedDict, closed=True):
-    """A time in which a rank was suspended: it did no I/O, because somebody suspended the run (Ctrl-Z)."""
+    """A time in which a rank was suspended: it did no I/O, because the run was suspended (Ctrl-Z)."""
 
     begin_ns: int
     """When it began."""

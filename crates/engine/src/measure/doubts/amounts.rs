@@ -45,10 +45,8 @@ pub(super) fn suspended(facts: Facts<'_>) -> Option<Doubt> {
     let (suspended_ns, begin_ns, times) = (lasted(rank), rank.suspended[0].begin_ns, rank.suspended.len() as u32);
     let [suspended, begin] = [suspended_ns, begin_ns].map(|ns| Nanoseconds(ns).about());
     let message = match times {
-        1 => format!("the run was suspended for {suspended}, {begin} after the phase had started"),
-        _ => format!(
-            "the run was suspended {times} times for {suspended} in all, first {begin} after the phase had started"
-        ),
+        1 => format!("the run was suspended for {suspended}, from {begin} into the phase"),
+        _ => format!("the run was suspended {times} times for {suspended} in all, first {begin} into the phase"),
     };
     let remedy = "run again without suspending it (Ctrl-Z, SIGTSTP, a batch system that suspends jobs)";
     invalid(Reason::Suspended { suspended_ns, begin_ns, times }, message, remedy)
@@ -61,6 +59,7 @@ pub(super) fn short_phase(facts: Facts<'_>) -> Option<Doubt> {
     }
     let message = format!("the phase took only {}", Nanoseconds(duration_ns).about());
     let remedy = match &facts.job.work {
+        _ if facts.record.stonewall.is_some() => "raise the stonewall, which ended the phase",
         Work::Data(_) => "move more data: a larger total, larger files, or a runtime",
         Work::Metadata(_) => "work on more items: more in each directory, or more directories",
         Work::Find(_) => "walk through more entries",
@@ -80,7 +79,7 @@ pub(super) fn short_transfers(facts: Facts<'_>) -> Option<Doubt> {
 
 #[cfg(test)]
 mod tests {
-    use ioassay_protocol::events::{PhaseRecord, Suspension};
+    use ioassay_protocol::events::{PhaseRecord, Stonewall, Suspension};
     use ioassay_protocol::plan::{Operation, Plan, Step};
     use serde_json::json;
 
@@ -108,15 +107,15 @@ mod tests {
         let doubt = suspended(given::facts(&plan, &[], &once)).unwrap();
         assert!(doubt.invalidates);
         assert_eq!(doubt.reason, Reason::Suspended { suspended_ns: 4 * second_ns, begin_ns: second_ns, times: 1 });
-        assert_eq!(doubt.message, "the run was suspended for 4.00 s, 1.00 s after the phase had started");
+        assert_eq!(doubt.message, "the run was suspended for 4.00 s, from 1.00 s into the phase");
         let twice = suspended_at([&[(1, 2)], &[(second_ns, 2 * second_ns), (3 * second_ns, 4 * second_ns)]]);
         let message = suspended(given::facts(&plan, &[], &twice)).unwrap().message;
-        assert!(message.starts_with("the run was suspended 2 times for 2.00 s in all, first 1.00 s"), "{message}");
+        assert!(message.starts_with("the run was suspended 2 times for 2.00 s in all, first 1.00 s into"), "{message}");
         assert_eq!(suspended(given::facts(&plan, &[], &suspended_at([&[], &[]]))), None);
     }
 
     #[test]
-    fn what_to_do_about_a_short_phase_depends_on_its_work() {
+    fn what_to_do_about_a_short_phase_depends_on_its_work_and_on_what_ended_it() {
         let data = plan();
         let mut items = data.clone();
         let Step::Phase(phase) = &mut items.steps[0] else { unreachable!("it has one phase") };
@@ -124,9 +123,12 @@ mod tests {
             "kind": "metadata", "tree": "tree", "operation": {"kind": "stat"}, "order": "sequential", "paths": "full",
         }))
         .unwrap();
-        let record = suspended_at([&[], &[]]);
-        let remedy = |plan: &Plan| short_phase(given::facts(plan, &[], &record)).unwrap().remedy;
-        assert!(remedy(&data).starts_with("move more data"));
-        assert!(remedy(&items).starts_with("work on more items"));
+        let finished = suspended_at([&[], &[]]);
+        let met = Stonewall { at_ns: 1, bytes: 1, operations: 1, least_operations: 1, most_operations: 1 };
+        let stopped = PhaseRecord { stonewall: Some(met), ..finished.clone() };
+        let remedy = |plan: &Plan, record: &PhaseRecord| short_phase(given::facts(plan, &[], record)).unwrap().remedy;
+        assert!(remedy(&data, &finished).starts_with("move more data"));
+        assert!(remedy(&items, &finished).starts_with("work on more items"));
+        assert!(remedy(&data, &stopped).starts_with("raise the stonewall"));
     }
 }

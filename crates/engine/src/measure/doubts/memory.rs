@@ -188,7 +188,10 @@ pub(super) fn repeated_passes(facts: Facts<'_>) -> Option<Doubt> {
         return None;
     }
     let [moved, once] = [bytes, pass_bytes].map(|bytes| Bytes(bytes).about());
-    let message = format!("{moved} were moved in files of {once}: later passes may have been served by the page cache");
+    let message = format!(
+        "the phase moved {moved}, and its files have {once} in all: passes after the first may have been served by the \
+         page cache"
+    );
     let remedy = "use a file set twice the size of memory, or direct I/O";
     doubt(Reason::RepeatedPasses { bytes, pass_bytes, memory_bytes }, message, remedy)
 }
