@@ -79,7 +79,8 @@ def test_a_comparison_goes_on_paper_through_a_browser(runs: Path, monkeypatch: p
     [
         (["compare", "before"], "ioassay compare A B"),
         (["compare", "before", "isilon-f80"], "did you mean `isilon-f800`?"),
-        (["compare", "before", "./absent"], "cannot be read"),
+        (["compare", "before", "./absent"], "There is no ./absent."),
+        (["compare", "before", "criteria.yaml"], "criteria.yaml:"),
         (["compare", "before", "empty"], "is not a run directory"),
         (["compare", "before", "after", "--format", "docx"], "Use one of html, pdf, md, csv, json."),
         (["compare", "before", "after", "--format", "html"], "Add -o FILE."),

@@ -59,7 +59,8 @@ def test_ctrl_c_while_it_finds_its_sizes_leaves_nothing(target: Path, tmp_path: 
     [
         ("s3://bucket", "30s", "ioassay run objects --target s3://bucket"),
         ("lab:nfs", "30s", "ioassay run quick --target lab:nfs"),
-        ("absent", "30s", "No such file or directory"),
+        ("absent", "30s", "absent does not exist."),
+        ("pyproject.toml", "30s", "pyproject.toml is not a directory."),
         (".", "2s", "at least 10s"),
     ],
 )

@@ -93,4 +93,4 @@ def test_storage_that_fails_a_criterion_fails_with_the_verdict_as_the_reason(pla
 def test_what_cannot_be_measured_fails_with_what_ioassay_says(place: Path) -> None:
     code, said, test = reframe(place, target=place / "absent", settings=SMALL)
     assert (code, test["result"], test["fail_phase"]) == (1, "fail", "sanity")
-    assert f"Reason: sanity error: ioassay: open target {place / 'absent'}: No such file or directory" in said
+    assert f"Reason: sanity error: ioassay: {place / 'absent'} does not exist." in said

@@ -118,7 +118,8 @@ def test_client_and_server_make_one_path_in_every_format(tmp_path: Path, target:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["/no/such/directory"], "/no/such/directory"),
+        (["/no/such/directory"], "/no/such/directory does not exist."),
+        (["/etc/passwd"], "/etc/passwd is neither a directory nor a block device."),
         (["--snapshot", "/no/such/file"], "/no/such/file"),
         (["--rule", "max-sector-kb"], "did you mean `max-sectors-kb`?"),
         (["--raid", "segment=128k"], "data missing"),

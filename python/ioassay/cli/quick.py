@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ioassay.errors import UsageError
+from ioassay.errors import CannotRun, UsageError
 from ioassay.units import parse_duration_ns
 
 if TYPE_CHECKING:
@@ -105,12 +107,14 @@ def _look(place: Place) -> tuple[Storage, int]:
     """The file system there, and how many bytes of it are free. Raises `UsageError`, `CannotRun`."""
     from ioassay import mounts  # noqa: PLC0415
     from ioassay.reports.run.storage import Storage  # noqa: PLC0415
+    from ioassay.studies.target import no_directory  # noqa: PLC0415
 
     where = place.target.place
     try:
-        found = mounts.ask(where, lambda: os.statvfs(where))
+        found = mounts.ask(where, lambda: _directory(where))
     except OSError as error:
-        raise UsageError(f"{where}: {error.strerror}.", "Name a directory that exists and may be written.") from error
+        cannot = CannotRun(f"{where}: {error.strerror}.", "Use a directory that you may write to.")
+        raise (no_directory(where, error.errno) or cannot) from error
     mount = mounts.mount_of(where)
     free_bytes = found.f_bavail * found.f_frsize
     used = found.f_blocks - found.f_bfree
@@ -119,6 +123,13 @@ def _look(place: Place) -> tuple[Storage, int]:
         Storage(where, mount.file_system if mount else None, found.f_blocks * found.f_frsize, used / max(1, available)),
         free_bytes,
     )
+
+
+def _directory(path: str) -> os.statvfs_result:
+    """The file system of a directory. Raises `OSError`, also for what is no directory."""
+    if not stat.S_ISDIR(os.stat(path).st_mode):
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+    return os.statvfs(path)
 
 
 def _prepared(place: Place, chosen: Sizes, out: Path | None, limit_s: float) -> Prepared:

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from ioassay.reports.compare.content import Side
     from ioassay.reports.trend.content import Stored
 
+_NAME = "Name a run directory, a built-in system or a YAML file."
+
 
 def sides(typed: list[str]) -> list[Side]:
     """What each of them is. Raises `UsageError` for a name of nothing, `SourceError` with every problem of a file."""
@@ -22,6 +24,7 @@ def sides(typed: list[str]) -> list[Side]:
     from ioassay.results.run_directory import load  # noqa: PLC0415
     from ioassay.results.short_names import short  # noqa: PLC0415
     from ioassay.systems.library import builtin_systems, find_system  # noqa: PLC0415
+    from ioassay.yaml_models.source import SourceError  # noqa: PLC0415
 
     known = builtin_systems()
     found = []
@@ -34,7 +37,11 @@ def sides(typed: list[str]) -> list[Side]:
                 system = find_system(one, known)
             except UsageError as error:
                 if Path(one).exists():
-                    raise
+                    if isinstance(error, SourceError):
+                        raise
+                    raise UsageError(f"{one} is neither a run directory nor a YAML file.", _NAME) from error
+                if "/" in one:
+                    raise UsageError(f"There is no {one}.", _NAME) from error
                 raise UsageError(f"{one} is not a run directory. {error.message}", error.remedy) from error
             found.append(Side(published_system.subject(system), configuration.of_system(system, known)))
     return found

@@ -18,6 +18,7 @@ from ioassay.execution.interruption import Interruption
 from ioassay.launchers import failure_messages
 from ioassay.results.events import EventTail
 from ioassay.results.plan_sizes import is_walled, writes_again
+from ioassay.studies.target import no_directory
 from ioassay.units import format_about_bytes
 from ioassay.yaml_models.source import Problem, SourceError
 
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     from ioassay.protocol.plan import Plan
 
 _WRONG_PLAN = 2  # the engine's exit code
+
+_OPEN_TARGET = "open target"
+"""The engine's `operation` of an error about the target itself."""
 
 _LOOK_EVERY_S = 0.05
 
@@ -114,6 +118,8 @@ def check(
         kind = UsageError if process.status == _WRONG_PLAN else CannotRun
         case, more = next(case for case in plans if case in refused), len(refused) - 1
         first = refused[case]
+        if wrong_target := _wrong_target(first, start):
+            raise wrong_target
         message = first["message"]
         # What all cases are refused for is of the target.
         if sum(event["message"] == message for event in refused.values()) < len(plans):
@@ -134,6 +140,13 @@ def check(
         )
     walled, again = any(map(is_walled, plans.values())), any(map(writes_again, plans.values()))
     return replace(_need(checked), walled=walled, again=again, stops_early=stops_early)
+
+
+def _wrong_target(error: EventError, start: Start) -> UsageError | None:
+    """The refusal of a target that is missing or no directory, in the words of all commands."""
+    if error["operation"] != _OPEN_TARGET:
+        return None
+    return no_directory(error.get("path") or "", error.get("errno"), start.nodes[0].name if start.nodes else "")
 
 
 _OF_A_PLAN = ("checked", "error")

@@ -7,6 +7,7 @@ Not here: looking at the target, but for whether it is a block device; the engin
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import stat
@@ -92,6 +93,18 @@ def parse_target(typed: str, destroy_data: str | None, *, look: bool = True) -> 
     if not _is_block_device(path):
         raise UsageError(f"--destroy-data: {path} is not a block device.", "Leave it out to measure a directory.")
     return Target("device", path)
+
+
+def no_directory(path: str, code: int | None, node: str = "") -> UsageError | None:
+    """The refusal of a target for which the system gave the error number `code`, on `node` where it is another one.
+
+    `None` where the directory is there and cannot be used, which is no wrong usage.
+    """
+    wrong = {errno.ENOENT: "does not exist", errno.ENOTDIR: "is not a directory"}.get(code or 0)
+    if wrong is None:
+        return None
+    on = f" on {node}" if node else ""
+    return UsageError(f"{path} {wrong}{on}.", "Use an existing directory on the file system to be measured.")
 
 
 def _is_block_device(path: str) -> bool:

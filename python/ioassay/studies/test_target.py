@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 from ioassay.errors import UsageError
 from ioassay.studies import find_study, resolve
 from ioassay.studies.suitable_targets import refuse_unsuitable
-from ioassay.studies.target import Target, parse_target
+from ioassay.studies.target import Target, no_directory, parse_target
 
 
 def test_a_path_is_a_directory_and_becomes_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -50,6 +51,16 @@ def test_destroying_is_refused_for_what_is_no_block_device(tmp_path: Path) -> No
         parse_target(str(tmp_path), str(tmp_path))
     with pytest.raises(UsageError, match="the target is a URL"):
         parse_target("s3://bucket", "s3://bucket")
+
+
+def test_only_what_is_missing_or_no_directory_is_wrong_usage() -> None:
+    messages = {code: no_directory("/s", code, "node1") for code in (errno.ENOENT, errno.ENOTDIR, errno.EACCES, None)}
+    assert {code: refused and refused.message for code, refused in messages.items()} == {
+        errno.ENOENT: "/s does not exist on node1.",
+        errno.ENOTDIR: "/s is not a directory on node1.",
+        errno.EACCES: None,
+        None: None,
+    }
 
 
 def test_a_name_that_nobody_can_print_is_refused() -> None:

@@ -14,6 +14,8 @@ from __future__ import annotations
 
 import gzip
 import io
+import os
+import stat
 import subprocess
 import tarfile
 import zlib
@@ -190,8 +192,8 @@ def collect(target: str | None) -> Snapshot:
 
 def collect_archive(target: str | None) -> bytes:
     """The archive of a snapshot of this node. Raises `UsageError` where there is no such target, `CannotRun`."""
-    if target is not None and not mounts.ask(target, Path(target).exists):
-        raise UsageError(f"There is no {target} on this node.", "Name a directory or a block device.")
+    if target is not None:
+        _refuse_unsuitable(target)
     found = str(engine.find_engine())
     try:
         done = subprocess.run(
@@ -208,6 +210,19 @@ def collect_archive(target: str | None) -> bytes:
             f"Try it alone: {found} capture --out snapshot.tar.gz",
         )
     return done.stdout
+
+
+def _refuse_unsuitable(target: str) -> None:
+    """Raises `UsageError` for what is neither a directory nor a block device of this node, `CannotRun`."""
+    remedy = "Use an existing directory or block device of this node."
+    try:
+        mode = mounts.ask(target, lambda: os.stat(target).st_mode)
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise UsageError(f"{target} does not exist.", remedy) from error
+    except OSError as error:
+        raise CannotRun(f"{target}: {error.strerror}.", remedy) from error
+    if not (stat.S_ISDIR(mode) or stat.S_ISBLK(mode)):
+        raise UsageError(f"{target} is neither a directory nor a block device.", remedy)
 
 
 def read(path: Path) -> Snapshot:
