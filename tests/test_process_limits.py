@@ -105,9 +105,11 @@ def test_ctrl_c_at_any_moment_is_no_traceback(command: str, stored: Path, tmp_pa
 def test_too_small_limits_are_said_in_one_error(
     command: str, limit: str, words: str, stored: Path, tmp_path: Path
 ) -> None:
-    typed = [sys.executable, "-m", "ioassay", *arguments_of(command, stored, tmp_path / "place")]
+    # From within: access(2), which arguments are checked by, asks for the user's own rights to each directory above.
+    stored.parent.chmod(0o755)
+    typed = [sys.executable, "-m", "ioassay", *arguments_of(command, Path(stored.name), tmp_path / "place")]
     limited = [*AS_USER, *READING, "prlimit", f"--{limit}", *typed]
-    ended = subprocess.run(limited, capture_output=True, text=True, check=False)
+    ended = subprocess.run(limited, capture_output=True, text=True, check=False, cwd=stored.parent)
     assert (ended.returncode, ended.stdout) == (3, "")
     message, remedy = ended.stderr.splitlines()
     assert message.startswith("ioassay: This process ")

@@ -65,10 +65,6 @@ def _ioassay(
     if context.invoked_subcommand is None:
         print(context.get_help(), file=sys.stderr)
         raise typer.Exit(UsageError.exit_code)
-    if not {*_HELP}.intersection(sys.argv):
-        from ioassay.process_limits import refuse_small_limits  # noqa: PLC0415
-
-        refuse_small_limits()
 
 
 def main() -> None:

@@ -27,7 +27,7 @@ def build(
     ],
     arguments: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[-- ARGUMENT...]", help="Further compiler arguments, such as -lrados."),
+        typer.Argument(metavar="-- ARGUMENT...", help="Further compiler arguments, such as -lrados."),
     ] = None,
     compiler: Annotated[
         str | None, typer.Option(metavar="CC", help="The compiler.  [default: mpicc, h5pcc or cc, as needed]")
@@ -48,9 +48,7 @@ def build(
 @app.command(name="list")
 def list_(
     *,
-    paths: Annotated[
-        list[Path] | None, typer.Argument(metavar="[LIBRARY...]", help="Further libraries to list.")
-    ] = None,
+    paths: Annotated[list[Path] | None, typer.Argument(metavar="LIBRARY...", help="Further libraries to list.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")] = False,
 ) -> int:
     """List storage plug-ins and their options."""

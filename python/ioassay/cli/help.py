@@ -13,7 +13,7 @@ def help_(
     context: typer.Context,
     words: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[COMMAND [SUBCOMMAND]]", help="The command.  [default: all of them, a line each]"),
+        typer.Argument(metavar="COMMAND [SUBCOMMAND]", help="The command.  [default: all of them, a line each]"),
     ] = None,
 ) -> int:
     """Show the help of a command."""

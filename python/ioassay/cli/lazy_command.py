@@ -12,7 +12,7 @@ from typer.core import TyperCommand, TyperGroup
 from ioassay.cli.commands import COMMANDS, Entry
 from ioassay.cli.examples import epilog
 from ioassay.cli.group import group
-from ioassay.cli.parameters import convert_only_typed
+from ioassay.cli.parameters import convert_only_typed, name_plainly
 from ioassay.cli.verbosity import options
 
 
@@ -53,12 +53,31 @@ class LazyCommand(TyperCommand):
         return command
 
 
+_HELP = ("help",)
+"""The command that shows help, which needs as little as `--help` does."""
+
+
+def _within_limits(invoke: Any) -> Any:
+    """Does what a command does only where the limits of this process allow it; help and completions come before."""
+
+    def checked(context: Any) -> Any:
+        from ioassay.process_limits import refuse_small_limits  # noqa: PLC0415
+
+        refuse_small_limits()
+        return invoke(context)
+
+    return checked
+
+
 def _equip(command: Any, words: tuple[str, ...]) -> None:
     """Gives a command, and those in it, what all have: a whole help line, examples, `--quiet` and `--verbose`."""
     command.epilog = epilog(words)
     command.short_help = " ".join((command.help or "").partition("\n\n")[0].split())  # not cut, as typer would
     command.params += options()
     convert_only_typed(command)
+    name_plainly(command)
+    if not hasattr(command, "commands") and words != _HELP:
+        command.invoke = _within_limits(command.invoke)
     for name, inner in getattr(command, "commands", {}).items():
         if not isinstance(inner, LazyCommand):
             _equip(inner, (*words, name))

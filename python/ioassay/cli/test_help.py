@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 
@@ -10,10 +11,11 @@ import pytest
 import typer
 import typer.main
 
+from ioassay import process_limits
 from ioassay.cli import app
 from ioassay.cli.command_tree import every_command
 from ioassay.cli.commands import COMMANDS
-from ioassay.errors import UsageError
+from ioassay.errors import CannotRun, UsageError
 
 COMMAND_OF = dict(every_command())
 GROUPS = [words for words, command in COMMAND_OF.items() if hasattr(command, "commands")]
@@ -51,6 +53,13 @@ def test_no_line_of_a_help_is_longer_than_80_columns(words: tuple[str, ...], mon
     assert max(map(len, shown.splitlines())) <= 80
 
 
+@pytest.mark.parametrize("words", COMMAND_OF, ids=" ".join)
+def test_arguments_and_choices_are_named_without_types_and_braces(words: tuple[str, ...]) -> None:
+    command = COMMAND_OF[words]
+    shown = command.get_help(typer.Context(command, info_name="ioassay"))
+    assert not re.search(r"\{|<[a-z]|\[\[", shown.partition("Examples:")[0]), shown
+
+
 def test_help_of_a_command_is_its_help_option(capfd: pytest.CaptureFixture[str]) -> None:
     shown = []
     for typed in (["help", "lab", "up"], ["lab", "up", "--help"]):
@@ -74,3 +83,21 @@ def test_the_help_imports_no_command() -> None:
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert "run " in shown
     assert shown.splitlines()[-1] == ""
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [["run", "-h"], ["lab", "up", "--help"], ["help", "run"], ["record", "--", "ls", "-h"], ["studies"]],
+    ids=str,
+)
+def test_only_help_is_shown_under_limits_that_are_too_small(typed: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse() -> None:
+        raise CannotRun("too small")
+
+    monkeypatch.setattr(process_limits, "refuse_small_limits", refuse)
+    command = typer.main.get_command(app)
+    if typed[0] in ("record", "studies"):
+        with pytest.raises(CannotRun, match="too small"):
+            command(typed, prog_name="ioassay", standalone_mode=False)
+    else:
+        assert command(typed, prog_name="ioassay", standalone_mode=False) == 0

@@ -9,7 +9,7 @@ import typer
 
 def execute(
     *,
-    where: Annotated[str, typer.Argument(metavar="NAME[/HOST]", help="The lab and the host.  [default: client1]")],
+    where: Annotated[str, typer.Argument(metavar="NAME[/HOST]", help="The lab, and its host if not client1.")],
     command: Annotated[
         list[str] | None, typer.Argument(metavar="COMMAND...", help="What to run.  [default: a shell]")
     ] = None,

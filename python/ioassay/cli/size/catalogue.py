@@ -14,7 +14,7 @@ from ioassay.errors import UsageError
 def catalogue(
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[NAME]...", help="Only these components, with their figures and sources."),
+        typer.Argument(metavar="NAME...", help="Only these components, with their figures and sources."),
     ] = None,
     *,
     own: Annotated[

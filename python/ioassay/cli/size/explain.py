@@ -13,7 +13,7 @@ from ioassay.errors import UsageError
 def explain(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="[NAME|FILE]", help="A published configuration, or a YAML file of your own."),
+        typer.Argument(metavar="NAME|FILE", help="A published configuration, or a YAML file of your own."),
     ] = None,
     *,
     configuration: Annotated[

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 def check(
     target: Annotated[
-        str | None, typer.Argument(metavar="[TARGET]", help="Directory or block device to check, on this node.")
+        str | None, typer.Argument(metavar="TARGET", help="Directory or block device to check, on this node.")
     ] = None,
     command: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[-- COMMAND...]", help="A workload: request sizes are measured while it runs."),
+        typer.Argument(metavar="-- COMMAND...", help="A workload: request sizes are measured while it runs."),
     ] = None,
     *,
     snapshots: Annotated[

@@ -22,7 +22,7 @@ def sweep(
     *,
     experiment: Annotated[
         Path | None,
-        typer.Argument(metavar="[EXPERIMENT]", help="YAML file with the experiment; options replace parts."),
+        typer.Argument(metavar="EXPERIMENT", help="YAML file with the experiment; options replace parts."),
     ] = None,
     target: Annotated[
         str | None,

@@ -13,7 +13,7 @@ from ioassay.errors import CannotRun
 def prepare(
     setup: Annotated[
         Path | None,
-        typer.Argument(metavar="[SETUP]", help="The setup, as YAML. Without it: Parquet files, no server."),
+        typer.Argument(metavar="SETUP", help="The setup, as YAML. Without it: Parquet files, no server."),
     ] = None,
     *,
     output: Annotated[

@@ -41,7 +41,7 @@ def view(
     where: Annotated[
         str | None,
         typer.Argument(
-            metavar="[WHERE]",
+            metavar="WHERE",
             help="A directory with the JSON lines of several nodes, or - for standard input. Without it: this node.",
         ),
     ] = None,
