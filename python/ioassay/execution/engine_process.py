@@ -102,6 +102,7 @@ class EngineProcess:
             ) from error
         self._deadline: float | None = None
         self._killed = False
+        self._stopped_twice = False
 
     @property
     def status(self) -> int | None:
@@ -112,6 +113,11 @@ class EngineProcess:
     def killed(self) -> bool:
         """True if it had to be killed because it did not stop in time, or was asked twice."""
         return self._killed
+
+    @property
+    def stopped_twice(self) -> bool:
+        """True if it was killed because it was asked again while it was stopping."""
+        return self._stopped_twice
 
     def wait(self, timeout_s: float) -> bool:
         """Waits for its end, at most `timeout_s`. True once nothing more is to be expected of it."""
@@ -130,6 +136,7 @@ class EngineProcess:
     def stop(self, number: int) -> None:
         """Asks it to end by passing on a signal; kills it after `STOP_S`. Asked again, kills it now."""
         if self._deadline is not None:
+            self._stopped_twice |= not self._killed
             self.kill()
             return
         if self._process.stdin is None:

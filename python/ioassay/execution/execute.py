@@ -7,6 +7,7 @@ is kept, and `--resume` does the rest once the cause is mended.
 
 from __future__ import annotations
 
+import signal
 import time
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -185,6 +186,9 @@ def _without_last_word(process: EngineProcess, interruption: Interruption, start
         # Its guard leaves what hangs, and says first what that is.
         printed_first = [f"It printed: {line}." for line in said.splitlines()[:1]]
         killed = "The engine was killed because it did not stop in time."
+        if process.stopped_twice:
+            again = "Ctrl-C" if interruption.first == signal.SIGINT else "signal"
+            killed = f"The second {again} killed the engine while it was stopping."
         return " ".join([killed, *printed_first])
     if interruption.first:
         return f"{interruption.name} arrived before the engine started."

@@ -54,14 +54,14 @@ def test_a_process_that_does_not_stop_in_time_is_killed(tmp_path: Path, monkeypa
     monkeypatch.setattr("ioassay.execution.engine_process.STOP_S", 0.1)
     process = _start(tmp_path, DEAF)
     process.stop(signal.SIGTERM)
-    assert (_end(process), process.killed) == (-signal.SIGKILL, True)
+    assert (_end(process), process.killed, process.stopped_twice) == (-signal.SIGKILL, True, False)
 
 
 def test_a_process_that_is_asked_twice_is_killed_at_once(tmp_path: Path) -> None:
     process = _start(tmp_path, DEAF)
     process.stop(signal.SIGTERM)
     process.stop(signal.SIGTERM)
-    assert (_end(process), process.killed) == (-signal.SIGKILL, True)
+    assert (_end(process), process.killed, process.stopped_twice) == (-signal.SIGKILL, True, True)
 
 
 @pytest.mark.usefixtures("patient")
