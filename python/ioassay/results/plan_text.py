@@ -388,13 +388,14 @@ def _limits(plan: Contents, limit: Limit) -> Iterator[str]:
         yield f"as many as {_phase(plan, earlier['step'])} would have done in {format_duration(earlier['duration_ns'])}"
     stonewall_ns, minimum_ns = limit.get("stonewall_ns"), limit.get("minimum_ns")
     if stonewall_ns is not None and stonewall_ns == minimum_ns:
-        yield f"for {format_duration(stonewall_ns)}, again and again if that is longer than one pass"
+        yield f"for {format_duration(stonewall_ns)}, starting over when all is done"
         return
     if stonewall_ns is not None:
         after = ", after which every rank does as much as the fastest" if limit.get("wear_out") else ""
-        yield f"until a stonewall at {format_duration(stonewall_ns)}{after}"
+        yield f"for at most {format_duration(stonewall_ns)} (stonewall){after}"
     if minimum_ns is not None:
-        yield f"again and again for at least {format_duration(minimum_ns)}"
+        # A pass that was begun before is done to its end, or to the stonewall.
+        yield f"starting over until {format_duration(minimum_ns)} has passed"
 
 
 def _phase(plan: Contents, step: int) -> str:

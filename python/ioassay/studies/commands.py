@@ -217,7 +217,8 @@ def _layout(line: _Ior, files: Placed) -> None:
     if files.files_of.layout == "N-M":
         line.notes.append(f"IOR shares one file or none; here {files.groups} groups of ranks shared files")
     if files.files_of.files_per_rank > 1:
-        line.notes.append(f"IOR has one file; here each rank had {files.files_of.files_per_rank}")
+        each = " per rank" if files.files_of.layout == "N-N" else ""
+        line.notes.append(f"IOR uses one file{each}; this run used {files.files_of.files_per_rank}")
     if files.files_of.offset:
         line.notes.append(f"IOR begins at 0; here each file began at {format_bytes(files.files_of.offset)}")
 

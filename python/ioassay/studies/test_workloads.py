@@ -351,7 +351,23 @@ def test_the_command_of_a_phase_with_a_runtime_takes_as_long() -> None:
     line, _, said = case.phases[0].jobs[0].command.partition("  # ")
     assert " -D 2 -O minTimeDuration=2 " in line
     assert said == "the runtime was 1500 ms; -D takes whole seconds"
-    assert "for 1500 ms, again and again if" in plan_text.steps(plan)
+    assert "for 1500 ms, starting over when all is done" in plan_text.steps(plan)
+
+
+@pytest.mark.parametrize(
+    ("limit", "said"),
+    [
+        ("stonewall: 1500ms", ", for at most 1500 ms (stonewall)"),
+        ("minimum: 1s", ", starting over until 1 s has passed"),
+        (
+            "minimum: 1s, stonewall: 1500ms",
+            ", for at most 1500 ms (stonewall), starting over until 1 s has passed",
+        ),
+    ],
+)
+def test_limits_of_time_are_said_as_the_engine_keeps_them(limit: str, said: str) -> None:
+    _, plan = only(f"{HEAD}{FILES}    steps: [write: {{limit: {{{limit}}}}}]\n")
+    assert f"{said}." in plan_text.steps(plan)
 
 
 @pytest.mark.parametrize("key", ["stonewall_ns", "minimum_ns"])
