@@ -8,6 +8,7 @@ import signal
 from collections.abc import Callable
 from pathlib import Path
 
+from ioassay.results.outcome import without_smaller_total
 from ioassay.results.run_directory import load
 
 from .support import LONG, Measurement, ioassay, states, study, until, workload
@@ -45,6 +46,8 @@ def test_a_target_that_fills_up_ends_the_run_with_rank_operation_path_and_errno(
     assert code == 1
     for part in ("rank ", "write: write ", f"{target}/ioassay-", "No space left on device (ENOSPC)"):
         assert part in err
+    assert "total" in err
+    assert "total" not in without_smaller_total(err)
     run = measurement.load()
     assert run.document.state == "failed"
     assert states(run.document) == {"before": "complete", "long": "failed", "after": "pending"}

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING
 from ioassay.errors import CannotRun
 from ioassay.execution.execute import execute
 from ioassay.execution.prepare import Request, prepare
+from ioassay.results.outcome import without_smaller_total
+from ioassay.units import format_about_bytes
 
 if TYPE_CHECKING:
     import polars as pl
@@ -30,6 +32,9 @@ _FILE_BYTES = (2 << 20) + (256 << 10)
 
 _SHARE_OF_FREE = 8
 """The probe takes at most this part of the free space."""
+
+_LEAST_SHARE = 4
+"""Of what a file of each kind takes: the smallest sizes are a quarter of the free space at most."""
 
 LONGEST_STEP_NS = 10 * 10**9
 """A step of the probe that takes longer hangs: it is planned to take a third of a second."""
@@ -55,6 +60,13 @@ def measure(place: Place, ranks: int, free_bytes: int, watcher: Watcher) -> Spee
 
     Raises `UsageError` and `CannotRun` where it cannot be measured, the latter with what remains on the target.
     """
+    least = _LEAST_SHARE * ranks * _FILE_BYTES
+    if free_bytes < least:
+        raise CannotRun(
+            f"{place.target.place} has {format_about_bytes(free_bytes)} free; measuring takes at least "
+            f"{format_about_bytes(least)}.",
+            "Free space there, or use a directory of another file system.",
+        )
     files = max(1, min(_MOST_FILES, free_bytes // (_SHARE_OF_FREE * ranks * _FILE_BYTES)))
     with TemporaryDirectory(prefix="ioassay-probe-") as scratch:
         request = Request(
@@ -71,7 +83,10 @@ def measure(place: Place, ranks: int, free_bytes: int, watcher: Watcher) -> Spee
             recorded=False,
             command=[],
         )
-        (prepared,) = prepare(request)
+        try:
+            (prepared,) = prepare(request)
+        except CannotRun as refused:
+            raise CannotRun(refused.message, without_smaller_total(refused.remedy)) from refused
         with prepared.create() as run:
             began_s = time.monotonic()
             execute(run, watcher)
@@ -81,7 +96,7 @@ def measure(place: Place, ranks: int, free_bytes: int, watcher: Watcher) -> Spee
                 error = next((case.error for case in document.cases if case.error), "The probe was interrupted.")
                 # Its run directory, which `ioassay clean` would take, is gone in a moment.
                 left = [f"Left on the target; remove it with: rm -r {shlex.quote(path)}" for path in document.leftovers]
-                raise CannotRun(error, "\n  ".join(left) or "Nothing is left on the target.")
+                raise CannotRun(without_smaller_total(error), "\n  ".join(left) or "Nothing is left on the target.")
             return speeds(run.measurements, took_s)
 
 

@@ -18,6 +18,9 @@ from ioassay.reports.run.content import Content, FindingLine
 from ioassay.results.point import SweepPoint
 from ioassay.units import format_count
 
+NOTHING_VALID = "Nothing valid was measured."
+"""Stands for all rates where there is none."""
+
 MOST_HEADLINES = 4
 """Kinds of findings that an abstract tells."""
 

@@ -110,6 +110,11 @@ class Content:
         """What the run is."""
         return self.run.document
 
+    @property
+    def has_valid(self) -> bool:
+        """Whether anything was measured that can be shown as a number."""
+        return bool(self.run.measurements["valid"].any())
+
 
 def assemble(run: LoadedRun, against: Sequence[Side] = ()) -> Content:
     """The content of a run's report; what the run is `against` is compared with it."""

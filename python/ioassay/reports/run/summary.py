@@ -70,6 +70,8 @@ def _verdict(content: Content) -> list[Section]:
 
 def _peaks(content: Content) -> list[Block]:
     """The tables of the best rates, or sentences where there is none."""
+    if not content.has_valid and not content.score_tables:
+        return [Paragraph(abstract.NOTHING_VALID)]
     note = Paragraph(io500.NOTE, note=True)
     scores: list[Block] = [
         block for score in content.score_tables for block in (Paragraph(score.sentence), io500.table(score), note)
@@ -85,7 +87,7 @@ def _peaks(content: Content) -> list[Block]:
         return [*scores, *tables, Paragraph(about, note=True)]
     results = abstract.key_results(content)
     sentences: list[Block] = [Bullets([(result.text, caveats.in_brackets(result.caveats)) for result in results])]
-    return scores or shown(sentences) or [Paragraph("Nothing valid was measured.")]
+    return scores or shown(sentences) or [Paragraph(abstract.NOTHING_VALID)]
 
 
 def document(content: Content) -> Document:
@@ -111,9 +113,11 @@ def document(content: Content) -> Document:
 
 def _results(content: Content) -> list[Block]:
     """The table of peaks, or sentences where there is none, the scores, and the first figures."""
+    if not content.has_valid:
+        return [Paragraph(abstract.NOTHING_VALID), *_scores(content)]
     lines = content.summary[:MOST_ROWS]
     sentences = [] if lines else [result.text for result in abstract.key_results(content)]
-    nothing = [] if lines or sentences else [Paragraph("Nothing valid was measured.")]
+    nothing = [] if lines or sentences else [Paragraph(abstract.NOTHING_VALID)]
     more = _more(len(content.summary) - len(lines), "workload") or _more(len(sentences) - MOST_ROWS, "result")
     figures = list(map(Figure, _pictures(content)))
     return [

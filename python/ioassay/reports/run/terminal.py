@@ -18,8 +18,7 @@ def summary(content: Content) -> Group:
     return rendered(
         [
             *_end(content),
-            levels.series_table([*levels.by_phase(content.summary), *content.by_series]),
-            given_rates.table(content.given_rates),
+            *(_rates(content) if content.has_valid else [Paragraph(abstract.NOTHING_VALID)]),
             *(block for score in content.score_tables for block in (io500.table(score), Paragraph(score.sentence))),
             *faithfulness.blocks(content.document.study.replays, content.faithfulness, content.names),
             *(Paragraph(grid.sentence) for survey in content.surveys for grid in survey.grids),
@@ -39,7 +38,17 @@ def _end(content: Content) -> list[Block]:
     return [Paragraph(Span(wording.state(content), "failed")), errors]
 
 
-def _acceptance(content: Content) -> Table:
+def _rates(content: Content) -> list[Block]:
+    return [
+        levels.series_table([*levels.by_phase(content.summary), *content.by_series]),
+        given_rates.table(content.given_rates),
+    ]
+
+
+def _acceptance(content: Content) -> Block:
+    """A line for each criterion; where nothing valid was measured, none has more to say than the first."""
+    if not content.has_valid:
+        return Paragraph(wording.acceptance(content))
     rows: list[list[Text]] = []
     for verdict in content.verdicts:
         why = f" ({verdict.missing})" if verdict.missing else ""

@@ -63,6 +63,17 @@ def test_the_terminal_shows_the_table_the_verdict_and_the_remedies(run: LoadedRu
     assert "check the disk" in text
 
 
+def test_where_nothing_is_valid_one_sentence_stands_for_the_tables() -> None:
+    run = RunBuilder().workload("w", "Big").clients(1).criterion("rate", unit="bytes/s", at_least=1e9).build()
+    broken = replace(run, measurements=run.measurements.with_columns(valid=pl.lit(False)))
+    said = terminal(broken)
+    assert "Nothing valid was measured." in said
+    assert "Acceptance: failed. Criteria: 1 failed." in said
+    assert "no valid measurement" not in said
+    assert format.ABSENT not in said
+    assert "Nothing valid was measured." in reports.build(RunReport(broken), "md").decode()
+
+
 @pytest.mark.parametrize(
     ("shown", "expected"),
     [
