@@ -80,7 +80,10 @@ class Sweep(Part):
 class Workload(Sweep):
     """A kind of I/O, swept over clients, ranks of a client, groups that share files, and any other key."""
 
-    title: Prose = Field(description="Title in tables and figures.")
+    title: Prose = Field(
+        description="Title in tables and figures. `{transfer}` in it stands for the transfer size of its file set, "
+        "whatever a study that extends this one makes of it."
+    )
     files: dict[Identifier, FileSet] = Field(
         default={},
         description="File sets by name. A workload with a single one has the keys of a [file set](#file-set) itself.",
@@ -118,7 +121,10 @@ class Figure(Part):
 class SummaryRow(Part):
     """A row of the report's table of peak and sustained rates."""
 
-    label: Prose = Field(description="Label of the row.")
+    label: Prose | None = Field(
+        default=None,
+        description="Label of the row, in which `{transfer}` may stand as in a title. Default: the workload's title.",
+    )
     workload: Identifier = Field(description="The workload that the row summarises.")
     unit: Unit = Field(description="Unit of its rates; a report takes the size of it that fits them.")
 

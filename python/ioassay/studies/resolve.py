@@ -37,6 +37,7 @@ from ioassay.studies.references import REFERENCE, UNFILLED
 from ioassay.studies.replay import RecordedTransfers, Replays
 from ioassay.studies.shorthand import spread
 from ioassay.studies.sweep import Locate, Point, Values
+from ioassay.units import format_bytes
 from ioassay.yaml_models.source import (
     Entries,
     Items,
@@ -55,6 +56,9 @@ from ioassay.yaml_models.source import (
 )
 from ioassay.yaml_models.validate import keys, validate
 from ioassay.yaml_models.values import Part
+
+_TRANSFER = "{transfer}"
+"""Stands in the title of a workload for the transfer size of its file set."""
 
 
 @dataclass(frozen=True)
@@ -100,6 +104,7 @@ def resolve(source: Source, scale: str | None, settings: Iterable[str], api: str
     }
     if problems := [*sweep.check_points(study, points, written_out[0].at)]:
         raise SourceError(problems)
+    study = _titled(study, swept, written_out[0].at)
     entry = _entry(source, scale, chosen, study, {name: one.axes for name, one in swept.items()})
     variants = {(name, values): variant for name, one in swept.items() for values, variant in one.variants.items()}
     return ResolvedStudy(study, points, entry, variants)
@@ -159,6 +164,36 @@ def _swept(name: str, written_out: Sequence[_WrittenOut]) -> _Swept:
         same[work] = values
         found[values] = Variant(workload, one.at)
     return _Swept(described, found)
+
+
+def _titled(study: Study, swept: Mapping[str, _Swept], at: Locate) -> Study:
+    """The study with what titles and labels say of transfers filled in: the range where they are swept."""
+
+    def filled(text: str, name: str, *place: str | int) -> str:
+        if _TRANSFER not in text:
+            return text
+        files = [[*variant.workload.files.values()] for variant in swept[name].variants.values()]
+        if any(len(sets) != 1 for sets in files):
+            wrong = f"has `{_TRANSFER}`, but the workload `{name}` has not one file set"
+            raise SourceError([at(*place).problem(wrong, "write the size")])
+        sizes = sorted({sets[0].transfer for sets in files})
+        return text.replace(_TRANSFER, " to ".join(dict.fromkeys(map(format_bytes, (sizes[0], sizes[-1])))))
+
+    workloads = {
+        name: workload.model_copy(update={"title": filled(workload.title, name, "workloads", name, "title")})
+        for name, workload in study.workloads.items()
+    }
+    summary = [
+        row.model_copy(
+            update={
+                "label": filled(row.label, row.workload, "summary", index, "label")
+                if row.label
+                else workloads[row.workload].title
+            }
+        )
+        for index, row in enumerate(study.summary)
+    ]
+    return study.model_copy(update={"workloads": workloads, "summary": summary})
 
 
 def _with_api(tree: Entries, api: str) -> Entries:

@@ -71,6 +71,24 @@ def test_a_workload_is_changed_added_or_taken_out(base: Path) -> None:
     assert ([*only.workloads], only.figures, only.summary) == (["other"], [], [])
 
 
+def test_titles_and_labels_name_the_transfers_that_the_study_now_has(base: Path) -> None:
+    def labels(workload: str) -> list[str]:
+        (base / "mine.yaml").write_text(f"extends: quick\nname: mine\nworkloads: {{random: {workload}}}\n")
+        entry = resolve(find_study(str(base / "mine.yaml")), None, []).entry
+        assert [workload.title for workload in entry.workloads] == [row.label for row in entry.summary]
+        return [row.label for row in entry.summary]
+
+    assert labels("{repetitions: 1}") == ["Sequential 1 MiB", "Random 4 KiB", "Empty files"]
+    assert labels("{transfer: 64KiB}")[1] == "Random 64 KiB"
+    assert labels("{transfer: null, sweep: {transfer: [8KiB, 4KiB]}}")[1] == "Random 4 KiB to 8 KiB"
+
+
+def test_a_title_cannot_name_the_transfer_of_a_workload_without_files(base: Path) -> None:
+    (base / "mine.yaml").write_text('extends: quick\nname: mine\nworkloads: {metadata: {title: "{transfer}"}}\n')
+    with pytest.raises(SourceError, match=r"mine\.yaml:3: workloads\.metadata\.title: has `{transfer}`"):
+        resolve(find_study(str(base / "mine.yaml")), None, [])
+
+
 def test_with_a_workload_go_its_figures_rows_and_criteria(tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text("extends: quick\nname: mine\nworkloads:\n  sequential:\n  metadata:\n")
     study = resolve(find_study(str(tmp_path / "mine.yaml")), None, []).study
