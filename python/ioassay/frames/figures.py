@@ -92,7 +92,7 @@ class Figures:
             title=title,
             data=data.rename({"rate": f"rate_{shown.name}", "median": f"median_{shown.name}"}),
             caption=" ".join(
-                [*pictures.rate_words(data), *_undrawn(every, data, f"{shown.name} at a number of {axis}")]
+                [*pictures.rate_words(data, axis), *_undrawn(every, data, f"{shown.name} at a number of {axis}")]
             ),
             description=f"{title} in {shown.name} against {axis}. {pictures.levels(data, shown.name, axis, show)}",
         )

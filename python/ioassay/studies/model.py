@@ -245,7 +245,11 @@ class Study(Sweep):
     workloads: dict[Identifier, Workload] = Field(
         min_length=1, description="The workloads by name, in the order in which they run."
     )
-    figures: list[Figure] = Field(default=[], description="The figures of the report.")
+    figures: list[Figure] = Field(
+        default=[],
+        description="The figures of the report. Default: the rate of each operation of what is swept. One "
+        "with a single point is left out.",
+    )
     summary: list[SummaryRow] = Field(
         default=[], description="The rows of the peak and sustained table. Default: a row for each workload."
     )

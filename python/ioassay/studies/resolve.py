@@ -28,7 +28,7 @@ from ioassay.results.document import (
     WorkloadEntry,
 )
 from ioassay.results.point import PLACEMENT, Axis
-from ioassay.studies import axes, check_steps, plans, sweep
+from ioassay.studies import axes, check_steps, defaults, plans, sweep
 from ioassay.studies.axes import Choice
 from ioassay.studies.files import FileSet
 from ioassay.studies.method import method
@@ -105,7 +105,7 @@ def resolve(source: Source, scale: str | None, settings: Iterable[str], api: str
     if problems := [*sweep.check_points(study, points, written_out[0].at)]:
         raise SourceError(problems)
     study = _titled(study, swept, written_out[0].at)
-    entry = _entry(source, scale, chosen, study, {name: one.axes for name, one in swept.items()})
+    entry = _entry(source, scale, chosen, study, swept={name: one.axes for name, one in swept.items()}, points=points)
     variants = {(name, values): variant for name, one in swept.items() for values, variant in one.variants.items()}
     return ResolvedStudy(study, points, entry, variants)
 
@@ -363,7 +363,13 @@ def _done(workload: Workload) -> str:
 
 
 def _entry(
-    source: Source, scale: str | None, settings: _Settings, study: Study, swept: Mapping[str, list[Axis]]
+    source: Source,
+    scale: str | None,
+    settings: _Settings,
+    study: Study,
+    *,
+    swept: Mapping[str, list[Axis]],
+    points: Mapping[str, Sequence[Point]],
 ) -> StudyEntry:
     return StudyEntry(
         name=study.name,
@@ -378,8 +384,8 @@ def _entry(
             WorkloadEntry(name=name, title=workload.title, axes=swept[name], until=workload.repetitions.until)
             for name, workload in study.workloads.items()
         ],
-        figures=[FigureEntry(**figure.model_dump()) for figure in study.figures],
-        summary=[SummaryRow(**row.model_dump()) for row in study.summary] or _default_summary(study),
+        figures=[FigureEntry(**figure.model_dump()) for figure in study.figures] or defaults.figures(study, points),
+        summary=[SummaryRow(**row.model_dump()) for row in study.summary] or defaults.summary(study),
         surveys=[SurveyEntry(**survey.model_dump()) for survey in study.surveys],
         acceptance=[Criterion(**criterion.model_dump(), unit=criterion.unit) for criterion in study.acceptance],
         scores=study.scores,
@@ -387,19 +393,6 @@ def _entry(
         seed=study.seed,
         replays=_replays(study.replays) if study.replays else None,
     )
-
-
-def _default_summary(study: Study) -> list[SummaryRow]:
-    """A row for each workload of a study that asks for none, in the unit of its first figure; none of a replay, whose
-    rates are those of the application.
-    """
-    if study.replays:
-        return []
-    units = {name: figure.unit for figure in reversed(study.figures) for name in figure.workloads}
-    return [
-        SummaryRow(label=workload.title, workload=name, unit=units.get(name, "MB/s" if workload.files else "kIOPS"))
-        for name, workload in study.workloads.items()
-    ]
 
 
 def _replays(replays: Replays) -> ReplaysEntry:

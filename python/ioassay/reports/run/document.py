@@ -277,7 +277,7 @@ def _timelines(content: Content, drawn: Pictures) -> list[Block]:
     parts: list[Block] = [
         Section(f"{part.title}: {format_count(len(pictures), 'figure')}", list(map(Figure, pictures)), fold="closed")
         for part in content.workloads
-        if (pictures := drawn.timelines[part.name])
+        if (pictures := drawn.further_timelines(part.name))
     ]
     if not parts and content.document.imported:
         return []

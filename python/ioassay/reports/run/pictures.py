@@ -62,14 +62,18 @@ class Pictures:
     """Of hosts that were watched."""
 
     @property
-    def first_rates(self) -> list[Picture]:
-        """Those of the summary."""
-        return first(self.rates)
+    def of_summary(self) -> list[Picture]:
+        """Those of the summary: rates over what is swept, or over time where nothing is."""
+        return first(self.rates) or first(chain.from_iterable(self.timelines.values()))
 
     @property
     def further_rates(self) -> list[Picture]:
         """Those that the summary leaves to the results."""
-        return [picture for picture in self.rates if picture not in self.first_rates]
+        return [picture for picture in self.rates if picture not in self.of_summary]
+
+    def further_timelines(self, workload: str) -> list[Picture]:
+        """Those of a workload that the summary leaves to the appendix."""
+        return [picture for picture in self.timelines[workload] if picture not in self.of_summary]
 
     def __iter__(self) -> Iterator[Picture]:
         """Those in which something is drawn or could not be, in the order of the report."""
@@ -97,10 +101,12 @@ def drawn(content: Content, *, is_full: bool = False) -> Pictures:
 
 
 def rates(content: Content) -> Iterator[Picture]:
-    """The figures that the study asks for, in its order."""
+    """The figures that the study asks for, in its order, but for curves of a single point: tables have those."""
     taken: set[str] = set()
     for entry in content.document.study.figures:
-        yield _rate(content, entry, unique(slug(f"rate-{entry.title}", "rate"), taken))
+        identifier = unique(slug(f"rate-{entry.title}", "rate"), taken)
+        if (picture := _rate(content, entry, identifier)) is not None:
+            yield picture
 
 
 def latencies(content: Content) -> dict[str, Picture]:
@@ -201,7 +207,7 @@ def _figures_of(measured: pl.DataFrame, *, each_repetition: bool) -> Iterator[tu
         yield None, axes.in_order(measured, "clients", "ranks", "files", "point")
 
 
-def _rate(content: Content, entry: FigureEntry, identifier: str) -> Picture:
+def _rate(content: Content, entry: FigureEntry, identifier: str) -> Picture | None:
     unit = UNITS[entry.unit]
     titles = {name: content.names.workload(name) for name in entry.workloads}
     axis = entry.against or axes.axis(content.points.filter(pl.col("workload").is_in(entry.workloads)))
@@ -212,11 +218,13 @@ def _rate(content: Content, entry: FigureEntry, identifier: str) -> Picture:
     if data.is_empty():
         why = f"The number of {axis} is unknown." if unplaced else "Nothing was measured for this figure."
         return Picture(identifier, entry.title, "", data, why, description)
+    if data[axes.column(axis)].n_unique() == 1 and not unplaced:
+        return None
     doubts = _doubts(content, data, axis)
     ceilings = rate_by_clients.ceilings(data, content.limits, unit, axis)
     drawn = rate_by_clients.drawn(ceilings, data)
     laws = rate_by_clients.laws(data, content.sweeps, unit)
-    caption = rate_words(data)
+    caption = rate_words(data, axis)
     if unplaced:
         caption.append(f"Not drawn: {format_count(unplaced, 'measurement')} of an unknown number of {axis}.")
     if doubts:
@@ -239,10 +247,12 @@ def _rate(content: Content, entry: FigureEntry, identifier: str) -> Picture:
     )
 
 
-def rate_words(data: pl.DataFrame) -> list[str]:
-    """What the points and crosses of a figure of rates are; `data` is that of the figure."""
+def rate_words(data: pl.DataFrame, axis: Axis) -> list[str]:
+    """What the points and crosses of a figure of rates are; `data` is that of the figure, drawn against `axis`."""
     several = data["repetition"].max() != 1
-    words = ["One point per repetition; the line joins the medians." if several else "One measurement per point."]
+    places = data.drop_nulls("median").group_by("series").agg(pl.col(axes.column(axis)).n_unique())
+    joined = "; the line joins the medians" if (places[axes.column(axis)] > 1).any() else ""
+    words = [f"One point per repetition{joined}." if several else "One measurement per point."]
     if not data["valid"].all():
         words.append("Crosses are invalid measurements, which the medians leave out.")
     return words

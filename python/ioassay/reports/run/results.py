@@ -53,7 +53,7 @@ def results(content: Content, drawn: Pictures | None) -> list[Block]:
 
 
 def _rates(content: Content, drawn: Pictures | None) -> list[Section]:
-    """The figures that the study asks for and the summary has not; without figures what they would show."""
+    """The figures that the study asks for and the summary has not; without figures what they would show as a table."""
     if drawn is not None:
         return [Section("Rates", list(map(Figure, drawn.further_rates)))]
     return [_rates_of(content, entry) for entry in content.document.study.figures]

@@ -55,7 +55,7 @@ def beginning(content: Content, drawn: Pictures | None) -> list[Block]:
         *_verdict(content),
         Paragraph(abstract.about(content)),
         *_peaks(content),
-        *(map(Figure, drawn.first_rates) if drawn else ()),
+        *(map(Figure, drawn.of_summary) if drawn else ()),
         *introduced("What the numbers show beyond that:", headlines),
         *(introduced(f"{comparison.title}:", comparison.verdict) if comparison else []),
         Paragraph(wording.trust(content)),

@@ -211,3 +211,14 @@ def test_a_table_of_very_many_measurements_shows_the_typical_ones_and_says_so(mo
         assert (
             f"{len(shown)} of 12 measurements are shown" in reports.build(RunReport(run, is_full=True), form).decode()
         )
+
+
+def test_a_curve_of_one_point_is_left_out_and_the_summary_shows_the_rate_over_time() -> None:
+    content = RunReport(RunBuilder().workload("w", "Big").clients(2).repetitions(3).build()).content
+    drawn = pictures.drawn(content)
+    assert drawn.rates == []
+    assert [picture.title.partition(" over time")[0] for picture in drawn.of_summary] == ["Big: write", "Big: read"]
+    assert drawn.further_timelines("w") == []
+    swept = pictures.drawn(RunReport(RunBuilder().workload("w", "Big").clients(1, 2).repetitions(3).build()).content)
+    assert all("the line joins the medians" in picture.caption for picture in swept.of_summary)
+    assert len(swept.of_summary) == 2
