@@ -127,8 +127,8 @@ pub fn at(mut failure: Failure, rank: u32, phase: &str) -> Failure {
 /// What a storage engineer would try next for an errno.
 fn remedy(errno: Option<i32>) -> &'static str {
     match errno {
-        Some(libc::ENOSPC) => "free space or inodes on the target, or measure with a smaller total",
-        Some(libc::EDQUOT) => "raise the quota of this user or group on the target, or measure with a smaller total",
+        Some(libc::ENOSPC) => "free space or inodes on the target, or measure with less data",
+        Some(libc::EDQUOT) => "raise the quota of this user or group on the target, or measure with less data",
         Some(libc::EIO) => "the storage reported an I/O error: read the kernel log (dmesg) and the server's log",
         Some(libc::EROFS) => "the target is mounted read-only: remount it read-write or choose another target",
         Some(libc::ENOENT) => "the path disappeared while in use: keep other processes off the target during a run",

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 from ioassay.errors import CannotRun
 from ioassay.execution.execute import execute
 from ioassay.execution.prepare import Request, prepare
-from ioassay.results.outcome import without_smaller_total
 from ioassay.units import format_about_bytes
 
 if TYPE_CHECKING:
@@ -83,10 +82,7 @@ def measure(place: Place, ranks: int, free_bytes: int, watcher: Watcher) -> Spee
             recorded=False,
             command=[],
         )
-        try:
-            (prepared,) = prepare(request)
-        except CannotRun as refused:
-            raise CannotRun(refused.message, without_smaller_total(refused.remedy)) from refused
+        (prepared,) = prepare(request)
         with prepared.create() as run:
             began_s = time.monotonic()
             execute(run, watcher)
@@ -96,7 +92,7 @@ def measure(place: Place, ranks: int, free_bytes: int, watcher: Watcher) -> Spee
                 error = next((case.error for case in document.cases if case.error), "The probe was interrupted.")
                 # Its run directory, which `ioassay clean` would take, is gone in a moment.
                 left = [f"Left on the target; remove it with: rm -r {shlex.quote(path)}" for path in document.leftovers]
-                raise CannotRun(without_smaller_total(error), "\n  ".join(left) or "Nothing is left on the target.")
+                raise CannotRun(error, "\n  ".join(left) or "Nothing is left on the target.")
             return speeds(run.measurements, took_s)
 
 

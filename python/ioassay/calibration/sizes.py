@@ -31,6 +31,11 @@ _MOST_WRITING = 2.0
 _SPARE = 1.25
 """By how much a target may be faster than it seemed."""
 
+_DELAY = 1.25
+"""By how much a repetition may take longer than is expected: files are removed more slowly than they were created,
+ranks start late on a busy node. Without it only two repetitions fitted into 30 s on a node of 16 processors.
+"""
+
 _SHARE_OF_FREE = 4
 """A case takes at most this part of the free space."""
 
@@ -89,7 +94,7 @@ def suitable(speeds: Speeds, ranks: int, free_bytes: int, left_s: float) -> Size
     At least one repetition is planned, however little time is left.
     """
     every = [_sizes(speeds, ranks, free_bytes, left_s, phase_s) for phase_s in _PHASES_S]
-    return next((sizes for sizes in every if sizes.repetition_s * FEWEST <= left_s), every[-1])
+    return next((sizes for sizes in every if sizes.repetition_s * _DELAY * FEWEST <= left_s), every[-1])
 
 
 def _sizes(speeds: Speeds, ranks: int, free_bytes: int, left_s: float, phase_s: float) -> Sizes:

@@ -8,7 +8,6 @@ import pytest
 from ioassay.calibration import probe
 from ioassay.errors import CannotRun
 from ioassay.execution.places import places
-from ioassay.results.outcome import without_smaller_total
 
 
 def test_what_a_probe_left_is_named_with_a_command_that_removes_it(
@@ -32,8 +31,3 @@ def test_a_target_with_too_little_room_is_refused_with_what_it_takes(tmp_path: P
     with pytest.raises(CannotRun, match=r"has 1\.0+ MiB free; measuring takes at least 18\.0 MiB") as error:
         probe.measure(place, 2, 1 << 20, watcher)
     assert error.value.remedy == "Free space there, or use a directory of another file system."
-
-
-def test_an_error_names_no_option_that_the_command_lacks() -> None:
-    error = "write /t/x: No space left on device (ENOSPC); free space on the target, or measure with a smaller total."
-    assert without_smaller_total(error).endswith("(ENOSPC); free space on the target.")

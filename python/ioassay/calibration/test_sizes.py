@@ -32,7 +32,7 @@ def total(sizes: Sizes) -> int:
 
 
 def test_a_read_finds_as_much_as_it_can_read_in_its_time() -> None:
-    sizes = suitable(DISK, ranks=2, free_bytes=1 << 40, left_s=26)
+    sizes = suitable(DISK, ranks=2, free_bytes=1 << 40, left_s=40)
     assert sizes.phase_s == 1.0
     assert total(sizes) >= DISK.read_bytes_per_s * sizes.phase_s
     assert sizes.ranks * sizes.files * sizes.random_file_bytes >= DISK.random_reads_per_s * 4096 * sizes.phase_s
@@ -45,7 +45,7 @@ def test_writing_for_a_much_faster_read_takes_no_more_than_thrice_a_phase() -> N
 
 
 def test_three_repetitions_fit_where_shorter_phases_make_them_fit() -> None:
-    roomy = suitable(DISK, ranks=2, free_bytes=1 << 40, left_s=26)
+    roomy = suitable(DISK, ranks=2, free_bytes=1 << 40, left_s=40)
     tight = suitable(DISK, ranks=2, free_bytes=1 << 40, left_s=16)
     assert 0.5 <= tight.phase_s < roomy.phase_s
     assert 3 * tight.repetition_s <= 16

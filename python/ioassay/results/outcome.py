@@ -52,15 +52,6 @@ def outcome(events: Sequence[Event], workspace: str | None = None) -> Outcome:
     )
 
 
-_SMALLER = ", or measure with a smaller total"
-"""What the engine advises last where there is no room."""
-
-
-def without_smaller_total(error: str) -> str:
-    """The error of a case, for a command that chooses its sizes itself and has no option for them."""
-    return error.replace(_SMALLER, "")
-
-
 def sentence(failure: Failure) -> str:
     """A failure and its remedy in one; the engine writes both without a full stop."""
     return "; ".join(part for part in (failure["message"], failure["remedy"]) if part) + "."

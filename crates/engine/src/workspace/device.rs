@@ -78,7 +78,7 @@ pub fn check(path: &Path, files: &BTreeMap<String, FileSet>, ranks: u32) -> Resu
     }
     let message =
         format!("{} has {}, but a case needs {}", real.display(), Bytes(bytes).about(), Bytes(needed).about());
-    Err(failure::about_path("check space", &real, message, "choose another device, or measure with a smaller total"))
+    Err(failure::about_path("check space", &real, message, "choose another device, or measure with less data"))
 }
 
 impl Device {

@@ -30,7 +30,7 @@ fn reserve_bytes(bytes: u64) -> u64 {
     (bytes / 100).clamp(LEAST_RESERVE, MOST_RESERVE).min(bytes / 4)
 }
 
-const FREE_SPACE: &str = "free space on the target, choose another target, or measure with a smaller total";
+const FREE_SPACE: &str = "free space on the target, choose another target, or measure with less data";
 
 impl Room {
     /// An error if `bytes` in `inodes` entries would not fit into `target`, whose room this is.

@@ -22,7 +22,6 @@ from ioassay.reports.document import Block, Bullets, Column, Paragraph, Span, Ta
 from ioassay.reports.document.terminal import rendered
 from ioassay.reports.run import caveats, wording
 from ioassay.reports.run.storage import Storage
-from ioassay.results.outcome import without_smaller_total
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -86,7 +85,7 @@ def shown(content: Content, storage: Storage) -> Group:
         Paragraph(storage.text()),
         Paragraph(f"{processes}{host}. {_cold(content)}"),
         _table(lines),
-        Bullets([f"{where}: {without_smaller_total(error)}" for where, error in wording.errors(content)]),
+        Bullets([f"{where}: {error}" for where, error in wording.errors(content)]),
         *_verdict(content, storage),
         Bullets([*_advice(content, lines)]),
     ]
