@@ -16,11 +16,11 @@ from .attack.family import of_commands
 from .support import DEADLINE_S
 
 _TRIES = {
-    "studies": 20,
-    "settings": 20,
-    "criteria": 20,
+    "studies": 10,
+    "settings": 10,
+    "criteria": 10,
     "systems": 10,
-    "imports": 20,
+    "imports": 10,
     "plans": 60,
     "front-ends": 60,
     "stored": 12,

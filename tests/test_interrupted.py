@@ -65,7 +65,8 @@ def test_a_signal_ends_the_run_in_order(measurement: Measurement, name: str) -> 
     assert states(run.document) == {"before": "complete", "long": "interrupted", "after": "pending"}
     assert run.document.leftovers == []
     assert run.measurements.filter(complete=True)["phase"].to_list() == ["write", "read"]
-    _finish_what_is_left(measurement)
+    if name == "SIGINT":  # what is left is the same after each of them
+        _finish_what_is_left(measurement)
 
 
 def test_a_second_signal_ends_it_at_once_and_names_what_remains(measurement: Measurement) -> None:

@@ -14,7 +14,7 @@ from ioassay.testing.builder import RunBuilder
 from ioassay.testing.stored import store
 
 SOMEBODY_ELSE = 65534
-TRIES = 100
+TRIES = 50
 """Variations in CI. `python -m ioassay.testing.damage --tries N` does more."""
 
 
