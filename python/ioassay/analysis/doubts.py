@@ -4,7 +4,7 @@ The weight says where a reader meets a doubt. It follows from what the kind does
 (`ioassay.results.doubt_effects`) and from what it concerns: what would stand beside nearly every number says nothing
 of any of them, and is said once.
 
-Not: raising a doubt (the engine does), wording one (`ioassay.reports.run.caveats`).
+Not: raising a doubt (the engine does), wording one (`ioassay.reports.doubt_words`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What each kind of doubt does to a number, said once for every kind: those of the engine, of importers, of ceilings.
 
 Not: how much a doubt weighs in a run, which depends on what it concerns there (`ioassay.analysis.doubts`); words
-(`ioassay.reports.run.caveats`).
+(`ioassay.reports.doubt_words`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Doubts in words: those that change a conclusion, short enough to stand beside the number; those that hold for the
 numbers alike, as sentences.
 
-Not: which doubts are which (`ioassay.analysis.doubts`), what the engine says of each (its message is in the appendix).
+Not: which doubts are which (`ioassay.analysis.doubts`), words of a kind alone (`ioassay.reports.doubt_words`), what the
+engine says of each (its message is in the appendix).
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any
 from ioassay.analysis.doubts import DoubtGroup, Doubts, Place
 from ioassay.reports import format
 from ioassay.reports.document import Span, Text
+from ioassay.reports.doubt_words import kind_words
 from ioassay.results.schema import Measurement
 from ioassay.units import format_count
 
@@ -24,57 +26,6 @@ _DISTURBERS: Mapping[str, str] = {
     "steal": "the hypervisor ran other guests",
     "processors": "other processes used the processors",
 }
-
-_WORDS: Mapping[str, str] = {
-    "cache-resident": "partly read from the page cache",
-    "cache-unknown": "page-cache residency unknown",
-    "device-moved-less": "partly from memory: the device moved less",
-    "repeated-passes": "later passes may have read the page cache",
-    "attributes-cached": "attributes may have been cached",
-    "memory-backed": "the target is memory",
-    "unsynced-write": "no fsync: data may still be in memory",
-    "unsynced-create": "no sync: files may still be in memory only",
-    "short-phase": "phase too short",
-    "start-spread": "ranks did not start together",
-    "finish-spread": "ranks finished far apart",
-    "imbalance": "ranks did unequal work",
-    "disturbed": "disturbed by other work",
-    "oversubscribed": "more ranks than processors",
-    "shared-node": "several clients on one node",
-    "shared-machine": "the nodes share a machine",
-    "coarse-clock": "the clock is too coarse for the latencies",
-    "clock-drift": "the nodes' clocks drifted apart",
-    "clock-uncertain": "the nodes' clocks cannot be compared accurately",
-    "late-samples": "some operations took longer than a sample interval",
-    "missing-bytes": "moved less than planned",
-    "nothing-done": "no operation completed",
-    "suspended": "the run was suspended during the phase",
-    "short-transfers": "calls moved fewer bytes than requested",
-    "unwritten": "part of what was read was never written",
-    "reducible-payload": "the data may have been compressed",
-    "payload-bound": "limited by the processor that generates the data",
-    "rate-not-kept": "the requested rate was not reached",
-    "paced": "limited by the requested rate, not by the storage",
-    "verification-timed": "includes verification time",
-    "failed": "the phase failed",
-    "best-of-several": "best of several runs, not the median",
-    "counted-by-sender": "counted by the sender",
-    "datagrams-lost": "datagrams were lost",
-    "declared-invalid": "declared invalid by its tool",
-    "does-not-add-up": "the printed numbers contradict each other",
-    "errors-ignored": "errors were ignored",
-    "job-failed": "the job failed",
-    "live-statistics": "the timeline ends before the phase",
-    "may-be-cached": "may have been read from the page cache",
-    "mean-only": "only the mean was printed",
-    "not-imported": "part of the work was not imported",
-    "parent-sees-less": "processes did not run concurrently",
-    "ranks-missing": "not all ranks are in the table",
-    "test-failed": "the test failed",
-    "above-network-ceiling": "faster than the measured network",
-    "network-ceiling-too-low": "faster than the measured network, whose ceiling may be too low",
-}
-"""Every kind of `ioassay.results.doubt_effects`, without its evidence."""
 
 _Evidence = Mapping[str, Any]
 
@@ -107,17 +58,14 @@ _WITH_EVIDENCE: Mapping[str, Callable[[_Evidence], str]] = {
 
 
 def words(kind: str, evidence: str | None = None) -> str:
-    """A doubt in a few words, with its evidence (JSON) where that is known: `phase of only 671 ms`.
-
-    A kind that is unknown here, of a run that a newer version stored, appears as its name.
-    """
+    """A doubt in a few words, with its evidence (JSON) where that is known: `phase of only 671 ms`."""
     known = json.loads(evidence or "{}")
     if known and kind in _WITH_EVIDENCE:
         try:
             return _WITH_EVIDENCE[kind](known)
         except (KeyError, TypeError, ZeroDivisionError):
             pass  # what another tool or version stored: the words without evidence are true as well
-    return _WORDS.get(kind, kind.replace("-", " "))
+    return kind_words(kind)
 
 
 def beside(doubts: Doubts, places: Iterable[Measurement]) -> tuple[str, ...]:
