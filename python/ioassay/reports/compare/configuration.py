@@ -6,8 +6,11 @@ rates were measured with (`ioassay.analysis.compare.subject`), which stands besi
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
+from itertools import groupby
 from typing import Any
 
 from ioassay.reports import format, nodes
@@ -28,13 +31,22 @@ OF_RUN = "run"
 
 _AS_OF_RUNS = {published: fact for fact, published in AS_PUBLISHED.items()}
 
+_LISTS = ("Mount options", "Kernel settings", "Client parameters", "Queue settings")
+"""Facts that are lists, of which a difference shows what not all have."""
+
+_STEP = re.compile(r"(?<=[:;]) ")
+"""Between the steps of a sentence of the method."""
+
 _VOLATILE = "Size, free"
 """How full a file system is differs always."""
 
 
 @dataclass(frozen=True)
 class Difference:
-    """A row of the table. `values` has one for each subject, in their order; `format.ABSENT` where it is not told."""
+    """A row of the table. `values` has one for each subject, in their order; `format.ABSENT` where it is not told.
+
+    Of methods and lists they have only what differs.
+    """
 
     what: str
     values: tuple[str, ...]
@@ -101,15 +113,47 @@ def differences(facts: Sequence[Mapping[str, str]], are_runs: Sequence[bool]) ->
         of_runs = {value for value, is_run in zip(told, are_runs, strict=True) if is_run}
         if len(values) > 1 or len(of_runs) > 1:
             found.append(Difference(what, tuple(value or format.ABSENT for value in told)))
-    return [_sentences(one) if one.what == "Method" else one for one in found]
+    return [_shortened(one) for one in found]
 
 
-def _sentences(method: Difference) -> Difference:
-    """Only the sentences that not all have: of two methods most are the same."""
-    every = [value.replace(". ", ".\n").split("\n") for value in method.values]
+def _shortened(one: Difference) -> Difference:
+    """Of long values only what not all have: of a method's sentences the steps, of a list the items."""
+    if one.what == "Method":
+        every = [value.replace(". ", ".\n").split("\n") for value in one.values]
+        own = _own(every)
+        texts = (
+            " ".join(_steps(sentence, [*own[:at], *own[at + 1 :]]) for sentence in sentences)
+            for at, sentences in enumerate(own)
+        )
+        return Difference(one.what, tuple(text or format.ABSENT for text in texts))
+    # Nodes that differ have a list each.
+    if one.what in _LISTS and not any("; " in value for value in one.values):
+        items = _own([value.split(", ") for value in one.values])
+        return Difference(one.what, tuple(", ".join(own) or format.ABSENT for own in items))
+    return one
+
+
+def _own(every: Sequence[Sequence[str]]) -> list[list[str]]:
+    """Of each its parts that not all have."""
     common = set(every[0]).intersection(*every[1:])
-    own = (" ".join(sentence for sentence in one if sentence not in common) for one in every)
-    return Difference(method.what, tuple(text or format.ABSENT for text in own))
+    return [[part for part in one if part not in common] for one in every]
+
+
+def _steps(sentence: str, others: Sequence[Sequence[str]]) -> str:
+    """The beginning of a sentence and those of its steps that differ, where each of the others has a sentence that
+    begins so: `Sequential takes these steps in each case: … read, until a stonewall at 900 ms.`
+    """
+    begins = sentence[: sentence.find(": ") + 1]
+    alike = [next((one for one in own if begins and one.startswith(begins)), None) for own in others]
+    steps = _STEP.split(sentence)
+    shown = {0}
+    for other in alike:
+        if other is None:
+            return sentence
+        blocks = SequenceMatcher(None, steps, _STEP.split(other), autojunk=False).get_matching_blocks()
+        shown |= set(range(len(steps))).difference(*(range(block.a, block.a + block.size) for block in blocks))
+    told = [step if at in shown else "…" for at, step in enumerate(steps)]
+    return " ".join(one for one, _ in groupby(told))
 
 
 def _text(value: Any) -> str:

@@ -1,4 +1,5 @@
-"""What a comparison shows: for each series of the reference a table of ratios, sentences, and what was unlike.
+"""What a comparison shows: for each series of the reference its ratios, which of them answer the question, sentences,
+what was unlike and what is doubted.
 
 Not: how it looks (`document`), sentences (`wording`).
 """
@@ -7,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import get_args
 
 from ioassay.analysis.compare import units
-from ioassay.analysis.compare.ratios import Compared, Comparison, Ratio, compare
-from ioassay.analysis.compare.subject import Curve, Point, Subject
+from ioassay.analysis.compare.ratios import Compared, Comparison, Ratio, compare, verdict
+from ioassay.analysis.compare.subject import ConditionDifference, Curve, Point, Subject
 from ioassay.analysis.rate_units import RateColumn, Unit
 from ioassay.prose import listed
 from ioassay.reports import format
@@ -18,6 +20,7 @@ from ioassay.reports.compare import given_rates, wording
 from ioassay.reports.compare.configuration import Difference, differences
 from ioassay.reports.compare.given_rates import GivenPoint
 from ioassay.reports.compare.wording import Remark
+from ioassay.results.doubt_effects import Effect, effect
 
 
 @dataclass(frozen=True)
@@ -34,12 +37,19 @@ class Line:
 
     at: str
     other: str
+    verdict: str
+    """`wording.verdict_on`."""
     reference_rate: str
+    reference_note: str
+    """Where the peak was, what share of the ceiling the rate is; empty of most rates."""
     other_rate: str
+    other_note: str
     ratio: str
     interval: str
     """`–` where there are too few repetitions."""
     differs: bool
+    unlike: tuple[str, ...]
+    """What was measured differently here, as far as both sides tell it."""
 
 
 @dataclass(frozen=True)
@@ -50,11 +60,30 @@ class SeriesPart:
     units: Mapping[RateColumn, Unit]
     compared: tuple[tuple[Subject, Compared], ...]
     lines: tuple[Line, ...]
+    answers: tuple[Line, ...]
+    """Those lines that answer by how much the others are faster or slower: of a sweep the peak, and where an other is
+    ahead and behind most.
+    """
     sentences: tuple[str, ...]
+    predicted: tuple[str, ...]
+    """Of these sentences those on predictions."""
     unlike: tuple[str, ...]
     """What differs in how it was measured, and what only one side measured: sentences for each subject."""
     doubts: tuple[str, ...]
     """What is doubted, of each subject."""
+
+    @property
+    def is_swept(self) -> bool:
+        """True if it must be said where a line is."""
+        return any(one.is_swept for _, one in self.compared)
+
+
+@dataclass(frozen=True)
+class DoubtRow:
+    """A kind of doubt and where it is. `places` has a text for each subject; `–` for one without it."""
+
+    kind: str
+    places: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -66,6 +95,9 @@ class Content:
     series: tuple[SeriesPart, ...]
     throughout: tuple[str, ...]
     """Remarks on every series, where there are several."""
+    conditions: tuple[str, ...]
+    """What differs in how it was measured, each with the series that it holds for."""
+    doubts: tuple[DoubtRow, ...]
     alone: tuple[str, ...]
     given: tuple[GivenPoint, ...]
     """What was measured at a given rate or with pauses, of which there are no ratios."""
@@ -88,13 +120,24 @@ class Content:
 
     @property
     def notes(self) -> list[str]:
-        """What holds for whole comparisons: which side is no measurement, why there are no intervals, what was unlike
-        throughout, what is alone.
-        """
+        """What holds for whole comparisons: `about_ratios`, what was unlike throughout, what is alone."""
+        return [*self.about_ratios, *(f"In every series: {text}" for text in self.throughout), *self.alone]
+
+    @property
+    def about_ratios(self) -> list[str]:
+        """Which side is no measurement, and why there are no intervals."""
         few = [text for one in self.comparisons if (text := wording.few(one))]
         predictions = [subject.name for subject in self.subjects if subject.kind == "prediction"]
         told = [f"{name} is a prediction, not a measurement; in brackets its range." for name in predictions]
-        return [*told, *few, *(f"In every series: {text}" for text in self.throughout), *self.alone]
+        return [*told, *few]
+
+    @property
+    def answer(self) -> list[str]:
+        """Whether the others are faster or slower, in as few sentences as a reader needs who has `answers` below."""
+        if len(self.series) < 2 or not self.sentences:
+            return self.verdict
+        overall = [text for one in self.comparisons if (text := wording.overall(one))]
+        return [*overall, *(text for part in self.series for text in part.predicted), *self.chance]
 
     @property
     def verdict(self) -> list[str]:
@@ -119,11 +162,14 @@ def assemble(sides: Sequence[Side]) -> Content:
     found = [_found(curve, comparisons) for curve in subjects[0].curves]
     compared = [(curve, own) for curve, own in zip(subjects[0].curves, found, strict=True) if own]
     common = _common([[*_unlike(own), *_doubts(own)] for _, own in compared])
+    unlike = {curve.title: list(_unlike(own)) for curve, own in compared}
     return Content(
         subjects=subjects,
         comparisons=comparisons,
         series=tuple(_part(curve, own, common) for curve, own in compared),
         throughout=tuple(wording.sentences(common)),
+        conditions=tuple(wording.sentences_by_series(unlike)),
+        doubts=tuple(_doubt_rows(comparisons)),
         alone=tuple(text for comparison in comparisons for text in wording.alone(comparison)),
         given=tuple(given_rates.points(subjects)),
         differences=tuple(differences([side.facts for side in sides], [subject.kind == "run" for subject in subjects])),
@@ -148,20 +194,21 @@ def _common(remarks: Sequence[Sequence[Remark]]) -> list[Remark]:
 def _part(curve: Curve, found: _Found, common: Sequence[Remark]) -> SeriesPart:
     of_column = units.of_series([one for _, one in found])
     lines = [
-        (ratio, line)
-        for comparison, one in found
-        for ratio, line in _lines(comparison.other, one, of_column[one.column])
+        (ratio, line) for comparison, one in found for ratio, line in _lines(comparison, one, of_column[one.column])
     ]
+    lines.sort(key=_position(curve))
+    telling = {id(ratio) for _, one in found for ratio in _telling(one)}
+    predicted = {id(one): tuple(wording.predicted(one, of_column[one.column])) for _, one in found}
     return SeriesPart(
         title=curve.title,
         units=of_column,
         compared=tuple((comparison.other, one) for comparison, one in found),
-        lines=tuple(line for _, line in sorted(lines, key=_position(curve))),
+        lines=tuple(line for _, line in lines),
+        answers=tuple(line for ratio, line in lines if id(ratio) in telling),
         sentences=tuple(
-            text
-            for comparison, one in found
-            for text in (*wording.verdicts(comparison, one), *wording.predicted(one, of_column[one.column]))
+            text for comparison, one in found for text in (*wording.verdicts(comparison, one), *predicted[id(one)])
         ),
+        predicted=tuple(text for _, one in found for text in predicted[id(one)]),
         unlike=tuple(wording.sentences(remark for remark in _unlike(found) if remark not in common)),
         doubts=tuple(wording.sentences(remark for remark in _doubts(found) if remark not in common)),
     )
@@ -193,21 +240,34 @@ def _position(curve: Curve) -> Callable[[tuple[Ratio, Line]], int]:
     return position
 
 
-def _lines(other: Subject, one: Compared, unit: Unit) -> Iterator[tuple[Ratio, Line]]:
+def _lines(comparison: Comparison, one: Compared, unit: Unit) -> Iterator[tuple[Ratio, Line]]:
     for ratio in one.points:
-        yield ratio, _line(wording.at(ratio.reference, one), other, one, unit, ratio)
+        yield ratio, _line(wording.at(ratio.reference, one), comparison, one, unit, ratio)
     if one.is_swept:
         for level, level_ratio in zip(wording.LEVELS, (one.peak, one.sustained), strict=True):
             if level_ratio is not None:
-                yield level_ratio, _line(level, other, one, unit, level_ratio)
+                yield level_ratio, _line(level, comparison, one, unit, level_ratio)
 
 
-def _line(at: str, other: Subject, one: Compared, unit: Unit, ratio: Ratio) -> Line:
+def _telling(one: Compared) -> Sequence[Ratio]:
+    """The ratios of `SeriesPart.answers`. A point at which both have their peak is shown as the peak."""
+    peak = one.peak
+    if not one.is_swept or peak is None:
+        return one.ratios
+    found = verdict(one)
+    ends = [ratio for ratio in (found.fastest, found.slowest, found.last) if ratio]
+    return [*(one for one in ends if (one.reference, one.other) != (peak.reference, peak.other)), peak]
+
+
+def _line(at: str, comparison: Comparison, one: Compared, unit: Unit, ratio: Ratio) -> Line:
     return Line(
         at=at,
-        other=wording.named(other),
-        reference_rate=_rate(one, unit, ratio.reference, at),
-        other_rate=_rate(one, unit, ratio.other, at),
+        other=wording.named(comparison.other),
+        verdict=wording.verdict_on(ratio),
+        reference_rate=_rate(one, unit, ratio.reference),
+        reference_note=_note(one, ratio.reference, at),
+        other_rate=_rate(one, unit, ratio.other),
+        other_note=_note(one, ratio.other, at),
         ratio=wording.times(ratio.value),
         interval=format.ABSENT
         if ratio.interval is None
@@ -215,13 +275,38 @@ def _line(at: str, other: Subject, one: Compared, unit: Unit, ratio: Ratio) -> L
             wording.times(ratio.interval.low), wording.times(ratio.interval.high), ratio.interval.confidence
         ),
         differs=ratio.differs,
+        unlike=tuple(wording.differs(found, comparison.reference.name) for found in _told(one, ratio)),
     )
 
 
-def _rate(one: Compared, unit: Unit, point: Point, at: str) -> str:
-    """A rate; of a peak also where it was, of either its share of the ceiling; of a prediction its range."""
-    if point.band is not None:
-        return f"{wording.rate(one, unit, point.median)} ({wording.band(one, unit, point.band)})"
-    notes = [f"at {wording.at(point, one)}" if at == wording.PEAK and point.clients else ""]
-    notes.append("" if point.ceiling_share is None else f"{format.share(point.ceiling_share)} of the ceiling")
-    return ", ".join([wording.rate(one, unit, point.median), *filter(None, notes)])
+def _told(one: Compared, ratio: Ratio) -> Sequence[ConditionDifference]:
+    """What differs, except in where two peaks are, which stands with the rates."""
+    of_points = [found for point in one.points for found in point.unlike]
+    return [found for found in ratio.unlike if found.is_told and (not one.points or found in of_points)]
+
+
+def _rate(one: Compared, unit: Unit, point: Point) -> str:
+    """A rate; of a prediction also its range."""
+    rate = wording.rate(one, unit, point.median)
+    return rate if point.band is None else f"{rate} ({wording.band(one, unit, point.band)})"
+
+
+def _note(one: Compared, point: Point, at: str) -> str:
+    """Of a peak where it was, of either its share of the ceiling."""
+    where = f"at {wording.at(point, one)}" if at == wording.PEAK and point.clients and point.band is None else ""
+    share = "" if point.ceiling_share is None else f"{format.share(point.ceiling_share)} of the ceiling"
+    return ", ".join(filter(None, [where, share]))
+
+
+def _doubt_rows(comparisons: Sequence[Comparison]) -> Iterator[DoubtRow]:
+    """Those that concern a conclusion first, in the order in which they are met otherwise."""
+    reference = {
+        id(one.reference): (one, one.reference.rates[one.column])
+        for comparison in comparisons
+        for one in comparison.series
+    }
+    others = [[(one, one.other.rates[one.column]) for one in comparison.series] for comparison in comparisons]
+    places = [wording.doubted_places(own) for own in (list(reference.values()), *others)]
+    kinds = dict.fromkeys(kind for own in places for kind in own)
+    for kind in sorted(kinds, key=lambda kind: get_args(Effect).index(effect(kind))):
+        yield DoubtRow(kind, tuple(own.get(kind, format.ABSENT) for own in places))

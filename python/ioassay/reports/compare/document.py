@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from ioassay.prose import listed
 from ioassay.reports.compare import given_rates, wording
-from ioassay.reports.compare.content import Content, Line, SeriesPart
+from ioassay.reports.compare.content import Content, DoubtRow, Line, SeriesPart
 from ioassay.reports.document import (
     Block,
     Bullets,
@@ -15,11 +16,18 @@ from ioassay.reports.document import (
     Figure,
     Notes,
     Paragraph,
+    Piece,
     Section,
     Span,
+    Style,
     Table,
+    Text,
+    changes,
     numbers,
 )
+from ioassay.reports.doubt_words import kind_words
+from ioassay.reports.format import ABSENT
+from ioassay.results.doubt_effects import effect
 from ioassay.version import __version__
 
 if TYPE_CHECKING:
@@ -28,29 +36,129 @@ if TYPE_CHECKING:
 
 def document(content: Content, drawn: Sequence[Picture | None] = ()) -> Document:
     """The document, with the figures where `pictures` has made them."""
+    are_several = len(content.subjects) > 2
+    others = listed([wording.named(subject) for subject in content.subjects[1:]])
     return Document(
         content.title,
-        [Section("Differences", _told(content)), *_series(content, drawn), _given(content), _differences(content)],
-        question=f"How fast are the others compared with {content.reference.name}?",
+        [Section("", _answer(content), "verdict"), *_sections(content, drawn)],
+        question=f"{'Are' if are_several else 'Is'} {others} faster or slower than {wording.named(content.reference)}?",
         footer=f"Written by ioassay {__version__}.",
     )
 
 
 def section(content: Content, drawn: Sequence[Picture | None]) -> list[Block]:
     """What the report of a run says of its comparison."""
-    about = f"{content.title}: each ratio is the rate of the other over that of {content.reference.name}."
-    return [Paragraph(about), *_told(content), *_series(content, drawn), _given(content), _differences(content)]
+    return [Paragraph(f"{content.title}:"), *_answer(content), *_sections(content, drawn)]
 
 
-def _told(content: Content) -> list[Block]:
-    return [Bullets(content.verdict), Notes(content.notes)]
+def _answer(content: Content) -> list[Block]:
+    return list(map(Paragraph, content.answer))
 
 
-def _series(content: Content, drawn: Sequence[Picture | None]) -> list[Section]:
+def _sections(content: Content, drawn: Sequence[Picture | None]) -> list[Section]:
+    """By how much; the likely causes; what weighs against the answer; everything else."""
+    are_runs = all(subject.kind == "run" for subject in content.subjects)
     return [
-        Section(part.title, [Figure(picture), _ratios(content, part), _remarks(part)])
-        for part, picture in zip(content.series, drawn or [None] * len(content.series), strict=True)
+        Section("How much faster or slower", [_answers(content), Notes(content.about_ratios)]),
+        Section(
+            "What changed" if are_runs else "What differs",
+            [Bullets(content.conditions), *_changes(content, are_runs=are_runs)],
+        ),
+        Section("Doubts", _doubts(content)),
+        Section("Each point", _sweeps(content, drawn)),
+        _given(content),
+        Section("Not compared", [Bullets(content.alone)]),
     ]
+
+
+def _answers(content: Content) -> Table:
+    """A row for most series. Notes stand below their numbers in small letters, which leaves room on a phone."""
+    columns = [Column("Phase"), Column("Verdict"), *numbers("Ratio", wording.named(content.reference), _other(content))]
+    are_several = len(content.subjects) > 2
+    rows: list[list[Text]] = [
+        [_phase(part, line, are_several=are_several), _verdict(line), _ratio(line), *_rates(line)]
+        for part in content.series
+        for line in part.answers
+    ]
+    reference = wording.named(content.reference)
+    caption = (
+        f"Ratio: the other rate over that of {reference}, with its confidence interval; in bold if that excludes 1"
+    )
+    return Table(
+        columns,
+        rows,
+        caption,
+        density="narrow",
+        rules=changes(part.title for part in content.series for _ in part.answers),
+    )
+
+
+def _phase(part: SeriesPart, line: Line, *, are_several: bool) -> Text:
+    """A series; below it of which other and where the rates are, if that may be asked."""
+    where = [line.other if are_several else "", line.at if part.is_swept else ""]
+    below = ", ".join(filter(None, where))
+    unlike = "; ".join(line.unlike)
+    return (part.title, *([Span(below, "below")] if below else []), *([Span(unlike, "caveat")] if unlike else []))
+
+
+def _verdict(line: Line) -> Text:
+    styles: Mapping[str, Style] = {wording.FASTER: "passed", wording.SLOWER: "failed"}
+    return Span(line.verdict, styles.get(line.verdict))
+
+
+def _ratio(line: Line) -> Text:
+    return _noted(
+        Span(line.ratio, "strong" if line.differs else None), "" if line.interval == ABSENT else line.interval
+    )
+
+
+def _rates(line: Line) -> list[Text]:
+    return [_noted(line.reference_rate, line.reference_note), _noted(line.other_rate, line.other_note)]
+
+
+def _noted(number: Piece, note: str) -> Text:
+    return (number, Span(note, "below")) if note else number
+
+
+def _other(content: Content) -> str:
+    """Above the rates of the others: the name of the only one."""
+    return "Rate" if len(content.subjects) > 2 else wording.named(content.subjects[1])
+
+
+def _changes(content: Content, *, are_runs: bool) -> list[Block]:
+    if content.differences:
+        return [_difference_table(content)]
+    return [Paragraph("The stored configurations do not differ.")] if are_runs else []
+
+
+def _doubts(content: Content) -> list[Block]:
+    columns = [Column(), *(Column(wording.named(subject)) for subject in content.subjects)]
+    caption = "What is doubted, and where; what may change a conclusion first"
+    return [Table(columns, [_doubt(row) for row in content.doubts], caption, density="narrow")]
+
+
+def _doubt(row: DoubtRow) -> list[Text]:
+    style: Style | None = "faint" if effect(row.kind) == "detail" else None
+    return [Span(text, style) for text in (kind_words(row.kind), *row.places)]
+
+
+def _sweeps(content: Content, drawn: Sequence[Picture | None]) -> list[Section]:
+    """Each series of which the answers are not all that there is."""
+    return [
+        Section(part.title, [Figure(picture), _ratios(content, part)])
+        for part, picture in zip(content.series, drawn or [None] * len(content.series), strict=True)
+        if picture is not None or len(part.lines) > len(part.answers)
+    ]
+
+
+def _ratios(content: Content, part: SeriesPart) -> Table:
+    are_several = len(content.subjects) > 2
+    columns = [Column("At"), *([Column("Of")] if are_several else [])]
+    columns += numbers(wording.named(content.reference), _other(content), "Ratio")
+    rows: list[list[Text]] = [
+        [line.at, *([line.other] if are_several else []), *_rates(line), _ratio(line)] for line in part.lines
+    ]
+    return Table(columns, rows, "Ratios; in bold where the interval excludes 1")
 
 
 def summary(content: Content) -> list[Block]:
@@ -60,7 +168,8 @@ def summary(content: Content) -> list[Block]:
         for part in content.series
     ]
     silence = [] if series else map(Paragraph, content.verdict)
-    return [*series, *silence, _given(content), Notes([*content.chance, *content.notes]), _differences(content)]
+    differences = Section("Configuration differences", [_difference_table(content)])
+    return [*series, *silence, _given(content), Notes([*content.chance, *content.notes]), differences]
 
 
 def _given(content: Content) -> Section:
@@ -72,20 +181,10 @@ def _remarks(part: SeriesPart) -> Notes:
     return Notes([*part.unlike, *part.doubts])
 
 
-def _ratios(content: Content, part: SeriesPart) -> Table:
-    heads = (wording.named(content.reference), "Rate", "Ratio", "Interval")
-    return Table(
-        [Column("At"), Column("Of"), *numbers(*heads)],
-        [[line.at, line.other, *_numbers(line)] for line in part.lines],
-        "Ratios; in bold where the interval excludes 1",
-    )
-
-
 def _brief(content: Content, part: SeriesPart) -> Table:
     """Where there is but one other, its name stands above its rates."""
     several = len(content.subjects) > 2
-    other = "Rate" if several else wording.named(content.subjects[1])
-    heads = (wording.named(content.reference), other, "Ratio", "Interval")
+    heads = (wording.named(content.reference), _other(content), "Ratio", "Interval")
     return Table(
         [Column(), *([Column("Of")] if several else []), *numbers(*heads)],
         [[line.at, *([line.other] if several else []), *_numbers(line)] for line in part.lines],
@@ -94,11 +193,12 @@ def _brief(content: Content, part: SeriesPart) -> Table:
 
 def _numbers(line: Line) -> list[str | Span]:
     ratio = Span(line.ratio, "strong") if line.differs else line.ratio
-    return [line.reference_rate, line.other_rate, ratio, line.interval]
+    sides = (line.reference_rate, line.reference_note), (line.other_rate, line.other_note)
+    return [*(", ".join(filter(None, side)) for side in sides), ratio, line.interval]
 
 
-def _differences(content: Content) -> Section:
+def _difference_table(content: Content) -> Table:
     columns = [Column(), *(Column(wording.named(subject)) for subject in content.subjects)]
     rows = [[row.what, *row.values] for row in content.differences]
-    caption = "Facts that differ; all others are equal or known for one side only"
-    return Section("Configuration differences", [Table(columns, rows, caption)])
+    caption = "Facts that differ; all others are equal or known for one side only. Of methods and lists: what differs"
+    return Table(columns, rows, caption, density="narrow")

@@ -12,7 +12,7 @@ from ioassay.analysis.compare import measured_run, published_system
 from ioassay.analysis.compare.subject import Subject
 from ioassay.analysis.test_given_rates import paced_reads
 from ioassay.reports.compare import ComparisonReport, configuration
-from ioassay.reports.compare.content import Side, assemble
+from ioassay.reports.compare.content import DoubtRow, Side, assemble
 from ioassay.reports.compare.wording import few
 from ioassay.results.loaded import LoadedRun
 from ioassay.systems.library import builtin_systems
@@ -97,6 +97,25 @@ def test_only_what_differs_in_configuration_is_shown(sides: list[Side]) -> None:
     }
 
 
+def test_of_methods_and_lists_only_the_steps_and_items_that_differ_are_shown() -> None:
+    def told(steps: str, options: list[str]) -> Side:
+        other = run()
+        other.document.study.method[0] = f"Sequential takes these steps: write, with an fsync; {steps}; remove."
+        mount = other.document.environment[0]["mount"]
+        assert mount is not None
+        mount["options"] = options
+        return side(other, "other")
+
+    rows = assemble([told("wait 1 s", ["rw", "noatime"]), told("wait 9 s", ["rw"])]).differences
+    assert {row.what: row.values for row in rows} == {
+        "Method": (
+            "Sequential takes these steps: … wait 1 s; …",
+            "Sequential takes these steps: … wait 9 s; …",
+        ),
+        "Mount options": ("noatime", "–"),
+    }
+
+
 def test_a_run_that_lacks_what_another_run_has_differs_in_it() -> None:
     other = run()
     other.document.environment[0]["client_parameters"] = {"max_rpcs_in_flight": "32"}
@@ -157,7 +176,7 @@ def test_rates_are_shown_with_their_share_of_the_ceiling() -> None:
     limited = RunBuilder().clients(1).workload("seq", write=1.2e9).rates("seq", "write", 1, 6e8).build()
     limited.document.ceilings = net(1, (1, 1, "to-servers", 9.6))
     (line,) = assemble([side(limited, "a"), side(limited, "b")]).series[0].lines
-    assert line.other_rate == "600 MB/s, 50 % of the ceiling"
+    assert (line.other_rate, line.other_note) == ("600 MB/s", "50 % of the ceiling")
 
 
 def test_a_single_point_has_its_ratio_once_and_a_published_peak_beside_it() -> None:
@@ -177,12 +196,57 @@ def test_what_holds_for_every_series_is_said_once(sides: list[Side]) -> None:
     wider.workload("seq", "Sequential", write=8e9, read=12e9, transfer_bytes=4096)
     wider.doubt("seq-c8-r1", "write", "short-phase").doubt("seq-c8-r1", "read", "short-phase")
     compared = [sides[0], side(wider.build(), "wider")]
-    for form in ("md", "html", "json"):
-        text = build(compared, form).decode()
-        assert text.count("transfer 4 KiB against 1 MiB of before") == 1
-        assert text.count("wider is doubted: short-phase (at 8 clients)") == 1
-        assert text.count("In every series: ") == 2
-    assert all(part.unlike == part.doubts == () for part in assemble(compared).series)
+    text = build(compared, "json").decode()
+    assert text.count("transfer 4 KiB against 1 MiB of before") == 1
+    assert text.count("wider is doubted: short-phase (at 8 clients)") == 1
+    assert text.count("In every series: ") == 2
+    content = assemble(compared)
+    assert all(part.unlike == part.doubts == () for part in content.series)
+    assert content.conditions == ("wider, different conditions: transfer 4 KiB against 1 MiB of before.",)
+    assert content.doubts == (DoubtRow("short-phase", ("–", "everywhere (at 8 clients)")),)
+
+
+def test_the_page_begins_with_the_answer_and_has_what_changed_before_the_doubts_and_the_sweeps(
+    sides: list[Side],
+) -> None:
+    smaller = run(2.0, transfer_bytes=4096)
+    smaller.document.study.settings["transfer"] = "4KiB"
+    smaller.document.environment[0]["kernel"] = "6.1.0"
+    text = build([sides[0], side(smaller, "after")], "md").decode()
+    parts = ["after is faster than before in 1 of 2 phases; no significant difference in 1."]
+    parts += ["## How much faster or slower", "| faster | **2.00**, ", "## What changed", "| Kernel |", "## Each point"]
+    places = [text.index(part) for part in parts]
+    assert places == sorted(places)
+
+
+def test_of_a_sweep_the_answer_is_the_peak_and_where_the_others_are_ahead_and_behind_most() -> None:
+    builder = RunBuilder().clients(1, 8, 64).repetitions(5).workload("seq", "Sequential")
+    for clients, rate in ((1, 1e9), (8, 4e9), (64, 9e9)):
+        builder.rates("seq", "write", clients, *(rate * (1 + step / 1000) for step in range(5)))
+    before = side(builder.build(), "before")
+    for clients, rate in ((1, 3e9), (8, 1e9), (64, 9e9)):
+        builder.rates("seq", "write", clients, *(rate * (1 + step / 1000) for step in range(5)))
+    content = assemble([before, side(builder.build(), "after")])
+    answers = [(line.at, line.verdict, line.other_note) for line in content.series[0].answers]
+    assert answers == [
+        ("1 client", "faster", ""),
+        ("8 clients", "slower", ""),
+        ("peak", "no significant difference", "at 64 clients"),
+    ]
+    assert content.answer[0] == (
+        "after is faster than before at some points and slower at others in 1 of 2 phases; "
+        "no significant difference in 1."
+    )
+
+
+def test_a_condition_is_named_once_with_the_series_that_it_holds_for() -> None:
+    builder = RunBuilder().clients(8).repetitions(3).workload("seq", "Sequential").workload("rnd", "Random")
+    before = side(builder.build(), "before")
+    builder = RunBuilder().clients(8).repetitions(3)
+    builder.workload("seq", "Sequential", transfer_bytes=4096).workload("rnd", "Random")
+    assert assemble([before, side(builder.build(), "after")]).conditions == (
+        "after, different conditions: transfer 4 KiB against 1 MiB of before (Sequential, write; Sequential, read).",
+    )
 
 
 def test_of_one_series_remarks_stand_below_it(sides: list[Side]) -> None:

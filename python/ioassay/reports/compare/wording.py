@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 
-from ioassay.analysis.compare.predictions import judged
+from ioassay.analysis.compare.predictions import judge, judged
 from ioassay.analysis.compare.ratios import Compared, Comparison, Ratio, verdict
 from ioassay.analysis.compare.subject import (
     Band,
@@ -26,6 +26,12 @@ from ioassay.units import format_count
 
 PEAK, SUSTAINED = LEVELS = ("peak", "sustained")
 """What stands in place of a point of the sweep."""
+
+FASTER, SLOWER, NO_DIFFERENCE = "faster", "slower", "no significant difference"
+"""What a ratio says of the other."""
+
+EVERYWHERE = "everywhere"
+"""Where a doubt is that holds in every series."""
 
 MOST_PLACES = 4
 """Points that are named one by one where something holds for some of a series."""
@@ -115,6 +121,46 @@ def at_among(point: Point, points: Sequence[Point]) -> str:
     return ", ".join(told) or "unknown"
 
 
+def verdict_on(ratio: Ratio) -> str:
+    """`faster`, `slower`, `no significant difference`; beside a prediction where the rate lies; `–` if not known."""
+    if found := judge(ratio):
+        return f"{found.verdict} the predicted range"
+    if ratio.interval is None:
+        return format.ABSENT
+    if not ratio.differs:
+        return NO_DIFFERENCE
+    return FASTER if ratio.value > 1 else SLOWER
+
+
+def overall(comparison: Comparison) -> str:
+    """In how many series an other is faster and slower; empty where no series has a verdict."""
+    found = [verdict(one) for one in comparison.series]
+    judged = [one for one in found if one.outcome != "too few repetitions"]
+    reference, other = comparison.reference.name, comparison.other.name
+    if not judged:
+        return ""
+    both = [one for one in judged if one.fastest and one.slowest]
+    counts = {
+        (FASTER, ""): sum(one.fastest is not None for one in judged) - len(both),
+        (SLOWER, ""): sum(one.slowest is not None for one in judged) - len(both),
+        (FASTER, f" at some points and {SLOWER} at others"): len(both),
+    }
+    differing = [(how, where, count) for (how, where), count in counts.items() if count]
+    if not differing:
+        return f"{NO_DIFFERENCE.capitalize()} between {other} and {reference} in any of {_phases(len(judged))}."
+    (how, where, count), *more = differing
+    of = f"all {_phases(count)}" if count == len(found) else f"{count} of {_phases(len(found))}"
+    rest = "".join(f", {how}{where} in {count}" for how, where, count in more)
+    same = len(judged) - sum(count for *_, count in differing)
+    alike = f"; {NO_DIFFERENCE} in {same}" if same else ""
+    silent = f"; no verdict on {len(found) - len(judged)}" if len(found) > len(judged) else ""
+    return f"{other} is {how} than {reference}{where} in {of}{rest}{alike}{silent}."
+
+
+def _phases(count: int) -> str:
+    return format_count(count, "phase")
+
+
 def verdicts(comparison: Comparison, one: Compared) -> Iterator[str]:
     """What can be told of a series, at least a sentence unless nothing of it has repetitions to speak of."""
     found = verdict(one)
@@ -173,11 +219,23 @@ def sentences(remarks: Iterable[Remark]) -> list[str]:
     return [f"{head} {own[0].between.join(remark.item for remark in own)}." for head, own in heads.items()]
 
 
+def sentences_by_series(remarks: Mapping[str, Sequence[Remark]]) -> Iterator[str]:
+    """The same of several series, by their titles: what is said of some names them. What holds for most comes first."""
+    titles: dict[Remark, list[str]] = {}
+    for title, own in remarks.items():
+        for remark in own:
+            titles.setdefault(remark, []).append(title)
+    for where in sorted(dict.fromkeys(map(tuple, titles.values())), key=len, reverse=True):
+        for text in sentences(remark for remark, own in titles.items() if tuple(own) == where):
+            yield text if len(where) == len(remarks) else f"{text[:-1]} ({'; '.join(where)})."
+
+
 def unlike(comparison: Comparison, one: Compared) -> Iterator[Remark]:
     """Different conditions in a series, conditions that a side lacks, and points that only one side has."""
     places: dict[ConditionDifference, list[str]] = {}
     named = [(at(ratio.reference, one), ratio) for ratio in one.points]
-    if one.is_swept:
+    # Two peaks may be of different points, which is no difference in how these were measured.
+    if not one.points:
         named += [(level, ratio) for level, ratio in zip(LEVELS, (one.peak, one.sustained), strict=True) if ratio]
     for where, ratio in named:
         for found in ratio.unlike:
@@ -238,10 +296,33 @@ def doubted(name: str, points: Sequence[tuple[str, Point]]) -> Iterator[Remark]:
         for kind in point.doubts:
             places.setdefault(kind, []).append(where)
     for kind, at_points in places.items():
-        few = f"at {'; '.join(at_points)}" if any("," in one for one in at_points) else f"at {listed(at_points)}"
-        where = few if len(at_points) <= MOST_PLACES else f"at {len(at_points)} of {len(points)} points"
-        told = kind if len(at_points) == len(points) else f"{kind} ({where})"
-        yield Remark(f"{name} is doubted:", told)
+        yield Remark(f"{name} is doubted:", kind + _in_brackets(at_points, len(points)))
+
+
+def _in_brackets(at_points: Sequence[str], of: int, most: int = MOST_PLACES) -> str:
+    """Where something holds among so many points: ` (at 8 clients)`; nothing where it holds at all of them."""
+    if len(at_points) == of:
+        return ""
+    few = f"at {'; '.join(at_points)}" if any("," in one for one in at_points) else f"at {listed(at_points)}"
+    return f" ({few if len(at_points) <= most else f'at {len(at_points)} of {of} points'})"
+
+
+def doubted_places(measured: Sequence[tuple[Compared, Rates]]) -> dict[str, str]:
+    """Where each kind of doubt about a side is: `Sequential, read (at 8 clients); Random, read`."""
+    places: dict[str, dict[str, str]] = {}
+    for one, rates in measured:
+        for kind in dict.fromkeys(kind for point in rates.points for kind in point.doubts):
+            at_points = [at(point, one) for point in rates.points if kind in point.doubts]
+            of_title = places.setdefault(kind, {})
+            of_title[one.reference.title] = _in_brackets(at_points, len(rates.points), most=1)
+    return {kind: _where(own, are_all=len(own) == len(measured)) for kind, own in places.items()}
+
+
+def _where(points: Mapping[str, str], *, are_all: bool) -> str:
+    """The titles of series, each with its points; once what is the same in all series that there are."""
+    if are_all and len(set(points.values())) == 1:
+        return EVERYWHERE + next(iter(points.values()))
+    return "; ".join(title + where for title, where in points.items())
 
 
 def differs(found: ConditionDifference, reference: str) -> str:

@@ -121,8 +121,10 @@ class Table:
     title: str = ""
     rules: Collection[int] = ()
     """The rows above which a page has a rule."""
-    density: Literal["normal", "dense", "wide"] = "normal"
-    """`dense`: in small letters. `wide`: in smaller ones, and beyond the text where there is room."""
+    density: Literal["normal", "narrow", "dense", "wide"] = "normal"
+    """`narrow`: fits on a phone, where its numbers are wrapped. `dense`: in small letters. `wide`: in smaller ones, and
+    beyond the text where there is room.
+    """
 
     @property
     def merged_rows(self) -> list[list[Text]]:

@@ -178,7 +178,7 @@ class _Page:
         return title + "\n" + _element("span", data, class_="tools")
 
 
-_DENSITIES = {"normal": [], "dense": ["dense"], "wide": ["dense", "wide"]}
+_DENSITIES = {"normal": [], "narrow": ["narrow"], "dense": ["dense"], "wide": ["dense", "wide"]}
 
 
 def _heads(columns: Sequence[Column]) -> Iterator[Markup]:
