@@ -24,7 +24,7 @@ PRINT_SCALE = 3.125
 
 SUFFIXES = (".svg", ".png", ".csv")
 
-_WIDTH = re.compile(r'<svg[^>]* width="(\d+)')
+_SIZE = re.compile(r'<svg[^>]* width="(\d+)"[^>]* height="(\d+)')
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,8 +48,17 @@ class Picture:
     @property
     def width(self) -> int:
         """Pixels from its left to its right as it was drawn; 0 where nothing was."""
-        found = _WIDTH.match(self.svg)
-        return int(found[1]) if found else 0
+        return self._size[0]
+
+    @property
+    def height(self) -> int:
+        """Pixels from its top to its bottom as it was drawn; 0 where nothing was."""
+        return self._size[1]
+
+    @property
+    def _size(self) -> tuple[int, int]:
+        found = _SIZE.match(self.svg)
+        return (int(found[1]), int(found[2])) if found else (0, 0)
 
     @property
     def csv(self) -> str:

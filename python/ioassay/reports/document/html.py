@@ -69,6 +69,12 @@ MOST_ENLARGED = 1.25
 BROAD = 560
 """Pixels. A figure that is broader has a row of its own where others stand side by side."""
 
+TALL = 0.6
+"""Height of a broad figure over its width, from which on paper gives it more height: it would be too small to read."""
+
+LONG = 12
+"""Rows. Paper may break a longer table, before which a page would stay empty."""
+
 
 def rendered(document: Document) -> str:
     """The page."""
@@ -141,6 +147,7 @@ class _Page:
         )
         parts.append(_element("tbody", _around(rows)))
         classes = ["scroll", *_DENSITIES[table.density], *([] if table.has_head else ["key"])]
+        classes += ["long"] if len(table.rows) > LONG else []
         return _element("div", _element("table", _around(parts)), class_=" ".join(classes))
 
     def _figure(self, picture: Picture) -> Markup:
@@ -160,8 +167,10 @@ class _Page:
         if picture.undrawn:
             parts.append(_element("p", picture.undrawn, class_="undrawn"))
         caption = self._caption(picture, next(self._figures)) if self._is_numbered else _element("b", picture.title)
-        broad = "broad" if picture.width > BROAD else ""
-        return _element("figure", _around([*parts, _element("figcaption", caption)]), id=picture.id, class_=broad)
+        shape = ["broad"] if picture.width > BROAD else []
+        shape += ["tall"] if shape and picture.height > TALL * picture.width else []
+        figure = _around([*parts, _element("figcaption", caption)])
+        return _element("figure", figure, id=picture.id, class_=" ".join(shape))
 
     def _caption(self, picture: Picture, number: int) -> Markup:
         title = _element("b", f"Figure {number}. {picture.title}.") + f" {picture.caption}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import get_args
 
 import polars as pl
@@ -176,6 +177,18 @@ def test_a_page_has_groups_of_heads_rules_anchors_and_cells_that_are_shown_once(
     assert '<tr class="first"><th scope="row">N-1</th><td>two</td>' in page
     assert '<tr><th scope="row"></th><td>three</td>' in page
     assert '<td class="number"><span class="marks"><a href="#doubt-a" title="doubt a">a</a></span></td>' in page
+
+
+def test_paper_may_break_a_long_table_and_gives_a_tall_figure_more_height() -> None:
+    rows = [[str(at)] for at in range(html.LONG + 1)]
+    tables = [Table([Column("N")], rows[:-1]), Table([Column("N")], rows, density="narrow")]
+    svg = '<svg width="600" height="{}"></svg>'
+    figures = [Figure(replace(PICTURE, id=f"of-{height}", svg=svg.format(height))) for height in (300, 500)]
+    page = html.rendered(Document("T", [*tables, *figures]))
+    assert re.findall(r'<div class="(scroll[^"]*)"', page) == ["scroll", "scroll narrow long"]
+    assert re.findall(r'<figure id="of-(\d+)" class="([^"]*)"', page) == [("300", "broad"), ("500", "broad tall")]
+    assert ".long)" in page
+    assert ".tall svg" in page
 
 
 def test_of_many_references_a_page_shows_how_many_there_are_and_text_the_first() -> None:

@@ -72,6 +72,7 @@ def document(content: Content, drawn: Pictures | None = None) -> Document:
         question="What does this application do to storage, and what holds it back?",
         window=f"{title}: I/O profile",
         footer=f"Written by ioassay {__version__}.",
+        prints_folds=False,  # the names of hundreds of files
     )
 
 

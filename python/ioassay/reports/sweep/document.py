@@ -110,7 +110,11 @@ def _contributions(answer: Answer) -> list[Block]:
         ]
         for one in answer.contributions
     ]
-    return [Table(columns, rows, "What each parameter contributes", title="What each parameter contributes")]
+    return [
+        Table(
+            columns, rows, "What each parameter contributes", title="What each parameter contributes", density="narrow"
+        )
+    ]
 
 
 def _points(answer: Answer) -> list[Block]:
@@ -128,7 +132,7 @@ def _points(answer: Answer) -> list[Block]:
         ]
         for one in answer.points
     ]
-    return [Table(columns, rows, "Medians before and after", title="Before and after")]
+    return [Table(columns, rows, "Medians before and after", title="Before and after", density="narrow")]
 
 
 def _point_name(at: PointValue) -> str:

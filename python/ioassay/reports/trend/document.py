@@ -63,7 +63,7 @@ def _moment(moment: Moment) -> Section:
     columns = [Column(), Column("Before"), Column("After")]
     rows = [[row.what, *row.values] for row in moment.also]
     caption = "Configuration changes between the two runs"
-    also = Table(columns, rows, caption) if rows else Paragraph(wording.also(moment.also), note=True)
+    also = Table(columns, rows, caption, density="narrow") if rows else Paragraph(wording.also(moment.also), note=True)
     return Section(moment.between, [Bullets(moment.sentences), also])
 
 
@@ -94,4 +94,5 @@ def _series(series: SeriesPart) -> list[Block]:
         [*row[:-1], Span(row.verdict, course.judgement)]
         for course, row in zip(series.courses, series.rows, strict=True)
     ]
-    return [Table(columns, rows, "The latest run against the earlier ones"), Notes(series.notes)]
+    table = Table(columns, rows, "The latest run against the earlier ones", density="narrow")
+    return [table, Notes(series.notes)]

@@ -129,7 +129,7 @@ def _ramp(answer: Answer) -> list[Block]:
         for step in answer.ramp.steps
     ]
     title = "ior-easy with more ranks per node"
-    return [Table(columns, rows, title, title=title), Paragraph(wording.ramp_end(answer))]
+    return [Table(columns, rows, title, title=title, density="narrow"), Paragraph(wording.ramp_end(answer))]
 
 
 def _balance(answer: Answer) -> list[Block]:
@@ -152,7 +152,7 @@ def _balance(answer: Answer) -> list[Block]:
         for one in answer.rank_counts
     ]
     title = "Score by ranks per node"
-    return [Table(columns, rows, title, title=title)]
+    return [Table(columns, rows, title, title=title, density="narrow")]
 
 
 def _phases(answer: Answer) -> list[Block]:
@@ -167,7 +167,7 @@ def _phases(answer: Answer) -> list[Block]:
         cells = [format_rate(value * PER_SECOND[unit], unit) if value else format.ABSENT for value in values]
         rows.append([rule.phase, *cells])
     title = "Medians of each phase"
-    return [Table(columns, rows, title, title=title)]
+    return [Table(columns, rows, title, title=title, density="narrow")]
 
 
 def _facts(answer: Answer) -> Table:

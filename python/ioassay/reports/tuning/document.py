@@ -42,6 +42,7 @@ def document(examination: Examination, *, with_figures: bool) -> Document:
         question="Where is an I/O split or misaligned on its way to the disk, and which settings hold it back?",
         window=f"{hosts}: settings",
         footer=f"Written by ioassay {__version__}.",
+        prints_folds=False,  # the many rules that do not apply
     )
 
 
@@ -120,7 +121,7 @@ def _values(changes: Sequence[Change]) -> Table:
         for (now, wanted, because), where in subjects.items()
     ]
     head = [Column("Where"), Column("Now"), Column("Recommended")]
-    return Table([*head, *([Column("Because")] if has_because else [])], rows)
+    return Table([*head, *([Column("Because")] if has_because else [])], rows, density="narrow")
 
 
 def _sources(rule: Rule, *, with_addresses: bool) -> str:
@@ -164,7 +165,11 @@ def _fine(examination: Examination) -> Table:
     rows: list[Sequence[Text]] = [
         [finding.host, finding.rule.name, one.subject, one.value] for finding, one in examination.of_kind(Fine)
     ]
-    return Table([Column("Host", merges=True), Column("Rule", merges=True), Column("Where"), Column("Value")], rows)
+    return Table(
+        [Column("Host", merges=True), Column("Rule", merges=True), Column("Where"), Column("Value")],
+        rows,
+        density="narrow",
+    )
 
 
 def _unreadable(examination: Examination) -> Notes:
