@@ -53,6 +53,9 @@ _BINARY = tuple(
     (Fraction(1024**power), f"{prefix}iB") for power, prefix in ((5, "P"), (4, "T"), (3, "G"), (2, "M"), (1, "K"))
 )
 
+_TIMES = "times "
+"""Begins the name of a factor that is not a count of something; then follows what it multiplies."""
+
 _SIGNS = {"product": " × ", "quotient": " ÷ ", "sum": " + ", "difference": " − "}
 
 
@@ -85,6 +88,10 @@ def formula(value: Value) -> str:
         case "lowest":
             whose = f"{value.name} of the "
             return "lowest of " + ", ".join(f"{one.name.removeprefix(whose)} {brief(one)}" for one in operands)
+        case "product" if operands[0].name.startswith(_TIMES):
+            factor, *others = operands
+            whose = factor.name.removeprefix(_TIMES)
+            return f"{brief(factor)} × {whose} ({_SIGNS['product'].join(_operand(one) for one in others)})"
         case rule:
             return _SIGNS[rule].join(_operand(one) for one in operands)
 

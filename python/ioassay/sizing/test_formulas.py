@@ -8,6 +8,7 @@ import pytest
 
 from ioassay.sizing.arithmetic import Origin, Value, exactly, lowest, product, quotient
 from ioassay.sizing.formulas import amount, line
+from ioassay.sizing.rates.scaling import MULTIPLE
 from ioassay.systems.amounts import BYTES, BYTES_PER_S, OPERATIONS_PER_S, SECONDS, Dimension, Interval
 
 BRICK = Value(
@@ -47,6 +48,12 @@ def test_both_ends_are_in_the_unit_of_the_number(ends: tuple[int, int, int], dim
 def test_a_product_is_a_line_that_a_reader_can_check() -> None:
     assert line(product("write rate", exactly("bricks", 8), BRICK)) == (
         "write rate = 8 bricks × 4.5 GB/s = 36 GB/s (35.6 to 36.4)"
+    )
+
+
+def test_a_factor_that_counts_nothing_is_followed_by_what_it_multiplies() -> None:
+    assert line(product("write rate", exactly(MULTIPLE, 9), BRICK)) == (
+        "write rate = 9 × the rate of one brick (4.5 GB/s) = 40.5 GB/s (40.05 to 40.95)"
     )
 
 
