@@ -31,10 +31,11 @@ _MOST_WRITING = 2.0
 _SPARE = 1.25
 """By how much a target may be faster than it seemed."""
 
-_DELAY = 1.25
-"""By how much a repetition may take longer than is expected: files are removed more slowly than they were created,
-ranks start late on a busy node. Without it only two repetitions fitted into 30 s on a node of 16 processors.
-"""
+_DELAY = 1.15
+"""By how much a repetition may take longer than is expected."""
+
+_REMOVED_PER_S = 100e3
+"""Files: four processes created 190,000 per second on an ext4 and removed half as many."""
 
 _SHARE_OF_FREE = 4
 """A case takes at most this part of the free space."""
@@ -113,7 +114,7 @@ def _sizes(speeds: Speeds, ranks: int, free_bytes: int, left_s: float, phase_s: 
     repetition_s = (
         max(phase_s, written_s)
         + 4 * phase_s  # a read, two random phases, creating files
-        + phase_s  # removing these
+        + phase_s * max(1.0, speeds.creates_per_s / _REMOVED_PER_S)  # removing these
         + 3 * speeds.case_s
         + _PAUSES_S
     )

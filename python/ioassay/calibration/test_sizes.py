@@ -32,7 +32,7 @@ def total(sizes: Sizes) -> int:
 
 
 def test_a_read_finds_as_much_as_it_can_read_in_its_time() -> None:
-    sizes = suitable(DISK, ranks=2, free_bytes=1 << 40, left_s=40)
+    sizes = suitable(DISK, ranks=2, free_bytes=1 << 40, left_s=32)
     assert sizes.phase_s == 1.0
     assert total(sizes) >= DISK.read_bytes_per_s * sizes.phase_s
     assert sizes.ranks * sizes.files * sizes.random_file_bytes >= DISK.random_reads_per_s * 4096 * sizes.phase_s
@@ -45,11 +45,17 @@ def test_writing_for_a_much_faster_read_takes_no_more_than_thrice_a_phase() -> N
 
 
 def test_three_repetitions_fit_where_shorter_phases_make_them_fit() -> None:
-    roomy = suitable(DISK, ranks=2, free_bytes=1 << 40, left_s=40)
+    roomy = suitable(DISK, ranks=2, free_bytes=1 << 40, left_s=32)
     tight = suitable(DISK, ranks=2, free_bytes=1 << 40, left_s=16)
     assert 0.5 <= tight.phase_s < roomy.phase_s
     assert 3 * tight.repetition_s <= 16
     assert tight.repetitions >= 3
+
+
+def test_time_is_left_for_removing_very_many_files() -> None:
+    creating_fast = replace(DISK, creates_per_s=200e3)
+    fast, slow = (suitable(speeds, ranks=4, free_bytes=1 << 40, left_s=40) for speeds in (creating_fast, DISK))
+    assert fast.repetition_s == pytest.approx(slow.repetition_s + 1)
 
 
 def test_a_crawling_target_gets_two_small_files_and_at_least_one_repetition() -> None:
