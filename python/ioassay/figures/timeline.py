@@ -17,7 +17,11 @@ from ioassay.analysis.timeline import Counts, Timeline
 from ioassay.figures import theme
 
 COLUMNS = 4
-WIDTH, TOTAL_HEIGHT, RANKS_HEIGHT = 118, 70, 66
+SPACING = 14
+NARROWEST, WIDEST = 118, 380
+"""Pixels of a panel: where there are few, they have the room of a whole row."""
+
+TOTAL_HEIGHT, RANKS_HEIGHT = 70, 66
 
 MOST_ABOVE = 3.0
 """A ceiling higher than so many times the highest total of the figure is left out: it would press the lines down."""
@@ -43,14 +47,17 @@ def chart(panels: Sequence[Panel]) -> theme.Chart:
     counts = panels[0].timeline.counts
     total_unit = _unit(highest_total, counts)
     rank_unit = _unit(max(_highest(_per_rank(panel.timeline)) for panel in panels), counts)
+    width = min(WIDEST, COLUMNS * (NARROWEST + SPACING) // min(len(panels), COLUMNS) - SPACING)
     drawn = []
     for at, panel in enumerate(panels):
         first = at % COLUMNS == 0
         total_title = f"total, {total_unit.name}" if first else None
-        total = _total(panel, total_unit, highest_total / total_unit.divisor, total_title, ceilings[at])
-        ranks = _ranks(panel, rank_unit, f"per rank, {rank_unit.name}" if first else None)
+        total = _total(
+            panel, total_unit, highest_total / total_unit.divisor, total_title, ceiling=ceilings[at], width=width
+        )
+        ranks = _ranks(panel, rank_unit, f"per rank, {rank_unit.name}" if first else None, width)
         drawn.append(alt.vconcat(total, ranks, spacing=10))
-    grid: theme.Chart = alt.concat(*drawn, columns=COLUMNS, spacing=14)
+    grid: theme.Chart = alt.concat(*drawn, columns=COLUMNS, spacing=SPACING)
     return grid
 
 
@@ -93,7 +100,9 @@ def _highest_total(panels: Sequence[Panel]) -> float:
     return max(_highest(panel.timeline.total["rate"]) for panel in panels)
 
 
-def _total(panel: Panel, unit: Unit, highest: float, title: str | None, ceiling: float | None) -> theme.Chart:
+def _total(
+    panel: Panel, unit: Unit, highest: float, title: str | None, *, ceiling: float | None, width: int
+) -> theme.Chart:
     y = _rate("rate", title, highest)
     drawn: theme.Chart = (
         alt.Chart(_stairs(panel.timeline.total, unit, ["rate"]))
@@ -103,11 +112,11 @@ def _total(panel: Panel, unit: Unit, highest: float, title: str | None, ceiling:
     if ceiling is not None:
         at = alt.Chart(pl.DataFrame({"rate": [ceiling / unit.divisor]})).encode(y)
         drawn = alt.layer(at.mark_rule(strokeWidth=1.1, strokeDash=[5, 3], color=theme.CEILING), drawn)
-    sized: theme.Chart = drawn.properties(width=WIDTH, height=TOTAL_HEIGHT, title=panel.title)
+    sized: theme.Chart = drawn.properties(width=width, height=TOTAL_HEIGHT, title=panel.title)
     return sized
 
 
-def _ranks(panel: Panel, unit: Unit, title: str | None) -> theme.Chart:
+def _ranks(panel: Panel, unit: Unit, title: str | None, width: int) -> theme.Chart:
     highest = _highest(_per_rank(panel.timeline)) / unit.divisor
     time = _time(panel, labels=True)
     if panel.timeline.band.is_empty():
@@ -130,7 +139,7 @@ def _ranks(panel: Panel, unit: Unit, title: str | None) -> theme.Chart:
                 _rate("median", title, highest)
             ),
         )
-    sized: theme.Chart = drawn.properties(width=WIDTH, height=RANKS_HEIGHT)
+    sized: theme.Chart = drawn.properties(width=width, height=RANKS_HEIGHT)
     return sized
 
 

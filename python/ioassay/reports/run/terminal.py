@@ -70,6 +70,7 @@ def _findings(content: Content) -> list[Block]:
 
 def _doubts(content: Content) -> list[Block]:
     """What to know of all numbers; what concerns single ones stands beside them."""
-    more = len(content.doubts.weighing("minor"))
-    also = [Paragraph(Span(f"{format_count(more, 'more kind')} of doubt in the report.", "faint"))] if more else []
-    return [Paragraph(wording.trust(content)), Bullets(caveats.to_know(content.doubts)), *also]
+    known, minor = caveats.to_know(content.doubts), len(content.doubts.weighing("minor"))
+    more = format_count(minor, "more kind" if known else "minor kind")
+    also = [Paragraph(Span(f"{more} of doubt in the report.", "faint"))] if minor else []
+    return [Paragraph(wording.trust(content)), Bullets(known), *also]
