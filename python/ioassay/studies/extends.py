@@ -6,7 +6,7 @@
     acceptance+: [...]                  a `+` adds to the list of the base
     steps+:
       - {after: ior-easy-write, steps: [...]}
-    surveys:                            nothing takes out what the base has
+    surveys:                            nothing, or null, takes out what the base has
 
 Not here: what is valid (`studies.model`), settings and scales (`studies.resolve`).
 """
@@ -43,6 +43,8 @@ _ADDS = "+"
 
 _PLACES = ("before", "after", "instead_of")
 """Where steps are added, each with the name of a phase of the base."""
+
+_NOTHING = ("", "null", "~")
 
 _ABOUT_WORKLOADS = {"figures": "workloads", "summary": "workload", "surveys": "workload", "acceptance": "of"}
 """Lists of a study whose items name workloads, and the key under which they do."""
@@ -132,7 +134,7 @@ class _Merging:
                     self.problems.append(origin.problem(f"stands beside `{name}`", "keep one of them"))
                 elif (longer := self._longer(name, base.entries.get(name), node, origin, file)) is not None:
                     entries[name] = longer
-            elif isinstance(node, Text) and not node.text and key in entries:
+            elif _is_nothing(node) and key in entries:
                 del entries[key]
             else:
                 entries[key] = self._changed(key, base.entries.get(key), node, file)
@@ -198,7 +200,12 @@ def _phase(step: Node) -> str | None:
 def _taken_out(over: Node | None) -> set[str]:
     """The keys that stand without a value."""
     said = over.entries if isinstance(over, Entries) else {}
-    return {key for key, node in said.items() if isinstance(node, Text) and not node.text}
+    return {key for key, node in said.items() if _is_nothing(node)}
+
+
+def _is_nothing(node: Node) -> bool:
+    """True for what YAML calls null: no value, `null` or `~`."""
+    return isinstance(node, Text) and node.text in _NOTHING
 
 
 def _without_workloads(base: Entries, gone: set[str]) -> Entries:

@@ -126,7 +126,7 @@ acceptance:
 - Single values and lists replace those of the base.
 - A `+` after the key of a list adds to the end of the base's. Among steps, an item with `after`,
   `before` or `instead_of` says where its `steps` go.
-- A key without a value takes out what the base has under it: of a workload also its figures, rows of
+- A key without a value, or with `null`, takes out what the base has under it: of a workload also its figures, rows of
   tables and criteria.
 - Settings of the base that nothing uses any more are left out.
 

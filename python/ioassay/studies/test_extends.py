@@ -61,13 +61,14 @@ def test_settings_and_scales_are_merged_and_all_else_is_taken_over(base: Path) -
     assert resolved(base, "settings: {total: 16MiB}").study.workloads["big"].files["data"].total == 16 << 20
 
 
-def test_a_workload_is_changed_added_or_taken_out(base: Path) -> None:
+@pytest.mark.parametrize("nothing", ["", " null", " ~"])
+def test_a_workload_is_changed_added_or_taken_out(base: Path, nothing: str) -> None:
     other = "other: {title: Other, layout: N-1, order: random, transfer: 4k, total: 1MiB}"
     study = resolved(base, f"workloads:\n  big: {{transfer: 2MiB}}\n  {other}").study
     assert [*study.workloads] == ["big", "other"]
     assert study.workloads["big"].files["data"].transfer == 2 << 20
     assert study.workloads["big"].files["data"].layout == "N-N"
-    only = resolved(base, f"workloads:\n  big:\n  {other}\nfigures: []\nsummary:").study
+    only = resolved(base, f"workloads:\n  big:{nothing}\n  {other}\nfigures: []\nsummary:{nothing}").study
     assert ([*only.workloads], only.figures, only.summary) == (["other"], [], [])
 
 
