@@ -7,7 +7,7 @@ from importlib import resources
 from pathlib import Path
 
 from ioassay.errors import UsageError
-from ioassay.yaml_models.source import Source, nearest, parse_source, printable, read_source
+from ioassay.yaml_models.source import Source, near, parse_source, printable, read_source
 
 _SUFFIXES = (".yaml", ".yml")
 
@@ -41,7 +41,8 @@ class Library:
         sources = self.sources()
         if name_or_path in sources:
             return sources[name_or_path]
+        meant = near(name_or_path, sources)
         raise UsageError(
-            f"There is no {self.noun} `{printable(name_or_path)}`: {nearest(name_or_path, sources)}",
+            f"There is no {self.noun} `{printable(name_or_path)}`{f': {meant}' if meant else '.'}",
             f"Built in are {', '.join(sources)}. Give your own {self.noun} as a path: ./my-{self.noun}.yaml.",
         )
