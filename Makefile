@@ -29,18 +29,23 @@ EMULATOR := qemu-user-static libc6-arm64-cross libgcc-s1-arm64-cross
 DIST := dist
 PROCESSORS ?= x86_64 aarch64
 
-.PHONY: help build wheels cross-linker emulator demo labs mpis programs stores browser reframe lock test test-machine test-functions test-cases test-whole loom sanitize miri attack lint generate release notebook bench bench-peers statistics clean
+.PHONY: help build compiled wheels cross-linker emulator demo labs mpis programs stores browser reframe lock test test-machine test-functions test-cases test-whole loom sanitize miri attack lint lint-rust lint-python generate release notebook bench bench-peers statistics clean
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 PROGRAMS := ioassay-engine ioassay-agent
 
-build: $(VENV)/installed ## Build everything: .venv/bin/ioassay and the programs that it starts.
-	@cargo build --quiet --release --locked -p ioassay-cli
+# To what is not a make itself, the jobserver of a make with several jobs is closed.
+NO_JOBSERVER := env --unset=MAKEFLAGS --unset=MFLAGS
+
+build: $(VENV)/installed compiled ## Build everything: .venv/bin/ioassay and the programs that it starts.
 	@for program in $(PROGRAMS); do \
 		cmp -s target/release/$$program $(BIN)/$$program || install target/release/$$program $(BIN)/$$program; \
 	done
+
+compiled:
+	@$(NO_JOBSERVER) cargo build --quiet --release --locked -p ioassay-cli
 
 # The Python side is installed in place, so only a change of its dependencies installs it again.
 $(VENV)/installed: pyproject.toml
@@ -141,9 +146,8 @@ lock: ## Write requirements.lock: exact versions of what pyproject.toml needs, w
 		--generate-hashes --no-header --no-emit-index-url --output-file requirements.lock
 
 # Without --release: an overflow, or a file that is closed twice, then ends the engine instead of going unnoticed.
-# A job in the background ignores SIGINT and SIGQUIT, and engines of tests would inherit that, as compilers would inherit
-# the jobserver of this make, which is closed to them.
-TEST_ENV := env --unset=MAKEFLAGS --unset=MFLAGS --default-signal=INT,QUIT,HUP
+# A job in the background ignores SIGINT and SIGQUIT, and engines of tests would inherit that.
+TEST_ENV := $(NO_JOBSERVER) --default-signal=INT,QUIT,HUP
 CARGO_TEST := $(TEST_ENV) cargo test --locked --quiet --no-fail-fast
 PYTEST := $(TEST_ENV) $(BIN)/pytest --quiet
 
@@ -205,57 +209,43 @@ attack: build ## Attack it in every known way (as root, hours; goes on where it 
 
 PYTHON_SOURCES := python tests bench examples/reframe release
 DOCUMENTS := *.md docs
+CHECKED_APART := bench/peers release bench/statistics bench/watch bench/sizing
+
+# Modules that write reference pages and dashboards.
+GENERATORS := studies.reference lab.reference systems.reference sizing.reference criteria.reference \
+	results.doubts_reference monitoring.reference tuning.rules.reference tuning.sweep.reference monitoring.dashboards.generate
 
 format: build ## Format Rust, Python and documents (lines of 100 characters).
 	cargo fmt --all
 	$(BIN)/ruff format --quiet $(PYTHON_SOURCES)
 	$(BIN)/mdformat $(DOCUMENTS)
 
-lint: build ## Formatting, clippy, ruff, mypy, generated files.
+lint: lint-rust lint-python ## Formatting, clippy, ruff, mypy, generated files.
+
+lint-rust: build
 	cargo fmt --all --check
-	cargo clippy --release --locked --workspace --all-targets --quiet -- -D warnings
-	cargo clippy --profile recorder --locked -p ioassay-recorder --features library --quiet -- -D warnings
+	$(NO_JOBSERVER) cargo clippy --release --locked --workspace --all-targets --quiet -- -D warnings
+	$(NO_JOBSERVER) cargo clippy --profile recorder --locked -p ioassay-recorder --features library --quiet -- -D warnings
 	@# The recorder for another processor: does its Rust compile? Its C, which `true` compiles, is the same everywhere.
 	@if rustup target add aarch64-unknown-linux-gnu > /dev/null 2>&1; then \
 		CC_aarch64_unknown_linux_gnu=true AR_aarch64_unknown_linux_gnu=true \
-			cargo check --profile recorder --locked -p ioassay-recorder --features library \
+			$(NO_JOBSERVER) cargo check --profile recorder --locked -p ioassay-recorder --features library \
 			--target aarch64-unknown-linux-gnu --quiet; \
 	else echo "SKIPPED: the recorder for aarch64: the target's library cannot be had: rustup target add"; fi
-	cargo run --release --locked --quiet -p ioassay-dev -- check
-	$(BIN)/datamodel-codegen --all-jobs --check
+	$(NO_JOBSERVER) cargo run --release --locked --quiet -p ioassay-dev -- check
+
+lint-python: build
 	$(BIN)/ruff format --check --quiet $(PYTHON_SOURCES)
 	$(BIN)/ruff check --quiet $(PYTHON_SOURCES)
 	$(BIN)/mdformat --check $(DOCUMENTS)
-	$(BIN)/mypy
-	$(BIN)/mypy bench/peers
-	$(BIN)/mypy release
-	$(BIN)/mypy bench/statistics
-	$(BIN)/mypy bench/watch
-	$(BIN)/mypy bench/sizing
-	$(BIN)/python -m ioassay.studies.reference --check
-	$(BIN)/python -m ioassay.lab.reference --check
-	$(BIN)/python -m ioassay.systems.reference --check
-	$(BIN)/python -m ioassay.sizing.reference --check
-	$(BIN)/python -m ioassay.criteria.reference --check
-	$(BIN)/python -m ioassay.results.doubts_reference --check
-	$(BIN)/python -m ioassay.monitoring.reference --check
-	$(BIN)/python -m ioassay.tuning.rules.reference --check
-	$(BIN)/python -m ioassay.tuning.sweep.reference --check
-	$(BIN)/python -m ioassay.monitoring.dashboards.generate --check
+	@for place in "" $(CHECKED_APART); do echo "mypy $$place"; $(BIN)/mypy $$place || exit; done
+	$(BIN)/datamodel-codegen --all-jobs --check
+	@for module in $(GENERATORS); do echo "$$module --check"; $(BIN)/python -m ioassay.$$module --check || exit; done
 
 generate: build ## Write the generated files: schemas, their Python types, reference pages.
 	cargo run --release --locked --quiet -p ioassay-dev -- generate
 	$(BIN)/datamodel-codegen --all-jobs
-	$(BIN)/python -m ioassay.studies.reference
-	$(BIN)/python -m ioassay.lab.reference
-	$(BIN)/python -m ioassay.systems.reference
-	$(BIN)/python -m ioassay.sizing.reference
-	$(BIN)/python -m ioassay.criteria.reference
-	$(BIN)/python -m ioassay.results.doubts_reference
-	$(BIN)/python -m ioassay.monitoring.reference
-	$(BIN)/python -m ioassay.tuning.rules.reference
-	$(BIN)/python -m ioassay.tuning.sweep.reference
-	$(BIN)/python -m ioassay.monitoring.dashboards.generate
+	@for module in $(GENERATORS); do echo "$$module"; $(BIN)/python -m ioassay.$$module || exit; done
 
 notebook: build ## Run the worked notebook again and keep what it shows.
 	$(BIN)/python -m tests.notebook
