@@ -117,7 +117,7 @@ def _by_baseline(run: Path, baseline: str, tolerance: float, accepted: set[str])
             "Measure both under the same conditions, or accept the difference: "
             f"{' '.join(f'--although {_typed(one.what)}' for one in unlike)}",
         )
-    return of_baseline(regressions(comparison, tolerance), reference.name, tolerance)
+    return of_baseline(regressions(comparison, tolerance), reference, tolerance)
 
 
 def _conditions(although: list[str]) -> set[str]:

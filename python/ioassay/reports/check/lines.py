@@ -9,6 +9,7 @@ from typing import Any
 from ioassay.analysis.acceptance import Judgement, Verdict
 from ioassay.analysis.compare import units
 from ioassay.analysis.compare.ratios import Compared, Ratio
+from ioassay.analysis.compare.subject import Subject
 from ioassay.analysis.doubts import kinds
 from ioassay.analysis.intervals import FEWEST
 from ioassay.analysis.regression import PointCheck
@@ -131,11 +132,18 @@ def of_criterion(check: CriterionCheck) -> Line:
     )
 
 
-def of_baseline(checks: Iterable[PointCheck], baseline: str, tolerance: float) -> list[Line]:
-    """The verdicts on the points of the baseline of that name, and one that fails where none of them was judged."""
+def of_baseline(checks: Iterable[PointCheck], baseline: Subject, tolerance: float) -> list[Line]:
+    """The verdicts on the points and series of a baseline, and one that fails where none of them was judged."""
     every = list(checks)
     points = sum(check.tested is not None for check in every)
-    return settled([_of_point(check, baseline, tolerance, points) for check in every], "baseline")
+    lines = [_of_point(check, baseline.name, tolerance, points) for check in every]
+    return settled([*lines, *(_of_given(curve.title) for curve in baseline.given)], "baseline")
+
+
+def _of_given(series: str) -> Line:
+    """Of a series whose rate tells what the study asked for."""
+    says = "the study sets its rate or pauses; `ioassay compare` shows the rates that were kept, and the latencies"
+    return Line(series, "the series", "not judged", says)
 
 
 def _of_point(check: PointCheck, baseline: str, tolerance: float, points: int) -> Line:

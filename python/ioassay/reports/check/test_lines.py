@@ -11,7 +11,9 @@ from junitparser import Failure, JUnitXml, Skipped, TestCase
 from ioassay.analysis.acceptance import Judgement, judge
 from ioassay.analysis.compare import measured_run
 from ioassay.analysis.compare.ratios import compare
+from ioassay.analysis.compare.subject import Subject
 from ioassay.analysis.regression import regressions
+from ioassay.analysis.test_given_rates import paced_reads
 from ioassay.criteria.model import LIMITS, Criteria
 from ioassay.criteria.verdicts import check
 from ioassay.reports import json_text
@@ -43,12 +45,20 @@ def test_nothing_is_accepted_that_could_not_be_judged() -> None:
 
 
 def test_a_baseline_of_which_nothing_could_be_judged_fails() -> None:
-    (said,) = of_baseline([], "before", 0.05)
+    (said,) = of_baseline([], Subject("before", "run", ()), 0.05)
     assert (said.group, said.judgement, said.says) == (
         "baseline",
         "failed",
         "no criterion could be judged, so the run is not accepted",
     )
+
+
+def test_a_series_at_a_given_rate_is_not_judged_against_a_baseline() -> None:
+    before, run = (measured_run.subject(paced_reads(), name) for name in ("before", "run"))
+    lines = of_baseline(regressions(compare(before, run), 0.05), before, 0.05)
+    (said,) = (line for line in lines if line.group.endswith(", read"))
+    assert (said.judgement, "`ioassay compare` shows the rates that were kept" in said.says) == ("not judged", True)
+    assert accepted(lines)
 
 
 def baseline_lines(*factors: float, scatter: float = 0.05) -> list[Line]:
@@ -64,7 +74,7 @@ def baseline_lines(*factors: float, scatter: float = 0.05) -> list[Line]:
             rates = (1e9 * of_middle * (factor if run else 1) for of_middle in (1, 1 + scatter, 1 - scatter))
             builder.rates("seq", "write", count, *rates)
         subjects.append(measured_run.subject(builder.build(), "run" if run else "before"))
-    lines = of_baseline(regressions(compare(*subjects), 0.05), "before", 0.05)
+    lines = of_baseline(regressions(compare(*subjects), 0.05), subjects[0], 0.05)
     return [line for line in lines if "write" in line.group]
 
 
