@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use ioassay_record::operation::Operation::{Close, Open, Read, Write};
-use support::record::{Place, Record, compiled, library, run, try_compile};
+use support::record::{Place, Record, compiled, copy_program, library, run, try_compile};
 use support::skipped::skipped;
 
 #[test]
@@ -172,7 +172,7 @@ fn a_setuid_program_runs_and_is_named() {
     }
     let place = Place::new();
     let program = place.path("setuid");
-    fs::copy(compiled("plain"), &program).unwrap();
+    copy_program(&compiled("plain"), &program);
     nix::unistd::chown(&program, Some(65534.into()), None).unwrap();
     fs::set_permissions(&program, PermissionsExt::from_mode(0o4755)).unwrap();
     for path in [place.root.path(), &place.path("")] {

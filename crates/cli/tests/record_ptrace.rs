@@ -13,7 +13,7 @@ use ioassay_record::table::State;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, geteuid, mkfifo};
 use support::process::wait_until;
-use support::record::{Image, Place, Ran, Record, Started, try_compile};
+use support::record::{Image, Place, Ran, Record, Started, copy_program, try_compile};
 use support::skipped::skipped;
 
 /// Neither root nor the owner of anything.
@@ -372,7 +372,7 @@ fn a_process_that_is_left_behind_goes_on() {
 /// A copy of the program that belongs to a user and has that user's privileges.
 fn setuid(place: &Place, owner: u32) -> PathBuf {
     let program_of = place.root.path().join("setuid");
-    fs::copy(program(), &program_of).unwrap();
+    copy_program(&program(), &program_of);
     chown(&program_of, Some(owner), Some(owner)).unwrap();
     fs::set_permissions(&program_of, fs::Permissions::from_mode(0o4755)).unwrap();
     fs::set_permissions(place.root.path(), fs::Permissions::from_mode(0o755)).unwrap();
@@ -402,7 +402,7 @@ fn a_setuid_program_lacks_its_privileges_if_another_user_records_it_and_that_is_
         let place = place(via);
         let program = setuid(&place, 0);
         let engine = place.root.path().join("engine");
-        fs::copy(env!("CARGO_BIN_EXE_ioassay-engine"), &engine).unwrap();
+        copy_program(Path::new(env!("CARGO_BIN_EXE_ioassay-engine")), &engine);
         for directory in ["", "tables"] {
             chown(place.root.path().join(directory), Some(NOBODY), Some(NOBODY)).unwrap();
         }

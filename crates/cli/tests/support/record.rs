@@ -663,3 +663,9 @@ impl Image {
         }
     }
 }
+
+/// Copies a program that is to be started, by a process of its own. Each process that a test beside this one is just starting
+/// has, for a moment, whatever this one has open, and what is open for writing cannot be executed (`ETXTBSY`).
+pub fn copy_program(from: &Path, to: &Path) {
+    assert!(Command::new("cp").args([from, to]).status().unwrap().success());
+}

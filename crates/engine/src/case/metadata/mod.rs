@@ -14,6 +14,8 @@ use std::ffi::CString;
 use std::fs::File;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
+use std::thread;
+use std::time::Duration;
 
 use ioassay_protocol::events::Failure;
 use ioassay_protocol::plan::Job;
@@ -177,13 +179,27 @@ fn names_of(connection: &mut dyn Connection) -> &mut dyn Names {
 
 /// The directory that holds a tree, made by whoever comes first of those who create one in it.
 fn create_container(names: &mut dyn Names, target: &Tree) -> Result<(), Box<Failure>> {
-    match names.create_directory(Entry { directory: None, name: &target.container }) {
+    match until_known(|| names.create_directory(Entry { directory: None, name: &target.container })) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
             Err(failed("create directory", &target.container, &error))
         }
         _ => Ok(()),
     }
 }
+
+/// What creating something says at last. To who creates what another client is just creating, GlusterFS may answer `ESTALE`.
+fn until_known(mut create: impl FnMut() -> io::Result<()>) -> io::Result<()> {
+    for _ in 1..ATTEMPTS {
+        match create() {
+            Err(error) if error.raw_os_error() == Some(libc::ESTALE) => thread::sleep(BETWEEN_ATTEMPTS),
+            said => return said,
+        }
+    }
+    create()
+}
+
+const ATTEMPTS: u32 = 5;
+const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(20);
 
 /// In which order a rank takes the entries that are there, or are to be created.
 fn order(seed: u64, shape: &Shape, step: u32, work: &MetadataWork, (part, member): (u32, u32), there: Part) -> Order {
@@ -228,4 +244,26 @@ pub(super) fn container(case: &Case<'_>, tree: &str, number: u32) -> Result<CStr
     let path = case.workspace.container_of(&case.plan.case, tree, number);
     CString::new(path.as_os_str().as_bytes())
         .map_err(|_| failure::about_path("build paths", &path, "it contains a NUL byte".to_owned(), "rename it").into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is said in the end where each attempt is answered by one of these, and how many attempts were made.
+    fn answered(answers: &[i32]) -> (Option<i32>, usize) {
+        let mut asked = 0;
+        let said = until_known(|| {
+            asked += 1;
+            Err(io::Error::from_raw_os_error(answers[asked - 1]))
+        });
+        (said.unwrap_err().raw_os_error(), asked)
+    }
+
+    #[test]
+    fn a_directory_that_another_client_is_just_creating_is_tried_again_and_nothing_else_is() {
+        assert_eq!(answered(&[libc::ESTALE, libc::ESTALE, libc::EEXIST]), (Some(libc::EEXIST), 3));
+        assert_eq!(answered(&[libc::EACCES]), (Some(libc::EACCES), 1));
+        assert_eq!(answered(&[libc::ESTALE; 5]), (Some(libc::ESTALE), 5));
+    }
 }
