@@ -321,7 +321,7 @@ impl<'a> Key<'a> {
             match rest[at..].chars().next() {
                 None => return at,
                 Some(c) if c.is_whitespace() || matches!(c, ',' | ';' | ')' | ']' | '}' | '<') => return at,
-                Some('"') if self.inside.is_some() && slashes == 0 => return at,
+                Some('\\' | '"') if self.ends_in(quotes_at(&rest[at..])).is_some() => return at,
                 Some('\\' | '"') if slashes > 0 => return at,
                 Some(c) => at += c.len_utf8(),
             }
@@ -442,6 +442,7 @@ mod tests {
                 "{\"o\": \"ro,password=REDACTED,rw\", \"p\": \"x password=REDACTED\", \"n\": 1}",
             ),
             ("\"{\\\"apiKey\\\": \\\"abc\\\", \\\"n\\\": 1}\"", "\"{\\\"apiKey\\\": \\\"REDACTED\\\", \\\"n\\\": 1}\""),
+            ("\"{\\\"o\\\":\\\"pw='a'\\\"}\"", "\"{\\\"o\\\":\\\"pw='REDACTED'\\\"}\""),
             ("\"{\\\"o\\\":\\\"x pw: a b\\\",\\\"n\\\":1}\"", "\"{\\\"o\\\":\\\"x pw: REDACTED\\\",\\\"n\\\":1}\""),
             ("mount --password hunter2 /mnt", "mount --password REDACTED"),
             ("rocommunity public 10.0.0.0/8", "rocommunity REDACTED"),

@@ -179,7 +179,7 @@ fn names_of(connection: &mut dyn Connection) -> &mut dyn Names {
 
 /// The directory that holds a tree, made by whoever comes first of those who create one in it.
 fn create_container(names: &mut dyn Names, target: &Tree) -> Result<(), Box<Failure>> {
-    match until_known(|| names.create_directory(Entry { directory: None, name: &target.container })) {
+    match retried_if_stale(|| names.create_directory(Entry { directory: None, name: &target.container })) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
             Err(failed("create directory", &target.container, &error))
         }
@@ -187,8 +187,9 @@ fn create_container(names: &mut dyn Names, target: &Tree) -> Result<(), Box<Fail
     }
 }
 
-/// What creating something says at last. To who creates what another client is just creating, GlusterFS may answer `ESTALE`.
-fn until_known(mut create: impl FnMut() -> io::Result<()>) -> io::Result<()> {
+/// The outcome of `create`, which is tried again where it is `ESTALE`: GlusterFS may answer that to a client which creates what
+/// another one is creating at this moment.
+fn retried_if_stale(mut create: impl FnMut() -> io::Result<()>) -> io::Result<()> {
     for _ in 1..ATTEMPTS {
         match create() {
             Err(error) if error.raw_os_error() == Some(libc::ESTALE) => thread::sleep(BETWEEN_ATTEMPTS),
@@ -253,7 +254,7 @@ mod tests {
     /// What is said in the end where each attempt is answered by one of these, and how many attempts were made.
     fn answered(answers: &[i32]) -> (Option<i32>, usize) {
         let mut asked = 0;
-        let said = until_known(|| {
+        let said = retried_if_stale(|| {
             asked += 1;
             Err(io::Error::from_raw_os_error(answers[asked - 1]))
         });
