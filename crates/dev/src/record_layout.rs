@@ -8,8 +8,8 @@ use ioassay_record::operation::{self, Operation};
 use ioassay_record::rules::{PATTERNS_BYTES, SLOTS};
 use ioassay_record::table::{
     ALIGNMENT, Block, BlockKind, Clock, Errors, File, FileKind, Header, KERNEL_COUNTERS, LARGEST, Latencies, MAGIC,
-    Opened, Second, Seconds, State, TOTALS, Text, TextKind, Thread, Transfers, VERSION, WATCHED_ROWS, Watched,
-    WatchedRow,
+    Opened, STORAGE_COUNTERS, Second, Seconds, State, TOTALS, Text, TextKind, Thread, Transfers, VERSION, WATCHED_ROWS,
+    Watched, WatchedRow,
 };
 
 use crate::facts::tuple;
@@ -54,7 +54,8 @@ pub fn module() -> String {
     constant("MOST_OPERATIONS", operation::OPERATIONS.to_string(), "Classes that a table has room for.");
     constant("FIRST_TRANSFER", operation::FIRST_TRANSFER.to_string(), "The first class that moves bytes.");
     constant("TOTALS", tuple(TOTALS), "What is kept of the calls of an operation in a second.");
-    constant("KERNEL_COUNTERS", tuple(KERNEL_COUNTERS), "What the kernel counts of a thread.");
+    constant("KERNEL_COUNTERS", tuple(KERNEL_COUNTERS), "What the kernel counts of a thread's calls.");
+    constant("STORAGE_COUNTERS", tuple(STORAGE_COUNTERS), "What it counts of a thread's traffic with storage.");
     constant("SLOTS", SLOTS.to_string(), "Rules of calls that are counted at the same time, at most.");
     constant("PATTERNS_BYTES", PATTERNS_BYTES.to_string(), "What the paths of all these rules have together, at most.");
     constant("WATCHED_ROWS", WATCHED_ROWS.to_string(), "Rows that follow a block of what rules match.");

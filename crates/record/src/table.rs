@@ -14,7 +14,8 @@ use crate::rules::SLOTS;
 
 /// How a table begins.
 pub const MAGIC: [u8; 8] = *b"ioassayT";
-/// Of the layouts below; any change raises it.
+/// Of the layouts below. A field at the end of a structure, or a new kind of block, leaves it: readers take what is missing as
+/// 0, and pass by kinds that they do not know. Any other change raises it.
 pub const VERSION: u32 = 1;
 /// Every block begins at a multiple of this.
 pub const ALIGNMENT: usize = 8;
@@ -118,6 +119,11 @@ pub enum FileKind {
 
 /// What the kernel counts of a thread's reads and writes: `/proc/thread-self/io`.
 pub const KERNEL_COUNTERS: [&str; 4] = ["rchar", "wchar", "syscr", "syscw"];
+/// What it counts there of a thread's traffic with storage, whoever asked for it: calls, maps, rings. Network file systems
+/// count it too, file systems in user space only what is written.
+pub const STORAGE_COUNTERS: [&str; 3] = ["read_bytes", "write_bytes", "cancelled_write_bytes"];
+/// What is read of `/proc/thread-self/io`: [`KERNEL_COUNTERS`], then [`STORAGE_COUNTERS`].
+pub const COUNTERS: usize = KERNEL_COUNTERS.len() + STORAGE_COUNTERS.len();
 /// What is kept of the calls of an operation in a second: ticks are what they took, and what the slowest took.
 pub const TOTALS: [&str; 4] = ["calls", "bytes", "ticks", "slowest_ticks"];
 /// Sizes of transfers that are counted one by one.
@@ -179,7 +185,9 @@ layout! {
         /// What the recorder itself took outside of the calls that it measures, in ticks: beginning, growing, folding.
         pub own_ticks: AtomicU64,
         /// [`KERNEL_COUNTERS`] of threads that ended.
-        pub kernel_of_ended: [AtomicU64; 4],
+        pub kernel_of_ended: [AtomicU64; KERNEL_COUNTERS.len()],
+        /// [`STORAGE_COUNTERS`] of threads that ended.
+        pub storage_of_ended: [AtomicU64; STORAGE_COUNTERS.len()],
     }
 
     /// How every block begins.
@@ -214,7 +222,7 @@ layout! {
         pub in_flight_since_ticks: AtomicU64,
         /// [`KERNEL_COUNTERS`] at the end of the process, of all that the thread has done, also before an `exec`; 0 where nobody
         /// asked.
-        pub kernel: [AtomicU64; 4],
+        pub kernel: [AtomicU64; KERNEL_COUNTERS.len()],
         /// What it did in that second, by operation: [`TOTALS`].
         pub totals: [[AtomicU64; TOTALS.len()]; OPERATIONS],
         /// Places of its [`Latencies`], by operation.
@@ -223,6 +231,8 @@ layout! {
         pub watched: [AtomicU32; WATCHED_BLOCKS],
         /// The recorder's own: places of [`Transfers`] that it used last.
         pub recent: [AtomicU64; RECENT],
+        /// [`STORAGE_COUNTERS`], as `kernel`.
+        pub storage: [AtomicU64; STORAGE_COUNTERS.len()],
     }
 
     /// How long calls of one operation took.
@@ -432,6 +442,20 @@ macro_rules! blocks {
     };
 }
 blocks!(Text, Thread, Latencies, Seconds, File, Opened, Transfers, Errors, Watched);
+
+impl Header {
+    /// All [`COUNTERS`] of threads that ended.
+    pub fn counters_of_ended(&self) -> impl Iterator<Item = &AtomicU64> {
+        self.kernel_of_ended.iter().chain(&self.storage_of_ended)
+    }
+}
+
+impl Thread {
+    /// All its [`COUNTERS`].
+    pub fn counters(&self) -> impl Iterator<Item = &AtomicU64> {
+        self.kernel.iter().chain(&self.storage)
+    }
+}
 
 /// The word that a block begins with.
 pub const fn block_word(kind: BlockKind, bytes: usize) -> u64 {

@@ -6,6 +6,8 @@
 use core::arch::{asm, global_asm};
 use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst, compiler_fence};
 
+use ioassay_record::table::COUNTERS;
+
 /// The words of a thread; all zero at its beginning.
 #[repr(C)]
 pub struct ThreadWords {
@@ -18,7 +20,7 @@ pub struct ThreadWords {
     /// Where its stack was when the call in flight began.
     pub in_flight: AtomicUsize,
     /// What the kernel has counted of it that is already in the table: a thread may end, and call something all the same.
-    pub kernel: [AtomicU64; 4],
+    pub kernel: [AtomicU64; COUNTERS],
     /// The process that called `vfork`, if it or its child may be running here.
     pub vforked: AtomicU32,
     /// Whether `own_mask` is known.
@@ -29,7 +31,7 @@ pub struct ThreadWords {
     pub waits_at: AtomicUsize,
 }
 
-const _: () = assert!(size_of::<ThreadWords>() <= 96);
+const _: () = assert!(size_of::<ThreadWords>() <= 112);
 
 impl ThreadWords {
     /// The thread is busy from here on, until [`Self::leave`]. Before anything is asked: a signal handler that forks from now on
@@ -53,10 +55,10 @@ global_asm!(
     ".globl ioassay_thread_words",
     ".hidden ioassay_thread_words",
     ".type ioassay_thread_words, %object",
-    ".size ioassay_thread_words, 96",
+    ".size ioassay_thread_words, 112",
     ".p2align 4",
     "ioassay_thread_words:",
-    ".zero 96",
+    ".zero 112",
     ".popsection",
 );
 

@@ -3,7 +3,7 @@
 use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::AcqRel, Ordering::Relaxed, Ordering::SeqCst};
 
 use ioassay_record::operation::Operation;
-use ioassay_record::table::{KERNEL_COUNTERS, Latencies, Thread};
+use ioassay_record::table::{COUNTERS, Latencies, Thread};
 
 use crate::process::{self, system_calls_allowed};
 use crate::real::Real;
@@ -22,12 +22,14 @@ static LEFT: AtomicUsize = AtomicUsize::new(0);
 static KEY: AtomicU32 = AtomicU32::new(0);
 
 /// What the kernel counts of the recorder itself: taken off what it counted of threads, so that only the program's is left.
-static OWN: [AtomicU64; KERNEL_COUNTERS.len()] = [const { AtomicU64::new(0) }; KERNEL_COUNTERS.len()];
+static OWN: [AtomicU64; COUNTERS] = [const { AtomicU64::new(0) }; COUNTERS];
 
 /// The recorder has written into files, with so many calls.
 pub fn wrote(bytes: usize, calls: usize) {
-    OWN[1].fetch_add(bytes as u64, Relaxed);
-    OWN[3].fetch_add(calls as u64, Relaxed);
+    let [_, written, _, calls_to_write, _, stored, _] = &OWN;
+    written.fetch_add(bytes as u64, Relaxed);
+    calls_to_write.fetch_add(calls as u64, Relaxed);
+    stored.fetch_add(bytes as u64, Relaxed);
 }
 
 /// Forgets what the parent's recorder wrote.
@@ -137,9 +139,9 @@ fn give_back(address: usize) {
     // SAFETY: it is a part of the table that this thread had.
     let thread = unsafe { &*(address as *const Thread) };
     seconds::fold(thread);
-    let ended = &table::header().kernel_of_ended;
+    let ended = table::header().counters_of_ended();
     let counted = kernel_counters(None).into_iter().zip(&words().kernel);
-    for ((sum, (counted, before)), own) in ended.iter().zip(counted).zip(&OWN) {
+    for ((sum, (counted, before)), own) in ended.zip(counted).zip(&OWN) {
         let new = counted.saturating_sub(before.swap(counted, Relaxed));
         let taken_off = own.load(Relaxed).min(new);
         own.fetch_sub(taken_off, Relaxed);
@@ -148,24 +150,24 @@ fn give_back(address: usize) {
     thread.in_flight.store(0, Relaxed);
     thread.thread.store(0, SeqCst);
     // The process may be at its end just now, and have counted this thread as one that lives.
-    thread.kernel.iter().for_each(|counter| counter.store(0, SeqCst));
+    thread.counters().for_each(|counter| counter.store(0, SeqCst));
     LEFT.fetch_add(1, Relaxed);
 }
 
 /// Writes down what the kernel counted of each thread that lives.
 pub fn count_by_kernel() {
-    let mut own = [0, 1, 2, 3].map(|counter| OWN[counter].load(Relaxed));
+    let mut own = OWN.each_ref().map(|counter| counter.load(Relaxed));
     for thread in parts() {
         let number = thread.thread.load(Relaxed);
         if number != 0 {
-            for ((kept, counted), own) in thread.kernel.iter().zip(kernel_counters(Some(number))).zip(&mut own) {
+            for ((kept, counted), own) in thread.counters().zip(kernel_counters(Some(number))).zip(&mut own) {
                 let taken_off = counted.min(*own);
                 *own -= taken_off;
                 kept.store(counted - taken_off, SeqCst);
             }
             if thread.thread.load(SeqCst) != number {
                 // It has ended meanwhile, and is counted with those.
-                thread.kernel.iter().for_each(|counter| counter.store(0, SeqCst));
+                thread.counters().for_each(|counter| counter.store(0, SeqCst));
             }
         }
     }
@@ -184,8 +186,8 @@ pub fn new_latencies(thread: &Thread, operation: Operation) -> Option<u32> {
 }
 
 /// What the kernel counted of a thread, or of the calling one; all zero where it does not say.
-fn kernel_counters(thread: Option<u32>) -> [u64; KERNEL_COUNTERS.len()] {
-    let mut counters = [0; KERNEL_COUNTERS.len()];
+fn kernel_counters(thread: Option<u32>) -> [u64; COUNTERS] {
+    let mut counters = [0; COUNTERS];
     if !system_calls_allowed() {
         return counters;
     }
@@ -198,10 +200,10 @@ fn kernel_counters(thread: Option<u32>) -> [u64; KERNEL_COUNTERS.len()] {
     if file < 0 {
         return counters;
     }
-    let mut text = [0; 192];
-    let length = sys::read(file, &mut text).clamp(0, 192) as usize;
+    let mut text = [0; 320];
+    let length = sys::read(file, &mut text).clamp(0, 320) as usize;
     sys::close(file);
-    // A line for each, the four that are wanted first: `rchar: 4711`.
+    // A line for each: `rchar: 4711`.
     for (counter, line) in counters.iter_mut().zip(text[..length].split(|&byte| byte == b'\n')) {
         let digits = line.iter().skip_while(|byte| !byte.is_ascii_digit()).take_while(|byte| byte.is_ascii_digit());
         *counter = digits.fold(0, |number: u64, digit| number.wrapping_mul(10).wrapping_add((digit - b'0').into()));

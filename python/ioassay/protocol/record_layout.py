@@ -36,7 +36,10 @@ TOTALS: Final = ("calls", "bytes", "ticks", "slowest_ticks")
 """What is kept of the calls of an operation in a second."""
 
 KERNEL_COUNTERS: Final = ("rchar", "wchar", "syscr", "syscw")
-"""What the kernel counts of a thread."""
+"""What the kernel counts of a thread's calls."""
+
+STORAGE_COUNTERS: Final = ("read_bytes", "write_bytes", "cancelled_write_bytes")
+"""What it counts of a thread's traffic with storage."""
 
 SLOTS: Final = 64
 """Rules of calls that are counted at the same time, at most."""
@@ -103,10 +106,10 @@ class FileKind(IntEnum):
 
 HEADER: Final[np.dtype[np.void]] = np.dtype(
     {
-        "names": ["magic", "version", "header_bytes", "used_bytes", "state", "clock", "process", "parent", "user", "width", "begin_ticks", "begin_ns", "latest_ticks", "latest_ns", "folded_calls", "lost_calls", "handler_calls", "untraced_calls", "unwatched_calls", "throttled_ticks", "own_ticks", "kernel_of_ended"],
-        "formats": ["(8,)<u1", "<u4", "<u4", "<u8", "<u4", "<u4", "<u4", "<u4", "<u4", "<u4", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "(4,)<u8"],
-        "offsets": [0, 8, 12, 16, 24, 28, 32, 36, 40, 44, 48, 56, 64, 72, 80, 88, 96, 104, 112, 120, 128, 136],
-        "itemsize": 168,
+        "names": ["magic", "version", "header_bytes", "used_bytes", "state", "clock", "process", "parent", "user", "width", "begin_ticks", "begin_ns", "latest_ticks", "latest_ns", "folded_calls", "lost_calls", "handler_calls", "untraced_calls", "unwatched_calls", "throttled_ticks", "own_ticks", "kernel_of_ended", "storage_of_ended"],
+        "formats": ["(8,)<u1", "<u4", "<u4", "<u8", "<u4", "<u4", "<u4", "<u4", "<u4", "<u4", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "(4,)<u8", "(3,)<u8"],
+        "offsets": [0, 8, 12, 16, 24, 28, 32, 36, 40, 44, 48, 56, 64, 72, 80, 88, 96, 104, 112, 120, 128, 136, 168],
+        "itemsize": 192,
     }
 )
 
@@ -130,10 +133,10 @@ TEXT: Final[np.dtype[np.void]] = np.dtype(
 
 THREAD: Final[np.dtype[np.void]] = np.dtype(
     {
-        "names": ["kind_and_bytes", "thread", "second", "second_ends_ticks", "in_flight", "in_flight_since_ticks", "kernel", "totals", "latencies", "watched", "recent"],
-        "formats": ["<u8", "<u4", "<u4", "<u8", "<u8", "<u8", "(4,)<u8", "(176,)<u8", "(44,)<u4", "(4,)<u4", "(32,)<u8"],
-        "offsets": [0, 8, 12, 16, 24, 32, 40, 72, 1480, 1656, 1672],
-        "itemsize": 1928,
+        "names": ["kind_and_bytes", "thread", "second", "second_ends_ticks", "in_flight", "in_flight_since_ticks", "kernel", "totals", "latencies", "watched", "recent", "storage"],
+        "formats": ["<u8", "<u4", "<u4", "<u8", "<u8", "<u8", "(4,)<u8", "(176,)<u8", "(44,)<u4", "(4,)<u4", "(32,)<u8", "(3,)<u8"],
+        "offsets": [0, 8, 12, 16, 24, 32, 40, 72, 1480, 1656, 1672, 1928],
+        "itemsize": 1952,
     }
 )
 

@@ -137,6 +137,10 @@ PROCESSES = pl.Schema(
         "kernel_written_bytes": pl.Int64,
         "kernel_read_calls": pl.Int64,
         "kernel_write_calls": pl.Int64,
+        # Its traffic with storage: also of maps and rings, and not what the page cache answered. Null: unknown.
+        "storage_read_bytes": pl.Int64,
+        "storage_written_bytes": pl.Int64,
+        "storage_cancelled_bytes": pl.Int64,  # of those written, such as were removed before they went out
         "recorder_ns": pl.Int64,  # spent by the recorder itself, outside of calls
     }
 )

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
-use std::sync::atomic::{AtomicU32, AtomicU64};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use ioassay_record::buckets::{self, LATENCIES};
 use ioassay_record::layout::{bytes_of, zeroed};
@@ -12,8 +12,8 @@ use ioassay_record::names::LONGEST_NAME;
 use ioassay_record::operation::{FIRST_TRANSFER, OPERATIONS, Operation};
 use ioassay_record::seconds::{FINE_BYTES, spread};
 use ioassay_record::table::{
-    ALIGNMENT, BlockKind, BlockLayout, Clock, ERRORS, Errors, File, FileKind, Header, LARGEST, Latencies, MAGIC,
-    Opened, Second, Seconds, State, TOTALS, Text, TextKind, Thread, Transfers, VERSION, block_word,
+    ALIGNMENT, BlockKind, BlockLayout, COUNTERS, Clock, ERRORS, Errors, File, FileKind, Header, LARGEST, Latencies,
+    MAGIC, Opened, Second, Seconds, State, TOTALS, Text, TextKind, Thread, Transfers, VERSION, block_word,
 };
 
 /// A name, shared by all tables that have it.
@@ -130,7 +130,7 @@ struct ThreadRow {
     /// 0 where it ended and nobody took its place.
     number: u32,
     in_flight: Option<(Operation, usize, u64)>,
-    kernel: [u64; 4],
+    counters: [u64; COUNTERS],
     latencies: [Option<Box<[u64; LATENCIES]>>; OPERATIONS],
 }
 
@@ -153,7 +153,7 @@ pub struct Table {
     lost_calls: u64,
     /// What the tracer took outside of the calls that it measures.
     pub own_ticks: u64,
-    kernel_of_ended: [u64; 4],
+    counters_of_ended: [u64; COUNTERS],
     /// Something was added since it was written last.
     pub changed: bool,
 }
@@ -163,6 +163,10 @@ pub const OTHERS: usize = 0;
 
 const fn block_bytes<T>(follow: usize) -> usize {
     (size_of::<T>() + follow).next_multiple_of(ALIGNMENT)
+}
+
+fn store<'a>(to: impl Iterator<Item = &'a AtomicU64>, counters: [u64; COUNTERS]) {
+    to.zip(counters).for_each(|(to, counter)| to.store(counter, Relaxed));
 }
 
 impl Table {
@@ -185,7 +189,7 @@ impl Table {
             folded_calls: 0,
             lost_calls: 0,
             own_ticks: 0,
-            kernel_of_ended: [0; 4],
+            counters_of_ended: [0; COUNTERS],
             changed: true,
         }
     }
@@ -263,7 +267,7 @@ impl Table {
         self.threads.push(ThreadRow {
             number,
             in_flight: None,
-            kernel: [0; 4],
+            counters: [0; COUNTERS],
             latencies: [const { None }; OPERATIONS],
         });
         Some(self.threads.len() - 1)
@@ -279,15 +283,15 @@ impl Table {
     }
 
     /// What the kernel counted of a thread that ends, or whose program is replaced.
-    pub fn count_by_kernel(&mut self, thread: u32, counters: [u64; 4]) {
+    pub fn count_by_kernel(&mut self, thread: u32, counters: [u64; COUNTERS]) {
         self.changed = true;
         if thread == self.identity.process {
             let place = self.threads.iter().position(|row| row.number == thread).or_else(|| self.thread(thread));
             if let Some(place) = place {
-                self.threads[place].kernel = counters;
+                self.threads[place].counters = counters;
             }
         } else {
-            self.kernel_of_ended.iter_mut().zip(counters).for_each(|(sum, counter)| *sum += counter);
+            self.counters_of_ended.iter_mut().zip(counters).for_each(|(sum, counter)| *sum += counter);
         }
     }
 
@@ -421,7 +425,7 @@ impl Table {
         for (index, thread) in self.threads.iter().enumerate() {
             let mut block: Thread = zeroed();
             block.thread = AtomicU32::new(thread.number);
-            block.kernel = thread.kernel.map(AtomicU64::new);
+            store(block.counters(), thread.counters);
             if let Some((operation, file, since)) = thread.in_flight {
                 block.in_flight = AtomicU64::new((operation as u64 + 1) << 32 | u64::from(files[file]));
                 block.in_flight_since_ticks = AtomicU64::new(since);
@@ -507,7 +511,7 @@ impl Table {
         header.folded_calls = AtomicU64::new(self.folded_calls);
         header.lost_calls = AtomicU64::new(self.lost_calls);
         header.own_ticks = AtomicU64::new(self.own_ticks);
-        header.kernel_of_ended = self.kernel_of_ended.map(AtomicU64::new);
+        store(header.counters_of_ended(), self.counters_of_ended);
         header
     }
 }

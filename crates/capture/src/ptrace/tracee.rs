@@ -14,7 +14,7 @@ use std::rc::Rc;
 
 use ioassay_record::names::{COMMAND_BYTES, FINISHED, JOB_VARIABLES};
 use ioassay_record::operation::Operation;
-use ioassay_record::table::{FileKind, TextKind};
+use ioassay_record::table::{COUNTERS, FileKind, TextKind};
 
 use super::calls::Call;
 use super::table::{About, Identity, Name, Table};
@@ -284,9 +284,9 @@ pub fn identity_of(process: i32, node: &[u8]) -> Identity {
 }
 
 /// What the kernel counted of a thread's reads and writes.
-pub fn kernel_counters(process: i32, thread: i32) -> Option<[u64; 4]> {
+pub fn kernel_counters(process: i32, thread: i32) -> Option<[u64; COUNTERS]> {
     let text = fs::read_to_string(format!("/proc/{process}/task/{thread}/io")).ok()?;
-    let mut counters = [0; 4];
+    let mut counters = [0; COUNTERS];
     for (counter, line) in counters.iter_mut().zip(text.lines()) {
         *counter = line.split_whitespace().nth(1)?.parse().ok()?;
     }

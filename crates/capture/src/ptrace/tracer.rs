@@ -10,7 +10,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use ioassay_record::operation::Operation;
-use ioassay_record::table::{State, TextKind};
+use ioassay_record::table::{COUNTERS, State, TextKind};
 use nix::errno::Errno;
 use nix::sys::ptrace;
 use nix::time::{ClockId, clock_gettime};
@@ -47,7 +47,7 @@ pub struct Tracer {
     /// The command has been executed: before, the calls are this program's own.
     begun: bool,
     /// What the kernel counted of the command's process before it executed the command.
-    before: [u64; 4],
+    before: [u64; COUNTERS],
     /// How the command ended: its exit code, or minus the signal.
     pub status: Option<i32>,
     tracees: HashMap<i32, Tracee>,
@@ -87,7 +87,7 @@ impl Tracer {
             calls: Calls::all(),
             command,
             begun: false,
-            before: [0; 4],
+            before: [0; COUNTERS],
             status: None,
             tracees: HashMap::from([(command, tracee)]),
             processes: HashMap::from([(command, process)]),

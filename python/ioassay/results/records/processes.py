@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from ioassay.protocol.record_layout import KERNEL_COUNTERS, BlockKind, Clock, State, TextKind
+from ioassay.protocol.record_layout import HEADER, KERNEL_COUNTERS, STORAGE_COUNTERS, BlockKind, Clock, State, TextKind
 from ioassay.results.profile_model import PROCESSES, ProcessState
 from ioassay.results.records.tables import Found, Table
 
@@ -132,8 +132,11 @@ def _goes_on(before: Image, after: Image) -> bool:
     return False
 
 
+_COUNTERS = len(KERNEL_COUNTERS) + len(STORAGE_COUNTERS)
+
+
 def _nothing() -> list[int]:
-    return [0] * len(KERNEL_COUNTERS)
+    return [0] * _COUNTERS
 
 
 def _counts(values: Iterable[float]) -> list[int]:
@@ -154,6 +157,8 @@ class _Known:
     replacement: str = ""
     threads: int = 0
     images: int = 0
+    counts_storage: bool = True
+    """All its tables have `STORAGE_COUNTERS`."""
     kernel_of_main: list[int] = field(default_factory=_nothing)
     """Of its first thread, which goes on when `exec` replaces its program."""
     kernel_of_others: list[int] = field(default_factory=_nothing)
@@ -161,10 +166,14 @@ class _Known:
 
     @property
     def kernel(self) -> Sequence[int | None]:
-        """`KERNEL_COUNTERS` of all its threads and images. Nobody asked for those of one that was killed."""
+        """`KERNEL_COUNTERS` and `STORAGE_COUNTERS` of all its threads and images. Nobody asked for those of one that was
+        killed, and older tables have none of storage.
+        """
         if self.last.state == State.RUNNING or not any(self.kernel_of_main):
-            return [None] * len(KERNEL_COUNTERS)
-        return [*map(sum, zip(self.kernel_of_main, self.kernel_of_others, strict=True))]
+            return [None] * _COUNTERS
+        counted = [*map(sum, zip(self.kernel_of_main, self.kernel_of_others, strict=True))]
+        known = _COUNTERS if self.counts_storage else len(KERNEL_COUNTERS)
+        return [*counted[:known], *[None] * (_COUNTERS - known)]
 
 
 class Processes:
@@ -190,13 +199,14 @@ class Processes:
         one.threads = max(one.threads, len(threads))
         one.images += not image.is_announcement
         is_main = threads["thread"] == image.pid
-        others = threads["kernel"][~is_main].sum(axis=0, dtype=float) + image.found.header["kernel_of_ended"]
-        one.kernel_of_others = [*map(sum, zip(one.kernel_of_others, _counts(others), strict=True))]
-        one.kernel_of_main = [
-            *map(
-                max, zip(one.kernel_of_main, _counts(threads["kernel"][is_main].sum(axis=0, dtype=float)), strict=True)
-            )
-        ]
+        header = image.found.header
+        one.counts_storage &= bool(header["header_bytes"] > HEADER.fields["storage_of_ended"][1])  # type: ignore[index]
+        counters = np.concatenate([threads["kernel"], threads["storage"]], axis=1).astype(float)
+        of_ended = np.concatenate([header["kernel_of_ended"], header["storage_of_ended"]])
+        others = _counts(counters[~is_main].sum(axis=0) + of_ended)
+        one.kernel_of_others = [*map(sum, zip(one.kernel_of_others, others, strict=True))]
+        own = _counts(counters[is_main].sum(axis=0))
+        one.kernel_of_main = [*map(max, zip(one.kernel_of_main, own, strict=True))]
         one.recorder_ns += int(image.found.header["own_ticks"]) * image.ns_per_tick
 
     def frame(self, is_running: bool, spent: Mapping[str, NDArray[np.float64]]) -> pl.DataFrame:

@@ -45,6 +45,12 @@ _STRUCTURES: dict[BlockKind, np.dtype[np.void]] = {
 Rows = NDArray[Any]
 """An array of one of the structures."""
 
+_OLDEST_BYTES: dict[np.dtype[np.void], int] = {
+    HEADER: HEADER.fields["storage_of_ended"][1],
+    record_layout.THREAD: record_layout.THREAD.fields["storage"][1],
+}
+"""Of structures that have grown at their end: what the first tables of this version have of them."""
+
 _CHUNK_BYTES = 1 << 20
 """Read at once while a table is looked for."""
 
@@ -113,7 +119,7 @@ class Table:
         """The places of all blocks by kind."""
         words = memoryview(self._content)[: self._words.nbytes].cast("Q")
         places: dict[int, list[int]] = {}
-        place, end = HEADER.itemsize, len(self._content)
+        place, end = int(self.header["header_bytes"]), len(self._content)
         while place + ALIGNMENT <= end:
             word = words[place // ALIGNMENT]
             length = word & 0xFFFF_FFFF
@@ -125,13 +131,19 @@ class Table:
         return places
 
     def rows(self, kind: BlockKind) -> tuple[NDArray[np.int64], Rows]:
-        """The structures of all blocks of a kind, with their places. Blocks that are too short are left out."""
+        """The structures of all blocks of a kind, with their places. What an older table lacks of them is 0. Blocks that
+        are too short are left out.
+        """
         if kind not in self._rows:
             structure = _STRUCTURES[kind]
             found = np.array(self._places.get(kind, ()), dtype=np.int64)
-            found = found[self._lengths(found) >= structure.itemsize]
+            lengths = self._lengths(found)
+            is_whole = lengths >= _OLDEST_BYTES.get(structure, structure.itemsize)
+            found, lengths = found[is_whole], lengths[is_whole]
             within = np.arange(structure.itemsize // ALIGNMENT)
-            self._rows[kind] = found, self._words[found[:, None] // ALIGNMENT + within].view(structure)[:, 0]
+            is_there = within < lengths[:, None] // ALIGNMENT
+            words = self._words[np.where(is_there, found[:, None] // ALIGNMENT + within, 0)]
+            self._rows[kind] = found, np.where(is_there, words, 0).view(structure)[:, 0]
         return self._rows[kind]
 
     def _lengths(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -177,17 +189,18 @@ def _table_at(file: BinaryIO, offset: int, size: int) -> Found | int | None:
     if header["version"] != VERSION:
         return int(header["version"])
     used = int(header["used_bytes"])
-    is_whole = header["header_bytes"] == HEADER.itemsize and HEADER.itemsize <= used <= min(
-        size - offset, LARGEST_BYTES
-    )
+    begin = int(header["header_bytes"])
+    is_whole = begin % ALIGNMENT == 0 and _OLDEST_BYTES[HEADER] <= begin <= used <= min(size - offset, LARGEST_BYTES)
     return Found(offset, used, header) if is_whole and _is_possible(header) else None
 
 
 def _header(content: bytes) -> Any | None:
-    if len(content) < HEADER.itemsize or not content.startswith(MAGIC):
+    """The header at the beginning, if there is one. What an older one lacks is 0."""
+    if len(content) < _OLDEST_BYTES[HEADER] or not content.startswith(MAGIC):
         return None
+    length = int(np.frombuffer(content, "<u4", count=1, offset=HEADER.fields["header_bytes"][1])[0])  # type: ignore[index]
     # Of bytes of its own: it would keep the whole table in memory.
-    return np.frombuffer(content[: HEADER.itemsize], HEADER)[0]
+    return np.frombuffer(content[: min(length, HEADER.itemsize)].ljust(HEADER.itemsize, b"\0"), HEADER)[0]
 
 
 def _is_possible(header: Any) -> bool:
