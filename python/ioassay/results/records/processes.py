@@ -166,8 +166,8 @@ class _Known:
 
     @property
     def kernel(self) -> Sequence[int | None]:
-        """`KERNEL_COUNTERS` and `STORAGE_COUNTERS` of all its threads and images. Nobody asked for those of one that was
-        killed, and older tables have none of storage.
+        """`KERNEL_COUNTERS` and `STORAGE_COUNTERS` of all its threads and images. Unknown for one that was killed;
+        older tables lack those of storage.
         """
         if self.last.state == State.RUNNING or not any(self.kernel_of_main):
             return [None] * _COUNTERS

@@ -46,8 +46,8 @@ Rows = NDArray[Any]
 """An array of one of the structures."""
 
 _OLDEST_BYTES: dict[np.dtype[np.void], int] = {
-    HEADER: HEADER.fields["storage_of_ended"][1],
-    record_layout.THREAD: record_layout.THREAD.fields["storage"][1],
+    HEADER: HEADER.fields["storage_of_ended"][1],  # type: ignore[index]
+    record_layout.THREAD: record_layout.THREAD.fields["storage"][1],  # type: ignore[index]
 }
 """Of structures that have grown at their end: what the first tables of this version have of them."""
 
@@ -131,8 +131,8 @@ class Table:
         return places
 
     def rows(self, kind: BlockKind) -> tuple[NDArray[np.int64], Rows]:
-        """The structures of all blocks of a kind, with their places. What an older table lacks of them is 0. Blocks that
-        are too short are left out.
+        """The structures of all blocks of a kind, with their places. Fields that an older table lacks are 0.
+        Blocks that are too short are left out.
         """
         if kind not in self._rows:
             structure = _STRUCTURES[kind]
