@@ -1,5 +1,6 @@
 //! What the recorder costs an application: the same program with and without it, in alternating pairs, each run a process of
-//! its own. With `DARSHAN=…/libdarshan.so` in the environment (a build without MPI) Darshan is measured beside it.
+//! its own. With `DARSHAN=…/libdarshan.so` in the environment (a build without MPI) Darshan is measured beside it, with
+//! `EARLIER=…/libioassay-recorder.so` the library of another version.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
@@ -179,19 +180,27 @@ pub fn nothing() -> Mode {
 /// With the recorder, which is written into the directory of its tables.
 pub fn recorded(name: &'static str, tables: &Path) -> Result<Mode> {
     let written = library::write(&[tables]).map_err(|failure| failure.message)?;
-    let environment = vec![preload(&written), ("IOASSAY_RECORD", tables.display().to_string())];
-    Ok(Mode { name, environment })
+    Ok(recorded_by(name, &written, tables))
+}
+
+fn recorded_by(name: &'static str, library: &Path, tables: &Path) -> Mode {
+    Mode { name, environment: vec![preload(library), ("IOASSAY_RECORD", tables.display().to_string())] }
 }
 
 fn preload(library: &Path) -> (&'static str, String) {
     ("LD_PRELOAD", library.display().to_string())
 }
 
-/// Without, with the recorder, and with Darshan if there is one.
+/// Without, with the recorder, and with an earlier one and Darshan if they are named.
 fn modes(scratch: &Path) -> Result<Vec<Mode>> {
     let tables = scratch.join("tables");
     fs::create_dir(&tables)?;
     let mut modes = vec![nothing(), recorded("the recorder", &tables)?];
+    if let Some(earlier) = std::env::var_os("EARLIER") {
+        let tables = scratch.join("earlier");
+        fs::create_dir(&tables)?;
+        modes.push(recorded_by("an earlier one", Path::new(&earlier), &tables));
+    }
     if let Some(darshan) = std::env::var_os("DARSHAN") {
         let logs = scratch.join("darshan");
         create_days(&logs)?;
