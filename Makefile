@@ -17,6 +17,9 @@ MPI_PACKAGES := openmpi-bin libopenmpi-dev libhdf5-openmpi-dev libpnetcdf-dev
 # Programs that tests record, and strace, which they are compared with; shells that complete, and what reads manual pages.
 TEST_PROGRAMS := fio musl-tools rsync sqlite3 strace fish groff-base mandoc zsh
 
+# Libraries with I/O of their own that tests record, in a place of their own.
+LIBRARIES := adios2==2.12.1.1001 duckdb==2.0.1 h5py==3.16.0 polars==2.1.0 safetensors==0.8.0 zarr==3.1.6
+
 # It wants an older polars than ioassay, so it has a place of its own.
 REFRAME := reframe-hpc==4.10.4
 
@@ -29,7 +32,7 @@ EMULATOR := qemu-user-static libc6-arm64-cross libgcc-s1-arm64-cross
 DIST := dist
 PROCESSORS ?= x86_64 aarch64
 
-.PHONY: help build compiled wheels cross-linker emulator demo labs mpis programs stores browser reframe lock test test-machine test-functions test-cases test-whole loom sanitize miri attack lint lint-rust lint-python generate release notebook bench bench-peers statistics clean
+.PHONY: help build compiled wheels cross-linker emulator demo labs mpis programs libraries stores browser reframe lock test test-machine test-functions test-cases test-whole loom sanitize miri attack lint lint-rust lint-python generate release notebook bench bench-peers statistics clean
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -133,6 +136,12 @@ browser: ## Install the browser that prints reports (as root), where there is no
 	@{ which chromium || which chromium-browser || which google-chrome; } > /dev/null \
 		|| { apt-get update; DEBIAN_FRONTEND=noninteractive \
 			apt-get install --yes --no-install-recommends chromium fonts-liberation; } > /dev/null
+
+libraries: ## Install the Python libraries that tests record in target/libraries.
+	@test -e target/libraries/installed \
+		|| { $(PYTHON) -m venv target/libraries \
+			&& target/libraries/bin/pip install --quiet --disable-pip-version-check $(LIBRARIES) \
+			&& touch target/libraries/installed; }
 
 reframe: ## Install the ReFrame of the tests in target/reframe.
 	@test -x target/reframe/bin/reframe \

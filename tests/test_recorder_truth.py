@@ -101,7 +101,7 @@ def test_the_page_is_as_it_is_written() -> None:
     image = Image(1, 0.0, "program", counts=counts, callers=Counter({Caller.C_LIBRARY: 1}))
     compared = compare([image], [_table(counts)], [])
     rows = page([(first, compared), (second, None)]).splitlines()[-2:]
-    assert rows[0] == f"| {first.name} | 3 | 25 % | 0 | 0 | 0 | none | none |"
+    assert rows[0] == f"| {first.name} | 3 | 25 % | 0 | 0 | 0 | none | 0 | none |"
     assert rows[1].startswith(f"| {second.name} | not installed |")
 
 

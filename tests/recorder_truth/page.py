@@ -15,6 +15,7 @@ COLUMNS = (
     "not counted",
     "differences",
     "missed",
+    "own system calls",
     "escaped",
 )
 
@@ -41,6 +42,9 @@ strace prints the functions that led to each system call, so it is known who mad
   pipe.
 - **differences**: files and classes of calls of which the record has other numbers than strace.
 - **missed**: functions of the C library that the program called past the recorder. None may be.
+- **own system calls**: calls that a library makes without the C library, such as those of programs in
+  Rust that use the crate rustix. Only `--via ptrace` sees these. Where they move bytes, the profile
+  says how many the kernel counted.
 - **escaped**: programs that a preloaded library does not reach. The record names them;
   `ioassay record` says so at the end.
 
@@ -68,5 +72,6 @@ def _cells(comparison: Comparison | None) -> tuple[str, ...]:
         str(comparison.unnamed),
         str(len(comparison.differences)),
         ", ".join(sorted({text.partition(" ")[0] for text in comparison.missed})) or "none",
+        str(comparison.own.total()),
         ", ".join(sorted({path.removeprefix("./") for path in comparison.escaped})) or "none",
     )

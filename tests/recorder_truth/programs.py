@@ -14,6 +14,8 @@ from pathlib import Path
 from ..support import OPEN_MPI_AS_ROOT
 
 _SOURCES = Path(__file__).parent / "sources"
+_LIBRARIES = Path(__file__).parents[2] / "target/libraries/bin/python"
+"""The Python that has libraries which do I/O themselves."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,8 @@ class Program:
     """Programs that must be installed."""
     escapes: Sequence[str] = ()
     """Programs that cannot be recorded by a preloaded library, and must be named."""
+    own_system_calls: Sequence[str] = ()
+    """Its libraries and functions that call the kernel without the C library: no preloaded library sees that."""
     by_ptrace: bool = False
     """Record it with `--via ptrace`."""
     variables: dict[str, str] = field(default_factory=dict)
@@ -127,6 +131,13 @@ def _python(name: str, *arguments: str, prepare: Callable[[Path], None] = _files
     script = str(_SOURCES / f"{name}.py")
     title = " ".join(("python", name.removeprefix("python_"), *arguments))
     return Program(title, [sys.executable, "-I", "-S", script, *arguments], prepare)
+
+
+def _library(name: str, *own_system_calls: str) -> Program:
+    """A program in Python that uses a library with I/O of its own, of those that `make libraries` installs."""
+    script = str(_SOURCES / f"library_{name}.py")
+    command = [str(_LIBRARIES), "-I", script]
+    return Program(name, command, _nothing, (str(_LIBRARIES),), own_system_calls=own_system_calls)
 
 
 def _shell(name: str, script: str, prepare: Callable[[Path], None], *needs: str, shell: str = "sh") -> Program:
@@ -248,6 +259,11 @@ PROGRAMS: tuple[Program, ...] = (
     _python("python_workers", "fork"),
     _python("python_workers", "spawn"),
     _python("python_terminated"),
+    _python("python_maps"),
+    _python("python_batches", "pools"),
+    _python("python_batches", "loaders"),
+    *map(_library, ("h5py", "zarr", "adios2", "polars", "duckdb")),
+    _library("safetensors", "_safetensors_rust.abi3.so(tempfile::"),  # it renames by the crate rustix
     Program("sqlite3", ["sqlite3", "x.db", _SQL.format(inserts=_INSERTS)], _nothing, ("sqlite3",)),
     Program(
         "sqlite3, WAL",
