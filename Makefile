@@ -216,7 +216,7 @@ attack: build ## Attack it in every known way (as root, hours; goes on where it 
 	nice $(BIN)/python -m tests.attack --tries $(TRIES) --jobs $(JOBS) --json $(OUTCOMES) || failed=1; \
 	$(BIN)/python -m tests.attack --table $(OUTCOMES); exit $$failed
 
-PYTHON_SOURCES := python tests bench examples/reframe release
+PYTHON_SOURCES := python tests bench examples/reframe release plugins/region
 DOCUMENTS := *.md docs
 CHECKED_APART := bench/peers release bench/statistics bench/watch bench/sizing
 

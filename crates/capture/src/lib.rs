@@ -44,9 +44,10 @@ pub fn record(request: &Request) -> Ended {
     }
 }
 
-/// Writes the recorder's library into a directory, and prints its path.
+/// Writes the recorder's library and what applications name their steps with into a directory, and prints the library's path.
 pub fn write_library(directory: &Path) -> Ended {
-    let written = library::write(&[directory]).and_then(|path| print(&format!("{}\n", path.display())));
+    let written = library::write(&[directory])
+        .and_then(|path| library::write_regions(directory).and_then(|()| print(&format!("{}\n", path.display()))));
     written.map_or_else(Ended::could_not, |()| Ended::default())
 }
 

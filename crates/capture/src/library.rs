@@ -5,7 +5,7 @@ use std::io;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
-use ioassay_engine::failure::because_of;
+use ioassay_engine::failure::{because_of, on_path};
 use ioassay_protocol::events::Failure;
 use nix::sys::mman::{MapFlags, ProtFlags, mmap, munmap};
 
@@ -13,6 +13,23 @@ use nix::sys::mman::{MapFlags, ProtFlags, mmap, munmap};
 const LIBRARY: &[u8] = include_bytes!(env!("IOASSAY_RECORDER"));
 /// Its name.
 const NAME: &str = "libioassay-recorder.so";
+/// What applications name their steps with.
+const REGIONS: [(&str, &[u8]); 2] = [
+    ("ioassay_region.h", include_bytes!("../../../plugins/region/ioassay_region.h")),
+    ("ioassay_region.py", include_bytes!("../../../plugins/region/ioassay_region.py")),
+];
+
+/// Writes the header and the module of regions into a directory.
+///
+/// # Errors
+/// If they cannot be written.
+pub fn write_regions(directory: &Path) -> Result<(), Failure> {
+    for (name, content) in REGIONS {
+        let path = directory.join(name);
+        fs::write(&path, content).map_err(|error| on_path("write", &path, &error))?;
+    }
+    Ok(())
+}
 
 /// Writes the library into the first of `directories` that programs can be loaded from. Its path.
 ///

@@ -161,6 +161,8 @@ pub enum Command {
     },
     /// Write the recorder's library, for LD_PRELOAD, and print its path.
     ///
+    /// Beside it: ioassay_region.h and ioassay_region.py, by which C and Python applications name their steps.
+    ///
     /// With IOASSAY_RECORD set to a directory on each node, processes then record themselves, without `record`; `ioassay profile`
     /// reads that directory.
     Library {

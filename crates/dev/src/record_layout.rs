@@ -8,8 +8,8 @@ use ioassay_record::operation::{self, Operation};
 use ioassay_record::rules::{PATTERNS_BYTES, SLOTS};
 use ioassay_record::table::{
     ALIGNMENT, Block, BlockKind, Clock, Errors, File, FileKind, Header, KERNEL_COUNTERS, LARGEST, Latencies, MAGIC,
-    Opened, STORAGE_COUNTERS, Second, Seconds, State, TOTALS, Text, TextKind, Thread, Transfers, VERSION, WATCHED_ROWS,
-    Watched, WatchedRow,
+    Opened, REGION_DEPTH, Region, STORAGE_COUNTERS, Second, Seconds, State, TOTALS, Text, TextKind, Thread, Transfers,
+    VERSION, WATCHED_ROWS, Watched, WatchedRow,
 };
 
 use crate::facts::tuple;
@@ -56,6 +56,7 @@ pub fn module() -> String {
     constant("TOTALS", tuple(TOTALS), "What is kept of the calls of an operation in a second.");
     constant("KERNEL_COUNTERS", tuple(KERNEL_COUNTERS), "What the kernel counts of a thread's calls.");
     constant("STORAGE_COUNTERS", tuple(STORAGE_COUNTERS), "What it counts of a thread's traffic with storage.");
+    constant("REGION_DEPTH", REGION_DEPTH.to_string(), "Regions within each other.");
     constant("SLOTS", SLOTS.to_string(), "Rules of calls that are counted at the same time, at most.");
     constant("PATTERNS_BYTES", PATTERNS_BYTES.to_string(), "What the paths of all these rules have together, at most.");
     constant("WATCHED_ROWS", WATCHED_ROWS.to_string(), "Rows that follow a block of what rules match.");
@@ -71,8 +72,7 @@ pub fn module() -> String {
         format!("({})", sizes.join(", ")),
         "The least size in each bucket; the last bucket has no end.",
     );
-    text +=
-        &enumeration!(BlockKind: Reserved, Text, Thread, Latencies, Seconds, File, Opened, Transfers, Errors, Watched);
+    text += &enumeration!(BlockKind: Reserved, Text, Thread, Latencies, Seconds, File, Opened, Transfers, Errors, Watched, Region);
     text += &enumeration!(State: Running, Ended, Replaced, Stayed);
     text += &enumeration!(Clock: Counter, Nanoseconds);
     text += &enumeration!(TextKind: Command, Executable, Directory, Node, Job, Replacement);
@@ -94,6 +94,7 @@ pub fn module() -> String {
             structure::<Errors>(),
             structure::<Watched>(),
             structure::<WatchedRow>(),
+            structure::<Region>(),
         ]
         .concat()
 }

@@ -71,6 +71,8 @@ pub enum BlockKind {
     Errors = 9,
     /// [`Watched`], followed by [`WatchedRow`]s.
     Watched = 10,
+    /// [`Region`], followed by its name.
+    Region = 15,
 }
 
 /// What a text says.
@@ -131,6 +133,9 @@ pub const COMMON_SIZES: usize = 4;
 /// Kinds of failures that are counted one by one.
 pub const ERRORS: usize = 120;
 
+/// Regions within each other.
+pub const REGION_DEPTH: usize = 16;
+
 /// Places of transfers that a thread remembers.
 pub const RECENT: usize = 32;
 
@@ -188,6 +193,8 @@ layout! {
         pub kernel_of_ended: [AtomicU64; KERNEL_COUNTERS.len()],
         /// [`STORAGE_COUNTERS`] of threads that ended.
         pub storage_of_ended: [AtomicU64; STORAGE_COUNTERS.len()],
+        /// Entries of regions for which the table had no place: their I/O is that of the region around them.
+        pub lost_regions: AtomicU64,
     }
 
     /// How every block begins.
@@ -233,6 +240,12 @@ layout! {
         pub recent: [AtomicU64; RECENT],
         /// [`STORAGE_COUNTERS`], as `kernel`.
         pub storage: [AtomicU64; STORAGE_COUNTERS.len()],
+        /// Place of the [`Region`] in which it is; 0 for none.
+        pub region: AtomicU32,
+        /// 0.
+        pub reserved: u32,
+        /// When it entered that region and those around it, by depth, in ticks.
+        pub region_begin_ticks: [AtomicU64; REGION_DEPTH],
     }
 
     /// How long calls of one operation took.
@@ -430,6 +443,35 @@ layout! {
     }
 }
 
+layout! {
+    /// A step that the application has named, within another one or none. Its name follows.
+    pub struct Region {
+        /// How it begins.
+        pub kind_and_bytes: AtomicU64,
+        /// The recorder's own: place of the region that was new before this one.
+        pub next: u32,
+        /// Place of the region around it; 0 for none.
+        pub parent: u32,
+        /// Regions around it.
+        pub depth: u32,
+        /// Of the name.
+        pub name_bytes: u32,
+        /// How often a thread entered it.
+        pub entries: AtomicU64,
+        /// From entering to leaving it, added over threads, in ticks. Threads that are still in it are not counted.
+        pub ticks: AtomicU64,
+        /// The longest stay, in ticks.
+        pub slowest_ticks: AtomicU64,
+        /// When a thread first entered it, in ticks.
+        pub first_ticks: u64,
+        /// When a thread last left it, in ticks; 0 if never.
+        pub last_ticks: AtomicU64,
+        /// What threads did in it and in no region within it, by operation: [`TOTALS`]. What a thread in it has in its own `totals`
+        /// belongs to it as well.
+        pub totals: [[AtomicU64; TOTALS.len()]; OPERATIONS],
+    }
+}
+
 /// A structure that a block begins with.
 pub trait BlockLayout: layout::Layout {
     /// The kind of the block.
@@ -441,7 +483,7 @@ macro_rules! blocks {
         $(impl BlockLayout for $name { const KIND: BlockKind = BlockKind::$name; })+
     };
 }
-blocks!(Text, Thread, Latencies, Seconds, File, Opened, Transfers, Errors, Watched);
+blocks!(Text, Thread, Latencies, Seconds, File, Opened, Transfers, Errors, Watched, Region);
 
 impl Header {
     /// All [`COUNTERS`] of threads that ended.

@@ -178,6 +178,13 @@ pub fn update<R>(change: impl FnOnce() -> R) -> Option<R> {
     Some(result)
 }
 
+/// Changes what is known of the calling thread, where it counts at all.
+pub fn on_thread(change: impl FnOnce(&'static Thread)) {
+    let Some(Caller { words, thread, .. }) = enter() else { return };
+    change(thread);
+    words.leave();
+}
+
 /// The calling thread, from now on busy. Nothing where it must not count.
 #[inline(always)]
 fn enter() -> Option<Caller> {

@@ -6,6 +6,7 @@
 //!   recorder, in a child of `vfork`, in a process that has no table.
 //! * [`trace`]: every call, where that is asked for. [`shared`]: numbers that all threads change. [`descriptors`], [`files`], [`transfers`], [`threads`], [`seconds`], [`errors`]: what is counted, and where.
 //! * [`rules`]: what an agent wants counted as well, and [`throttle`] held back; [`masks`] says when that must not be.
+//! * [`regions`]: steps that the application names.
 //! * [`process`]: a process gets its table, and gives it back; [`table`] is the memory of it, [`identity`] what it says of the
 //!   process, [`finished`] the file that it ends in.
 //! * [`real`]: the functions that the hooks replace. [`ticks`]: the clock. [`thread_words`]: what a thread has of its own.
@@ -35,6 +36,7 @@ pub mod identity;
 pub mod masks;
 pub mod process;
 pub mod real;
+pub mod regions;
 pub mod rules;
 pub mod seconds;
 pub mod shared;

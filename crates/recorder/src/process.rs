@@ -16,7 +16,8 @@ use crate::text::{Buffer, Variables, decimal};
 use crate::thread_words::words;
 use crate::ticks::Moment;
 use crate::{
-    descriptors, errors, files, finished, identity, masks, real, rules, seconds, sys, table, threads, ticks, trace,
+    descriptors, errors, files, finished, identity, masks, real, regions, rules, seconds, sys, table, threads, ticks,
+    trace,
 };
 
 /// It has to be found out whether there is to be a table: the beginning, and what a forked child finds.
@@ -244,6 +245,7 @@ fn begin() -> bool {
     trace::begin(wish.as_c_str(), &[stem, b"trace"], words());
     rules::begin(DIRECTORY.get());
     threads::begin();
+    regions::begin();
     seconds::begin();
     errors::begin();
     files::begin(parent);

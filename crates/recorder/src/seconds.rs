@@ -6,7 +6,7 @@ use ioassay_record::operation::{OPERATIONS, Operation};
 use ioassay_record::seconds::FINE_BYTES;
 use ioassay_record::table::{Second, Seconds, TOTALS, Thread};
 
-use crate::{table, ticks};
+use crate::{regions, table, ticks};
 
 /// Place of the rows that are being filled; 0 before the first.
 static CURRENT: AtomicU32 = AtomicU32::new(0);
@@ -55,6 +55,7 @@ pub fn fold(thread: &Thread) {
         }
         // First they are zero: who reads rows and then threads finds nothing twice.
         let values = totals.each_ref().map(|total| total.load(Relaxed));
+        regions::add(thread, number, values);
         totals.iter().for_each(|total| total.store(0, Release));
         if !add(second, Operation::ALL[number], values) {
             totals.iter().zip(values).for_each(|(total, value)| total.store(value, Relaxed));
@@ -67,6 +68,7 @@ pub fn fold(thread: &Thread) {
 pub fn spread(thread: &Thread, operation: Operation, began: u64, took: u64, bytes: u64) {
     let now = ticks::moment();
     let per_second = ticks::per_second();
+    regions::add(thread, operation as usize, [1, bytes, took, took]);
     let ns = |ticks: u64| {
         let ago = u128::from(now.ticks.saturating_sub(ticks)) * 1_000_000_000 / u128::from(per_second);
         now.ns.saturating_sub(ago as u64)

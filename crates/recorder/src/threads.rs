@@ -9,7 +9,7 @@ use crate::process::{self, system_calls_allowed};
 use crate::real::Real;
 use crate::text::{Buffer, decimal};
 use crate::thread_words::words;
-use crate::{seconds, shared, sys, table, trace};
+use crate::{regions, seconds, shared, sys, table, trace};
 
 /// Threads that have a part at the same time, at most.
 const MOST: usize = 1024;
@@ -139,6 +139,7 @@ fn give_back(address: usize) {
     // SAFETY: it is a part of the table that this thread had.
     let thread = unsafe { &*(address as *const Thread) };
     seconds::fold(thread);
+    regions::leave_all(thread);
     let ended = table::header().counters_of_ended();
     let counted = kernel_counters(None).into_iter().zip(&words().kernel);
     for ((sum, (counted, before)), own) in ended.zip(counted).zip(&OWN) {

@@ -41,6 +41,9 @@ KERNEL_COUNTERS: Final = ("rchar", "wchar", "syscr", "syscw")
 STORAGE_COUNTERS: Final = ("read_bytes", "write_bytes", "cancelled_write_bytes")
 """What it counts of a thread's traffic with storage."""
 
+REGION_DEPTH: Final = 16
+"""Regions within each other."""
+
 SLOTS: Final = 64
 """Rules of calls that are counted at the same time, at most."""
 
@@ -68,6 +71,7 @@ class BlockKind(IntEnum):
     TRANSFERS = 8
     ERRORS = 9
     WATCHED = 10
+    REGION = 15
 
 
 class State(IntEnum):
@@ -106,10 +110,10 @@ class FileKind(IntEnum):
 
 HEADER: Final[np.dtype[np.void]] = np.dtype(
     {
-        "names": ["magic", "version", "header_bytes", "used_bytes", "state", "clock", "process", "parent", "user", "width", "begin_ticks", "begin_ns", "latest_ticks", "latest_ns", "folded_calls", "lost_calls", "handler_calls", "untraced_calls", "unwatched_calls", "throttled_ticks", "own_ticks", "kernel_of_ended", "storage_of_ended"],
-        "formats": ["(8,)<u1", "<u4", "<u4", "<u8", "<u4", "<u4", "<u4", "<u4", "<u4", "<u4", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "(4,)<u8", "(3,)<u8"],
-        "offsets": [0, 8, 12, 16, 24, 28, 32, 36, 40, 44, 48, 56, 64, 72, 80, 88, 96, 104, 112, 120, 128, 136, 168],
-        "itemsize": 192,
+        "names": ["magic", "version", "header_bytes", "used_bytes", "state", "clock", "process", "parent", "user", "width", "begin_ticks", "begin_ns", "latest_ticks", "latest_ns", "folded_calls", "lost_calls", "handler_calls", "untraced_calls", "unwatched_calls", "throttled_ticks", "own_ticks", "kernel_of_ended", "storage_of_ended", "lost_regions"],
+        "formats": ["(8,)<u1", "<u4", "<u4", "<u8", "<u4", "<u4", "<u4", "<u4", "<u4", "<u4", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "(4,)<u8", "(3,)<u8", "<u8"],
+        "offsets": [0, 8, 12, 16, 24, 28, 32, 36, 40, 44, 48, 56, 64, 72, 80, 88, 96, 104, 112, 120, 128, 136, 168, 192],
+        "itemsize": 200,
     }
 )
 
@@ -133,10 +137,10 @@ TEXT: Final[np.dtype[np.void]] = np.dtype(
 
 THREAD: Final[np.dtype[np.void]] = np.dtype(
     {
-        "names": ["kind_and_bytes", "thread", "second", "second_ends_ticks", "in_flight", "in_flight_since_ticks", "kernel", "totals", "latencies", "watched", "recent", "storage"],
-        "formats": ["<u8", "<u4", "<u4", "<u8", "<u8", "<u8", "(4,)<u8", "(176,)<u8", "(44,)<u4", "(4,)<u4", "(32,)<u8", "(3,)<u8"],
-        "offsets": [0, 8, 12, 16, 24, 32, 40, 72, 1480, 1656, 1672, 1928],
-        "itemsize": 1952,
+        "names": ["kind_and_bytes", "thread", "second", "second_ends_ticks", "in_flight", "in_flight_since_ticks", "kernel", "totals", "latencies", "watched", "recent", "storage", "region", "reserved", "region_begin_ticks"],
+        "formats": ["<u8", "<u4", "<u4", "<u8", "<u8", "<u8", "(4,)<u8", "(176,)<u8", "(44,)<u4", "(4,)<u4", "(32,)<u8", "(3,)<u8", "<u4", "<u4", "(16,)<u8"],
+        "offsets": [0, 8, 12, 16, 24, 32, 40, 72, 1480, 1656, 1672, 1928, 1952, 1956, 1960],
+        "itemsize": 2088,
     }
 )
 
@@ -218,5 +222,14 @@ WATCHED_ROW: Final[np.dtype[np.void]] = np.dtype(
         "formats": ["<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u4", "<u4", "(2,)<u4", "(2,)<u4", "(2,)<u8", "(2,)<u8"],
         "offsets": [0, 8, 16, 24, 32, 40, 48, 56, 60, 64, 72, 80, 96],
         "itemsize": 112,
+    }
+)
+
+REGION: Final[np.dtype[np.void]] = np.dtype(
+    {
+        "names": ["kind_and_bytes", "next", "parent", "depth", "name_bytes", "entries", "ticks", "slowest_ticks", "first_ticks", "last_ticks", "totals"],
+        "formats": ["<u8", "<u4", "<u4", "<u4", "<u4", "<u8", "<u8", "<u8", "<u8", "<u8", "(176,)<u8"],
+        "offsets": [0, 8, 12, 16, 20, 24, 32, 40, 48, 56, 64],
+        "itemsize": 1472,
     }
 )

@@ -8,7 +8,7 @@ logs. What a source cannot know is null. Units stand in names; times are seconds
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 import polars as pl
@@ -266,6 +266,33 @@ IN_FLIGHT = pl.Schema(
     }
 )
 
+REGIONS = pl.Schema(  # steps that the application named
+    {
+        "process": pl.Int64,
+        "region": pl.String,  # with those around it, from the outermost: `epoch > checkpoint`
+        "entries": pl.Int64,
+        "stayed_ns": pl.Int64,  # from entering to leaving, added over threads
+        "longest_ns": pl.Int64,  # of these
+        "first_s": pl.Float64,
+        "last_s": pl.Float64,
+    }
+)
+
+REGION_SEPARATOR = " > "
+"""Between the names of regions within each other."""
+
+REGION_OPERATIONS = pl.Schema(  # of a region without those within it; on storage, but for the operations of `ELSEWHERE`
+    {
+        "process": pl.Int64,
+        "region": pl.String,
+        "operation": pl.String,
+        "calls": pl.Int64,
+        "bytes": pl.Int64,
+        "duration_ns": pl.Int64,
+        "slowest_ns": pl.Int64,
+    }
+)
+
 FRAMES: Mapping[str, pl.Schema] = {
     "processes": PROCESSES,
     "process_operations": PROCESS_OPERATIONS,
@@ -278,6 +305,8 @@ FRAMES: Mapping[str, pl.Schema] = {
     "latencies": LATENCIES,
     "errors": ERRORS,
     "in_flight": IN_FLIGHT,
+    "regions": REGIONS,
+    "region_operations": REGION_OPERATIONS,
 }
 """The tables of a profile by name, with their columns."""
 
@@ -289,6 +318,7 @@ LossKind = Literal[
     "lost-calls",
     "handler-calls",
     "untraced-calls",
+    "lost-regions",
     "held-back-ns",
     "lost-tables",
     "escaped",
@@ -297,8 +327,9 @@ LossKind = Literal[
 ]
 """What is missing: bytes that could not be read, tables of another version, rows outside of the time of their process,
 calls on files that share a row, calls of threads and of signal handlers that no table had a place for, calls that
-a trace lacks, time that rules held calls back before they began, tables that could not be kept, processes without a
-recorder or that went on when the recording ended, a log that says that it is incomplete.
+a trace lacks, entries of regions that no table had a place for, time that rules held calls back before they began,
+tables that could not be kept, processes without a recorder or that went on when the recording ended, a log that says
+that it is incomplete.
 """
 
 
@@ -362,6 +393,8 @@ class Profile:
     supplements: tuple[Supplement, ...] = ()
     uncounted: frozenset[str] = frozenset()
     """Operations that such a source does not count: that it has none of them says nothing."""
+    regions: pl.DataFrame = field(default_factory=REGIONS.to_frame)
+    region_operations: pl.DataFrame = field(default_factory=REGION_OPERATIONS.to_frame)
 
     @property
     def end_s(self) -> float:

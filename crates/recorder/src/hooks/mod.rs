@@ -21,6 +21,7 @@ mod mpi;
 mod open;
 mod paths;
 mod process;
+mod regions;
 mod restrictions;
 mod signals;
 mod sockets;

@@ -14,6 +14,7 @@ from ioassay.analysis.profile.findings import ProfileEvidence, ProfileFacts, fin
 from ioassay.analysis.profile.measured_limits import MeasuredLimits
 from ioassay.analysis.profile.peers import Imbalance
 from ioassay.analysis.profile.phases import Phase
+from ioassay.analysis.profile.regions import Region, regions
 from ioassay.analysis.profile.thresholds import Threshold, Thresholds
 from ioassay.analysis.profile.totals import Totals
 from ioassay.reports.document import Span
@@ -54,6 +55,7 @@ class Content:
     periods_s: Mapping[Direction, float]
     """From one phase to the next, of the directions in which they recur regularly."""
     imbalances: tuple[Imbalance, ...]
+    regions: tuple[Region, ...]
     operations: pl.DataFrame
     stored: pl.DataFrame
     """`totals.on_storage`."""
@@ -98,6 +100,7 @@ def assemble(profile: Profile, limits: MeasuredLimits | None = None) -> Content:
             if (period := phases.period_s(facts.phases, direction)) is not None
         },
         imbalances=tuple(facts.imbalances),
+        regions=regions(profile),
         operations=facts.operations,
         stored=facts.stored,
         every_file=every,

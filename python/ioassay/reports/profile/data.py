@@ -44,6 +44,7 @@ def data(content: Content) -> dict[str, Any]:
         "uncounted": sorted(profile.uncounted),
         "phases": [asdict(one) for one in content.phases],
         "periods_s": content.periods_s,
+        "regions": [asdict(one) for one in content.regions],
         "imbalances": [asdict(one) for one in content.imbalances],
         "operations": content.operations.to_dicts(),
         "errors": profile.errors.to_dicts(),

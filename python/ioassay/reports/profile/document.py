@@ -31,6 +31,7 @@ from ioassay.reports.document import (
 )
 from ioassay.reports.profile import limits, wording
 from ioassay.reports.profile.content import Content, FindingLine
+from ioassay.results.profile_model import REGION_SEPARATOR
 from ioassay.version import __version__
 
 if TYPE_CHECKING:
@@ -38,11 +39,15 @@ if TYPE_CHECKING:
 
 MOST_PHASES = 20
 MOST_PROCESSES = 15
+MOST_REGIONS = 40
 MOST_SIZES = 10
 MOST_ERRORS = 15
 
 _MOST_CHARACTERS = 40
 """Of a command in a table."""
+
+_INDENT = "\N{NO-BREAK SPACE}" * 2
+"""Of a region within another."""
 
 MOST_FINDINGS = 5
 """That the terminal shows."""
@@ -59,6 +64,7 @@ def document(content: Content, drawn: Pictures | None = None) -> Document:
         Section("Completeness", _completeness(content), "completeness"),
         Section("Calls in flight", _in_flight(content), "in-flight"),
         Section("Over time", _over_time(content, pictures), "over-time"),
+        Section("Regions", _regions(content), "regions"),
         Section("Processes", _processes(content, pictures), "processes"),
         Section("Files", _files(content), "files"),
         Section("Operations", _operations(content, pictures), "operations"),
@@ -85,6 +91,7 @@ def summary(content: Content) -> list[Block]:
         Section("", [Paragraph(_finding(line)) for line in shown] or [Paragraph("No rule found anything to improve.")]),
         *([Paragraph(Span(f"{format.count(more, 'more finding')} in the report.", "faint"))] if more else ()),
         Section("Calls in flight:", _in_flight(content)),
+        Section("Regions:", _regions(content)),
         _operations_table(content),
         _files_table(content.files.head(MOST_SIZES), anchors=False),
         Section("Measured limits:", _measured(content)),
@@ -158,6 +165,30 @@ def _over_time(content: Content, pictures: Pictures) -> list[Block]:
         Table(columns, rows, "Phases of I/O"),
         Notes([*wording.periods(content), *unshown, wording.TIME_NOTE]),
     ]
+
+
+def _regions(content: Content) -> list[Block]:
+    columns = [
+        Column("Region"),
+        *numbers("Entered", "Stayed", "Longest", "Time in I/O", "Read", "Written", "Metadata calls"),
+    ]
+    rows: list[list[Text]] = [
+        [
+            f"{_INDENT * one.depth}{one.region.rpartition(REGION_SEPARATOR)[2]}",
+            format.count(one.entries),
+            format.duration(one.stayed_ns),
+            format.duration(one.longest_ns),
+            format.duration(one.io_ns),
+            format.size(one.read_bytes),
+            format.size(one.written_bytes),
+            format.count(one.metadata_calls),
+        ]
+        for one in content.regions[:MOST_REGIONS]
+    ]
+    more = len(content.regions) - len(rows)
+    about = ["A region includes those within it; times are added over threads."] if rows else []
+    unshown = [f"{format.count(more, 'more region')}."] if more else []
+    return [Table(columns, rows, "Regions that the application named", density="dense"), Notes([*about, *unshown])]
 
 
 def _processes(content: Content, pictures: Pictures) -> list[Block]:

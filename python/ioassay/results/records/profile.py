@@ -29,6 +29,7 @@ from ioassay.results.records.directory import Record, open_record
 from ioassay.results.records.files import Files
 from ioassay.results.records.grouped import GroupedRows, whole
 from ioassay.results.records.processes import Image, Processes, current, measure_ticks, number
+from ioassay.results.records.regions import Regions
 from ioassay.results.records.tables import Lost, Table, find, read
 from ioassay.results.records.timelines import Timelines
 
@@ -64,6 +65,7 @@ class _Reading:
         growing_ns = _MOST_GROWTH_NS if any(image.state == State.RUNNING for image in self._images) else 0
         self._timelines = Timelines(self._begin_ns, end_ns + growing_ns, self._count)
         self._file_rows = Files()
+        self._regions = Regions()
         self._latencies: dict[float, np.ndarray[tuple[int, int], np.dtype[np.float64]]] = {}
         key = {"operation": pl.Int64, "errno": pl.Int64}
         self._errors = GroupedRows(key | {"calls": pl.Float64}, list(key))
@@ -105,6 +107,7 @@ class _Reading:
             unknown=(),
             supplements=(),
             uncounted=frozenset(),
+            **self._regions.frames(origin_ns),
         )
 
     def _find(self) -> Iterator[Image]:
@@ -155,11 +158,13 @@ class _Reading:
             ("lost-calls", int(header["lost_calls"])),
             ("handler-calls", int(header["handler_calls"])),
             ("untraced-calls", int(header["untraced_calls"])),
+            ("lost-regions", int(header["lost_regions"])),
             ("held-back-ns", round(int(header["throttled_ticks"]) * image.ns_per_tick)),
         ):
             if amount:
                 self._losses.append(Loss(kind, amount, where))  # type: ignore[arg-type]
         entries = self._file_rows.add(image, table, node)
+        self._regions.add(image, table)
         self._add_latencies(image, table)
         self._add_errors(table)
         if image.state == State.RUNNING:

@@ -40,6 +40,7 @@ _STRUCTURES: dict[BlockKind, np.dtype[np.void]] = {
     BlockKind.TRANSFERS: record_layout.TRANSFERS,
     BlockKind.ERRORS: record_layout.ERRORS,
     BlockKind.WATCHED: record_layout.WATCHED,
+    BlockKind.REGION: record_layout.REGION,
 }
 
 Rows = NDArray[Any]
