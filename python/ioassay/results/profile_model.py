@@ -106,8 +106,11 @@ FileKind = Literal[
 /sys; `others` are all that a recorder had no place for.
 """
 
-ON_STORAGE: tuple[FileKind, ...] = ("unknown", "file", "directory", "block device", "others")
-"""The kinds that are, or may be, on storage."""
+STORED_FILES: tuple[FileKind, ...] = ("unknown", "file", "directory", "block device")
+"""The kinds that are, or may be, a file on storage."""
+
+ON_STORAGE: tuple[FileKind, ...] = (*STORED_FILES, "others")
+"""These, and rows of many files: they belong to every sum, but what is said of files is not said of them."""
 
 PROCESSES = pl.Schema(
     {

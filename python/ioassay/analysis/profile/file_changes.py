@@ -14,7 +14,7 @@ import polars as pl
 
 from ioassay.analysis.profile import totals
 from ioassay.analysis.profile.totals import MOVED
-from ioassay.results.profile_model import Profile
+from ioassay.results.profile_model import STORED_FILES, Profile
 
 AMOUNTS = (*MOVED.values(), "spent_ns")
 
@@ -92,6 +92,7 @@ def _files(profile: Profile) -> Mapping[str, FileAmounts]:
     """Files on storage by their paths, those of several nodes together, with most time first."""
     rows = (
         totals.by_file(profile)
+        .filter(pl.col("kind").is_in(STORED_FILES))
         .group_by("path", maintain_order=True)
         .agg(pl.col("calls").sum(), *map(totals.known_sum, AMOUNTS))
         .sort("spent_ns", "path", descending=[True, False], nulls_last=True)

@@ -8,7 +8,7 @@ import polars as pl
 
 from ioassay.analysis.profile import totals
 from ioassay.analysis.profile.totals import REQUESTS
-from ioassay.results.profile_model import Profile
+from ioassay.results.profile_model import STORED_FILES, Profile
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,11 @@ class Pattern:
 
 def pattern(profile: Profile, direction: str) -> Pattern:
     """That of `read` or `write`."""
-    rows = totals.on_storage(profile).filter(pl.col("operation").is_in(REQUESTS[direction]), pl.col("calls") > 0)
+    # From file to file there is no order.
+    of_files = pl.col("kind").is_in(STORED_FILES)
+    rows = totals.on_storage(profile).filter(
+        of_files, pl.col("operation").is_in(REQUESTS[direction]), pl.col("calls") > 0
+    )
     in_order = pl.col("consecutive") + pl.col("forward")
     first = pl.col("processes").fill_null(1)
     back = (pl.col("calls") - pl.col("failed").fill_null(0) - in_order - first).clip(0)

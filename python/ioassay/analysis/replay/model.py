@@ -170,11 +170,18 @@ class Replay:
 
 
 NoteKind = Literal[
-    "gathered-streams", "empty-transfers", "merged-files", "folded-ranks", "no-times", "cut-transfers", "elsewhere"
+    "gathered-streams",
+    "empty-transfers",
+    "merged-files",
+    "folded-ranks",
+    "no-times",
+    "cut-transfers",
+    "elsewhere",
+    "unnamed-files",
 ]
 """What the replay does otherwise than the application: writes of streams that a buffer gathers, reads that returned
 nothing, few files counted among others, more processes than ranks, no time line, transfers larger than the largest,
-calls on files elsewhere.
+calls on files elsewhere, calls on files that the recorder had no row for.
 """
 
 

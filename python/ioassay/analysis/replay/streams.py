@@ -218,6 +218,7 @@ class _Making:
             Note("cut-transfers", self._uses.cut),
             Note("merged-files", merged),
             Note("elsewhere", self._uses.elsewhere),
+            Note("unnamed-files", self._uses.unnamed),
             Note("folded-ranks", self._packed.processes if self._packed.folded else 0),
             Note("no-times", 0 if self._course.is_known else 1),
         ):

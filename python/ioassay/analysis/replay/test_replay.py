@@ -10,6 +10,7 @@ from ioassay.analysis.replay import Replay, ranks, replay
 from ioassay.analysis.replay.groups import named
 from ioassay.analysis.replay.model import Order, Ranks, Stream
 from ioassay.analysis.replay.transfers import Transfers, fewer_sizes, file_bytes, without_tails
+from ioassay.protocol.record_layout import FileKind
 from ioassay.results.profiles import load_profile
 from ioassay.testing.faulty_application import faulty
 from ioassay.testing.record_tables import BEGIN_NS, TableBuilder, store_record
@@ -353,6 +354,16 @@ def test_only_what_is_below_a_directory_is_replayed_where_one_is_named(tmp_path:
     assert [stream.count for _, stream in streams(found, "write")] == [4]
     assert (found.expected["write"].bytes, found.expected["metadata"].operations) == (4 * MIB, 2)
     assert [(note.kind, note.amount) for note in found.notes] == [("elsewhere", 8 + 2 + 30)]
+
+
+def test_files_that_share_a_row_are_not_replayed_as_one_file(tmp_path: Path) -> None:
+    one = table()
+    checkpoint(one, "/scratch/out", second=5, inode=1, sizes={MIB: 4})
+    others = one.file("", {"open": 50_000}, kind=FileKind.OTHERS)
+    one.transfers(others, "write", {MIB: 50_000})
+    found = made(tmp_path, one)
+    assert [stream.count for _, stream in streams(found, "write")] == [4]
+    assert [(note.kind, note.amount) for note in found.notes] == [("unnamed-files", 100_000)]
 
 
 def test_a_profile_of_which_no_phase_has_a_stream_is_no_replay(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import polars as pl
 
 from ioassay.analysis.replay.model import LeftOut
 from ioassay.analysis.replay.phases import NAMES, OPERATIONS, READS, WRITES
-from ioassay.results.profile_model import OF_OPERATION, ON_STORAGE, Profile
+from ioassay.results.profile_model import OF_OPERATION, ON_STORAGE, STORED_FILES, Profile
 
 BUFFER_BYTES = 4096
 """Of a stream, where the block of its file is unknown."""
@@ -53,16 +53,20 @@ class Uses:
     """Transfers larger than `LARGEST_BYTES`."""
     elsewhere: int
     """Calls on files that are not below the directory that was asked for."""
+    unnamed: int
+    """Calls on files without a row of their own."""
     left_out: tuple[LeftOut, ...]
 
 
 def uses(profile: Profile, below: str | None = None) -> Uses:
     """What the files of a profile were used for: all of them, or those `below` a directory."""
-    every = profile.files.filter(pl.col("kind").is_in(ON_STORAGE))
+    every = profile.files.filter(pl.col("kind").is_in(STORED_FILES))
     stored = every if below is None else every.filter(_is_below(below))
     own = profile.file_operations.join(stored.select("file"), on="file", how="semi")
     others = every.join(stored.select("file"), on="file", how="anti").select("file")
     elsewhere = int(profile.file_operations.join(others, on="file", how="semi")["calls"].sum())
+    shared_rows = profile.files.filter(pl.col("kind").is_in(ON_STORAGE)).join(every, on="file", how="anti")
+    unnamed = int(profile.file_operations.join(shared_rows, on="file", how="semi")["calls"].sum())
     sizes, counts = _sizes(profile, own, stored)
     files = stored.select(
         "file", "path", "processes", "size_at_open_bytes", "open_flags", first_s="first_open_s", last_s="last_close_s"
@@ -92,7 +96,7 @@ def uses(profile: Profile, below: str | None = None) -> Uses:
     left_out = _left_out(profile, own, below)
     if unwritten:
         left_out += (LeftOut("sync of what was not written", unwritten, None),)
-    return Uses(files, sizes, *counts, elsewhere=elsewhere, left_out=left_out)
+    return Uses(files, sizes, *counts, elsewhere=elsewhere, unnamed=unnamed, left_out=left_out)
 
 
 def _is_below(directory: str) -> pl.Expr:

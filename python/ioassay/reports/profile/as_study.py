@@ -39,6 +39,7 @@ _NOTES: Mapping[NoteKind, str] = {
     "cut-transfers": "{} calls moved more than 64 MiB; each became several of equal size.",
     "merged-files": "{} files that were used otherwise count among the most alike ones.",
     "elsewhere": "{} calls on files outside of the directory that was asked for (`--below`) are left out.",
+    "unnamed-files": "{} calls on files that share a row of the record, because there were too many, are left out.",
     "folded-ranks": "The {} processes that did I/O share 1,024 ranks.",
     "no-times": "The source has no time line: everything is one phase, and spread evenly over it.",
 }

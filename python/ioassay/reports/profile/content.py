@@ -19,7 +19,7 @@ from ioassay.analysis.profile.thresholds import Threshold, Thresholds
 from ioassay.analysis.profile.totals import Totals
 from ioassay.reports.document import Span
 from ioassay.reports.profile.findings import Message, message, reference
-from ioassay.results.profile_model import DIRECTIONS, Direction, Profile
+from ioassay.results.profile_model import DIRECTIONS, STORED_FILES, Direction, Profile
 
 MOST_FILES = 25
 """Files and directories that are shown, those with most time first; beyond these, what findings rest on first."""
@@ -76,7 +76,7 @@ def assemble(profile: Profile, limits: MeasuredLimits | None = None) -> Content:
     thresholds = Thresholds() if limits is None else limits.thresholds
     facts = ProfileFacts(profile, thresholds)
     found = findings(facts)
-    every = totals.by_file(profile, facts.stored)
+    every = totals.by_file(profile, facts.on_storage)
     first = {one.file for finding in found for one in finding.rests_on[:1] if isinstance(one, FileRow)}
     shown = set(every["file"].head(MOST_FILES)) | first
     paths = dict(profile.files.select("file", "path").iter_rows())
@@ -102,12 +102,14 @@ def assemble(profile: Profile, limits: MeasuredLimits | None = None) -> Content:
         imbalances=tuple(facts.imbalances),
         regions=regions(profile),
         operations=facts.operations,
-        stored=facts.stored,
+        stored=facts.on_storage,
         every_file=every,
         files=every.filter(pl.col("file").is_in(list(shown))),
-        shared=every.filter(pl.col("processes") > 1, pl.col("read_bytes") + pl.col("written_bytes") > 0).head(
-            MOST_SHARED
-        ),
+        shared=every.filter(
+            pl.col("kind").is_in(STORED_FILES),
+            pl.col("processes") > 1,
+            pl.col("read_bytes") + pl.col("written_bytes") > 0,
+        ).head(MOST_SHARED),
         directories=totals.by_directory(every).head(MOST_FILES),
         thresholds=thresholds,
         limits=limits,

@@ -68,18 +68,17 @@ def test_of_many_files_text_names_the_first_and_a_page_all(tmp_path: Path) -> No
     assert all(f"/data/{at:02}</code>" in page for at in range(60))
 
 
-def test_one_of_something_is_singular_and_a_file_without_a_directory_has_words(tmp_path: Path) -> None:
+def test_one_of_something_is_singular_and_what_has_no_directory_has_words(tmp_path: Path) -> None:
     table = TableBuilder()
     table.thread(table.pid, kernel=(1, 1, 1, 1))
     again = table.file("/data/in", inode=1)
     table.transfers(again, "read", {4 << 20: 100}, consecutive=90, end=40 << 20)
-    table.file("(other files)", {"open": 500}, {"open": 400}, kind=FileKind.OTHERS)
+    table.file("", {"open": 500}, {"open": 400}, kind=FileKind.OTHERS)
     killed = TableBuilder(7, state=State.RUNNING)
     content = content_of(tmp_path / "record", table, killed)
     text = markdown(content)
     for part in (
         "The file was read 10.0 times.",
-        "most in (no directory) (400).",
         "for 1 process that was killed, still runs, or could not read",
     ):
         assert part in text, part

@@ -13,6 +13,7 @@ import polars as pl
 
 from ioassay.analysis.finding import Finding
 from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts, files
+from ioassay.results.profile_model import STORED_FILES
 
 
 @dataclass(frozen=True)
@@ -43,10 +44,10 @@ def metadata_time(facts: ProfileFacts) -> Iterator[Finding]:
     is_large = of_io > share.value and spent > part.value * facts.totals.run_ns
     if not beyond and not is_large:
         return
-    metadata = facts.stored.filter(pl.col("direction") == "metadata")
+    metadata = facts.on_storage.filter(pl.col("direction") == "metadata")
     times = {name: facts.spent_ns(name) or 0 for name in metadata["operation"].unique(maintain_order=True)}
     slowest = max(times, key=times.__getitem__, default="")
-    found = facts.profile.files.sort("metadata_ns", "file", descending=[True, False], nulls_last=True)
+    found = facts.profile.files.filter(pl.col("kind").is_in(STORED_FILES), pl.col("metadata_ns") > 0)
     yield Finding(
         "warning",
         MetadataEvidence(
@@ -58,5 +59,5 @@ def metadata_time(facts: ProfileFacts) -> Iterator[Finding]:
             operation=slowest if times.get(slowest) else "",
             calls=int(metadata["calls"].sum()),
         ),
-        files(found.filter(pl.col("metadata_ns") > 0)["file"]),
+        files(found.sort("metadata_ns", "file", descending=[True, False])["file"]),
     )

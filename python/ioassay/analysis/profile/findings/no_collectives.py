@@ -31,7 +31,7 @@ def no_collectives(facts: ProfileFacts) -> Iterator[Finding]:
         independent = pl.col("operation").is_in(kinds.independent)
         rows = facts.stored.filter(independent).sort("calls", "file", descending=[True, False])
         count = int(rows["calls"].sum())
-        if count > least.value and not set(kinds.collective) & set(facts.stored["operation"]):
+        if count > least.value and not set(kinds.collective) & set(facts.on_storage["operation"]):
             spent = known_total(rows["duration_ns"])
             evidence = NoCollectiveEvidence(
                 (least,), spent, direction=direction, independent=count, files=rows["file"].n_unique()

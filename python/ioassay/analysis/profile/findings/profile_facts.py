@@ -14,7 +14,7 @@ from ioassay.analysis.profile.peers import Imbalance, imbalances
 from ioassay.analysis.profile.phases import Phase, phases
 from ioassay.analysis.profile.thresholds import Threshold, Thresholds
 from ioassay.analysis.profile.totals import Totals, known_total
-from ioassay.results.profile_model import Profile
+from ioassay.results.profile_model import STORED_FILES, Profile
 
 MOST_REFERENCES = 100
 """Files, processes or steps of the time line that a finding rests on at most, the weightiest first."""
@@ -40,12 +40,17 @@ class ProfileFacts:
     @cached_property
     def totals(self) -> Totals:
         """The sums."""
-        return totals.totals(self.profile, self.stored)
+        return totals.totals(self.profile, self.on_storage)
+
+    @cached_property
+    def on_storage(self) -> pl.DataFrame:
+        """Operations on storage, for sums: `totals.on_storage`."""
+        return totals.on_storage(self.profile)
 
     @cached_property
     def stored(self) -> pl.DataFrame:
-        """Operations on files on storage: `totals.on_storage`."""
-        return totals.on_storage(self.profile)
+        """The same without rows of many files: what rules on files look at."""
+        return self.on_storage.filter(pl.col("kind").is_in(STORED_FILES))
 
     @cached_property
     def sizes(self) -> pl.DataFrame:

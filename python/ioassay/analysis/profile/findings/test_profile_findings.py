@@ -82,6 +82,26 @@ def test_nothing_is_found_in_one_that_writes_large_blocks(load: Callable[..., Pr
     assert found_in(load(*calm())) == []
 
 
+def test_no_finding_takes_a_row_of_many_files_for_a_file(profile: Profile) -> None:
+    """Whatever such a row has: here it is each file by turns, then all."""
+    referred = {one.file for found in found_in(profile) for one in found.rests_on if isinstance(one, FileRow)}
+    assert len(referred) > 5
+    for rows in ({number} for number in referred), [referred]:
+        for row in rows:
+            folded = pl.when(pl.col("file").is_in(row)).then(pl.lit("others")).otherwise("kind")
+            folded_profile = replace(profile, files=profile.files.with_columns(kind=folded))
+            for found in found_in(folded_profile):
+                assert row.isdisjoint(one.file for one in found.rests_on if isinstance(one, FileRow)), found
+
+
+def test_opens_of_many_files_in_one_row_are_not_one_file_opened_again(load: Callable[..., Profile]) -> None:
+    table = TableBuilder(folded_calls=50_680)
+    table.file("", {"open": 50_680}, kind=FileKind.OTHERS)
+    loaded = load(table)
+    assert [one for one in found_in(loaded) if isinstance(one.evidence, ReopenEvidence)] == []
+    assert ProfileFacts(loaded, Thresholds()).totals.of("metadata").calls == 50_680
+
+
 def test_a_profile_of_which_nothing_is_known_has_no_finding(profile: Profile) -> None:
     nothing: dict[str, Any] = {name: schema.to_frame() for name, schema in FRAMES.items()}
     empty = replace(profile, **nothing)
