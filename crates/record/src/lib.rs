@@ -7,7 +7,7 @@
 //! * [`operation`]: the classes of calls that are counted.
 //! * [`table`]: header and blocks, as they lie in memory and in the file.
 //! * [`buckets`]: of latencies and of sizes.
-//! * [`transfers`], [`seconds`], [`watched`], [`file_kind`], [`names`]: how all writers count, and what they call things.
+//! * [`transfers`], [`seconds`], [`watched`], [`file_kind`], [`file_identity`], [`names`]: how all writers count, and what they call things.
 //! * [`read`]: tables out of bytes that nobody vouches for.
 //! * [`trace`]: every call, in a few bytes.
 //! * [`rules`]: what an agent has recorders count and hold back; [`patterns`] on which files, [`throttle`] to what rate.
@@ -22,6 +22,7 @@
 #![cfg_attr(not(test), no_std)]
 
 pub mod buckets;
+pub mod file_identity;
 pub mod file_kind;
 pub mod layout;
 pub mod names;

@@ -326,7 +326,7 @@ layout! {
         pub kind_and_bytes: AtomicU64,
         /// Of the file system.
         pub device: u64,
-        /// Within it.
+        /// Within it; a file is known by [`crate::file_identity::FileIdentity`].
         pub inode: u64,
         /// When it was first opened.
         pub size_bytes: u64,
@@ -338,6 +338,15 @@ layout! {
         pub first_open_ticks: u64,
         /// When it was closed last; 0 if never.
         pub last_close_ticks: AtomicU64,
+        /// When it was made, in nanoseconds since 1970; 0 where the file system does not keep it.
+        pub birth_ns: u64,
+        /// Which use of the inode number it is; 0 where the file system has no such number, or was not asked.
+        pub generation: u32,
+        /// Opens by this name that found another file than the open before, because a file was renamed over it or it was made
+        /// anew: the row has the calls on all of them, all else here is of the first. The recorder looks at few of very many opens.
+        pub replaced: AtomicU32,
+        /// The recorder's own: of the file that was found last, [`crate::file_identity::FileIdentity::digest`].
+        pub latest: AtomicU64,
     }
 
     /// Transfers of one operation on one file by one thread.

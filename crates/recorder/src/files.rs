@@ -9,11 +9,13 @@ use core::sync::atomic::{
     AtomicBool, AtomicU32, Ordering::AcqRel, Ordering::Acquire, Ordering::Relaxed, Ordering::Release,
 };
 
+use ioassay_record::file_identity::FileIdentity;
 use ioassay_record::names::LONGEST_NAME;
 use ioassay_record::operation::Operation;
 use ioassay_record::table::{File, FileKind, Opened, Thread};
 
 use crate::process::system_calls_allowed;
+use crate::sys::About;
 use crate::text::{Buffer, copy_parts};
 use crate::{descriptors, process, rules, shared, sys, table, ticks};
 
@@ -194,12 +196,12 @@ fn is(mut name: &[u8], parts: &[&[u8]]) -> bool {
 }
 
 /// The row of the name that the kernel has for a descriptor, or of its kind where that is no file.
-pub fn of_descriptor(descriptor: i32) -> (u32, Option<libc::stat>) {
+pub fn of_descriptor(descriptor: i32) -> (u32, Option<About>) {
     if !system_calls_allowed() {
         return (others(), None);
     }
-    let Some(about) = sys::stat(descriptor) else { return (others(), None) };
-    let place = match FileKind::of_mode(about.st_mode).nameless() {
+    let Some(about) = sys::about(descriptor) else { return (others(), None) };
+    let place = match about.kind.nameless() {
         Some(name) => find(&[name.as_bytes()]),
         None => {
             let length = |scratch: &mut [u8]| usize::try_from(sys::descriptor_name(descriptor, scratch)).ok();
@@ -241,28 +243,60 @@ pub fn others() -> u32 {
     OTHERS.load(Relaxed)
 }
 
+/// Opens of a name of which each is looked at, whether it is still the same file; afterwards every so many are. Looking
+/// costs two system calls, and a name that is opened so often is rarely another file's each time.
+const LOOKS: u32 = 64;
+
+/// Whether the kernel is to be asked for a file that has just been opened.
+#[inline(always)]
+pub fn is_to_be_looked_at(file: &File) -> bool {
+    let opens = file.calls[Operation::Open as usize].load(Relaxed);
+    opens < LOOKS || opens.is_multiple_of(LOOKS) || file.opened.load(Relaxed) == 0
+}
+
 /// Writes down what is known of a file that was opened, and when.
-pub fn opened(place: u32, about: Option<libc::stat>, flags: i32) {
+pub fn opened(place: u32, about: Option<About>, flags: i32) {
     let file = row(place);
-    if file.opened.load(Relaxed) == 0
-        && place != others()
+    if place != others()
         && let Some(about) = about
     {
-        let kind = kind(file).opened_as(FileKind::of_mode(about.st_mode));
-        file.kind.store(kind as u16, Relaxed);
-        let new = table::allocate::<Opened>(0, |opened, _| {
-            opened.device = about.st_dev;
-            opened.inode = about.st_ino;
-            opened.size_bytes = about.st_size as u64;
-            opened.block_bytes = about.st_blksize as u32;
-            opened.first_open_ticks = ticks::now();
-        });
-        file.opened.store(new.unwrap_or(0), Release);
+        match known(file) {
+            Some(opened) => found_again(file, opened, &about.identity),
+            None => first_opened(file, &about),
+        }
     }
     if let Some(opened) = known(file)
         && flags & !(opened.open_flags.load(Relaxed) as i32) != 0
     {
         opened.open_flags.fetch_or(flags as u32, Relaxed);
+    }
+}
+
+fn first_opened(file: &File, about: &About) {
+    let kind = kind(file).opened_as(about.kind);
+    file.kind.store(kind as u16, Relaxed);
+    let new = table::allocate::<Opened>(0, |opened, _| {
+        let identity = about.identity;
+        opened.device = identity.device;
+        opened.inode = identity.inode;
+        opened.birth_ns = identity.birth_ns;
+        opened.generation = identity.generation;
+        *opened.latest.get_mut() = identity.digest();
+        opened.size_bytes = about.size_bytes;
+        opened.block_bytes = about.block_bytes;
+        opened.first_open_ticks = ticks::now();
+    });
+    file.opened.store(new.unwrap_or(0), Release);
+}
+
+/// Counts when it is another file than the one that was found last. Files in /proc are new ones each time.
+fn found_again(file: &File, opened: &Opened, identity: &FileIdentity) {
+    let digest = identity.digest();
+    if opened.latest.load(Relaxed) != digest
+        && matches!(kind(file), FileKind::Regular | FileKind::Directory)
+        && opened.latest.swap(digest, Relaxed) != digest
+    {
+        shared::add_saturating(&opened.replaced, 1);
     }
 }
 

@@ -3,6 +3,9 @@
 use core::arch::asm;
 use core::ffi::CStr;
 
+use ioassay_record::file_identity::FileIdentity;
+use ioassay_record::table::FileKind;
+
 use crate::process::system_calls_allowed;
 use crate::text::{Buffer, decimal};
 
@@ -125,7 +128,7 @@ pub fn descriptor_name(descriptor: i32, bytes: &mut [u8]) -> isize {
     read_link(link.as_c_str(), bytes)
 }
 
-/// What the kernel knows of an open file.
+/// What the kernel knows of an open file that is ours.
 pub fn stat(descriptor: i32) -> Option<libc::stat> {
     // SAFETY: a structure of integers, which the kernel fills.
     unsafe {
@@ -133,6 +136,70 @@ pub fn stat(descriptor: i32) -> Option<libc::stat> {
         let failed = call(libc::SYS_fstat, [descriptor as usize, &raw mut about as usize, 0, 0, 0, 0]);
         (failed == 0).then_some(about)
     }
+}
+
+/// What the kernel knows of an open file that may be an application's.
+#[derive(Debug, Clone, Copy)]
+pub struct About {
+    /// Which file it is.
+    pub identity: FileIdentity,
+    /// What it is.
+    pub kind: FileKind,
+    /// How long it is.
+    pub size_bytes: u64,
+    /// What the file system wants transfers to be a multiple of.
+    pub block_bytes: u32,
+}
+
+/// What the kernel knows of an application's open file.
+pub fn about(descriptor: i32) -> Option<About> {
+    let flags = libc::AT_EMPTY_PATH as usize;
+    let mask = (libc::STATX_BASIC_STATS | libc::STATX_BTIME) as usize;
+    // SAFETY: a structure of integers, which the kernel fills.
+    let (about, failed) = unsafe {
+        let mut about: libc::statx = core::mem::zeroed();
+        let path = c"".as_ptr() as usize;
+        let failed = call(libc::SYS_statx, [descriptor as usize, path, flags, mask, &raw mut about as usize, 0]);
+        (about, failed)
+    };
+    if failed != 0 {
+        return about_without_birth(descriptor);
+    }
+    let kind = FileKind::of_mode(about.stx_mode.into());
+    let birth = about.stx_btime;
+    let is_known = about.stx_mask & libc::STATX_BTIME != 0;
+    let birth_ns = if is_known { birth.tv_sec as u64 * 1_000_000_000 + u64::from(birth.tv_nsec) } else { 0 };
+    let device = libc::makedev(about.stx_dev_major, about.stx_dev_minor);
+    let generation = generation(descriptor, device, kind);
+    let identity = FileIdentity { device, inode: about.stx_ino, birth_ns, generation };
+    Some(About { identity, kind, size_bytes: about.stx_size, block_bytes: about.stx_blksize })
+}
+
+/// The same where a sandbox knows no `statx`.
+#[cold]
+fn about_without_birth(descriptor: i32) -> Option<About> {
+    let about = stat(descriptor)?;
+    let kind = FileKind::of_mode(about.st_mode);
+    let generation = generation(descriptor, about.st_dev, kind);
+    let identity = FileIdentity { device: about.st_dev, inode: about.st_ino, birth_ns: 0, generation };
+    Some(About { identity, kind, size_bytes: about.st_size as u64, block_bytes: about.st_blksize as u32 })
+}
+
+/// Which use of its inode number a file is. Only file systems of this node that are on a block device are asked: those use
+/// numbers again, and no server has to be asked for it.
+fn generation(descriptor: i32, device: u64, kind: FileKind) -> u32 {
+    /// `_IOR('v', 1, long)`: `linux/fs.h`. It fills 32 bits all the same.
+    const FS_IOC_GETVERSION: usize = 0x8008_7601;
+    if !matches!(kind, FileKind::Regular | FileKind::Directory) || libc::major(device) == 0 {
+        return 0;
+    }
+    let mut generation = 0_u64;
+    // SAFETY: the kernel fills the number.
+    let failed = unsafe {
+        let number = &raw mut generation as usize;
+        call(libc::SYS_ioctl, [descriptor as usize, FS_IOC_GETVERSION, number, 0, 0, 0])
+    };
+    if failed == 0 { generation as u32 } else { 0 }
 }
 
 /// Where the descriptor is in its file, or minus the error.

@@ -182,10 +182,10 @@ FILE: Final[np.dtype[np.void]] = np.dtype(
 
 OPENED: Final[np.dtype[np.void]] = np.dtype(
     {
-        "names": ["kind_and_bytes", "device", "inode", "size_bytes", "block_bytes", "open_flags", "first_open_ticks", "last_close_ticks"],
-        "formats": ["<u8", "<u8", "<u8", "<u8", "<u4", "<u4", "<u8", "<u8"],
-        "offsets": [0, 8, 16, 24, 32, 36, 40, 48],
-        "itemsize": 56,
+        "names": ["kind_and_bytes", "device", "inode", "size_bytes", "block_bytes", "open_flags", "first_open_ticks", "last_close_ticks", "birth_ns", "generation", "replaced", "latest"],
+        "formats": ["<u8", "<u8", "<u8", "<u8", "<u4", "<u4", "<u8", "<u8", "<u8", "<u4", "<u4", "<u8"],
+        "offsets": [0, 8, 16, 24, 32, 36, 40, 48, 56, 64, 68, 72],
+        "itemsize": 80,
     }
 )
 

@@ -189,6 +189,8 @@ FILES = pl.Schema(
         "node": pl.String,  # where the same path is another file on another node
         "kind": pl.String,
         "names": pl.Int64,  # by which it was used
+        # Other files that had the name later, at least: the row has the calls on all of them. Null: unknown.
+        "replaced": pl.Int64,
         "processes": pl.Int64,  # that used it
         "size_at_open_bytes": pl.Int64,
         "block_bytes": pl.Int64,  # what the file system wants transfers to be a multiple of

@@ -157,6 +157,9 @@ class TableBuilder:
         ns: int = 0,
         inode: int = 0,
         device: int = 8,
+        birth_ns: int = 0,
+        generation: int = 0,
+        replaced: int = 0,
         size: int = 0,
         block: int = 4096,
         opened_ns: int | None = None,
@@ -167,6 +170,7 @@ class TableBuilder:
         opened = 0
         if inode:
             fields: dict[str, Any] = {"device": device, "inode": inode, "size_bytes": size, "block_bytes": block}
+            fields |= {"birth_ns": birth_ns, "generation": generation, "replaced": replaced}
             fields["first_open_ticks"] = self.ticks(self.begin_ns if opened_ns is None else opened_ns)
             fields["last_close_ticks"] = 0 if closed_ns is None else self.ticks(closed_ns)
             opened = self._add(BlockKind.OPENED, record_layout.OPENED, fields)

@@ -7,6 +7,7 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use ioassay_record::buckets::{self, LATENCIES};
+use ioassay_record::file_identity::FileIdentity;
 use ioassay_record::layout::{bytes_of, zeroed};
 use ioassay_record::names::LONGEST_NAME;
 use ioassay_record::operation::{FIRST_TRANSFER, OPERATIONS, Operation};
@@ -62,12 +63,10 @@ impl Identity {
 /// What the kernel knows of an open file.
 #[derive(Debug, Clone, Copy)]
 pub struct About {
+    /// Which file it is. Its generation is not known: only who has a descriptor of it is told.
+    pub identity: FileIdentity,
     /// What it is.
     pub kind: FileKind,
-    /// Of the file system.
-    pub device: u64,
-    /// Within it.
-    pub inode: u64,
     /// How long it is.
     pub size_bytes: u64,
     /// What the file system wants transfers to be a multiple of.
@@ -121,6 +120,8 @@ struct FileRow {
 
 struct OpenedRow {
     about: About,
+    latest: FileIdentity,
+    replaced: u32,
     flags: u32,
     first_open_ticks: u64,
     last_close_ticks: u64,
@@ -241,10 +242,20 @@ impl Table {
         {
             let row = &mut self.files[file];
             row.kind = row.kind.opened_as(about.kind);
-            row.opened = Some(OpenedRow { about, flags: 0, first_open_ticks: ticks, last_close_ticks: 0 });
+            let latest = about.identity;
+            row.opened =
+                Some(OpenedRow { about, latest, replaced: 0, flags: 0, first_open_ticks: ticks, last_close_ticks: 0 });
         }
-        if let Some(opened) = &mut self.files[file].opened {
+        let row = &mut self.files[file];
+        if let Some(opened) = &mut row.opened {
             opened.flags |= flags as u32;
+            if let Some(about) = about
+                && about.identity != opened.latest
+                && matches!(row.kind, FileKind::Regular | FileKind::Directory)
+            {
+                opened.latest = about.identity;
+                opened.replaced += 1;
+            }
         }
     }
 
@@ -556,8 +567,13 @@ impl FileRow {
 impl OpenedRow {
     fn block(&self) -> Opened {
         let mut block: Opened = zeroed();
-        block.device = self.about.device;
-        block.inode = self.about.inode;
+        let identity = self.about.identity;
+        block.device = identity.device;
+        block.inode = identity.inode;
+        block.birth_ns = identity.birth_ns;
+        block.generation = identity.generation;
+        block.replaced = AtomicU32::new(self.replaced);
+        block.latest = AtomicU64::new(self.latest.digest());
         block.size_bytes = self.about.size_bytes;
         block.block_bytes = self.about.block_bytes;
         block.open_flags = AtomicU32::new(self.flags);

@@ -11,7 +11,9 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::rc::Rc;
+use std::time::SystemTime;
 
+use ioassay_record::file_identity::FileIdentity;
 use ioassay_record::names::{COMMAND_BYTES, FINISHED, JOB_VARIABLES};
 use ioassay_record::operation::Operation;
 use ioassay_record::table::{COUNTERS, FileKind, TextKind};
@@ -98,10 +100,15 @@ impl Descriptors {
 /// What the kernel knows of an open file of a thread.
 pub fn about(thread: i32, descriptor: i32) -> Option<About> {
     let found = fs::metadata(format!("/proc/{thread}/fd/{descriptor}")).ok()?;
+    let born = found.created().ok().and_then(|moment| moment.duration_since(SystemTime::UNIX_EPOCH).ok());
     Some(About {
+        identity: FileIdentity {
+            device: found.dev(),
+            inode: found.ino(),
+            birth_ns: born.map_or(0, |since| since.as_nanos() as u64),
+            generation: 0,
+        },
         kind: FileKind::of_mode(found.mode()),
-        device: found.dev(),
-        inode: found.ino(),
         size_bytes: found.size(),
         block_bytes: found.blksize() as u32,
     })
@@ -353,7 +360,7 @@ mod tests {
             ("pipe", FileKind::Pipe, 0),
             ("/dev/pts/0", FileKind::CharacterDevice, 0),
         ] {
-            let about = About { kind, device: 0, inode: 0, size_bytes: 0, block_bytes: 4096 };
+            let about = About { identity: FileIdentity::default(), kind, size_bytes: 0, block_bytes: 4096 };
             let name: Name = name.as_bytes().into();
             assert_eq!(Description { name, about: Some(about), position: Cell::new(0) }.alignment(), alignment);
         }

@@ -265,9 +265,10 @@ def _files_table(files: pl.DataFrame, *, anchors: bool) -> Table:
     rows: list[list[Text]] = []
     for row in files.iter_rows(named=True):
         path = Span(row["path"] if row["node"] is None else f"{row['node']}:{row['path']}", "code")
+        later = f" (and {format.count(row['replaced'], 'later file')} of this name)" if row["replaced"] else ""
         rows.append(
             [
-                (Anchor(f"file-{row['file']}"), path) if anchors else path,
+                (*((Anchor(f"file-{row['file']}"),) if anchors else ()), path, later),
                 format.count(row["processes"]),
                 format.count(row["calls"]),
                 format.count(row["failed"]),

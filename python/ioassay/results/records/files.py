@@ -1,7 +1,9 @@
 """Names that were used, and the transfers on them, added up while they are read; at the end, which names are one file.
 
-Names of one node with the same device and inode are one file, unless one of them was removed or renamed: its inode may
-have been used again. The same path on several nodes is one file, unless its inode differs there.
+Names of one node with the same device, inode, birth time and generation are one file. Where the file system has no
+generation, names that were removed or renamed are not: their inode may have been used again, within one tick of the
+clock that births have. A name that several files had, one after another, is one row of its own, which says so. The same
+path on several nodes is one file, unless its inode differs there.
 """
 
 from __future__ import annotations
@@ -60,6 +62,9 @@ _METADATA = DIRECTIONS.index("metadata")
 _DIRECTIONS = np.array([DIRECTIONS.index(DIRECTION[name]) if name in DIRECTION else -1 for name in OPERATIONS])
 """Of each operation; -1 where it has none."""
 
+_IDENTITY = ("device", "inode", "birth_ns", "generation")
+"""What a file is known by, on its node."""
+
 _MOVED = [OPERATIONS.index(name) for name in ("remove", "rename")]
 
 _TRANSFERS = ("calls", "failed", "bytes", "ns", "slowest_ns", "consecutive", "forward", "strided", "misaligned")
@@ -84,15 +89,19 @@ class Files:
         )
         self._opened = GroupedRows(
             key
-            | dict.fromkeys(("device", "inode", "size_bytes"), pl.UInt64)
-            | dict.fromkeys(("block_bytes", "open_flags"), pl.UInt32)
+            | {"size_bytes": pl.UInt64}
+            | dict.fromkeys(("block_bytes", "open_flags", "replaced"), pl.UInt32)
             | dict.fromkeys(("first_open_ns", "last_close_ns"), pl.Int64),
             ["entry"],
-            *map(_at_first_open, ("device", "inode", "size_bytes", "block_bytes")),
+            *map(_at_first_open, ("size_bytes", "block_bytes")),
+            pl.col("replaced").max(),
             pl.col("open_flags").bitwise_or(),
             pl.col("first_open_ns").min(),
             pl.col("last_close_ns").max(),
         )
+        identity = key | dict.fromkeys(_IDENTITY, pl.UInt64)
+        self._identities = GroupedRows(identity, list(identity))
+        """Which files had the name."""
         by_operation = key | {"operation": pl.Int64}
         self._calls = GroupedRows(by_operation | {"calls": pl.Float64, "failed": pl.Float64}, list(by_operation))
         self._transfers = GroupedRows(
@@ -152,7 +161,8 @@ class Files:
         at, is_opened = _find(places, files["opened"])
         known = opened[at[is_opened]]
         if len(known):
-            columns = {name: known[name] for name in ("device", "inode", "size_bytes", "block_bytes", "open_flags")}
+            self._identities.add({"entry": entries[is_opened]} | {name: known[name] for name in _IDENTITY})
+            columns = {name: known[name] for name in ("size_bytes", "block_bytes", "open_flags", "replaced")}
             closed = known["last_close_ticks"]
             self._opened.add(
                 columns
@@ -248,7 +258,11 @@ class Files:
         for known in (self._names.frame(), self._opened.frame()):
             entries = entries.join(known, on="entry", how="left", maintain_order="left")
         facts = entries.with_columns(last_close_ns=pl.when(pl.col("last_close_ns") > 0).then("last_close_ns"))
-        facts = facts.with_columns(group=pl.Series(_groups(facts), dtype=pl.Int64))
+        identities = self._identities.frame()
+        facts = facts.join(_later_files(identities), on="entry", how="left", maintain_order="left").with_columns(
+            replaced=pl.max_horizontal("replaced", "later_files").fill_null(0)
+        )
+        facts = facts.with_columns(group=pl.Series(_groups(facts, identities), dtype=pl.Int64))
         users = self._users.frame().with_columns(group=pl.lit(facts["group"]).gather("entry"))
         files = _files(facts, users, origin_ns)
         file_of = facts.join(files, on="group", how="left", maintain_order="left")["file"].cast(pl.Int64)
@@ -293,7 +307,14 @@ def _unix_ns(image: Image, ticks: NDArray[np.uint64]) -> NDArray[np.int64]:
     return image.begin_ns + np.clip(after, 0, image.end_ns - image.begin_ns + 1e9).astype(np.int64)
 
 
-def _groups(facts: pl.DataFrame) -> list[int]:
+def _later_files(identities: pl.DataFrame) -> pl.DataFrame:
+    """For each entry how many files had its name after the first one, at least: as far as processes differ in that."""
+    is_known = pl.col("generation") > 0  # a file may have been seen with and without it
+    files = [pl.struct(_IDENTITY[:3]).n_unique(), pl.struct(_IDENTITY).filter(is_known).n_unique()]
+    return identities.group_by("entry").agg(later_files=pl.max_horizontal(files).cast(pl.UInt32) - 1)
+
+
+def _groups(facts: pl.DataFrame, identities: pl.DataFrame) -> list[int]:
     """For each entry the first entry that is the same file."""
     parent = list(range(facts.height))
 
@@ -303,27 +324,22 @@ def _groups(facts: pl.DataFrame) -> list[int]:
             of = parent[of]
         return of
 
-    by_path: dict[tuple[str, str | int | None], int] = {}
-    by_inode: dict[tuple[str, int, int], int] = {}
-    waiting: list[tuple[int, str]] = []
-    for entry, node, path, device, inode, moved in facts.select(
-        "entry", "node", "path", "device", "inode", "moved"
-    ).iter_rows():
-        keys: list[tuple[dict[Any, int], Any]] = [(by_path, (path, f"on {node}"))]
-        if inode:
-            keys.append((by_path, (path, inode)))
-            if not moved:
-                keys.append((by_inode, (node, device, inode)))
-        else:
-            waiting.append((entry, path))
-        for known, key in keys:
-            first = root(known.setdefault(key, entry))
-            own = root(entry)
-            parent[max(first, own)] = min(first, own)
-        by_path.setdefault((path, None), entry)
-    for entry, path in waiting:  # nobody opened it there: the same path elsewhere is the best guess
-        first, own = root(by_path[path, None]), root(entry)
+    def join(entry: int, other: int) -> None:
+        first, own = root(other), root(entry)
         parent[max(first, own)] = min(first, own)
+
+    known: dict[tuple[Any, ...], int] = {}
+    """The first entry of each path with its inode, and of each file of a node."""
+    by_path: dict[str, int] = {}
+    opened = facts.select("entry", "node", "path", "moved", "replaced").join(identities, on="entry")
+    for entry, node, path, moved, replaced, device, inode, birth_ns, generation in opened.sort("entry").iter_rows():
+        join(entry, known.setdefault((path, inode), entry))
+        if not replaced and (generation or not moved):
+            join(entry, known.setdefault((node, device, inode, birth_ns, generation), entry))
+        by_path.setdefault(path, entry)
+    never_opened = facts.join(identities, on="entry", how="anti")
+    for entry, path in never_opened.select("entry", "path").iter_rows():  # the same path elsewhere is the best guess
+        join(entry, by_path.setdefault(path, entry))
     return [root(entry) for entry in range(facts.height)]
 
 
@@ -357,6 +373,7 @@ def _files(facts: pl.DataFrame, users: pl.DataFrame, origin_ns: int) -> pl.DataF
             last_close_s=(pl.col("last_close_ns").max() - origin_ns) / 1e9,
             metadata_ns=pl.col("metadata_ns").sum(),
             last_errno=pl.col("errno").max(),
+            replaced=pl.col("replaced").max(),
         )
         .with_columns(
             whole("metadata_ns"),

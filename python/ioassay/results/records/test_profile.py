@@ -183,6 +183,37 @@ def test_two_names_with_one_inode_are_one_file_unless_one_was_removed(load: Any)
     assert rows(load([table]).files, "path", "names") == [("/link", 2), ("/tmp/a", 1), ("/tmp/b", 1)]
 
 
+def test_an_inode_that_is_used_again_is_another_file_by_its_birth_or_its_generation(load: Any) -> None:
+    table = TableBuilder()
+    table.file("/ref", {"open": 1}, inode=2, birth_ns=5, generation=8)
+    table.file("/born later", {"open": 1}, inode=2, birth_ns=6)
+    table.file("/in the same tick", {"open": 1}, inode=2, birth_ns=5, generation=9)
+    assert rows(load([table]).files, "names") == [(1,), (1,), (1,)]
+
+
+def test_a_renamed_name_is_the_file_that_it_was_where_the_file_system_has_generations(load: Any) -> None:
+    table = TableBuilder()
+    for path, generation in (("/new", 4), ("/tmp/new", 0)):
+        table.file(path, {"open": 1, "rename": 1}, inode=3, device=generation, generation=generation, birth_ns=5)
+        table.file(f"{path}er", {"open": 1}, inode=3, device=generation, generation=generation, birth_ns=5)
+    assert rows(load([table]).files, "path", "names") == [("/new", 2), ("/tmp/new", 1), ("/tmp/newer", 1)]
+
+
+def test_a_name_of_several_files_is_one_row_that_says_so_and_none_of_them(load: Any) -> None:
+    writer, other, later = TableBuilder(1), TableBuilder(2), TableBuilder(3)
+    writer.file("/kept", {"open": 1}, inode=2, generation=1, opened_ns=BEGIN_NS + 1)
+    writer.file("/ref", {"open": 9}, inode=2, generation=1, replaced=2)
+    other.file("/other", {"open": 1}, inode=7, generation=1)
+    for table, inode in ((other, 7), (later, 8)):
+        table.file("/shared", {"open": 1}, inode=inode, generation=1)
+    assert rows(load([writer, other, later]).files, "path", "names", "replaced") == [
+        ("/kept", 1, 0),
+        ("/other", 1, 0),
+        ("/ref", 1, 2),
+        ("/shared", 1, 1),
+    ]
+
+
 def test_a_path_of_two_nodes_is_one_file_if_its_inode_is_the_same(load: Any) -> None:
     records = []
     for node, inode in (("n1", 7), ("n2", 8)):

@@ -1,0 +1,91 @@
+"""Which file was which: names that become other files', and files that get the inode of a removed one."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from ioassay.results.profile_model import Profile
+from ioassay.results.records.profile import load_profile
+
+from .support import ioassay
+
+REPLACED_BY_A_CHILD = """
+import os, subprocess
+def write(name, size):
+    with open(name, "wb", buffering=0) as file:
+        file.write(bytes(size))
+    return os.stat(name).st_ino
+ref = write("ref", 1000)
+write("new", 500)
+subprocess.run(["mv", "-f", "new", "ref"], check=True)
+assert ref in [write(f"made{number}", 2000) for number in range(20)], "no inode was used again"
+"""
+"""The child's `mv` frees the inode of `ref`, and a file that is made afterwards gets it."""
+
+MADE_ANEW = """
+import os
+def write(name, size):
+    with open(name, "wb", buffering=0) as file:
+        file.write(bytes(size))
+    return os.stat(name).st_ino
+inodes = set()
+for number in range(40):
+    inodes.add(write(f"temporary{number}", 100))
+    os.unlink(f"temporary{number}")
+assert len(inodes) < 40, "no inode was used again"
+for number in range(5):
+    write("checkpoint.new", 700)
+    os.rename("checkpoint.new", "checkpoint")
+    os.stat("checkpoint")
+with open("checkpoint", "rb", buffering=0) as file:
+    file.read(700)
+for again in range(3):
+    write("same", 10)
+"""
+
+
+@pytest.fixture
+def recorded(disk: Callable[[str], Path], tmp_path: Path) -> Callable[[str, str], Profile]:
+    """The profile of a Python program that ran on an ext4 file system, which uses inode numbers again at once."""
+    work = disk("400m")
+
+    def profile(program: str, via: str) -> Profile:
+        # The working directory, which names are relative to, is the shell's.
+        command = ("/bin/sh", "-c", 'cd "$1" && exec "$2" -c "$3"', "sh", work, sys.executable, program)
+        code, _, err = ioassay("record", "--out", tmp_path / "record", "--via", via, "--", *command)
+        assert code == 0, err
+        return load_profile([tmp_path / "record"])
+
+    return profile
+
+
+def written(profile: Profile) -> dict[str, int]:
+    """Bytes that were written to each file of the program, by its name."""
+    sums = profile.file_operations.filter(pl.col("operation") == "write").group_by("file").agg(pl.sum("bytes"))
+    named = profile.files.join(sums, on="file").filter(pl.col("kind") == "file")
+    return {Path(path).name: moved for path, moved in named.select("path", "bytes").iter_rows()}
+
+
+VIA = pytest.mark.parametrize("via", ["preload", "ptrace"])
+
+
+@VIA
+def test_bytes_are_of_the_file_that_got_them_where_an_inode_is_used_again(
+    recorded: Callable[[str, str], Profile], via: str
+) -> None:
+    expected = {"ref": 1000, "new": 500} | {f"made{number}": 2000 for number in range(20)}
+    assert written(recorded(REPLACED_BY_A_CHILD, via)) == expected
+
+
+@VIA
+def test_a_name_of_several_files_says_so(recorded: Callable[[str, str], Profile], via: str) -> None:
+    profile = recorded(MADE_ANEW, via)
+    expected = {"checkpoint.new": 3500, "same": 30} | {f"temporary{number}": 100 for number in range(40)}
+    assert written(profile) == expected
+    later = {Path(path).name: files for path, files in profile.files.select("path", "replaced").iter_rows()}
+    assert (later["checkpoint.new"], later["same"], later["temporary7"]) == (4, 0, 0)
