@@ -238,6 +238,30 @@ FILE_SIZES = pl.Schema(
     }
 )
 
+MapAccess = Literal["read", "write", "private write"]
+"""What a mapped file can have gone through its map: it was read; read and written; read, and changed in a copy in
+memory that never reaches the file.
+"""
+
+MAPS = pl.Schema(  # files in memory, whose pages move without calls: a row for each process, file and access
+    {
+        "process": pl.Int64,
+        "file": pl.Int64,
+        "access": pl.String,
+        "maps": pl.Int64,  # calls of mmap
+        "first_map_s": pl.Float64,
+        "last_unmap_s": pl.Float64,  # null: still mapped at the end
+        "mapped_bytes": pl.Int64,  # added over maps, each cut at the end of the file when it was mapped
+        "extent_bytes": pl.Int64,  # of the file, that any of the maps covered: the most that can be touched once
+        # Of `mapped_bytes`, in the page cache when maps began, and when they ended; null: unknown.
+        "resident_begin_bytes": pl.Int64,
+        "resident_end_bytes": pl.Int64,
+        "dirty_end_bytes": pl.Int64,  # in pages that were dirty when maps ended; null: unknown
+        "syncs": pl.Int64,  # calls of msync on them
+        "synced_bytes": pl.Int64,
+    }
+)
+
 COMMON_SIZES = pl.Schema(
     {
         "file": pl.Int64,
@@ -307,6 +331,7 @@ FRAMES: Mapping[str, pl.Schema] = {
     "file_operations": FILE_OPERATIONS,
     "file_sizes": FILE_SIZES,
     "common_sizes": COMMON_SIZES,
+    "maps": MAPS,
     "latencies": LATENCIES,
     "errors": ERRORS,
     "in_flight": IN_FLIGHT,
@@ -389,6 +414,7 @@ class Profile:
     file_operations: pl.DataFrame
     file_sizes: pl.DataFrame
     common_sizes: pl.DataFrame
+    maps: pl.DataFrame
     latencies: pl.DataFrame
     errors: pl.DataFrame
     in_flight: pl.DataFrame
