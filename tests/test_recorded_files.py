@@ -89,3 +89,30 @@ def test_a_name_of_several_files_says_so(recorded: Callable[[str, str], Profile]
     assert written(profile) == expected
     later = {Path(path).name: files for path, files in profile.files.select("path", "replaced").iter_rows()}
     assert (later["checkpoint.new"], later["same"], later["temporary7"]) == (4, 0, 0)
+
+
+IN_MEMORY = """
+import os
+from multiprocessing import shared_memory
+descriptor = os.memfd_create("buffer")
+os.write(descriptor, bytes(1000))
+os.pread(descriptor, 1000, 0)
+shared = shared_memory.SharedMemory(create=True, size=4096)
+shared.close()
+shared.unlink()
+with open("/dev/shm/ioassay-test-memory", "wb", buffering=0) as file:
+    file.write(bytes(3000))
+os.unlink("/dev/shm/ioassay-test-memory")
+with open("on a disk", "wb", buffering=0) as file:
+    file.write(bytes(10))
+"""
+
+
+@VIA
+def test_memory_with_a_name_is_not_storage(recorded: Callable[[str, str], Profile], via: str) -> None:
+    profile = recorded(IN_MEMORY, via)
+    kinds = {Path(path).name: kind for path, kind in profile.files.select("path", "kind").iter_rows()}
+    expected = {"memfd:buffer (deleted)": "memory", "ioassay-test-memory": "memory", "on a disk": "file"}
+    assert {name: kinds[name] for name in expected} == expected
+    assert sum(kind == "memory" for kind in kinds.values()) >= 3
+    assert profile.processes["written_bytes"].sum() == 10

@@ -77,7 +77,8 @@ pub fn module() -> String {
     text += &enumeration!(Clock: Counter, Nanoseconds);
     text += &enumeration!(TextKind: Command, Executable, Directory, Node, Job, Replacement);
     text += &enumeration!(
-        FileKind: Unknown, Kernel, Regular, Directory, BlockDevice, CharacterDevice, Pipe, Socket, Anonymous, Others
+        FileKind: Unknown, Kernel, Regular, Directory, BlockDevice, CharacterDevice, Pipe, Socket, Anonymous, Others,
+        Memory
     );
     text + "\n"
         + &[

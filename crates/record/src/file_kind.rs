@@ -16,11 +16,12 @@ impl FileKind {
             7 => Self::Socket,
             8 => Self::Anonymous,
             9 => Self::Others,
+            10 => Self::Memory,
             _ => Self::Unknown,
         }
     }
 
-    /// The kind by `st_mode`, which does not say [`Self::Kernel`].
+    /// The kind by `st_mode`, which says neither [`Self::Kernel`] nor [`Self::Memory`].
     pub const fn of_mode(mode: u32) -> Self {
         match mode & 0o170_000 {
             0o100_000 => Self::Regular,
@@ -33,17 +34,27 @@ impl FileKind {
         }
     }
 
-    /// The kind of a file before it is opened: [`Self::Kernel`] by its name, [`Self::Unknown`] otherwise.
+    /// The kind of a file before it is opened: [`Self::Kernel`] and [`Self::Memory`] by its name, [`Self::Unknown`] otherwise.
     pub fn of_name(name: &[u8]) -> Self {
         let is_in = |directory: &[u8]| {
             name.strip_prefix(directory).is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
         };
-        if is_in(b"/proc") || is_in(b"/sys") { Self::Kernel } else { Self::Unknown }
+        // What the kernel calls memory that has no place in the file system.
+        let is_nameless = || {
+            name.strip_suffix(b" (deleted)").is_some_and(|name| name.starts_with(b"/memfd:") || name == b"/secretmem")
+        };
+        if is_in(b"/proc") || is_in(b"/sys") {
+            Self::Kernel
+        } else if is_in(b"/dev/shm") || is_in(b"/dev/hugepages") || is_nameless() {
+            Self::Memory
+        } else {
+            Self::Unknown
+        }
     }
 
     /// The kind of a file that was of this kind by its name and is of that one by its `st_mode`.
     pub const fn opened_as(self, by_mode: Self) -> Self {
-        if matches!(self, Self::Kernel) { Self::Kernel } else { by_mode }
+        if matches!(self, Self::Kernel | Self::Memory) { self } else { by_mode }
     }
 
     /// What all files without a name of their own are called.
@@ -80,19 +91,26 @@ mod tests {
 
     #[test]
     fn a_kind_is_found_by_its_number() {
-        for number in 0..10 {
+        for number in 0..11 {
             assert_eq!(FileKind::of(number) as u16, number);
         }
-        assert_eq!(FileKind::of(10), FileKind::Unknown);
+        assert_eq!(FileKind::of(11), FileKind::Unknown);
     }
 
     #[test]
-    fn what_the_kernel_makes_up_stays_so_when_it_is_opened() {
+    fn what_a_name_says_stays_so_when_it_is_opened() {
         for (name, mode, kind) in [
             ("/proc/self/maps", 0o100_444, FileKind::Kernel),
             ("/sys/class", 0o040_755, FileKind::Kernel),
             ("/proc", 0o040_555, FileKind::Kernel),
             ("/process", 0o100_644, FileKind::Regular),
+            ("/dev/shm/sem.lock", 0o100_600, FileKind::Memory),
+            ("/dev/shm", 0o041_777, FileKind::Memory),
+            ("/memfd:a name (deleted)", 0o100_777, FileKind::Memory),
+            ("/memfd: (deleted)", 0o100_777, FileKind::Memory),
+            ("/secretmem (deleted)", 0o100_600, FileKind::Memory),
+            ("/memfd:no memory", 0o100_644, FileKind::Regular),
+            ("/tmp/in tmpfs", 0o100_644, FileKind::Regular),
             ("/dev/null", 0o020_666, FileKind::CharacterDevice),
         ] {
             let by_mode = FileKind::of_mode(mode);

@@ -117,6 +117,9 @@ pub enum FileKind {
     Anonymous = 8,
     /// Not one file but all for which the table had no place.
     Others = 9,
+    /// Memory with a name: POSIX shared memory (`/dev/shm`), huge pages (`/dev/hugepages`), `memfd_create`, `memfd_secret`. A
+    /// tmpfs elsewhere is a file system as any other.
+    Memory = 10,
 }
 
 /// What the kernel counts of a thread's reads and writes: `/proc/thread-self/io`.

@@ -106,6 +106,7 @@ class FileKind(IntEnum):
     SOCKET = 7
     ANONYMOUS = 8
     OTHERS = 9
+    MEMORY = 10
 
 
 HEADER: Final[np.dtype[np.void]] = np.dtype(

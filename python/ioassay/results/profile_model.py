@@ -101,9 +101,10 @@ FileKind = Literal[
     "anonymous",
     "kernel",
     "others",
+    "memory",
 ]
 """Of a file: `unknown` was never opened successfully, or the source does not say its kind; `kernel` is in /proc or
-/sys; `others` are all that a recorder had no place for.
+/sys; `others` are all that a recorder had no place for; `memory` is shared memory (/dev/shm), huge pages or a memfd.
 """
 
 STORED_FILES: tuple[FileKind, ...] = ("unknown", "file", "directory", "block device")

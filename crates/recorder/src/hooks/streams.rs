@@ -261,7 +261,7 @@ fn position(stream: *mut Stream) -> off64_t {
     static TELL: Real = Real::new(c"ftello64");
     // Pipes and terminals have none, and it would be an error to ask.
     let kind = call::update(|| slot(stream).map(|slot| files::kind(files::row(slot.file.load(Relaxed)))));
-    if !matches!(kind.flatten(), Some(FileKind::Regular | FileKind::Kernel)) || TELL.address() == 0 {
+    if !matches!(kind.flatten(), Some(FileKind::Regular | FileKind::Kernel | FileKind::Memory)) || TELL.address() == 0 {
         return 0;
     }
     // SAFETY: the function of that name, and the caller's stream.

@@ -52,12 +52,15 @@ _KINDS: dict[int, profile_model.FileKind] = {
     FileKind.SOCKET: "socket",
     FileKind.ANONYMOUS: "anonymous",
     FileKind.OTHERS: "others",
+    FileKind.MEMORY: "memory",
 }
 
 _STORED = np.array([_KINDS[kind] in ON_STORAGE for kind in range(len(_KINDS))])
 """Of each kind."""
 
-_WITH_PATH = frozenset(kind for kind, word in _KINDS.items() if word in (*ON_STORAGE, "kernel", "character device"))
+_WITH_PATH = frozenset(
+    kind for kind, word in _KINDS.items() if word in (*ON_STORAGE, "kernel", "memory", "character device")
+)
 _METADATA = DIRECTIONS.index("metadata")
 _DIRECTIONS = np.array([DIRECTIONS.index(DIRECTION[name]) if name in DIRECTION else -1 for name in OPERATIONS])
 """Of each operation; -1 where it has none."""
