@@ -2,16 +2,18 @@
 //!
 //! It is written at the beginning, and again at the end. `python/ioassay/results/record_document.py` reads it.
 
-use std::fs;
-use std::path::Path;
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
 
-use ioassay_engine::failure::on_path;
+use ioassay_engine::failure::{about_path, on_path};
 use ioassay_host::clock::Clock;
 use ioassay_host::environment;
 use ioassay_protocol::environment::Environment;
 use ioassay_protocol::events::Failure;
 use jiff::Timestamp;
 use serde::Serialize;
+use serde_json::{Value, json};
 
 use crate::escaped::Escaped;
 use crate::request::Request;
@@ -29,6 +31,8 @@ pub enum State {
     Complete,
     /// The command could not be started.
     Failed,
+    /// The tables could not be brought into the record: they are where they were.
+    Incomplete,
 }
 
 /// The document.
@@ -54,6 +58,9 @@ pub struct Document {
     pub still_running: Vec<i32>,
     /// Tables that could not be kept.
     pub lost_tables: u64,
+    /// Why the record is incomplete.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
 }
 
 impl Document {
@@ -76,6 +83,7 @@ impl Document {
             escaped: Vec::new(),
             still_running: Vec::new(),
             lost_tables: 0,
+            reason: None,
         }
     }
 
@@ -86,14 +94,102 @@ impl Document {
         self.tables = None;
     }
 
+    /// The recording has ended, and the tables are where they were.
+    pub fn end_incomplete(&mut self, reason: &str) {
+        self.state = State::Incomplete;
+        self.ended = Some(Timestamp::now().to_string());
+        self.reason = Some(reason.to_owned());
+    }
+
+    /// Writes it into the record for the first time, and takes the space that it will need at the end: the disk may be full
+    /// then.
+    ///
+    /// # Errors
+    /// If there is no space for both.
+    pub fn write_first(&self, directory: &Path) -> Result<(), Failure> {
+        self.write(directory)?;
+        let new = new(directory);
+        let bytes = self.text().len() + SPARE_BYTES;
+        fs::write(&new, b" ".repeat(bytes)).map_err(|error| on_path("write", &new, &error))
+    }
+
     /// Writes it into the record; there is always a whole one.
     ///
     /// # Errors
     /// If it cannot be written.
     pub fn write(&self, directory: &Path) -> Result<(), Failure> {
+        replace(directory, &self.text())
+    }
+
+    fn text(&self) -> String {
+        text(self)
+    }
+}
+
+/// What the document may get longer until the end, of a record that is not complete; others may need new space.
+const SPARE_BYTES: usize = 8 << 10;
+
+fn new(directory: &Path) -> PathBuf {
+    directory.join(format!("{NAME}.new"))
+}
+
+fn text(document: &impl Serialize) -> String {
+    serde_json::to_string_pretty(document).expect("a document of plain values")
+}
+
+/// Replaces the document of a record. The new one is written over the space that was taken for it, if there is such.
+fn replace(directory: &Path, text: &str) -> Result<(), Failure> {
+    let (path, new) = (directory.join(NAME), new(directory));
+    let write = || {
+        let mut file = OpenOptions::new().create(true).write(true).truncate(false).open(&new)?;
+        file.write_all(text.as_bytes())?;
+        file.set_len(text.len() as u64)?;
+        fs::rename(&new, &path)
+    };
+    write().map_err(|error| on_path("write", &path, &error))
+}
+
+/// A record that is incomplete.
+pub struct Incomplete {
+    directory: PathBuf,
+    document: Value,
+    /// Where its tables are.
+    pub tables: PathBuf,
+}
+
+impl Incomplete {
+    /// That in a directory.
+    ///
+    /// # Errors
+    /// If there is none, or it is not incomplete.
+    pub fn read(directory: &Path) -> Result<Self, Failure> {
         let path = directory.join(NAME);
-        let new = directory.join(format!("{NAME}.new"));
-        let text = serde_json::to_string_pretty(self).expect("a document of plain values");
-        fs::write(&new, text).and_then(|()| fs::rename(&new, &path)).map_err(|error| on_path("write", &path, &error))
+        let bytes = fs::read(&path).map_err(|error| on_path("read", &path, &error))?;
+        let document: Value = serde_json::from_slice(&bytes).map_err(|error| on_path("read", &path, &error.into()))?;
+        let tables = document["tables"].as_str().map(PathBuf::from).filter(|_| document["state"] == "incomplete");
+        let Some(tables) = tables else {
+            let what =
+                format!("{} is not an incomplete record: its state is {}", directory.display(), document["state"]);
+            return Err(about_path("complete", directory, what, "read it with `ioassay profile`"));
+        };
+        Ok(Self { directory: directory.to_owned(), document, tables })
+    }
+
+    /// Writes its document: the tables are in the record.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn complete(mut self, escaped: &[Escaped], lost_tables: u64) -> Result<(), Failure> {
+        let state = if self.document["exit_status"].is_null() { State::Failed } else { State::Complete };
+        for (name, value) in [
+            ("state", json!(state)),
+            ("tables", Value::Null),
+            ("escaped", json!(escaped)),
+            ("lost_tables", json!(lost_tables)),
+        ] {
+            self.document[name] = value;
+        }
+        self.document.as_object_mut().and_then(|document| document.remove("reason"));
+        replace(&self.directory, &text(&self.document))
     }
 }

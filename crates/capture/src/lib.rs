@@ -5,6 +5,7 @@
 //! * [`command`]: the command, its processes, and signals.
 //! * [`ptrace`]: the other way to see the calls of a command, for programs that load no library.
 //! * [`tables`]: the directory in which processes have their tables while they run, and what becomes of it.
+//! * [`checked_tables`]: the file of tables of a record, and its checksums.
 //! * [`traces`]: every call, where that was asked for.
 //! * [`escaped`]: processes that the library never reached.
 //! * [`watch`]: the agent that watches the command, if one is asked for.
@@ -12,6 +13,7 @@
 //!
 //! Not here: hooks (`crates/recorder`), what tables mean (`ioassay profile`).
 
+pub mod checked_tables;
 pub mod command;
 pub mod document;
 pub mod escaped;
@@ -31,7 +33,7 @@ use ioassay_protocol::events::Failure;
 use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::Signal;
 
-use crate::document::{Document, State};
+use crate::document::{Document, Incomplete, State};
 pub use crate::request::{Request, Via};
 use crate::tables::Tables;
 use crate::watch::Watch;
@@ -70,7 +72,7 @@ fn try_record(request: &Request) -> Result<u8, Failure> {
     let takes_rules = request.takes_rules || request.watch.is_some() || node.is_some();
     let tables = Tables::make(request, takes_rules, &directory)?;
     let mut document = Document::begin(request, &directory, tables.path());
-    document.write(&directory)?;
+    document.write_first(&directory)?;
     let watch = match (&request.watch, node) {
         (Some(setup), _) => Some(Watch::begin(setup, request, tables.path(), &directory)?),
         (None, Some(node)) => Some(Watch::join(node, request, tables.path(), &directory)?),
@@ -92,19 +94,52 @@ fn try_record(request: &Request) -> Result<u8, Failure> {
     if let Some(watch) = watch {
         watch.end();
     }
-    finish(&mut document, state, tables, &directory)?;
-    let ended = ended?;
+    let finished = finish(&mut document, state, &tables, &directory);
+    let ended = ended.inspect_err(|_| say_if_incomplete(&finished, &tables, &directory))?;
     say_what_was_missed(&document, &directory);
+    say_if_incomplete(&finished, &tables, &directory);
+    if finished.is_ok() {
+        say!("ioassay-engine: recorded in {}", directory.display());
+    }
+    // Whatever became of the record: the command is not to fail because of it.
     Ok(ended.exit_code())
 }
 
-/// Moves the tables into the record and completes its document.
-fn finish(document: &mut Document, state: State, tables: Tables, directory: &Path) -> Result<(), Failure> {
-    let kept = tables.keep_in(directory)?;
+/// Moves the tables into the record and completes its document. Where that fails, the document says that it is incomplete.
+fn finish(document: &mut Document, state: State, tables: &Tables, directory: &Path) -> Result<(), Failure> {
+    let kept = tables.keep_in(directory).inspect_err(|failure| {
+        document.end_incomplete(&failure.message);
+        if let Err(failure) = document.write(directory) {
+            say!("ioassay-engine: {}", failure.message);
+        }
+    })?;
     document.lost_tables = kept.lost;
     document.escaped = escaped::among(&kept.file);
     document.end(state);
-    document.write(directory)
+    document.write(directory).or_else(|_| {
+        // The tables say which processes escaped, too.
+        document.escaped.clear();
+        document.write(directory)
+    })
+}
+
+/// Moves the tables of an incomplete record into it.
+pub fn complete(record: &Path) -> Ended {
+    try_complete(record).map_or_else(Ended::could_not, |()| Ended::default())
+}
+
+fn try_complete(record: &Path) -> Result<(), Failure> {
+    let incomplete = Incomplete::read(record)?;
+    let kept = Tables::left_in(incomplete.tables.clone()).keep_in(record)?;
+    incomplete.complete(&escaped::among(&kept.file), kept.lost)
+}
+
+fn say_if_incomplete(finished: &Result<(), Failure>, tables: &Tables, directory: &Path) {
+    if let Err(failure) = finished {
+        say!("ioassay-engine: the record is incomplete: {}", failure.message);
+        say!("ioassay-engine: its tables are in {}", tables.path().display());
+        say!("  try: free some space, then ioassay-engine complete {}", directory.display());
+    }
 }
 
 fn say_what_was_missed(document: &Document, directory: &Path) {
@@ -127,5 +162,4 @@ fn say_what_was_missed(document: &Document, directory: &Path) {
     if document.lost_tables > 0 {
         say!("ioassay-engine: the tables of {} processes could not be kept", document.lost_tables);
     }
-    say!("ioassay-engine: recorded in {}", directory.display());
 }

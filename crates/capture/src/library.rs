@@ -12,7 +12,7 @@ use nix::sys::mman::{MapFlags, ProtFlags, mmap, munmap};
 /// The library's bytes.
 const LIBRARY: &[u8] = include_bytes!(env!("IOASSAY_RECORDER"));
 /// Its name.
-const NAME: &str = "libioassay-recorder.so";
+pub const NAME: &str = "libioassay-recorder.so";
 /// What applications name their steps with.
 const REGIONS: [(&str, &[u8]); 2] = [
     ("ioassay_region.h", include_bytes!("../../../plugins/region/ioassay_region.h")),

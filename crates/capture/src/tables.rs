@@ -12,12 +12,13 @@ use std::sync::atomic::Ordering::Relaxed;
 use ioassay_engine::failure::on_path;
 use ioassay_protocol::events::Failure;
 use ioassay_record::layout::bytes_of;
-use ioassay_record::names::{DIRECTORY_PREFIX, FINISHED, RUNNING};
+use ioassay_record::names::{CHECKSUMS, DIRECTORY_PREFIX, FINISHED, RUNNING};
 use ioassay_record::read::copy;
 use ioassay_record::rules;
 use ioassay_record::table::{Header, LARGEST, MAGIC};
 use nix::sys::statfs::{FsType, TMPFS_MAGIC, statfs};
 
+use crate::checked_tables::CheckedTables;
 use crate::request::{Request, Via};
 use crate::{library, traces};
 
@@ -85,29 +86,58 @@ impl Tables {
         self.library.as_deref()
     }
 
+    /// The directory that a recording has left, because the record could not be written.
+    pub fn left_in(path: PathBuf) -> Self {
+        let library = Some(path.join(library::NAME));
+        Self { path, library }
+    }
+
     /// Adds all tables to one file of the record and removes the directory. A process that still runs goes on with a table that
     /// nobody sees.
     ///
     /// # Errors
-    /// If the record cannot be written; the directory is left then.
-    pub fn keep_in(self, record: &Path) -> Result<Kept, Failure> {
-        let file = record.join(format!("{}.{FINISHED}", ioassay_host::host_name()));
-        let lost = self.path.join(LOST);
-        let mut kept = Kept { file, lost: fs::read(&lost).map_or(0, |number| number_of(&number)) };
-        let failed = |error| on_path("write", &kept.file, &error);
-        let mut to = OpenOptions::new().create_new(true).append(true).mode(0o644).open(&kept.file).map_err(failed)?;
+    /// If the record cannot be written. It has nothing of the tables then, and the directory is left as it is.
+    pub fn keep_in(&self, record: &Path) -> Result<Kept, Failure> {
         // Once: a process that ends meanwhile moves its table.
         let paths = list(&self.path)?;
-        kept.lost += add_tables(&paths, &mut to).map_err(failed)?;
-        let traces: Vec<_> = with_suffix(&paths, TRACE).collect();
-        traces::keep(&traces, record)?;
-        let asked = [traces::WISH, rules::NAME].map(|name| self.path.join(name));
-        let asked = asked.iter().map(PathBuf::as_path);
-        for path in traces.into_iter().chain(self.library()).chain([&*lost]).chain(asked) {
+        let mut new = Vec::new();
+        let kept = self.copy_to(record, &paths, &mut new).inspect_err(|_| {
+            for path in &new {
+                let _ = fs::remove_file(path);
+            }
+        })?;
+        for path in [FINISHED, RUNNING, TRACE].iter().flat_map(|suffix| with_suffix(&paths, suffix)) {
+            let _ = fs::remove_file(path);
+        }
+        let asked = [LOST, traces::WISH, rules::NAME].map(|name| self.path.join(name));
+        for path in asked.iter().map(PathBuf::as_path).chain(self.library()) {
             let _ = fs::remove_file(path);
         }
         let _ = fs::remove_dir(&self.path);
         Ok(kept)
+    }
+
+    /// Copies tables and traces into files of the record, which are added to `new`.
+    fn copy_to(&self, record: &Path, paths: &[PathBuf], new: &mut Vec<PathBuf>) -> Result<Kept, Failure> {
+        let mut create = |path: &Path| {
+            let made = OpenOptions::new().create_new(true).append(true).mode(0o644).open(path);
+            new.extend(made.is_ok().then(|| path.to_owned()));
+            made.map_err(|error| on_path("write", path, &error))
+        };
+        let file = record.join(format!("{}.{FINISHED}", ioassay_host::host_name()));
+        let failed = |error| on_path("write", &file, &error);
+        let mut to = CheckedTables::in_file(create(&file)?);
+        let lost = fs::read(self.path.join(LOST)).map_or(0, |number| number_of(&number));
+        let lost = lost + add_tables(paths, &mut to).map_err(failed)?;
+        let checksums = to.end_file().map_err(failed)?;
+        let path = file.with_extension(CHECKSUMS);
+        create(&path)?.write_all(&checksums).map_err(|error| on_path("write", &path, &error))?;
+        let traces: Vec<_> = with_suffix(paths, TRACE).collect();
+        if !traces.is_empty() {
+            let path = traces::file_in(record);
+            traces::keep(&traces, &path, create(&path)?)?;
+        }
+        Ok(Kept { file, lost })
     }
 }
 
@@ -154,40 +184,38 @@ pub fn open(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW).open(path)
 }
 
-/// Adds all tables to a file of tables, and removes their own. How many files could not be read.
+/// Adds all tables to a file of tables. How many files could not be read.
 ///
 /// # Errors
-/// If a table cannot be written: the disk or a quota is full. Files that are not added yet stay.
-fn add_tables(paths: &[PathBuf], to: &mut impl Write) -> io::Result<u64> {
+/// If a table cannot be written: the disk or a quota is full.
+fn add_tables(paths: &[PathBuf], to: &mut CheckedTables<impl Write>) -> io::Result<u64> {
     let mut lost = 0;
     for path in with_suffix(paths, FINISHED) {
         lost += u64::from(!add_all(path, to)?);
-        let _ = fs::remove_file(path);
     }
     for path in with_suffix(paths, RUNNING) {
         lost += u64::from(!add_first(path, to)?);
-        let _ = fs::remove_file(path);
     }
     Ok(lost)
 }
 
 /// Adds the table of a process that may still write to it; what follows it is not in use. Whether it could be read.
-fn add_first(path: &Path, to: &mut impl Write) -> io::Result<bool> {
+fn add_first(path: &Path, to: &mut CheckedTables<impl Write>) -> io::Result<bool> {
     match open(path).and_then(|mut from| read_table(&mut from)) {
-        Ok(table) => to.write_all(&table).map(|()| true),
+        Ok(table) => to.add(&table).map(|()| true),
         Err(_) => Ok(false),
     }
 }
 
 /// Adds all tables but those that are not whole: a process was killed, or the disk was full, while one was added. That one is
 /// also a file of its own. Whether the file could be read.
-fn add_all(path: &Path, to: &mut impl Write) -> io::Result<bool> {
+fn add_all(path: &Path, to: &mut CheckedTables<impl Write>) -> io::Result<bool> {
     let Ok(mut from) = open(path) else { return Ok(false) };
     let mut begin = 0;
     loop {
         match next_whole(&mut from, begin) {
             Ok(Some((end, table))) => {
-                to.write_all(&table)?;
+                to.add(&table)?;
                 begin = end;
             }
             Ok(None) => return Ok(true),
@@ -317,8 +345,9 @@ mod tests {
                 let mut parts: Vec<&[u8]> = whole.iter().map(Vec::as_slice).collect();
                 parts.insert(place, &damaged[..cut]);
                 fs::write(&path, parts.concat()).unwrap();
-                let mut kept = Vec::new();
+                let mut kept = CheckedTables::new(Vec::new());
                 assert!(add_all(&path, &mut kept).unwrap());
+                let (_, kept) = kept.end().unwrap();
                 assert_eq!(kept.len(), whole.concat().len(), "{cut} bytes at {place}");
                 assert!(kept == whole.concat());
             }
@@ -350,31 +379,25 @@ mod tests {
         assert_eq!((read.len(), Table::first(&read).unwrap().bytes().len()), (5000, 5000));
     }
 
-    /// A file beyond a quota.
-    struct Full;
-
-    impl Write for Full {
-        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
-            Err(io::ErrorKind::QuotaExceeded.into())
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
-
     #[test]
-    fn tables_stay_where_they_are_when_they_cannot_be_written_to_the_record() {
-        for name in ["1.table", "node.tables"] {
-            let directory = tempfile::tempdir().unwrap();
-            let path = directory.path().join(name);
-            fs::write(&path, table(1000, 1)).unwrap();
-            let paths = list(directory.path()).unwrap();
-            assert_eq!(add_tables(&paths, &mut Full).unwrap_err().kind(), io::ErrorKind::QuotaExceeded);
-            assert!(path.exists(), "{name}");
-            assert_eq!(add_tables(&paths, &mut Vec::new()).unwrap(), 0);
-            assert!(!path.exists(), "{name}");
+    fn a_record_that_cannot_be_written_has_no_tables_and_the_directory_has_them_all() {
+        let (directory, record) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let names = ["1.table", "node.tables", "2.trace", LOST];
+        for name in names {
+            fs::write(directory.path().join(name), table(1000, 1)).unwrap();
         }
+        // Nothing can be written where the file of traces is to be.
+        let traces = traces::file_in(record.path());
+        fs::create_dir(&traces).unwrap();
+        let tables = Tables { path: directory.path().to_owned(), library: None };
+        assert_eq!(tables.keep_in(record.path()).unwrap_err().errno_name.as_deref(), Some("EEXIST"));
+        assert_eq!(list(record.path()).unwrap(), [traces.clone()]);
+        assert_eq!(list(directory.path()).unwrap().len(), names.len());
+        fs::remove_dir(&traces).unwrap();
+        let kept = tables.keep_in(record.path()).unwrap();
+        assert_eq!(fs::read(kept.file).unwrap(), table(1000, 1).repeat(2));
+        assert_eq!(list(record.path()).unwrap().len(), 3, "tables, checksums and traces");
+        assert!(!directory.path().exists());
     }
 
     #[test]
@@ -382,8 +405,8 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         fs::write(directory.path().join("1.table"), &table(1000, 1)[..500]).unwrap();
         fs::write(directory.path().join("2.table"), table(1000, 2)).unwrap();
-        let mut kept = Vec::new();
+        let mut kept = CheckedTables::new(Vec::new());
         assert_eq!(add_tables(&list(directory.path()).unwrap(), &mut kept).unwrap(), 1);
-        assert!(kept == table(1000, 2));
+        assert!(kept.end().unwrap().1 == table(1000, 2));
     }
 }

@@ -1,10 +1,10 @@
 //! Traces: every call, kept with the record and printed as JSON Lines.
 
 use std::collections::HashMap;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
-use std::path::Path;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
 
 use ioassay_engine::failure::{about_path, on_path};
@@ -14,6 +14,7 @@ use ioassay_record::names::FINISHED;
 use ioassay_record::read::{Table, copy};
 use ioassay_record::table::{Clock, File as FileRow, Header, Thread};
 use ioassay_record::trace::{Chunk, Traced};
+use nix::unistd::close;
 use serde::Serialize;
 
 use crate::tables::{self, with_suffix};
@@ -27,17 +28,17 @@ const LARGEST_CHUNK: usize = 1 << 20;
 /// In the trace of a process, each chunk begins at a multiple of this: the recorder maps it.
 const CHUNK_ALIGNMENT: u64 = 4096;
 
-/// Adds the traces of processes to one file of the record, without what is unused of their chunks.
+/// The record's file of traces.
+pub fn file_in(record: &Path) -> PathBuf {
+    record.join(format!("{}.{SUFFIX}", ioassay_host::host_name()))
+}
+
+/// Adds the traces of processes to one file, without what is unused of their chunks.
 ///
 /// # Errors
 /// If it cannot be written.
-pub fn keep(traces: &[&Path], record: &Path) -> Result<(), Failure> {
-    if traces.is_empty() {
-        return Ok(());
-    }
-    let path = record.join(format!("{}.{SUFFIX}", ioassay_host::host_name()));
-    let failed = |error| on_path("write", &path, &error);
-    let to = OpenOptions::new().create_new(true).append(true).mode(0o644).open(&path).map_err(failed)?;
+pub fn keep(traces: &[&Path], path: &Path, to: File) -> Result<(), Failure> {
+    let failed = |error| on_path("write", path, &error);
     let mut to = BufWriter::with_capacity(1 << 20, to);
     for trace in traces {
         let Ok(from) = tables::open(trace) else { continue };
@@ -54,7 +55,9 @@ pub fn keep(traces: &[&Path], record: &Path) -> Result<(), Failure> {
             }
         }
     }
-    to.flush().map_err(failed)
+    to.flush().map_err(failed)?;
+    let to = to.into_inner().map_err(|error| failed(error.into_error()))?;
+    close(to).map_err(|errno| failed(errno.into()))
 }
 
 /// The chunk of a file that begins there, without what is unused of it, and its length in the file. Nothing where there is
@@ -216,8 +219,8 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("1.trace");
         fs::write(&path, [vec![0; 8192], chunk(), vec![0; 4096], chunk()].concat()).unwrap();
-        keep(&[&path], directory.path()).unwrap();
-        let kept = with_suffix(&tables::list(directory.path()).unwrap(), SUFFIX).map(Path::to_owned).next().unwrap();
+        let kept = directory.path().join("kept");
+        keep(&[&path], &kept, File::create(&kept).unwrap()).unwrap();
         let kept = File::open(kept).unwrap();
         let (first, length) = chunk_at(&kept, 0).unwrap();
         assert_eq!(Chunk::first(&first).unwrap().1.count(), 1);

@@ -169,6 +169,11 @@ pub enum Command {
         /// Directory to write it to.
         directory: PathBuf,
     },
+    /// Move the tables of an incomplete record into it, when there is space again.
+    Complete {
+        /// Directory of the record.
+        record: PathBuf,
+    },
     /// Print every call of a record that was made with --trace, as JSON Lines.
     Calls {
         /// Directory of the record.
@@ -314,6 +319,7 @@ impl Command {
                 ioassay_capture::record(&request)
             }
             Self::Library { directory } => ioassay_capture::write_library(&directory),
+            Self::Complete { record } => ioassay_capture::complete(&record),
             Self::Calls { record } => ioassay_capture::print_calls(&record),
             Self::Api(api) => api.run(),
             Self::Mpi(Mpi::Build { compiler, force }) => command::mpi::build(&compiler, force),
@@ -358,6 +364,7 @@ impl Command {
                 | Self::Capture { .. }
                 | Self::Record { .. }
                 | Self::Library { .. }
+                | Self::Complete { .. }
                 | Self::Calls { .. }
                 | Self::Api(_)
                 | Self::Mpi(_)

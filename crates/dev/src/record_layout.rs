@@ -3,6 +3,7 @@
 use std::fmt::{Debug, Write};
 
 use ioassay_record::buckets;
+use ioassay_record::checksums::{self, Checksums, ChunkChecksum};
 use ioassay_record::layout::{Field, Layout};
 use ioassay_record::operation::{self, Operation};
 use ioassay_record::rules::{PATTERNS_BYTES, SLOTS};
@@ -48,6 +49,13 @@ pub fn module() -> String {
     };
     constant("MAGIC", format!("b{:?}", String::from_utf8_lossy(&MAGIC)), "How a table begins.");
     constant("VERSION", VERSION.to_string(), "Of the layouts.");
+    constant(
+        "CHECKSUMS_MAGIC",
+        format!("b{:?}", String::from_utf8_lossy(&checksums::MAGIC)),
+        "How a file of checksums begins.",
+    );
+    constant("CHECKSUMS_VERSION", checksums::VERSION.to_string(), "Of its layouts.");
+    constant("NO_BLOCK", checksums::NO_BLOCK.to_string(), "`first_block` of a chunk in which none begins.");
     constant("ALIGNMENT", ALIGNMENT.to_string(), "Every block begins at a multiple of this.");
     constant("LARGEST_BYTES", LARGEST.to_string(), "Of a table.");
     constant("OPERATIONS", tuple(Operation::ALL.iter().map(|one| one.word())), "The classes of calls, by number.");
@@ -96,6 +104,8 @@ pub fn module() -> String {
             structure::<Watched>(),
             structure::<WatchedRow>(),
             structure::<Region>(),
+            structure::<Checksums>(),
+            structure::<ChunkChecksum>(),
         ]
         .concat()
 }

@@ -8,6 +8,7 @@
 //! * [`table`]: header and blocks, as they lie in memory and in the file.
 //! * [`buckets`]: of latencies and of sizes.
 //! * [`transfers`], [`seconds`], [`watched`], [`file_kind`], [`file_identity`], [`names`]: how all writers count, and what they call things.
+//! * [`checksums`]: of tables that are kept.
 //! * [`read`]: tables out of bytes that nobody vouches for.
 //! * [`trace`]: every call, in a few bytes.
 //! * [`rules`]: what an agent has recorders count and hold back; [`patterns`] on which files, [`throttle`] to what rate.
@@ -22,6 +23,7 @@
 #![cfg_attr(not(test), no_std)]
 
 pub mod buckets;
+pub mod checksums;
 pub mod file_identity;
 pub mod file_kind;
 pub mod layout;

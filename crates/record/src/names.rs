@@ -4,6 +4,8 @@
 pub const FINISHED: &str = "tables";
 /// Extension of a file with the table of a process that runs.
 pub const RUNNING: &str = "table";
+/// Extension of a file with the checksums of tables, beside these.
+pub const CHECKSUMS: &str = "checksums";
 /// Longer names of files are cut.
 pub const LONGEST_NAME: usize = 4096;
 /// Arguments of a process that are kept, in bytes.

@@ -15,8 +15,10 @@ from ioassay.results.stored_types import Count, Moment, Node, StoredModel
 
 RECORD_VERSION = 1
 
-RecordState = Literal["running", "complete", "failed"]
-"""`complete`: the command ended, whatever its exit status. `failed`: it could not be started."""
+RecordState = Literal["running", "complete", "failed", "incomplete"]
+"""`complete`: the command ended, whatever its exit status. `failed`: it could not be started. `incomplete`: the tables
+could not be brought into the record, most often because a disk is full; `ioassay-engine complete` does it later.
+"""
 
 EscapeReason = Literal["static", "privileged", "other-architecture", "unknown"]
 """Why a process has no table: its program has no dynamic loader, has privileges that keep the loader from loading other
@@ -48,7 +50,7 @@ class RecordDocument(StoredModel):
     tables: str | None = Field(
         default=None,
         pattern="^/",
-        description="The directory with the tables of processes that run; `null`: there is none any more.",
+        description="The directory with the tables of processes that run, and of an incomplete record; `null`: none.",
     )
     ioassay_version: str
     ended: Moment | None = None
@@ -62,3 +64,4 @@ class RecordDocument(StoredModel):
     lost_tables: Count = Field(
         default=0, description="Tables that could not be kept, for example on a full file system."
     )
+    reason: str | None = Field(default=None, description="Why the record is incomplete.")

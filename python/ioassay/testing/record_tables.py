@@ -5,6 +5,7 @@ Not: a recorder. Real tables come from `crates/recorder`.
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,8 @@ BEGIN_NS = 1_764_000_000 * 10**9
 """When made-up processes begin, if nothing else is said."""
 
 _NODE = "node1"
+_CHUNK_BYTES = 4096
+"""Of tables, with a checksum of its own."""
 
 
 class TableBuilder:
@@ -236,6 +239,27 @@ class TableBuilder:
 def joined(tables: Iterable[TableBuilder]) -> bytes:
     """A file of tables."""
     return b"".join(one.build() for one in tables)
+
+
+def checksums(tables: Sequence[bytes]) -> bytes:
+    """The checksums of a file of these tables, as `ioassay record` writes them."""
+    content = b"".join(tables)
+    chunks = np.zeros(-(-len(content) // _CHUNK_BYTES), record_layout.CHUNK_CHECKSUM)
+    chunks["crc32"] = [zlib.crc32(content[at * _CHUNK_BYTES :][:_CHUNK_BYTES]) for at in range(len(chunks))]
+    chunks["first_block"] = record_layout.NO_BLOCK
+    begin = 0
+    for table in tables:
+        place = record_layout.HEADER.itemsize
+        while place < len(table):
+            chunk, within = divmod(begin + place, _CHUNK_BYTES)
+            chunks["first_block"][chunk] = min(chunks["first_block"][chunk], within)
+            place += int.from_bytes(table[place : place + 4], "little")
+        begin += len(table)
+    head = np.zeros(1, record_layout.CHECKSUMS)
+    head["magic"] = np.frombuffer(record_layout.CHECKSUMS_MAGIC, np.uint8)
+    head["version"], head["chunk_bytes"], head["bytes"] = record_layout.CHECKSUMS_VERSION, _CHUNK_BYTES, len(content)
+    every = head.tobytes() + chunks.tobytes()
+    return every + zlib.crc32(every).to_bytes(4, "little")
 
 
 def store_record(path: Path, *tables: TableBuilder, **document: Any) -> Path:

@@ -20,6 +20,12 @@ from ioassay.results.stored_directory import StoredDirectory
 _SUFFIXES = (".tables", ".table")
 """Of files with the tables of processes that ended, and with that of one that runs."""
 
+_CHECKSUMS_SUFFIX = ".checksums"
+"""Of the checksums of a file of tables, beside it."""
+
+_MOST_CHECKSUMS_BYTES = 1 << 30
+"""Of a file of checksums: those of 512 GiB of tables."""
+
 _MOST_BYTES = 1 << 44
 """Of a file of tables. It is read piece by piece."""
 
@@ -48,6 +54,19 @@ class RecordFile:
         with file:
             yield file
 
+    @property
+    def checksums_path(self) -> Path:
+        """As it is shown."""
+        return self.path.with_suffix(_CHECKSUMS_SUFFIX)
+
+    def read_checksums(self) -> bytes | None:
+        """Its checksums; `None` where there are none. Raises `UsageError`."""
+        try:
+            with StoredDirectory.open(self.directory) as directory:
+                return directory.read(self.checksums_path.name, _MOST_CHECKSUMS_BYTES)
+        except FileNotFoundError:
+            return None
+
 
 @dataclass(frozen=True)
 class Record:
@@ -56,6 +75,8 @@ class Record:
     path: Path
     document: RecordDocument | None
     files: tuple[RecordFile, ...]
+    has_live_tables: bool = False
+    """True if some of these files are still in the directory that processes had their tables in."""
 
     @property
     def is_running(self) -> bool:
@@ -78,11 +99,12 @@ def open_record(path: Path) -> Record:
             f"{path} is not a record: it has neither {RECORD.document} nor tables.",
             "Name a record, as `ioassay record` printed it.",
         )
+    live: tuple[RecordFile, ...] = ()
     if document is not None and document.tables is not None:
-        with contextlib.suppress(OSError), StoredDirectory.open(Path(document.tables)) as live:
+        with contextlib.suppress(OSError), StoredDirectory.open(Path(document.tables)) as directory:
             # Last: a process that ends meanwhile is then in neither, rather than in both.
-            files = (*files, *_files(live.path, live.names()))
-    return Record(path, document, files)
+            live = _files(directory.path, directory.names())
+    return Record(path, document, (*files, *live), bool(live))
 
 
 def _files(directory: Path, names: list[str]) -> tuple[RecordFile, ...]:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 import polars as pl
@@ -26,7 +27,8 @@ from ioassay.results.profile_model import (
     ProcessState,
     Profile,
 )
-from ioassay.results.records.directory import Record, open_record
+from ioassay.results.records.checksums import Damage, DamagedChecksumsError, verify
+from ioassay.results.records.directory import Record, RecordFile, open_record
 from ioassay.results.records.files import Files
 from ioassay.results.records.grouped import GroupedRows, whole
 from ioassay.results.records.processes import Image, Processes, current, measure_ticks, number
@@ -54,6 +56,8 @@ class _Reading:
         self._files = [file for record in records for file in record.files]
         self._losses = list(_losses_of_documents(records))
         self._versions: set[int] = set()
+        self._damage: dict[int, Damage] = {}
+        """Of files of tables that do not match their checksums."""
         self._images = current(list(self._find()))
         if not self._images:
             raise self._nothing()
@@ -77,7 +81,7 @@ class _Reading:
         for place, images in groupby(self._images, key=lambda image: image.file):
             with self._files[place].open() as file:
                 for image in images:
-                    table = None if file is None else read(file, image.found)
+                    table = None if file is None else read(file, image.found, self._damage.get(place))
                     if table is not None:
                         image.found = replace(image.found, header=table.header)
                         self._add(image, table)
@@ -117,16 +121,33 @@ class _Reading:
         for record, one in enumerate(self._records):
             for file in one.files:
                 with file.open() as opened:
-                    for found in find(opened) if opened else ():
+                    if opened:
+                        self._verify(at, file, opened)
+                    for found in find(opened, self._damage.get(at)) if opened else ():
                         if isinstance(found, Lost):
                             self._lose(found, file.path)
                         else:
                             yield Image(record, at, found)
                 at += 1
 
+    def _verify(self, at: int, file: RecordFile, opened: BinaryIO) -> None:
+        checksums = file.read_checksums()
+        if checksums is None:
+            return
+        try:
+            damage = verify(opened, checksums)
+        except DamagedChecksumsError:
+            reason = "the checksums themselves are damaged, so that the tables were not verified"
+            self._losses.append(Loss("damaged-bytes", len(checksums), str(file.checksums_path), reason))
+            return
+        if damage:
+            self._damage[at] = damage
+            if damage.missing_bytes:
+                self._losses.append(Loss("damaged-bytes", damage.missing_bytes, str(file.path), "the end is missing"))
+
     def _lose(self, lost: Lost, path: Path) -> None:
         if lost.version is None:
-            self._losses.append(Loss("damaged-bytes", lost.length, str(path)))
+            self._losses.append(Loss("damaged-bytes", lost.length, f"{path}, from byte {lost.offset}"))
         else:
             self._versions.add(lost.version)
             reason = f"version {lost.version}; this ioassay reads version {VERSION}"
@@ -155,7 +176,7 @@ class _Reading:
         header = image.found.header
         for kind, amount in (
             ("rows-outside", self._timelines.add(image, table)),
-            ("damaged-bytes", table.unread_bytes if image.state != State.RUNNING else 0),
+            ("damaged-bytes", table.unread_bytes if image.state != State.RUNNING or table.damage else 0),
             ("folded-calls", int(header["folded_calls"])),
             ("lost-calls", int(header["lost_calls"])),
             ("handler-calls", int(header["handler_calls"])),
@@ -245,6 +266,11 @@ def _losses_of_documents(records: Sequence[Record]) -> Iterator[Loss]:
             yield Loss("still-running", 1, f"process {pid}")
         if record.document.lost_tables:
             yield Loss("lost-tables", record.document.lost_tables, str(record.path))
+        # Somebody may have moved them by hand.
+        if record.document.state == "incomplete" and (record.has_live_tables or not record.files):
+            there = "are still" if record.has_live_tables else "were, and cannot be found,"
+            reason = f"{record.document.reason}; the tables {there} in {record.document.tables}"
+            yield Loss("partial", 1, str(record.path), reason)
 
 
 def _errors(rows: pl.DataFrame) -> pl.DataFrame:

@@ -2,7 +2,8 @@
 
 As `crates/record/src/read.rs` reads them: nothing is read outside of a table, whatever it says of itself. A file is
 table after table. Where one is damaged, the next is looked for by the word with which each begins. Files are read, not
-mapped: one that is cut meanwhile would kill its reader.
+mapped: one that is cut meanwhile would kill its reader. Of a table with damaged chunks (`checksums`) those blocks are
+read that no damage touches.
 
 Not: what the numbers mean.
 """
@@ -29,6 +30,7 @@ from ioassay.protocol.record_layout import (
     Clock,
     State,
 )
+from ioassay.results.records.checksums import Damage
 
 _STRUCTURES: dict[BlockKind, np.dtype[np.void]] = {
     BlockKind.TEXT: record_layout.TEXT,
@@ -80,40 +82,50 @@ class Lost:
     """Of a table of another version."""
 
 
-def find(file: BinaryIO) -> Iterator[Found | Lost]:
+def find(file: BinaryIO, damage: Damage | None = None) -> Iterator[Found | Lost]:
     """The tables in a file, and what lies between them. Zeros behind a table are no loss: it was to grow."""
     size = file.seek(0, 2)
     offset = 0
     while offset < size:
-        found = _table_at(file, offset, size)
+        is_damaged = damage is not None and damage.touches(offset, min(offset + HEADER.itemsize, size))
+        found = None if is_damaged else _table_at(file, offset, size)
         if isinstance(found, Found):
             yield found
             offset += found.length
             continue
         after = _next_table(file, offset + 1, size)
-        if found is not None or not _is_zero(file, offset, after):
+        if found is not None or is_damaged or not _is_zero(file, offset, after):
             yield Lost(offset, after - offset, found)
         offset = after
 
 
-def read(file: BinaryIO, found: Found) -> Table | None:
+def read(file: BinaryIO, found: Found, damage: Damage | None = None) -> Table | None:
     """The table; `None` where it is there no more. Its header may be later than that which was found."""
     content = _read_at(file, found.offset, found.length)
     again = _header(content)
     if len(content) < found.length or again is None or not _is_possible(again):
         return None
-    return Table(content, again) if again["begin_ns"] == found.header["begin_ns"] else None
+    if again["begin_ns"] != found.header["begin_ns"]:
+        return None
+    touched = damage if damage and damage.touches(found.offset, found.offset + found.length) else None
+    return Table(content, again, found.offset, touched)
 
 
 class Table:
     """A table in memory."""
 
-    def __init__(self, content: bytes, header: Any) -> None:
+    def __init__(self, content: bytes, header: Any, offset: int = 0, damage: Damage | None = None) -> None:
         self.header = header
+        self.offset = offset
+        """In its file."""
+        self.damage = damage
+        """Of its file, where that touches this table."""
         self._content = content
         self._words = np.frombuffer(content, dtype="<u8", count=len(content) // ALIGNMENT)
         self.unread_bytes = 0
-        """Behind a block that cannot be. Of a table that is being written they may be a block that just begins."""
+        """In damaged blocks, and behind one that cannot be. Of a table that is being written these may be a block that
+        just begins.
+        """
         self._places = self._blocks()
         self._rows: dict[BlockKind, tuple[NDArray[np.int64], Rows]] = {}
 
@@ -123,14 +135,30 @@ class Table:
         places: dict[int, list[int]] = {}
         place, end = int(self.header["header_bytes"]), len(self._content)
         while place + ALIGNMENT <= end:
+            if self._is_damaged(place, ALIGNMENT):
+                following = self._next_block(place)
+                self.unread_bytes += following - place
+                place = following
+                continue
             word = words[place // ALIGNMENT]
             length = word & 0xFFFF_FFFF
             if length < ALIGNMENT or length % ALIGNMENT or place + length > end:
                 break
-            places.setdefault(word >> 32, []).append(place)
+            if self._is_damaged(place, length):
+                self.unread_bytes += length
+            else:
+                places.setdefault(word >> 32, []).append(place)
             place += length
-        self.unread_bytes = end - place
+        self.unread_bytes += end - place
         return places
+
+    def _is_damaged(self, place: int, length: int) -> bool:
+        return self.damage is not None and self.damage.touches(self.offset + place, self.offset + place + length)
+
+    def _next_block(self, place: int) -> int:
+        """The first block behind the damage at a place, or the end."""
+        following = self.damage.next_block(self.offset + place) if self.damage else None
+        return len(self._content) if following is None else min(following - self.offset, len(self._content))
 
     def rows(self, kind: BlockKind) -> tuple[NDArray[np.int64], Rows]:
         """The structures of all blocks of a kind, with their places. Fields that an older table lacks are 0.
