@@ -11,9 +11,11 @@ import time
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from ioassay.engine import find_engine
+from ioassay.results.records.profile import load_profile
 from ioassay.testing.record_tables import TableBuilder, store_record
 
 from .support import ioassay, until
@@ -69,6 +71,25 @@ def test_a_recorded_program_has_its_operations_and_bytes_and_is_told_what_to_imp
     assert {"small-requests", "sync-storm", "failed-lookups"} <= {one["kind"] for one in found["findings"]}
     python = next(row for row in found["processes"] if "program.py" in row["command"] and row["write_ns"])
     assert (python["state"], python["written_bytes"]) == ("ended", 2_000_150)
+
+
+@pytest.mark.parametrize("via", ["preload", "ptrace"])
+def test_a_run_of_half_a_second_has_its_bursts_on_the_time_line(tmp_path: Path, via: str) -> None:
+    program = (
+        "import os, time; f = os.open('data', os.O_CREAT | os.O_RDWR); os.write(f, bytes(10_000)); time.sleep(0.3); "
+    )
+    program += "[os.write(f, bytes(700)) for _ in range(100)]; time.sleep(0.1); os.write(f, b'x')"
+    out, command = tmp_path / "record", [sys.executable, "-c", program]
+    recording = [find_engine(), "record", "--via", via, "--out", out, "--", *command]
+    subprocess.run(recording, cwd=tmp_path, check=True, capture_output=True)
+    profile = load_profile([out])
+    writes = profile.timeline.filter(pl.col("operation") == "write")
+    assert writes["bytes"].sum() == 80_001
+    assert profile.timeline_step_s <= profile.duration_s / 100
+    amounts, begins = writes["bytes"].to_list(), writes["start_s"].to_list()
+    assert (amounts[0], amounts[-1], sum(amounts[1:-1])) == (10_000, 1, 70_000)
+    assert begins[1] - begins[0] >= 0.3 - 2 * profile.timeline_step_s
+    assert begins[-1] - begins[-2] >= 0.1 - 2 * profile.timeline_step_s
 
 
 def test_a_profile_is_written_in_every_format(record: Path, tmp_path: Path) -> None:

@@ -7,10 +7,11 @@ use ioassay_record::checksums::{self, Checksums, ChunkChecksum};
 use ioassay_record::layout::{Field, Layout};
 use ioassay_record::operation::{self, Operation};
 use ioassay_record::rules::{PATTERNS_BYTES, SLOTS};
+use ioassay_record::seconds::STEPS_PER_SECOND;
 use ioassay_record::table::{
     ALIGNMENT, Block, BlockKind, Clock, Errors, File, FileKind, Header, KERNEL_COUNTERS, LARGEST, Latencies, MAGIC,
-    Opened, REGION_DEPTH, Region, STORAGE_COUNTERS, Second, Seconds, State, TOTALS, Text, TextKind, Thread, Transfers,
-    VERSION, WATCHED_ROWS, Watched, WatchedRow,
+    Opened, REGION_DEPTH, Region, STORAGE_COUNTERS, Second, Seconds, State, Steps, TOTALS, Text, TextKind, Thread,
+    Transfers, VERSION, WATCHED_ROWS, Watched, WatchedRow,
 };
 
 use crate::facts::tuple;
@@ -80,7 +81,14 @@ pub fn module() -> String {
         format!("({})", sizes.join(", ")),
         "The least size in each bucket; the last bucket has no end.",
     );
-    text += &enumeration!(BlockKind: Reserved, Text, Thread, Latencies, Seconds, File, Opened, Transfers, Errors, Watched, Region);
+    constant(
+        "STEPS_PER_SECOND",
+        STEPS_PER_SECOND.to_string(),
+        "Of rows of steps: how many of the shortest a second has.",
+    );
+    text += &enumeration!(
+        BlockKind: Reserved, Text, Thread, Latencies, Seconds, File, Opened, Transfers, Errors, Watched, Steps, Region
+    );
     text += &enumeration!(State: Running, Ended, Replaced, Stayed);
     text += &enumeration!(Clock: Counter, Nanoseconds);
     text += &enumeration!(TextKind: Command, Executable, Directory, Node, Job, Replacement);
@@ -97,6 +105,7 @@ pub fn module() -> String {
             structure::<Latencies>(),
             structure::<Seconds>(),
             structure::<Second>(),
+            structure::<Steps>(),
             structure::<File>(),
             structure::<Opened>(),
             structure::<Transfers>(),

@@ -71,6 +71,8 @@ pub enum BlockKind {
     Errors = 9,
     /// [`Watched`], followed by [`WatchedRow`]s.
     Watched = 10,
+    /// [`Steps`], followed by [`Second`]s.
+    Steps = 14,
     /// [`Region`], followed by its name.
     Region = 15,
 }
@@ -198,6 +200,11 @@ layout! {
         pub storage_of_ended: [AtomicU64; STORAGE_COUNTERS.len()],
         /// Entries of regions for which the table had no place: their I/O is that of the region around them.
         pub lost_regions: AtomicU64,
+        /// Of rows of [`Steps`] that begin from now on: their width, as [`Second::width`]; from
+        /// [`crate::seconds::SECOND_WIDTH`] on there are none any more.
+        pub step_width: AtomicU32,
+        /// 1 where steps are kept.
+        pub keeps_steps: u32,
     }
 
     /// How every block begins.
@@ -224,8 +231,8 @@ layout! {
         pub thread: AtomicU32,
         /// The second that `totals` are of, since 1970; 0 before the first call.
         pub second: AtomicU32,
-        /// Ticks at which that second is over.
-        pub second_ends_ticks: AtomicU64,
+        /// Ticks at which that second, or the step of it that `totals` are of, is over.
+        pub step_ends_ticks: AtomicU64,
         /// The call in flight: [`crate::operation::Operation`] plus 1 in the upper half, place of the [`File`] in the lower.
         pub in_flight: AtomicU64,
         /// Since when, in ticks.
@@ -233,7 +240,7 @@ layout! {
         /// [`KERNEL_COUNTERS`] at the end of the process, of all that the thread has done, also before an `exec`; 0 where nobody
         /// asked.
         pub kernel: [AtomicU64; KERNEL_COUNTERS.len()],
-        /// What it did in that second, by operation: [`TOTALS`].
+        /// What it did in that second, or that step of it, by operation: [`TOTALS`].
         pub totals: [[AtomicU64; TOTALS.len()]; OPERATIONS],
         /// Places of its [`Latencies`], by operation.
         pub latencies: [AtomicU32; OPERATIONS],
@@ -249,6 +256,10 @@ layout! {
         pub reserved: u32,
         /// When it entered that region and those around it, by depth, in ticks.
         pub region_begin_ticks: [AtomicU64; REGION_DEPTH],
+        /// The step that `totals` are of, as [`Second::second`] of [`Steps`]; 0 where they are of a whole second.
+        pub step: AtomicU32,
+        /// Its width, as [`Second::width`].
+        pub step_width: AtomicU32,
     }
 
     /// How long calls of one operation took.
@@ -273,13 +284,25 @@ layout! {
         pub reserved: u32,
     }
 
+    /// What the rows of [`Seconds`] have as well, by shorter steps of time, which follow as rows. A table has them from its
+    /// beginning until they would be too many: they get wider, then there are none any more.
+    pub struct Steps {
+        /// How it begins.
+        pub kind_and_bytes: AtomicU64,
+        /// Rows that are in use; more than there are, once it is full.
+        pub rows: AtomicU32,
+        /// 0.
+        pub reserved: u32,
+    }
+
     /// What all threads did in a second, of one operation. There may be several rows of the same.
     pub struct Second {
-        /// The beginning, in seconds since 1970; 0 while the row is being filled.
+        /// The beginning, in seconds since 1970, of a row of [`Steps`] in steps ([`crate::seconds::step_at`]); 0 while the row is
+        /// being filled.
         pub second: AtomicU32,
         /// [`crate::operation::Operation`].
         pub operation: AtomicU16,
-        /// It has 2 to this power of seconds.
+        /// It has 2 to this power of seconds, or of steps.
         pub width: AtomicU16,
         /// Calls that ended in it.
         pub calls: AtomicU64,
@@ -495,7 +518,7 @@ macro_rules! blocks {
         $(impl BlockLayout for $name { const KIND: BlockKind = BlockKind::$name; })+
     };
 }
-blocks!(Text, Thread, Latencies, Seconds, File, Opened, Transfers, Errors, Watched, Region);
+blocks!(Text, Thread, Latencies, Seconds, Steps, File, Opened, Transfers, Errors, Watched, Region);
 
 impl Header {
     /// All [`COUNTERS`] of threads that ended.

@@ -140,7 +140,7 @@ fn add_at_once(
         trace::add(words, thread, &traced, block_bytes);
     }
     // Now and then the clock all the same, or all would be of the second in which it began.
-    if calls.load(Relaxed).is_multiple_of(AT_ONCE) && ticks::now() >= thread.second_ends_ticks.load(Relaxed) {
+    if calls.load(Relaxed).is_multiple_of(AT_ONCE) && ticks::now() >= thread.step_ends_ticks.load(Relaxed) {
         seconds::turn(thread);
     }
 }
@@ -280,7 +280,7 @@ pub fn end_and(call: Call, outcome: Outcome, change: impl FnOnce(u64)) {
     let took = ended.saturating_sub(call.began);
     // First: what has just been opened may turn out not to be on storage.
     change(ended);
-    if ended >= thread.second_ends_ticks.load(Relaxed) {
+    if ended >= thread.step_ends_ticks.load(Relaxed) {
         seconds::turn(thread);
     }
     let mut bytes = 0;
@@ -340,7 +340,7 @@ fn failed(call: &Call, took: u64, errno: i32) -> bool {
 #[inline(always)]
 fn count_by_class(thread: &'static Thread, class: Operation, ended: u64, took: u64, bytes: u64) {
     count_latency(thread, class, took);
-    if took > ticks::per_second() {
+    if seconds::is_long(took) {
         seconds::spread(thread, class, ended - took, took, bytes);
         return;
     }

@@ -303,6 +303,7 @@ pub unsafe fn write_header(header: *mut Header, number: u32, clock: Clock, now: 
     header.begin_ns = now.ns;
     header.latest_ticks = AtomicU64::new(now.ticks);
     header.latest_ns = AtomicU64::new(now.ns);
+    header.keeps_steps = 1;
 }
 
 /// The program begins: its arguments are known.

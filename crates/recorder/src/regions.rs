@@ -1,10 +1,11 @@
 //! Regions: steps that the application names (`plugins/region`), so that I/O is tied to a time step, an epoch, a checkpoint.
 //!
 //! Counting a call knows nothing of them. What a thread has counted since it entered its region is in its totals of the
-//! second; whenever these are folded into rows, they are added to the region as well, and entering or leaving one folds them.
+//! step; whenever these are folded into rows, they are added to the region as well, and entering or leaving one folds them.
 
 use core::sync::atomic::{AtomicU32, Ordering::AcqRel, Ordering::Acquire, Ordering::Relaxed};
 
+use ioassay_record::operation::Operation;
 use ioassay_record::table::{REGION_DEPTH, Region, TOTALS, Thread};
 
 use crate::text::copy_parts;
@@ -73,12 +74,12 @@ fn leave_up_to(thread: &Thread, outer: u32) {
 }
 
 /// Adds to the region of a thread what it has counted of an operation.
-pub fn add(thread: &Thread, operation: usize, values: [u64; TOTALS.len()]) {
+pub fn add(thread: &Thread, operation: Operation, values: [u64; TOTALS.len()]) {
     let place = thread.region.load(Relaxed);
     if place == 0 {
         return;
     }
-    let [calls, bytes, ticks, slowest] = &at(place).totals[operation];
+    let [calls, bytes, ticks, slowest] = &at(place).totals[operation as usize];
     for (total, value) in [calls, bytes, ticks].into_iter().zip(values) {
         total.fetch_add(value, Relaxed);
     }
@@ -88,10 +89,14 @@ pub fn add(thread: &Thread, operation: usize, values: [u64; TOTALS.len()]) {
 /// Adds to rows and region what the thread has counted. The moment, in ticks.
 fn fold(thread: &Thread) -> u64 {
     let now = ticks::now();
-    if now >= thread.second_ends_ticks.load(Relaxed) {
+    let ends = thread.step_ends_ticks.load(Relaxed);
+    if now >= ends {
         seconds::turn(thread);
+    } else {
+        seconds::fold(thread);
+        // Agents see by it that the totals they have read are in rows now.
+        thread.step_ends_ticks.store(ends - 1, Relaxed);
     }
-    seconds::fold(thread);
     now
 }
 

@@ -404,7 +404,7 @@ class Profile:
     end_unix_ns: int
     """When the last one ended, or was last heard."""
     origin_unix_ns: int
-    """What columns in `_s` count from: the beginning, of records the beginning of the second in which it was."""
+    """What columns in `_s` count from: the beginning, of records that of the step in which it was."""
     timeline_step_s: float
     heat_step_s: float
     processes: pl.DataFrame

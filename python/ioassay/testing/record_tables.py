@@ -21,6 +21,7 @@ from ioassay.protocol.record_layout import (
     MOST_OPERATIONS,
     OPERATIONS,
     SIZE_BEGINS_BYTES,
+    STEPS_PER_SECOND,
     TOTALS,
     VERSION,
     BlockKind,
@@ -63,6 +64,7 @@ class TableBuilder:
         self._blocks: list[bytes] = []
         self._size = record_layout.HEADER.itemsize
         self._seconds: list[np.ndarray[Any, Any]] = []
+        self._steps: list[np.ndarray[Any, Any]] = []
         self.pid, self.begin_ns, self.tick_ns, self._first_ticks = pid, begin_ns, tick_ns, 10**9
         self._header = np.zeros(1, record_layout.HEADER)
         values = {
@@ -101,24 +103,36 @@ class TableBuilder:
         content = text.encode()
         self._add(BlockKind.TEXT, record_layout.TEXT, {"kind": kind, "text_bytes": len(content)}, content)
 
-    def second(
+    def second(self, operation: str, second: int, calls: int, **amounts: int) -> None:
+        """Adds a row for the second that begins so many seconds after the process. `amounts`: moved, ns, slowest_ns;
+        and width, of a wider row.
+        """
+        self._seconds.append(self._row(operation, self.begin_ns // 10**9 + second, calls, **amounts))
+
+    def step(self, operation: str, step: int, calls: int, **amounts: int) -> None:
+        """Adds a row for the step that begins so many of the shortest ones after the second of the process. `amounts`
+        as of `second`.
+        """
+        self._header["keeps_steps"] = 1
+        self._steps.append(self._row(operation, STEPS_PER_SECOND + step, calls, **amounts))
+
+    def _row(
         self,
         operation: str,
-        second: int,
+        begin: int,
         calls: int,
         *,
         moved: int = 0,
         ns: int = 0,
         slowest_ns: int = 0,
         width: int = 0,
-    ) -> None:
-        """Adds a row for the second that begins so many seconds after the process."""
+    ) -> np.ndarray[Any, Any]:
         row = np.zeros(1, record_layout.SECOND)
-        row["second"] = self.begin_ns // 10**9 + second
+        row["second"] = begin
         row["operation"], row["width"] = OPERATIONS.index(operation), width
         row["calls"], row["bytes"] = calls, moved
         row["ticks"], row["slowest_ticks"] = round(ns / self.tick_ns), round(slowest_ns / self.tick_ns)
-        self._seconds.append(row)
+        return row
 
     def seconds(self, rows: np.ndarray[Any, Any]) -> None:
         """Adds rows of `record_layout.SECOND` as they are."""
@@ -130,10 +144,11 @@ class TableBuilder:
         *,
         current: Mapping[str, tuple[int, int, int, int]] | None = None,
         second: int = 0,
+        step: int | None = None,
         in_flight: tuple[str, int, int] | None = None,
         kernel: Sequence[int] | None = None,
     ) -> int:
-        """Adds a thread. `current`: calls, bytes, ns, slowest ns of the second that is not over; `in_flight`:
+        """Adds a thread. `current`: calls, bytes, ns, slowest ns of the second or step that is not over; `in_flight`:
         operation, place of the file, since when; `kernel`: what the kernel counted of it. Returns its place.
         """
         totals = np.zeros((MOST_OPERATIONS, len(TOTALS)), np.uint64)
@@ -142,6 +157,7 @@ class TableBuilder:
             totals[OPERATIONS.index(name)] = (calls, moved, *ticks)
         fields: dict[str, Any] = {"thread": thread, "totals": totals.ravel()}
         fields["second"] = self.begin_ns // 10**9 + second
+        fields["step"] = 0 if step is None else STEPS_PER_SECOND + step
         if in_flight:
             operation, place, since_ns = in_flight
             fields["in_flight"] = (OPERATIONS.index(operation) + 1) << 32 | place
@@ -217,10 +233,13 @@ class TableBuilder:
 
     def build(self) -> bytes:
         """The table."""
-        if self._seconds:
-            rows = np.concatenate(self._seconds)
-            self._add(BlockKind.SECONDS, record_layout.SECONDS, {"rows": len(rows)}, rows.tobytes())
-            self._seconds = []
+        for kind, layout, rows in (
+            (BlockKind.SECONDS, record_layout.SECONDS, self._seconds),
+            (BlockKind.STEPS, record_layout.STEPS, self._steps),
+        ):
+            if rows:
+                self._add(kind, layout, {"rows": len(np.concatenate(rows))}, np.concatenate(rows).tobytes())
+                rows.clear()
         self._header["used_bytes"] = self._size
         return b"".join([self._header.tobytes(), *self._blocks])
 

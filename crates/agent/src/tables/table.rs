@@ -82,6 +82,7 @@ pub struct Table {
 struct SeenThread {
     place: usize,
     second: u32,
+    step_ends_ticks: u64,
     totals: Box<[Totals; OPERATIONS]>,
 }
 
@@ -298,7 +299,7 @@ impl Table {
         } else if kind == BlockKind::Thread as u32 && block.len() >= size_of::<Thread>() {
             if self.threads.len() < MOST_THREADS {
                 let totals = Box::new([[0; 4]; OPERATIONS]);
-                self.threads.push(SeenThread { place: self.next, second: 0, totals });
+                self.threads.push(SeenThread { place: self.next, second: 0, step_ends_ticks: 0, totals });
             }
         } else if kind == BlockKind::Seconds as u32 && block.len() >= size_of::<Seconds>() {
             let count = ((block.len() - size_of::<Seconds>()) / size_of::<Second>()).min(MOST_ROWS);
@@ -366,14 +367,14 @@ impl Table {
                 let since_ticks = thread.in_flight_since_ticks.into_inner();
                 look.in_flight.push(InFlight { thread: number, operation, file: in_flight as u32, since_ticks });
             }
-            let second = thread.second.into_inner();
-            if second != seen.second {
-                // Whatever second it is in now: what it had of the other one is in a row.
+            let (second, step_ends_ticks) = (thread.second.into_inner(), thread.step_ends_ticks.into_inner());
+            if (second, step_ends_ticks) != (seen.second, seen.step_ends_ticks) {
+                // Whatever step it is in now: what it had of the other one is in a row.
                 for (class, seen_of) in (0..).zip(&mut *seen.totals) {
                     self.released.release(seen.second, class, *seen_of);
                     *seen_of = [0; 4];
                 }
-                seen.second = second;
+                (seen.second, seen.step_ends_ticks) = (second, step_ends_ticks);
             }
             if second == 0 || second > span.until {
                 continue;

@@ -11,10 +11,10 @@ use ioassay_record::file_identity::FileIdentity;
 use ioassay_record::layout::{bytes_of, zeroed};
 use ioassay_record::names::LONGEST_NAME;
 use ioassay_record::operation::{FIRST_TRANSFER, OPERATIONS, Operation};
-use ioassay_record::seconds::{FINE_BYTES, spread};
+use ioassay_record::seconds::{FINE_BYTES, NS_PER_SECOND, NS_PER_STEP, SECOND_WIDTH, STEP_BYTES, spread, step_at};
 use ioassay_record::table::{
     ALIGNMENT, BlockKind, BlockLayout, COUNTERS, Clock, ERRORS, Errors, File, FileKind, Header, LARGEST, Latencies,
-    MAGIC, Opened, Second, Seconds, State, TOTALS, Text, TextKind, Thread, Transfers, VERSION, block_word,
+    MAGIC, Opened, Second, Seconds, State, Steps, TOTALS, Text, TextKind, Thread, Transfers, VERSION, block_word,
 };
 
 /// A name, shared by all tables that have it.
@@ -22,7 +22,8 @@ pub type Name = Rc<[u8]>;
 
 /// Of a table, what of the rest of seconds files leave to threads.
 const THREADS_BYTES: usize = 1 << 20;
-const NS_PER_SECOND: u64 = 1_000_000_000;
+/// Bytes of all rows of steps: where they would be more, they get wider.
+const STEPS_BYTES: usize = SECOND_WIDTH as usize * STEP_BYTES;
 
 /// A moment on both clocks, in nanoseconds.
 #[derive(Debug, Clone, Copy)]
@@ -146,6 +147,9 @@ pub struct Table {
     transfers: BTreeMap<(usize, usize, u8), Box<Transfers>>,
     seconds: BTreeMap<(u32, u8), [u64; TOTALS.len()]>,
     width: u32,
+    /// The same by steps, as long as they are shorter than a second.
+    steps: BTreeMap<(u32, u8), [u64; TOTALS.len()]>,
+    step_width: u32,
     errors: BTreeMap<(u8, u16), u32>,
     /// Bytes of all that is not a second, as it will be written.
     used: usize,
@@ -184,6 +188,8 @@ impl Table {
             transfers: BTreeMap::new(),
             seconds: BTreeMap::new(),
             width: 0,
+            steps: BTreeMap::new(),
+            step_width: 0,
             errors: BTreeMap::new(),
             used: size_of::<Header>() + texts + block_bytes::<File>(0),
             calls: 0,
@@ -212,7 +218,7 @@ impl Table {
 
     /// Takes room for a block, but not from what is left for others.
     fn take(&mut self, bytes: usize, left_for_others: usize) -> bool {
-        let fits = self.used + bytes + FINE_BYTES + left_for_others <= LARGEST;
+        let fits = self.used + bytes + FINE_BYTES + STEPS_BYTES + left_for_others <= LARGEST;
         if fits {
             self.used += bytes;
         }
@@ -356,11 +362,7 @@ impl Table {
             *calls = calls.saturating_add(1);
         }
         self.add_latency(thread, class, took);
-        // Bytes and time evenly, the call itself where it ended.
-        let begin = if took > NS_PER_SECOND { ended.ns.saturating_sub(took) } else { ended.ns };
-        for (second, values) in spread(begin, ended.ns, took, moved) {
-            self.add_to_second(second, class, values);
-        }
+        self.add_to_seconds(ended.ns.saturating_sub(took), ended.ns, class, [1, moved, took, took]);
     }
 
     fn error(&mut self, operation: Operation, errno: i32) -> &mut u32 {
@@ -385,6 +387,36 @@ impl Table {
         if let Some(calls) = &mut self.threads[thread].latencies[operation] {
             calls[buckets::of_latency(took)] += 1;
         }
+    }
+
+    /// Bytes and time evenly, the call itself where it ended.
+    fn add_to_seconds(&mut self, begin_ns: u64, end_ns: u64, operation: Operation, totals: [u64; TOTALS.len()]) {
+        for piece in spread(begin_ns, end_ns, NS_PER_SECOND, totals) {
+            self.add_to_second((piece.begin_ns / NS_PER_SECOND) as u32, operation, piece.totals);
+            // What was done evenly in all of a second is known from its row.
+            if self.step_width < SECOND_WIDTH && piece.end_ns - piece.begin_ns < NS_PER_SECOND {
+                for piece in spread(piece.begin_ns, piece.end_ns, NS_PER_STEP << self.step_width, piece.totals) {
+                    self.add_to_step(piece.begin_ns, operation, piece.totals);
+                }
+            }
+        }
+    }
+
+    fn add_to_step(&mut self, ns: u64, operation: Operation, values: [u64; TOTALS.len()]) {
+        while self.steps.len() * size_of::<Second>() > STEPS_BYTES - 1024 {
+            self.step_width += 1;
+            for ((step, operation), values) in std::mem::take(&mut self.steps) {
+                let wider = step >> self.step_width << self.step_width;
+                add_totals(self.steps.entry((wider, operation)).or_default(), values);
+            }
+            if self.step_width == SECOND_WIDTH {
+                // They are seconds.
+                self.steps.clear();
+                return;
+            }
+        }
+        let step = step_at(ns, self.begin.ns, self.step_width);
+        add_totals(self.steps.entry((step, operation as u8)).or_default(), values);
     }
 
     fn add_to_second(&mut self, second: u32, operation: Operation, values: [u64; TOTALS.len()]) {
@@ -465,31 +497,14 @@ impl Table {
                 }
             }
         }
-        self.push_seconds(&mut bytes);
+        let of_seconds: Seconds = Seconds { rows: AtomicU32::new(self.seconds.len() as u32), ..zeroed() };
+        push_rows(&mut bytes, &of_seconds, &self.seconds, self.width);
+        let of_steps: Steps = Steps { rows: AtomicU32::new(self.steps.len() as u32), ..zeroed() };
+        push_rows(&mut bytes, &of_steps, &self.steps, self.step_width);
         self.push_errors(&mut bytes);
         let header = self.header(state, bytes.len());
         bytes[..size_of::<Header>()].copy_from_slice(bytes_of(&header));
         bytes
-    }
-
-    fn push_seconds(&self, bytes: &mut Vec<u8>) {
-        if self.seconds.is_empty() {
-            return;
-        }
-        let mut rows = Vec::with_capacity(self.seconds.len() * size_of::<Second>());
-        for ((second, operation), [calls, moved, ticks, slowest]) in &self.seconds {
-            let mut row: Second = zeroed();
-            row.second = AtomicU32::new(*second);
-            *row.operation.get_mut() = (*operation).into();
-            *row.width.get_mut() = self.width as u16;
-            row.calls = AtomicU64::new(*calls);
-            row.bytes = AtomicU64::new(*moved);
-            row.ticks = AtomicU64::new(*ticks);
-            row.slowest_ticks = AtomicU64::new(*slowest);
-            rows.extend_from_slice(bytes_of(&row));
-        }
-        let block: Seconds = Seconds { rows: AtomicU32::new(self.seconds.len() as u32), ..zeroed() };
-        push(bytes, &block, &rows);
     }
 
     fn push_errors(&self, bytes: &mut Vec<u8>) {
@@ -516,6 +531,7 @@ impl Table {
         header.parent = self.identity.parent;
         header.user = self.identity.user;
         header.width = AtomicU32::new(self.width);
+        (header.step_width, header.keeps_steps) = (AtomicU32::new(self.step_width), 1);
         (header.begin_ticks, header.begin_ns) = (self.begin.ticks, self.begin.ns);
         header.latest_ticks = AtomicU64::new(self.latest.ticks);
         header.latest_ns = AtomicU64::new(self.latest.ns);
@@ -588,6 +604,31 @@ fn add_totals(to: &mut [u64; TOTALS.len()], [calls, bytes, ticks, slowest]: [u64
     to[1] += bytes;
     to[2] += ticks;
     to[3] = to[3].max(slowest);
+}
+
+/// Adds a block of rows of a width, if there are any.
+fn push_rows<T: BlockLayout>(
+    bytes: &mut Vec<u8>,
+    block: &T,
+    all: &BTreeMap<(u32, u8), [u64; TOTALS.len()]>,
+    width: u32,
+) {
+    if all.is_empty() {
+        return;
+    }
+    let mut rows = Vec::with_capacity(all.len() * size_of::<Second>());
+    for ((begin, operation), [calls, moved, ticks, slowest]) in all {
+        let mut row: Second = zeroed();
+        row.second = AtomicU32::new(*begin);
+        *row.operation.get_mut() = (*operation).into();
+        *row.width.get_mut() = width as u16;
+        row.calls = AtomicU64::new(*calls);
+        row.bytes = AtomicU64::new(*moved);
+        row.ticks = AtomicU64::new(*ticks);
+        row.slowest_ticks = AtomicU64::new(*slowest);
+        rows.extend_from_slice(bytes_of(&row));
+    }
+    push(bytes, block, &rows);
 }
 
 /// Adds a block, and what follows it.
@@ -688,6 +729,26 @@ mod tests {
         assert_eq!(totals.iter().map(|of| of[1]).sum::<u64>(), 400);
         assert_eq!(totals[1][1..3], [100, NS_PER_SECOND]);
         assert_eq!(totals.iter().map(|of| of[0]).collect::<Vec<_>>(), [0, 0, 0, 0, 1]);
+    }
+
+    #[test]
+    fn steps_have_what_seconds_have_until_they_are_as_long() {
+        let mut table = Table::new(Identity::default(), BEGIN);
+        let thread = table.thread(1).unwrap();
+        let at = |ms: u64| BEGIN.at(BEGIN.ticks + ms * 1_000_000);
+        let mut width = 0;
+        for ms in (10..600_000).step_by(10) {
+            let (began, ended) = (at(ms - 10).ticks, at(ms));
+            for operation in [Operation::Read, Operation::Write] {
+                let outcome = Outcome::Moved { bytes: 100, offset: Some(0), block_bytes: 0 };
+                table.ends(&Ended { thread, operation, file: 0, began, ended, outcome });
+            }
+            assert!(table.steps.len() * size_of::<Second>() <= STEPS_BYTES);
+            let bytes = |rows: &BTreeMap<_, [u64; 4]>| rows.values().map(|of| of[1]).sum::<u64>();
+            assert!(table.step_width == SECOND_WIDTH || bytes(&table.steps) == bytes(&table.seconds));
+            width = table.step_width.max(width);
+        }
+        assert_eq!((width, table.steps.len()), (6, 600 * 2 * 2));
     }
 
     #[test]

@@ -47,8 +47,13 @@ class Phase:
         return self.end_s - self.start_s
 
 
-_Burst = tuple[float, float, float, float, float | None]
-"""The fields of `Phase` but its direction."""
+@dataclass(frozen=True)
+class _Burst:
+    """A phase, and the time in its calls by what they do."""
+
+    phase: Phase
+    moving_ns: float
+    metadata_ns: float
 
 
 def by_direction(profile: Profile) -> pl.DataFrame:
@@ -65,24 +70,33 @@ def by_direction(profile: Profile) -> pl.DataFrame:
 
 
 def phases(profile: Profile) -> list[Phase]:
-    """The phases, in the order in which they begin."""
-    steps = by_direction(profile)
+    """The phases, in the order in which they begin. No two have the same times: a burst of both bytes and metadata is
+    what its calls spend most time on.
+    """
+    moves = pl.col("direction") != "metadata"
     wide = (
-        steps.group_by("start_s")
+        by_direction(profile)
+        .group_by("start_s")
         .agg(
             read_bytes=pl.col("bytes").filter(pl.col("direction") == "read").sum(),
             written_bytes=pl.col("bytes").filter(pl.col("direction") == "write").sum(),
-            metadata_calls=pl.col("calls").filter(pl.col("direction") == "metadata").sum(),
+            metadata_calls=pl.col("calls").filter(~moves).sum(),
+            moving_ns=pl.col("duration_ns").filter(moves).sum(),
+            metadata_ns=pl.col("duration_ns").filter(~moves).sum(),
         )
         .sort("start_s")
     )
-    moved = _bursts(profile, wide, pl.col("read_bytes") + pl.col("written_bytes"))
-    metadata = _bursts(profile, wide, pl.col("metadata_calls"))
-    found = [Phase("read" if row[2] > row[3] else "write", *row) for row in moved]
-    found += [Phase("metadata", *row) for row in metadata]
-    if not _knows_metadata(profile):
-        found = [replace(one, metadata_calls=None) for one in found]
-    return sorted(found, key=lambda one: (one.start_s, one.direction))
+    found: dict[tuple[float, float], Phase] = {}
+    for one in _bursts(profile, wide, pl.col("read_bytes") + pl.col("written_bytes")):
+        direction: Direction = "read" if one.phase.read_bytes > one.phase.written_bytes else "write"
+        found[one.phase.start_s, one.phase.end_s] = replace(one.phase, direction=direction)
+    for one in _bursts(profile, wide, pl.col("metadata_calls")):
+        if (span := (one.phase.start_s, one.phase.end_s)) not in found or one.metadata_ns > one.moving_ns:
+            found[span] = one.phase
+    every = (
+        found.values() if _knows_metadata(profile) else [replace(one, metadata_calls=None) for one in found.values()]
+    )
+    return sorted(every, key=lambda one: (one.start_s, one.direction))
 
 
 def _knows_metadata(profile: Profile) -> bool:
@@ -93,21 +107,22 @@ def _knows_metadata(profile: Profile) -> bool:
 
 
 def _bursts(profile: Profile, wide: pl.DataFrame, amount: pl.Expr) -> list[_Burst]:
-    """start_s, end_s, read_bytes, written_bytes, metadata_calls of each burst of an amount."""
+    """Each burst of an amount."""
     used = wide.filter((amount > 0) & (amount >= LEAST * amount.max()))
     quiet_s = max(QUIET_STEPS * profile.timeline_step_s, QUIET_SHARE * profile.duration_s)
     begins = pl.col("start_s").diff().fill_null(math.inf) > profile.timeline_step_s + quiet_s
-    return (
+    rows = (
         used.with_columns(burst=begins.cum_sum())
         .group_by("burst", maintain_order=True)
         .agg(
             pl.col("start_s").min(),
             (pl.col("start_s").max() + profile.timeline_step_s).alias("end_s"),
-            *(pl.col(name).sum() for name in ("read_bytes", "written_bytes", "metadata_calls")),
+            *(pl.col(name).sum() for name in wide.columns[1:]),
         )
         .drop("burst")
-        .rows()
+        .iter_rows()
     )
+    return [_Burst(Phase("metadata", *amounts), moving, metadata) for *amounts, moving, metadata in rows]
 
 
 def period_s(found: Sequence[Phase], direction: Direction) -> float | None:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import gzip
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ioassay.analysis.profile import coverage, peers, phases, steps, totals
 from ioassay.analysis.profile.findings import ProfileFacts
@@ -66,6 +69,35 @@ def test_metadata_has_phases_of_its_own(load: Load) -> None:
         ("metadata", 3, 600),
         ("write", 5, 100),
     ]
+
+
+@pytest.mark.parametrize(("stat_ns", "direction"), [(10, "write"), (10_000, "metadata")])
+def test_a_burst_of_bytes_and_metadata_is_what_its_calls_spend_most_time_on(
+    load: Load, stat_ns: int, direction: str
+) -> None:
+    table = TableBuilder(end_ns=BEGIN_NS + 2 * S)
+    table.second("write", 1, 10, moved=MIB, ns=1000)
+    table.second("stat", 1, 10, ns=stat_ns)
+    found = phases.phases(load(table))
+    assert [(one.direction, one.written_bytes, one.metadata_calls) for one in found] == [(direction, MIB, 10)]
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["read", "write", "stat", "open"]), st.integers(0, 255), st.integers(0, 2 * MIB)),
+        max_size=30,
+    )
+)
+def test_no_two_phases_have_the_same_times(happened: list[tuple[str, int, int]]) -> None:
+    table = TableBuilder(end_ns=BEGIN_NS + 2 * S)
+    for operation, step, moved in happened:
+        table.second(operation, step // 128, 1, moved=moved * (operation in ("read", "write")), ns=moved)
+        table.step(operation, step, 1, moved=moved * (operation in ("read", "write")), ns=moved)
+    with TemporaryDirectory() as folder:
+        found = phases.phases(load_profile([store_record(Path(folder) / "record", table)]))
+    assert len({(one.start_s, one.end_s) for one in found}) == len(found)
+    moving = [one for one in happened if one[0] in ("read", "write") and one[2]]
+    assert bool(found) == bool(moving or any(one[0] in ("stat", "open") for one in happened))
 
 
 def test_irregular_phases_do_not_recur(load: Load) -> None:

@@ -68,7 +68,13 @@ class _Reading:
         end_ns = max(image.end_ns for image in self._images)
         self._processes = Processes()
         growing_ns = _MOST_GROWTH_NS if any(image.state == State.RUNNING for image in self._images) else 0
-        self._timelines = Timelines(self._begin_ns, end_ns + growing_ns, self._count)
+        self._timelines = Timelines(
+            self._begin_ns,
+            end_ns,
+            self._count,
+            growing_ns=growing_ns,
+            has_steps=any(image.found.header["keeps_steps"] for image in self._images),
+        )
         self._file_rows = Files()
         self._regions = Regions()
         self._latencies: dict[float, np.ndarray[tuple[int, int], np.dtype[np.float64]]] = {}
@@ -89,7 +95,7 @@ class _Reading:
         processes = self._processes.frame(is_running, self._file_rows.spent(self._count))
         named = [record.document.command for record in self._records if record.document]
         commands = [shlex.join(command) for command in named] or processes["command"].to_list()[:1]
-        origin_ns = self._timelines.origin_s * 10**9
+        origin_ns = self._timelines.origin_ns
         return Profile(
             source="record",
             names=tuple(str(record.path) for record in self._records),
@@ -98,8 +104,8 @@ class _Reading:
             begin_unix_ns=self._begin_ns,
             end_unix_ns=max(image.end_ns for image in self._images),
             origin_unix_ns=origin_ns,
-            timeline_step_s=float(self._timelines.step_s),
-            heat_step_s=float(self._timelines.heat_step_s),
+            timeline_step_s=self._timelines.step_s,
+            heat_step_s=self._timelines.heat_step_s,
             processes=processes,
             process_operations=self._timelines.process_operations(),
             timeline=self._timelines.timeline(),

@@ -37,6 +37,7 @@ _STRUCTURES: dict[BlockKind, np.dtype[np.void]] = {
     BlockKind.THREAD: record_layout.THREAD,
     BlockKind.LATENCIES: record_layout.LATENCIES,
     BlockKind.SECONDS: record_layout.SECONDS,
+    BlockKind.STEPS: record_layout.STEPS,
     BlockKind.FILE: record_layout.FILE,
     BlockKind.OPENED: record_layout.OPENED,
     BlockKind.TRANSFERS: record_layout.TRANSFERS,
@@ -200,14 +201,21 @@ class Table:
 
     def seconds(self) -> Rows:
         """All rows of seconds that are in use."""
-        places, blocks = self.rows(BlockKind.SECONDS)
+        return self._rows_of(BlockKind.SECONDS)
+
+    def steps(self) -> Rows:
+        """All rows of steps that are in use: `SECOND`."""
+        return self._rows_of(BlockKind.STEPS)
+
+    def _rows_of(self, kind: BlockKind) -> Rows:
+        places, blocks = self.rows(kind)
         ends = places + self._lengths(places)
         of_each = zip(places.tolist(), ends.tolist(), blocks["rows"].tolist(), strict=True)
-        parts = [self._seconds(place, end, rows) for place, end, rows in of_each]
+        begin = _STRUCTURES[kind].itemsize
+        parts = [self._seconds(place + begin, end, rows) for place, end, rows in of_each]
         return np.concatenate(parts) if parts else np.empty(0, SECOND)
 
-    def _seconds(self, place: int, end: int, rows: int) -> Rows:
-        begin = place + _STRUCTURES[BlockKind.SECONDS].itemsize
+    def _seconds(self, begin: int, end: int, rows: int) -> Rows:
         return np.frombuffer(self._content, SECOND, count=min(rows, (end - begin) // SECOND.itemsize), offset=begin)
 
 

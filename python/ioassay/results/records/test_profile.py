@@ -70,6 +70,56 @@ def test_the_second_that_is_not_over_is_added(load: Any) -> None:
     assert profile.process_operations["duration_ns"].to_list() == [300]
 
 
+def test_a_short_run_has_steps_shorter_than_a_second(load: Any) -> None:
+    table = TableBuilder(end_ns=BEGIN_NS + 3 * S // 2)
+    for step, moved in ((0, 100), (7, 300), (140, 50)):
+        table.step("read", step, 1, moved=moved, ns=10, slowest_ns=10)
+    table.second("read", 0, 2, moved=400, ns=20, slowest_ns=10)
+    table.thread(current={"read": (2, 70, 20, 15)}, second=1, step=150)
+    table.second("read", 1, 1, moved=50, ns=10, slowest_ns=10)
+    profile = load([table])
+    assert (profile.timeline_step_s, profile.origin_unix_ns) == (1 / 128, BEGIN_NS)
+    expected = [(0, 1, 100, 10), (7, 1, 300, 10), (140, 1, 50, 10), (150, 2, 70, 15)]
+    assert rows(profile.timeline, "start_s", "calls", "bytes", "slowest_ns") == [
+        (step / 128, calls, moved, slowest) for step, calls, moved, slowest in expected
+    ]
+    assert profile.process_operations["bytes"].to_list() == [520]
+    assert profile.heat["read_bytes"].sum() == 520
+
+
+def test_what_a_second_has_more_than_its_steps_was_any_time_in_it_while_the_process_ran(load: Any) -> None:
+    first = TableBuilder(1, end_ns=BEGIN_NS + 3 * S)
+    first.step("write", 0, 2, moved=1000, width=3)
+    first.second("write", 0, 2, moved=1000)
+    begin_ns = BEGIN_NS + S // 2
+    older = TableBuilder(2, begin_ns=begin_ns, end_ns=begin_ns + S // 8)
+    older.second("write", 0, 17, moved=1700)
+    profile = load([first, older])
+    assert profile.timeline_step_s == 2 / 128
+    early = [(step * 2 / 128, 250.0) for step in range(4)]
+    late = profile.timeline.filter(pl.col("start_s") >= 0.5)
+    assert rows(profile.timeline.filter(pl.col("start_s") < 0.5), "start_s", "bytes") == early
+    assert late["bytes"].sum() == pytest.approx(1700)
+    assert (late["start_s"].min(), late["start_s"].max()) == (0.5, 0.5 + 16 / 128)
+
+
+def test_a_record_without_steps_keeps_those_of_a_second(load: Any) -> None:
+    table = TableBuilder(begin_ns=BEGIN_NS + S // 2, end_ns=BEGIN_NS + 2 * S)
+    table.second("read", 1, 1, moved=10)
+    profile = load([table])
+    assert (profile.timeline_step_s, profile.origin_unix_ns) == (1, BEGIN_NS)
+    assert rows(profile.timeline, "start_s", "bytes") == [(1, 10)]
+
+
+@pytest.mark.parametrize(("seconds", "step_s"), [(0.5, 1 / 128), (2, 1 / 128), (10, 1 / 16), (200, 1), (4000, 1)])
+def test_a_run_has_a_few_hundred_steps_of_at_most_a_second(load: Any, seconds: float, step_s: float) -> None:
+    table = TableBuilder(end_ns=BEGIN_NS + int(seconds * S), keeps_steps=1)
+    table.second("read", 0, 1, moved=10)
+    profile = load([table])
+    assert profile.timeline_step_s == step_s
+    assert profile.timeline["bytes"].sum() == pytest.approx(10)
+
+
 def test_rows_outside_of_the_time_of_their_process_are_a_loss(load: Any) -> None:
     table = TableBuilder(end_ns=BEGIN_NS + 5 * S)
     for second in (-100, 2, 3600):
