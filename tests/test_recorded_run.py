@@ -78,7 +78,7 @@ def test_what_the_engine_does_through_io_uring_comes_from_its_events(target: Pat
     ringed = run.measurements.filter(~pl.col("case").str.starts_with("plain"))
     assert handed_over["bytes"].sum() == ringed["bytes"].sum()
     assert handed_over["process"].n_unique() == run.ranks.select("case", "rank").unique().height - 2
-    assert not coverage.coverage(profile).shortfalls
+    assert not coverage.coverage(profile).doubts
     code, page, err = ioassay("profile", tmp_path / "run", "--format", "md")
     assert code == 0, err
     of_case = ringed.group_by("case", maintain_order=True).agg(pl.sum("operations", "bytes"))

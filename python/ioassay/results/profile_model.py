@@ -146,6 +146,7 @@ PROCESSES = pl.Schema(
         "storage_written_bytes": pl.Int64,
         "storage_cancelled_bytes": pl.Int64,  # of those written, such as were removed before they went out
         "recorder_ns": pl.Int64,  # spent by the recorder itself, outside of calls
+        "recorder_bytes": pl.Int64,  # of its tables: the kernel counts their pages among those that the process wrote
     }
 )
 
@@ -355,12 +356,18 @@ LossKind = Literal[
     "escaped",
     "still-running",
     "partial",
+    "unrecorded-read-bytes",
+    "unrecorded-written-bytes",
+    "mapped-read-bytes",
+    "mapped-written-bytes",
+    "uncompared",
 ]
 """What is missing: bytes that could not be read, tables of another version, rows outside of the time of their process,
 calls on files that share a row, calls of threads and of signal handlers that no table had a place for, calls that
 a trace lacks, entries of regions that no table had a place for, time that rules held calls back before they began,
 tables that could not be kept, processes without a recorder or that went on when the recording ended, a log that says
-that it is incomplete.
+that it is incomplete. And what `analysis.profile` finds: bytes that the kernel counted and no call has, bytes that maps
+moved, processes without the kernel's counters.
 """
 
 
@@ -375,6 +382,8 @@ class Loss:
     """The file, or the process."""
     reason: str = ""
     """As the source says it."""
+    least: int | None = None
+    """Of what is known as a range, whose other end is `amount`."""
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,8 @@
     totals      calls, bytes and time by direction and by operation; time in I/O against run time
     phases      bursts of I/O, separated by quiet
     peers       processes that do the same work, and how unequal they are
-    coverage    what the kernel counted and the recorder did not
+    coverage    what the kernel counted against what calls and maps explain; all that was not seen
+    maps        bounds of what mapped files moved, which no call says
     thresholds  limits of rules, and where each comes from
     findings    one file each
     patterns    in which order requests come

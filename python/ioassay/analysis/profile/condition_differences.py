@@ -63,7 +63,7 @@ def _conditions(profile: Profile) -> dict[Condition, Value | None]:
         "names of nodes": nodes if has_nodes else None,
         "duration": profile.duration_s,
         "state": "running" if profile.is_running else "ended",
-        "completeness": len(coverage(profile).shortfalls) + len(profile.losses),
+        "completeness": len(coverage(profile).doubts) + len(profile.losses),
         "steps": profile.timeline_step_s,
     }
 

@@ -1,72 +1,245 @@
-"""What the kernel counted of a process and the recorder did not: I/O that the profile lacks.
+"""How much of the I/O the profile has seen: what the kernel counted against what calls and maps explain.
 
 The kernel counts bytes of read and write calls, whoever made them (`/proc/PID/io`: rchar, wchar). What passes by the
-recorder are calls inside the C library, system calls made directly, and programs without it. A program that reads
-through streams has more read than it was given: the library reads whole buffers. What goes through rings of io_uring is
-in neither: the kernel does not count it there.
+recorder are calls inside the C library, system calls made directly, and what a program reads before the recorder is
+there: the kernel and the loader read the headers of a program and of each library. A program that reads through streams
+has more read than it was given: the library reads whole buffers. What goes through maps and rings of io_uring is not in
+these counters. Traffic with storage is (`read_bytes`, `write_bytes`), by pages and with read-ahead, as is that of the
+loader.
+
+Every difference is said, in bytes; a doubt is what exceeds what loading and streams can explain. All that was not seen
+is a `Loss` (`Coverage.losses`), beside those that the source itself names.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import polars as pl
 
-from ioassay.results.profile_model import DIRECTION, ELSEWHERE, Profile
+from ioassay.analysis.profile.maps import Maps, Range
+from ioassay.analysis.profile.maps import maps as of_maps
+from ioassay.analysis.profile.totals import known_total, on_storage
+from ioassay.results.profile_model import DIRECTION, ELSEWHERE, Loss, LossKind, Profile
 
-SHARE = 0.05
-"""A shortfall beyond this share of the kernel's bytes is a doubt."""
+Way = Literal["read", "write"]
 
-LEAST_BYTES = 1 << 20
-"""And beyond so many bytes: less comes from loading programs and libraries."""
+WAYS: tuple[Way, ...] = ("read", "write")
+
+LOADING_BYTES = 64 << 10
+"""What loading a program and its libraries reads at most, of each program that a process was: 832 bytes of each
+library, locales and the list of users. dd has 8 KiB, CPython 11 KiB.
+"""
+
+_BUFFER_BYTES = 4096
+"""A stream's buffer where the file system does not ask for a larger one (`st_blksize`)."""
+
+_TABLE_BYTES = 64 << 10
+"""What the recorder writes to begin a table in a child, which the kernel counts when `exec` has replaced that."""
+
+_DOUBTFUL_BYTES = 64 << 10
+"""Less than this that nothing explains is said, but no doubt."""
+
+Cause = Literal["loading programs", "buffers of streams", "tables of the recorder", "bypassed the recorder"]
+"""What explains that the kernel counted more than calls."""
 
 
 @dataclass(frozen=True)
 class Shortfall:
-    """A process of which bytes are missing."""
+    """A process of which the kernel counted more bytes in a direction than its calls have."""
 
     process: int
-    direction: Literal["read", "write"]
+    pid: int | None
+    direction: Way
     kernel_bytes: int
     recorded_bytes: int
+    cause: Cause
 
     @property
-    def share(self) -> float:
-        """Of the kernel's bytes."""
-        return 1 - self.recorded_bytes / self.kernel_bytes
+    def missing_bytes(self) -> int:
+        """Counted by the kernel, and in no call."""
+        return self.kernel_bytes - self.recorded_bytes
+
+
+@dataclass(frozen=True)
+class Compared:
+    """All processes that could be compared, in a direction."""
+
+    kernel_bytes: int
+    recorded_bytes: int
+    missing_bytes: int
+    """Counted by the kernel, and in no call; added over the processes with such bytes."""
+    excess_bytes: int
+    """In calls, and not counted by the kernel, such as of splice; added over the processes with such bytes."""
+
+
+@dataclass(frozen=True)
+class StorageTraffic:
+    """Traffic with storage as the kernel counted it, of the processes where it is known."""
+
+    read_bytes: int
+    written_bytes: int
+    cancelled_bytes: int
+    """Of those written, such as were removed before they went out."""
+    unexplained_read_bytes: int
+    """More than calls returned and maps cover: loading programs, read-ahead, directories."""
 
 
 @dataclass(frozen=True)
 class Coverage:
     """How far the profile can be trusted to be complete."""
 
+    read: Compared
+    write: Compared
     shortfalls: tuple[Shortfall, ...]
-    """The largest first."""
-    unknown: int
-    """Processes of which the kernel's counters are unknown, such as those that were killed."""
+    """Every difference, the largest first."""
     compared: int
     """Processes that could be compared."""
+    unknown: int
+    """Processes of which the kernel's counters are unknown, such as those that were killed."""
+    storage: StorageTraffic | None
+    """`None`: unknown."""
+    mapped_read: Range
+    mapped_write: Range
+    losses: tuple[Loss, ...]
+    """What was not seen, those that the source names first."""
+
+    def of(self, way: Way) -> Compared:
+        """All processes in a direction."""
+        return self.read if way == "read" else self.write
+
+    def mapped(self, way: Way) -> Range:
+        """What maps moved in a direction."""
+        return self.mapped_read if way == "read" else self.mapped_write
+
+    @cached_property
+    def doubts(self) -> tuple[Shortfall, ...]:
+        """Differences of some size that nothing explains."""
+        return tuple(
+            one
+            for one in self.shortfalls
+            if one.cause == "bypassed the recorder" and one.missing_bytes > _DOUBTFUL_BYTES
+        )
 
 
-def coverage(profile: Profile) -> Coverage:
-    """What is missing, per process."""
+def coverage(profile: Profile, mapped: Maps | None = None) -> Coverage:
+    """What was seen and what was not. `mapped` is what `maps.maps` returned, where that is known already."""
+    maps = of_maps(profile) if mapped is None else mapped
+    rows = _compared(profile)
+    shortfalls = [one for way in WAYS for one in _shortfalls(rows, way)]
+    shortfalls.sort(key=lambda one: (-one.missing_bytes, one.process))
+    unknown = profile.processes.height - rows.height
+    return Coverage(
+        read=_sum(rows, "read"),
+        write=_sum(rows, "write"),
+        shortfalls=tuple(shortfalls),
+        compared=rows.height,
+        unknown=unknown,
+        storage=_storage(profile, maps),
+        mapped_read=maps.total("read"),
+        mapped_write=maps.total("write"),
+        losses=(*profile.losses, *_unseen(profile, shortfalls, maps)),
+    )
+
+
+_KERNEL = {"read": "kernel_read_bytes", "write": "kernel_written_bytes"}
+
+
+def _compared(profile: Profile) -> pl.DataFrame:
+    """process, pid, images, kernel and recorded bytes of each direction, and stream_bytes: what the buffers of its
+    streams may have read beyond what it was given.
+    """
     direction = pl.col("operation").replace_strict({**DIRECTION, **ELSEWHERE}, default=None, return_dtype=pl.String)
     # What was handed over is counted by the kernel for whoever does it.
     counted = profile.process_operations.filter(~pl.col("operation").str.starts_with("submit"))
-    moved = counted.with_columns(direction=direction).group_by("process", "direction").agg(pl.col("bytes").sum())
-    known = profile.processes.filter(pl.col("kernel_read_bytes").is_not_null())
-    found = []
-    for way, column in (("read", "kernel_read_bytes"), ("write", "kernel_written_bytes")):
-        own = moved.filter(pl.col("direction") == way).select("process", "bytes")
-        rows = known.select("process", pl.col(column).alias("kernel")).join(own, on="process", how="left")
-        missing = pl.col("kernel") - pl.col("bytes")
-        short = rows.with_columns(pl.col("bytes").fill_null(0)).filter(
-            (missing > SHARE * pl.col("kernel")) & (missing > LEAST_BYTES)
+    moved = counted.group_by("process").agg(
+        *(pl.col("bytes").filter(direction == way).sum().alias(f"recorded_{way}") for way in WAYS),
+        stream_calls=pl.col("calls").filter(pl.col("operation").is_in(("stream read", "stream seek"))).sum(),
+    )
+    blocks = on_storage(profile).filter(pl.col("operation") == "stream read")["block_bytes"]
+    buffer = max(_BUFFER_BYTES, known_total([blocks.max()]) or 0)  # type: ignore[list-item]
+    return (
+        profile.processes.filter(pl.col("kernel_read_bytes").is_not_null())
+        .select("process", "pid", "images", *(pl.col(name).alias(f"kernel_{way}") for way, name in _KERNEL.items()))
+        .join(moved, on="process", how="left")
+        .with_columns(pl.col("^recorded_.*$", "stream_calls").fill_null(0))
+        .with_columns(stream_bytes=pl.col("stream_calls") * buffer)
+    )
+
+
+def _shortfalls(rows: pl.DataFrame, way: Way) -> Iterator[Shortfall]:
+    kernel, recorded = pl.col(f"kernel_{way}"), pl.col(f"recorded_{way}")
+    images, missing = pl.col("images").fill_null(1).clip(1), kernel - recorded
+    if way == "read":
+        loading = LOADING_BYTES * images
+        streams = _cause(
+            missing <= loading + pl.col("stream_bytes"), "buffers of streams", pl.lit("bypassed the recorder")
         )
-        found += [
-            Shortfall(process, "read" if way == "read" else "write", kernel, recorded)
-            for process, kernel, recorded in short.select("process", "kernel", "bytes").iter_rows()
-        ]
-    found.sort(key=lambda one: (one.recorded_bytes - one.kernel_bytes, one.process))
-    return Coverage(tuple(found), profile.processes.height - known.height, known.height)
+        cause = _cause(missing <= loading, "loading programs", streams)
+    else:
+        cause = _cause(
+            missing <= _TABLE_BYTES * (images - 1), "tables of the recorder", pl.lit("bypassed the recorder")
+        )
+    short = rows.filter(kernel > recorded).select("process", "pid", kernel, recorded, cause.alias("cause"))
+    for process, pid, counted, own, its in short.iter_rows():
+        yield Shortfall(process, pid, way, counted, own, its)
+
+
+def _cause(explains: pl.Expr, cause: Cause, otherwise: pl.Expr) -> pl.Expr:
+    return pl.when(explains).then(pl.lit(cause)).otherwise(otherwise)
+
+
+def _sum(rows: pl.DataFrame, way: Way) -> Compared:
+    kernel, recorded = rows[f"kernel_{way}"], rows[f"recorded_{way}"]
+    return Compared(
+        kernel_bytes=int(kernel.sum()),
+        recorded_bytes=int(recorded.sum()),
+        missing_bytes=int((kernel - recorded).clip(0).sum()),
+        excess_bytes=int((recorded - kernel).clip(0).sum()),
+    )
+
+
+def _storage(profile: Profile, maps: Maps) -> StorageTraffic | None:
+    known = profile.processes.filter(pl.col("storage_read_bytes").is_not_null())
+    if known.is_empty():
+        return None
+    own = known.join(maps.of_processes, on="process", how="left")
+    explained = pl.col("read_bytes").fill_null(0) + pl.col("read_most_bytes").fill_null(0)
+    return StorageTraffic(
+        read_bytes=int(known["storage_read_bytes"].sum()),
+        written_bytes=int(known["storage_written_bytes"].sum()),
+        cancelled_bytes=int(known["storage_cancelled_bytes"].sum()),
+        unexplained_read_bytes=int(own.select((pl.col("storage_read_bytes") - explained).clip(0).sum()).item()),
+    )
+
+
+_MISSING: dict[Way, LossKind] = {"read": "unrecorded-read-bytes", "write": "unrecorded-written-bytes"}
+_MAPPED: dict[Way, LossKind] = {"read": "mapped-read-bytes", "write": "mapped-written-bytes"}
+
+
+def _unseen(profile: Profile, shortfalls: list[Shortfall], maps: Maps) -> Iterator[Loss]:
+    """What the source cannot name: what the kernel and the maps tell of what no call has."""
+    for one in shortfalls:
+        yield Loss(_MISSING[one.direction], one.missing_bytes, _named(one.process, one.pid), one.cause)
+    pids = dict(profile.processes.select("process", "pid").iter_rows())
+    paths = dict(profile.files.select("file", "path").iter_rows())
+    for row in maps.bounds.iter_rows(named=True):
+        for way, name in (("read", "read"), ("write", "written")):
+            least, most = row[f"{name}_least_bytes"], row[f"{name}_most_bytes"]
+            if most:
+                where = f"{paths[row['file']]}, {_named(row['process'], pids[row['process']])}"
+                how = f"at least: {row[f'{name}_least_by']}, at most: {row[f'{name}_most_by']}"
+                yield Loss(_MAPPED[way], most, where, how, least)  # type: ignore[index]
+    if profile.source != "record":
+        return
+    unknown = profile.processes.filter(pl.col("kernel_read_bytes").is_null())
+    for process, pid, state, threads in unknown.select("process", "pid", "state", "threads").iter_rows():
+        reason = "no call that the recorder counts" if state == "ended" and not threads else state
+        yield Loss("uncompared", 1, _named(process, pid), reason)
+
+
+def _named(process: int, pid: int | None) -> str:
+    return f"process {process if pid is None else pid}"

@@ -7,10 +7,11 @@ steps with less quiet between them than `QUIET_STEPS` steps, or than `QUIET_SHAR
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import median
+from typing import NamedTuple
 
 import polars as pl
 
@@ -40,6 +41,10 @@ class Phase:
     written_bytes: float
     metadata_calls: float | None
     """`None`: the source does not know when there were any."""
+    mapped_bytes: int = 0
+    """That maps may have moved at most, of files that were mapped meanwhile."""
+    is_mapped: bool = False
+    """Nothing but maps may have moved bytes: when they did is unknown, so that it begins and ends with them."""
 
     @property
     def duration_s(self) -> float:
@@ -99,6 +104,64 @@ def phases(profile: Profile) -> list[Phase]:
     return sorted(every, key=lambda one: (one.start_s, one.direction))
 
 
+class _Mapped(NamedTuple):
+    """A file that a process had mapped."""
+
+    begin_s: float
+    end_s: float
+    most_bytes: int
+    reads: bool
+    """Nothing can have been written."""
+
+
+def with_maps(profile: Profile, found: Sequence[Phase], bounds: pl.DataFrame) -> list[Phase]:
+    """The phases, with what maps (`maps.BOUNDS`) may have moved in each; and the times in which a file was mapped and
+    no call moved bytes, as phases of their own; beside another phase only those longer than the quiet between phases.
+    """
+    most = pl.max_horizontal("read_most_bytes", "written_most_bytes")
+    spans = bounds.filter(most > 0).select(
+        begin="first_map_s",
+        end=pl.col("last_unmap_s").fill_null(profile.end_s),
+        most=most,
+        reads=pl.col("written_most_bytes") == 0,
+    )
+    mapped = [_Mapped(*row) for row in spans.rows()]
+    every = list(found)
+    for start_s, end_s in _mapped_alone(mapped, found, _quiet_s(profile)):
+        reads = all(one.reads for one in mapped if one.begin_s < end_s and one.end_s > start_s)
+        every.append(Phase("read" if reads else "write", start_s, end_s, 0, 0, 0, is_mapped=True))
+    moved = [
+        replace(
+            one,
+            mapped_bytes=sum(of.most_bytes for of in mapped if of.begin_s < one.end_s and of.end_s >= one.start_s),
+        )
+        for one in every
+    ]
+    return sorted(moved, key=lambda one: (one.start_s, one.direction))
+
+
+def _mapped_alone(mapped: Sequence[_Mapped], found: Sequence[Phase], quiet_s: float) -> Iterator[tuple[float, float]]:
+    """When a file was mapped, and no call moved bytes."""
+    busy = [(one.start_s, one.end_s) for one in found if one.direction != "metadata"]
+    marks = sorted({mark for one in (*busy, *((its.begin_s, its.end_s) for its in mapped)) for mark in one})
+    alone: list[tuple[float, float]] = []
+    for start, end in pairwise(marks):
+        is_mapped = any(one.begin_s <= start and end <= one.end_s for one in mapped)
+        if not is_mapped or any(begin < end and start < until for begin, until in busy):
+            continue
+        begin = alone.pop()[0] if alone and alone[-1][1] == start else start
+        alone.append((begin, end))
+    for start, end in alone:
+        is_beside = any(begin - quiet_s < end and start < until + quiet_s for begin, until in busy)
+        if end - start > quiet_s or not is_beside:
+            yield start, end
+
+
+def _quiet_s(profile: Profile) -> float:
+    """Time without I/O that ends a phase."""
+    return max(QUIET_STEPS * profile.timeline_step_s, QUIET_SHARE * profile.duration_s)
+
+
 def _knows_metadata(profile: Profile) -> bool:
     """False if there were calls that the time line does not have."""
     is_metadata = pl.col("operation").is_in(METADATA)
@@ -109,8 +172,7 @@ def _knows_metadata(profile: Profile) -> bool:
 def _bursts(profile: Profile, wide: pl.DataFrame, amount: pl.Expr) -> list[_Burst]:
     """Each burst of an amount."""
     used = wide.filter((amount > 0) & (amount >= LEAST * amount.max()))
-    quiet_s = max(QUIET_STEPS * profile.timeline_step_s, QUIET_SHARE * profile.duration_s)
-    begins = pl.col("start_s").diff().fill_null(math.inf) > profile.timeline_step_s + quiet_s
+    begins = pl.col("start_s").diff().fill_null(math.inf) > profile.timeline_step_s + _quiet_s(profile)
     rows = (
         used.with_columns(burst=begins.cum_sum())
         .group_by("burst", maintain_order=True)

@@ -67,6 +67,8 @@ class Thresholds(NamedTuple):
     cached_share: Threshold = _own("cached_share", 0.5)
     cached_read_ns: Threshold = _own("cached_read_ns", 8000)
     cached_bytes_per_s: Threshold = _own("cached_bytes_per_s", 10e9)
+    scattered_share: Threshold = _own("scattered_share", 0.5)
+    network_block_bytes: Threshold = _own("network_block_bytes", MIB)
     tail_share: Threshold = _own("tail_share", 0.1)
     stall_s: Threshold = _own("stall_s", 1)
     stall_medians: Threshold = _own("stall_medians", 1000)

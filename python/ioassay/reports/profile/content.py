@@ -11,6 +11,7 @@ from ioassay.analysis.finding import FileRow, Finding
 from ioassay.analysis.profile import coverage, phases, totals
 from ioassay.analysis.profile.coverage import Coverage
 from ioassay.analysis.profile.findings import ProfileEvidence, ProfileFacts, findings
+from ioassay.analysis.profile.maps import Maps
 from ioassay.analysis.profile.measured_limits import MeasuredLimits
 from ioassay.analysis.profile.peers import Imbalance
 from ioassay.analysis.profile.phases import Phase
@@ -23,6 +24,9 @@ from ioassay.results.profile_model import DIRECTIONS, STORED_FILES, Direction, P
 
 MOST_FILES = 25
 """Files and directories that are shown, those with most time first; beyond these, what findings rest on first."""
+
+MOST_MAPPED = 10
+"""Mapped files that are shown, those first that may have moved most."""
 
 MOST_SHARED = 10
 """Files of several processes that are shown."""
@@ -51,7 +55,9 @@ class Content:
     totals: Totals
     findings: tuple[FindingLine, ...]
     coverage: Coverage
+    maps: Maps
     phases: tuple[Phase, ...]
+    """With those in which only maps may have moved bytes."""
     periods_s: Mapping[Direction, float]
     """From one phase to the next, of the directions in which they recur regularly."""
     imbalances: tuple[Imbalance, ...]
@@ -78,7 +84,9 @@ def assemble(profile: Profile, limits: MeasuredLimits | None = None) -> Content:
     found = findings(facts)
     every = totals.by_file(profile, facts.on_storage)
     first = {one.file for finding in found for one in finding.rests_on[:1] if isinstance(one, FileRow)}
-    shown = set(every["file"].head(MOST_FILES)) | first
+    every = every.join(facts.maps.of_files, on="file", how="left", maintain_order="left")
+    most_mapped = facts.maps.bounds["file"].unique(maintain_order=True).head(MOST_MAPPED)
+    shown = {*every["file"].head(MOST_FILES), *first, *most_mapped}
     paths = dict(profile.files.select("file", "path").iter_rows())
     processes = dict(_names(profile))
     return Content(
@@ -92,8 +100,9 @@ def assemble(profile: Profile, limits: MeasuredLimits | None = None) -> Content:
             )
             for one in found
         ),
-        coverage=coverage.coverage(profile),
-        phases=tuple(facts.phases),
+        coverage=coverage.coverage(profile, facts.maps),
+        maps=facts.maps,
+        phases=tuple(phases.with_maps(profile, facts.phases, facts.maps.bounds)),
         periods_s={
             direction: period
             for direction in DIRECTIONS

@@ -8,13 +8,15 @@ from typing import Any
 import polars as pl
 
 from ioassay.analysis.profile import phases
+from ioassay.analysis.profile.coverage import Coverage
 from ioassay.reports.profile import limits
 from ioassay.reports.profile.content import Content, FindingLine
+from ioassay.results.profile_model import Direction
 
 PROFILE_VERSION = 1
 
 MOST_ROWS = 10_000
-"""Of files, those with most time first, and of processes: more make a document that few programs read."""
+"""Of files, those with most time first, of processes, maps and losses: more make a document that few programs read."""
 
 
 def data(content: Content) -> dict[str, Any]:
@@ -30,15 +32,16 @@ def data(content: Content) -> dict[str, Any]:
         "end_unix_ns": profile.end_unix_ns,
         "origin_unix_ns": profile.origin_unix_ns,
         "totals": {
-            **{one.direction: asdict(one) for one in totals.directions},
+            **{one.direction: asdict(one) | _mapped(content, one.direction) for one in totals.directions},
             "elsewhere_ns": totals.elsewhere_ns,
             "run_ns": totals.run_ns,
             "recorder_ns": totals.recorder_ns,
         },
         "findings": [_finding(line) for line in content.findings],
         **limits.data(content.thresholds, content.limits),
-        "coverage": asdict(content.coverage),
-        "losses": [asdict(one) for one in profile.losses],
+        "coverage": _coverage(content.coverage),
+        "maps": content.maps.bounds.head(MOST_ROWS).to_dicts(),
+        "losses": [asdict(one) for one in content.coverage.losses[:MOST_ROWS]],
         "unknown": list(profile.unknown),
         "supplements": [asdict(one) for one in profile.supplements],
         "uncounted": sorted(profile.uncounted),
@@ -59,6 +62,19 @@ def data(content: Content) -> dict[str, Any]:
 def table(content: Content) -> pl.DataFrame:
     """A row for each file on storage and operation."""
     return content.stored.drop("users").sort("path", "node", "operation")
+
+
+def _coverage(coverage: Coverage) -> dict[str, Any]:
+    found = asdict(coverage)
+    del found["losses"]  # they have a place of their own
+    return found | {"shortfalls": found["shortfalls"][:MOST_ROWS]}
+
+
+def _mapped(content: Content, direction: Direction) -> dict[str, Any]:
+    """What maps moved, beside what calls did; unknown of sources that do not know what was mapped."""
+    if direction == "metadata":
+        return {}
+    return {"mapped": asdict(content.maps.total(direction)) if content.profile.source == "record" else None}
 
 
 def _finding(line: FindingLine) -> dict[str, Any]:

@@ -41,6 +41,7 @@ MOST_PHASES = 20
 MOST_PROCESSES = 15
 MOST_REGIONS = 40
 MOST_SIZES = 10
+MOST_MAPS = 25
 MOST_ERRORS = 15
 
 _MOST_CHARACTERS = 40
@@ -88,7 +89,7 @@ def summary(content: Content) -> list[Block]:
     more = len(content.findings) - len(shown)
     return [
         facts(wording.opening(content)),
-        Section("", [Paragraph(_finding(line)) for line in shown] or [Paragraph("No rule found anything to improve.")]),
+        Section("", [Paragraph(_finding(line)) for line in shown] or [Paragraph(wording.nothing_found(content))]),
         *([Paragraph(Span(f"{format.count(more, 'more finding')} in the report.", "faint"))] if more else ()),
         Section("Calls in flight:", _in_flight(content)),
         Section("Regions:", _regions(content)),
@@ -112,7 +113,7 @@ def _finding(line: FindingLine) -> tuple[Piece, ...]:
 
 def _findings(content: Content) -> list[Block]:
     if not content.findings:
-        return [Paragraph("No rule found anything to improve.")]
+        return [Paragraph(wording.nothing_found(content))]
     items: list[Text] = []
     for line in content.findings:
         rests_on = (" ", References(line.references, wording.rests_on(line.finding))) if line.references else ()
@@ -124,7 +125,8 @@ def _findings(content: Content) -> list[Block]:
 def _completeness(content: Content) -> list[Block]:
     unknown = content.profile.unknown
     about = [Paragraph("What such a source does not record, and what is therefore unknown:")] if unknown else []
-    return [Bullets(list(wording.trust(content))), *about, Bullets(list(unknown))]
+    unseen = [*wording.trust(content), *wording.differences(content)]
+    return [Bullets(unseen), *about, Bullets(list(unknown))]
 
 
 def _in_flight(content: Content) -> list[Block]:
@@ -150,12 +152,14 @@ def _in_flight(content: Content) -> list[Block]:
 
 def _over_time(content: Content, pictures: Pictures) -> list[Block]:
     shown = content.phases[:MOST_PHASES]
-    rows = [wording.phase(number, one) for number, one in enumerate(shown, start=1)]
+    is_mapped = any(one.mapped_bytes for one in content.phases)
+    rows = [wording.phase(number, one, is_mapped=is_mapped) for number, one in enumerate(shown, start=1)]
     columns = [
         Column("Phase"),
         *numbers("Begins", "Lasts"),
         Column("Mostly"),
         *numbers("Read", "Written", "Rate", "Metadata calls"),
+        *(numbers("Through maps, at most") if is_mapped else ()),
     ]
     more = len(content.phases) - len(shown)
     unshown = [f"{format.count(more, 'more phase')}."] if more else []
@@ -164,6 +168,7 @@ def _over_time(content: Content, pictures: Pictures) -> list[Block]:
         Figure(pictures.get("operations")),
         Table(columns, rows, "Phases of I/O"),
         Notes([*wording.periods(content), *unshown, wording.TIME_NOTE]),
+        *_maps(content),
     ]
 
 
@@ -189,6 +194,26 @@ def _regions(content: Content) -> list[Block]:
     about = ["A region includes those within it; times are added over threads."] if rows else []
     unshown = [f"{format.count(more, 'more region')}."] if more else []
     return [Table(columns, rows, "Regions that the application named", density="dense"), Notes([*about, *unshown])]
+
+
+def _maps(content: Content) -> list[Block]:
+    bounds = content.maps.bounds
+    paths = dict(content.profile.files.select("file", "path").iter_rows())
+    pids = dict(content.profile.processes.select("process", "pid").iter_rows())
+    rows: list[list[Text]] = [
+        [Span(paths[row["file"]], "code"), str(pids[row["process"]]), *wording.mapped(row)]
+        for row in bounds.head(MOST_MAPS).iter_rows(named=True)
+    ]
+    columns = [
+        Column("File"),
+        Column("Process"),
+        *numbers("From", "To", "Maps", "Covered", "In memory before", "After", "Read", "Written"),
+        Column("Ends of the ranges"),
+    ]
+    more = bounds.height - len(rows)
+    notes = [*([f"{format.count(more, 'more row')}."] if more else []), wording.MAPS_NOTE] if rows else []
+    caption = "Mapped files: when, and what went through maps"
+    return [Table(columns, rows, caption, density="wide"), Notes(notes)]
 
 
 def _processes(content: Content, pictures: Pictures) -> list[Block]:
@@ -261,7 +286,14 @@ def _files(content: Content) -> list[Block]:
 
 
 def _files_table(files: pl.DataFrame, *, anchors: bool) -> Table:
-    columns = [Column("File"), *numbers("Processes", "Calls", "Failed", "Read", "Written", "Time")]
+    is_mapped = files["read_most_bytes"].drop_nulls().len() > 0
+    through_maps = numbers("Read by maps", "Written by maps") if is_mapped else ()
+    columns = [
+        Column("File"),
+        *numbers("Processes", "Calls", "Failed", "Read", "Written"),
+        *through_maps,
+        *numbers("Time"),
+    ]
     rows: list[list[Text]] = []
     for row in files.iter_rows(named=True):
         path = Span(row["path"] if row["node"] is None else f"{row['node']}:{row['path']}", "code")
@@ -274,6 +306,7 @@ def _files_table(files: pl.DataFrame, *, anchors: bool) -> Table:
                 format.count(row["failed"]),
                 format.size(row["read_bytes"]),
                 format.size(row["written_bytes"]),
+                *(wording.file_maps(row) if is_mapped else ()),
                 format.duration(row["spent_ns"]),
             ]
         )

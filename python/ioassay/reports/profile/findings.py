@@ -15,6 +15,7 @@ from ioassay.analysis.profile.findings.aggregators import AggregatorEvidence
 from ioassay.analysis.profile.findings.blocking_mpi_io import BlockingEvidence
 from ioassay.analysis.profile.findings.cached_reads import CachedReadEvidence
 from ioassay.analysis.profile.findings.imbalance import SizeImbalanceEvidence, TimeImbalanceEvidence
+from ioassay.analysis.profile.findings.mapped_reads import MappedReadEvidence
 from ioassay.analysis.profile.findings.metadata import MetadataEvidence
 from ioassay.analysis.profile.findings.misaligned import MisalignedEvidence
 from ioassay.analysis.profile.findings.no_collectives import NoCollectiveEvidence
@@ -96,6 +97,28 @@ def _(evidence: RandomEvidence) -> Message:
         "Sort requests by offset, or keep such files on flash; turn read-ahead off for them (POSIX_FADV_RANDOM)."
         if evidence.direction == "read"
         else "Sort requests by offset, or write to a node-local disk first.",
+    )
+
+
+@message.register
+def _(evidence: MappedReadEvidence) -> Message:
+    came = (
+        f"At least {format.size(evidence.fetched_bytes)} came from storage through maps "
+        f"({format.count(evidence.files, 'file')})"
+    )
+    stage = "copy the file to memory or a node-local disk first"
+    if evidence.cause == "network":
+        return Message(
+            f"{came} of a network file system: each fault on a page that is not in memory waits for the servers.",
+            f"Read large blocks (read, pread) instead of mapping, or fetch before use (MAP_POPULATE, madvise with "
+            f"MADV_WILLNEED); or {stage}.",
+        )
+    where = " of a network file system" if evidence.is_network else ""
+    return Message(
+        f"{came}{where} in scattered faults: most of the {format.size(evidence.extent_bytes)} that are mapped was not "
+        "in memory at the end.",
+        "Read the parts that are needed with pread, sorted by offset, several at a time; where the map stays, turn "
+        f"read-ahead off for it (madvise with MADV_RANDOM); where most of it is used in the end, {stage}.",
     )
 
 

@@ -6,8 +6,11 @@ import csv
 import gzip
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
+import polars as pl
 import pytest
 
 from ioassay import reports
@@ -15,9 +18,9 @@ from ioassay.protocol.record_layout import FileKind, State
 from ioassay.reports.profile import ProfileReport
 from ioassay.reports.profile.content import Content, assemble
 from ioassay.reports.profile.document import document, summary
-from ioassay.reports.profile.wording import loss, trust
+from ioassay.reports.profile.wording import loss, opening, trust
 from ioassay.results.darshan import profile as darshan
-from ioassay.results.profile_model import Loss
+from ioassay.results.profile_model import MAPS, Loss, LossKind
 from ioassay.results.records.profile import load_profile
 from ioassay.testing.faulty_application import RANKS, calm, faulty
 from ioassay.testing.record_tables import TableBuilder, store_record
@@ -79,7 +82,7 @@ def test_one_of_something_is_singular_and_what_has_no_directory_has_words(tmp_pa
     text = markdown(content)
     for part in (
         "The file was read 10.0 times.",
-        "for 1 process that was killed, still runs, or could not read",
+        "The kernel's counters are unknown for 1 process: killed (process 7).",
     ):
         assert part in text, part
     assert "(no directory)" in content.directories["directory"]
@@ -206,3 +209,105 @@ def test_what_a_source_does_not_record_is_unknown_and_not_0(tmp_path: Path) -> N
     assert "this source does not record" in text
     assert "failed calls" not in text
     assert "unknown" in json.loads(reports.build(ProfileReport(content), "json"))
+
+
+def test_the_head_begins_with_how_much_was_seen_whatever_the_size(tmp_path: Path) -> None:
+    table = TableBuilder()
+    table.thread(table.pid, kernel=((64 << 20) + 7812, 5000, 1, 1))
+    table.second("read", 0, 64, moved=64 << 20)
+    table.second("write", 0, 64, moved=4000)
+    content = content_of(tmp_path / "record", table)
+    first, second = opening(content)[:2]
+    assert first == (
+        "Coverage",
+        "read: all but 7812 B of 64.0 MiB that the kernel counted (loading programs); "
+        "written: 4000 B of 5000 B that the kernel counted, not 1000 B (bypassed the recorder)",
+    )
+    assert second[0] == "Command"
+    assert terminal_text(summary(content), 120).lstrip().startswith("Coverage")
+    assert "No rule found anything to improve." in markdown(content)
+    assert "Doubt coverage" not in markdown(content)
+    assert "1000 B that the kernel counted as written are in no call: bypassed the recorder (process 100)." in markdown(
+        content
+    )
+    data = json.loads(reports.build(ProfileReport(content), "json"))
+    assert data["coverage"]["read"] == {
+        "kernel_bytes": (64 << 20) + 7812,
+        "recorded_bytes": 64 << 20,
+        "missing_bytes": 7812,
+        "excess_bytes": 0,
+    }
+    assert [(one["kind"], one["amount"], one["reason"]) for one in data["losses"]] == [
+        ("unrecorded-read-bytes", 7812, "loading programs"),
+        ("unrecorded-written-bytes", 1000, "bypassed the recorder"),
+    ]
+
+
+def test_what_buffers_of_streams_fetched_is_said_and_no_doubt(tmp_path: Path) -> None:
+    table = TableBuilder()
+    table.thread(table.pid, kernel=(100 * 4096, 0, 100, 0))
+    table.second("stream read", 0, 100, moved=800)
+    content = content_of(tmp_path / "record", table)
+    assert "not 408800 B (buffers of streams)" in dict(opening(content))["Coverage"]
+    assert "Doubt" not in markdown(content)
+
+
+def mapped_content(tmp_path: Path) -> Content:
+    table = TableBuilder()
+    table.thread(table.pid, kernel=(0, 0, 0, 0))
+    table.thread(table.pid, kernel=(1, 0, 1, 0))
+    table.file("/data/in", {"open": 1}, inode=1)
+    profile = load_profile([store_record(tmp_path / "record", table)])
+    row = {"process": 0, "file": 0, "access": "read", "maps": 1, "first_map_s": 1.0, "last_unmap_s": 9.0}
+    amounts = {"mapped_bytes": 64 << 20, "extent_bytes": 64 << 20, "syncs": 0, "synced_bytes": 0}
+    residency = {"resident_begin_bytes": 32 << 20, "resident_end_bytes": 64 << 20}
+    traffic = profile.processes.with_columns(storage_read_bytes=pl.lit(40 << 20))
+    maps = pl.DataFrame([row | amounts | residency], schema=MAPS)
+    return assemble(replace(profile, processes=traffic, maps=maps))
+
+
+def test_a_program_that_reads_through_a_map_is_not_said_to_have_read_nothing(tmp_path: Path) -> None:
+    content = mapped_content(tmp_path)
+    head = dict(opening(content))
+    assert head["Not seen"] == "32 to 64 MiB read through maps"
+    assert head["Read"] == "0 B in 0 calls, 0 ns; 32 to 64 MiB through maps"
+    assert "through maps" not in head["Written"]
+    text = markdown(content)
+    assert (
+        "No rule found anything to improve in what was seen. Not seen, and not judged: 32 to 64 MiB read through maps."
+        in text
+    )
+    assert "| 1 | 1.00 s | 8.00 s | read through maps | 0 B | 0 B |" in text
+    assert "| `/data/in` | 100 | 1.00 s | 9.00 s | 1 | 64 MiB | 32 MiB | 64 MiB | 32 to 64 MiB | – |" in text
+    assert "| `/data/in` | 1 | 1 | 0 | 0 B | 0 B | 32 to 64 MiB | – |" in text
+    data = json.loads(reports.build(ProfileReport(content), "json"))
+    assert data["totals"]["read"]["mapped"] == {"least": 32 << 20, "most": 64 << 20}
+    (loss,) = [one for one in data["losses"] if one["kind"] == "mapped-read-bytes"]
+    assert (loss["least"], loss["amount"]) == (32 << 20, 64 << 20)
+    assert loss["reason"] == "at least: residency grew, at most: mapped"
+
+
+def test_every_kind_of_loss_is_in_the_head(tmp_path: Path) -> None:
+    table = TableBuilder(folded_calls=3, lost_calls=1, handler_calls=2, throttled_ticks=2 * 10**9)
+    table.thread(table.pid, kernel=(1, 1, 1, 1))
+    escaped = [
+        {"pid": 9, "path": "/opt/go", "reason": "static"},
+        {"pid": 10, "path": "/opt/suid", "reason": "static"},
+    ]
+    head = dict(opening(content_of(tmp_path / "r", table, escaped=escaped, lost_tables=2)))
+    assert head["Not seen"] == (
+        "files of 3 calls; 1 call for which the table was full; 2 calls of signal handlers; 1.00 s for which rules "
+        "held calls back; 2 processes whose tables were lost; 2 processes not recorded (static)"
+    )
+    for kind in get_args(LossKind):
+        assert loss(kind, [Loss(kind, 1, "here", "a reason", 0)]).endswith("(here)."), kind
+
+
+def test_coverage_of_another_source_is_unknown_and_not_complete(tmp_path: Path) -> None:
+    log = tmp_path / "log.txt"
+    log.write_bytes(gzip.decompress((Path(darshan.__file__).parent / "testdata" / "mpi.txt.gz").read_bytes()))
+    content = assemble(darshan.load_profile([log]))
+    assert opening(content)[0] == ("Coverage", "unknown: Darshan does not keep what the kernel counted")
+    data = json.loads(reports.build(ProfileReport(content), "json"))
+    assert data["totals"]["read"]["mapped"] is None
+    assert data["coverage"]["storage"] is None

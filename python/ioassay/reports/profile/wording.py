@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import errno as errors
-from collections.abc import Iterator, Mapping
-from itertools import groupby
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 from ioassay.analysis.finding import FileRow, Finding, ProcessRow
-from ioassay.analysis.profile.coverage import Shortfall
+from ioassay.analysis.profile.coverage import WAYS, Cause, Shortfall, Way
 from ioassay.analysis.profile.findings.profile_facts import MOST_REFERENCES
+from ioassay.analysis.profile.maps import Range
 from ioassay.analysis.profile.phases import Phase
 from ioassay.analysis.profile.thresholds import Threshold
 from ioassay.reports import format
 from ioassay.reports.profile.content import Content
 from ioassay.results import document
-from ioassay.results.profile_model import Direction, Loss, LossKind, Profile
+from ioassay.results.profile_model import Direction, Loss, LossKind
 
 _MOST_NAMED = 3
 """Of commands, of what is lost, and of where."""
@@ -43,7 +44,7 @@ def short(command: str, most: int) -> str:
 
 
 def opening(content: Content) -> list[tuple[str, str]]:
-    """Who, when, where, and how much: a table of two columns."""
+    """How much was seen, then who, when, where, and how much: a table of two columns."""
     profile = content.profile
     processes, names = profile.processes, sorted(set(profile.processes["node"].drop_nulls()))
     ranks = processes["rank"].n_unique() - (processes["rank"].null_count() > 0)
@@ -55,6 +56,7 @@ def opening(content: Content) -> list[tuple[str, str]]:
     states = processes.group_by("state").len().sort("state").rows()
     ended = ", ".join(format.count(count, state, state) for state, count in states if state != "ended")
     return [
+        *head(content),
         ("Command", _named([short(command, _MOST_CHARACTERS) for command in profile.commands]) or "unknown"),
         ("Started", f"{moment(profile.begin_unix_ns)} UTC"),
         ("Duration", f"{format.duration(profile.duration_s * 1e9)}{', still running' * profile.is_running}"),
@@ -71,10 +73,79 @@ def opening(content: Content) -> list[tuple[str, str]]:
     ]
 
 
-def _moved(content: Content, direction: Direction) -> str:
-    one = content.totals.of(direction)
+def head(content: Content) -> Iterator[tuple[str, str]]:
+    """How much of the I/O was seen, and all that was not, each thing short."""
+    yield "Coverage", _coverage(content)
+    unseen = list(_unseen(content))
+    if unseen:
+        yield "Not seen", "; ".join(unseen)
+
+
+def _coverage(content: Content) -> str:
+    cover = content.coverage
+    if content.profile.source == "darshan":
+        return "unknown: Darshan does not keep what the kernel counted"
+    if not cover.compared:
+        return f"unknown: the kernel's counters are unknown for {_every(cover.unknown)}"
+    ways = [f"{_DONE[way]}: {_compared(content, way)}" for way in WAYS if cover.of(way).kernel_bytes]
+    some = (
+        f"; of {format.count(cover.compared)} of {_processes(cover.compared + cover.unknown)}" if cover.unknown else ""
+    )
+    return f"{'; '.join(ways) or 'the kernel counted nothing'}{some}"
+
+
+_DONE: Mapping[Way, str] = {"read": "read", "write": "written"}
+
+_LITTLE = 0.05
+"""What is missing is said of the whole up to this share."""
+
+
+def _compared(content: Content, way: Way) -> str:
+    one = content.coverage.of(way)
+    every, missing = f"{format.size(one.kernel_bytes)} that the kernel counted", one.missing_bytes
+    excess = f" ({format.size(one.excess_bytes)} more than it counted)" if one.excess_bytes else ""
+    if not missing:
+        return f"all of {every}{excess}"
+    sums: dict[Cause, int] = {}
+    for short in content.coverage.shortfalls:
+        if short.direction == way:
+            sums[short.cause] = sums.get(short.cause, 0) + short.missing_bytes
+    parts = [cause if len(sums) == 1 else f"{format.size(amount)} {cause}" for cause, amount in sums.items()]
+    why = f" ({', '.join(parts)})"
+    if missing <= _LITTLE * one.kernel_bytes:
+        return f"all but {format.size(missing)} of {every}{why}{excess}"
+    return f"{format.size(one.kernel_bytes - missing)} of {every}, not {format.size(missing)}{why}{excess}"
+
+
+def _every(count: int) -> str:
+    return "its process" if count == 1 else f"all {_processes(count)}"
+
+
+def _unseen(content: Content) -> Iterator[str]:
+    """Each kind of loss that is not in `Coverage`."""
+    for kind, losses in _by_kind(content.coverage.losses):
+        if kind not in _COVERED:
+            yield _said(_LOSSES[kind].short, losses)
+
+
+def nothing_found(content: Content) -> str:
+    """That no rule found anything, and what none could judge."""
+    unseen = [*_unseen(content)]
+    if not unseen:
+        return "No rule found anything to improve."
+    return f"No rule found anything to improve in what was seen. Not seen, and not judged: {'; '.join(unseen)}."
+
+
+def _moved(content: Content, direction: Way) -> str:
+    one, mapped = content.totals.of(direction), content.coverage.mapped(direction)
     spent = "" if one.spent_ns is None else f", {format.duration(one.spent_ns)}"
-    return f"{format.size(one.bytes)} in {format.count(one.calls, 'call')}{spent}"
+    through_maps = f"; {_range(mapped)} through maps" if mapped.most else ""
+    return f"{format.size(one.bytes)} in {format.count(one.calls, 'call')}{spent}{through_maps}"
+
+
+def _range(one: Range) -> str:
+    least, most = format.size(one.least), format.size(one.most)
+    return most if least == most else format.span(least, most)
 
 
 def _metadata(content: Content) -> str:
@@ -101,27 +172,45 @@ def time_in_io(content: Content) -> str:
 def trust(content: Content) -> Iterator[str]:
     """What the profile may lack, or has from elsewhere: the doubt `coverage`, supplements, and losses."""
     cover = content.coverage
-    if cover.shortfalls:
-        short = _processes(len({one.process for one in cover.shortfalls}))
-        named = _named([_shortfall(content.profile, one) for one in cover.shortfalls])
+    if cover.doubts:
+        short = _processes(len({one.process for one in cover.doubts}))
+        named = _named([_shortfall(one) for one in cover.doubts])
         yield (
             f"Doubt coverage: the kernel counted more I/O than was recorded in {short} of "
             f"{format.count(cover.compared)} ({named}). "
             "The rest bypassed the recorder: calls inside the C library, or direct system calls."
-        )
-    if cover.unknown and content.profile.source == "record":
-        were, run = ("was", "runs") if cover.unknown == 1 else ("were", "run")
-        yield (
-            f"Coverage is unknown for {_processes(cover.unknown)} that {were} killed, still {run}, or could not read "
-            "the kernel's counters."
         )
     for one in content.profile.supplements:
         yield (
             f"{format.count(one.calls, 'transfer')} through io_uring ({format.size(one.bytes)}) are from the engine's "
             f"own events, because no recorder sees its rings ({one.where})."
         )
-    for kind, losses in groupby(sorted(content.profile.losses, key=lambda loss: loss.kind), key=lambda loss: loss.kind):
-        yield loss(kind, list(losses))
+    for kind, losses in _by_kind(cover.losses):
+        if kind not in _COVERED and kind not in _MAPPED:
+            yield loss(kind, losses)
+
+
+def differences(content: Content) -> Iterator[str]:
+    """What the kernel counted and no call has, whatever the size, and what maps moved: the rest of `trust`."""
+    for kind, losses in _by_kind(content.coverage.losses):
+        if kind in _COVERED or kind in _MAPPED:
+            yield loss(kind, losses)
+    storage = content.coverage.storage
+    if storage is not None and (storage.read_bytes or storage.written_bytes):
+        cancelled = storage.cancelled_bytes
+        removed = f", of which {format.size(cancelled)} were removed before they went out" if cancelled else ""
+        more = storage.unexplained_read_bytes
+        beyond = (
+            f" {format.size(more)} of those read are more than calls returned and maps cover: loading programs, "
+            "read-ahead, directories."
+            if more
+            else ""
+        )
+        yield (
+            f"Traffic with storage, as the kernel counts pages: {format.size(storage.read_bytes)} read, "
+            f"{format.size(storage.written_bytes)} written{removed}; the recorder's tables are among those written."
+            f"{beyond}"
+        )
 
 
 def unknown(content: Content) -> Iterator[str]:
@@ -131,27 +220,74 @@ def unknown(content: Content) -> Iterator[str]:
         yield f"Unknown is not 0: the report names {things} that this source does not record."
 
 
-def _shortfall(profile: Profile, one: Shortfall) -> str:
-    pid = profile.processes.row(one.process, named=True)["pid"]
-    did = "read" if one.direction == "read" else "written"
-    return f"process {pid}: {format.size(one.kernel_bytes)} {did}, {format.share(one.share)} of it not recorded"
+def _shortfall(one: Shortfall) -> str:
+    return (
+        f"process {one.process if one.pid is None else one.pid}: {format.size(one.kernel_bytes)} "
+        f"{_DONE[one.direction]}, {format.share(one.missing_bytes / one.kernel_bytes)} of it not recorded"
+    )
 
 
-_LOSSES: Mapping[LossKind, str] = {
-    "damaged-bytes": "{size} could not be read: {reasons} ({where}).",
-    "foreign-tables": "{tables} of another version left out: {reasons} ({where}).",
-    "rows-outside": "{rows} of the time line outside the time of their process left out ({where}).",
-    "folded-calls": "{calls} on files that share a row, because the table was full ({where}).",
-    "lost-calls": "{calls} missing, because the table was full ({where}).",
-    "handler-calls": "{calls} of signal handlers missing ({where}).",
-    "untraced-calls": "{calls} missing from the trace ({where}).",
-    "lost-regions": "{entries} of regions counted for the regions around them, because there were too many ({where}).",
-    "held-back-ns": "Rules held calls back for {duration}, which is in none of their times ({where}).",
-    "lost-tables": "The tables of {processes} could not be kept ({where}).",
-    "escaped": "{processes} not recorded: {reasons} ({where}).",
-    "still-running": "{processes} went on when the recording ended ({where}).",
-    "partial": "The source says that it is incomplete: {reasons} ({where}).",
+class _LossWords(NamedTuple):
+    """A kind of loss in the head of the profile, and as a sentence."""
+
+    short: str
+    sentence: str
+
+
+_LOSSES: Mapping[LossKind, _LossWords] = {
+    "damaged-bytes": _LossWords("{size} of damaged tables", "{size} could not be read: {reasons} ({where})."),
+    "foreign-tables": _LossWords(
+        "{tables} of another version", "{tables} of another version left out: {reasons} ({where})."
+    ),
+    "rows-outside": _LossWords(
+        "{rows} of the time line", "{rows} of the time line outside the time of their process left out ({where})."
+    ),
+    "folded-calls": _LossWords(
+        "files of {calls}", "{calls} on files that share a row, because the table was full ({where})."
+    ),
+    "lost-calls": _LossWords(
+        "{calls} for which the table was full", "{calls} missing, because the table was full ({where})."
+    ),
+    "handler-calls": _LossWords("{calls} of signal handlers", "{calls} of signal handlers missing ({where})."),
+    "untraced-calls": _LossWords("{calls} in the trace", "{calls} missing from the trace ({where})."),
+    "lost-regions": _LossWords(
+        "{entries} of regions",
+        "{entries} of regions counted for those around them, because there were too many ({where}).",
+    ),
+    "held-back-ns": _LossWords(
+        "{duration} for which rules held calls back",
+        "Rules held calls back for {duration}, which is in none of their times ({where}).",
+    ),
+    "lost-tables": _LossWords(
+        "{processes} whose tables were lost", "The tables of {processes} could not be kept ({where})."
+    ),
+    "escaped": _LossWords("{processes} not recorded ({causes})", "{processes} not recorded: {reasons} ({where})."),
+    "still-running": _LossWords(
+        "{processes} after the recording ended", "{processes} went on when the recording ended ({where})."
+    ),
+    "partial": _LossWords(
+        "what the source says that it lacks", "The source says that it is incomplete: {reasons} ({where})."
+    ),
+    "unrecorded-read-bytes": _LossWords(
+        "{size} read", "{size} that the kernel counted as read are in no call: {reasons} ({where})."
+    ),
+    "unrecorded-written-bytes": _LossWords(
+        "{size} written", "{size} that the kernel counted as written are in no call: {reasons} ({where})."
+    ),
+    "mapped-read-bytes": _LossWords("{range} read through maps", "{range} read through maps, {reasons} ({where})."),
+    "mapped-written-bytes": _LossWords(
+        "{range} written through maps", "{range} written through maps, {reasons} ({where})."
+    ),
+    "uncompared": _LossWords(
+        "what the kernel counted of {processes}",
+        "The kernel's counters are unknown for {processes}: {reasons} ({where}).",
+    ),
 }
+
+_COVERED = ("unrecorded-read-bytes", "unrecorded-written-bytes", "uncompared")
+"""Kinds of loss that `Coverage` says in the head."""
+
+_MAPPED = ("mapped-read-bytes", "mapped-written-bytes")
 
 _UNSAID: Mapping[LossKind, str] = {"damaged-bytes": "the tables are damaged"}
 """The reason where the source gives none."""
@@ -159,30 +295,79 @@ _UNSAID: Mapping[LossKind, str] = {"damaged-bytes": "the tables are damaged"}
 
 def loss(kind: LossKind, losses: list[Loss]) -> str:
     """Everything of a kind that is missing."""
+    return _said(_LOSSES[kind].sentence, losses)
+
+
+def _by_kind(losses: Iterable[Loss]) -> Iterator[tuple[LossKind, list[Loss]]]:
+    """Losses of a kind together, in the order of `_LOSSES`."""
+    for kind in _LOSSES:
+        if own := [one for one in losses if one.kind == kind]:
+            yield kind, own
+
+
+def _said(words: str, losses: list[Loss]) -> str:
+    kind = losses[0].kind
     amount = sum(one.amount for one in losses)
-    return _LOSSES[kind].format(
+    reasons = list(dict.fromkeys(one.reason or _UNSAID.get(kind, "unknown reason") for one in losses))
+    return words.format(
         size=format.size(amount),
+        range=_range(Range(sum(one.least or 0 for one in losses), amount)),
         duration=format.duration(amount),
         processes=_processes(amount),
         entries=format.count(amount, "entry", "entries"),
         **{f"{noun}s": format.count(amount, noun) for noun in ("table", "row", "call")},
         where=_named(list(dict.fromkeys(one.where for one in losses))),
-        reasons=_named(list(dict.fromkeys(one.reason or _UNSAID.get(kind, "unknown reason") for one in losses))),
+        reasons=_named(reasons),
+        # Without the programs that they are about.
+        causes=_named(list(dict.fromkeys(one.rpartition(": ")[2] for one in reasons))),
     )
 
 
-def phase(number: int, one: Phase) -> list[str]:
+def phase(number: int, one: Phase, *, is_mapped: bool) -> list[str]:
     """The row of a phase of I/O."""
     seconds = max(one.duration_s, 1e-9)
     return [
         str(number),
         format.duration(one.start_s * 1e9),
         format.duration(one.duration_s * 1e9),
-        one.direction,
+        f"{one.direction} through maps" if one.is_mapped else one.direction,
         format.size(one.read_bytes),
         format.size(one.written_bytes),
         format.rate((one.read_bytes + one.written_bytes) / seconds),
         format.count(one.metadata_calls),
+        *([format.size(one.mapped_bytes)] if is_mapped else ()),
+    ]
+
+
+MAPS_NOTE = (
+    "Maps move bytes without calls: ranges are pages that the process touched, or that were fetched because it did, "
+    "each once. In memory: of what was mapped, by whichever process. When bytes moved between From and To is unknown."
+)
+
+
+def mapped(row: Mapping[str, Any]) -> list[str]:
+    """A row of `maps.BOUNDS`, from its times on."""
+    ends = {
+        way: (f"{row[f'{name}_least_by']}; {row[f'{name}_most_by']}" if row[f"{name}_most_bytes"] else "")
+        for way, name in (("read", "read"), ("written", "written"))
+    }
+    return [
+        format.duration(row["first_map_s"] * 1e9),
+        "end" if row["last_unmap_s"] is None else format.duration(row["last_unmap_s"] * 1e9),
+        format.count(row["maps"]),
+        format.size(row["extent_bytes"]),
+        format.size(row["resident_begin_bytes"]),
+        format.size(row["resident_end_bytes"]),
+        *file_maps(row),
+        ", ".join(f"{way}: {how}" for way, how in ends.items() if how),
+    ]
+
+
+def file_maps(row: Mapping[str, Any]) -> list[str]:
+    """The ranges of a row of `maps.BOUNDS`, or of the files that have their columns: read, and written."""
+    return [
+        _range(Range(row[f"{name}_least_bytes"], most)) if (most := row[f"{name}_most_bytes"]) else format.ABSENT
+        for name in ("read", "written")
     ]
 
 

@@ -133,6 +133,7 @@ def _goes_on(before: Image, after: Image) -> bool:
 
 
 _COUNTERS = len(KERNEL_COUNTERS) + len(STORAGE_COUNTERS)
+_WRITTEN = KERNEL_COUNTERS.index("wchar")
 
 
 def _nothing() -> list[int]:
@@ -163,15 +164,19 @@ class _Known:
     """Of its first thread, which goes on when `exec` replaces its program."""
     kernel_of_others: list[int] = field(default_factory=_nothing)
     recorder_ns: float = 0
+    recorder_bytes: int = 0
 
     @property
     def kernel(self) -> Sequence[int | None]:
-        """`KERNEL_COUNTERS` and `STORAGE_COUNTERS` of all its threads and images. Unknown for one that was killed;
-        older tables lack those of storage.
+        """`KERNEL_COUNTERS` and `STORAGE_COUNTERS` of all its threads and images, without the tables that the recorder
+        wrote before `exec`: the next image counts them. Unknown for one that was killed; older tables lack those of
+        storage.
         """
         if self.last.state == State.RUNNING or not any(self.kernel_of_main):
             return [None] * _COUNTERS
         counted = [*map(sum, zip(self.kernel_of_main, self.kernel_of_others, strict=True))]
+        earlier = self.recorder_bytes - int(self.last.found.header["used_bytes"])
+        counted[_WRITTEN] = max(0, counted[_WRITTEN] - earlier)
         known = _COUNTERS if self.counts_storage else len(KERNEL_COUNTERS)
         return [*counted[:known], *[None] * (_COUNTERS - known)]
 
@@ -207,7 +212,8 @@ class Processes:
         one.kernel_of_others = [*map(sum, zip(one.kernel_of_others, others, strict=True))]
         own = _counts(counters[is_main].sum(axis=0))
         one.kernel_of_main = [*map(max, zip(one.kernel_of_main, own, strict=True))]
-        one.recorder_ns += int(image.found.header["own_ticks"]) * image.ns_per_tick
+        one.recorder_ns += int(header["own_ticks"]) * image.ns_per_tick
+        one.recorder_bytes += int(header["used_bytes"])
 
     def frame(self, is_running: bool, spent: Mapping[str, NDArray[np.float64]]) -> pl.DataFrame:
         """`PROCESSES`. `spent` has its columns about files, with a value for each process."""
@@ -220,7 +226,7 @@ class Processes:
                 (
                     process, one.node, one.last.pid, int(header["parent"]), int(header["user"]), one.rank, one.command,
                     one.executable, one.first.begin_ns, one.last.end_ns, _state(one.last, is_running), one.threads,
-                    one.images, *times, *kernel, *_counts([one.recorder_ns]),
+                    one.images, *times, *kernel, *_counts([one.recorder_ns, one.recorder_bytes]),
                 )
             )  # fmt: skip
         return pl.DataFrame(rows, schema=PROCESSES, orient="row")

@@ -17,6 +17,7 @@ from ioassay.analysis.profile.findings.aggregators import aggregators
 from ioassay.analysis.profile.findings.blocking_mpi_io import blocking_mpi_io
 from ioassay.analysis.profile.findings.cached_reads import cached_reads
 from ioassay.analysis.profile.findings.imbalance import size_imbalance, time_imbalance
+from ioassay.analysis.profile.findings.mapped_reads import mapped_reads
 from ioassay.analysis.profile.findings.metadata import metadata_time
 from ioassay.analysis.profile.findings.misaligned import misaligned
 from ioassay.analysis.profile.findings.no_collectives import no_collectives
@@ -39,6 +40,7 @@ FINDERS: tuple[Callable[[ProfileFacts], Iterable[Finding]], ...] = (
     metadata_time,
     small_requests,
     random_access,
+    mapped_reads,
     redundant_reads,
     same_data,
     time_imbalance,

@@ -9,7 +9,8 @@ from functools import cached_property
 import polars as pl
 
 from ioassay.analysis.finding import Evidence, FileRow
-from ioassay.analysis.profile import totals
+from ioassay.analysis.profile import maps, totals
+from ioassay.analysis.profile.maps import Maps
 from ioassay.analysis.profile.peers import Imbalance, imbalances
 from ioassay.analysis.profile.phases import Phase, phases
 from ioassay.analysis.profile.thresholds import Threshold, Thresholds
@@ -51,6 +52,11 @@ class ProfileFacts:
     def stored(self) -> pl.DataFrame:
         """The same without rows of many files: what rules on files look at."""
         return self.on_storage.filter(pl.col("kind").is_in(STORED_FILES))
+
+    @cached_property
+    def maps(self) -> Maps:
+        """What went through maps: `maps.maps`."""
+        return maps.maps(self.profile, self.stored)
 
     @cached_property
     def sizes(self) -> pl.DataFrame:

@@ -83,7 +83,9 @@ def summary(content: Content) -> list[Block]:
 
 def _sides(content: Content) -> Table:
     mine, its = (dict(opening(side.own)) for side in content.sides)
-    rows = [[what, mine[what], its.get(what, format.ABSENT)] for what in mine]
+    rows = [
+        [what, mine.get(what, format.ABSENT), its.get(what, format.ABSENT)] for what in dict.fromkeys((*mine, *its))
+    ]
     return Table([Column(), *(Column(side.name) for side in content.sides)], rows)
 
 
@@ -96,7 +98,7 @@ def _findings(content: Content) -> list[Block]:
     for change, title in wording.CHANGES.items():
         items = [wording.finding(content, one) for one in content.findings if one.change == change]
         blocks.append(Section(title, [Bullets(items)]))
-    return blocks if content.findings else [Paragraph("No rule found anything to improve in either.")]
+    return blocks if content.findings else [Paragraph(wording.nothing_found(content))]
 
 
 def _table(content: Content, rows: Sequence[Sequence[Text]], caption: str, *, first: str) -> Table:

@@ -12,6 +12,7 @@ from ioassay.analysis.profile.peers import Imbalance
 from ioassay.reports import format
 from ioassay.reports.profile.comparison.content import TRANSFERS, Content
 from ioassay.reports.profile.findings import Message, message
+from ioassay.reports.profile.wording import nothing_found as nothing_found_in
 from ioassay.reports.profile.wording import short
 from ioassay.results.profile_model import DIRECTIONS
 
@@ -266,6 +267,14 @@ def _pair(mine: float | None, its: float | None, show: Callable[[float], str]) -
     return _row("", mine, its, show)[1:]
 
 
+def nothing_found(content: Content) -> str:
+    """That no rule found anything in either, and what none could judge."""
+    said = [(side.name, nothing_found_in(side.own)) for side in content.sides]
+    if len({text for _, text in said}) == 1:
+        return f"In both: {said[0][1]}"
+    return " ".join(f"{name}: {text}" for name, text in said)
+
+
 def distances(content: Content) -> list[Row]:
     """How unlike sizes and time lines are, of each direction and operation of which either is known. An operation that
     is called like its direction has a row only where it says something else.
@@ -294,7 +303,10 @@ def phases(content: Content) -> list[Row]:
     """Number, length and period of the phases of each direction."""
     rows = []
     for direction in DIRECTIONS:
-        own = [[one for one in side.own.phases if one.direction == direction] for side in content.sides]
+        own = [
+            [one for one in side.own.phases if one.direction == direction and not one.is_mapped]
+            for side in content.sides
+        ]
         if not any(own):
             continue
         name = direction.capitalize()

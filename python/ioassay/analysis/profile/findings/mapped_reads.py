@@ -1,0 +1,77 @@
+"""Reads through maps that storage answered page by page: each first touch of a page that is not in memory waits for it
+alone, one at a time in each thread, and no call says so.
+
+Of a file of which little was in memory when its maps ended, faults were scattered: read-ahead fetches what nobody
+wants, or nothing. On a network file system, known by the large transfers that it asks for, each fault is a round trip
+even in order. Only what is proven to have come from storage counts (`maps`: least read).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import polars as pl
+
+from ioassay.analysis.finding import Finding
+from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts, files
+
+Cause = Literal["scattered", "network"]
+
+
+@dataclass(frozen=True)
+class MappedReadEvidence(ProfileEvidence):
+    """Pages of maps that came from storage."""
+
+    kind: ClassVar[str] = "mapped-reads"
+    cause: Cause
+    is_network: bool
+    """Any of the files is on a network file system."""
+    fetched_bytes: int
+    """At least."""
+    extent_bytes: int
+    """Of the files, that maps covered."""
+    files: int
+
+
+def mapped_reads(facts: ProfileFacts) -> Iterator[Finding]:
+    """One for each cause."""
+    least, share, block = (
+        facts.thresholds.moved_bytes, facts.thresholds.scattered_share, facts.thresholds.network_block_bytes
+    )  # fmt: skip
+    rows = (
+        facts.maps.bounds.join(facts.profile.files.select("file", "block_bytes"), on="file")
+        .group_by("file")
+        .agg(
+            pl.col("read_least_bytes", "mapped_bytes", "resident_end_bytes").sum(),
+            pl.col("extent_bytes", "block_bytes").max(),
+        )
+        .filter(pl.col("read_least_bytes") > least.value)
+        .with_columns(
+            is_network=(pl.col("block_bytes") >= block.value).fill_null(False),
+            is_scattered=pl.col("resident_end_bytes") < share.value * pl.col("mapped_bytes"),
+        )
+        .sort("read_least_bytes", "file", descending=[True, False])
+    )
+    of_causes: tuple[tuple[Cause, pl.Expr], ...] = (
+        ("scattered", pl.col("is_scattered")),
+        ("network", pl.col("is_network") & ~pl.col("is_scattered")),
+    )
+    for cause, is_found in of_causes:
+        found = rows.filter(is_found)
+        if found.is_empty():
+            continue
+        yield Finding(
+            "warning",
+            MappedReadEvidence(
+                thresholds=(least, share if cause == "scattered" else block),
+                spent_ns=None,
+                cause=cause,
+                is_network=bool(found["is_network"].any()),
+                fetched_bytes=int(found["read_least_bytes"].sum()),
+                extent_bytes=int(found["extent_bytes"].sum()),
+                files=found.height,
+            ),
+            files(found["file"]),
+        )

@@ -1,0 +1,278 @@
+"""Bounds of what maps moved, from what is there at no cost to the application.
+
+A map moves bytes without calls, so that no recorder counts them. What is counted here are the bytes of a file that a
+process *read* through its maps: those of pages that it touched, or that the kernel fetched from storage because it did
+(read-ahead, `MAP_POPULATE`, `madvise`), each once; and those that it *wrote*: of pages that it made dirty through a
+shared map, each once. Both are ranges, whose ends have a name for how they were found. "Pages" are what the kernel
+keeps account of: where it keeps large folios, one byte written counts as a folio.
+
+Most read: what the maps cover of the file (`mapped`). Less, where less of it was ever in memory (`in memory`): every
+page that was touched was there when a map ended, or has been evicted meanwhile; and all pages that ever were in memory
+were there when it began, or were fetched or made dirty by a process of this profile. The larger of the two holds unless
+pages of holes, or that another program fetched, were evicted again.
+
+Least read (`residency grew`): pages that came into memory while the file was mapped, and that neither calls on the file
+nor other processes of this profile that map it can have brought there, as far as the process fetched so much
+(`storage_read_bytes`). Storage traffic alone is no lower bound: the loader maps a program and its libraries without a
+call, and their pages are in it, too; only pages of this file count here. What calls may have brought there is what they
+moved, and a read-ahead for each sequence of them. It is wrong only where a program outside of the profile read the
+file at that time, while the process fetched something else. Of a file in memory the least is 0: no trace is left.
+
+Least written, the larger of two. Pages that were dirty when the maps ended (`dirty pages`), but for those that calls or
+other maps may have left so, as far as the process made so many pages dirty (`storage_written_bytes`). And the pages
+that the process made dirty anywhere, less those that its calls may have, its recorder's table, and `_METADATA_BYTES`
+(`storage write_bytes less calls`), divided by how often each may have been written back and made dirty again: after
+each msync and fsync of the file, and every 30 s, when the kernel writes back what is dirty. A kernel short of memory
+does so more often, so that this end is too high where a program then changes the same pages again. Most written: as
+most read; a page must be in memory to be written.
+
+Not: who moved bytes by calls (`totals`), comparing with the kernel's counters (`coverage`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import polars as pl
+
+from ioassay.analysis.profile.totals import on_storage
+from ioassay.results.profile_model import DIRECTION, ON_STORAGE, Direction, Profile
+
+How = Literal[
+    "mapped", "in memory", "residency grew", "dirty pages", "storage write_bytes less calls", "no trace", "unknown"
+]
+"""How an end of a range was found; `unknown`: what it needs was not kept, such as of a process that was killed."""
+
+BOUNDS = pl.Schema(  # a row for each process and file on storage that it mapped
+    {
+        "process": pl.Int64,
+        "file": pl.Int64,
+        "first_map_s": pl.Float64,
+        "last_unmap_s": pl.Float64,  # null: still mapped at the end
+        "maps": pl.Int64,
+        "mapped_bytes": pl.Int64,
+        "extent_bytes": pl.Int64,
+        "resident_begin_bytes": pl.Int64,
+        "resident_end_bytes": pl.Int64,
+        "synced_bytes": pl.Int64,
+        "read_least_bytes": pl.Int64,
+        "read_most_bytes": pl.Int64,
+        "read_least_by": pl.String,
+        "read_most_by": pl.String,
+        "written_least_bytes": pl.Int64,
+        "written_most_bytes": pl.Int64,
+        "written_least_by": pl.String,
+        "written_most_by": pl.String,
+    }
+)
+
+_LEAST_READ_AHEAD_BYTES = 4 << 20
+_BLOCKS_OF_READ_AHEAD = 64
+"""A sequence of calls may have fetched so much beyond what it returned: the largest read-ahead of local file systems as
+they are commonly set; of network file systems (`st_blksize`: 1 MiB of NFS, 4 MiB of Lustre), that of Lustre.
+"""
+
+_PAGE_BYTES = 64 << 10
+"""The largest page of common processors: a sequence of writes touches one more at each of its ends."""
+
+_METADATA_BYTES = 1 << 20
+"""Pages of the file system itself that a process makes dirty by creating and extending files."""
+
+_WRITE_BACK_S = 30
+"""Linux writes back pages that are dirty for so long (`dirty_expire_centisecs`)."""
+
+
+@dataclass(frozen=True)
+class Range:
+    """What maps moved in a direction: at least, and at most."""
+
+    least: int
+    most: int
+
+    def __add__(self, other: Range) -> Range:
+        return Range(self.least + other.least, self.most + other.most)
+
+
+@dataclass(frozen=True)
+class Maps:
+    """What went through maps of files on storage."""
+
+    bounds: pl.DataFrame
+    """`BOUNDS`, those that may have moved most first."""
+
+    @cached_property
+    def of_processes(self) -> pl.DataFrame:
+        """process, and the four ends of both ranges, over its files."""
+        ends = pl.col("^(read|written)_(least|most)_bytes$")
+        return self.bounds.group_by("process").agg(ends.sum()).sort("process")
+
+    @cached_property
+    def of_files(self) -> pl.DataFrame:
+        """file, extent_bytes (of the process that mapped most of it), and the four ends of both ranges, over the
+        processes that mapped it.
+        """
+        ends = pl.col("^(read|written)_(least|most)_bytes$")
+        return self.bounds.group_by("file").agg(pl.col("extent_bytes").max(), ends.sum()).sort("file")
+
+    def total(self, direction: Direction) -> Range:
+        """Of all processes together."""
+        name = _MOVED[direction]
+        return Range(*(int(self.bounds[f"{name}_{end}_bytes"].sum()) for end in ("least", "most")))
+
+
+_MOVED = {"read": "read", "write": "written"}
+
+
+def maps(profile: Profile, stored: pl.DataFrame | None = None) -> Maps:
+    """The bounds of everything that was mapped. `stored` is what `on_storage` returned, where that is known already."""
+    files = profile.files.filter(pl.col("kind").is_in(ON_STORAGE)).select("file")
+    used = profile.maps.join(files, on="file", how="semi")
+    if used.is_empty():
+        return Maps(BOUNDS.to_frame())
+    rows = (
+        _mapped(used)
+        .join(_of_processes(profile), on="process", how="left")
+        .join(_of_calls(on_storage(profile) if stored is None else stored), on="file", how="left")
+        .with_columns(pl.col("called_read_bytes", "called_dirty_bytes", "called_syncs").fill_null(0))
+        .with_columns(
+            others_writable_bytes=pl.col("writable_bytes").sum().over("file") - pl.col("writable_bytes"),
+            # Pages get into memory by being read from storage, or by being made dirty.
+            brought_bytes=pl.col("storage_read_bytes") + pl.col("storage_written_bytes"),
+            all_syncs=pl.col("syncs").sum().over("file") + pl.col("called_syncs"),
+            called_bytes=pl.col("called_read_bytes") + pl.col("called_dirty_bytes"),
+            is_known=~pl.col("storage_read_bytes").is_null().any().over("file"),
+            # What the kernel counts of a process is of all its files.
+            written_files=(pl.col("writable_bytes") > 0).sum().over("process"),
+            end_s=pl.col("last_unmap_s").fill_null(profile.end_s),
+        )
+        .with_columns(all_brought_bytes=pl.col("brought_bytes").sum().over("file") + pl.col("called_bytes"))
+    )
+    bounds = _written(_read(rows))
+    return Maps(
+        bounds.select(pl.col(name).cast(kind) for name, kind in BOUNDS.items()).sort(
+            pl.max_horizontal("read_most_bytes", "written_most_bytes"),
+            "process",
+            "file",
+            descending=[True, False, False],
+        )
+    )
+
+
+def _mapped(used: pl.DataFrame) -> pl.DataFrame:
+    """A row for each process and file; sums are null where a part is not known."""
+    is_shared = pl.col("access") == "write"
+    # Maps that overlap, in space or in time, see the same pages, each of them.
+    times = pl.when(pl.col("mapped_bytes") > pl.col("extent_bytes")).then(pl.col("maps")).otherwise(1).clip(1)
+    growth = (pl.col("resident_end_bytes") - pl.col("resident_begin_bytes")).clip(0) // times
+    dirty = pl.col("dirty_end_bytes") // times
+    is_over = pl.col("last_unmap_s").is_not_null().all()
+    return (
+        used.with_columns(growth=growth, dirty=dirty)
+        .group_by("process", "file")
+        .agg(
+            pl.col("first_map_s").min(),
+            pl.when(is_over).then(pl.col("last_unmap_s").max()).alias("last_unmap_s"),
+            pl.col("maps", "mapped_bytes", "extent_bytes", "synced_bytes").sum(),
+            *(_whole_sum(name) for name in ("resident_begin_bytes", "resident_end_bytes")),
+            # Maps of one file with other access may be of the same pages.
+            growth_bytes=pl.col("growth").max(),
+            writable_bytes=pl.col("extent_bytes").filter(is_shared).sum(),
+            dirty_bytes=pl.col("dirty").filter(is_shared).max(),
+            syncs=pl.col("syncs").filter(is_shared).sum(),
+        )
+    )
+
+
+def _whole_sum(name: str) -> pl.Expr:
+    return pl.when(pl.col(name).is_not_null().all()).then(pl.col(name).sum()).alias(name)
+
+
+def _of_processes(profile: Profile) -> pl.DataFrame:
+    """process, storage_read_bytes, storage_written_bytes, and unexplained_bytes: made dirty by neither its calls, nor
+    the recorder, nor as metadata.
+    """
+    writes = profile.process_operations.filter(_moves("write"))
+    called = writes.group_by("process").agg(called=pl.col("bytes").sum() + 2 * _PAGE_BYTES * pl.col("calls").sum())
+    run_s = (pl.col("end_unix_ns") - pl.col("begin_unix_ns")) / 1e9
+    # Bytes of a table, rounded to pages at either end of its blocks, as often as they were written back.
+    table = 2 * pl.col("recorder_bytes").fill_null(0) * (1 + _write_backs(run_s))
+    unexplained = pl.col("storage_written_bytes") - pl.col("called").fill_null(0) - table - _METADATA_BYTES
+    return profile.processes.join(called, on="process", how="left").select(
+        "process", "storage_read_bytes", "storage_written_bytes", unexplained_bytes=unexplained.clip(0)
+    )
+
+
+def _of_calls(stored: pl.DataFrame) -> pl.DataFrame:
+    """file, called_read_bytes: that calls may have fetched of it; called_dirty_bytes: that they may have made dirty;
+    called_syncs: fsync and its like.
+    """
+    sequences = (pl.col("calls") - pl.col("consecutive").fill_null(0)).clip(0)
+    block = pl.col("block_bytes").fill_null(0)
+    ahead = pl.max_horizontal(_BLOCKS_OF_READ_AHEAD * block, pl.lit(_LEAST_READ_AHEAD_BYTES))
+    return stored.group_by("file").agg(
+        called_syncs=pl.col("calls").filter(pl.col("operation") == "sync").sum(),
+        called_read_bytes=(pl.col("bytes") + sequences * ahead).filter(_moves("read"), pl.col("bytes") > 0).sum(),
+        called_dirty_bytes=(pl.col("bytes") + sequences * 2 * _PAGE_BYTES)
+        .filter(_moves("write"), pl.col("bytes") > 0)
+        .sum(),
+    )
+
+
+def _moves(direction: Direction) -> pl.Expr:
+    return pl.col("operation").is_in([name for name, its in DIRECTION.items() if its == direction])
+
+
+def _write_backs(seconds: pl.Expr) -> pl.Expr:
+    return (seconds / _WRITE_BACK_S).floor().cast(pl.Int64)
+
+
+def _read(rows: pl.DataFrame) -> pl.DataFrame:
+    own, extent = pl.col("storage_read_bytes"), pl.col("extent_bytes")
+    foreign = pl.col("all_brought_bytes") - pl.col("brought_bytes")
+    can_tell = pl.col("is_known") & pl.col("growth_bytes").is_not_null()
+    least = (pl.min_horizontal("growth_bytes", own) - foreign).clip(0, extent)
+    return rows.with_columns(
+        read_least_bytes=pl.when(can_tell).then(least).otherwise(0), read_most_bytes=_most(extent)
+    ).with_columns(
+        read_least_by=_named(pl.col("read_least_bytes") > 0, "residency grew", can_tell),
+        read_most_by=_most_by("read_most_bytes", extent),
+    )
+
+
+def _written(rows: pl.DataFrame) -> pl.DataFrame:
+    extent, can_tell = pl.col("writable_bytes"), pl.col("storage_written_bytes").is_not_null()
+    foreign = pl.col("others_writable_bytes") + pl.col("called_dirty_bytes")
+    is_dirty = pl.col("dirty_bytes").fill_null(1) > 0
+    dirty = (pl.min_horizontal("dirty_bytes", "unexplained_bytes") - foreign).clip(0, extent)
+    dirty = pl.when(pl.col("dirty_bytes").is_not_null() & can_tell).then(dirty).otherwise(0)
+    # A page was written back by every msync, and dirty again after the last where any page was; or when its time came.
+    times = (pl.col("all_syncs") + is_dirty).clip(1) + _write_backs(pl.col("end_s") - pl.col("first_map_s"))
+    unexplained = (pl.col("unexplained_bytes") // times).clip(0, extent)
+    counted = pl.when(pl.col("written_files") == 1).then(unexplained).otherwise(0).fill_null(0)
+    return rows.with_columns(
+        written_least_bytes=pl.max_horizontal(dirty, counted), written_most_bytes=_most(extent)
+    ).with_columns(
+        written_least_by=pl.when((dirty > 0) & (dirty >= counted))
+        .then(pl.lit("dirty pages"))
+        .otherwise(_named(counted > 0, "storage write_bytes less calls", can_tell)),
+        written_most_by=_most_by("written_most_bytes", extent),
+    )
+
+
+def _most(extent: pl.Expr) -> pl.Expr:
+    """No more than the maps cover, and than ever was in memory."""
+    ever = pl.col("resident_begin_bytes") + pl.col("all_brought_bytes")
+    is_seen = pl.col("is_known") & pl.col("resident_end_bytes").is_not_null() & ever.is_not_null()
+    in_memory = pl.max_horizontal("resident_end_bytes", ever)
+    return pl.when(is_seen).then(pl.min_horizontal(extent, in_memory)).otherwise(extent)
+
+
+def _named(is_found: pl.Expr, how: How, can_tell: pl.Expr) -> pl.Expr:
+    nothing = pl.when(can_tell).then(pl.lit("no trace")).otherwise(pl.lit("unknown"))
+    return pl.when(is_found).then(pl.lit(how)).otherwise(nothing)
+
+
+def _most_by(name: str, extent: pl.Expr) -> pl.Expr:
+    return pl.when(pl.col(name) < extent).then(pl.lit("in memory")).otherwise(pl.lit("mapped"))

@@ -1,0 +1,315 @@
+"""Bounds of what maps moved, against programs whose every page is known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ioassay.analysis.profile.findings import ProfileFacts
+from ioassay.analysis.profile.findings.mapped_reads import MappedReadEvidence, mapped_reads
+from ioassay.analysis.profile.maps import Range, maps
+from ioassay.analysis.profile.phases import phases, with_maps
+from ioassay.analysis.profile.thresholds import Thresholds
+from ioassay.results.profile_model import FILE_OPERATIONS, FILES, MAPS, PROCESS_OPERATIONS, PROCESSES, Profile
+from ioassay.results.records.profile import load_profile
+from ioassay.testing.record_tables import BEGIN_NS, TableBuilder, store_record
+
+MIB = 1 << 20
+S = 10**9
+PAGE = 64 << 10
+PAGES = 400
+"""Of a file: 25 MiB."""
+
+
+@pytest.fixture(scope="module")
+def nothing(tmp_path_factory: pytest.TempPathFactory) -> Profile:
+    """A profile of ten seconds without I/O."""
+    return load_profile([store_record(tmp_path_factory.mktemp("maps") / "record", TableBuilder())])
+
+
+def rows(schema: pl.Schema, *values: Mapping[str, Any]) -> pl.DataFrame:
+    return pl.DataFrame(list(values), schema=schema)
+
+
+def process(number: int = 0, **about: Any) -> dict[str, Any]:
+    usual = {"process": number, "pid": 100 + number, "begin_unix_ns": BEGIN_NS, "end_unix_ns": BEGIN_NS + 10 * S}
+    storage = {"storage_read_bytes": 0, "storage_written_bytes": 0, "storage_cancelled_bytes": 0, "recorder_bytes": 0}
+    return {"state": "ended", "kernel_read_bytes": 0, "kernel_written_bytes": 0, **usual, **storage, **about}
+
+
+def mapped(number: int = 0, access: str = "read", extent: int = 64 * MIB, **about: Any) -> dict[str, Any]:
+    usual = {"process": number, "file": 0, "access": access, "maps": 1, "first_map_s": 1.0, "last_unmap_s": 5.0}
+    amounts = {"mapped_bytes": extent, "extent_bytes": extent, "syncs": 0, "synced_bytes": 0}
+    return usual | amounts | about
+
+
+def program(nothing: Profile, *map_rows: Mapping[str, Any], block: int = 4096, **about: Any) -> Profile:
+    """One process that maps one file."""
+    return replace(
+        nothing,
+        processes=rows(PROCESSES, process(**about)),
+        files=rows(FILES, {"file": 0, "path": "/data/in", "kind": "file", "processes": 1, "block_bytes": block}),
+        maps=rows(MAPS, *map_rows),
+    )
+
+
+def test_a_cold_file_that_is_read_whole_through_a_map_has_one_value(nothing: Profile) -> None:
+    cold = mapped(resident_begin_bytes=0, resident_end_bytes=64 * MIB)
+    found = maps(program(nothing, cold, storage_read_bytes=64 * MIB + 300_000))
+    assert found.total("read") == Range(64 * MIB, 64 * MIB)
+    assert found.bounds.select("read_least_by", "read_most_by").row(0) == ("residency grew", "mapped")
+    assert found.total("write") == Range(0, 0)
+
+
+def test_of_a_file_in_memory_nothing_says_how_much_was_touched(nothing: Profile) -> None:
+    warm = mapped(resident_begin_bytes=64 * MIB, resident_end_bytes=64 * MIB)
+    found = maps(program(nothing, warm))
+    assert found.total("read") == Range(0, 64 * MIB)
+    assert found.bounds["read_least_by"].item() == "no trace"
+
+
+def test_of_a_file_of_which_little_came_into_memory_no_more_was_touched(nothing: Profile) -> None:
+    sparse = mapped(resident_begin_bytes=0, resident_end_bytes=8 * MIB)
+    found = maps(program(nothing, sparse, storage_read_bytes=8 * MIB))
+    assert found.total("read") == Range(8 * MIB, 8 * MIB)
+    assert found.bounds["read_most_by"].item() == "in memory"
+
+
+def test_of_a_process_that_was_killed_only_what_it_mapped_is_known(nothing: Profile) -> None:
+    killed = mapped(last_unmap_s=None)
+    found = maps(program(nothing, killed, storage_read_bytes=None, storage_written_bytes=None))
+    assert found.total("read") == Range(0, 64 * MIB)
+    assert found.bounds.select("read_least_by", "last_unmap_s").row(0) == ("unknown", None)
+
+
+def test_pages_that_msync_wrote_back_are_found_in_the_traffic_of_the_process(nothing: Profile) -> None:
+    synced = mapped(access="write", dirty_end_bytes=0, syncs=1, synced_bytes=64 * MIB)
+    found = maps(program(nothing, synced, storage_written_bytes=64 * MIB))
+    assert found.total("write") == Range(63 * MIB, 64 * MIB)
+    assert found.bounds["written_least_by"].item() == "storage write_bytes less calls"
+
+
+def test_pages_that_are_dirty_at_the_end_were_written(nothing: Profile) -> None:
+    dirty = mapped(access="write", dirty_end_bytes=20 * MIB)
+    found = maps(program(nothing, dirty, storage_written_bytes=200 * MIB))
+    assert found.total("write") == Range(64 * MIB, 64 * MIB)
+    two = [dirty, dirty | {"file": 1}]
+    several = replace(program(nothing, *two, storage_written_bytes=200 * MIB))
+    files = rows(FILES, *({"file": at, "path": f"/data/{at}", "kind": "file"} for at in range(2)))
+    found = maps(replace(several, files=files))
+    assert found.total("write") == Range(40 * MIB, 128 * MIB)
+    assert set(found.bounds["written_least_by"]) == {"dirty pages"}
+
+
+def test_a_private_map_writes_nothing_and_what_is_not_on_storage_is_left_out(nothing: Profile) -> None:
+    private = program(nothing, mapped(access="private write"))
+    assert maps(private).total("write") == Range(0, 0)
+    assert maps(private).total("read").most == 64 * MIB
+    kernel = private.files.with_columns(kind=pl.lit("kernel"))
+    assert maps(replace(private, files=kernel)).bounds.is_empty()
+
+
+@dataclass
+class _Simulated:
+    """A process, page by page."""
+
+    mapped: dict[tuple[int, str], range] = field(default_factory=dict)
+    fetched: int = 0
+    dirtied: int = 0
+    read_through_maps: dict[int, set[int]] = field(default_factory=dict)
+    written_through_maps: dict[int, set[int]] = field(default_factory=dict)
+    begin: dict[tuple[int, str], int] = field(default_factory=dict)
+    syncs: dict[tuple[int, str], int] = field(default_factory=dict)
+    written_bytes: int = 0
+    write_calls: int = 0
+
+
+class _Machine:
+    """Files in a page cache with read-ahead, and processes that map, read, write, sync and load libraries."""
+
+    def __init__(self, random: Random, processes: int, files: int) -> None:
+        self.random = random
+        self.resident: list[set[int]] = [set() for _ in range(files)]
+        self.dirty: list[set[int]] = [set() for _ in range(files)]
+        self.processes = [_Simulated() for _ in range(processes)]
+        self.calls: dict[tuple[int, str], list[int]] = {}
+        for pages in self.resident:
+            pages.update(random.sample(range(PAGES), random.choice([0, 0, 50, PAGES])))
+
+    def run(self) -> None:
+        for at, one in enumerate(self.processes):
+            for file in range(len(self.resident)):
+                if self.random.random() < 0.7:
+                    self.map(one, file, self.random.choice(["read", "write", "private write"]))
+            if at == 0 or self.random.random() < 0.5:
+                one.fetched += self.random.randrange(200)  # libraries
+        for _ in range(self.random.randrange(40)):
+            self.step(self.random.choice(self.processes))
+
+    def map(self, one: _Simulated, file: int, access: str) -> None:
+        first = self.random.randrange(PAGES - 1)
+        extent = (
+            range(first, self.random.randrange(first + 1, PAGES + 1)) if self.random.random() < 0.5 else range(PAGES)
+        )
+        one.mapped[file, access] = extent
+        one.begin[file, access] = len(self.resident[file].intersection(extent))
+        one.syncs[file, access] = 0
+
+    def step(self, one: _Simulated) -> None:
+        file = self.random.randrange(len(self.resident))
+        start, length = self.random.randrange(PAGES), self.random.choice([1, 1, 5, PAGES])
+        pages = range(start, min(PAGES, start + length))
+        what = self.random.choice(
+            ["touch", "touch", "touch", "store", "store", "msync", "fsync", "read", "write", "evict"]
+        )
+        if what == "evict":
+            self.resident[file] -= {page for page in pages if page not in self.dirty[file]}
+        elif what == "fsync":
+            self.calls.setdefault((file, "sync"), [0, 0])[0] += 1
+            self.dirty[file].clear()
+        elif what in ("read", "write"):
+            self.call(one, file, what, pages)
+        else:
+            for (its, access), extent in one.mapped.items():
+                if its != file:
+                    continue
+                if what == "msync" and access == "write":
+                    one.syncs[its, access] += 1
+                    self.dirty[file] -= set(extent)
+                elif what != "msync":
+                    for page in pages:
+                        if page in extent:
+                            self.fault(one, file, page, extent)
+                            if what == "store" and access == "write":
+                                self.make_dirty(one, file, page)
+                                one.written_through_maps.setdefault(file, set()).add(page)
+
+    def fault(self, one: _Simulated, file: int, page: int, extent: range) -> None:
+        touched = {page}
+        if page not in self.resident[file]:
+            new = set(range(page, min(PAGES, page + self.random.choice([1, 2, 8])))) - self.resident[file]
+            one.fetched += len(new)
+            self.resident[file] |= new
+            touched |= new.intersection(extent)
+        one.read_through_maps.setdefault(file, set()).update(touched)
+
+    def make_dirty(self, one: _Simulated, file: int, page: int) -> None:
+        one.dirtied += page not in self.dirty[file]
+        self.dirty[file].add(page)
+        self.resident[file].add(page)
+
+    def call(self, one: _Simulated, file: int, what: str, pages: range) -> None:
+        own = self.calls.setdefault((file, what), [0, 0])
+        own[0] += 1
+        own[1] += len(pages) * PAGE
+        if what == "read":
+            ahead = range(pages.start, min(PAGES, pages.stop + self.random.choice([0, 2, 64])))
+            new = set(ahead) - self.resident[file]
+            one.fetched += len(new)
+            self.resident[file] |= new
+        else:
+            one.written_bytes += len(pages) * PAGE
+            one.write_calls += 1
+            for page in pages:
+                self.make_dirty(one, file, page)
+
+    def profile(self, nothing: Profile) -> Profile:
+        files = len(self.resident)
+        map_rows = []
+        for number, one in enumerate(self.processes):
+            for (file, access), extent in one.mapped.items():
+                size = len(extent) * PAGE
+                ends = {
+                    "resident_begin_bytes": one.begin[file, access] * PAGE,
+                    "resident_end_bytes": len(self.resident[file].intersection(extent)) * PAGE,
+                    "dirty_end_bytes": len(self.dirty[file].intersection(extent)) * PAGE,
+                    "syncs": one.syncs[file, access],
+                }
+                map_rows.append(mapped(number, access, size, file=file, **ends))
+        return replace(
+            nothing,
+            processes=rows(
+                PROCESSES,
+                *(
+                    process(at, storage_read_bytes=one.fetched * PAGE, storage_written_bytes=one.dirtied * PAGE)
+                    for at, one in enumerate(self.processes)
+                ),
+            ),
+            process_operations=rows(
+                PROCESS_OPERATIONS,
+                *(
+                    {"process": at, "operation": "write", "calls": one.write_calls, "bytes": one.written_bytes}
+                    for at, one in enumerate(self.processes)
+                ),
+            ),
+            files=rows(FILES, *({"file": at, "path": f"/{at}", "kind": "file"} for at in range(files))),
+            file_operations=rows(
+                FILE_OPERATIONS,
+                *(
+                    {"file": file, "operation": what, "calls": calls, "bytes": moved, "consecutive": 0}
+                    for (file, what), (calls, moved) in self.calls.items()
+                ),
+            ),
+            maps=rows(MAPS, *map_rows),
+        )
+
+
+@given(seed=st.integers(0, 2**32), processes=st.integers(1, 3), files=st.integers(1, 2))
+def test_what_went_through_maps_is_inside_its_range(nothing: Profile, seed: int, processes: int, files: int) -> None:
+    machine = _Machine(Random(seed), processes, files)
+    machine.run()
+    for row in maps(machine.profile(nothing)).bounds.iter_rows(named=True):
+        one = machine.processes[row["process"]]
+        read = len(one.read_through_maps.get(row["file"], ())) * PAGE
+        written = len(one.written_through_maps.get(row["file"], ())) * PAGE
+        assert row["read_least_bytes"] <= read <= row["read_most_bytes"], row
+        assert row["written_least_bytes"] <= written <= row["written_most_bytes"], row
+
+
+def spans(nothing: Profile, *times: tuple[float, float]) -> Profile:
+    return program(nothing, *(mapped(first_map_s=begin, last_unmap_s=end) for begin, end in times))
+
+
+def of_phases(profile: Profile) -> Sequence[tuple[float, float, bool]]:
+    found = with_maps(profile, phases(profile), maps(profile).bounds)
+    return [(one.start_s, one.end_s, one.is_mapped) for one in found]
+
+
+def test_a_time_in_which_only_a_map_moved_is_a_phase(nothing: Profile, tmp_path: Path) -> None:
+    assert of_phases(spans(nothing, (1.0, 1.25))) == [(1.0, 1.25, True)]
+    table = TableBuilder(end_ns=BEGIN_NS + 60 * S)
+    table.second("read", 10, 1, moved=MIB)
+    busy = load_profile([store_record(tmp_path / "record", table)])
+    profile = replace(spans(nothing, (5.0, 30.0)), timeline=busy.timeline, end_unix_ns=busy.end_unix_ns)
+    assert of_phases(profile) == [(5.0, 10.0, True), (10.0, 11.0, False), (11.0, 30.0, True)]
+    beside = replace(profile, maps=spans(nothing, (9.5, 11.5)).maps)
+    assert of_phases(beside) == [(10.0, 11.0, False)]
+    assert [one.mapped_bytes for one in with_maps(beside, phases(beside), maps(beside).bounds)] == [64 * MIB]
+
+
+def found_in(profile: Profile) -> list[MappedReadEvidence]:
+    evidence = [one.evidence for one in mapped_reads(ProfileFacts(profile, Thresholds()))]
+    assert all(isinstance(one, MappedReadEvidence) for one in evidence)
+    return evidence  # type: ignore[return-value]
+
+
+def test_cold_scattered_faults_are_a_finding_on_any_storage_and_cold_maps_on_a_network(nothing: Profile) -> None:
+    sparse = mapped(resident_begin_bytes=0, resident_end_bytes=8 * MIB)
+    dense = mapped(resident_begin_bytes=0, resident_end_bytes=64 * MIB)
+    (local,) = found_in(program(nothing, sparse, storage_read_bytes=8 * MIB))
+    assert (local.cause, local.is_network, local.fetched_bytes) == ("scattered", False, 8 * MIB)
+    (remote,) = found_in(program(nothing, sparse, block=4 * MIB, storage_read_bytes=8 * MIB))
+    assert (remote.cause, remote.is_network) == ("scattered", True)
+    (network,) = found_in(program(nothing, dense, block=4 * MIB, storage_read_bytes=64 * MIB))
+    assert (network.cause, network.fetched_bytes) == ("network", 64 * MIB)
+    assert not found_in(program(nothing, dense, storage_read_bytes=64 * MIB))
+    warm = mapped(resident_begin_bytes=64 * MIB, resident_end_bytes=64 * MIB)
+    assert not found_in(program(nothing, warm, block=4 * MIB))
