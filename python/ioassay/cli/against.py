@@ -38,13 +38,15 @@ def _recognised(path: Path) -> tuple[str, list[Path]]:
     from ioassay.results import index  # noqa: PLC0415
     from ioassay.results.darshan.recognise import is_darshan  # noqa: PLC0415
     from ioassay.results.kinds import NET, RECORD, RUN, recognise  # noqa: PLC0415
+    from ioassay.results.profiles import refuse_other  # noqa: PLC0415
     from ioassay.results.records.directory import open_record  # noqa: PLC0415
     from ioassay.results.stored_directory import StoredDirectory  # noqa: PLC0415
 
     if is_darshan(path):
         return "profile", [path]
     if path.is_file():
-        return "profile", [_tables(path)]
+        refuse_other(path)
+        return "profile", [path]
     try:
         with StoredDirectory.open(path) as directory:
             kind = recognise(directory)
@@ -68,23 +70,6 @@ def _recognised(path: Path) -> tuple[str, list[Path]]:
     except UsageError as error:
         raise UsageError(f"{path} holds no run, no record and no Darshan log.", _NAME) from error
     return "profile", [path]
-
-
-def _tables(path: Path) -> Path:
-    """A file of tables, as it was named. Raises `UsageError` for any other file."""
-    from ioassay.protocol.record_layout import MAGIC  # noqa: PLC0415
-    from ioassay.results.kinds import KINDS  # noqa: PLC0415
-
-    if path.name in {kind.document for kind in KINDS}:
-        raise UsageError(f"{path} is only a part of what is stored.", f"Name its directory: {path.parent}")
-    try:
-        with path.open("rb") as file:
-            beginning = file.read(len(MAGIC))
-    except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror}.", _NAME) from error
-    if beginning != MAGIC:
-        raise UsageError(f"{path} is no run, no record and no Darshan log.", _NAME)
-    return path
 
 
 def named_runs(paths: tuple[Path, ...]) -> list[NamedRun]:

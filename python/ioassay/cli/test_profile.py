@@ -118,8 +118,8 @@ def test_what_cannot_be_compared_with_is_named_with_what_to_do(record: Path, tmp
     for path, reason in (
         (tmp_path / "missing", "There is no"),
         (tmp_path / "empty", "holds no run, no record and no Darshan log"),
-        (tmp_path / "text", "is no run, no record and no Darshan log"),
-        (record / "record.json", "is only a part of what is stored"),
+        (tmp_path / "text", "is text, not a profile"),
+        (record / "record.json", "is the document of a record, not all of it"),
     ):
         with pytest.raises(UsageError, match=reason) as error:
             profile([record], against=[path])

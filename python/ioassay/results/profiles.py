@@ -11,12 +11,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ioassay.errors import UsageError
+from ioassay.results import other_files
 from ioassay.results.darshan import profile as darshan_profile
-from ioassay.results.darshan.recognise import is_darshan
+from ioassay.results.darshan.recognise import SUFFIX, is_darshan, open_log
 from ioassay.results.engine_io import with_engine_io
+from ioassay.results.kinds import RECORD, recognise
 from ioassay.results.profile_model import Profile
 from ioassay.results.recorded_runs import cases_of, records_of
 from ioassay.results.records import profile as records_profile
+from ioassay.results.records.directory import is_table
+from ioassay.results.stored_directory import StoredDirectory
 
 
 @dataclass(frozen=True)
@@ -33,7 +37,35 @@ class ProfileSource:
 
 def _load_records(paths: Sequence[Path]) -> Profile:
     records = records_of(paths)
+    for path in records:
+        refuse_other(path)
     return with_engine_io(records_profile.load_profile(records), cases_of(records))
+
+
+def refuse_other(path: Path) -> None:
+    """Raises `UsageError` for what never was a record; a damaged one passes, and its reader says what is damaged."""
+    if not path.is_dir():
+        beginning = _beginning(path)
+        if not is_table(path.name, beginning):
+            raise other_files.not_a_profile(path, beginning)
+        return
+    with StoredDirectory.open(path) as directory:
+        kind, names = recognise(directory), directory.names()
+    if kind is not None and kind is not RECORD:
+        raise UsageError(f"{path} is of the kind {kind.name} ({kind.document}), not a profile.", other_files.TAKES)
+    for name in sorted(names):
+        if kind is None and SUFFIX in name:
+            raise other_files.not_a_profile(path / name, _beginning(path / name))
+
+
+def _beginning(path: Path) -> bytes:
+    try:
+        with open_log(path) as file:
+            return file.read(other_files.BEGINNING_BYTES)
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise UsageError(f"There is no {path}.", other_files.TAKES) from error
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}.", other_files.TAKES) from error
 
 
 SOURCES = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import os
 from pathlib import Path
@@ -38,26 +39,64 @@ def test_records_and_logs_are_not_one_profile(tmp_path: Path) -> None:
         load_profile([text, record])
 
 
+OLD_LOG = b"2.06\0\0\0\0" + (6567223).to_bytes(8, "little") + bytes(1000)
+OLDEST_LOG = b"1.24" + bytes(8) + b"\0\0\x10\xb7" + bytes(1000)
+LOG = b"3.41\0\0\0\0" + (6567223).to_bytes(8, "little") + bytes(1000)
+
+
+@pytest.mark.parametrize("name", ["x.darshan", "x.darshan.gz", "x"])
 @pytest.mark.parametrize(
-    ("content", "reason"),
+    ("content", "reason", "remedy"),
     [
-        (b"", "is empty"),
-        (bytes(4096), "begins with zeros"),
-        (gzip.compress(b"2.05", mtime=0), "is compressed as a whole: a log of Darshan 2"),
-        (b"BZh91AY", "is compressed as a whole"),
-        (b"POSIX\t0\t1\tPOSIX_OPENS\t1\n", "is not a Darshan log of version 3"),
+        (b"", "is empty, not a profile", "Name a record"),
+        (bytes(4096), "is zeros from its beginning", "Name a record"),
+        (OLD_LOG, r"is a log of Darshan 2 \(format 2\.06\)\. ioassay reads", "darshan-parser of Darshan 2"),
+        (gzip.compress(OLD_LOG, mtime=0), r"is a log of Darshan 2 \(format 2\.06\), compressed with gzip", "Darshan 2"),
+        (bz2.compress(OLDEST_LOG), r"is a log of Darshan 1 \(format 1\.24\), compressed with bzip2", "Darshan 1"),
+        (gzip.compress(LOG, mtime=0), "is a log of Darshan 3, compressed with gzip", "Unpack it: gunzip"),
+        (gzip.compress(b"nothing", mtime=0), "is compressed with gzip", "Name a record"),
+        (b"\x1f\x8bnothing", "is compressed with gzip", "Name a record"),
+        (b"BZh91AY", "is compressed with bzip2", "Name a record"),
+        (b"root:x:0:0:root:/root:/bin/bash\n", "is text, not a profile", "Name a record"),
+        ("ä".encode() * 5000, "is text, not a profile", "Name a record"),
+        (b'{"kind": "other"}', "is JSON", "Name a record"),
+        (b"\x7fELF\2\1\1", "is a program or a library", "Name a record"),
+        (b"\xff\xfe\0\1nothing", "is binary data of an unknown kind", "Name a record"),
     ],
-    ids=["empty", "zeros", "gzip", "bzip2", "text"],
 )
-def test_a_file_that_is_only_called_a_log_is_refused_with_its_reason(
-    tmp_path: Path, content: bytes, reason: str
+def test_a_file_that_is_no_profile_is_refused_with_what_it_is(
+    tmp_path: Path, name: str, content: bytes, reason: str, remedy: str
 ) -> None:
-    path = tmp_path / "x.darshan"
+    path = tmp_path / name
     path.write_bytes(content)
     with pytest.raises(UsageError, match=reason) as error:
         load_profile([path])
     assert str(path) in error.value.message
-    assert error.value.remedy
+    assert remedy in error.value.remedy
+    assert "copy" not in error.value.remedy
+
+
+def test_a_folder_of_old_logs_is_refused_as_such(tmp_path: Path) -> None:
+    (tmp_path / "app.darshan.gz").write_bytes(gzip.compress(OLD_LOG, mtime=0))
+    with pytest.raises(UsageError, match=r"app\.darshan\.gz is a log of Darshan 2"):
+        load_profile([tmp_path])
+
+
+def test_a_document_and_another_kind_of_ours_are_named(tmp_path: Path) -> None:
+    record = store_record(tmp_path / "record", TableBuilder())
+    with pytest.raises(UsageError, match=r"record\.json is the document of a record") as error:
+        load_profile([record / "record.json"])
+    assert error.value.remedy == f"Name its directory: {record}"
+    (tmp_path / "net").mkdir()
+    (tmp_path / "net" / "net.json").write_text('{"kind": "net", "version": 2}')
+    with pytest.raises(UsageError, match=r"is of the kind net \(net\.json\), not a profile"):
+        load_profile([tmp_path / "net"])
+
+
+def test_damaged_tables_are_still_damaged_tables(tmp_path: Path) -> None:
+    (tmp_path / "node.tables").write_bytes(b"nothing" * 1000)
+    with pytest.raises(UsageError, match="are damaged"):
+        load_profile([tmp_path / "node.tables"])
 
 
 def test_what_is_neither_is_refused(tmp_path: Path) -> None:

@@ -173,8 +173,11 @@ def known_sum(column: str) -> pl.Expr:
 def _of_direction(
     profile: Profile, stored: pl.DataFrame, direction: Direction, of_process: str, of_file: str
 ) -> int | None:
-    """The sum over processes; where it is unknown of some, as it is of those that share a file, that over files."""
-    if not profile.processes[of_process].has_nulls():
+    """The sum over processes; over files where the source knows some of it only of several processes together, as it
+    does of those that share a file.
+    """
+    together = profile.process_operations.filter(pl.col("process").is_null(), OF_OPERATION == direction)
+    if together.is_empty() and not profile.processes[of_process].has_nulls():
         return known_total(profile.processes[of_process])
     if direction == "metadata":
         files = stored.select("file").unique().join(profile.files.select("file", "metadata_ns"), on="file")

@@ -1,6 +1,7 @@
 """Darshan's logs, read into a profile (`results.profile_model`).
 
-    recognise       which files are logs or the text of one, by how they begin; what else refuses them
+    signatures      how logs, and the text of one, begin
+    recognise       which files are logs or the text of one
     log             a log, as it was read from either
     library         logs through PyDarshan, in a process of its own
     reader_process  that process: the C library may crash on a damaged log

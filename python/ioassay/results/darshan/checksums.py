@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-from ioassay.results.darshan.recognise import MAGIC, open_log
+from ioassay.results.darshan.recognise import open_log
+from ioassay.results.darshan.signatures import MAGIC
 
 _ZLIB = 0
 _PIECE_BYTES = 1 << 18

@@ -5,22 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Literal
+from typing import BinaryIO
 
 from ioassay.errors import UsageError
+from ioassay.results import other_files
+from ioassay.results.darshan.signatures import BEGINNING_BYTES, Form, form_of
 from ioassay.results.stored_directory import StoredDirectory
 
-MAGIC = 6567223
-"""Stands behind the version of a log."""
-_TEXT = b"# darshan log version:"
 _MOST_BYTES = 1 << 40
 
 SUFFIX = ".darshan"
-
-Form = Literal["log", "text"]
-
-BEGINNING_BYTES = 64
-"""As much of a file tells what it is."""
 
 
 @dataclass(frozen=True)
@@ -29,16 +23,6 @@ class LogFile:
 
     path: Path
     form: Form
-
-
-def form_of(beginning: bytes) -> Form | None:
-    """What a file is that begins so. `None`: neither."""
-    if beginning.startswith(_TEXT):
-        return "text"
-    number = beginning[8:16]
-    if len(number) == 8 and MAGIC in (int.from_bytes(number, "little"), int.from_bytes(number, "big")):
-        return "log"
-    return None
 
 
 def open_log(path: Path) -> BinaryIO:
@@ -86,26 +70,11 @@ def _form_within(inner: Path) -> Form | None:
 
 def _required(path: Path) -> Form:
     try:
-        beginning = beginning_of(path)
+        with open_log(path) as file:
+            beginning = file.read(other_files.BEGINNING_BYTES)
     except FileNotFoundError as error:
         raise UsageError(f"There is no {path}.", "Name a Darshan log.") from error
     form = form_of(beginning)
     if form is None:
-        raise UsageError(f"{path} {_reason(beginning)}.", _remedy(beginning))
+        raise other_files.not_a_profile(path, beginning)
     return form
-
-
-def _reason(beginning: bytes) -> str:
-    if not beginning:
-        return "is empty: not a Darshan log"
-    if beginning.startswith((b"\x1f\x8b", b"BZh")):
-        return "is compressed as a whole: a log of Darshan 2, or one that was compressed later"
-    if not beginning.strip(b"\0"):
-        return "begins with zeros: not a Darshan log, or one that was never written"
-    return "is not a Darshan log of version 3, nor what darshan-parser prints of one"
-
-
-def _remedy(beginning: bytes) -> str:
-    if beginning.startswith((b"\x1f\x8b", b"BZh")):
-        return "Unpack it (gunzip, bunzip2); logs of Darshan 2 cannot be read."
-    return "Name a log that Darshan 3 wrote (.darshan), or the output of `darshan-parser LOG`."

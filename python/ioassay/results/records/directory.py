@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from ioassay.errors import UsageError
+from ioassay.protocol.record_layout import MAGIC
 from ioassay.results.kinds import RECORD
 from ioassay.results.record_document import RecordDocument
 from ioassay.results.stored_directory import StoredDirectory
@@ -105,6 +106,11 @@ def open_record(path: Path) -> Record:
             # Last: a process that ends meanwhile is then in neither, rather than in both.
             live = _files(directory.path, directory.names())
     return Record(path, document, (*files, *live), bool(live))
+
+
+def is_table(name: str, beginning: bytes) -> bool:
+    """True for a file of tables, also a damaged one that is still called so."""
+    return name.endswith(_SUFFIXES) or beginning.startswith(MAGIC)
 
 
 def _files(directory: Path, names: list[str]) -> tuple[RecordFile, ...]:

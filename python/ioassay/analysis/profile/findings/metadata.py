@@ -25,8 +25,8 @@ class MetadataEvidence(ProfileEvidence):
     """Of the time in I/O."""
     processes: int
     """That spent more than the limit of a rank."""
-    most_ns: int
-    """Of the process that spent most."""
+    most_ns: int | None
+    """Of the process that spent most; `None` where the source knows it of no process."""
     operation: str
     """That took most of it; empty: unknown."""
     calls: int
@@ -39,8 +39,8 @@ def metadata_time(facts: ProfileFacts) -> Iterator[Finding]:
     spent, of_io = facts.totals.of("metadata").spent_ns, facts.totals.metadata_share
     if spent is None or of_io is None:
         return
-    own = facts.profile.processes["metadata_ns"].drop_nulls()
-    beyond = int((own > limit.value * 1e9).sum())
+    own: list[int] = facts.profile.processes["metadata_ns"].drop_nulls().to_list()
+    beyond = sum(one > limit.value * 1e9 for one in own)
     is_large = of_io > share.value and spent > part.value * facts.totals.run_ns
     if not beyond and not is_large:
         return
@@ -55,7 +55,7 @@ def metadata_time(facts: ProfileFacts) -> Iterator[Finding]:
             spent_ns=spent,
             share=of_io,
             processes=beyond,
-            most_ns=int(own.max()),  # type: ignore[arg-type]
+            most_ns=max(own, default=None),
             operation=slowest if times.get(slowest) else "",
             calls=int(metadata["calls"].sum()),
         ),
