@@ -230,6 +230,27 @@ FILE_OPERATIONS = pl.Schema(
     }
 )
 
+FILE_PROCESSES = pl.Schema(  # a row per process that used a file on storage, more than to look it up
+    {
+        "file": pl.Int64,
+        "process": pl.Int64,
+        "processes": pl.Int64,  # this one and those that follow it, of which the source knows the sum
+        "read_bytes": pl.Int64,
+        "written_bytes": pl.Int64,
+        "read_ns": pl.Int64,
+        "write_ns": pl.Int64,
+        "open_flags": pl.Int64,  # of all its opens together; null: unknown, or it never opened the file
+        "first_open_s": pl.Float64,  # null: it never opened it, such as one that inherited it open
+        "last_close_s": pl.Float64,  # null: it never closed it by itself
+        # Calls that succeeded. Null: unknown.
+        "creates": pl.Int64,  # of the name without an open: links, directories
+        "removes": pl.Int64,
+        "renames": pl.Int64,
+        "truncates": pl.Int64,
+        "maps": pl.Int64,  # what they read and write makes no calls
+    }
+)
+
 FILE_SIZES = pl.Schema(
     {
         "file": pl.Int64,
@@ -331,6 +352,7 @@ FRAMES: Mapping[str, pl.Schema] = {
     "heat": HEAT,
     "files": FILES,
     "file_operations": FILE_OPERATIONS,
+    "file_processes": FILE_PROCESSES,
     "file_sizes": FILE_SIZES,
     "common_sizes": COMMON_SIZES,
     "maps": MAPS,
@@ -422,6 +444,7 @@ class Profile:
     heat: pl.DataFrame
     files: pl.DataFrame
     file_operations: pl.DataFrame
+    file_processes: pl.DataFrame
     file_sizes: pl.DataFrame
     common_sizes: pl.DataFrame
     maps: pl.DataFrame

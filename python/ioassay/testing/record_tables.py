@@ -181,6 +181,7 @@ class TableBuilder:
         replaced: int = 0,
         size: int = 0,
         block: int = 4096,
+        open_flags: int = 0,
         opened_ns: int | None = None,
         closed_ns: int | None = None,
         errno: int = 0,
@@ -190,6 +191,7 @@ class TableBuilder:
         if inode:
             fields: dict[str, Any] = {"device": device, "inode": inode, "size_bytes": size, "block_bytes": block}
             fields |= {"birth_ns": birth_ns, "generation": generation, "replaced": replaced}
+            fields["open_flags"] = open_flags
             fields["first_open_ticks"] = self.ticks(self.begin_ns if opened_ns is None else opened_ns)
             fields["last_close_ticks"] = 0 if closed_ns is None else self.ticks(closed_ns)
             opened = self._add(BlockKind.OPENED, record_layout.OPENED, fields)

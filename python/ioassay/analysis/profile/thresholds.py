@@ -69,6 +69,8 @@ class Thresholds(NamedTuple):
     cached_bytes_per_s: Threshold = _own("cached_bytes_per_s", 10e9)
     scattered_share: Threshold = _own("scattered_share", 0.5)
     network_block_bytes: Threshold = _own("network_block_bytes", MIB)
+    idle_s: Threshold = _own("idle_s", 600)
+    idle_bytes: Threshold = _own("idle_bytes", 1 << 30)
     tail_share: Threshold = _own("tail_share", 0.1)
     stall_s: Threshold = _own("stall_s", 1)
     stall_medians: Threshold = _own("stall_medians", 1000)

@@ -18,6 +18,7 @@ from ioassay.analysis.profile.phases import Phase
 from ioassay.analysis.profile.regions import Region, regions
 from ioassay.analysis.profile.thresholds import Threshold, Thresholds
 from ioassay.analysis.profile.totals import Totals
+from ioassay.analysis.profile.workflow import Workflow
 from ioassay.reports.document import Span
 from ioassay.reports.profile.findings import Message, message, reference
 from ioassay.results.profile_model import DIRECTIONS, STORED_FILES, Direction, Profile
@@ -72,6 +73,7 @@ class Content:
     shared: pl.DataFrame
     """Files that several processes read or write, those with most time first."""
     directories: pl.DataFrame
+    workflow: Workflow
     thresholds: Thresholds
     limits: MeasuredLimits | None
     """What runs measured on the storage, where any were named."""
@@ -120,6 +122,7 @@ def assemble(profile: Profile, limits: MeasuredLimits | None = None) -> Content:
             pl.col("read_bytes") + pl.col("written_bytes") > 0,
         ).head(MOST_SHARED),
         directories=totals.by_directory(every).head(MOST_FILES),
+        workflow=facts.workflow,
         thresholds=thresholds,
         limits=limits,
     )

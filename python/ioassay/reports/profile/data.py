@@ -9,7 +9,7 @@ import polars as pl
 
 from ioassay.analysis.profile import phases
 from ioassay.analysis.profile.coverage import Coverage
-from ioassay.reports.profile import limits
+from ioassay.reports.profile import limits, workflow
 from ioassay.reports.profile.content import Content, FindingLine
 from ioassay.results.profile_model import Direction
 
@@ -49,6 +49,7 @@ def data(content: Content) -> dict[str, Any]:
         "periods_s": content.periods_s,
         "regions": [asdict(one) for one in content.regions],
         "imbalances": [asdict(one) for one in content.imbalances],
+        **({"workflow": workflow.data(content.workflow)} if content.workflow.exchanges else {}),
         "operations": content.operations.to_dicts(),
         "errors": profile.errors.to_dicts(),
         "in_flight": profile.in_flight.to_dicts(),

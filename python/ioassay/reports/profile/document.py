@@ -29,7 +29,7 @@ from ioassay.reports.document import (
     facts,
     numbers,
 )
-from ioassay.reports.profile import limits, wording
+from ioassay.reports.profile import limits, wording, workflow
 from ioassay.reports.profile.content import Content, FindingLine
 from ioassay.results.profile_model import REGION_SEPARATOR
 from ioassay.version import __version__
@@ -54,7 +54,7 @@ MOST_FINDINGS = 5
 """That the terminal shows."""
 
 Pictures = Mapping[str, "Picture"]
-"""By what they show: `rates`, `operations`, `heat`, `latencies`, `sizes`."""
+"""By what they show: `rates`, `operations`, `heat`, `latencies`, `sizes`, `workflow`."""
 
 
 def document(content: Content, drawn: Pictures | None = None) -> Document:
@@ -66,6 +66,7 @@ def document(content: Content, drawn: Pictures | None = None) -> Document:
         Section("Calls in flight", _in_flight(content), "in-flight"),
         Section("Over time", _over_time(content, pictures), "over-time"),
         Section("Regions", _regions(content), "regions"),
+        Section("Workflow", workflow.section(content.workflow, pictures.get("workflow")), "workflow"),
         Section("Processes", _processes(content, pictures), "processes"),
         Section("Files", _files(content), "files"),
         Section("Operations", _operations(content, pictures), "operations"),
@@ -93,6 +94,7 @@ def summary(content: Content) -> list[Block]:
         *([Paragraph(Span(f"{format.count(more, 'more finding')} in the report.", "faint"))] if more else ()),
         Section("Calls in flight:", _in_flight(content)),
         Section("Regions:", _regions(content)),
+        Section("Workflow:", workflow.lines(content.workflow)),
         _operations_table(content),
         _files_table(content.files.head(MOST_SIZES), anchors=False),
         Section("Measured limits:", _measured(content)),

@@ -14,6 +14,11 @@ from ioassay.analysis.finding import Evidence, FileRow, ProcessRow, Reference, S
 from ioassay.analysis.profile.findings.aggregators import AggregatorEvidence
 from ioassay.analysis.profile.findings.blocking_mpi_io import BlockingEvidence
 from ioassay.analysis.profile.findings.cached_reads import CachedReadEvidence
+from ioassay.analysis.profile.findings.files_between_steps import (
+    DeletedUnreadEvidence,
+    HandOverEvidence,
+    IdleFilesEvidence,
+)
 from ioassay.analysis.profile.findings.imbalance import SizeImbalanceEvidence, TimeImbalanceEvidence
 from ioassay.analysis.profile.findings.mapped_reads import MappedReadEvidence
 from ioassay.analysis.profile.findings.metadata import MetadataEvidence
@@ -140,6 +145,47 @@ def _(evidence: SameDataEvidence) -> Message:
         f"{format.count(evidence.readers, 'process', 'processes')} read {files} whole: "
         f"{format.size(evidence.read_bytes)} for {format.size(evidence.distinct_bytes)} of data.",
         "Read once and broadcast (MPI_Bcast), or stage the data on each node.",
+    )
+
+
+@message.register
+def _(evidence: DeletedUnreadEvidence) -> Message:
+    unrecorded = ""
+    if evidence.unrecorded:
+        processes = format.count(evidence.unrecorded, "process was", "processes were")
+        unrecorded = f"{processes} not recorded and may have read them."
+    return Message(
+        f"{format.size(evidence.unread_bytes)} were written and deleted unread, of "
+        f"{format.size(evidence.written_bytes)} written in all "
+        f"({_files_with_time(evidence.files, evidence.spent_ns)}).",
+        "Turn this output off, or write it to memory (tmpfs) or a node-local disk if a program insists on it.",
+        unrecorded,
+    )
+
+
+@message.register
+def _(evidence: HandOverEvidence) -> Message:
+    often = "once" if evidence.handed_on == 1 else f"up to {evidence.handed_on} times, one step after another"
+    place = "memory or a node-local disk" if evidence.same_node else "a burst buffer, or one node for both steps"
+    removed = ""
+    if evidence.removed_files:
+        removed = f"{_of(evidence.removed_files, evidence.files, 'file')} removed in the end."
+    return Message(
+        f"Steps hand data on through files: {format.size(evidence.written_bytes)} were written and "
+        f"{format.size(evidence.read_bytes)} of them read again by another step, {often} "
+        f"({_files_with_time(evidence.files, evidence.spent_ns)}, {format.share(evidence.share)} of the steps' "
+        "run time).",
+        f"Pass it through a pipe, or keep the files in {place}.",
+        removed,
+    )
+
+
+@message.register
+def _(evidence: IdleFilesEvidence) -> Message:
+    return Message(
+        f"{format.size(evidence.idle_bytes)} between steps lay unused for up to "
+        f"{format.duration(evidence.longest_s * 1e9)} before they were read ({format.count(evidence.files, 'file')}).",
+        "Run the step that reads them right after the one that writes them: what is still in a cache costs no read.",
     )
 
 
@@ -324,6 +370,13 @@ def _peers(one: Imbalance) -> str:
     if one.peers == "rank":
         return format.count(one.count, "rank")
     return format.count(one.count, "worker of one command", "workers of one command")
+
+
+def _files_with_time(files: int, spent_ns: int | None) -> str:
+    """`3 files, 1.2 s in these calls`."""
+    return ", ".join(
+        [format.count(files, "file"), *([f"{format.duration(spent_ns)} in these calls"] if spent_ns else [])]
+    )
 
 
 def _share(part: int, every: int) -> str:

@@ -7,16 +7,23 @@ from collections.abc import Iterator
 import polars as pl
 
 from ioassay.analysis.profile import steps
+from ioassay.analysis.profile.workflow import condensed
 from ioassay.analysis.rate_units import suited
 from ioassay.figures.picture import Picture, draw
 from ioassay.figures.profile import heat, latencies, over_time, sizes
+from ioassay.figures.profile import workflow as drawn_workflow
 from ioassay.reports import format
+from ioassay.reports.profile import workflow
 from ioassay.reports.profile.content import Content
+
+_MOST_SAID = 5
+"""Arrows that the description of a figure names."""
 
 
 def pictures(content: Content) -> dict[str, Picture]:
     """Every figure that there is something to draw for, by what it shows."""
-    made = (_rates(content), _operations(content), _heat(content), _latencies(content), _sizes(content))
+    every = (_rates, _operations, _heat, _latencies, _sizes, _workflow)
+    made = (one(content) for one in every)
     return {one.id.removeprefix("profile-"): one for own in made for one in own}
 
 
@@ -93,6 +100,50 @@ def _sizes(content: Content) -> Iterator[Picture]:
         data=data,
         caption="A bar has the requests from its size up to the next. Streams and maps are left out.",
         description="How many reads and writes there were of which size.",
+    )
+
+
+def _workflow(content: Content) -> Iterator[Picture]:
+    found = condensed(content.workflow, drawn_workflow.MOST_IN_A_ROW)
+    if not found.exchanges:
+        return
+    names = [workflow.step_name(step) for step in found.steps]
+    rows = {layer: row for row, layer in enumerate(sorted({step.layer for step in found.steps}))}
+    boxes = [
+        drawn_workflow.Box(
+            rows[step.layer],
+            name,
+            f"{format.duration(step.begin_s * 1e9)} to {format.duration(step.end_s * 1e9)}",
+        )
+        for step, name in zip(found.steps, names, strict=True)
+    ]
+    moved = [workflow.moved_bytes(one) for one in found.exchanges]
+    arrows = [
+        drawn_workflow.Arrow(one.writer, one.reader, size, format.size(size), one.removed_files == one.files)
+        for one, size in zip(found.exchanges, moved, strict=True)
+    ]
+    data = pl.DataFrame(
+        {
+            "writer": [names[one.writer] for one in found.exchanges],
+            "reader": [names[one.reader] for one in found.exchanges],
+            "files": [one.files for one in found.exchanges],
+            "removed_files": [one.removed_files for one in found.exchanges],
+            "written_bytes": [one.written_bytes for one in found.exchanges],
+            "read_bytes": [one.read_bytes for one in found.exchanges],
+            "longest_wait_s": [one.longest_wait_s for one in found.exchanges],
+        }
+    )
+    said = "; ".join(
+        f"{names[one.writer]} to {names[one.reader]}, {format.size(size)}"
+        for one, size in list(zip(found.exchanges, moved, strict=True))[:_MOST_SAID]
+    )
+    yield draw(
+        drawn_workflow.chart(boxes, arrows),
+        "profile-workflow",
+        title="Which step feeds which",
+        data=data,
+        caption="From the first steps at the top to the last. Arrows are as thick as the root of their bytes.",
+        description=f"{format.count(len(names), 'step')} as boxes, arrows for the files between them: {said}.",
     )
 
 

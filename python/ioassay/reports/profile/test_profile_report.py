@@ -23,7 +23,7 @@ from ioassay.results.darshan import profile as darshan
 from ioassay.results.profile_model import MAPS, Loss, LossKind
 from ioassay.results.records.profile import load_profile
 from ioassay.testing.faulty_application import RANKS, calm, faulty
-from ioassay.testing.record_tables import TableBuilder, store_record
+from ioassay.testing.record_tables import BEGIN_NS, TableBuilder, store_record
 from ioassay.testing.terminal_text import terminal_text
 
 
@@ -311,3 +311,59 @@ def test_coverage_of_another_source_is_unknown_and_not_complete(tmp_path: Path) 
     data = json.loads(reports.build(ProfileReport(content), "json"))
     assert data["totals"]["read"]["mapped"] is None
     assert data["coverage"]["storage"] is None
+
+
+def handing_on() -> list[TableBuilder]:
+    """A generator, a filter and a program that removes what is between them, after 2 s in which it lay."""
+    at = [BEGIN_NS + second * 10**9 for second in range(9)]
+    made = TableBuilder(1, command=["gen"], begin_ns=at[0], end_ns=at[1])
+    used = TableBuilder(2, command=["filter"], begin_ns=at[3], end_ns=at[4])
+    gone = TableBuilder(3, command=["rm", "part"], begin_ns=at[5], end_ns=at[6])
+    part = made.file("/w/part", inode=1, opened_ns=at[0], closed_ns=at[1])
+    made.transfers(part, "write", {64 << 20: 1}, ns=10**9)
+    debug = made.file("/w/debug", inode=2, opened_ns=at[0], closed_ns=at[1])
+    made.transfers(debug, "write", {32 << 20: 1}, ns=10**9)
+    used.transfers(used.file("/w/part", inode=1, opened_ns=at[3], closed_ns=at[4]), "read", {64 << 20: 1}, ns=10**9)
+    for path in ("/w/part", "/w/debug"):
+        gone.file(path, {"remove": 1})
+    return [made, used, gone]
+
+
+def test_a_workflow_is_a_section_with_its_figure_its_tables_and_its_findings(tmp_path: Path) -> None:
+    content = content_of(tmp_path / "record", *handing_on())
+    text = markdown(content)
+    for part in (
+        "## Workflow",
+        "2 steps hand on 1 file (64 MiB written, 64 MiB read again).",
+        "32 MiB were written and deleted unread, of 96 MiB written in all (1 file, 1.00 s in these calls).",
+        "Steps hand data on through files: 64 MiB were written and 64 MiB of them read again by another step, once "
+        "(1 file, 2.00 s in these calls, 100 % of the steps' run time). The file is removed in the end. **Remedy:** "
+        "Pass it through a pipe, or keep the files in memory or a node-local disk.",
+        "| gen | filter | `/w/part` | 1 | 64 MiB | 64 MiB | 2.00 s | 1 |",
+        "| written, not read, removed | 1 | 1 | 32 MiB | 0 B | `/w/debug` |",
+    ):
+        assert part in text, part
+    page = reports.build(ProfileReport(content), "html").decode()
+    assert "Which step feeds which" in page
+    assert "2 steps as boxes, arrows for the files between them: gen to filter, 64 MiB." in page
+    shown = " ".join(terminal_text(summary(content)).split())
+    assert "Most goes from gen to filter: 64 MiB in 1 file, /w/part, read up to 2.00 s later, then removed." in shown
+    assert "32 MiB in 1 file were written and removed unread." in shown
+
+
+def test_the_data_of_a_workflow(tmp_path: Path) -> None:
+    said = json.loads(reports.build(ProfileReport(content_of(tmp_path / "record", *handing_on())), "json"))["workflow"]
+    assert [(step["name"], step["layer"]) for step in said["steps"]] == [("gen", 0), ("filter", 1)]
+    (one,) = said["exchanges"]
+    assert (one["writer"], one["reader"], one["read_bytes"], one["longest_wait_s"]) == (0, 1, 64 << 20, 2.0)
+    assert [(row["fate"], row["files"], row["removed_files"]) for row in said["files"]] == [
+        ("between steps", 1, 1),
+        ("deleted unread", 1, 1),
+    ]
+
+
+def test_an_application_whose_processes_exchange_no_files_has_no_workflow(tmp_path: Path) -> None:
+    content = content_of(tmp_path / "record", *calm())
+    assert "Workflow" not in markdown(content)
+    assert "workflow" not in json.loads(reports.build(ProfileReport(content), "json"))
+    assert "Workflow" not in terminal_text(summary(content))

@@ -39,6 +39,7 @@ from ioassay.results.profile_model import (
     COMMON_SIZES,
     ERRORS,
     FILE_OPERATIONS,
+    FILE_PROCESSES,
     FILE_SIZES,
     FILES,
     IN_FLIGHT,
@@ -180,6 +181,7 @@ class _Reading:
             heat=timelines.heat(),
             files=self._files(numbers),
             file_operations=self._file_operations(numbers),
+            file_processes=self._file_processes(numbers),
             file_sizes=self._file_sizes(numbers),
             common_sizes=self._common_sizes(numbers),
             maps=MAPS.to_frame(),
@@ -376,6 +378,36 @@ class _Reading:
             pl.when(moves).then(pl.col("duration_ns")), pl.when(moves).then(pl.col("slowest_ns"))
         )
         return _shaped(every, FILE_OPERATIONS).sort("file", "operation")
+
+    def _file_processes(self, numbers: dict[str, int]) -> pl.DataFrame:
+        """`FILE_PROCESSES`. A record of all processes of a job stands for all of them."""
+        first = pl.Series([one.first_process for one in self._placed], dtype=pl.Int64)
+        every = pl.Series([one.log.job.processes for one in self._placed], dtype=pl.Int64)
+        who = {
+            "processes": pl.when(pl.col("process").is_null()).then(pl.lit(every).gather("log")).otherwise(1),
+            "process": pl.col("process").fill_null(pl.lit(first).gather("log")),
+        }
+        key = ["path", "process", "processes"]
+        rows = self._attributed.with_columns(IS_WRITE.alias("is_write"), **who)
+        is_moved = {
+            way: (pl.col("module").is_in([*KINDS]) & (pl.col("is_write") == is_write)).fill_null(False)
+            for way, is_write in (("read", False), ("write", True))
+        }
+        moved = rows.group_by(key).agg(
+            read_bytes=pl.col("bytes").filter(is_moved["read"]).sum(),
+            written_bytes=pl.col("bytes").filter(is_moved["write"]).sum(),
+            read_ns=pl.col("duration_ns").filter(is_moved["read"]).sum(),
+            write_ns=pl.col("duration_ns").filter(is_moved["write"]).sum(),
+            renames=pl.col("calls").filter(operation="rename").sum(),
+            maps=pl.col("calls").filter(operation="map").sum(),
+        )
+        opened = (
+            self._facts.with_columns(**who)
+            .group_by(key)
+            .agg(pl.col("first_open_s").min(), pl.col("last_close_s").max())
+        )
+        every_row = opened.join(moved, on=key, how="left").with_columns(file=_numbers(numbers))
+        return _shaped(every_row, FILE_PROCESSES).sort("file", "process", "processes")
 
     def _file_sizes(self, numbers: dict[str, int]) -> pl.DataFrame:
         every = _summed(self._sizes, ["path", "operation", "begin_bytes", "end_bytes"], ["calls"])

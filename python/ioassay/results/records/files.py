@@ -30,6 +30,7 @@ from ioassay.results.profile_model import (
     DIRECTION,
     DIRECTIONS,
     FILE_OPERATIONS,
+    FILE_PROCESSES,
     FILE_SIZES,
     FILES,
     ON_STORAGE,
@@ -67,8 +68,15 @@ _DIRECTIONS = np.array([DIRECTIONS.index(DIRECTION[name]) if name in DIRECTION e
 
 _IDENTITY = ("device", "inode", "birth_ns", "generation")
 """What a file is known by, on its node."""
+_OPERATIONS_OF = {
+    way: [OPERATIONS.index(name) for name, of in DIRECTION.items() if of == way] for way in ("read", "write")
+}
+"""The numbers of the operations in a direction that moves bytes."""
 
 _MOVED = [OPERATIONS.index(name) for name in ("remove", "rename")]
+
+_COUNTED = {f"{name}s": OPERATIONS.index(name) for name in ("create", "remove", "rename", "truncate", "map")}
+"""The columns of `FILE_PROCESSES` that count calls, by operation."""
 
 _TRANSFERS = ("calls", "failed", "bytes", "ns", "slowest_ns", "consecutive", "forward", "strided", "misaligned")
 
@@ -118,8 +126,16 @@ class Files:
         self._common = GroupedRows(by_operation | {"bytes": pl.Int64, "calls": pl.Float64}, [*by_operation, "bytes"])
         spent = {"process": pl.Int64, "is_on_storage": pl.Boolean, "direction": pl.Int64}
         self._spent = GroupedRows(spent | {"bytes": pl.Float64, "ns": pl.Float64}, list(spent))
-        users = {"process": pl.Int64, "entry": pl.Int64, "operation": pl.Int64}
-        self._users = GroupedRows(users | {"bytes": pl.Float64, "ns": pl.Float64}, list(users))
+        user = {"process": pl.Int64, "entry": pl.Int64}
+        uses = user | {"operation": pl.Int64}
+        self._users = GroupedRows(uses | dict.fromkeys(("succeeded", "bytes", "ns"), pl.Float64), list(uses))
+        self._opened_by = GroupedRows(
+            user | {"open_flags": pl.UInt32, "first_open_ns": pl.Int64, "last_close_ns": pl.Int64},
+            list(user),
+            pl.col("open_flags").bitwise_or(),
+            pl.col("first_open_ns").min(),
+            pl.col("last_close_ns").max(),
+        )
 
     def add(self, image: Image, table: Table, node: str) -> NDArray[np.int64]:
         """Adds the files of a table. `node` is where it does not say it. Returns the entries of their blocks, in the
@@ -167,11 +183,14 @@ class Files:
             self._identities.add({"entry": entries[is_opened]} | {name: known[name] for name in _IDENTITY})
             columns = {name: known[name] for name in ("size_bytes", "block_bytes", "open_flags", "replaced")}
             closed = known["last_close_ticks"]
-            self._opened.add(
-                columns
-                | {"entry": entries[is_opened], "first_open_ns": _unix_ns(image, known["first_open_ticks"])}
-                | {"last_close_ns": np.where(closed != 0, _unix_ns(image, closed), 0)}
-            )
+            moments = {
+                "entry": entries[is_opened],
+                "first_open_ns": _unix_ns(image, known["first_open_ticks"]),
+                "last_close_ns": np.where(closed != 0, _unix_ns(image, closed), 0),
+            }
+            self._opened.add(columns | moments)
+            process = np.full(len(known), image.process)
+            self._opened_by.add(moments | {"process": process, "open_flags": known["open_flags"]})
 
     def _add_calls(self, image: Image, entries: NDArray[np.int64], files: Rows) -> None:
         file, operation = np.nonzero(files["calls"])
@@ -182,7 +201,7 @@ class Files:
         nothing = np.zeros(len(file))
         self._users.add(
             {"process": np.full(len(file), image.process), "entry": entries[file], "operation": operation}
-            | {"bytes": nothing, "ns": nothing}
+            | {"succeeded": _succeeded(files["calls"][file, operation], failed), "bytes": nothing, "ns": nothing}
         )
 
     def _add_spent(
@@ -235,7 +254,10 @@ class Files:
         same = {name: rows[name] for name in _TRANSFERS if name not in ("ns", "slowest_ns")}
         extent = {name: np.where(rows["bytes"] > 0, rows[name].astype(np.float64), np.nan) for name in ("begin", "end")}
         self._transfers.add(key | same | {"ns": ns, "slowest_ns": slowest} | extent)
-        self._users.add({"process": np.full(len(rows), image.process)} | key | {"bytes": rows["bytes"], "ns": ns})
+        self._users.add(
+            {"process": np.full(len(rows), image.process), **key}
+            | {"succeeded": _succeeded(rows["calls"], rows["failed"]), "bytes": rows["bytes"], "ns": ns}
+        )
         row, bucket = np.nonzero(rows["sizes"])
         self._sizes.add(
             {
@@ -252,7 +274,7 @@ class Files:
         )
 
     def frames(self, origin_ns: int) -> dict[str, pl.DataFrame]:
-        """`files`, `file_operations`, `file_sizes` and `common_sizes`."""
+        """`files` and all that begin with `file_`, and `common_sizes`."""
         nodes, paths = zip(*self._entries, strict=True) if self._entries else ((), ())
         entries = pl.DataFrame(
             {"entry": range(len(paths)), "node": nodes, "path": paths},
@@ -270,6 +292,7 @@ class Files:
         files = _files(facts, users, origin_ns)
         file_of = facts.join(files, on="group", how="left", maintain_order="left")["file"].cast(pl.Int64)
         operations = _operations(self._calls.frame(), self._transfers.frame(), users, file_of)
+        processes = _processes(users, self._opened_by.frame(), files, file_of, origin_ns)
         begins = pl.Series(SIZE_BEGINS_BYTES)
         sizes = _by_file(self._sizes.frame(), file_of, ["operation", "bucket"]).with_columns(
             begin_bytes=pl.lit(begins).gather("bucket"),
@@ -280,6 +303,7 @@ class Files:
         return {
             "files": _shaped(files, FILES),
             "file_operations": _shaped(operations, FILE_OPERATIONS),
+            "file_processes": _shaped(processes, FILE_PROCESSES),
             "file_sizes": _shaped(sizes, FILE_SIZES),
             "common_sizes": _shaped(common, COMMON_SIZES),
         }
@@ -302,6 +326,11 @@ def _find(places: NDArray[np.int64], wanted: NDArray[Any]) -> tuple[NDArray[np.i
         return np.zeros(len(wanted), dtype=np.int64), np.zeros(len(wanted), dtype=np.bool)
     at = np.minimum(np.searchsorted(places, wanted.astype(np.int64)), len(places) - 1)
     return at, places[at] == wanted
+
+
+def _succeeded(calls: NDArray[Any], failed: NDArray[Any]) -> NDArray[np.float64]:
+    succeeded: NDArray[np.float64] = (calls - np.minimum(failed, calls)).astype(np.float64)
+    return succeeded
 
 
 def _unix_ns(image: Image, ticks: NDArray[np.uint64]) -> NDArray[np.int64]:
@@ -406,6 +435,45 @@ def _operations(calls: pl.DataFrame, transfers: pl.DataFrame, users: pl.DataFram
         every.with_columns(whole(name) for name in every.columns if name not in ("file", "operation"))
         .join(processes, on=["file", "operation"], how="left")
         .sort("file", "operation")
+    )
+
+
+def _processes(
+    users: pl.DataFrame, opened: pl.DataFrame, files: pl.DataFrame, file_of: pl.Series, origin_ns: int
+) -> pl.DataFrame:
+    """`FILE_PROCESSES`."""
+    key = ["file", "process"]
+    is_moved = {name: pl.col("operation").is_in(_OPERATIONS_OF[name]) for name in ("read", "write")}
+    counted = [*_COUNTED.values(), *_OPERATIONS_OF["read"], *_OPERATIONS_OF["write"]]
+    done = (
+        users.filter(pl.col("operation").is_in(counted))
+        .with_columns(file=pl.lit(file_of).gather("entry"))
+        .group_by(key)
+        .agg(
+            *(pl.col("succeeded").filter(operation=number).sum().alias(name) for name, number in _COUNTED.items()),
+            read_bytes=pl.col("bytes").filter(is_moved["read"]).sum(),
+            written_bytes=pl.col("bytes").filter(is_moved["write"]).sum(),
+            read_ns=pl.col("ns").filter(is_moved["read"]).sum(),
+            write_ns=pl.col("ns").filter(is_moved["write"]).sum(),
+        )
+    )
+    moments = (
+        opened.with_columns(file=pl.lit(file_of).gather("entry"))
+        .group_by(key)
+        .agg(pl.col("open_flags").bitwise_or(), pl.col("first_open_ns").min(), pl.col("last_close_ns").max())
+    )
+    sums = [name for name in done.columns if name not in key]
+    stored = files.filter(pl.col("kind").is_in(ON_STORAGE)).select(pl.col("file").cast(pl.Int64))
+    return (
+        done.join(moments, on=key, how="full", coalesce=True)
+        .join(stored, on="file", how="semi")
+        .with_columns(
+            *(whole(name).fill_null(0) for name in sums),
+            processes=pl.lit(1),
+            first_open_s=(pl.col("first_open_ns") - origin_ns) / 1e9,
+            last_close_s=(pl.when(pl.col("last_close_ns") > 0).then("last_close_ns") - origin_ns) / 1e9,
+        )
+        .sort(key)
     )
 
 

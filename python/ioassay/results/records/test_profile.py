@@ -402,3 +402,28 @@ def test_a_directory_of_something_else_is_refused(tmp_path: Path) -> None:
             load_profile([path])
     with pytest.raises(UsageError, match="has no table: no process was recorded"):
         load_profile([store_record(tmp_path / "empty")])
+
+
+def test_who_used_a_file_and_when(load: Any) -> None:
+    writer, reader, remover = TableBuilder(1), TableBuilder(2, begin_ns=BEGIN_NS + S), TableBuilder(3)
+    out = writer.file(
+        "/w/out", {"open": 1, "stat": 2}, inode=7, opened_ns=BEGIN_NS + S, closed_ns=BEGIN_NS + 2 * S, open_flags=0o1101
+    )
+    writer.transfers(out, "write", {100: 3}, ns=50)
+    again = reader.file("/w/out", {"open": 1}, inode=7, opened_ns=BEGIN_NS + 4 * S)
+    reader.transfers(again, "stream read", {100: 2}, ns=20)
+    reader.transfers(again, "map", {0: 1})
+    remover.file("/w/out", {"remove": 3, "rename": 1}, {"remove": 1})
+    remover.file("/w/only looked up", {"stat": 5})
+    frame = load([writer, reader, remover]).file_processes
+    assert rows(frame, "process", "read_bytes", "written_bytes", "read_ns", "write_ns", "open_flags") == [
+        (0, 0, 300, 0, 50, 0o1101),
+        (1, 0, 0, 0, 0, None),
+        (2, 200, 0, 20, 0, 0),
+    ]
+    assert rows(frame, "first_open_s", "last_close_s", "removes", "renames", "maps") == [
+        (1.0, 2.0, 0, 0, 0),
+        (None, None, 2, 1, 0),
+        (4.0, None, 0, 0, 1),
+    ]
+    assert frame["processes"].to_list() == [1, 1, 1]

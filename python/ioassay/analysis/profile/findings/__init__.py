@@ -16,6 +16,7 @@ from ioassay.analysis.finding import SEVERITIES, Finding
 from ioassay.analysis.profile.findings.aggregators import aggregators
 from ioassay.analysis.profile.findings.blocking_mpi_io import blocking_mpi_io
 from ioassay.analysis.profile.findings.cached_reads import cached_reads
+from ioassay.analysis.profile.findings.files_between_steps import deleted_unread, hand_overs, idle_files
 from ioassay.analysis.profile.findings.imbalance import size_imbalance, time_imbalance
 from ioassay.analysis.profile.findings.mapped_reads import mapped_reads
 from ioassay.analysis.profile.findings.metadata import metadata_time
@@ -43,6 +44,9 @@ FINDERS: tuple[Callable[[ProfileFacts], Iterable[Finding]], ...] = (
     mapped_reads,
     redundant_reads,
     same_data,
+    deleted_unread,
+    hand_overs,
+    idle_files,
     time_imbalance,
     phase_tails,
     no_collectives,

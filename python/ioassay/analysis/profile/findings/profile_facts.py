@@ -15,6 +15,7 @@ from ioassay.analysis.profile.peers import Imbalance, imbalances
 from ioassay.analysis.profile.phases import Phase, phases
 from ioassay.analysis.profile.thresholds import Threshold, Thresholds
 from ioassay.analysis.profile.totals import Totals, known_total
+from ioassay.analysis.profile.workflow import Workflow, workflow
 from ioassay.results.profile_model import STORED_FILES, Profile
 
 MOST_REFERENCES = 100
@@ -79,6 +80,11 @@ class ProfileFacts:
     def imbalances(self) -> list[Imbalance]:
         """How unequal processes are that do the same work."""
         return imbalances(self.profile)
+
+    @cached_property
+    def workflow(self) -> Workflow:
+        """Which step feeds which."""
+        return workflow(self.profile)
 
     def spent_ns(self, operation: str, calls: int | None = None) -> int | None:
         """Time in all calls of an operation on storage; of some of them, what so many take on average.

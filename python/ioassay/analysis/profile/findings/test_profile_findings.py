@@ -74,8 +74,8 @@ def test_every_kind_of_finding_is_found_in_an_application_that_does_it_all(profi
     silent = [find.__name__ for find in FINDERS if not list(find(facts))]
     # They have tests of their own.
     assert silent == [
-        "metadata_time", "mapped_reads", "phase_tails", "aggregators", "blocking_mpi_io", "size_imbalance",
-        "cached_reads",
+        "metadata_time", "mapped_reads", "deleted_unread", "hand_overs", "idle_files", "phase_tails", "aggregators",
+        "blocking_mpi_io", "size_imbalance", "cached_reads",
     ]  # fmt: skip
 
 

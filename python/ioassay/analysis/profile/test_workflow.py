@@ -1,0 +1,338 @@
+"""Who feeds whom: steps, what goes between them, and what becomes of files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+
+from ioassay.analysis.profile.findings.files_between_steps import (
+    DeletedUnreadEvidence,
+    HandOverEvidence,
+    IdleFilesEvidence,
+    deleted_unread,
+    hand_overs,
+    idle_files,
+)
+from ioassay.analysis.profile.findings.profile_facts import ProfileFacts
+from ioassay.analysis.profile.thresholds import Thresholds
+from ioassay.analysis.profile.workflow import Workflow, common_name, condensed, workflow
+from ioassay.analysis.profile.workflow_steps import program_name
+from ioassay.protocol.record_layout import State
+from ioassay.results.profile_model import FILE_PROCESSES, Profile
+from ioassay.results.records.profile import load_profile
+from ioassay.testing.record_tables import BEGIN_NS, TableBuilder, joined
+
+S = 10**9
+MIB = 1 << 20
+GIB = 1 << 30
+EXCLUSIVE = 0o200
+
+Load = Callable[..., Profile]
+
+
+@pytest.fixture
+def load(tmp_path: Path) -> Load:
+    def loaded(*tables: TableBuilder) -> Profile:
+        (tmp_path / "node.tables").write_bytes(joined(tables))
+        return load_profile([tmp_path])
+
+    return loaded
+
+
+class Process:
+    """A process that uses files, of which each has an inode of its own."""
+
+    inodes: ClassVar[dict[str, int]] = {}
+
+    def __init__(self, pid: int, command: str, begin_s: float, end_s: float, parent: int = 1, **others: Any) -> None:
+        self.begin_ns, self.end_ns = BEGIN_NS + round(begin_s * S), BEGIN_NS + round(end_s * S)
+        self.table = TableBuilder(
+            pid, command=command.split(), begin_ns=self.begin_ns, end_ns=self.end_ns, tick_ns=1.0,
+            **({"parent": parent} | others),
+        )  # fmt: skip
+
+    def use(self, path: str, *, read: int = 0, write: int = 0, ns: int = 0, calls: dict[str, int] | None = None,
+            is_opened: bool = True, open_flags: int = 0) -> Process:  # fmt: skip
+        inode = self.inodes.setdefault(path, len(self.inodes) + 1) if is_opened else 0
+        file = self.table.file(
+            path, calls, inode=inode, opened_ns=self.begin_ns, closed_ns=self.end_ns, open_flags=open_flags
+        )
+        for operation, moved in (("read", read), ("write", write)):
+            if moved:
+                self.table.transfers(file, operation, {moved: 1}, ns=ns)
+        return self
+
+    def remove(self, *paths: str) -> Process:
+        for path in paths:
+            self.use(path, calls={"remove": 1}, is_opened=False)
+        return self
+
+
+def pipeline(*, size: int = MIB, wait_s: float = 0, ns: int = 0) -> list[TableBuilder]:
+    """A shell that generates two files, sorts each, joins what is sorted, and removes that."""
+    later = 6 + wait_s
+    steps = [
+        Process(10, "sh run.sh", 0, later + 10),
+        Process(11, "gen", 0, 1, 10).use("/w/a", write=size, ns=ns).use("/w/b", write=size, ns=ns),
+        Process(12, "sort a", 2, 3, 10).use("/w/a", read=size, ns=ns).use("/w/a.sorted", write=size, ns=ns),
+        Process(13, "sort b", 4, 5, 10).use("/w/b", read=size, ns=ns).use("/w/b.sorted", write=size, ns=ns),
+        Process(14, "join", later, later + 2, 10)
+        .use("/w/a.sorted", read=size, ns=ns)
+        .use("/w/b.sorted", read=size, ns=ns)
+        .use("/w/joined", write=size, ns=ns),
+        Process(15, "rm a.sorted b.sorted", later + 3, later + 4, 10).remove("/w/a.sorted", "/w/b.sorted"),
+    ]
+    return [one.table for one in steps]
+
+
+def edges(found: Workflow) -> list[tuple[str, str, int]]:
+    names = [step.name for step in found.steps]
+    return sorted((names[one.writer], names[one.reader], one.files) for one in found.exchanges)
+
+
+def fates(found: Workflow) -> dict[str, str]:
+    return dict(found.files.select("path", "fate").iter_rows())
+
+
+def test_a_step_is_a_program_with_its_processes_and_feeds_those_that_read_its_files(load: Load) -> None:
+    found = workflow(load(*pipeline()))
+    assert [(step.name, step.layer, step.processes) for step in found.steps] == [
+        ("gen", 0, 1),
+        ("sort", 1, 2),
+        ("join", 2, 1),
+    ]
+    assert edges(found) == [("gen", "sort", 2), ("sort", "join", 2)]
+    assert found.chain == 2
+
+
+def test_an_exchange_has_its_bytes_its_wait_and_whether_its_files_were_removed(load: Load) -> None:
+    first, second = workflow(load(*pipeline(wait_s=100))).exchanges
+    assert (first.label, first.read_bytes, first.longest_wait_s, first.removed_files) == ("/w/*", 2 * MIB, 3, 0)
+    assert (second.label, second.longest_wait_s, second.removed_files) == ("/w/*.sorted", 103, 2)
+    assert second.same_node
+
+
+def test_the_same_program_before_and_after_another_is_two_steps(load: Load) -> None:
+    tables = [
+        Process(10, "sort x", 0, 1, 1).use("/w/1", write=9).table,
+        Process(11, "uniq", 2, 3, 1).use("/w/1", read=9).use("/w/2", write=9).table,
+        Process(12, "sort y", 4, 5, 1).use("/w/2", read=9).table,
+    ]
+    found = workflow(load(*tables))
+    assert [(step.name, step.layer) for step in found.steps] == [("sort", 0), ("uniq", 1), ("sort", 2)]
+
+
+def test_ranks_of_a_job_are_one_step_and_do_not_feed_each_other(load: Load) -> None:
+    tables = []
+    for rank in range(3):
+        job = {"SLURM_PROCID": str(rank)}
+        own = Process(20 + rank, "./sim", 0, 1, job=job).use("/w/halo", read=9, write=9)
+        tables += [own.use(f"/w/out.{rank}", write=9).table]
+        tables += [Process(30 + rank, "./post", 2, 3, job=job).use(f"/w/out.{rank}", read=9).table]
+    found = workflow(load(*tables))
+    assert [(step.name, step.processes) for step in found.steps] == [("sim", 3), ("post", 3)]
+    assert edges(found) == [("sim", "post", 3)]
+    assert fates(found)["/w/halo"] == "scratch"
+
+
+def test_workers_read_what_their_parent_wrote_and_it_reads_what_they_wrote(load: Load) -> None:
+    tables = [Process(10, "python3 mr.py", 0, 9).use("/w/in", write=9).use("/w/part", read=9).table]
+    tables += [
+        Process(11 + at, "python3 mr.py", 2, 4, 10).use("/w/in", read=9).use("/w/part", write=9).table
+        for at in range(2)
+    ]
+    found = workflow(load(*tables))
+    assert edges(found) == [("mr.py", "mr.py workers", 1), ("mr.py workers", "mr.py", 1)]
+
+
+def test_a_script_that_another_starts_is_one_step_with_all_that_it_starts(load: Load) -> None:
+    tables = [
+        Process(10, "bash run.sh", 0, 20).table,
+        Process(11, "bash prepare.sh", 0, 4, 10).table,
+        Process(12, "cp x y", 1, 2, 11).use("/w/1", write=9).table,
+        Process(13, "sed s y z", 2, 3, 11).use("/w/1", read=9).use("/w/2", write=9).table,
+        Process(14, "./solve", 5, 9, 10).use("/w/2", read=9).use("/w/3", write=9).table,
+    ]
+    found = workflow(load(*tables))
+    assert edges(found) == [("prepare.sh", "solve", 1)]
+    assert fates(found) == {"/w/1": "scratch", "/w/2": "between steps", "/w/3": "result"}
+
+
+def test_a_script_that_alone_does_all_the_work_is_no_step_but_what_it_starts(load: Load) -> None:
+    tables = [
+        Process(9, "sh -c ./run.sh", 0, 20).table,
+        Process(10, "bash run.sh", 0, 20, 9).table,
+        Process(11, "gen", 0, 1, 10).use("/w/1", write=9).table,
+        Process(12, "use", 2, 3, 10).use("/w/1", read=9).table,
+    ]
+    assert edges(workflow(load(*tables))) == [("gen", "use", 1)]
+
+
+def test_what_was_read_before_it_was_written_feeds_nobody(load: Load) -> None:
+    tables = [
+        Process(10, "reads", 0, 1).use("/w/settings", read=9).table,
+        Process(11, "writes", 2, 3).use("/w/settings", write=9).table,
+    ]
+    assert workflow(load(*tables)).exchanges == ()
+
+
+def test_a_program_that_is_run_is_read_by_who_runs_it(load: Load) -> None:
+    tables = [
+        Process(10, "ld", 0, 1).use("/usr/bin/prog", write=900).table,
+        Process(11, "prog", 2, 3).use("/w/out", write=9).table,  # the builder's executables are in /usr/bin
+    ]
+    assert edges(workflow(load(*tables))) == [("ld", "prog", 1)]
+
+
+def test_a_mapped_file_is_read(load: Load) -> None:
+    reader = Process(11, "git add", 2, 3)
+    reader.table.transfers(reader.table.file("/w/1", inode=77), "map", {0: 1})
+    writer = Process(10, "gen", 0, 1)
+    writer.table.transfers(writer.table.file("/w/1", inode=77), "write", {9: 1})
+    assert edges(workflow(load(writer.table, reader.table))) == [("gen", "git add", 1)]
+
+
+def test_what_becomes_of_files(load: Load) -> None:
+    writer = Process(10, "writer", 0, 5)
+    for name in ("kept", "dropped", "scratch"):
+        writer.use(f"/w/{name}", write=100, read=100 if name == "scratch" else 0)
+    tables = [writer.use("/w/given", read=5).table, Process(11, "rm dropped", 6, 7).remove("/w/dropped").table]
+    found = workflow(load(*tables))
+    assert fates(found) == {
+        "/w/kept": "result",
+        "/w/dropped": "deleted unread",
+        "/w/scratch": "scratch",
+        "/w/given": "input",
+    }
+    assert found.of("deleted unread")["path"].to_list() == ["/w/dropped"]
+
+
+@pytest.mark.parametrize(("open_flags", "fate"), [(EXCLUSIVE, "deleted unread"), (0, "result")])
+def test_a_writer_may_have_removed_what_was_there_before_unless_it_made_the_file(
+    load: Load, open_flags: int, fate: str
+) -> None:
+    one = Process(10, "ld", 0, 5).use("/w/prog", write=100, calls={"remove": 1}, open_flags=open_flags)
+    assert fates(workflow(load(one.table))) == {"/w/prog": fate}
+
+
+def test_a_name_that_goes_after_another_was_linked_may_leave_the_file(load: Load) -> None:
+    one = Process(10, "git add", 0, 5).use("/w/tmp_obj", write=100, calls={"remove": 1}, open_flags=EXCLUSIVE)
+    one.use("/w/object", calls={"create": 1}, is_opened=False)
+    assert fates(workflow(load(one.table)))["/w/tmp_obj"] == "result"
+
+
+def test_a_removal_before_the_file_was_written_is_none_of_it(load: Load) -> None:
+    tables = [
+        Process(10, "rm old", 0, 1).remove("/w/out").table,
+        Process(11, "writer", 2, 3).use("/w/out", write=100).table,
+    ]
+    assert fates(workflow(load(*tables))) == {"/w/out": "result"}
+
+
+def test_a_removal_that_failed_is_none(load: Load) -> None:
+    remover = Process(11, "rm x", 2, 3)
+    remover.table.file("/w/out", {"remove": 1}, {"remove": 1})
+    profile = load(Process(10, "writer", 0, 1).use("/w/out", write=100).table, remover.table)
+    assert fates(workflow(profile)) == {"/w/out": "result"}
+
+
+def test_a_source_that_does_not_say_who_used_a_file_has_no_workflow(load: Load) -> None:
+    found = workflow(replace(load(*pipeline()), file_processes=FILE_PROCESSES.to_frame()))
+    assert (found.steps, found.exchanges, found.files.height) == ((), (), 0)
+
+
+def test_reads_of_unknown_processes_are_reads(load: Load) -> None:
+    profile = load(*pipeline())
+    known = profile.file_processes.filter(read_bytes=0)
+    assert fates(workflow(replace(profile, file_processes=known)))["/w/a.sorted"] == "scratch"
+
+
+def test_few_steps_of_a_layer_stand_for_all(load: Load) -> None:
+    writer, tools = Process(10, "gen", 0, 1), []
+    for at in range(7):
+        writer.use(f"/w/{at}", write=10 + at)
+        tools.append(Process(20 + at, f"tool{at}", 2, 3).use(f"/w/{at}", read=10 + at).table)
+    whole = workflow(load(writer.table, *tools))
+    few = condensed(whole, 3)
+    assert [step.name for step in few.steps] == ["gen", "5 other steps", "tool5", "tool6"]
+    assert sum(one.read_bytes for one in few.exchanges) == sum(one.read_bytes for one in whole.exchanges)
+
+
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [
+        ("/usr/bin/sort -n a.txt", "sort"),
+        ("python3 /opt/tools/reduce.py --fast", "reduce.py"),
+        ("python3.11 -m pip install x", "pip"),
+        ("python3 -c import os", "python3 -c"),
+        ("/bin/sh -c ./prog > out.txt", "sh -c ./prog > out.txt"),
+        ("bash -ec gzip x", "bash -ec gzip x"),
+        ("-bash", "bash"),
+        ("git pack-objects --all", "git pack-objects"),
+        ("Rscript plot.R", "plot.R"),
+        ("", "unknown program"),
+    ],
+)
+def test_the_name_of_what_a_process_runs(command: str, name: str) -> None:
+    assert program_name(command) == name
+
+
+@pytest.mark.parametrize(
+    ("paths", "name"),
+    [
+        (["/w/part.1.txt", "/w/part.2.txt"], "/w/part.*.txt"),
+        (["/w/a"], "/w/a"),
+        (["/w/1/a", "/w/2/b"], "/w/…"),
+        (["relative", "/w/a"], "…"),
+    ],
+)
+def test_what_paths_have_in_common(paths: list[str], name: str) -> None:
+    assert common_name(paths) == name
+
+
+def facts(profile: Profile) -> ProfileFacts:
+    return ProfileFacts(profile, Thresholds())
+
+
+def test_bytes_that_were_written_and_deleted_unread_are_a_finding(load: Load) -> None:
+    tables = [
+        Process(10, "sim", 0, 5).use("/w/debug", write=9 * GIB, ns=3 * S).use("/w/out", write=GIB).table,
+        Process(11, "rm debug", 6, 7).remove("/w/debug").table,
+    ]
+    (found,) = deleted_unread(facts(load(*tables)))
+    evidence = found.evidence
+    assert isinstance(evidence, DeletedUnreadEvidence)
+    assert (evidence.unread_bytes, evidence.written_bytes, evidence.files) == (9 * GIB, 10 * GIB, 1)
+    assert (evidence.spent_ns, evidence.unrecorded) == (3 * S, 0)
+    assert not list(deleted_unread(facts(load(*pipeline()))))
+
+
+def test_processes_without_a_recorder_may_have_read_what_was_deleted(load: Load) -> None:
+    writer = Process(10, "sim", 0, 5).use("/w/debug", write=GIB)
+    replaced = Process(12, "sh", 0, 5, state=State.REPLACED)
+    removes = Process(11, "rm debug", 6, 7).remove("/w/debug")
+    (found,) = deleted_unread(facts(load(writer.table, replaced.table, removes.table)))
+    assert isinstance(found.evidence, DeletedUnreadEvidence)
+    assert found.evidence.unrecorded == 1
+
+
+def test_hand_overs_are_a_finding_where_they_cost_time(load: Load) -> None:
+    (found,) = hand_overs(facts(load(*pipeline(ns=S // 2))))
+    evidence = found.evidence
+    assert isinstance(evidence, HandOverEvidence)
+    assert (evidence.files, evidence.removed_files, evidence.handed_on, evidence.same_node) == (4, 2, 2, True)
+    assert (evidence.written_bytes, evidence.read_bytes, evidence.spent_ns) == (4 * MIB, 4 * MIB, 8 * S // 2)
+    assert evidence.share == pytest.approx(4 / (1 + 1 + 1 + 2))
+    assert not list(hand_overs(facts(load(*pipeline(ns=1000)))))
+
+
+def test_large_files_that_lie_for_long_before_they_are_read_are_a_finding(load: Load) -> None:
+    (found,) = idle_files(facts(load(*pipeline(size=GIB, wait_s=3600))))
+    evidence = found.evidence
+    assert isinstance(evidence, IdleFilesEvidence)
+    assert (evidence.idle_bytes, evidence.files, evidence.longest_s) == (2 * GIB, 2, 3603)
+    assert not list(idle_files(facts(load(*pipeline(size=GIB, wait_s=10)))))

@@ -1,0 +1,408 @@
+"""Who feeds whom: which step of an application read what another one had written, and how long it lay there.
+
+Steps are what `workflow_steps` makes of processes; those of a program are divided where they stand at different places
+of the chain: a step reads nothing of itself. Only files of storage count; what goes through pipes and sockets leaves no
+trace that says between whom. Mapped files count as read: what a map reads makes no calls.
+
+Not: judging (`findings.files_between_steps` and its like), words (`reports.profile`), drawing (`figures.profile`).
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Literal
+
+import polars as pl
+
+from ioassay.analysis.profile import workflow_steps
+from ioassay.analysis.profile.totals import directory_of
+from ioassay.results.profile_model import Profile
+
+_DIRECTORY = pl.col("path").str.replace(r"/[^/]*$", "").alias("directory")
+
+MOST_LAYERS = 100
+"""Steps one after another, at most: what comes later stands in the last layer."""
+
+_O_EXCL = 0o200
+
+Fate = Literal["input", "between steps", "scratch", "result", "deleted unread"]
+"""What became of a file: read and never written; written by a step and read by another; read by the step that wrote it,
+too, and by no other; written, never read and kept; written, never read and removed.
+"""
+
+FATES: tuple[Fate, ...] = ("input", "between steps", "scratch", "result", "deleted unread")
+
+_KINDS = ("file", "unknown")
+"""Of files whose bytes can lie somewhere."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step of the workflow."""
+
+    number: int
+    """In the order in which they began."""
+    name: str
+    layer: int
+    """Steps that come before it, one after another."""
+    processes: int
+    nodes: int
+    begin_s: float
+    end_s: float
+    run_s: float
+    """Of its processes, added up."""
+    read_bytes: int
+    written_bytes: int
+    command: str
+    """Of its first process."""
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """Files that a step wrote and another one read."""
+
+    writer: int
+    reader: int
+    files: int
+    label: str
+    """The path of the file; of several, their directory and what their names have in common."""
+    written_bytes: int
+    read_bytes: int
+    """Without what maps read."""
+    longest_wait_s: float
+    """From the writer's last close of a file to the reader's first open of it; 0 where it read while that wrote."""
+    removed_files: int
+    """Of these, removed before the recording ended."""
+    same_node: bool
+    """Each file was written and read on one node."""
+
+
+@dataclass(frozen=True)
+class Workflow:
+    """The steps, and what goes between them. Steps that exchange no file are left out."""
+
+    steps: tuple[Step, ...]
+    exchanges: tuple[Exchange, ...]
+    """Those with most bytes first."""
+    files: pl.DataFrame
+    """A row per file that was read or written: file, path, fate, is_removed, written_bytes, read_bytes, write_ns,
+    read_ns, writers, readers (steps), wait_s (the longest; null: not between steps), same_node.
+    """
+
+    def of(self, fate: Fate) -> pl.DataFrame:
+        """The files that this became of, largest first."""
+        size = pl.max_horizontal("written_bytes", "read_bytes")
+        return self.files.filter(pl.col("fate") == fate).sort(size, "file", descending=[True, False])
+
+    @property
+    def chain(self) -> int:
+        """How often data is handed on, one step after another, at most."""
+        return max((step.layer for step in self.steps), default=0)
+
+
+def workflow(profile: Profile) -> Workflow:
+    """The workflow of a profile; without steps where none reads what another wrote, or where the source does not say
+    which process used which file.
+    """
+    processes = workflow_steps.units(profile)
+    used = _used(profile, processes)
+    steps = _steps(processes, used)
+    own = _by_step(used.join(steps.select("unit", "step"), on="unit"))
+    pairs = _pairs(own)
+    files = _files(profile, own, pairs)
+    numbers = sorted({*pairs["writer"], *pairs["reader"]})
+    renumbered = {old: new for new, old in enumerate(numbers)}
+    return Workflow(
+        steps=tuple(_described(profile, processes.join(steps, on="unit"), own, renumbered)),
+        exchanges=tuple(_exchanges(pairs, files, renumbered)),
+        files=files,
+    )
+
+
+def condensed(whole: Workflow, most: int) -> Workflow:
+    """The same with at most so many steps in a layer: those that exchange least become one of several programs."""
+    moved = dict.fromkeys(range(len(whole.steps)), 0)
+    for one in whole.exchanges:
+        for step in (one.writer, one.reader):
+            moved[step] += max(one.written_bytes, one.read_bytes)
+    groups: list[tuple[Step, ...]] = []
+    for _, own in groupby(sorted(whole.steps, key=lambda step: step.layer), key=lambda step: step.layer):
+        largest = sorted(own, key=lambda step: (-moved[step.number], step.number))
+        alone = most if len(largest) <= most else most - 1
+        groups += [(step,) for step in largest[:alone]]
+        groups += [tuple(largest[alone:])] if largest[alone:] else []
+    groups.sort(key=lambda group: min(step.number for step in group))
+    steps = tuple(_together(number, group) for number, group in enumerate(groups))
+    numbers = {step.number: number for number, group in enumerate(groups) for step in group}
+    merged: dict[tuple[int, int], Exchange] = {}
+    for one in whole.exchanges:
+        key = numbers[one.writer], numbers[one.reader]
+        if key[0] != key[1]:
+            merged[key] = _added(merged.get(key), one, key)
+    return Workflow(steps, tuple(merged.values()), whole.files)
+
+
+def _together(number: int, steps: Sequence[Step]) -> Step:
+    """Several steps as one."""
+    if len(steps) == 1:
+        return replace(steps[0], number=number)
+    return Step(
+        number=number,
+        name=f"{len(steps)} other steps",
+        layer=steps[0].layer,
+        processes=1,
+        nodes=max(step.nodes for step in steps),
+        begin_s=min(step.begin_s for step in steps),
+        end_s=max(step.end_s for step in steps),
+        run_s=sum(step.run_s for step in steps),
+        read_bytes=sum(step.read_bytes for step in steps),
+        written_bytes=sum(step.written_bytes for step in steps),
+        command="",
+    )
+
+
+def _added(before: Exchange | None, one: Exchange, key: tuple[int, int]) -> Exchange:
+    writer, reader = key
+    if before is None:
+        return replace(one, writer=writer, reader=reader)
+    return Exchange(
+        writer,
+        reader,
+        files=before.files + one.files,
+        label=before.label if before.label == one.label else "…",
+        written_bytes=before.written_bytes + one.written_bytes,
+        read_bytes=before.read_bytes + one.read_bytes,
+        longest_wait_s=max(before.longest_wait_s, one.longest_wait_s),
+        removed_files=before.removed_files + one.removed_files,
+        same_node=before.same_node and one.same_node,
+    )
+
+
+def _used(profile: Profile, processes: pl.DataFrame) -> pl.DataFrame:
+    """A row per file and unit: what it moved, from when to when it had the file open, whether it removed it."""
+    is_one = pl.col("kind").is_in(_KINDS)
+    files = profile.files.filter(is_one).select("file", "path")
+    seconds = [
+        ((pl.col(name) - profile.origin_unix_ns) / 1e9).alias(f"{name[:-3]}_s") for name in ("begin_ns", "end_ns")
+    ]
+    who = processes.select("process", "unit", *seconds)
+    nodes = profile.processes.select("process", "node")
+    executed = _executed(profile, files)
+    linking = _linking(profile)
+    rows = profile.file_processes.join(files.select("file"), on="file", how="semi")
+    return (
+        pl.concat([rows.with_columns(executed=pl.lit(False)), executed], how="diagonal")
+        .join(who, on="process")
+        .join(nodes, on="process", how="left")
+        .join(files, on="file")
+        .with_columns(_DIRECTORY)
+        .join(linking, on=["process", "directory"], how="left")
+        .with_columns(
+            first_s=pl.coalesce("first_open_s", "begin_s"),
+            last_s=pl.coalesce("last_close_s", "end_s"),
+            reads=(pl.col("read_bytes").fill_null(0) > 0) | (pl.col("maps").fill_null(0) > 0) | pl.col("executed"),
+            writes=pl.col("written_bytes").fill_null(0) > 0,
+        )
+        .group_by("file", "unit")
+        .agg(
+            pl.col("read_bytes", "written_bytes", "read_ns", "write_ns").sum(),
+            pl.col("reads", "writes").any(),
+            written_from_s=pl.col("first_s").filter("writes").min(),
+            written_until_s=pl.col("last_s").filter("writes").max(),
+            read_from_s=pl.col("first_s").filter("reads").min(),
+            read_until_s=pl.col("last_s").filter("reads").max(),
+            removes=_removes(),
+            removed_s=pl.col("end_s").filter(pl.col("removes") > 0).max(),
+            node=pl.when(pl.col("node").n_unique() == 1).then(pl.col("node").first()),
+        )
+    )
+
+
+def _removes() -> pl.Expr:
+    """Whether a process removed the file after it was written: one that writes it, too, may have removed another file
+    of that name before, unless it made the file itself (O_EXCL). A name that goes after another was linked may have
+    been one of two.
+    """
+    is_own = pl.col("open_flags").fill_null(0) & _O_EXCL > 0
+    is_last_name = pl.col("links").is_null()
+    return ((pl.col("removes").fill_null(0) > 0) & (~pl.col("writes") | is_own) & is_last_name).any()
+
+
+def _linking(profile: Profile) -> pl.DataFrame:
+    """Processes that made names without opening them, by directory: process, directory, links."""
+    names = profile.files.filter(pl.col("kind").is_in(_KINDS)).select("file", "path")
+    made = profile.file_processes.filter(pl.col("creates") > 0).join(names, on="file").with_columns(_DIRECTORY)
+    return made.group_by("process", "directory").agg(links=pl.len())
+
+
+def _executed(profile: Profile, files: pl.DataFrame) -> pl.DataFrame:
+    """Programs are read without calls: rows for the processes that ran one of the files."""
+    programs = profile.processes.select("process", pl.col("executable").alias("path")).drop_nulls()
+    return programs.join(files, on="path").select("file", "process", executed=pl.lit(True))
+
+
+def _steps(processes: pl.DataFrame, used: pl.DataFrame) -> pl.DataFrame:
+    """The step of each unit: unit, step, name, layer. A unit has the layer after the last of those that fed it."""
+    rows = used.filter(pl.col("reads") | pl.col("writes"))
+    shared = rows.filter(pl.col("writes").any().over("file"), pl.len().over("file") > 1).sort("file", "unit")
+    names = processes.group_by("unit").agg(pl.col("name").first())
+    layers = names.select("unit", layer=pl.lit(0, pl.Int64))
+    for _ in range(MOST_LAYERS):  # units are numbered as they began, and feed later ones: it comes to an end
+        fed = (
+            shared.join(layers, on="unit", maintain_order="left")
+            .with_columns(layer=pl.when("writes").then("layer"))
+            .with_columns(layer=pl.col("layer").cum_max().shift(1).over("file"))
+            .with_columns(layer=pl.col("layer").forward_fill().over("file"))
+            .filter("reads")
+            .group_by("unit")
+            .agg(fed=pl.col("layer").max() + 1)
+        )
+        deeper = layers.join(fed, on="unit", how="left").select(
+            "unit", layer=pl.max_horizontal("layer", pl.col("fed").fill_null(0))
+        )
+        if deeper["layer"].equals(layers["layer"]):
+            break
+        layers = deeper
+    placed = names.join(layers, on="unit")
+    order = placed.group_by("name", "layer").agg(first=pl.col("unit").min()).sort("first").with_row_index("step")
+    return placed.join(order.with_columns(pl.col("step").cast(pl.Int64)), on=["name", "layer"]).drop("first")
+
+
+def _by_step(used: pl.DataFrame) -> pl.DataFrame:
+    """`_used` by steps."""
+    return used.group_by("file", "step").agg(
+        pl.col("read_bytes", "written_bytes", "read_ns", "write_ns").sum(),
+        pl.col("reads", "writes", "removes").any(),
+        pl.col("written_from_s", "read_from_s").min(),
+        pl.col("written_until_s", "read_until_s", "removed_s").max(),
+        node=pl.when(pl.col("node").n_unique() == 1).then(pl.col("node").first()),
+    )
+
+
+def _pairs(own: pl.DataFrame) -> pl.DataFrame:
+    """A row per file, step that wrote it and other step that read it. One that had read before the other wrote is not
+    fed by it.
+    """
+    writers = own.filter("writes").select(
+        "file", "written_bytes", "write_ns", "written_from_s", "written_until_s",
+        writer="step", writer_node="node",
+    )  # fmt: skip
+    readers = own.filter("reads").select(
+        "file", "read_bytes", "read_ns", "read_from_s", "read_until_s", reader="step", reader_node="node"
+    )
+    return (
+        writers.join(readers, on="file")
+        .filter(pl.col("writer") != pl.col("reader"), pl.col("written_from_s") <= pl.col("read_until_s"))
+        .with_columns(
+            wait_s=(pl.col("read_from_s") - pl.col("written_until_s")).clip(0),
+            same_node=(pl.col("writer_node") == pl.col("reader_node")).fill_null(False),
+        )
+    )
+
+
+def _files(profile: Profile, own: pl.DataFrame, pairs: pl.DataFrame) -> pl.DataFrame:
+    """`Workflow.files`."""
+    exchanged = pairs.group_by("file").agg(pl.col("wait_s").max(), pl.col("same_node").all(), is_exchanged=pl.lit(True))
+    removed_after = pl.col("removed_s").max() >= pl.col("written_from_s").min()
+    unknown = _read_by_unknown(profile)
+    files = (
+        own.group_by("file")
+        .agg(
+            pl.col("written_bytes", "read_bytes", "write_ns", "read_ns").sum(),
+            pl.col("reads", "writes").any(),
+            is_removed=(pl.col("removes").any() & removed_after).fill_null(False),
+            writers=pl.col("writes").sum(),
+            readers=pl.col("reads").sum(),
+        )
+        .filter(pl.col("reads") | pl.col("writes"))
+        .join(exchanged, on="file", how="left")
+        .join(profile.files.select("file", "path"), on="file")
+    )
+    fate = (
+        pl.when(~pl.col("writes")).then(pl.lit("input"))
+        .when("is_exchanged").then(pl.lit("between steps"))
+        .when(pl.col("reads") | pl.col("file").is_in(unknown)).then(pl.lit("scratch"))
+        .when("is_removed").then(pl.lit("deleted unread"))
+        .otherwise(pl.lit("result"))
+    )  # fmt: skip
+    return files.select(
+        "file", "path", fate.alias("fate"), "is_removed", "written_bytes", "read_bytes", "write_ns", "read_ns",
+        "writers", "readers", "wait_s", "same_node",
+    ).sort("file")  # fmt: skip
+
+
+def _read_by_unknown(profile: Profile) -> list[int]:
+    """Files with reads of which the source does not say whose they are."""
+    known = profile.file_processes.group_by("file").agg(known=pl.col("read_bytes").sum())
+    reads = profile.file_operations.filter(pl.col("operation").str.contains("read|map|copy from"))
+    every = reads.group_by("file").agg(pl.col("bytes").sum())
+    return list(every.join(known, on="file", how="left").filter(pl.col("bytes") > pl.col("known").fill_null(0))["file"])
+
+
+def _described(profile: Profile, placed: pl.DataFrame, own: pl.DataFrame, numbers: dict[int, int]) -> list[Step]:
+    facts = profile.processes.select("process", "node", "command")
+    moved = own.group_by("step").agg(pl.col("read_bytes", "written_bytes").sum())
+    rows = (
+        placed.filter(pl.col("step").is_in(list(numbers)))
+        .join(facts, on="process")
+        .sort("begin_ns", "process")
+        .group_by("step", "name", "layer")
+        .agg(
+            pl.len().alias("processes"),
+            pl.col("node").n_unique().alias("nodes"),
+            pl.col("begin_ns").min(),
+            pl.col("end_ns").max(),
+            (pl.col("end_ns") - pl.col("begin_ns")).sum().alias("run_ns"),
+            pl.col("command").first(),
+        )
+        .join(moved, on="step")
+    )
+    found = [
+        Step(
+            numbers[row["step"]], row["name"], row["layer"], row["processes"], row["nodes"],
+            (row["begin_ns"] - profile.origin_unix_ns) / 1e9, (row["end_ns"] - profile.origin_unix_ns) / 1e9,
+            row["run_ns"] / 1e9,
+            row["read_bytes"], row["written_bytes"], row["command"] or "",
+        )
+        for row in rows.iter_rows(named=True)
+    ]  # fmt: skip
+    return sorted(found, key=lambda step: step.number)
+
+
+def _exchanges(pairs: pl.DataFrame, files: pl.DataFrame, numbers: dict[int, int]) -> list[Exchange]:
+    rows = (
+        pairs.join(files.select("file", "path", "is_removed"), on="file")
+        .group_by("writer", "reader")
+        .agg(
+            pl.len().alias("files"),
+            pl.col("path").sort(),
+            pl.col("written_bytes", "read_bytes").sum(),
+            pl.col("wait_s").max(),
+            pl.col("is_removed").sum(),
+            pl.col("same_node").all(),
+        )
+    )
+    found = [
+        Exchange(
+            numbers[row["writer"]], numbers[row["reader"]], row["files"], common_name(row["path"]),
+            row["written_bytes"], row["read_bytes"], row["wait_s"], row["is_removed"], row["same_node"],
+        )
+        for row in rows.iter_rows(named=True)
+    ]  # fmt: skip
+    return sorted(found, key=lambda one: (-max(one.written_bytes, one.read_bytes), one.writer, one.reader))
+
+
+def common_name(paths: Sequence[str]) -> str:
+    """What paths have in common: `/scratch/parts/part.*.txt`. They are sorted."""
+    if len(set(paths)) == 1:
+        return paths[0]
+    directory = posixpath.commonpath(paths) if all(path.startswith("/") for path in paths) else ""
+    if any(directory_of(path) != directory for path in paths):
+        return f"{directory.rstrip('/')}/…" if directory else "…"
+    names = [posixpath.basename(path) for path in paths]
+    begin = posixpath.commonprefix(names)
+    end = posixpath.commonprefix([name[len(begin) :][::-1] for name in names])[::-1]
+    return posixpath.join(directory, f"{begin}*{end}")

@@ -1,0 +1,199 @@
+"""Which processes are one step of a workflow, as its author would name it.
+
+A program is a step with all its processes that stand at the same place between others: the ranks of a job, the workers
+of a pool, `sort` for each of ten files. A shell script that another script starts is one step with everything that it
+starts. The script that starts all others is not: what it starts are the steps.
+
+Not: which files go from one to another (`workflow`).
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import polars as pl
+
+from ioassay.results.profile_model import Profile
+
+_SHELLS = frozenset({"sh", "bash", "dash", "ash", "ksh", "zsh", "csh", "tcsh", "fish", "busybox"})
+
+_INTERPRETERS = re.compile(r"(python|pypy|perl|ruby|R|Rscript|julia|node|lua|tclsh|php)[\d.]*")
+
+_WITH_COMMANDS = frozenset(
+    {
+        "git",
+        "samtools",
+        "bcftools",
+        "bedtools",
+        "gatk",
+        "cdo",
+        "gmx",
+        "cargo",
+        "go",
+        "openssl",
+        "apptainer",
+        "singularity",
+    }
+)
+"""Programs of which the first argument says what they do."""
+
+_COMMAND = re.compile(r"[a-z][a-z-]*")
+
+_MODULE_OPTIONS = ("-m", "--module")
+"""What follows them is the program."""
+
+_CODE_OPTIONS = ("-c", "-e")
+"""What follows them is no name."""
+
+_MOST_CHARACTERS = 32
+"""Of a name that is the code of a shell."""
+
+
+@dataclass
+class _Process:
+    number: int
+    node: str
+    pid: int
+    parent_pid: int
+    rank: int | None
+    command: str
+    program: str
+    is_shell: bool
+    begin_ns: int
+    end_ns: int
+    written_bytes: int
+    parent: _Process | None = None
+    children: list[_Process] = field(default_factory=list)
+
+    def with_ancestors(self) -> Iterator[_Process]:
+        """It, its parent, and so on."""
+        one: _Process | None = self
+        while one is not None:
+            yield one
+            one = one.parent
+
+
+def program_name(command: str, executable: str = "") -> str:
+    """What a process runs, as one would name it: the script of an interpreter, else the program."""
+    words = command.split()
+    if not words:
+        return posixpath.basename(executable) or "unknown program"
+    name = posixpath.basename(words[0]).lstrip("-") or words[0]
+    if name in _WITH_COMMANDS and len(words) > 1 and _COMMAND.fullmatch(words[1]):
+        return f"{name} {words[1]}"
+    if name not in _SHELLS and not _INTERPRETERS.fullmatch(name):
+        return name
+    return _script_name(name, words[1:])
+
+
+def _script_name(interpreter: str, words: Sequence[str]) -> str:
+    """What an interpreter with these arguments runs."""
+    is_shell = interpreter in _SHELLS
+    for at, word in enumerate(words):
+        after = words[at + 1 :]
+        if word in _MODULE_OPTIONS and after:
+            return after[0]
+        if word in _CODE_OPTIONS or (is_shell and word.startswith("-") and word.endswith("c")):
+            code = " ".join(after) if is_shell else ""
+            return f"{interpreter} {word} {_shortened(code)}".rstrip()
+        if not word.startswith("-"):
+            return posixpath.basename(word) or word
+    return interpreter
+
+
+def _shortened(code: str) -> str:
+    return code if len(code) <= _MOST_CHARACTERS else f"{code[: _MOST_CHARACTERS - 1]}…"
+
+
+def units(profile: Profile) -> pl.DataFrame:
+    """For each process the unit that it belongs to, which is never divided between steps, and the name of its program:
+    process, unit, name, begin_ns, end_ns. Units are numbered in the order in which they began.
+    """
+    processes = list(_processes(profile))
+    _find_parents(processes)
+    drivers = _drivers(processes)
+    keys: dict[int, tuple[object, ...]] = {}
+    names: dict[int, str] = {}
+    for one in processes:
+        script = _script(one, drivers)
+        if one.rank is not None:
+            keys[one.number], names[one.number] = ("rank", one.program), one.program
+        elif script is not None:
+            keys[one.number], names[one.number] = ("script", script.number), script.program
+        else:
+            is_worker = one.parent is not None and one.parent.command == one.command and one.parent.program != ""
+            names[one.number] = f"{one.program} workers" if is_worker and not one.is_shell else one.program
+            keys[one.number] = (one.node, one.parent_pid, names[one.number])
+    return _numbered(processes, keys, names)
+
+
+def _processes(profile: Profile) -> Iterator[_Process]:
+    columns = ("process", "node", "pid", "parent_pid", "rank", "command", "executable", "begin_unix_ns", "end_unix_ns")
+    for process, node, pid, parent, rank, command, executable, begin, end, written in profile.processes.select(
+        *columns, pl.col("written_bytes").fill_null(0)
+    ).iter_rows():
+        first = posixpath.basename(((command or "").split() or [executable or ""])[0]).lstrip("-")
+        yield _Process(
+            process, node or "", -1 if pid is None else pid, -1 if parent is None else parent, rank, command or "",
+            program_name(command or "", executable or ""), first in _SHELLS, begin, end, written,
+        )  # fmt: skip
+
+
+def _find_parents(processes: list[_Process]) -> None:
+    by_pid: dict[tuple[str, int], list[_Process]] = {}
+    for one in sorted(processes, key=lambda it: (it.begin_ns, it.number)):
+        earlier = by_pid.get((one.node, one.parent_pid), [])
+        parent = next((it for it in reversed(earlier) if it is not one), None)
+        if parent is not None:
+            one.parent = parent
+            parent.children.append(one)
+        if one.pid >= 0:
+            by_pid.setdefault((one.node, one.pid), []).append(one)
+
+
+def _drivers(processes: list[_Process]) -> frozenset[int]:
+    """The scripts that start the steps: each root, its forks, and a script that alone does all the writing for it."""
+    written: dict[int, int] = {}
+    for one in reversed(processes):  # children have higher numbers: processes are numbered as they began
+        own = one.written_bytes + sum(written[child.number] for child in one.children if child.number in written)
+        written[one.number] = own
+    found: set[int] = set()
+    waiting = [one for one in processes if one.parent is None]
+    while waiting:
+        one = waiting.pop()
+        found.add(one.number)
+        waiting += [child for child in one.children if child.is_shell and child.command == one.command]
+        writers = [child for child in one.children if written.get(child.number)]
+        if len(writers) == 1 and writers[0].is_shell and writers[0].number not in found and not one.written_bytes:
+            waiting.append(writers[0])
+    return frozenset(found)
+
+
+def _script(one: _Process, drivers: frozenset[int]) -> _Process | None:
+    """The script that it is a part of: the outermost one that is no driver."""
+    outermost = None
+    for ancestor in one.with_ancestors():
+        if ancestor.is_shell and ancestor.number not in drivers:
+            outermost = ancestor
+    return outermost
+
+
+def _numbered(
+    processes: list[_Process], keys: Mapping[int, tuple[object, ...]], names: Mapping[int, str]
+) -> pl.DataFrame:
+    """The processes of a key are one unit as long as they overlap in time."""
+    latest: dict[tuple[object, ...], tuple[int, int]] = {}
+    rows = []
+    count = 0
+    for one in sorted(processes, key=lambda it: (it.begin_ns, it.number)):
+        key = keys[one.number]
+        unit, until_ns = latest.get(key, (-1, -1))
+        if unit < 0 or (one.begin_ns >= until_ns and key[0] != "script"):
+            unit, count = count, count + 1
+        latest[key] = unit, max(until_ns, one.end_ns)
+        rows.append((one.number, unit, names[one.number], one.begin_ns, one.end_ns))
+    schema = {"process": pl.Int64, "unit": pl.Int64, "name": pl.String, "begin_ns": pl.Int64, "end_ns": pl.Int64}
+    return pl.DataFrame(rows, schema=schema, orient="row")

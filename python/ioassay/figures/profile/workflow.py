@@ -1,0 +1,302 @@
+"""Who feeds whom: steps as boxes, from the first at the top to the last; arrows are the files that go between them.
+
+An arrow that skips rows runs between the boxes of these rows; one to an earlier step, or to one beside it, runs around
+them at the right. Not: what the steps are (`analysis.profile.workflow`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from ioassay.figures import theme
+
+WIDTH = 640
+BOX_HEIGHT, ROW = 34, 86
+"""Of a box, and from the top of a row of boxes to that of the next."""
+MOST_BOX_WIDTH, GAP = 150, 16
+LANE = 14
+"""Width of an arrow that passes between boxes."""
+AROUND = 26
+"""From the boxes to the arrow that runs around them at the right, and from one of these to the next."""
+MOST_IN_A_ROW = 5
+"""Boxes side by side: more leave their names no room."""
+LETTER = 5.6
+"""About the width of a letter in a box."""
+LABEL_HEIGHT = 11
+LEAST_LINE, MOST_LINE = 1.0, 6.0
+_SWEEPS, _SAMPLES = 8, 14
+
+KEPT, REMOVED = "files kept", "all files removed in the end"
+
+
+@dataclass(frozen=True)
+class Box:
+    """A step."""
+
+    row: int
+    name: str
+    detail: str
+
+
+@dataclass(frozen=True)
+class Arrow:
+    """Files from a box to another one, by their places in the list of boxes."""
+
+    begin: int
+    end: int
+    weight: float
+    """The thickest has the most."""
+    label: str
+    is_removed: bool
+
+
+@dataclass
+class _Place:
+    """A box or a lane in a row."""
+
+    box: int | None
+    width: float
+    x: float = 0.0
+    """Of its middle."""
+    above: list[_Place] = field(default_factory=list)
+    below: list[_Place] = field(default_factory=list)
+
+
+Point = tuple[float, float]
+
+
+def chart(boxes: Sequence[Box], arrows: Sequence[Arrow]) -> theme.Chart:
+    """The drawing."""
+    return _Drawing(boxes, arrows).chart()
+
+
+class _Drawing:
+    """Boxes and arrows with their places, in pixels from the left and from the top."""
+
+    def __init__(self, boxes: Sequence[Box], arrows: Sequence[Arrow]) -> None:
+        self._boxes, self._arrows = boxes, arrows
+        self._rows: list[list[_Place]] = [[] for _ in range(1 + max(box.row for box in boxes))]
+        forward = [arrow for arrow in arrows if boxes[arrow.begin].row < boxes[arrow.end].row]
+        around = [arrow for arrow in arrows if boxes[arrow.begin].row >= boxes[arrow.end].row]
+        self._right = WIDTH - (AROUND * (1 + min(len(around), 4)) if around else 0)
+        most = max(sum(box.row == row for box in boxes) for row in range(len(self._rows)))
+        self._box_width = min(MOST_BOX_WIDTH, (self._right - GAP * (most - 1)) / most - LANE)
+        self._placed = [_Place(at, self._box_width) for at in range(len(boxes))]
+        for place, box in zip(self._placed, boxes, strict=True):
+            self._rows[box.row].append(place)
+        self._ways = {id(arrow): self._way(arrow) for arrow in forward}
+        self._arrange()
+        self._height = ROW * (len(self._rows) - 1) + BOX_HEIGHT + 2
+        self._lines = [
+            *((arrow, self._forward(arrow, forward)) for arrow in forward),
+            *((arrow, self._around(arrow, at)) for at, arrow in enumerate(around)),
+        ]
+
+    def chart(self) -> theme.Chart:
+        layers = [
+            self._curves(),
+            self._heads(),
+            self._frames(),
+            self._texts(self._names(), fontSize=10.5, fontWeight="bold"),
+            self._texts(self._details(), fontSize=9, color=theme.FAINT),
+            self._texts(self._labels(), fontSize=9, align="left", stroke=theme.PAPER, strokeWidth=3),
+            self._texts(self._labels(), fontSize=9, align="left"),
+        ]
+        return alt.layer(*layers).properties(width=WIDTH, height=self._height)
+
+    def _way(self, arrow: Arrow) -> list[_Place]:
+        """The places that an arrow goes through: its boxes, and a lane in each row between them."""
+        first, last = self._boxes[arrow.begin].row, self._boxes[arrow.end].row
+        way = [self._placed[arrow.begin]]
+        for row in range(first + 1, last):
+            way.append(_Place(None, LANE))
+            self._rows[row].append(way[-1])
+        way.append(self._placed[arrow.end])
+        for upper, lower in pairwise(way):
+            upper.below.append(lower)
+            lower.above.append(upper)
+        return way
+
+    def _arrange(self) -> None:
+        """Orders each row by where its neighbours are, so that few arrows cross, and gives each place its x."""
+        for row in self._rows:
+            self._spread(row)
+        for sweep in range(_SWEEPS):
+            down = sweep % 2 == 0
+            for row in self._rows if down else reversed(self._rows):
+                wanted = {id(place): _mean(place.above if down else place.below, place.x) for place in row}
+                row.sort(key=lambda place: wanted[id(place)])
+                self._spread(row)
+
+    def _spread(self, row: Sequence[_Place]) -> None:
+        free = self._right - sum(place.width for place in row)
+        gap = free / (len(row) + 1)
+        x = gap
+        for place in row:
+            place.x = x + place.width / 2
+            x += place.width + gap
+
+    def _top(self, row: int) -> float:
+        return 1 + ROW * row
+
+    def _forward(self, arrow: Arrow, every: Sequence[Arrow]) -> list[Point]:
+        """A smooth line from the bottom of a box to the top of another, through its lanes."""
+        way = self._ways[id(arrow)]
+        first = self._boxes[arrow.begin].row
+        own = [(self._port(arrow, every, is_begin=True), self._top(first) + BOX_HEIGHT)]
+        for at, place in enumerate(way[1:-1], start=first + 1):
+            own += [(place.x, self._top(at)), (place.x, self._top(at) + BOX_HEIGHT)]
+        own.append((self._port(arrow, every, is_begin=False), self._top(self._boxes[arrow.end].row) - 4))
+        points: list[Point] = []
+        for at in range(0, len(own), 2):
+            points += _curve(own[at], own[at + 1])
+        return points
+
+    def _port(self, arrow: Arrow, every: Sequence[Arrow], *, is_begin: bool) -> float:
+        """Where an arrow leaves or enters its box: beside the others, in the order in which these lie."""
+        box = arrow.begin if is_begin else arrow.end
+        if is_begin:
+            others = sorted((self._ways[id(one)][1].x, at) for at, one in enumerate(every) if one.begin == box)
+        else:
+            others = sorted((self._ways[id(one)][-2].x, at) for at, one in enumerate(every) if one.end == box)
+        rank = next(at for at, (_, other) in enumerate(others) if every[other] is arrow)
+        return self._placed[box].x + self._box_width * ((rank + 1) / (len(others) + 1) - 0.5)
+
+    def _around(self, arrow: Arrow, at: int) -> list[Point]:
+        """A line from the right side of a box, around all boxes, to the right side of another."""
+        half = self._box_width / 2
+        lane = self._right + AROUND * (at % 4 + 0.5)
+        begin, end = (
+            (self._placed[box].x + half + 1, self._top(self._boxes[box].row) + BOX_HEIGHT * part)
+            for box, part in ((arrow.begin, 0.7), (arrow.end, 0.3))
+        )
+        level = end[1] - begin[1]
+        return [
+            begin, (lane - 8, begin[1]), (lane, begin[1] + (8 if level > 0 else -8)),
+            (lane, end[1] + (-8 if level > 0 else 8)), (lane - 8, end[1]), (end[0] + 5, end[1]),
+        ]  # fmt: skip
+
+    def _curves(self) -> alt.Chart:
+        most = max(arrow.weight for arrow in self._arrows) or 1
+        rows = [
+            {"arrow": number, "at": at, "x": x, "y": y, "files": REMOVED if arrow.is_removed else KEPT}
+            | {"width": LEAST_LINE + (MOST_LINE - LEAST_LINE) * (arrow.weight / most) ** 0.5}
+            for number, (arrow, points) in enumerate(self._lines)
+            for at, (x, y) in enumerate(points)
+        ]
+        made: alt.Chart = (
+            alt.Chart(pl.DataFrame(rows))
+            .mark_line(strokeCap="butt", opacity=0.75)
+            .encode(
+                self._x("x"),
+                self._y("y"),
+                alt.Detail("arrow:N"),
+                alt.Order("at:Q"),
+                alt.StrokeWidth("width:Q", scale=None, legend=None),
+                self._colour(legend=True),
+            )
+        )
+        return made
+
+    def _colour(self, *, legend: bool) -> alt.Color:
+        present = [
+            word for word in (KEPT, REMOVED) if any(arrow.is_removed == (word == REMOVED) for arrow in self._arrows)
+        ]
+        colours = {KEPT: theme.BLUE, REMOVED: theme.VERMILION}
+        scale = alt.Scale(domain=present, range=[colours[word] for word in present])
+        return alt.Color(
+            "files:N", scale=scale, legend=alt.Legend(title=None, orient="bottom", offset=8) if legend else None
+        )
+
+    def _heads(self) -> alt.Chart:
+        rows = []
+        for arrow, points in self._lines:
+            is_forward = id(arrow) in self._ways
+            x, y = points[-1]
+            angle = 180 if is_forward else 270
+            rows.append({"x": x, "y": y, "angle": angle, "files": REMOVED if arrow.is_removed else KEPT})
+        made: alt.Chart = (
+            alt.Chart(pl.DataFrame(rows))
+            .mark_point(shape="triangle", filled=True, size=70, opacity=1)
+            .encode(self._x("x"), self._y("y"), alt.Angle("angle:Q", scale=None), self._colour(legend=True))
+        )
+        return made
+
+    def _frames(self) -> alt.Chart:
+        half = self._box_width / 2
+        rows = [
+            {"x": place.x - half, "x2": place.x + half, "y": self._top(box.row), "y2": self._top(box.row) + BOX_HEIGHT}
+            for place, box in zip(self._placed, self._boxes, strict=True)
+        ]
+        chart = alt.Chart(pl.DataFrame(rows)).mark_rect(
+            fill=theme.BOX_BLUE, stroke=theme.CEILING, strokeWidth=0.8, cornerRadius=3
+        )
+        made: alt.Chart = chart.encode(self._x("x"), alt.X2("x2:Q"), self._y("y"), alt.Y2("y2:Q"))
+        return made
+
+    def _names(self) -> Iterator[Mapping[str, object]]:
+        room = int((self._box_width - 6) / LETTER)
+        for place, box in zip(self._placed, self._boxes, strict=True):
+            yield {"x": place.x, "y": self._top(box.row) + 12, "text": _shortened(box.name, room)}
+
+    def _details(self) -> Iterator[Mapping[str, object]]:
+        room = int((self._box_width - 6) / (LETTER - 0.8))
+        for place, box in zip(self._placed, self._boxes, strict=True):
+            yield {"x": place.x, "y": self._top(box.row) + 25, "text": _shortened(box.detail, room)}
+
+    def _labels(self) -> Iterator[Mapping[str, object]]:
+        """Beside the arrows, the thickest first; what would lie on another label is left to the table."""
+        taken: list[tuple[float, float, float]] = []
+        for arrow, points in sorted(self._lines, key=lambda line: -line[0].weight):
+            width = len(arrow.label) * (LETTER - 0.6)
+            if id(arrow) in self._ways:
+                x, y = points[_SAMPLES // 2]
+                x += 6
+            else:
+                x, y = points[2][0] + 4, (points[2][1] + points[3][1]) / 2
+            x = min(x, WIDTH - width)
+            if all(abs(y - other) >= LABEL_HEIGHT or x >= right or x + width <= left for left, right, other in taken):
+                taken.append((x, x + width, y))
+                yield {"x": x, "y": y, "text": arrow.label}
+
+    def _texts(self, rows: Iterator[Mapping[str, object]], **looks: Any) -> alt.Chart:
+        chart = alt.Chart(pl.DataFrame(list(rows))).mark_text(**({"color": theme.INK, "baseline": "middle"} | looks))
+        made: alt.Chart = chart.encode(self._x("x"), self._y("y"), text="text:N")
+        return made
+
+    def _x(self, name: str) -> alt.X:
+        return alt.X(f"{name}:Q", axis=None, scale=alt.Scale(domain=[0, WIDTH], nice=False))
+
+    def _y(self, name: str) -> alt.Y:
+        return alt.Y(f"{name}:Q", axis=None, scale=alt.Scale(domain=[0, self._height], nice=False, reverse=True))
+
+
+def _mean(places: Sequence[_Place], otherwise: float) -> float:
+    return sum(place.x for place in places) / len(places) if places else otherwise
+
+
+def _curve(begin: Point, end: Point) -> list[Point]:
+    """A line that leaves and arrives vertically."""
+    (x0, y0), (x1, y1) = begin, end
+    middle = (y0 + y1) / 2
+    points = []
+    for at in range(_SAMPLES + 1):
+        t = at / _SAMPLES
+        weights = ((1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t**2 * (1 - t), t**3)
+        points.append(
+            (
+                sum(w * x for w, x in zip(weights, (x0, x0, x1, x1), strict=True)),
+                sum(w * y for w, y in zip(weights, (y0, middle, middle, y1), strict=True)),
+            )
+        )
+    return points
+
+
+def _shortened(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"
