@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from ioassay.figures import render
-from ioassay.figures.profile.workflow import MOST_IN_A_ROW, WIDTH, Arrow, Box, chart
+from ioassay.figures.profile.workflow import MOST_IN_A_ROW, WIDTH, Arrow, Box, chart, weightiest
 
 
 def drawn(boxes: list[Box], arrows: list[Arrow]) -> str:
@@ -76,3 +76,12 @@ def test_labels_do_not_lie_on_each_other() -> None:
     labels = layer(chart(boxes, [*arrows, *[Arrow(0, 2, 1.0, "no room", False)] * 5]), _LABELS)
     assert "a long label" in labels["text"].to_list()
     assert labels.height < 7
+
+
+def test_of_very_many_arrows_the_thickest_are_drawn() -> None:
+    boxes = [Box(row, f"step {row}", "") for row in range(40)]
+    arrows = [Arrow(begin, end, float(end), "1 B", False) for end in range(40) for begin in range(end)]
+    few = weightiest(boxes, arrows)
+    assert 1 < len(few) < len(arrows)
+    assert min(arrow.weight for arrow in few) >= max({arrow.weight for arrow in arrows} - {one.weight for one in few})
+    assert "step 39" in words(drawn(boxes, few))

@@ -30,7 +30,10 @@ LETTER = 5.6
 """About the width of a letter in a box."""
 LABEL_HEIGHT = 11
 LEAST_LINE, MOST_LINE = 1.0, 6.0
-_SWEEPS, _SAMPLES = 8, 14
+_SWEEPS, _SAMPLES = 8, 10
+
+MOST_POINTS = 4000
+"""Of all arrows: what draws takes 5000 rows."""
 
 KEPT, REMOVED = "files kept", "all files removed in the end"
 
@@ -69,6 +72,17 @@ class _Place:
 
 
 Point = tuple[float, float]
+
+
+def weightiest(boxes: Sequence[Box], arrows: Sequence[Arrow]) -> list[Arrow]:
+    """The thickest arrows that a figure has room for."""
+    found, points = [], 0
+    for arrow in sorted(arrows, key=lambda one: -one.weight):
+        points += max(1, abs(boxes[arrow.end].row - boxes[arrow.begin].row)) * (_SAMPLES + 1)
+        if found and points > MOST_POINTS:
+            break
+        found.append(arrow)
+    return found
 
 
 def chart(boxes: Sequence[Box], arrows: Sequence[Arrow]) -> theme.Chart:
@@ -126,6 +140,10 @@ class _Drawing:
     def _arrange(self) -> None:
         """Orders each row by where its neighbours are, so that few arrows cross, and gives each place its x."""
         for row in self._rows:
+            lanes = [place for place in row if place.box is None]
+            room = self._right - (self._box_width + GAP) * (len(row) - len(lanes)) - GAP
+            for place in lanes:
+                place.width = max(0, min(LANE, room / len(lanes)))
             self._spread(row)
         for sweep in range(_SWEEPS):
             down = sweep % 2 == 0
@@ -135,12 +153,14 @@ class _Drawing:
                 self._spread(row)
 
     def _spread(self, row: Sequence[_Place]) -> None:
+        """Lanes stand beside each other and beside boxes; what is free is shared by the boxes' sides."""
         free = self._right - sum(place.width for place in row)
-        gap = free / (len(row) + 1)
-        x = gap
+        gap = free / (2 * max(1, sum(place.box is not None for place in row)))
+        x = 0.0
         for place in row:
-            place.x = x + place.width / 2
-            x += place.width + gap
+            side = gap if place.box is not None else 0
+            place.x = x + side + place.width / 2
+            x += place.width + 2 * side
 
     def _top(self, row: int) -> float:
         return 1 + ROW * row

@@ -122,6 +122,9 @@ def _workflow(content: Content) -> Iterator[Picture]:
         drawn_workflow.Arrow(one.writer, one.reader, size, format.size(size), one.removed_files == one.files)
         for one, size in zip(found.exchanges, moved, strict=True)
     ]
+    shown = drawn_workflow.weightiest(boxes, arrows)
+    missing = len(arrows) - len(shown)
+    left_out = f" {format.count(missing, 'thin arrow is', 'thin arrows are')} left out." if missing else ""
     data = pl.DataFrame(
         {
             "writer": [names[one.writer] for one in found.exchanges],
@@ -138,11 +141,11 @@ def _workflow(content: Content) -> Iterator[Picture]:
         for one, size in list(zip(found.exchanges, moved, strict=True))[:_MOST_SAID]
     )
     yield draw(
-        drawn_workflow.chart(boxes, arrows),
+        drawn_workflow.chart(boxes, shown),
         "profile-workflow",
         title="Which step feeds which",
         data=data,
-        caption="From the first steps at the top to the last. Arrows are as thick as the root of their bytes.",
+        caption=f"The first steps stand at the top. Arrows are as thick as the root of their bytes.{left_out}",
         description=f"{format.count(len(names), 'step')} as boxes, arrows for the files between them: {said}.",
     )
 
