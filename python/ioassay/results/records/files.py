@@ -2,8 +2,9 @@
 
 Names of one node with the same device, inode, birth time and generation are one file. Where the file system has no
 generation, names that were removed or renamed are not: their inode may have been used again, within one tick of the
-clock that births have. A name that several files had, one after another, is one row of its own, which says so. The same
-path on several nodes is one file, unless its inode differs there.
+clock that births have; but a renamed file is known by its size when its new name was opened. A name that several files
+had, one after another, is one row of its own, which says so. The same path on several nodes is one file, unless its
+inode differs there.
 """
 
 from __future__ import annotations
@@ -73,7 +74,8 @@ _OPERATIONS_OF = {
 }
 """The numbers of the operations in a direction that moves bytes."""
 
-_MOVED = [OPERATIONS.index(name) for name in ("remove", "rename")]
+_MOVED = {"removed": OPERATIONS.index("remove"), "renamed": OPERATIONS.index("rename")}
+"""What may have been done to a name, by the operation."""
 
 _COUNTED = {f"{name}s": OPERATIONS.index(name) for name in ("create", "remove", "rename", "truncate", "map")}
 """The columns of `FILE_PROCESSES` that count calls, by operation."""
@@ -94,9 +96,9 @@ class Files:
         """By node and working directory: the entry of each name and kind, as tables have them."""
         key = {"entry": pl.Int64}
         self._names = GroupedRows(
-            key | {"kind": pl.UInt16, "errno": pl.UInt32, "moved": pl.UInt8, "metadata_ns": pl.Float64},
+            key | {"kind": pl.UInt16, "errno": pl.UInt32, "metadata_ns": pl.Float64} | dict.fromkeys(_MOVED, pl.UInt8),
             ["entry"],
-            *(pl.col(name).max() for name in ("kind", "errno", "moved")),
+            *(pl.col(name).max() for name in ("kind", "errno", *_MOVED)),
         )
         self._opened = GroupedRows(
             key
@@ -170,11 +172,9 @@ class Files:
     def _add_names(
         self, image: Image, table: Table, entries: NDArray[np.int64], files: Rows, stored: NDArray[np.bool]
     ) -> None:
-        moved = files["calls"][:, _MOVED].sum(axis=1) > 0
+        moved = {name: files["calls"][:, at] > files["failed"][:, at] for name, at in _MOVED.items()}
         ns = files["ticks"] * image.ns_per_tick
-        self._names.add(
-            {"entry": entries, "kind": files["kind"], "errno": files["error"], "moved": moved, "metadata_ns": ns}
-        )
+        self._names.add({"entry": entries, "kind": files["kind"], "errno": files["error"], "metadata_ns": ns} | moved)
         self._add_spent(image, stored, np.full(len(files), _METADATA), np.zeros(len(files)), ns)
         places, opened = table.rows(BlockKind.OPENED)
         at, is_opened = _find(places, files["opened"])
@@ -346,6 +346,18 @@ def _later_files(identities: pl.DataFrame) -> pl.DataFrame:
     return identities.group_by("entry").agg(later_files=pl.max_horizontal(files).cast(pl.UInt32) - 1)
 
 
+def _renames(opened: pl.DataFrame) -> pl.DataFrame:
+    """Names that a file got when it was renamed: entry, old_entry. Of a rename, the recorder knows the old name. The
+    new one has the same inode, was opened when the old one was closed, and was not empty then: no new file.
+    """
+    key = ["node", "device", "inode", "birth_ns", "generation"]
+    old = opened.filter(pl.col("renamed") > 0, pl.col("removed") == 0, pl.col("replaced") == 0)
+    new = opened.filter(pl.col("size_bytes") > 0, pl.col("replaced") == 0)
+    pairs = new.join(old.select(*key, old_entry="entry", closed_ns="last_close_ns"), on=key)
+    later = pairs.filter(pl.col("first_open_ns") >= pl.col("closed_ns"), pl.col("entry") != pl.col("old_entry"))
+    return later.group_by("entry").agg(pl.col("old_entry").sort_by("closed_ns").last()).sort("entry")
+
+
 def _groups(facts: pl.DataFrame, identities: pl.DataFrame) -> list[int]:
     """For each entry the first entry that is the same file."""
     parent = list(range(facts.height))
@@ -363,12 +375,15 @@ def _groups(facts: pl.DataFrame, identities: pl.DataFrame) -> list[int]:
     known: dict[tuple[Any, ...], int] = {}
     """The first entry of each path with its inode, and of each file of a node."""
     by_path: dict[str, int] = {}
-    opened = facts.select("entry", "node", "path", "moved", "replaced").join(identities, on="entry")
+    moved = (pl.col("removed") | pl.col("renamed")).cast(pl.Boolean).alias("moved")
+    opened = facts.select("entry", "node", "path", moved, "replaced").join(identities, on="entry")
     for entry, node, path, moved, replaced, device, inode, birth_ns, generation in opened.sort("entry").iter_rows():
         join(entry, known.setdefault((path, inode), entry))
         if not replaced and (generation or not moved):
             join(entry, known.setdefault((node, device, inode, birth_ns, generation), entry))
         by_path.setdefault(path, entry)
+    for entry, other in _renames(opened.join(facts.drop("node", "replaced"), on="entry")).iter_rows():
+        join(entry, other)
     never_opened = facts.join(identities, on="entry", how="anti")
     for entry, path in never_opened.select("entry", "path").iter_rows():  # the same path elsewhere is the best guess
         join(entry, by_path.setdefault(path, entry))

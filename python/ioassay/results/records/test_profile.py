@@ -427,3 +427,19 @@ def test_who_used_a_file_and_when(load: Any) -> None:
         (4.0, None, 0, 0, 1),
     ]
     assert frame["processes"].to_list() == [1, 1, 1]
+
+
+@pytest.mark.parametrize(("size", "opened_s", "files"), [(300, 3, 1), (0, 3, 2), (300, 1, 2)])
+def test_a_file_that_was_renamed_is_one_unless_its_inode_may_be_that_of_a_new_file(
+    load: Any, size: int, opened_s: int, files: int
+) -> None:
+    writer, renames, reader = TableBuilder(1), TableBuilder(2), TableBuilder(3)
+    written = writer.file("/w/out.tmp", {"open": 1}, inode=7, closed_ns=BEGIN_NS + 2 * S)
+    writer.transfers(written, "write", {100: 3})
+    renames.file("/w/out.tmp", {"rename": 1})
+    renames.file("/w/another", {"rename": 1}, {"rename": 1})
+    read = reader.file("/w/out", {"open": 1, "remove": 1}, inode=7, size=size, opened_ns=BEGIN_NS + opened_s * S)
+    reader.transfers(read, "read", {100: 3})
+    profile = load([writer, renames, reader])
+    used = profile.file_operations.filter(pl.col("operation").is_in(["read", "write"]))
+    assert used["file"].n_unique() == files
