@@ -17,6 +17,15 @@ MAGIC: Final = b"ioassayT"
 VERSION: Final = 1
 """Of the layouts."""
 
+CHECKSUMS_MAGIC: Final = b"ioassayC"
+"""How a file of checksums begins."""
+
+CHECKSUMS_VERSION: Final = 1
+"""Of its layouts."""
+
+NO_BLOCK: Final = 65535
+"""`first_block` of a chunk in which none begins."""
+
 ALIGNMENT: Final = 8
 """Every block begins at a multiple of this."""
 
@@ -59,6 +68,9 @@ LATENCY_BEGINS_TICKS: Final = (0, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384
 SIZE_BEGINS_BYTES: Final = (0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536, 131072, 262144, 524288, 1048576, 2097152, 4194304, 8388608, 16777216, 33554432, 67108864, 134217728, 268435456, 536870912, 1073741824)
 """The least size in each bucket; the last bucket has no end."""
 
+STEPS_PER_SECOND: Final = 128
+"""Of rows of steps: how many of the shortest a second has."""
+
 
 class BlockKind(IntEnum):
     RESERVED = 1
@@ -71,6 +83,7 @@ class BlockKind(IntEnum):
     TRANSFERS = 8
     ERRORS = 9
     WATCHED = 10
+    STEPS = 14
     REGION = 15
 
 
@@ -111,10 +124,10 @@ class FileKind(IntEnum):
 
 HEADER: Final[np.dtype[np.void]] = np.dtype(
     {
-        "names": ["magic", "version", "header_bytes", "used_bytes", "state", "clock", "process", "parent", "user", "width", "begin_ticks", "begin_ns", "latest_ticks", "latest_ns", "folded_calls", "lost_calls", "handler_calls", "untraced_calls", "unwatched_calls", "throttled_ticks", "own_ticks", "kernel_of_ended", "storage_of_ended", "lost_regions"],
-        "formats": ["(8,)<u1", "<u4", "<u4", "<u8", "<u4", "<u4", "<u4", "<u4", "<u4", "<u4", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "(4,)<u8", "(3,)<u8", "<u8"],
-        "offsets": [0, 8, 12, 16, 24, 28, 32, 36, 40, 44, 48, 56, 64, 72, 80, 88, 96, 104, 112, 120, 128, 136, 168, 192],
-        "itemsize": 200,
+        "names": ["magic", "version", "header_bytes", "used_bytes", "state", "clock", "process", "parent", "user", "width", "begin_ticks", "begin_ns", "latest_ticks", "latest_ns", "folded_calls", "lost_calls", "handler_calls", "untraced_calls", "unwatched_calls", "throttled_ticks", "own_ticks", "kernel_of_ended", "storage_of_ended", "lost_regions", "step_width", "keeps_steps"],
+        "formats": ["(8,)<u1", "<u4", "<u4", "<u8", "<u4", "<u4", "<u4", "<u4", "<u4", "<u4", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "(4,)<u8", "(3,)<u8", "<u8", "<u4", "<u4"],
+        "offsets": [0, 8, 12, 16, 24, 28, 32, 36, 40, 44, 48, 56, 64, 72, 80, 88, 96, 104, 112, 120, 128, 136, 168, 192, 200, 204],
+        "itemsize": 208,
     }
 )
 
@@ -138,10 +151,10 @@ TEXT: Final[np.dtype[np.void]] = np.dtype(
 
 THREAD: Final[np.dtype[np.void]] = np.dtype(
     {
-        "names": ["kind_and_bytes", "thread", "second", "second_ends_ticks", "in_flight", "in_flight_since_ticks", "kernel", "totals", "latencies", "watched", "recent", "storage", "region", "reserved", "region_begin_ticks"],
-        "formats": ["<u8", "<u4", "<u4", "<u8", "<u8", "<u8", "(4,)<u8", "(176,)<u8", "(44,)<u4", "(4,)<u4", "(32,)<u8", "(3,)<u8", "<u4", "<u4", "(16,)<u8"],
-        "offsets": [0, 8, 12, 16, 24, 32, 40, 72, 1480, 1656, 1672, 1928, 1952, 1956, 1960],
-        "itemsize": 2088,
+        "names": ["kind_and_bytes", "thread", "second", "step_ends_ticks", "in_flight", "in_flight_since_ticks", "kernel", "totals", "latencies", "watched", "recent", "storage", "region", "reserved", "region_begin_ticks", "step", "step_width"],
+        "formats": ["<u8", "<u4", "<u4", "<u8", "<u8", "<u8", "(4,)<u8", "(176,)<u8", "(44,)<u4", "(4,)<u4", "(32,)<u8", "(3,)<u8", "<u4", "<u4", "(16,)<u8", "<u4", "<u4"],
+        "offsets": [0, 8, 12, 16, 24, 32, 40, 72, 1480, 1656, 1672, 1928, 1952, 1956, 1960, 2088, 2092],
+        "itemsize": 2096,
     }
 )
 
@@ -169,6 +182,15 @@ SECOND: Final[np.dtype[np.void]] = np.dtype(
         "formats": ["<u4", "<u2", "<u2", "<u8", "<u8", "<u8", "<u8"],
         "offsets": [0, 4, 6, 8, 16, 24, 32],
         "itemsize": 40,
+    }
+)
+
+STEPS: Final[np.dtype[np.void]] = np.dtype(
+    {
+        "names": ["kind_and_bytes", "rows", "reserved"],
+        "formats": ["<u8", "<u4", "<u4"],
+        "offsets": [0, 8, 12],
+        "itemsize": 16,
     }
 )
 
@@ -232,5 +254,23 @@ REGION: Final[np.dtype[np.void]] = np.dtype(
         "formats": ["<u8", "<u4", "<u4", "<u4", "<u4", "<u8", "<u8", "<u8", "<u8", "<u8", "(176,)<u8"],
         "offsets": [0, 8, 12, 16, 20, 24, 32, 40, 48, 56, 64],
         "itemsize": 1472,
+    }
+)
+
+CHECKSUMS: Final[np.dtype[np.void]] = np.dtype(
+    {
+        "names": ["magic", "version", "chunk_bytes", "bytes"],
+        "formats": ["(8,)<u1", "<u4", "<u4", "<u8"],
+        "offsets": [0, 8, 12, 16],
+        "itemsize": 24,
+    }
+)
+
+CHUNK_CHECKSUM: Final[np.dtype[np.void]] = np.dtype(
+    {
+        "names": ["crc32", "first_block", "reserved"],
+        "formats": ["<u4", "<u2", "<u2"],
+        "offsets": [0, 4, 6],
+        "itemsize": 8,
     }
 )

@@ -176,7 +176,7 @@ def _of_direction(
     """The sum over processes; over files where the source knows some of it only of several processes together, as it
     does of those that share a file.
     """
-    together = profile.process_operations.filter(pl.col("process").is_null(), OF_OPERATION == direction)
+    together = profile.process_operations.filter(pl.col("process").is_null(), OF_OPERATION.eq(direction))
     if together.is_empty() and not profile.processes[of_process].has_nulls():
         return known_total(profile.processes[of_process])
     if direction == "metadata":
