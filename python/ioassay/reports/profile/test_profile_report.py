@@ -150,7 +150,7 @@ def test_what_cannot_be_read_is_said_with_its_reason(tmp_path: Path) -> None:
     record = store_record(tmp_path / "record", TableBuilder())
     (record / "cut.tables").write_bytes(TableBuilder(7).build()[:-8])
     *_, text = trust(assemble(load_profile([record])))
-    assert text.endswith(f"could not be read: the tables are damaged ({record}/cut.tables).")
+    assert text.endswith(f"could not be read: the tables are damaged ({record}/cut.tables, from byte 0).")
     lines = loss("damaged-bytes", [Loss("damaged-bytes", 2048, "/logs/a", "the checksum is wrong")])
     assert lines == "2 KiB could not be read: the checksum is wrong (/logs/a)."
 
