@@ -7,6 +7,7 @@ which descriptor is which.
 
 from __future__ import annotations
 
+import mmap
 import os.path
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
@@ -129,6 +130,8 @@ class _Process:
     opened_as: dict[str, str] = field(default_factory=dict)
     """Of files by what the kernel calls them."""
     has_threads: bool = False
+    maps: list[tuple[int, int, str]] = field(default_factory=list)
+    """Files in memory that the recorder knows: the first address, that behind the last, the name."""
 
     def name(self, number: int, kernel_name: str) -> str | None:
         """What the recorder knows of a descriptor.
@@ -206,6 +209,10 @@ class _Following:
                     process.image.several[several] += 1
             case "fchdir" if not event.error:
                 process.directory = trace.descriptor(event.arguments[0])[1]
+            case "munmap" | "mremap" if not event.error:
+                _move_maps(process, event)
+            case "munmap" | "mremap":
+                pass
             case _:
                 self._call(process, event)
 
@@ -257,6 +264,11 @@ class _Following:
         if caller == Caller.PROGRAM:
             self._count(process.image, function, call, found)
         self._open_or_close(process, caller, call, found)
+        if call.name == "mmap" and call.result is not None and not call.error:
+            _unmap(process, call.result, int(call.arguments[1]))
+            _, name, _ = found[0]
+            if caller == Caller.PROGRAM and name is not None and not name.startswith(("/memfd:", "/dev/")):
+                process.maps.append((call.result, call.result + int(call.arguments[1]), name))
 
     def _count(self, image: Image, function: str, call: SystemCall, found: list[_Found]) -> None:
         several = SEVERAL.get(plain_name(function))
@@ -335,6 +347,30 @@ def _counted(process: _Process, function: str, call: SystemCall, *, learns: bool
     yield operation, _name(process, call, of, learns), count
 
 
+def _unmap(process: _Process, address: int, length: int) -> None:
+    """Nothing is mapped there any more, up to the end of a page."""
+    end = address + -(-length // mmap.PAGESIZE) * mmap.PAGESIZE
+    kept = []
+    for first, last, name in process.maps:
+        kept += [(begin, stop, name) for begin, stop in ((first, min(last, address)), (max(first, end), last))]
+    process.maps = [(begin, stop, name) for begin, stop, name in kept if begin < stop]
+
+
+def _move_maps(process: _Process, call: SystemCall) -> None:
+    address, length, *_ = (int(argument, 0) for argument in call.arguments[:2])
+    name = _mapped_at(process, address)
+    _unmap(process, address, length)
+    if call.name == "mremap" and call.result is not None:
+        new_length = int(call.arguments[2])
+        _unmap(process, call.result, new_length)
+        if name != OTHERS:
+            process.maps.append((call.result, call.result + new_length, name))
+
+
+def _mapped_at(process: _Process, address: int) -> str:
+    return next((name for first, last, name in process.maps if first <= address < last), OTHERS)
+
+
 def _moved(call: SystemCall) -> int:
     if call.error or call.result is None:
         return 0
@@ -346,6 +382,8 @@ def _moved(call: SystemCall) -> int:
 
 def _name(process: _Process, call: SystemCall, of: Of, learns: bool) -> str | None:
     """The file that a system call is about."""
+    if call.name == "msync":
+        return _mapped_at(process, int(call.arguments[0], 0))
     if of.path is not None and not ("O_TMPFILE" in "".join(call.arguments) and call.opened):
         return _name_of_path(process, call, of.descriptor, trace.path(call.arguments[of.path]), learns)
     if of.opens or of.descriptor is None:

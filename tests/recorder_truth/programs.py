@@ -246,6 +246,7 @@ _MPIRUN = {**OPEN_MPI_AS_ROOT, "OMPI_MCA_btl": "self,vader"}
 
 PROGRAMS: tuple[Program, ...] = (
     Program("calls of C", ["./calls"], _compiled("calls", "-O2", "-D_FORTIFY_SOURCE=2"), ("gcc",)),
+    Program("maps of C", ["./maps"], _compiled("maps"), ("gcc",)),
     Program("threads of C", ["./threads"], _compiled("threads", "-pthread"), ("gcc",)),
     Program("end of C", ["./late"], _late, ("gcc",)),
     Program("cp", ["cp", "-a", "source", "copied"], _tree),

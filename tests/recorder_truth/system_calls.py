@@ -46,7 +46,8 @@ SYSTEM_CALLS: dict[str, Of] = {
     **_each("close", "close_range"),
     **_each("seek", "lseek", 0),
     **_each("sync", "fsync fdatasync sync_file_range syncfs", 0),
-    **_each("sync", "sync msync"),
+    **_each("sync", "sync"),
+    **_each("sync", "msync"),  # of the file that is mapped there
     **_each("stat", "stat lstat access readlink statfs getxattr lgetxattr listxattr llistxattr", path=0),
     **_each("stat", "fstat fstatfs fgetxattr flistxattr", 0),
     **_each("stat", "newfstatat statx faccessat faccessat2 readlinkat name_to_handle_at", 0, 1),
@@ -78,8 +79,8 @@ LOCKS = frozenset({"F_GETLK", "F_SETLK", "F_SETLKW", "F_OFD_GETLK", "F_OFD_SETLK
 DUPLICATIONS = frozenset({"F_DUPFD", "F_DUPFD_CLOEXEC"})
 """Commands of `fcntl`."""
 
-PROCESS_CALLS = _words("clone clone3 fork vfork execve execveat dup dup2 dup3 fcntl chdir fchdir getcwd")
-"""What says which process has which file open."""
+PROCESS_CALLS = _words("clone clone3 fork vfork execve execveat dup dup2 dup3 fcntl chdir fchdir getcwd munmap mremap")
+"""What says which process has which file open, or in memory where."""
 
 KERNEL_READS = _words("read pread64 readv preadv preadv2 sendfile copy_file_range")
 KERNEL_WRITES = _words("write pwrite64 writev pwritev pwritev2 sendfile copy_file_range")

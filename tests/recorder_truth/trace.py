@@ -66,7 +66,7 @@ class Ended:
 _LINE = re.compile(r"(?P<began>\d+\.\d+) (?P<rest>.*)")
 _CALL = re.compile(r"(?P<name>\w+)\((?P<arguments>.*)\)\s+= (?P<result>.*)")
 _RESULT = re.compile(
-    r"(?P<number>-?\d+|0x[0-9a-f]+|\?)(?:<(?P<opened>.*)>(?P<deleted>\(deleted\))?)?(?: (?P<error>E[A-Z0-9]+)\b.*)?"
+    r"(?P<number>0x[0-9a-f]+|-?\d+|\?)(?:<(?P<opened>.*)>(?P<deleted>\(deleted\))?)?(?: (?P<error>E[A-Z0-9]+)\b.*)?"
 )
 _TOOK = re.compile(r" <(\d+\.\d+)>$")
 _FRAME = re.compile(r" > (?P<library>.+?)\((?P<function>[^()]*?)(?:\+0x[0-9a-f]+)?\) \[0x[0-9a-f]+\]")

@@ -10,8 +10,8 @@ use ioassay_record::rules::{PATTERNS_BYTES, SLOTS};
 use ioassay_record::seconds::STEPS_PER_SECOND;
 use ioassay_record::table::{
     ALIGNMENT, Block, BlockKind, Clock, Errors, File, FileKind, Header, KERNEL_COUNTERS, LARGEST, Latencies, MAGIC,
-    Opened, REGION_DEPTH, Region, STORAGE_COUNTERS, Second, Seconds, State, Steps, TOTALS, Text, TextKind, Thread,
-    Transfers, VERSION, WATCHED_ROWS, Watched, WatchedRow,
+    Map, MapAccess, Opened, REGION_DEPTH, Region, STORAGE_COUNTERS, Second, Seconds, State, Steps, TOTALS, Text,
+    TextKind, Thread, Transfers, VERSION, WATCHED_ROWS, Watched, WatchedRow,
 };
 
 use crate::facts::tuple;
@@ -87,10 +87,11 @@ pub fn module() -> String {
         "Of rows of steps: how many of the shortest a second has.",
     );
     text += &enumeration!(
-        BlockKind: Reserved, Text, Thread, Latencies, Seconds, File, Opened, Transfers, Errors, Watched, Steps, Region
+        BlockKind: Reserved, Text, Thread, Latencies, Seconds, File, Opened, Transfers, Errors, Watched, Map, Steps, Region
     );
     text += &enumeration!(State: Running, Ended, Replaced, Stayed);
     text += &enumeration!(Clock: Counter, Nanoseconds);
+    text += &enumeration!(MapAccess: Read, Write, PrivateWrite);
     text += &enumeration!(TextKind: Command, Executable, Directory, Node, Job, Replacement);
     text += &enumeration!(
         FileKind: Unknown, Kernel, Regular, Directory, BlockDevice, CharacterDevice, Pipe, Socket, Anonymous, Others,
@@ -109,6 +110,7 @@ pub fn module() -> String {
             structure::<File>(),
             structure::<Opened>(),
             structure::<Transfers>(),
+            structure::<Map>(),
             structure::<Errors>(),
             structure::<Watched>(),
             structure::<WatchedRow>(),

@@ -7,7 +7,8 @@
 //! * [`operation`]: the classes of calls that are counted.
 //! * [`table`]: header and blocks, as they lie in memory and in the file.
 //! * [`buckets`]: of latencies and of sizes.
-//! * [`transfers`], [`seconds`], [`watched`], [`file_kind`], [`file_identity`], [`names`]: how all writers count, and what they call things.
+//! * [`transfers`], [`maps`], [`seconds`], [`watched`], [`file_kind`], [`file_identity`], [`names`]: how all writers count, and
+//!   what they call things.
 //! * [`checksums`]: of tables that are kept.
 //! * [`read`]: tables out of bytes that nobody vouches for.
 //! * [`trace`]: every call, in a few bytes.
@@ -27,6 +28,7 @@ pub mod checksums;
 pub mod file_identity;
 pub mod file_kind;
 pub mod layout;
+pub mod maps;
 pub mod names;
 pub mod operation;
 pub mod patterns;

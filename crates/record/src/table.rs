@@ -71,6 +71,8 @@ pub enum BlockKind {
     Errors = 9,
     /// [`Watched`], followed by [`WatchedRow`]s.
     Watched = 10,
+    /// [`Map`].
+    Map = 11,
     /// [`Steps`], followed by [`Second`]s.
     Steps = 14,
     /// [`Region`], followed by its name.
@@ -122,6 +124,18 @@ pub enum FileKind {
     /// Memory with a name: POSIX shared memory (`/dev/shm`), huge pages (`/dev/hugepages`), `memfd_create`, `memfd_secret`. A
     /// tmpfs elsewhere is a file system as any other.
     Memory = 10,
+}
+
+/// What can move between a file and memory where it is mapped.
+#[repr(u32)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MapAccess {
+    /// It is read.
+    Read = 1,
+    /// It is read, and what is written into memory reaches the file (`MAP_SHARED`).
+    Write = 2,
+    /// It is read, and what is written into memory stays there (`MAP_PRIVATE`).
+    PrivateWrite = 3,
 }
 
 /// What the kernel counts of a thread's reads and writes: `/proc/thread-self/io`.
@@ -426,6 +440,56 @@ layout! {
         pub common_calls: [AtomicU64; COMMON_SIZES],
     }
 
+    /// All maps of one file with one access. Sums of bytes are of what lay within the file when it was mapped.
+    pub struct Map {
+        /// How it begins.
+        pub kind_and_bytes: AtomicU64,
+        /// Place of the [`File`].
+        pub file: u32,
+        /// The recorder's own: place of the next with the same end of the file's place.
+        pub next: u32,
+        /// [`MapAccess`].
+        pub access: u32,
+        /// Maps, and parts of them, that are still there, or whose end nobody saw.
+        pub open: AtomicU32,
+        /// Calls of `mmap`, and maps that the process has from its parent.
+        pub maps: AtomicU64,
+        /// When the first began, in ticks.
+        pub first_ticks: u64,
+        /// When one ended last, in ticks; 0 if none has.
+        pub last_end_ticks: AtomicU64,
+        /// That were mapped, added over all maps.
+        pub bytes: AtomicU64,
+        /// The lowest offset in the file.
+        pub begin: AtomicU64,
+        /// The end of the furthest.
+        pub end: AtomicU64,
+        /// When maps began: of how many bytes the kernel was asked whether they are in the page cache.
+        pub begin_asked_bytes: AtomicU64,
+        /// Of these, those that were.
+        pub begin_resident_bytes: AtomicU64,
+        /// The same when maps ended.
+        pub end_asked_bytes: AtomicU64,
+        /// Of these, those that were.
+        pub end_resident_bytes: AtomicU64,
+        /// When maps ended: of how many bytes the kernel was asked whether they are dirty.
+        pub end_dirty_asked_bytes: AtomicU64,
+        /// Of these, those that were.
+        pub end_dirty_bytes: AtomicU64,
+        /// The same four of maps that were still there when the image of the process ended.
+        pub left_asked_bytes: AtomicU64,
+        /// Of these, those that were in the page cache.
+        pub left_resident_bytes: AtomicU64,
+        /// Of how many bytes the kernel was asked whether they are dirty.
+        pub left_dirty_asked_bytes: AtomicU64,
+        /// Of these, those that were.
+        pub left_dirty_bytes: AtomicU64,
+        /// Calls of `msync`.
+        pub syncs: AtomicU64,
+        /// Bytes that these were for.
+        pub synced_bytes: AtomicU64,
+    }
+
     /// What failed, and how.
     pub struct Errors {
         /// How it begins.
@@ -518,7 +582,7 @@ macro_rules! blocks {
         $(impl BlockLayout for $name { const KIND: BlockKind = BlockKind::$name; })+
     };
 }
-blocks!(Text, Thread, Latencies, Seconds, Steps, File, Opened, Transfers, Errors, Watched, Region);
+blocks!(Text, Thread, Latencies, Seconds, Steps, File, Opened, Transfers, Errors, Watched, Map, Region);
 
 impl Header {
     /// All [`COUNTERS`] of threads that ended.

@@ -202,6 +202,66 @@ fn generation(descriptor: i32, device: u64, kind: FileKind) -> u32 {
     if failed == 0 { generation as u32 } else { 0 }
 }
 
+/// Whether an open file is in memory alone, whatever its name: shared memory, huge pages.
+pub fn is_in_memory(descriptor: i32) -> bool {
+    const RAMFS_MAGIC: i64 = 0x8584_58f6;
+    const IN_MEMORY: [i64; 3] = [libc::TMPFS_MAGIC, libc::HUGETLBFS_MAGIC, RAMFS_MAGIC];
+    // SAFETY: a structure of integers, which the kernel fills.
+    unsafe {
+        let mut about: libc::statfs = core::mem::zeroed();
+        let failed = call(libc::SYS_fstatfs, [descriptor as usize, &raw mut about as usize, 0, 0, 0, 0]);
+        failed == 0 && IN_MEMORY.contains(&about.f_type)
+    }
+}
+
+/// Whether the process may write to an open file that it is not the owner of.
+pub fn may_write(descriptor: i32) -> bool {
+    const FACCESSAT2: libc::c_long = 439;
+    let flags = (libc::AT_EMPTY_PATH | libc::AT_EACCESS) as usize;
+    let path = c"".as_ptr() as usize;
+    // SAFETY: the path ends with a zero byte.
+    unsafe { call(FACCESSAT2, [descriptor as usize, path, libc::W_OK as usize, flags, 0, 0]) == 0 }
+}
+
+/// The effective user.
+pub fn user() -> u32 {
+    // SAFETY: it takes nothing.
+    unsafe { call(libc::SYS_geteuid, [0; 6]) as u32 }
+}
+
+/// Pages of a part of a file that are in the page cache, and those of them that are dirty. Nothing where the kernel does not say
+/// it: before 6.5, or of the files of others.
+pub fn cache_status(descriptor: i32, offset: u64, bytes: u64) -> Option<[u64; 2]> {
+    const CACHESTAT: libc::c_long = 451;
+    let (part, mut found) = ([offset, bytes], [0_u64; 5]);
+    let (part, answer) = (&raw const part as usize, &raw mut found as usize);
+    // SAFETY: `struct cachestat_range` is two numbers, which the kernel reads, and `struct cachestat` five, which it writes.
+    let result = unsafe { call(CACHESTAT, [descriptor as usize, part, answer, 0, 0, 0]) };
+    let [cached, dirty, ..] = found;
+    (result == 0).then_some([cached, dirty])
+}
+
+/// Whether each page of memory is there, in the lowest bit of each answer. Whether the kernel says it.
+pub fn pages_in_memory(address: usize, bytes: usize, answers: &mut [u8]) -> bool {
+    debug_assert!(answers.len() as u64 >= (bytes as u64).div_ceil(page_bytes()));
+    // SAFETY: it touches none of the pages, and there is an answer for each.
+    unsafe { call(libc::SYS_mincore, [address, bytes, answers.as_mut_ptr() as usize, 0, 0, 0]) == 0 }
+}
+
+/// Of a page of memory.
+#[inline(always)]
+pub fn page_bytes() -> u64 {
+    #[cfg(target_arch = "x86_64")]
+    {
+        4096
+    }
+    // SAFETY: it takes a number. The C library keeps what the kernel said at the beginning.
+    #[cfg(target_arch = "aarch64")]
+    unsafe {
+        libc::getauxval(libc::AT_PAGESZ)
+    }
+}
+
 /// Where the descriptor is in its file, or minus the error.
 pub fn position(descriptor: i32) -> isize {
     // SAFETY: it moves nothing.

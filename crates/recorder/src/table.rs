@@ -238,7 +238,7 @@ pub fn place<T: BlockLayout>(of: &T) -> u32 {
 ///
 /// `fill` gets the structure and the bytes that follow it, all zero.
 pub fn allocate<T: BlockLayout>(follow: usize, fill: impl FnOnce(&mut T, &mut [u8])) -> Option<u32> {
-    let of_files = matches!(T::KIND, BlockKind::File | BlockKind::Opened | BlockKind::Transfers);
+    let of_files = matches!(T::KIND, BlockKind::File | BlockKind::Opened | BlockKind::Transfers | BlockKind::Map);
     allocate_but(if of_files { RESERVE.max(MAPPED.load(Relaxed) / 8) } else { 0 }, follow, fill)
 }
 

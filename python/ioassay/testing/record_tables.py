@@ -27,6 +27,7 @@ from ioassay.protocol.record_layout import (
     BlockKind,
     Clock,
     FileKind,
+    MapAccess,
     State,
     TextKind,
 )
@@ -217,6 +218,17 @@ class TableBuilder:
         values |= {"ticks": round(ns / self.tick_ns), "slowest_ticks": round(slowest_ns / self.tick_ns)}
         values |= {"sizes": buckets, "common_bytes": common[0], "common_calls": common[1]}
         self._add(BlockKind.TRANSFERS, record_layout.TRANSFERS, values | fields)
+
+    def map(
+        self, file: int, access: MapAccess, *, first_ns: int, last_end_ns: int | None = None, **fields: int
+    ) -> None:
+        """Adds maps of the file at a place, which are still there unless they ended. `fields` are those of the
+        structure.
+        """
+        values: dict[str, Any] = {"file": file, "access": access, "maps": 1, "open": int(last_end_ns is None)}
+        values |= {"first_ticks": self.ticks(first_ns)}
+        values |= {"last_end_ticks": 0 if last_end_ns is None else self.ticks(last_end_ns)}
+        self._add(BlockKind.MAP, record_layout.MAP, values | fields)
 
     def latencies(self, operation: str, calls: Mapping[int, int]) -> None:
         """Adds latencies: calls by nanoseconds."""

@@ -12,10 +12,12 @@ use super::copies::copy;
 use super::data::{at_offset, at_position};
 use super::descriptors::{close_all, close_as, duplicate, seek};
 use super::locks::control;
-use super::maps::map;
+use super::maps::{map, remap, unmap};
 use super::open::{open_at, open_nameless};
 use super::paths::go;
+use super::sync::sync_map;
 use super::{Path, hook, on_descriptor, on_none, on_path_at, restrictions};
+use crate::maps::Wish;
 use crate::{call, masks, process};
 
 /// Not in the C library's headers of all systems; the first two are the same everywhere.
@@ -52,7 +54,18 @@ hook! {
             libc::SYS_copy_file_range | libc::SYS_splice => {
                 copy((descriptor, offset(b)), (c as c_int, offset(d)), || real() as ssize_t) as c_long
             }
-            libc::SYS_mmap => map(b as size_t, d as c_int, e as c_int, f, || real() as isize) as c_long,
+            libc::SYS_mmap => {
+                let (protection, flags, descriptor) = (c as c_int, d as c_int, e as c_int);
+                let wish = Wish { bytes: b as size_t, protection, flags, descriptor, offset: f as u64 };
+                map(a as usize, wish, || real() as isize) as c_long
+            }
+            libc::SYS_munmap => {
+                unmap(a as usize, b as size_t);
+                real()
+            }
+            libc::SYS_mremap => {
+                remap([a, b, c, d, e].map(|argument| argument as usize), || real() as isize) as c_long
+            }
             libc::SYS_openat => open_at(descriptor, path(b), c as c_int, integer).into(),
             // Its flags are where only the kernel can look without danger.
             libc::SYS_openat2 => open_at(descriptor, path(b), 0, integer).into(),
@@ -68,7 +81,8 @@ hook! {
             libc::SYS_fsync | libc::SYS_fdatasync | libc::SYS_sync_file_range | libc::SYS_syncfs => {
                 on_descriptor(Sync, descriptor, real)
             }
-            libc::SYS_sync | libc::SYS_msync => on_none(Sync, real),
+            libc::SYS_sync => on_none(Sync, real),
+            libc::SYS_msync => sync_map(a as usize, b as size_t, real),
             libc::SYS_ftruncate | libc::SYS_fallocate => on_descriptor(Truncate, descriptor, real),
             libc::SYS_truncate => on_path_at(Truncate, libc::AT_FDCWD, path(a), real),
             libc::SYS_fadvise64 | libc::SYS_readahead => on_descriptor(Advise, descriptor, real),

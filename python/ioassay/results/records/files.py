@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -38,7 +38,7 @@ from ioassay.results.profile_model import (
 )
 from ioassay.results.records.grouped import GroupedRows, whole
 from ioassay.results.records.processes import Image
-from ioassay.results.records.tables import Rows, Table
+from ioassay.results.records.tables import Rows, Table, find_places
 
 OTHERS = "(other files)"
 """The path of the row of all files that a table had no place for."""
@@ -85,6 +85,15 @@ _TRANSFERS = ("calls", "failed", "bytes", "ns", "slowest_ns", "consecutive", "fo
 
 def _at_first_open(name: str) -> pl.Expr:
     return pl.col(name).sort_by("first_open_ns", nulls_last=True).first()
+
+
+class FileFrames(NamedTuple):
+    """What is known of all files."""
+
+    frames: dict[str, pl.DataFrame]
+    """`files`, all that begin with `file_`, and `common_sizes` of a profile."""
+    of_entries: pl.Series
+    """The file of each entry."""
 
 
 class Files:
@@ -177,7 +186,7 @@ class Files:
         self._names.add({"entry": entries, "kind": files["kind"], "errno": files["error"], "metadata_ns": ns} | moved)
         self._add_spent(image, stored, np.full(len(files), _METADATA), np.zeros(len(files)), ns)
         places, opened = table.rows(BlockKind.OPENED)
-        at, is_opened = _find(places, files["opened"])
+        at, is_opened = find_places(places, files["opened"])
         known = opened[at[is_opened]]
         if len(known):
             self._identities.add({"entry": entries[is_opened]} | {name: known[name] for name in _IDENTITY})
@@ -185,8 +194,8 @@ class Files:
             closed = known["last_close_ticks"]
             moments = {
                 "entry": entries[is_opened],
-                "first_open_ns": _unix_ns(image, known["first_open_ticks"]),
-                "last_close_ns": np.where(closed != 0, _unix_ns(image, closed), 0),
+                "first_open_ns": image.all_unix_ns(known["first_open_ticks"]),
+                "last_close_ns": np.where(closed != 0, image.all_unix_ns(closed), 0),
             }
             self._opened.add(columns | moments)
             process = np.full(len(known), image.process)
@@ -243,7 +252,7 @@ class Files:
         stored: NDArray[np.bool],
     ) -> None:
         _, rows = table.rows(BlockKind.TRANSFERS)
-        at, is_known = _find(places, rows["file"])
+        at, is_known = find_places(places, rows["file"])
         is_known &= (rows["operation"] < len(OPERATIONS)) & (rows["calls"] > 0)
         rows, entry, stored = rows[is_known], entries[at[is_known]], stored[at[is_known]]
         if not len(rows):
@@ -273,8 +282,8 @@ class Files:
             | {"bytes": rows["common_bytes"][row, place], "calls": rows["common_calls"][row, place]}
         )
 
-    def frames(self, origin_ns: int) -> dict[str, pl.DataFrame]:
-        """`files` and all that begin with `file_`, and `common_sizes`."""
+    def frames(self, origin_ns: int) -> FileFrames:
+        """All that is known of files."""
         nodes, paths = zip(*self._entries, strict=True) if self._entries else ((), ())
         entries = pl.DataFrame(
             {"entry": range(len(paths)), "node": nodes, "path": paths},
@@ -300,13 +309,14 @@ class Files:
             calls=whole("calls"),
         )
         common = _by_file(self._common.frame(), file_of, ["operation", "bytes"]).with_columns(whole("calls"))
-        return {
+        frames = {
             "files": _shaped(files, FILES),
             "file_operations": _shaped(operations, FILE_OPERATIONS),
             "file_processes": _shaped(processes, FILE_PROCESSES),
             "file_sizes": _shaped(sizes, FILE_SIZES),
             "common_sizes": _shaped(common, COMMON_SIZES),
         }
+        return FileFrames(frames, file_of)
 
 
 def _path(directory: str, raw: bytes, kind: int) -> str:
@@ -320,23 +330,9 @@ def _path(directory: str, raw: bytes, kind: int) -> str:
     return normal[1:] if normal.startswith("//") else normal
 
 
-def _find(places: NDArray[np.int64], wanted: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.bool]]:
-    """Where each of `wanted` is among `places`, which ascend, and whether it is there at all."""
-    if not len(places):
-        return np.zeros(len(wanted), dtype=np.int64), np.zeros(len(wanted), dtype=np.bool)
-    at = np.minimum(np.searchsorted(places, wanted.astype(np.int64)), len(places) - 1)
-    return at, places[at] == wanted
-
-
 def _succeeded(calls: NDArray[Any], failed: NDArray[Any]) -> NDArray[np.float64]:
     succeeded: NDArray[np.float64] = (calls - np.minimum(failed, calls)).astype(np.float64)
     return succeeded
-
-
-def _unix_ns(image: Image, ticks: NDArray[np.uint64]) -> NDArray[np.int64]:
-    begin = int(image.found.header["begin_ticks"])
-    after = (ticks.astype(np.float64) - begin) * image.ns_per_tick
-    return image.begin_ns + np.clip(after, 0, image.end_ns - image.begin_ns + 1e9).astype(np.int64)
 
 
 def _later_files(identities: pl.DataFrame) -> pl.DataFrame:

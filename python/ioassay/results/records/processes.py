@@ -70,6 +70,11 @@ class Image:
         """The time of a moment of its clock."""
         return self.begin_ns + round((ticks - int(self.found.header["begin_ticks"])) * self.ns_per_tick)
 
+    def all_unix_ns(self, ticks: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """The times of moments of its clock; none is before its beginning, or long after its end."""
+        after = (ticks.astype(np.float64) - int(self.found.header["begin_ticks"])) * self.ns_per_tick
+        return self.begin_ns + np.clip(after, 0, self.end_ns - self.begin_ns + 1e9).astype(np.int64)
+
 
 def measure_ticks(images: Sequence[Image]) -> None:
     """Sets how long a tick is, of images of one node. Of a short one, the longest knows it better."""

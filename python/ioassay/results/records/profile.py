@@ -22,7 +22,6 @@ from ioassay.results.profile_model import (
     ERRORS,
     IN_FLIGHT,
     LATENCIES,
-    MAPS,
     Loss,
     ProcessState,
     Profile,
@@ -31,6 +30,7 @@ from ioassay.results.records.checksums import Damage, DamagedChecksumsError, ver
 from ioassay.results.records.directory import Record, RecordFile, open_record
 from ioassay.results.records.files import Files
 from ioassay.results.records.grouped import GroupedRows, whole
+from ioassay.results.records.maps import Maps
 from ioassay.results.records.processes import Image, Processes, current, measure_ticks, number
 from ioassay.results.records.regions import Regions
 from ioassay.results.records.tables import Lost, Table, find, read
@@ -77,6 +77,7 @@ class _Reading:
         )
         self._file_rows = Files()
         self._regions = Regions()
+        self._maps = Maps()
         self._latencies: dict[float, np.ndarray[tuple[int, int], np.dtype[np.float64]]] = {}
         key = {"operation": pl.Int64, "errno": pl.Int64}
         self._errors = GroupedRows(key | {"calls": pl.Float64}, list(key))
@@ -96,6 +97,7 @@ class _Reading:
         named = [record.document.command for record in self._records if record.document]
         commands = [shlex.join(command) for command in named] or processes["command"].to_list()[:1]
         origin_ns = self._timelines.origin_ns
+        files = self._file_rows.frames(origin_ns)
         return Profile(
             source="record",
             names=tuple(str(record.path) for record in self._records),
@@ -110,8 +112,8 @@ class _Reading:
             process_operations=self._timelines.process_operations(),
             timeline=self._timelines.timeline(),
             heat=self._timelines.heat(),
-            **self._file_rows.frames(origin_ns),
-            maps=MAPS.to_frame(),
+            **files.frames,
+            maps=self._maps.frame(origin_ns, files.of_entries),
             latencies=self._latency_frame(),
             errors=_errors(self._errors.frame()),
             in_flight=self._in_flight_frame(),
@@ -194,6 +196,7 @@ class _Reading:
                 self._losses.append(Loss(kind, amount, where))  # type: ignore[arg-type]
         entries = self._file_rows.add(image, table, node)
         self._regions.add(image, table)
+        self._maps.add(image, table, entries)
         self._add_latencies(image, table)
         self._add_errors(table)
         if image.state == State.RUNNING:

@@ -48,7 +48,7 @@ class Regions:
         paths = [REGION_SEPARATOR.join(names[one] for one in reversed(chain)) for chain in chains]
         region = np.array([self._names.setdefault(path, len(self._names)) for path in paths], dtype=np.int64)
         process = np.full(len(rows), image.process)
-        moments = {name: _unix_ns(image, rows[f"{name}_ticks"]) for name in ("first", "last")}
+        moments = {name: image.all_unix_ns(rows[f"{name}_ticks"]) for name in ("first", "last")}
         self._stays.add(
             {
                 "process": process,
@@ -110,8 +110,3 @@ def _add_threads(image: Image, rows: Rows, chains: list[list[int]], threads: Row
             rows["ticks"][one] += np.uint64(stayed)
             rows["slowest_ticks"][one] = max(int(rows["slowest_ticks"][one]), stayed)
             rows["last_ticks"][one] = max(int(rows["last_ticks"][one]), end)
-
-
-def _unix_ns(image: Image, ticks: NDArray[np.uint64]) -> NDArray[np.int64]:
-    after = (ticks.astype(np.float64) - int(image.found.header["begin_ticks"])) * image.ns_per_tick
-    return image.begin_ns + np.clip(after, 0, image.end_ns - image.begin_ns + 1e9).astype(np.int64)

@@ -44,6 +44,7 @@ _STRUCTURES: dict[BlockKind, np.dtype[np.void]] = {
     BlockKind.ERRORS: record_layout.ERRORS,
     BlockKind.WATCHED: record_layout.WATCHED,
     BlockKind.REGION: record_layout.REGION,
+    BlockKind.MAP: record_layout.MAP,
 }
 
 Rows = NDArray[Any]
@@ -217,6 +218,14 @@ class Table:
 
     def _seconds(self, begin: int, end: int, rows: int) -> Rows:
         return np.frombuffer(self._content, SECOND, count=min(rows, (end - begin) // SECOND.itemsize), offset=begin)
+
+
+def find_places(places: NDArray[np.int64], wanted: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.bool]]:
+    """Where each of `wanted` is among `places`, which ascend, and whether it is there at all."""
+    if not len(places):
+        return np.zeros(len(wanted), dtype=np.int64), np.zeros(len(wanted), dtype=np.bool)
+    at = np.minimum(np.searchsorted(places, wanted.astype(np.int64)), len(places) - 1)
+    return at, places[at] == wanted
 
 
 def _table_at(file: BinaryIO, offset: int, size: int) -> Found | int | None:

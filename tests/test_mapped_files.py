@@ -1,0 +1,60 @@
+"""A record has what programs mapped, and how much of it was in the page cache."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from ioassay.engine import find_engine
+from ioassay.results.profiles import load_profile
+
+SOURCES = Path(__file__).parent / "recorder_truth/sources"
+
+
+def maps_of(command: list[str], directory: Path, *options: str) -> pl.DataFrame:
+    """The maps of what a command did in a directory, with the names of their files there."""
+    record = directory.parent / "record"
+    recording = [str(find_engine()), "record", *options, "--out", str(record), "--", *command]
+    subprocess.run(recording, cwd=directory, check=True, capture_output=True, timeout=120)
+    profile = load_profile([record])
+    files = profile.files.select("file", name=pl.col("path").str.strip_prefix(f"{directory.resolve()}/"))
+    return profile.maps.join(files, on="file", maintain_order="left").filter(~pl.col("name").str.starts_with("/"))
+
+
+def compiled(source: str, directory: Path) -> list[str]:
+    program = directory.parent / "program"
+    subprocess.run(["gcc", "-O1", "-o", program, SOURCES / source], check=True)
+    return [str(program)]
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Path:
+    work = tmp_path / "work"
+    work.mkdir()
+    return work
+
+
+def test_each_map_is_kept_as_the_program_made_it(directory: Path) -> None:
+    maps = maps_of(compiled("maps.c", directory), directory)
+    found = maps.select(
+        "name", "access", "maps", "mapped_bytes", "extent_bytes", "syncs", "synced_bytes",
+        left=pl.col("last_unmap_s").is_null().cast(pl.Int64),
+    )  # fmt: skip
+    lines = (directory / "expected").read_text().splitlines()
+    expected = [(name, access, *map(int, numbers)) for name, access, *numbers in (line.split("|") for line in lines)]
+    assert sorted(found.rows()) == sorted(expected)
+    begin, end = maps["first_map_s"], maps["last_unmap_s"]
+    assert ((end >= begin) | end.is_null()).all()
+
+
+def test_what_is_in_the_page_cache_is_said_when_maps_begin_and_end(directory: Path) -> None:
+    maps = maps_of(compiled("maps.c", directory), directory)
+    of_name = {row["name"]: row for row in maps.iter_rows(named=True)}
+    for name, row in of_name.items():  # they were written just before
+        assert row["resident_begin_bytes"] == row["resident_end_bytes"] == row["mapped_bytes"], name
+    # Two pages were written out, and one perhaps; all others were not.
+    assert of_name["written"]["dirty_end_bytes"] <= 62 * 4096
+    assert of_name["read"]["dirty_end_bytes"] is None, "no descriptor of it was open any more"
