@@ -6,11 +6,12 @@ use ioassay_record::buckets;
 use ioassay_record::checksums::{self, Checksums, ChunkChecksum};
 use ioassay_record::layout::{Field, Layout};
 use ioassay_record::operation::{self, Operation};
+use ioassay_record::rings::{Unreadable, setup};
 use ioassay_record::rules::{PATTERNS_BYTES, SLOTS};
 use ioassay_record::seconds::STEPS_PER_SECOND;
 use ioassay_record::table::{
     ALIGNMENT, Block, BlockKind, Clock, Errors, File, FileKind, Header, KERNEL_COUNTERS, LARGEST, Latencies, MAGIC,
-    Map, MapAccess, Opened, REGION_DEPTH, Region, STORAGE_COUNTERS, Second, Seconds, State, Steps, TOTALS, Text,
+    Map, MapAccess, Opened, REGION_DEPTH, Region, Ring, STORAGE_COUNTERS, Second, Seconds, State, Steps, TOTALS, Text,
     TextKind, Thread, Transfers, VERSION, WATCHED_ROWS, Watched, WatchedRow,
 };
 
@@ -68,6 +69,7 @@ pub fn module() -> String {
     constant("REGION_DEPTH", REGION_DEPTH.to_string(), "Regions within each other.");
     constant("SLOTS", SLOTS.to_string(), "Rules of calls that are counted at the same time, at most.");
     constant("PATTERNS_BYTES", PATTERNS_BYTES.to_string(), "What the paths of all these rules have together, at most.");
+    constant("SQPOLL", setup::SQPOLL.to_string(), "Flag of a ring: the kernel takes its requests without a call.");
     constant("WATCHED_ROWS", WATCHED_ROWS.to_string(), "Rows that follow a block of what rules match.");
     let latencies: Vec<_> = (0..buckets::LATENCIES).map(|at| buckets::latency_begins_at(at).to_string()).collect();
     constant(
@@ -87,7 +89,7 @@ pub fn module() -> String {
         "Of rows of steps: how many of the shortest a second has.",
     );
     text += &enumeration!(
-        BlockKind: Reserved, Text, Thread, Latencies, Seconds, File, Opened, Transfers, Errors, Watched, Map, Steps, Region
+        BlockKind: Reserved, Text, Thread, Latencies, Seconds, File, Opened, Transfers, Errors, Watched, Map, Ring, Steps, Region
     );
     text += &enumeration!(State: Running, Ended, Replaced, Stayed);
     text += &enumeration!(Clock: Counter, Nanoseconds);
@@ -97,6 +99,7 @@ pub fn module() -> String {
         FileKind: Unknown, Kernel, Regular, Directory, BlockDevice, CharacterDevice, Pipe, Socket, Anonymous, Others,
         Memory
     );
+    text += &enumeration!(Unreadable: SetUpUnseen, Kind, Memory, TooMany);
     text + "\n"
         + &[
             structure::<Header>(),
@@ -117,6 +120,7 @@ pub fn module() -> String {
             structure::<Region>(),
             structure::<Checksums>(),
             structure::<ChunkChecksum>(),
+            structure::<Ring>(),
         ]
         .concat()
 }

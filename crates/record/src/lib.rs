@@ -12,6 +12,7 @@
 //! * [`checksums`]: of tables that are kept.
 //! * [`read`]: tables out of bytes that nobody vouches for.
 //! * [`trace`]: every call, in a few bytes.
+//! * [`rings`]: what is in the memory of io_uring's rings, for all who read it.
 //! * [`rules`]: what an agent has recorders count and hold back; [`patterns`] on which files, [`throttle`] to what rate.
 //! * [`layout`]: declares a structure and describes it, for readers in other languages.
 //!
@@ -33,6 +34,7 @@ pub mod names;
 pub mod operation;
 pub mod patterns;
 pub mod read;
+pub mod rings;
 pub mod rules;
 pub mod seconds;
 pub mod table;

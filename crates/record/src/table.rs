@@ -10,7 +10,9 @@ use core::sync::atomic::{AtomicU16, AtomicU32, AtomicU64};
 use crate::buckets::{LATENCIES, SIZES};
 use crate::layout;
 use crate::operation::{FIRST_TRANSFER, OPERATIONS};
+use crate::rings::Seen;
 use crate::rules::SLOTS;
+use crate::transfers::add;
 
 /// How a table begins.
 pub const MAGIC: [u8; 8] = *b"ioassayT";
@@ -73,6 +75,8 @@ pub enum BlockKind {
     Watched = 10,
     /// [`Map`].
     Map = 11,
+    /// [`Ring`].
+    Ring = 12,
     /// [`Steps`], followed by [`Second`]s.
     Steps = 14,
     /// [`Region`], followed by its name.
@@ -500,6 +504,24 @@ layout! {
         pub calls: [AtomicU32; ERRORS],
     }
 
+    /// A ring of io_uring that the process has, or had.
+    pub struct Ring {
+        /// How it begins.
+        pub kind_and_bytes: AtomicU64,
+        /// Its flags, as `io_uring_setup` takes them: [`crate::rings::setup`].
+        pub flags: u32,
+        /// Why its requests cannot be read: [`crate::rings::Unreadable`]; 0 where they can.
+        pub unreadable: AtomicU32,
+        /// Requests that were handed over.
+        pub requests: AtomicU64,
+        /// Of these, those of which nobody knows what they moved: not read in time, or not at all.
+        pub unread: AtomicU64,
+        /// Completions that were read.
+        pub completions: AtomicU64,
+        /// Requests that were counted with what they asked for, because no completion could be matched.
+        pub unmatched: AtomicU64,
+    }
+
     /// What a thread did that rules match ([`crate::rules`]): [`WATCHED_ROWS`] rows follow, of as many slots.
     pub struct Watched {
         /// How it begins.
@@ -582,12 +604,22 @@ macro_rules! blocks {
         $(impl BlockLayout for $name { const KIND: BlockKind = BlockKind::$name; })+
     };
 }
-blocks!(Text, Thread, Latencies, Seconds, Steps, File, Opened, Transfers, Errors, Watched, Map, Region);
+blocks!(Text, Thread, Latencies, Seconds, Steps, File, Opened, Transfers, Errors, Watched, Map, Ring, Region);
 
 impl Header {
     /// All [`COUNTERS`] of threads that ended.
     pub fn counters_of_ended(&self) -> impl Iterator<Item = &AtomicU64> {
         self.kernel_of_ended.iter().chain(&self.storage_of_ended)
+    }
+}
+
+impl Ring {
+    /// Counts what was seen. Only one thread may count at a time.
+    pub fn count(&self, seen: Seen) {
+        add(&self.requests, seen.requests);
+        add(&self.unread, seen.unread);
+        add(&self.completions, seen.completions);
+        add(&self.unmatched, seen.unmatched);
     }
 }
 

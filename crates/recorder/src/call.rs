@@ -66,6 +66,16 @@ pub enum Outcome {
     Failed(i32),
 }
 
+impl Outcome {
+    #[inline(always)]
+    fn bytes(self) -> u64 {
+        match self {
+            Self::Moved { bytes, .. } => bytes,
+            Self::Done | Self::Failed(_) => 0,
+        }
+    }
+}
+
 /// A call on a descriptor, and the descriptor's slot.
 #[inline(always)]
 pub fn on_descriptor(operation: Operation, descriptor: i32) -> Option<(Call, &'static Slot)> {
@@ -105,7 +115,8 @@ pub fn at_once(operation: Operation, descriptor: i32, bytes: u64, offset: Option
     if let Some(slot) = descriptors::slot(descriptor) {
         let offset = Some(offset.unwrap_or_else(|| slot.advance(bytes)));
         let block_bytes = slot.block_bytes.load(Relaxed);
-        add_at_once(words, thread, operation, slot.file.load(Relaxed), bytes, offset, block_bytes);
+        let outcome = Outcome::Moved { bytes, offset, block_bytes };
+        add_at_once(words, thread, operation, slot.file.load(Relaxed), outcome, 0);
     }
     words.leave();
 }
@@ -113,8 +124,18 @@ pub fn at_once(operation: Operation, descriptor: i32, bytes: u64, offset: Option
 /// The same, on a file whose row is known, or on none in particular.
 pub fn at_once_on_file(operation: Operation, file: u32, bytes: u64) {
     let Some(Caller { words, thread, .. }) = enter() else { return };
-    add_at_once(words, thread, operation, file, bytes, None, 0);
+    add_at_once(words, thread, operation, file, Outcome::Moved { bytes, offset: None, block_bytes: 0 }, 0);
     words.leave();
+}
+
+/// The same, of a thread that is busy, with what it took: a request of a ring whose completion was seen.
+pub fn count(operation: Operation, file: u32, outcome: Outcome, took: u64) {
+    let words = words();
+    let address = words.thread.load(Relaxed);
+    if address != 0 {
+        // SAFETY: a part of the table that this thread has.
+        add_at_once(words, unsafe { &*(address as *const Thread) }, operation, file, outcome, took);
+    }
 }
 
 #[inline(always)]
@@ -123,25 +144,23 @@ fn add_at_once(
     thread: &'static Thread,
     operation: Operation,
     file: u32,
-    bytes: u64,
-    offset: Option<u64>,
-    block_bytes: u32,
+    outcome: Outcome,
+    took: u64,
 ) {
-    let transfer = Transfer { file, operation, offset, bytes, block_bytes, took: 0, failed: false };
+    let bytes = outcome.bytes();
     throttle::charge(operation, file, bytes);
-    let class = if transfers::count(thread, transfer) { operation } else { operation.elsewhere() };
-    count_latency(thread, class, 0);
-    let [calls, moved, ..] = &thread.totals[class as usize];
-    add(calls, 1);
-    add(moved, bytes);
-    if trace::asked() {
-        let now = ticks::now();
-        let traced = Traced { operation, file, offset, bytes, errno: None, begin: now, end: now };
-        trace::add(words, thread, &traced, block_bytes);
-    }
+    let is_on_storage = count_on_file(thread, operation, file, outcome, took);
+    let class = if is_on_storage { operation } else { operation.elsewhere() };
+    let calls = &thread.totals[class as usize][0];
     // Now and then the clock all the same, or all would be of the second in which it began.
-    if calls.load(Relaxed).is_multiple_of(AT_ONCE) && ticks::now() >= thread.step_ends_ticks.load(Relaxed) {
+    let looks = took > 0 || (calls.load(Relaxed) + 1).is_multiple_of(AT_ONCE) || trace::asked();
+    let now = if looks { ticks::now() } else { 0 };
+    if looks && now >= thread.step_ends_ticks.load(Relaxed) {
         seconds::turn(thread);
+    }
+    count_by_class(thread, class, now, took, bytes);
+    if trace::asked() {
+        trace_call(words, thread, operation, file, outcome, [now.saturating_sub(took), now]);
     }
 }
 
@@ -283,54 +302,81 @@ pub fn end_and(call: Call, outcome: Outcome, change: impl FnOnce(u64)) {
     if ended >= thread.step_ends_ticks.load(Relaxed) {
         seconds::turn(thread);
     }
-    let mut bytes = 0;
-    let is_on_storage = match outcome {
-        Outcome::Moved { bytes: moved, offset, block_bytes } => {
-            bytes = moved;
-            let file = call.file;
-            transfers::count(thread, Transfer { file, operation, offset, bytes, block_bytes, took, failed: false })
-        }
-        Outcome::Done => files::count(thread, call.file, operation, took, None),
-        Outcome::Failed(errno) => failed(&call, took, errno),
-    };
-    if is_on_storage {
+    let bytes = outcome.bytes();
+    if count_on_file(thread, operation, call.file, outcome, took) {
         count_by_class(thread, operation, ended, took, bytes);
     } else {
         count_elsewhere(thread, operation, ended, took, bytes);
     }
     throttle::settle(call.held, operation, call.file, bytes, took);
     if trace::asked() {
-        trace_call(words, &call, outcome, ended);
+        trace_call(words, thread, operation, call.file, outcome, [call.began, ended]);
     }
-    let [in_flight, since] = call.outer;
-    thread.in_flight.store(in_flight, Relaxed);
-    if in_flight != 0 {
-        thread.in_flight_since_ticks.store(since, Relaxed);
-        words.in_flight.store(call.outer_stack, Relaxed);
-    }
+    leave_flight(words, &call);
     words.leave();
 }
 
+/// The call has ended, and is not counted itself. What it took.
+pub fn end_uncounted(call: Call) -> u64 {
+    let ended = ticks::now();
+    let words = words();
+    words.enter();
+    let is_ours = process::table() == call.table;
+    if is_ours {
+        leave_flight(words, &call);
+    }
+    words.leave();
+    if is_ours { ended.saturating_sub(call.began) } else { 0 }
+}
+
+/// The call in flight is again the one that a signal handler interrupted, or none.
+#[inline(always)]
+fn leave_flight(words: &ThreadWords, call: &Call) {
+    let [in_flight, since] = call.outer;
+    call.thread.in_flight.store(in_flight, Relaxed);
+    if in_flight != 0 {
+        call.thread.in_flight_since_ticks.store(since, Relaxed);
+        words.in_flight.store(call.outer_stack, Relaxed);
+    }
+}
+
+/// Counts a call in the rows of its file. Whether that is on storage.
+#[inline(always)]
+fn count_on_file(thread: &'static Thread, operation: Operation, file: u32, outcome: Outcome, took: u64) -> bool {
+    match outcome {
+        Outcome::Moved { bytes, offset, block_bytes } => {
+            transfers::count(thread, Transfer { file, operation, offset, bytes, block_bytes, took, failed: false })
+        }
+        Outcome::Done => files::count(thread, file, operation, took, None),
+        Outcome::Failed(errno) => failed(thread, operation, file, took, errno),
+    }
+}
+
 #[cold]
-fn trace_call(words: &ThreadWords, call: &Call, outcome: Outcome, end: u64) {
+fn trace_call(
+    words: &ThreadWords,
+    thread: &'static Thread,
+    operation: Operation,
+    file: u32,
+    outcome: Outcome,
+    [begin, end]: [u64; 2],
+) {
     let (bytes, offset, block_bytes, errno) = match outcome {
         Outcome::Moved { bytes, offset, block_bytes } => (bytes, offset, block_bytes, None),
         Outcome::Done => (0, None, 0, None),
         Outcome::Failed(errno) => (0, None, 0, Some(errno.clamp(0, 255) as u8)),
     };
-    let Call { thread, operation, file, began: begin, .. } = *call;
     trace::add(words, thread, &Traced { operation, file, offset, bytes, errno, begin, end }, block_bytes);
 }
 
 /// Whether it was on storage.
 #[cold]
-fn failed(call: &Call, took: u64, errno: i32) -> bool {
-    let (file, operation) = (call.file, call.operation);
+fn failed(thread: &'static Thread, operation: Operation, file: u32, took: u64, errno: i32) -> bool {
     let is_on_storage = if operation as usize >= ioassay_record::operation::FIRST_TRANSFER {
         let transfer = Transfer { file, operation, offset: None, bytes: 0, block_bytes: 0, took, failed: true };
-        transfers::count(call.thread, transfer)
+        transfers::count(thread, transfer)
     } else {
-        files::count(call.thread, file, operation, took, Some(errno))
+        files::count(thread, file, operation, took, Some(errno))
     };
     errors::count(if is_on_storage { operation } else { operation.elsewhere() }, errno);
     is_on_storage

@@ -8,7 +8,7 @@ use core::sync::atomic::{
 };
 
 use crate::process::system_calls_allowed;
-use crate::{files, shared, sys, ticks};
+use crate::{files, rings, shared, sys, ticks};
 
 /// An open file description. It has a cache line of its own: threads with a file each must not meet.
 #[repr(C, align(64))]
@@ -21,6 +21,8 @@ pub struct Slot {
     pub position: AtomicU64,
     /// Of the file system: offsets that are no multiple of it are misaligned. A power of two; 0 where that makes no sense.
     pub block_bytes: AtomicU32,
+    /// The ring of io_uring that it is, by number ([`rings`]); 0 is none.
+    ring: AtomicU32,
 }
 
 impl Slot {
@@ -30,6 +32,7 @@ impl Slot {
             file: AtomicU32::new(0),
             position: AtomicU64::new(0),
             block_bytes: AtomicU32::new(0),
+            ring: AtomicU32::new(0),
         }
     }
 
@@ -182,6 +185,7 @@ pub fn open(descriptor: i32, file: u32, position: u64) -> Option<&'static Slot> 
     slot.file.store(file, Relaxed);
     slot.position.store(position, Relaxed);
     slot.block_bytes.store(files::alignment(row), Relaxed);
+    slot.ring.store(0, Relaxed);
     let first = descriptor as u32 as usize / PART * PART;
     part.of[index].store((first + found + 1) as u32, Release);
     Some(slot)
@@ -209,8 +213,24 @@ pub fn forget(descriptor: i32) -> Option<u32> {
     let number = if part.of[index].load(Relaxed) == 0 { 0 } else { shared::replace(&part.of[index], 0) };
     let slot = if number == 0 { None } else { slot_of(number) }?;
     let file = slot.file.load(Relaxed);
-    shared::add(&slot.references, u64::MAX);
+    let was_last = shared::add(&slot.references, u64::MAX) as u32 == 1;
+    if was_last && slot.ring.load(Relaxed) != 0 {
+        rings::close(slot.ring.swap(0, AcqRel));
+    }
     Some(file)
+}
+
+/// The ring that a descriptor is of, by number; 0 is none that is known.
+#[inline(always)]
+pub fn ring(descriptor: i32) -> u32 {
+    known(descriptor).map_or(0, |slot| slot.ring.load(Relaxed))
+}
+
+/// A descriptor is that of a ring.
+pub fn set_ring(descriptor: i32, ring: u32) {
+    if let Some(slot) = slot(descriptor) {
+        slot.ring.store(ring, Relaxed);
+    }
 }
 
 /// All descriptors from the first to the last are closed, or about to be.

@@ -6,6 +6,7 @@
 //!   recorder, in a child of `vfork`, in a process that has no table.
 //! * [`trace`]: every call, where that is asked for. [`shared`]: numbers that all threads change. [`descriptors`], [`files`], [`transfers`], [`threads`], [`seconds`], [`errors`]: what is counted, and where.
 //! * [`maps`]: which files are in memory, and [`resident`] how much of them.
+//! * [`rings`]: those of io_uring, whose requests no function shows.
 //! * [`rules`]: what an agent wants counted as well, and [`throttle`] held back; [`masks`] says when that must not be.
 //! * [`regions`]: steps that the application names.
 //! * [`process`]: a process gets its table, and gives it back; [`table`] is the memory of it, [`identity`] what it says of the
@@ -40,6 +41,7 @@ pub mod process;
 pub mod real;
 pub mod regions;
 pub mod resident;
+pub mod rings;
 pub mod rules;
 pub mod seconds;
 pub mod shared;

@@ -16,8 +16,8 @@ use crate::text::{Buffer, Variables, decimal};
 use crate::thread_words::words;
 use crate::ticks::Moment;
 use crate::{
-    descriptors, errors, files, finished, identity, maps, masks, real, regions, rules, seconds, sys, table, threads,
-    ticks, trace,
+    call, descriptors, errors, files, finished, identity, maps, masks, real, regions, rings, rules, seconds, sys,
+    table, threads, ticks, trace,
 };
 
 /// It has to be found out whether there is to be a table: the beginning, and what a forked child finds.
@@ -251,6 +251,7 @@ fn begin() -> bool {
     files::begin(parent);
     maps::begin(parent);
     descriptors::begin(parent);
+    rings::begin(parent);
     identity::write(node);
     table::header().own_ticks.fetch_add(ticks::now() - now.ticks, Relaxed);
     true
@@ -332,6 +333,7 @@ pub fn finish(state: State, replacement: Option<&CStr>) {
     if !has_own_table() {
         return;
     }
+    call::update(rings::end_all);
     without_signals(|| {
         maps::leave();
         let started = ticks::now();

@@ -285,6 +285,26 @@ pub unsafe fn map(address: usize, bytes: usize, protection: i32, flags: i32, fil
     unsafe { call(libc::SYS_mmap, [address, bytes, protection as usize, flags as usize, file as usize, offset]) }
 }
 
+/// Gives mapped memory back.
+pub fn unmap(address: usize, bytes: usize) {
+    if bytes != 0 {
+        // SAFETY: it is ours.
+        unsafe { call(libc::SYS_munmap, [address, bytes, 0, 0, 0, 0]) };
+    }
+}
+
+/// Reads memory of this process that need not be there. Whether all of it is.
+pub fn read_own(address: usize, into: &mut [u8]) -> bool {
+    if !system_calls_allowed() {
+        return false;
+    }
+    let to = libc::iovec { iov_base: into.as_mut_ptr().cast(), iov_len: into.len() };
+    let from = libc::iovec { iov_base: address as *mut _, iov_len: into.len() };
+    let arguments = [process() as usize, &raw const to as usize, 1, &raw const from as usize, 1, 0];
+    // SAFETY: the kernel fills `into`, and looks whether the other memory is there.
+    unsafe { call(libc::SYS_process_vm_readv, arguments) == into.len() as isize }
+}
+
 /// The number of this process.
 pub fn process() -> u32 {
     // SAFETY: it takes nothing.

@@ -373,6 +373,7 @@ LossKind = Literal[
     "handler-calls",
     "untraced-calls",
     "lost-regions",
+    "unread-rings",
     "held-back-ns",
     "lost-tables",
     "escaped",
@@ -385,11 +386,11 @@ LossKind = Literal[
     "uncompared",
 ]
 """What is missing: bytes that could not be read, tables of another version, rows outside of the time of their process,
-calls on files that share a row, calls of threads and of signal handlers that no table had a place for, calls that
-a trace lacks, entries of regions that no table had a place for, time that rules held calls back before they began,
-tables that could not be kept, processes without a recorder or that went on when the recording ended, a log that says
-that it is incomplete. And what `analysis.profile` finds: bytes that the kernel counted and no call has, bytes that maps
-moved, processes without the kernel's counters.
+calls on files that share a row, calls of threads and of signal handlers that no table had a place for, calls that a
+trace lacks, entries of regions that no table had a place for, requests in rings of io_uring that could not be read,
+time that rules held calls back before they began, tables that could not be kept, processes without a recorder or that
+went on when the recording ended, a log that says that it is incomplete. And what `analysis.profile` finds: bytes that
+the kernel counted and no call has, bytes that maps moved, processes without the kernel's counters.
 """
 
 

@@ -148,9 +148,11 @@ class TableBuilder:
         step: int | None = None,
         in_flight: tuple[str, int, int] | None = None,
         kernel: Sequence[int] | None = None,
+        storage: Sequence[int] | None = None,
     ) -> int:
         """Adds a thread. `current`: calls, bytes, ns, slowest ns of the second or step that is not over; `in_flight`:
-        operation, place of the file, since when; `kernel`: what the kernel counted of it. Returns its place.
+        operation, place of the file, since when; `kernel` and `storage`: what the kernel counted of it. Returns its
+        place.
         """
         totals = np.zeros((MOST_OPERATIONS, len(TOTALS)), np.uint64)
         for name, (calls, moved, ns, slowest_ns) in (current or {}).items():
@@ -165,6 +167,8 @@ class TableBuilder:
             fields["in_flight_since_ticks"] = self.ticks(since_ns)
         if kernel is not None:
             fields["kernel"] = kernel
+        if storage is not None:
+            fields["storage"] = storage
         return self._add(BlockKind.THREAD, record_layout.THREAD, fields)
 
     def file(
@@ -244,6 +248,11 @@ class TableBuilder:
         for at, ((operation, errno), count) in enumerate(calls.items()):
             kinds[at], counts[at] = (OPERATIONS.index(operation) + 1) << 16 | errno, count
         self._add(BlockKind.ERRORS, record_layout.ERRORS, {"kinds": kinds, "calls": counts})
+
+    def ring(self, *, requests: int, unread: int, flags: int = 0, unreadable: int = 0) -> None:
+        """Adds a ring of io_uring: its requests, those that could not be read, and why."""
+        fields = {"requests": requests, "unread": unread, "flags": flags, "unreadable": unreadable}
+        self._add(BlockKind.RING, record_layout.RING, fields)
 
     def build(self) -> bytes:
         """The table."""

@@ -1,7 +1,7 @@
 //! Which system calls are counted, and as what: the same classes as the recorder's hooks of the C library.
 //!
-//! Not counted: io_uring and `io_submit`, whose requests lie in memory that the kernel reads by itself, and what moves no
-//! file's bytes (`recvmsg`, `epoll_wait`).
+//! Not counted: `io_submit`, and what moves no file's bytes (`recvmsg`, `epoll_wait`). Requests of io_uring are read where they
+//! lie (`rings`).
 
 use ioassay_record::operation::Operation::{self, *};
 
@@ -42,6 +42,12 @@ pub enum Call {
     Copy((usize, Option<usize>), (usize, Option<usize>)),
     /// Changes the working directory.
     ChangeDirectory,
+    /// `io_uring_setup`.
+    RingSetUp,
+    /// `io_uring_enter`.
+    RingEnter,
+    /// `io_uring_register`.
+    RingRegister,
 }
 
 /// Where a call that opens has its flags.
@@ -146,6 +152,9 @@ const CALLS: &[(i64, Call)] = &[
     (libc::SYS_chdir, Call::ChangeDirectory),
     (libc::SYS_fchdir, Call::ChangeDirectory),
     (libc::SYS_chroot, Call::ChangeDirectory),
+    (libc::SYS_io_uring_setup, Call::RingSetUp),
+    (libc::SYS_io_uring_enter, Call::RingEnter),
+    (libc::SYS_io_uring_register, Call::RingRegister),
 ];
 
 /// Calls that only this architecture has.
@@ -238,6 +247,8 @@ impl Call {
             Self::Map => Map,
             Self::Copy(..) => CopyFrom,
             Self::Control | Self::Duplicate | Self::DuplicateTo | Self::ChangeDirectory => return None,
+            // Counted are the requests.
+            Self::RingSetUp | Self::RingEnter | Self::RingRegister => return None,
         })
     }
 }

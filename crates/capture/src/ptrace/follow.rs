@@ -1,6 +1,6 @@
 //! Calls and files: which file a call is on, and what it does to descriptors and the working directory.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::rc::Rc;
 
 use super::calls::{Call, Flags};
@@ -68,7 +68,7 @@ pub fn find_file(thread: i32, tracee: &mut Tracee, pending: &mut Pending) -> boo
 }
 
 /// The absolute name of a path in a thread's memory. Nothing where it cannot be read.
-fn path_of(thread: i32, tracee: &Tracee, base: Option<i32>, address: u64) -> Option<Name> {
+pub fn path_of(thread: i32, tracee: &Tracee, base: Option<i32>, address: u64) -> Option<Name> {
     let base = base.filter(|base| *base != libc::AT_FDCWD);
     let path = if address == 0 && base.is_some() { Vec::new() } else { tracee::text_at(thread, address)? };
     if path.starts_with(b"/") {
@@ -140,7 +140,7 @@ pub fn follow(thread: i32, tracee: &mut Tracee, pending: &Pending, result: i64) 
                     let appends = pending.flags & libc::O_APPEND != 0;
                     // Whoever appends writes at the end.
                     let position = about.filter(|_| appends).map_or(0, |about| about.size_bytes);
-                    let opened = Description { name: name.clone(), about, position: Cell::new(position) };
+                    let opened = Description::new(name.clone(), about, position);
                     Some(Rc::new(opened))
                 }
                 None => descriptors.get(thread, result as i32),

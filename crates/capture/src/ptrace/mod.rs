@@ -5,6 +5,7 @@
 //! * [`calls`]: which these are, and as what they are counted.
 //! * [`tracee`]: what is known of a thread, its descriptors and its memory.
 //! * [`follow`]: which file a call is on, and what it does to descriptors.
+//! * [`rings`]: requests of io_uring.
 //! * [`table`]: what a process did, in the recorder's format.
 //! * [`table_files`]: where these are written.
 //! * [`stops`]: what a thread has stopped for, and how it goes on.
@@ -25,11 +26,12 @@
 //! For the same reason a filtered process that the command leaves behind keeps its tracer, which then only lets it pass.
 //!
 //! What differs for the command: it cannot be a debugger (`strace` inside fails); a program with privileges of its own
-//! (setuid) gets them only if root records it; and calls of 32-bit programs, io_uring and `io_submit` are not counted.
+//! (setuid) gets them only if root records it; and calls of 32-bit programs and `io_submit` are not counted.
 
 pub mod calls;
 pub mod filter;
 pub mod follow;
+pub mod rings;
 pub mod stops;
 pub mod table;
 pub mod table_files;

@@ -11,10 +11,11 @@ use ioassay_record::file_identity::FileIdentity;
 use ioassay_record::layout::{bytes_of, zeroed};
 use ioassay_record::names::LONGEST_NAME;
 use ioassay_record::operation::{FIRST_TRANSFER, OPERATIONS, Operation};
+use ioassay_record::rings::{Seen, Unreadable};
 use ioassay_record::seconds::{FINE_BYTES, NS_PER_SECOND, NS_PER_STEP, SECOND_WIDTH, STEP_BYTES, spread, step_at};
 use ioassay_record::table::{
     ALIGNMENT, BlockKind, BlockLayout, COUNTERS, Clock, ERRORS, Errors, File, FileKind, Header, LARGEST, Latencies,
-    MAGIC, Opened, Second, Seconds, State, Steps, TOTALS, Text, TextKind, Thread, Transfers, VERSION, block_word,
+    MAGIC, Opened, Ring, Second, Seconds, State, Steps, TOTALS, Text, TextKind, Thread, Transfers, VERSION, block_word,
 };
 
 /// A name, shared by all tables that have it.
@@ -136,6 +137,12 @@ struct ThreadRow {
     latencies: [Option<Box<[u64; LATENCIES]>>; OPERATIONS],
 }
 
+struct RingRow {
+    flags: u32,
+    unreadable: Option<Unreadable>,
+    seen: Seen,
+}
+
 /// The table of an image of a process.
 pub struct Table {
     identity: Identity,
@@ -159,6 +166,7 @@ pub struct Table {
     /// What the tracer took outside of the calls that it measures.
     pub own_ticks: u64,
     counters_of_ended: [u64; COUNTERS],
+    rings: Vec<RingRow>,
     /// Something was added since it was written last.
     pub changed: bool,
 }
@@ -197,6 +205,7 @@ impl Table {
             lost_calls: 0,
             own_ticks: 0,
             counters_of_ended: [0; COUNTERS],
+            rings: Vec::new(),
             changed: true,
         }
     }
@@ -322,6 +331,33 @@ impl Table {
     pub fn lose_call(&mut self) {
         self.calls += 1;
         self.lost_calls += 1;
+    }
+
+    /// A thread is in no call, of which nothing is counted itself.
+    pub fn rests(&mut self, thread: usize) {
+        self.threads[thread].in_flight = None;
+        self.changed = true;
+    }
+
+    /// A ring of io_uring was set up, with these flags. Its place.
+    pub fn add_ring(&mut self, flags: u32) -> usize {
+        self.changed = true;
+        // There are few of these; the last stands for all that have no place.
+        if self.rings.is_empty() || self.take(block_bytes::<Ring>(0), THREADS_BYTES) {
+            self.rings.push(RingRow { flags, unreadable: None, seen: Seen::default() });
+        }
+        self.rings.len() - 1
+    }
+
+    /// Something was seen of a ring.
+    pub fn ring_seen(&mut self, ring: usize, seen: Seen) {
+        self.changed = true;
+        self.rings[ring].seen.add(seen);
+    }
+
+    /// A ring cannot be read.
+    pub fn ring_unreadable(&mut self, ring: usize, why: Unreadable) {
+        self.rings[ring].unreadable = Some(why);
     }
 
     /// A call has ended.
@@ -502,6 +538,12 @@ impl Table {
         let of_steps: Steps = Steps { rows: AtomicU32::new(self.steps.len() as u32), ..zeroed() };
         push_rows(&mut bytes, &of_steps, &self.steps, self.step_width);
         self.push_errors(&mut bytes);
+        for RingRow { flags, unreadable, seen } in &self.rings {
+            let unreadable = AtomicU32::new(unreadable.map_or(0, |why| why as u32));
+            let block: Ring = Ring { flags: *flags, unreadable, ..zeroed() };
+            block.count(*seen);
+            push(&mut bytes, &block, &[]);
+        }
         let header = self.header(state, bytes.len());
         bytes[..size_of::<Header>()].copy_from_slice(bytes_of(&header));
         bytes

@@ -6,6 +6,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::ffi::OsStr;
+use std::fmt;
 use std::fs;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::MetadataExt;
@@ -19,6 +20,7 @@ use ioassay_record::operation::Operation;
 use ioassay_record::table::{COUNTERS, FileKind, TextKind};
 
 use super::calls::Call;
+use super::rings::SharedRing;
 use super::table::{About, Identity, Name, Table};
 
 /// Paths are no longer.
@@ -26,7 +28,6 @@ const PATH_BYTES: usize = 4096;
 const PAGE_BYTES: u64 = 4096;
 
 /// An open file description: descriptors that `dup` and `fork` make share one.
-#[derive(Debug)]
 pub struct Description {
     /// Of the file.
     pub name: Name,
@@ -34,9 +35,25 @@ pub struct Description {
     pub about: Option<About>,
     /// Where the next `read` or `write` begins, as far as is known.
     pub position: Cell<u64>,
+    /// The ring of io_uring that it is.
+    pub ring: RefCell<Option<SharedRing>>,
+}
+
+impl fmt::Debug for Description {
+    fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
+        formatter
+            .debug_struct("Description")
+            .field("name", &String::from_utf8_lossy(&self.name))
+            .finish_non_exhaustive()
+    }
 }
 
 impl Description {
+    /// One that is no ring.
+    pub fn new(name: Name, about: Option<About>, position: u64) -> Self {
+        Self { name, about, position: Cell::new(position), ring: RefCell::default() }
+    }
+
     /// Moves on by so many bytes. Where it was.
     pub fn advance(&self, bytes: u64) -> u64 {
         self.position.replace(self.position.get().wrapping_add(bytes))
@@ -125,7 +142,7 @@ fn look_up(thread: i32, descriptor: i32) -> Option<Description> {
     };
     let said = fs::read_to_string(format!("/proc/{thread}/fdinfo/{descriptor}")).unwrap_or_default();
     let position = said.strip_prefix("pos:").and_then(|rest| rest.split_whitespace().next()?.parse().ok());
-    Some(Description { name, about: Some(about), position: Cell::new(position.unwrap_or(0)) })
+    Some(Description::new(name, Some(about), position.unwrap_or(0)))
 }
 
 /// The working directory of processes that share one, once somebody has asked.
@@ -168,7 +185,6 @@ pub struct Interrupted {
 }
 
 /// A traced thread.
-#[derive(Debug)]
 pub struct Tracee {
     /// The process that it is of.
     pub process: i32,
@@ -182,6 +198,8 @@ pub struct Tracee {
     pub interrupted: Option<Interrupted>,
     /// Its place in the table of its process, once there is one.
     pub place: Option<usize>,
+    /// Rings that it has registered for itself, by index.
+    pub rings: HashMap<u32, SharedRing>,
 }
 
 /// A traced process.
@@ -194,12 +212,16 @@ pub struct Process {
     pub executed: bool,
     /// A file has its table as it was some time ago.
     pub is_live: bool,
+    /// Rings that it has set up and not closed.
+    pub rings: Vec<SharedRing>,
+    /// Place in the table of all rings that others have set up.
+    pub unseen_rings: Option<usize>,
 }
 
 impl Process {
     /// One that has just begun.
     pub fn new(identity: Identity) -> Self {
-        Self { identity, table: None, executed: false, is_live: false }
+        Self { identity, table: None, executed: false, is_live: false, rings: Vec::new(), unseen_rings: None }
     }
 }
 
@@ -218,8 +240,12 @@ pub fn text_at(thread: i32, address: u64) -> Option<Vec<u8>> {
 /// A number in a process's memory.
 pub fn number_at(thread: i32, address: u64) -> Option<u64> {
     let mut bytes = [0; 8];
-    let read = read_memory(thread, address, bytes.len(), &mut bytes)?;
-    (read == bytes.len()).then(|| u64::from_le_bytes(bytes))
+    bytes_at(thread, address, &mut bytes).then(|| u64::from_le_bytes(bytes))
+}
+
+/// Fills `bytes` from a process's memory. Whether all of it can be read.
+pub fn bytes_at(thread: i32, address: u64, bytes: &mut [u8]) -> bool {
+    bytes.is_empty() || read_memory(thread, address, bytes.len(), bytes) == Some(bytes.len())
 }
 
 /// Reads memory in two parts, the first of at most so many bytes. How many could be read.
@@ -362,7 +388,7 @@ mod tests {
         ] {
             let about = About { identity: FileIdentity::default(), kind, size_bytes: 0, block_bytes: 4096 };
             let name: Name = name.as_bytes().into();
-            assert_eq!(Description { name, about: Some(about), position: Cell::new(0) }.alignment(), alignment);
+            assert_eq!(Description::new(name, Some(about), 0).alignment(), alignment);
         }
     }
 }

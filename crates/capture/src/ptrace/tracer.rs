@@ -19,6 +19,7 @@ use nix::unistd::Pid;
 use super::calls::{Call, Calls};
 use super::filter::ARCHITECTURE;
 use super::follow::{copied, find_file, follow};
+use super::rings;
 use super::stops::{KCMP_FILES, KCMP_FS, Stop, listen, resume, set_timer, shared, timer_went_off};
 use super::table::{Ended, Identity, Moment, OTHERS, Table};
 use super::table_files::TableFiles;
@@ -79,6 +80,7 @@ impl Tracer {
             pending: None,
             interrupted: None,
             place: None,
+            rings: HashMap::new(),
         };
         let process = Process::new(Identity { process: command as u32, ..Identity::default() });
         let node = tracee::node_name();
@@ -124,6 +126,9 @@ impl Tracer {
         let mut left: Vec<i32> = self.processes.keys().copied().collect();
         left.sort_unstable();
         for process in &left {
+            if let (Some(tracee), Some(of)) = (self.tracees.get(process), self.processes.get_mut(process)) {
+                rings::end_all(tracee, of, *process, self.clocks.at(now()));
+            }
             self.finish(*process, State::Running, None);
         }
         left
@@ -268,7 +273,7 @@ impl Tracer {
             return;
         }
         let Some(process) = self.processes.get_mut(&tracee.process) else { return };
-        if let Some(operation) = pending.operation {
+        if pending.operation.is_some() || call == Call::RingEnter {
             let table = process.table.get_or_insert_with(|| Table::new(process.identity.clone(), self.clocks.at(woke)));
             if tracee.place.is_none() {
                 tracee.place = table.thread(thread as u32);
@@ -279,8 +284,11 @@ impl Tracer {
             } else if let Some(name) = &pending.name {
                 pending.file = table.file(name);
             }
+            if call == Call::RingEnter {
+                rings::entered(thread, tracee, table, &mut pending, self.clocks.at(woke));
+            }
             pending.began = now();
-            if let Some(place) = tracee.place {
+            if let (Some(place), Some(operation)) = (tracee.place, pending.operation) {
                 table.begins(place, operation, pending.file, pending.began);
             }
             table.own_ticks += pending.began - woke;
@@ -316,6 +324,10 @@ impl Tracer {
     fn count(&mut self, thread: i32, pending: &Pending, result: i64, woke: u64) {
         let Some(tracee) = self.tracees.get_mut(&thread) else { return };
         let ended = self.clocks.at(woke);
+        if matches!(pending.call, Call::RingSetUp | Call::RingEnter | Call::RingRegister) {
+            self.count_ring(thread, pending, result, ended);
+            return;
+        }
         let (outcome, opened) = follow(thread, tracee, pending, result);
         let Some(operation) = pending.operation else { return };
         let Some(table) = self.processes.get_mut(&tracee.process).and_then(|process| process.table.as_mut()) else {
@@ -335,7 +347,15 @@ impl Tracer {
         let call = Ended { thread: place, operation, file, began: pending.began, ended, outcome };
         table.ends(&call);
         match pending.call {
-            Call::Close => table.closed(file, ended.ticks),
+            Call::Close => {
+                table.closed(file, ended.ticks);
+                if let (Some(description), Some(process)) =
+                    (&pending.description, self.processes.get_mut(&tracee.process))
+                {
+                    rings::closed(thread, tracee, process, description, ended);
+                }
+                return;
+            }
             Call::Copy(_, to) if result >= 0 => {
                 let to = (pending.arguments[to.0] as i32, to.1.map(|place| pending.arguments[place]));
                 let description = tracee.descriptors.borrow_mut().get(thread, to.0);
@@ -349,6 +369,24 @@ impl Tracer {
             _ => {}
         }
         table.own_ticks += now().saturating_sub(woke);
+    }
+
+    /// A call on a ring of io_uring has ended.
+    fn count_ring(&mut self, thread: i32, pending: &Pending, result: i64, ended: Moment) {
+        let Some(tracee) = self.tracees.get_mut(&thread) else { return };
+        let Some(process) = self.processes.get_mut(&tracee.process) else { return };
+        match pending.call {
+            Call::RingEnter => rings::left(thread, tracee, process, pending, result, ended),
+            _ if result < 0 => {}
+            Call::RingSetUp => {
+                process.table.get_or_insert_with(|| Table::new(process.identity.clone(), ended));
+                rings::set_up(thread, tracee, process, pending, result);
+            }
+            _ => rings::registered(thread, tracee, process, pending, ended),
+        }
+        if let Some(table) = &mut process.table {
+            table.own_ticks += now().saturating_sub(ended.ticks);
+        }
     }
 
     /// A thread has started another, or a process.
@@ -399,7 +437,15 @@ impl Tracer {
             (identity.process, identity.parent) = (new as u32, process as u32);
             self.processes.insert(new, Process::new(identity));
         }
-        let tracee = Tracee { process: own, descriptors, directory, pending: None, interrupted: None, place: None };
+        let tracee = Tracee {
+            process: own,
+            descriptors,
+            directory,
+            pending: None,
+            interrupted: None,
+            place: None,
+            rings: HashMap::new(),
+        };
         self.tracees.insert(new, tracee);
     }
 
@@ -412,6 +458,9 @@ impl Tracer {
         if self.processes.get(&number).is_some_and(|process| process.table.is_some() || process.executed) {
             let executable = identity.texts.iter().find(|(kind, _)| *kind == TextKind::Executable as u32);
             self.count_by_kernel(number, number);
+            if let Some(process) = self.processes.get_mut(&number) {
+                rings::end_all(&tracee, process, number, self.clocks.at(now()));
+            }
             self.finish(number, State::Replaced, Some(executable.map_or(&[], |(_, path)| path)));
         }
         let mut descriptors = tracee.descriptors.borrow().clone();
@@ -457,10 +506,14 @@ impl Tracer {
     fn ended(&mut self, thread: i32, status: i32) {
         self.early.remove(&thread);
         if let Some(tracee) = self.tracees.remove(&thread)
-            && let Some(place) = tracee.place
-            && let Some(table) = self.processes.get_mut(&tracee.process).and_then(|process| process.table.as_mut())
+            && let Some(process) = self.processes.get_mut(&tracee.process)
         {
-            table.thread_ended(place);
+            if tracee.process == thread {
+                rings::end_all(&tracee, process, thread, self.clocks.at(now()));
+            }
+            if let (Some(place), Some(table)) = (tracee.place, &mut process.table) {
+                table.thread_ended(place);
+            }
         }
         if self.processes.contains_key(&thread) {
             self.finish(thread, if libc::WIFEXITED(status) { State::Ended } else { State::Running }, None);
@@ -523,7 +576,6 @@ fn both_clocks() -> Moment {
 mod tests {
     use super::*;
     use crate::ptrace::tracee::Description;
-    use std::cell::Cell;
     use std::fs::{self, File};
     use std::os::unix::ffi::OsStrExt;
     use std::process::Command;
@@ -537,7 +589,7 @@ mod tests {
         // Another one than the parent of the child, and with another file.
         let command = 1;
         let mut tracer = Tracer::new(Pid::from_raw(command), true, directory.path());
-        let of_command = Description { name: (*b"/other").into(), about: None, position: Cell::new(0) };
+        let of_command = Description::new((*b"/other").into(), None, 0);
         tracer.tracees[&command].descriptors.borrow_mut().set(0, Rc::new(of_command));
         let process = child.id() as i32;
         tracer.adopt(process);

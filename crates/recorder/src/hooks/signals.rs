@@ -1,6 +1,6 @@
 //! Signals: which of them the program blocks itself. Nothing is counted, and nothing changed ([`crate::masks`]).
 
-use core::ffi::{c_int, c_uint, c_void};
+use core::ffi::{c_int, c_void};
 
 use super::{hook, jumping};
 use crate::masks;
@@ -50,12 +50,6 @@ hook! {
         events: *mut c_void,
         limit: *mut c_void,
         mask: *const c_void,
-    ) -> c_int |real| {
-        masks::wait(!mask.is_null(), real)
-    }
-    // Of liburing.
-    fn io_uring_wait_cqes(
-        ring: *mut c_void, first: *mut c_void, count: c_uint, limit: *mut c_void, mask: *const c_void,
     ) -> c_int |real| {
         masks::wait(!mask.is_null(), real)
     }

@@ -16,7 +16,7 @@ use super::maps::{map, remap, unmap};
 use super::open::{open_at, open_nameless};
 use super::paths::go;
 use super::sync::sync_map;
-use super::{Path, hook, on_descriptor, on_none, on_path_at, restrictions};
+use super::{Path, hook, on_descriptor, on_none, on_path_at, restrictions, uring};
 use crate::maps::Wish;
 use crate::{call, masks, process};
 
@@ -123,7 +123,17 @@ hook! {
             libc::SYS_rt_sigprocmask if b != 0 => masks::change(real),
             libc::SYS_rt_sigsuspend => masks::wait(true, real),
             libc::SYS_ppoll => masks::wait(d != 0, real),
-            libc::SYS_epoll_pwait | EPOLL_PWAIT2 | libc::SYS_io_uring_enter => masks::wait(e != 0, real),
+            libc::SYS_epoll_pwait | EPOLL_PWAIT2 => masks::wait(e != 0, real),
+            libc::SYS_io_uring_enter => {
+                uring::enter_ring(descriptor, d as c_uint, || masks::wait(e != 0, real) as c_int).into()
+            }
+            // SAFETY: the kernel has filled what it is given.
+            libc::SYS_io_uring_setup => unsafe { uring::set_up(b as *const _, integer) }.into(),
+            // SAFETY: the kernel has read what it is given.
+            libc::SYS_io_uring_register => unsafe {
+                uring::register_with(descriptor, b as c_uint, c as *const _, d as c_uint, integer)
+            }
+            .into(),
             libc::SYS_pselect6 | IO_PGETEVENTS => masks::wait(f != 0, real),
             libc::SYS_exit_group => {
                 if !process::in_vfork_child() {

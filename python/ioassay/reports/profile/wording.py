@@ -254,6 +254,10 @@ _LOSSES: Mapping[LossKind, _LossWords] = {
         "{entries} of regions",
         "{entries} of regions counted for those around them, because there were too many ({where}).",
     ),
+    "unread-rings": _LossWords(
+        "{requests} in rings of io_uring",
+        "{requests} in io_uring rings could not be read, their files and bytes are unknown: {reasons} ({where}).",
+    ),
     "held-back-ns": _LossWords(
         "{duration} for which rules held calls back",
         "Rules held calls back for {duration}, which is in none of their times ({where}).",
@@ -315,7 +319,7 @@ def _said(words: str, losses: list[Loss]) -> str:
         duration=format.duration(amount),
         processes=_processes(amount),
         entries=format.count(amount, "entry", "entries"),
-        **{f"{noun}s": format.count(amount, noun) for noun in ("table", "row", "call")},
+        **{f"{noun}s": format.count(amount, noun) for noun in ("table", "row", "call", "request")},
         where=_named(list(dict.fromkeys(one.where for one in losses))),
         reasons=_named(reasons),
         # Without the programs that they are about.

@@ -33,6 +33,7 @@ from ioassay.results.records.grouped import GroupedRows, whole
 from ioassay.results.records.maps import Maps
 from ioassay.results.records.processes import Image, Processes, current, measure_ticks, number
 from ioassay.results.records.regions import Regions
+from ioassay.results.records.rings import Rings
 from ioassay.results.records.tables import Lost, Table, find, read
 from ioassay.results.records.timelines import Timelines
 
@@ -78,6 +79,7 @@ class _Reading:
         self._file_rows = Files()
         self._regions = Regions()
         self._maps = Maps()
+        self._rings = Rings()
         self._latencies: dict[float, np.ndarray[tuple[int, int], np.dtype[np.float64]]] = {}
         key = {"operation": pl.Int64, "errno": pl.Int64}
         self._errors = GroupedRows(key | {"calls": pl.Float64}, list(key))
@@ -117,7 +119,7 @@ class _Reading:
             latencies=self._latency_frame(),
             errors=_errors(self._errors.frame()),
             in_flight=self._in_flight_frame(),
-            losses=(*self._losses, *self._escaped()),
+            losses=(*self._losses, *self._rings.losses(processes), *self._escaped()),
             unknown=(),
             supplements=(),
             uncounted=frozenset(),
@@ -194,6 +196,7 @@ class _Reading:
         ):
             if amount:
                 self._losses.append(Loss(kind, amount, where))  # type: ignore[arg-type]
+        self._rings.add(image, table, where)
         entries = self._file_rows.add(image, table, node)
         self._regions.add(image, table)
         self._maps.add(image, table, entries)

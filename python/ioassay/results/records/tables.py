@@ -45,6 +45,7 @@ _STRUCTURES: dict[BlockKind, np.dtype[np.void]] = {
     BlockKind.WATCHED: record_layout.WATCHED,
     BlockKind.REGION: record_layout.REGION,
     BlockKind.MAP: record_layout.MAP,
+    BlockKind.RING: record_layout.RING,
 }
 
 Rows = NDArray[Any]

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from ioassay.errors import UsageError
-from ioassay.protocol.record_layout import Clock, FileKind, State, TextKind
+from ioassay.protocol.record_layout import SQPOLL, Clock, FileKind, State, TextKind, Unreadable
 from ioassay.results.profile_model import MOST_HEAT_BINS, Profile
 from ioassay.results.records.profile import load_profile
 from ioassay.testing.record_tables import BEGIN_NS, TableBuilder, joined, store_record
@@ -443,3 +443,33 @@ def test_a_file_that_was_renamed_is_one_unless_its_inode_may_be_that_of_a_new_fi
     profile = load([writer, renames, reader])
     used = profile.file_operations.filter(pl.col("operation").is_in(["read", "write"]))
     assert used["file"].n_unique() == files
+
+
+def test_requests_of_rings_that_could_not_be_read_are_said_with_what_the_kernel_counted(load: Any) -> None:
+    table = TableBuilder(7)
+    table.thread(7, kernel=(1, 0, 1, 0), storage=(8 << 20, 0, 0))
+    table.ring(requests=10, unread=0)
+    table.ring(requests=2048, unread=2000)
+    table.ring(requests=2048, unread=48)
+    table.ring(requests=5, unread=5, flags=SQPOLL)
+    table.ring(requests=3, unread=3, unreadable=Unreadable.SET_UP_UNSEEN)
+    losses = load([table]).losses
+    assert [(loss.kind, loss.amount) for loss in losses] == [
+        ("unread-rings", 2048),
+        ("unread-rings", 5),
+        ("unread-rings", 3),
+    ]
+    assert losses[0].where.endswith("process 7")
+    assert losses[0].reason == (
+        "the program enters its rings without the C library, which only --via ptrace sees; "
+        "the kernel counted 8 MiB read from storage and 0 B written"
+    )
+    assert losses[1].reason.startswith("the kernel's thread (SQPOLL)")
+    assert losses[2].reason.startswith("the recorder did not see")
+
+
+def test_a_ring_of_which_the_kernel_counted_nothing_known_has_its_reason_alone(load: Any) -> None:
+    table = TableBuilder(7, state=State.RUNNING)
+    table.ring(requests=1, unread=1, unreadable=Unreadable.MEMORY)
+    (loss,) = load([table]).losses
+    assert loss.reason == "the memory of the ring could not be mapped"

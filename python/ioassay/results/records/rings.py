@@ -1,0 +1,73 @@
+"""Rings of io_uring whose requests could not all be read: how many, why, and what the kernel counted instead.
+
+Not: the requests that were read; those are transfers of their files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from ioassay.protocol.record_layout import SQPOLL, BlockKind, Unreadable
+from ioassay.results.profile_model import Loss
+from ioassay.results.records.processes import Image
+from ioassay.results.records.tables import Table
+from ioassay.units import format_size
+
+_WHY = {
+    Unreadable.SET_UP_UNSEEN: "the recorder did not see the ring being set up",
+    Unreadable.KIND: "the ring has a layout that is unknown here",
+    Unreadable.MEMORY: "the memory of the ring could not be mapped",
+    Unreadable.TOO_MANY: "the process had too many rings",
+}
+
+
+@dataclass(frozen=True)
+class _Unread:
+    process: int
+    where: str
+    requests: int
+    why: str
+
+
+class Rings:
+    """Requests that no table tells more of than their number, while tables are read."""
+
+    def __init__(self) -> None:
+        self._unread: list[_Unread] = []
+
+    def add(self, image: Image, table: Table, where: str) -> None:
+        """Adds what a table says of its rings."""
+        _, rings = table.rows(BlockKind.RING)
+        for ring in rings[rings["unread"] > 0]:
+            why = _why(int(ring["flags"]), int(ring["unreadable"]))
+            self._unread.append(_Unread(image.process, where, min(int(ring["unread"]), 2**60), why))
+
+    def losses(self, processes: pl.DataFrame) -> Iterator[Loss]:
+        """One for each process and cause. `processes` is that of the profile."""
+        counted = {row["process"]: row for row in processes.iter_rows(named=True)}
+        requests: dict[tuple[int, str, str], int] = {}
+        for one in self._unread:
+            key = (one.process, one.where, one.why)
+            requests[key] = requests.get(key, 0) + one.requests
+        for (process, where, why), amount in requests.items():
+            yield Loss("unread-rings", amount, where, why + _instead(counted[process]))
+
+
+def _instead(process: Mapping[str, Any]) -> str:
+    """What is known of a process all the same."""
+    read, written = process["storage_read_bytes"], process["storage_written_bytes"]
+    if read is None or written is None:
+        return ""
+    return f"; the kernel counted {format_size(read)} read from storage and {format_size(written)} written"
+
+
+def _why(flags: int, unreadable: int) -> str:
+    if unreadable in _WHY:
+        return _WHY[Unreadable(unreadable)]
+    if flags & SQPOLL:
+        return "the kernel's thread (SQPOLL) took them without a call"
+    return "the program enters its rings without the C library, which only --via ptrace sees"
