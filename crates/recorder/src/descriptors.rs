@@ -4,7 +4,8 @@
 //! One that nobody has seen being opened (inherited, received, opened by the C library itself) is looked up once.
 
 use core::sync::atomic::{
-    AtomicPtr, AtomicU32, AtomicU64, Ordering::AcqRel, Ordering::Acquire, Ordering::Relaxed, Ordering::Release,
+    AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering::AcqRel, Ordering::Acquire, Ordering::Relaxed,
+    Ordering::Release,
 };
 
 use crate::process::system_calls_allowed;
@@ -23,7 +24,15 @@ pub struct Slot {
     pub block_bytes: AtomicU32,
     /// The ring of io_uring that it is, by number ([`rings`]); 0 is none.
     ring: AtomicU32,
+    /// Address of the stream whose calls move it; 0 where none is known.
+    pub stream: AtomicUsize,
+    /// Address of the words of the thread that used the stream last.
+    pub stream_user: AtomicUsize,
+    /// Where that was in the stream's buffer, less `position`: calls leave it as it is.
+    pub place_less_position: AtomicU64,
 }
+
+const _: () = assert!(size_of::<Slot>() == 64);
 
 impl Slot {
     const fn new() -> Self {
@@ -33,6 +42,9 @@ impl Slot {
             position: AtomicU64::new(0),
             block_bytes: AtomicU32::new(0),
             ring: AtomicU32::new(0),
+            stream: AtomicUsize::new(0),
+            stream_user: AtomicUsize::new(0),
+            place_less_position: AtomicU64::new(0),
         }
     }
 
@@ -101,7 +113,7 @@ pub fn slot(descriptor: i32) -> Option<&'static Slot> {
 
 /// The slot of a descriptor, if it is known.
 #[inline(always)]
-fn known(descriptor: i32) -> Option<&'static Slot> {
+pub fn known(descriptor: i32) -> Option<&'static Slot> {
     let (part, index) = part(descriptor)?;
     match part.of[index].load(Acquire) {
         0 => None,
@@ -186,6 +198,7 @@ pub fn open(descriptor: i32, file: u32, position: u64) -> Option<&'static Slot> 
     slot.position.store(position, Relaxed);
     slot.block_bytes.store(files::alignment(row), Relaxed);
     slot.ring.store(0, Relaxed);
+    slot.stream.store(0, Relaxed);
     let first = descriptor as u32 as usize / PART * PART;
     part.of[index].store((first + found + 1) as u32, Release);
     Some(slot)

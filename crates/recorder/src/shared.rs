@@ -15,8 +15,9 @@ pub fn several_threads() {
     }
 }
 
+/// Whether there is, or was, more than one thread.
 #[inline(always)]
-fn several() -> bool {
+pub fn several() -> bool {
     SEVERAL.load(Relaxed)
 }
 

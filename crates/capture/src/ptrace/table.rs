@@ -398,7 +398,8 @@ impl Table {
             *calls = calls.saturating_add(1);
         }
         self.add_latency(thread, class, took);
-        self.add_to_seconds(ended.ns.saturating_sub(took), ended.ns, class, [1, moved, took, took]);
+        let begin_ns = if took > NS_PER_STEP << self.step_width { ended.ns.saturating_sub(took) } else { ended.ns };
+        self.add_to_seconds(begin_ns, ended.ns, class, [1, moved, took, took]);
     }
 
     fn error(&mut self, operation: Operation, errno: i32) -> &mut u32 {

@@ -15,6 +15,8 @@ pub fn seek(descriptor: c_int, real: impl FnOnce() -> off64_t) -> off64_t {
     let position = done(Some(call), real);
     if position >= 0 {
         slot.position.store(position as u64, Relaxed);
+        // Where a stream is in its buffer says nothing of it any more.
+        slot.stream.store(0, Relaxed);
     }
     position
 }

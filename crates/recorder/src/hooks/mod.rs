@@ -14,6 +14,7 @@ mod attributes;
 mod copies;
 mod data;
 mod descriptors;
+mod inlined;
 mod list;
 mod locks;
 mod maps;
@@ -309,13 +310,18 @@ static ENDS_LAST: AtomicBool = AtomicBool::new(false);
 
 /// The process ends by `exit`.
 extern "C" fn ends_last(_: *mut c_void) {
+    end();
+}
+
+fn end() {
+    inlined::before_all();
     crate::process::end();
 }
 
 /// The library ends, before others.
 extern "C" fn ends() {
     if !ENDS_LAST.load(Relaxed) {
-        crate::process::end();
+        end();
     }
 }
 

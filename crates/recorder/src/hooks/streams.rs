@@ -16,7 +16,7 @@ use libc::{off64_t, size_t, ssize_t};
 
 use super::descriptors::close_as;
 use super::open::{open_nameless_with, opened};
-use super::{done, errno, hook};
+use super::{done, errno, hook, inlined};
 use crate::call::{self, Call, Outcome};
 use crate::descriptors::{self, Slot};
 use crate::files::{self, Base};
@@ -27,22 +27,26 @@ use crate::ticks;
 /// it.
 #[repr(C)]
 pub struct Stream {
-    flags: c_int,
-    read_next: *const u8,
+    pub flags: c_int,
+    pub read_next: *const u8,
     read_end: *const u8,
-    read_begin: *const u8,
-    write_begin: *const u8,
-    write_next: *const u8,
+    pub read_begin: *const u8,
+    pub write_begin: *const u8,
+    pub write_next: *const u8,
     write_end: *const u8,
     buffer_begin: *const u8,
     buffer_end: *const u8,
     for_backing_up: [*const u8; 3],
     markers: *const c_void,
     next: *const c_void,
-    descriptor: c_int,
+    pub descriptor: c_int,
+    rest: [u32; 19],
+    /// Above 0: of wide characters.
+    pub orientation: c_int,
 }
 
 const _: () = assert!(core::mem::offset_of!(Stream, descriptor) == 112);
+const _: () = assert!(core::mem::offset_of!(Stream, orientation) == 192);
 
 /// Of [`Stream::flags`]: it failed. And: it is of a descriptor, not of memory or of the program's own functions.
 const FAILED: c_int = 0x20;
@@ -72,6 +76,7 @@ macro_rules! field {
         unsafe { (&raw const (*$stream).$name).read_volatile() }
     };
 }
+pub(super) use field;
 
 /// The descriptor of a stream; -1 where it has none.
 #[inline(always)]
@@ -93,11 +98,22 @@ fn written(items: size_t, size: size_t, wanted: size_t) -> Option<u64> {
 fn begin(operation: Operation, stream: *mut Stream, most: size_t) -> Option<(Call, &'static Slot)> {
     match descriptor(stream) {
         ..0 => None,
-        descriptor => call::transfer_on(operation, descriptor, most),
+        descriptor => {
+            let (call, slot) = call::transfer_on(operation, descriptor, most)?;
+            inlined::before(stream, slot);
+            Some((call, slot))
+        }
     }
 }
 
+/// A transfer of a stream has ended.
 #[inline(never)]
+fn end_on(stream: *mut Stream, call: Call, slot: &'static Slot, bytes: Option<u64>) {
+    end(call, slot, bytes);
+    inlined::after(stream, slot);
+}
+
+#[inline(always)]
 fn end(call: Call, slot: &'static Slot, bytes: Option<u64>) {
     let outcome = match bytes {
         None => Outcome::Failed(errno()),
@@ -131,7 +147,7 @@ fn transfer_most<R: Copy>(
     let call = begin(operation, stream, most);
     let result = real();
     if let Some((call, slot)) = call {
-        end(call, slot, bytes(result));
+        end_on(stream, call, slot, bytes(result));
     }
     result
 }
@@ -335,6 +351,7 @@ unsafe fn open_again(
     stream: *mut Stream,
     real: impl FnOnce() -> *mut Stream,
 ) -> *mut Stream {
+    inlined::before_end(stream, descriptor(stream));
     let old = call::update(|| {
         let old = descriptors::forget(descriptor(stream))?;
         files::closed(old, ticks::now());
@@ -367,38 +384,22 @@ fn seek(stream: *mut Stream, offset: off64_t, whence: c_int, real: impl FnOnce()
         };
         slot.position.store(begin.wrapping_add(offset) as u64, Relaxed);
     }
+    inlined::after(stream, slot);
     result
 }
 
 #[inline(always)]
 fn flush(stream: *mut Stream, real: impl FnOnce() -> c_int) -> c_int {
-    let call = if stream.is_null() {
-        call::on_file(StreamFlush, files::others())
-    } else {
-        begin(StreamFlush, stream, 0).map(|(call, _)| call)
-    };
-    done(call, real)
-}
-
-/// What inlined `getc_unlocked` calls where the buffer is empty. All that is then in it counts, since the program takes
-/// it without a call.
-#[inline(always)]
-fn refill(stream: *mut Stream, real: impl FnOnce() -> c_int) -> c_int {
-    transfer(StreamRead, stream, real, |byte| {
-        let ready = field!(stream, read_end) as usize - field!(stream, read_next) as usize;
-        read(stream, if byte < 0 { 0 } else { 1 + ready })
-    })
-}
-
-/// What inlined `putc_unlocked` calls where the buffer is full. All that is then in it counts, since the program put it
-/// there without a call. A program that also fills it by other calls is counted right on average: the share of full
-/// buffers that are found by `putc_unlocked` is its share of the bytes.
-#[inline(always)]
-fn spill(stream: *mut Stream, real: impl FnOnce() -> c_int) -> c_int {
-    let (begin, next, end) = (field!(stream, write_begin), field!(stream, write_next), field!(stream, write_end));
-    let full = next == end && end == field!(stream, buffer_end) && end > begin;
-    let filled = if full { next as u64 - begin as u64 } else { 1 };
-    transfer(StreamWrite, stream, real, |byte| (byte >= 0).then_some(filled))
+    if stream.is_null() {
+        inlined::before_all();
+        return done(call::on_file(StreamFlush, files::others()), real);
+    }
+    let begun = begin(StreamFlush, stream, 0);
+    let result = done(begun.map(|(call, _)| call), real);
+    if let Some((_, slot)) = begun {
+        inlined::after(stream, slot);
+    }
+    result
 }
 
 hook! {
@@ -420,10 +421,12 @@ hook! {
     }
     fn pclose(stream: *mut Stream) -> c_int |real| {
         // Before it is closed: afterwards another thread may have the descriptor again.
+        inlined::before_end(stream, descriptor(stream));
         call::update(|| descriptors::forget(descriptor(stream)));
         real()
     }
     fn fclose(stream: *mut Stream) -> c_int |real| {
+        inlined::before_end(stream, descriptor(stream));
         close_as(Close, descriptor(stream), real)
     }
     fn fcloseall() -> c_int |real| { flush(core::ptr::null_mut(), real) }
@@ -482,7 +485,8 @@ hook! {
         read_byte(stream, real)
     }
     fn getchar | getchar_unlocked() -> c_int |real| { read_byte(standard_input(), real) }
-    fn __uflow(stream: *mut Stream) -> c_int |real| { refill(stream, real) }
+    // What macros call where the buffer is empty, or full.
+    fn __uflow(stream: *mut Stream) -> c_int |real| { read_byte(stream, real) }
     fn getw(stream: *mut Stream) -> c_int |real| {
         static GETW: OfCLibrary = OfCLibrary::new(c"getw");
         if !GETW.is_next() {
@@ -516,7 +520,7 @@ hook! {
         write_byte(stream, real)
     }
     fn putchar | putchar_unlocked(byte: c_int) -> c_int |real| { write_byte(standard_output(), real) }
-    fn __overflow(stream: *mut Stream, byte: c_int) -> c_int |real| { spill(stream, real) }
+    fn __overflow(stream: *mut Stream, byte: c_int) -> c_int |real| { write_byte(stream, real) }
     fn putw(word: c_int, stream: *mut Stream) -> c_int |real| {
         static PUTW: OfCLibrary = OfCLibrary::new(c"putw");
         if !PUTW.is_next() {
