@@ -140,7 +140,8 @@ def maps(profile: Profile, stored: pl.DataFrame | None = None) -> Maps:
             others_writable_bytes=pl.col("writable_bytes").sum().over("file") - pl.col("writable_bytes"),
             # Pages get into memory by being read from storage, or by being made dirty.
             brought_bytes=pl.col("storage_read_bytes") + pl.col("storage_written_bytes"),
-            all_syncs=pl.col("syncs").sum().over("file") + pl.col("called_syncs"),
+            # Of a file, msync is among them, too.
+            all_syncs=pl.max_horizontal(pl.col("syncs").sum().over("file"), "called_syncs"),
             called_bytes=pl.col("called_read_bytes") + pl.col("called_dirty_bytes"),
             is_known=~pl.col("storage_read_bytes").is_null().any().over("file"),
             # What the kernel counts of a process is of all its files.

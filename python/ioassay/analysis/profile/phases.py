@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import median
-from typing import NamedTuple
 
 import polars as pl
 
@@ -42,7 +41,7 @@ class Phase:
     metadata_calls: float | None
     """`None`: the source does not know when there were any."""
     mapped_bytes: int = 0
-    """That maps may have moved at most, of files that were mapped meanwhile."""
+    """That maps may have moved at most, of files that were mapped meanwhile; 0 of metadata, which has phases apart."""
     is_mapped: bool = False
     """Nothing but maps may have moved bytes: when they did is unknown, so that it begins and ends with them."""
 
@@ -104,57 +103,65 @@ def phases(profile: Profile) -> list[Phase]:
     return sorted(every, key=lambda one: (one.start_s, one.direction))
 
 
-class _Mapped(NamedTuple):
-    """A file that a process had mapped."""
-
-    begin_s: float
-    end_s: float
-    most_bytes: int
-    reads: bool
-    """Nothing can have been written."""
+_Span = tuple[float, float]
+"""When something began, and when it ended."""
 
 
 def with_maps(profile: Profile, found: Sequence[Phase], bounds: pl.DataFrame) -> list[Phase]:
     """The phases, with what maps (`maps.BOUNDS`) may have moved in each; and the times in which a file was mapped and
     no call moved bytes, as phases of their own; beside another phase only those longer than the quiet between phases.
     """
-    most = pl.max_horizontal("read_most_bytes", "written_most_bytes")
-    spans = bounds.filter(most > 0).select(
-        begin="first_map_s",
+    mapped = bounds.select(
+        start="first_map_s",
         end=pl.col("last_unmap_s").fill_null(profile.end_s),
-        most=most,
-        reads=pl.col("written_most_bytes") == 0,
+        most=pl.max_horizontal("read_most_bytes", "written_most_bytes"),
+        writes=pl.col("written_most_bytes") > 0,
+    ).filter(pl.col("most") > 0)
+    quiet_s = _quiet_s(profile)
+    calls = [(one.start_s, one.end_s) for one in found if one.direction != "metadata"]
+    writes, reads = (
+        _joined(mapped.filter(is_found).select("start", "end").rows(), quiet_s)
+        for is_found in (pl.col("writes"), ~pl.col("writes"))
     )
-    mapped = [_Mapped(*row) for row in spans.rows()]
+    alone: list[tuple[Direction, _Span]] = [("write", span) for span in _without(writes, calls)]
+    alone += [("read", span) for span in _without(reads, [*calls, *writes])]
     every = list(found)
-    for start_s, end_s in _mapped_alone(mapped, found, _quiet_s(profile)):
-        reads = all(one.reads for one in mapped if one.begin_s < end_s and one.end_s > start_s)
-        every.append(Phase("read" if reads else "write", start_s, end_s, 0, 0, 0, is_mapped=True))
-    moved = [
-        replace(
-            one,
-            mapped_bytes=sum(of.most_bytes for of in mapped if of.begin_s < one.end_s and of.end_s >= one.start_s),
-        )
-        for one in every
-    ]
+    for direction, (start_s, end_s) in alone:
+        is_beside = any(start - quiet_s < end_s and start_s < end + quiet_s for start, end in calls)
+        if end_s - start_s > quiet_s or not is_beside:
+            every.append(Phase(direction, start_s, end_s, 0, 0, None, is_mapped=True))
+    moved = [one if one.direction == "metadata" else _with_mapped(one, mapped) for one in every]
     return sorted(moved, key=lambda one: (one.start_s, one.direction))
 
 
-def _mapped_alone(mapped: Sequence[_Mapped], found: Sequence[Phase], quiet_s: float) -> Iterator[tuple[float, float]]:
-    """When a file was mapped, and no call moved bytes."""
-    busy = [(one.start_s, one.end_s) for one in found if one.direction != "metadata"]
-    marks = sorted({mark for one in (*busy, *((its.begin_s, its.end_s) for its in mapped)) for mark in one})
-    alone: list[tuple[float, float]] = []
-    for start, end in pairwise(marks):
-        is_mapped = any(one.begin_s <= start and end <= one.end_s for one in mapped)
-        if not is_mapped or any(begin < end and start < until for begin, until in busy):
-            continue
-        begin = alone.pop()[0] if alone and alone[-1][1] == start else start
-        alone.append((begin, end))
-    for start, end in alone:
-        is_beside = any(begin - quiet_s < end and start < until + quiet_s for begin, until in busy)
-        if end - start > quiet_s or not is_beside:
-            yield start, end
+def _with_mapped(phase: Phase, mapped: pl.DataFrame) -> Phase:
+    meanwhile = mapped.filter(pl.col("start") < phase.end_s, pl.col("end") >= phase.start_s)
+    return replace(phase, mapped_bytes=int(meanwhile["most"].sum()))
+
+
+def _joined(spans: Sequence[_Span], quiet_s: float) -> list[_Span]:
+    """The times of any span; those with less quiet between them are one."""
+    found: list[_Span] = []
+    for start, end in sorted(spans):
+        if found and start <= found[-1][1] + quiet_s:
+            found[-1] = (found[-1][0], max(found[-1][1], end))
+        else:
+            found.append((start, end))
+    return found
+
+
+def _without(spans: Sequence[_Span], others: Sequence[_Span]) -> Iterator[_Span]:
+    """What is left of spans, none of which overlap, without the times of others."""
+    taken = _joined(others, 0)
+    for start, end in spans:
+        left = start
+        for other_start, other_end in taken:
+            if other_start < end and left < other_end:
+                if left < other_start:
+                    yield left, other_start
+                left = other_end
+        if left < end:
+            yield left, end
 
 
 def _quiet_s(profile: Profile) -> float:

@@ -183,6 +183,7 @@ class _Machine:
                     continue
                 if what == "msync" and access == "write":
                     one.syncs[its, access] += 1
+                    self.calls.setdefault((file, "sync"), [0, 0])[0] += 1
                     self.dirty[file] -= set(extent)
                 elif what != "msync":
                     for page in pages:
@@ -313,3 +314,10 @@ def test_cold_scattered_faults_are_a_finding_on_any_storage_and_cold_maps_on_a_n
     assert not found_in(program(nothing, dense, storage_read_bytes=64 * MIB))
     warm = mapped(resident_begin_bytes=64 * MIB, resident_end_bytes=64 * MIB)
     assert not found_in(program(nothing, warm, block=4 * MIB))
+
+
+def test_many_short_maps_are_one_phase_and_writing_is_a_phase_apart(nothing: Profile) -> None:
+    assert of_phases(spans(nothing, *((1 + at / 100, 1.005 + at / 100) for at in range(200)))) == [(1.0, 2.995, True)]
+    written = mapped(access="write", first_map_s=2.0, last_unmap_s=6.0, file=0)
+    found = with_maps(both := program(nothing, mapped(), written | {"process": 1}), [], maps(both).bounds)
+    assert [(one.direction, one.start_s, one.end_s) for one in found] == [("read", 1.0, 2.0), ("write", 2.0, 6.0)]

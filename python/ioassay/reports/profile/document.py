@@ -210,7 +210,7 @@ def _maps(content: Content) -> list[Block]:
         Column("File"),
         Column("Process"),
         *numbers("From", "To", "Maps", "Covered", "In memory before", "After", "Read", "Written"),
-        Column("Ends of the ranges"),
+        Column("Found by (least; most)"),
     ]
     more = bounds.height - len(rows)
     notes = [*([f"{format.count(more, 'more row')}."] if more else []), wording.MAPS_NOTE] if rows else []

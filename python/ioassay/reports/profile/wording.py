@@ -87,10 +87,9 @@ def _coverage(content: Content) -> str:
         return "unknown: Darshan does not keep what the kernel counted"
     if not cover.compared:
         return f"unknown: the kernel's counters are unknown for {_every(cover.unknown)}"
+    every = cover.compared + cover.unknown
     ways = [f"{_DONE[way]}: {_compared(content, way)}" for way in WAYS if cover.of(way).kernel_bytes]
-    some = (
-        f"; of {format.count(cover.compared)} of {_processes(cover.compared + cover.unknown)}" if cover.unknown else ""
-    )
+    some = f"; {format.count(cover.compared)} of {_processes(every)} compared" if cover.unknown else ""
     return f"{'; '.join(ways) or 'the kernel counted nothing'}{some}"
 
 
@@ -278,9 +277,11 @@ _LOSSES: Mapping[LossKind, _LossWords] = {
     "unrecorded-written-bytes": _LossWords(
         "{size} written", "{size} that the kernel counted as written are in no call: {reasons} ({where})."
     ),
-    "mapped-read-bytes": _LossWords("{range} read through maps", "{range} read through maps, {reasons} ({where})."),
+    "mapped-read-bytes": _LossWords(
+        "{range} read through maps", "{range} read through maps, which make no calls ({where})."
+    ),
     "mapped-written-bytes": _LossWords(
-        "{range} written through maps", "{range} written through maps, {reasons} ({where})."
+        "{range} written through maps", "{range} written through maps, which make no calls ({where})."
     ),
     "uncompared": _LossWords(
         "what the kernel counted of {processes}",
@@ -339,7 +340,7 @@ def phase(number: int, one: Phase, *, is_mapped: bool) -> list[str]:
         format.size(one.written_bytes),
         format.rate((one.read_bytes + one.written_bytes) / seconds),
         format.count(one.metadata_calls),
-        *([format.size(one.mapped_bytes)] if is_mapped else ()),
+        *([format.ABSENT if one.direction == "metadata" else format.size(one.mapped_bytes)] if is_mapped else ()),
     ]
 
 

@@ -21,6 +21,7 @@ _ALWAYS = (
     "Darshan counts only calls that succeeded; failed calls and their errors are unknown.",
     "Darshan does not count close, unlink, mkdir, truncate, directory listings, locks, copy_file_range, sendfile, "
     "splice and io_uring, nor the bytes that these move.",
+    "Darshan counts calls of mmap, not what maps move, and keeps nothing of what the kernel counts of a process.",
     "Darshan does not count non-blocking collective calls of MPI-IO (MPI_File_iread_all and its like).",
     "Darshan 3.5 and older do not count stat and fstat of programs built against glibc 2.33 or newer.",
     "Darshan does not record pipes, sockets, and, unless it is configured to, files below /etc, /dev, /usr, /bin, "
