@@ -8,9 +8,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from ioassay.engine import find_engine
+from ioassay.results.profile_model import Profile
+from ioassay.results.profiles import load_profile
 
 from .support import ioassay
 
@@ -69,6 +72,50 @@ def test_a_recorded_program_is_replayed_call_for_call_at_its_pace(record: Path, 
     assert found["metadata"]["operations_ratio"] == pytest.approx(1, abs=0.1)
     # Never faster than the application; how much slower is the machine's.
     assert found["duration"] > 0.95
+
+
+ORDERS = """\
+import os, random, sys
+blocks, drawn = 512, random.Random(7)
+offsets = {
+    "random": drawn.sample(range(blocks), blocks),
+    "strided": [block for first in range(8) for block in range(first, blocks, 8)],
+    "mixed": [block + at for block in drawn.choices(range(blocks - 3), k=blocks // 4) for at in range(4)],
+    "consecutive": range(blocks),
+}[sys.argv[1]]
+file = os.open(sys.argv[2], os.O_RDONLY)
+for block in offsets:
+    os.pread(file, 4096, block * 4096)
+"""
+
+
+def shares(profile: Profile, below: Path) -> tuple[float, float, float]:
+    """Of the reads of files below a directory: how many are consecutive, go forward, go backward."""
+    files = profile.files.filter(pl.col("path").str.starts_with(f"{below}/"))
+    reads = profile.file_operations.filter(operation="read").join(files, on="file", how="semi")
+    calls, consecutive, forward = (int(reads[name].sum()) for name in ("calls", "consecutive", "forward"))
+    return consecutive / calls, forward / calls, (calls - consecutive - forward) / calls
+
+
+@pytest.mark.parametrize("order", ["random", "strided", "mixed", "consecutive"])
+def test_a_replay_reads_in_the_order_of_the_application(tmp_path: Path, order: str) -> None:
+    (tmp_path / "program.py").write_text(ORDERS)
+    data = tmp_path / "data"
+    data.mkdir()
+    (data / "file").write_bytes(bytes(512 * 4096))
+    program = [sys.executable, "-S", "-E", "program.py", order, str(data / "file")]
+    command = [find_engine(), "record", "--out", "record", "--", *program]
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+    code, _, err = ioassay("profile", tmp_path / "record", "--as-study", "--below", data, "-o", tmp_path / "app.yaml")
+    assert code == 0, err
+    target, run = tmp_path / "target", tmp_path / "run"
+    target.mkdir()
+    options = ("--out", run, "--record", "--scale", "unlimited")
+    code, _, err = ioassay("run", tmp_path / "app.yaml", "--target", target, *options)
+    assert code == 0, err
+    recorded, replayed = shares(load_profile([tmp_path / "record"]), data), shares(load_profile([run]), target)
+    # 512 transfers at random: forward or backward as 512 throws of a coin, of which 4 deviations are 9 %.
+    assert replayed == pytest.approx(recorded, abs=0.1)
 
 
 def test_without_the_pace_it_does_the_same_as_fast_as_it_goes(record: Path, tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from ioassay.analysis.replay.model import FilesUsed
 MOST_GROUPS = 8
 
 SCATTERED = 0.1
-"""Share of transfers at random, or forward with gaps, from which an order is of that kind."""
+"""Share of transfers that go backward, or forward with gaps, from which an order is at random or forward."""
 
 Sharing = Literal["own", "whole", "parts"]
 """Each file used by one process, by several whole, by several in parts."""
@@ -118,7 +118,7 @@ def _order(row: Mapping[str, Any], direction: str) -> OrderClass:
     calls = row[f"{direction}_calls"]
     if not calls:
         return ""
-    if row[f"{direction}_random"] > SCATTERED * calls:
+    if row[f"{direction}_backward"] > SCATTERED * calls:
         return "random"
     return "forward" if row[f"{direction}_forward"] > SCATTERED * calls else "consecutive"
 

@@ -178,10 +178,13 @@ NoteKind = Literal[
     "cut-transfers",
     "elsewhere",
     "unnamed-files",
+    "backward",
+    "passes",
 ]
 """What the replay does otherwise than the application: writes of streams that a buffer gathers, reads that returned
 nothing, few files counted among others, more processes than ranks, no time line, transfers larger than the largest,
-calls on files elsewhere, calls on files that the recorder had no row for.
+calls on files elsewhere, calls on files that the recorder had no row for, transfers that went backward one after
+another, passes that begin with an open.
 """
 
 

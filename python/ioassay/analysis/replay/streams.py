@@ -216,6 +216,8 @@ class _Making:
             Note("gathered-streams", self._uses.gathered),
             Note("empty-transfers", self._uses.empty),
             Note("cut-transfers", self._uses.cut),
+            Note("backward", round(sum(max(0.0, -one.excess) for one in self._courses()))),
+            Note("passes", round(sum(one.passes for one in self._courses()))),
             Note("merged-files", merged),
             Note("elsewhere", self._uses.elsewhere),
             Note("unnamed-files", self._uses.unnamed),
@@ -224,6 +226,12 @@ class _Making:
         ):
             if note.amount:
                 yield note
+
+    def _courses(self) -> Iterator[transfers.Course]:
+        """That of each file and direction."""
+        for direction in _MOVING:
+            names = (f"{direction}_{name}" for name in ("calls", "forward", "backward", "strided"))
+            yield from (transfers.Course(*row) for row in self._files.select(*names).iter_rows())
 
     def _window(self, kind: str) -> tuple[Floats, Floats]:
         """When the operations of each file can have been: while it was open; changes of its name later, looks at it
@@ -340,11 +348,13 @@ class _Making:
         # How often each was opened in a phase is a guess: not much more than once is once.
         opens = min(len(used) if opens < ONCE * len(used) else opens, max(calls, 1.0))
         sums = self._files[used.tolist()].select(
-            pl.sum(f"{direction}_{name}") for name in ("calls", "forward", "random")
+            pl.sum(f"{direction}_{name}") for name in ("calls", "forward", "backward", "strided")
         )
-        moves = Transfers(
-            calls, moved, max(opens, 1.0), self._sizes_of(direction, rows, phase), transfers.order(*sums.row(0))
-        )
+        course = transfers.Course(*sums.row(0))
+        # The engine begins anew where it opens a file.
+        passes = course.passes * calls / max(course.calls, 1.0)
+        sizes = self._sizes_of(direction, rows, phase)
+        moves = Transfers(calls, moved, max(opens, 1.0) + passes, sizes, course.order)
         syncs = float(self._done["sync"][rows, phase].sum()) if direction == "write" else 0.0
         active = self._packed.active(direction, self._phases[phase].begin_s, self._phases[phase].end_s)
         base = Stream(

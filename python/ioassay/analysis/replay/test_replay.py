@@ -9,7 +9,7 @@ import pytest
 from ioassay.analysis.replay import Replay, ranks, replay
 from ioassay.analysis.replay.groups import named
 from ioassay.analysis.replay.model import Order, Ranks, Stream
-from ioassay.analysis.replay.transfers import Transfers, fewer_sizes, file_bytes, without_tails
+from ioassay.analysis.replay.transfers import Course, Transfers, fewer_sizes, file_bytes, without_tails
 from ioassay.protocol.record_layout import FileKind
 from ioassay.results.profiles import load_profile
 from ioassay.testing.faulty_application import faulty
@@ -424,3 +424,27 @@ def test_the_time_of_all_calls_is_not_that_of_those_below_a_directory(tmp_path: 
     times = {below: made(tmp_path / str(at), one, below=below).left_out for at, below in enumerate((None, "/scratch"))}
     assert [(left.calls, left.spent_ns) for left in times[None]] == [(13, S)]
     assert [(left.calls, left.spent_ns) for left in times["/scratch"]] == [(12, None)]
+
+
+@pytest.mark.parametrize(
+    ("calls", "forward", "backward", "strided", "expected"),
+    [
+        (2048, 0, 0, 0, Order(100)),
+        (2048, 1005, 1042, 0, Order(0, 0, 100)),  # a random permutation: 49 % forward, 51 % backward
+        (2048, 262, 250, 0, Order(75, 0, 25)),
+        (256, 255, 0, 254, Order(0, 100, 0)),
+        (2048, 2040, 7, 2032, Order(0, 100, 0)),  # eight strided passes
+        (1000, 600, 200, 0, Order(20, 40, 40)),
+        (2048, 0, 2047, 0, Order(0, 0, 100)),  # backward, which no stream is
+    ],
+)
+def test_a_transfer_at_random_goes_forward_as_often_as_backward(
+    calls: int, forward: int, backward: int, strided: int, expected: Order
+) -> None:
+    assert Course(calls, forward, backward, strided).order == expected
+
+
+def test_strided_passes_and_backward_transfers_are_said() -> None:
+    assert Course(2048, 2040, 7, 2032).passes == 7
+    assert Course(2048, 1005, 1042, 0).excess == 0
+    assert Course(2048, 0, 2047, 0).excess == -2047

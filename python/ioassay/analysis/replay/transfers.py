@@ -17,6 +17,12 @@ CONSECUTIVE_PERCENT = 95
 ENOUGH = 0.02
 """How much of the bytes may be missing for that."""
 
+MOSTLY = 0.5
+"""Share of what is not consecutive, from which on transfers at equal distances are strided."""
+
+DEVIATIONS = 3
+"""Standard deviations of a fair coin, within which as many transfers go forward as backward."""
+
 
 @dataclass(frozen=True)
 class Transfers:
@@ -80,13 +86,44 @@ def mean(sizes: Sizes) -> float:
     return sum(size * count for size, count in sizes) / max(1, sum(count for _, count in sizes))
 
 
-def order(calls: float, forward: float, random: float) -> Order:
-    """In percent."""
-    if not calls:
-        return Order()
-    at_random = min(100, round(100 * random / calls))
-    ahead = min(100 - at_random, round(100 * forward / calls))
-    return Order(100 - at_random - ahead, ahead, at_random)
+@dataclass(frozen=True)
+class Course:
+    """Where the transfers of some files began: so many beyond and before where the last had ended."""
+
+    calls: float
+    forward: float
+    backward: float
+    strided: float
+    """Of those forward, at equal distances."""
+
+    @property
+    def is_strided(self) -> bool:
+        """Transfers at equal distances, in one pass or several: what goes backward is the beginning of a pass."""
+        return self.strided > MOSTLY * (self.forward + self.backward)
+
+    @property
+    def excess(self) -> float:
+        """Transfers forward beyond those backward; negative: the other way. 0 where chance explains it: of transfers at
+        random as many go backward as forward.
+        """
+        found = self.forward - self.backward
+        return found if abs(found) > DEVIATIONS * math.sqrt(self.forward + self.backward) else 0.0
+
+    @property
+    def passes(self) -> float:
+        """How often strided transfers begin anew."""
+        return self.backward if self.is_strided else 0.0
+
+    @property
+    def order(self) -> Order:
+        """In percent of transfers. A transfer at random goes forward as often as backward."""
+        if not self.calls:
+            return Order()
+        moved = self.forward + self.backward
+        ahead = moved if self.is_strided else max(self.excess, 0.0)
+        at_random = min(100, round(100 * (moved - ahead) / self.calls))
+        forward = min(100 - at_random, round(100 * ahead / self.calls))
+        return Order(100 - at_random - forward, forward, at_random)
 
 
 def without_tails(moves: Transfers) -> Sizes:

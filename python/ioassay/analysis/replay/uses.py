@@ -40,8 +40,8 @@ class Uses:
     files: pl.DataFrame
     """A row for each file: file, path, directory, processes, size (null: unknown), is_new, first_s, last_s, opens,
     lookups (failed opens), stats, absent_stats, creates, renames, removes, syncs (of what was written); and of `read`
-    and `write`: calls, bytes, end, forward and random (transfers that began otherwise than where the one before had
-    ended), users (processes).
+    and `write`: calls, bytes, end, forward and backward (transfers that began beyond and before where the last had
+    ended), strided (of those forward; 0: unknown), users (processes).
     """
     sizes: pl.DataFrame
     """file, direction, bytes, calls: the sizes of transfers, each above 0."""
@@ -136,12 +136,12 @@ def _names(own: pl.DataFrame) -> pl.DataFrame:
 
 
 def _transfers(own: pl.DataFrame, sizes: pl.DataFrame, direction: str, names: tuple[str, ...]) -> pl.DataFrame:
-    """Columns of a direction. What goes back in its file is at random, but for a beginning anew after each open and
-    after each pass over the file."""
+    """Columns of a direction. A beginning anew after each open and after each pass over the file is not backward."""
     moved = own.filter(pl.col("operation").is_in(names))
     order = moved.group_by("file").agg(
         pl.col("consecutive").sum(),
         pl.col("forward").sum(),
+        pl.col("strided").sum(),
         of_known=pl.col("calls").filter(pl.col("consecutive").is_not_null()).sum(),
         end=pl.col("end_bytes").max(),
     )
@@ -165,7 +165,8 @@ def _transfers(own: pl.DataFrame, sizes: pl.DataFrame, direction: str, names: tu
         pl.col("bytes").alias(f"{direction}_bytes"),
         pl.col("end").alias(f"{direction}_end"),
         (pl.col("forward").fill_null(0) * scale).alias(f"{direction}_forward"),
-        (pl.max_horizontal(backward, pl.lit(0)) * scale).alias(f"{direction}_random"),
+        (pl.max_horizontal(backward, pl.lit(0)) * scale).alias(f"{direction}_backward"),
+        (pl.col("strided").fill_null(0) * scale).alias(f"{direction}_strided"),
         pl.col("users").alias(f"{direction}_users"),
     )
 

@@ -41,6 +41,9 @@ _NOTES: Mapping[NoteKind, str] = {
     "elsewhere": "{} calls on files outside of the directory that was asked for (`--below`) are left out.",
     "unnamed-files": "{} calls on files that share a row of the record, because there were too many, are left out.",
     "folded-ranks": "The {} processes that did I/O share 1,024 ranks.",
+    "backward": "{} more transfers went backward in their files than forward. The engine does not read or write "
+    "backward: it does these at random.",
+    "passes": "{} strided passes over files begin with an open of their own: the engine begins anew only there.",
     "no-times": "The source has no time line: everything is one phase, and spread evenly over it.",
 }
 
