@@ -104,7 +104,7 @@ def test_a_replay_reads_in_the_order_of_the_application(tmp_path: Path, order: s
     data.mkdir()
     (data / "file").write_bytes(bytes(512 * 4096))
     program = [sys.executable, "-S", "-E", "program.py", order, str(data / "file")]
-    command = [find_engine(), "record", "--out", "record", "--", *program]
+    command = [str(find_engine()), "record", "--out", "record", "--", *program]
     subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
     code, _, err = ioassay("profile", tmp_path / "record", "--as-study", "--below", data, "-o", tmp_path / "app.yaml")
     assert code == 0, err

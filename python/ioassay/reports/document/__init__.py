@@ -95,6 +95,8 @@ class Column:
     """The head where nothing stands above it, if that is another."""
     merges: bool = False
     """A page and the terminal show a cell like the one above it once."""
+    leaves: int = 0
+    """A narrow terminal leaves out columns that have this, those with the highest number first."""
 
     @property
     def whole_head(self) -> str:
@@ -102,9 +104,9 @@ class Column:
         return self.full_head or ", ".join(filter(None, (self.group, self.head)))
 
 
-def numbers(*heads: str) -> list[Column]:
+def numbers(*heads: str, leaves: int = 0) -> list[Column]:
     """Columns of numbers."""
-    return [Column(head, is_number=True) for head in heads]
+    return [Column(head, is_number=True, leaves=leaves) for head in heads]
 
 
 @dataclass(frozen=True)

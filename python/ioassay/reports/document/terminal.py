@@ -94,7 +94,8 @@ def _as_it_is(text: str) -> RichText:
 
 def _table(block: Table) -> FittingTable:
     headings = [
-        Heading(column.whole_head, "right" if column.is_number else "left", column.wraps) for column in block.columns
+        Heading(column.whole_head, "right" if column.is_number else "left", column.wraps, column.leaves)
+        for column in block.columns
     ]
     return FittingTable(headings, [[*map(_inline, row)] for row in block.merged_rows], block.has_head)
 

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from rich import table
 from rich.cells import cell_len
-from rich.console import Console, ConsoleOptions, JustifyMethod, RenderResult
+from rich.console import Console, ConsoleOptions, JustifyMethod, RenderableType, RenderResult
+from rich.padding import Padding
 from rich.text import Text
 
 from ioassay.reports.document.hanging import Hanging
 
 _GAP = 2
 """Columns of the terminal that each column of a table has more than its text."""
+
+_INDENT = 2
+"""Of cells below what their row is about."""
 
 _MOST_OF_A_NAME = 24
 """The first column names what its row is about: names of so many letters break only where there is no other way."""
@@ -27,11 +31,15 @@ class Heading:
     text: str
     justify: JustifyMethod
     wraps: bool
+    leaves: int = 0
+    """It is left out where words do not fit, before those with a lower number; with 0 never."""
 
 
 @dataclass(frozen=True)
 class FittingTable:
-    """Columns take several lines before words are broken; where not even words fit, each row becomes a list."""
+    """Columns take several lines before words are broken. Where not even words fit, columns leave that may; then what a
+    row is about gets a line of its own; then each row becomes a list.
+    """
 
     headings: Sequence[Heading]
     rows: Sequence[Sequence[Text]]
@@ -39,16 +47,45 @@ class FittingTable:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """The table, laid out for the width of the terminal."""
-        widths = fitting([self._range(at) for at in range(len(self.headings))], options.max_width)
-        if widths is None:
-            yield from self._lists()
+        width = options.max_width
+        stay = [*range(len(self.headings))]
+        for most in sorted({heading.leaves for heading in self.headings}, reverse=True):
+            stay = [at for at in stay if self.headings[at].leaves <= most]
+            if widths := self._fitting(stay, width):
+                yield self._table(stay, widths, self.rows)
+                yield from self._left_out(stay)
+                return
+        if self.has_head and stay[1:] and (widths := self._fitting(stay[1:], width - _INDENT)):
+            yield from self._split(stay[1:], widths)
+            yield from self._left_out(stay)
             return
+        yield from self._lists()
+
+    def _fitting(self, columns: Sequence[int], width: int) -> list[int] | None:
+        return fitting([self._range(at) for at in columns], width)
+
+    def _table(self, columns: Sequence[int], widths: Sequence[int], rows: Sequence[Sequence[Text]]) -> table.Table:
         made = table.Table(box=None, show_header=self.has_head)
-        for heading, width in zip(self.headings, widths, strict=True):
+        for at, width in zip(columns, widths, strict=True):
+            heading = self.headings[at]
             made.add_column(heading.text, justify=heading.justify, overflow="fold", width=width)
+        for row in rows:
+            made.add_row(*(row[at] for at in columns))
+        return made
+
+    def _split(self, columns: Sequence[int], widths: Sequence[int]) -> Iterator[RenderableType]:
+        """Each row in lines: what it is about, and below it the other cells, in columns."""
+        yield Text(f" {self.headings[0].text}", "bold")
+        yield Padding(self._table(columns, widths, []), (0, 0, 0, _INDENT))
+        without_head = replace(self, has_head=False)
         for row in self.rows:
-            made.add_row(*row)
-        yield made
+            yield Padding(row[0], (0, 0, 0, 1))
+            yield Padding(without_head._table(columns, widths, [row]), (0, 0, 0, _INDENT))
+
+    def _left_out(self, stay: Sequence[int]) -> Iterator[Text]:
+        names = [heading.text for at, heading in enumerate(self.headings) if at not in stay]
+        if names:
+            yield Text(f" Left out for want of width: {', '.join(names)}.", "dim")
 
     def _range(self, at: int) -> Range:
         heading, cells = self.headings[at], [row[at].plain for row in self.rows]

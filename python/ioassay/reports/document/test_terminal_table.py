@@ -77,3 +77,33 @@ def test_widths_are_shared_by_what_each_column_lacks() -> None:
     assert fitting([Range(5, 5, 5, 5), Range(4, 4, 40, 40)], 30) == [5, 21]
     assert fitting([Range(5, 8, 8, 8), Range(4, 4, 4, 4)], 13) == [5, 4]
     assert fitting([Range(5, 8, 8, 8), Range(4, 4, 4, 4)], 12) is None
+
+
+OPERATIONS = Table(
+    [Column("Operation"), *numbers("Calls"), *numbers("Mean", leaves=2), *numbers("Median", leaves=1)],
+    [["read", "2,071", "3.53 µs", "1.22 µs"]],
+)
+
+
+def in_width(table: Table, width: int) -> list[str]:
+    return [line.rstrip() for line in terminal_text([table], width).splitlines()]
+
+
+def test_columns_that_may_leave_do_so_one_after_another_and_are_named() -> None:
+    assert in_width(OPERATIONS, 40)[0] == " Operation  Calls     Mean   Median"
+    assert in_width(OPERATIONS, 34) == [
+        " Operation  Calls   Median",
+        " read       2,071  1.22 µs",
+        " Left out for want of width: Mean.",
+    ]
+    assert in_width(OPERATIONS, 20)[:2] == [" Operation  Calls", " read       2,071"]
+
+
+def test_a_long_name_has_a_line_of_its_own_above_its_cells() -> None:
+    files = Table([Column("File"), *numbers("Calls", "Read")], [["/scratch/job/data/input.bin", "17", "8 MiB"]])
+    assert in_width(files, 30) == [
+        " File",
+        "   Calls   Read",
+        " /scratch/job/data/input.bin",
+        "      17  8 MiB",
+    ]

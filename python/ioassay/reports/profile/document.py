@@ -347,7 +347,11 @@ def _operations(content: Content, pictures: Pictures) -> list[Block]:
 def _operations_table(content: Content) -> Table:
     columns = [
         Column("Operation"),
-        *numbers("Calls", "Failed", "Bytes", "Time", "Mean", "Median", "99 %", "Slowest"),
+        *numbers("Calls", "Failed", "Bytes", "Time"),
+        *numbers("Mean", leaves=3),
+        *numbers("Median", leaves=2),
+        *numbers("99 %", leaves=1),
+        *numbers("Slowest"),
     ]
     rows: list[list[Text]] = []
     for row in content.operations.iter_rows(named=True):
