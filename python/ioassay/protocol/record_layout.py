@@ -59,6 +59,9 @@ SLOTS: Final = 64
 PATTERNS_BYTES: Final = 16384
 """What the paths of all these rules have together, at most."""
 
+SQPOLL: Final = 2
+"""Flag of a ring: the kernel takes its requests without a call."""
+
 WATCHED_ROWS: Final = 16
 """Rows that follow a block of what rules match."""
 
@@ -83,6 +86,8 @@ class BlockKind(IntEnum):
     TRANSFERS = 8
     ERRORS = 9
     WATCHED = 10
+    MAP = 11
+    RING = 12
     STEPS = 14
     REGION = 15
 
@@ -97,6 +102,12 @@ class State(IntEnum):
 class Clock(IntEnum):
     COUNTER = 1
     NANOSECONDS = 2
+
+
+class MapAccess(IntEnum):
+    READ = 1
+    WRITE = 2
+    PRIVATE_WRITE = 3
 
 
 class TextKind(IntEnum):
@@ -120,6 +131,13 @@ class FileKind(IntEnum):
     ANONYMOUS = 8
     OTHERS = 9
     MEMORY = 10
+
+
+class Unreadable(IntEnum):
+    SET_UP_UNSEEN = 1
+    KIND = 2
+    MEMORY = 3
+    TOO_MANY = 4
 
 
 HEADER: Final[np.dtype[np.void]] = np.dtype(
@@ -221,6 +239,15 @@ TRANSFERS: Final[np.dtype[np.void]] = np.dtype(
     }
 )
 
+MAP: Final[np.dtype[np.void]] = np.dtype(
+    {
+        "names": ["kind_and_bytes", "file", "next", "access", "open", "maps", "first_ticks", "last_end_ticks", "bytes", "begin", "end", "begin_asked_bytes", "begin_resident_bytes", "end_asked_bytes", "end_resident_bytes", "end_dirty_asked_bytes", "end_dirty_bytes", "left_asked_bytes", "left_resident_bytes", "left_dirty_asked_bytes", "left_dirty_bytes", "syncs", "synced_bytes"],
+        "formats": ["<u8", "<u4", "<u4", "<u4", "<u4", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8"],
+        "offsets": [0, 8, 12, 16, 20, 24, 32, 40, 48, 56, 64, 72, 80, 88, 96, 104, 112, 120, 128, 136, 144, 152, 160],
+        "itemsize": 168,
+    }
+)
+
 ERRORS: Final[np.dtype[np.void]] = np.dtype(
     {
         "names": ["kind_and_bytes", "kinds", "calls"],
@@ -272,5 +299,14 @@ CHUNK_CHECKSUM: Final[np.dtype[np.void]] = np.dtype(
         "formats": ["<u4", "<u2", "<u2"],
         "offsets": [0, 4, 6],
         "itemsize": 8,
+    }
+)
+
+RING: Final[np.dtype[np.void]] = np.dtype(
+    {
+        "names": ["kind_and_bytes", "flags", "unreadable", "requests", "unread", "completions", "unmatched"],
+        "formats": ["<u8", "<u4", "<u4", "<u8", "<u8", "<u8", "<u8"],
+        "offsets": [0, 8, 12, 16, 24, 32, 40],
+        "itemsize": 48,
     }
 )
