@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ioassay.analysis.profile.measured_limits import MeasuredLimits, NamedRun
     from ioassay.results.profile_model import Profile
 
-_NAME = "Name a run, a record, a folder of either, or a Darshan log."
+_NAME = "Name a run, a record, a folder of either, a Darshan log, or a trace of DFTracer."
 
 
 @dataclass(frozen=True)
@@ -37,12 +37,13 @@ def _recognised(path: Path) -> tuple[str, list[Path]]:
     """`run` or `profile`, and the directories that are meant."""
     from ioassay.results import index  # noqa: PLC0415
     from ioassay.results.darshan.recognise import is_darshan  # noqa: PLC0415
+    from ioassay.results.dftracer.recognise import is_dftracer  # noqa: PLC0415
     from ioassay.results.kinds import NET, RECORD, RUN, recognise  # noqa: PLC0415
     from ioassay.results.profiles import refuse_other  # noqa: PLC0415
     from ioassay.results.records.directory import open_record  # noqa: PLC0415
     from ioassay.results.stored_directory import StoredDirectory  # noqa: PLC0415
 
-    if is_darshan(path):
+    if is_darshan(path) or is_dftracer(path):
         return "profile", [path]
     if path.is_file():
         refuse_other(path)
@@ -68,7 +69,7 @@ def _recognised(path: Path) -> tuple[str, list[Path]]:
         if not below:
             open_record(path)
     except UsageError as error:
-        raise UsageError(f"{path} holds no run, no record and no Darshan log.", _NAME) from error
+        raise UsageError(f"{path} holds no run, no record, no Darshan log and no trace.", _NAME) from error
     return "profile", [path]
 
 

@@ -18,7 +18,7 @@ def profile(
         list[Path],
         typer.Argument(
             metavar="RECORD...",
-            help="Records of one job, recorded runs, folders with either, or Darshan logs.",
+            help="Records of one job, recorded runs, Darshan logs, traces of DFTracer, or folders.",
             show_default=False,
         ),
     ],
@@ -27,7 +27,7 @@ def profile(
         list[Path] | None,
         typer.Option(
             metavar="RUN|RECORD",
-            help="A run on the same storage: take limits from it. A record or Darshan log: compare with it.",
+            help="A run on the same storage: take limits from it. A record, log or trace: compare with it.",
             show_default=False,
         ),
     ] = None,
@@ -46,7 +46,7 @@ def profile(
     """Show what a recorded application does to storage.
 
     Several records, such as those of the nodes of a job, are one profile; so are Darshan logs of a job, or what
-    darshan-parser prints of them.
+    darshan-parser prints of them, and traces of DFTracer (.pfw, .pfw.gz).
 
     With --against RECORD, say what changed since that profile, and where. With --against RUN, judge by what was
     measured on the storage. Both may be given, and each several times.

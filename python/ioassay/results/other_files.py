@@ -17,8 +17,8 @@ BEGINNING_BYTES = 4096
 """As much of a file tells what it is."""
 
 TAKES = (
-    "Name a record (`ioassay record`), a run that was recorded (`ioassay run --record`), a folder of these, or a log "
-    "of Darshan 3 (.darshan, or what darshan-parser prints of it)."
+    "Name a record (`ioassay record`), a run that was recorded (`ioassay run --record`), a folder of these, a log of "
+    "Darshan 3 (.darshan, or what darshan-parser prints of it), or traces of DFTracer (.pfw, .pfw.gz)."
 )
 
 _SIGNATURES = (

@@ -14,6 +14,8 @@ from ioassay.errors import UsageError
 from ioassay.results import other_files
 from ioassay.results.darshan import profile as darshan_profile
 from ioassay.results.darshan.recognise import SUFFIX, is_darshan, open_log
+from ioassay.results.dftracer import profile as dftracer_profile
+from ioassay.results.dftracer.recognise import is_dftracer
 from ioassay.results.engine_io import with_engine_io
 from ioassay.results.kinds import RECORD, recognise
 from ioassay.results.profile_model import Profile
@@ -70,6 +72,7 @@ def _beginning(path: Path) -> bytes:
 
 SOURCES = (
     ProfileSource("Darshan logs", is_darshan, darshan_profile.load_profile),
+    ProfileSource("traces of DFTracer", is_dftracer, dftracer_profile.load_profile),
     ProfileSource("records", lambda _: True, _load_records),
 )
 """The first that recognises a path reads it. The last refuses what is of none."""

@@ -17,6 +17,9 @@ from ioassay.reports.profile.content import Content
 from ioassay.results import document
 from ioassay.results.profile_model import Direction, Loss, LossKind
 
+SOURCES = {"darshan": "Darshan", "dftracer": "DFTracer"}
+"""What sources are called that are programs of others."""
+
 _MOST_NAMED = 3
 """Of commands, of what is lost, and of where."""
 
@@ -52,7 +55,7 @@ def opening(content: Content) -> list[tuple[str, str]]:
     more = ", …" * (len(names) > _MOST_NAMED)
     several = format.count(len(names), "node")
     where = names[0] if len(names) == 1 else f"{several}: {', '.join(names[:_MOST_NAMED])}{more}"
-    source = "Darshan" if profile.source == "darshan" else profile.source
+    source = SOURCES.get(profile.source, profile.source)
     states = processes.group_by("state").len().sort("state").rows()
     ended = ", ".join(format.count(count, state, state) for state, count in states if state != "ended")
     return [

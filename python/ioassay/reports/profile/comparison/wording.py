@@ -12,8 +12,8 @@ from ioassay.analysis.profile.peers import Imbalance
 from ioassay.reports import format
 from ioassay.reports.profile.comparison.content import TRANSFERS, Content
 from ioassay.reports.profile.findings import Message, message
+from ioassay.reports.profile.wording import SOURCES, short
 from ioassay.reports.profile.wording import nothing_found as nothing_found_in
-from ioassay.reports.profile.wording import short
 from ioassay.results.profile_model import DIRECTIONS
 
 Row = list[str]
@@ -81,8 +81,8 @@ def _value(what: Condition, value: Value) -> str:
             return format.duration(value * 1e9)
         case int():
             return f"{value:,}"
-        case "darshan":
-            return "Darshan"
+        case "darshan" | "dftracer":
+            return SOURCES[value]
         case _:
             return str(value)
 

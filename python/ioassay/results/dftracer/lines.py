@@ -1,0 +1,94 @@
+"""The lines of a trace, one after another: a trace may be larger than memory, cut, damaged, or packed to hide its size.
+
+DFTracer writes gzip in pieces that each can be read alone; after a damaged one, reading goes on at the next.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+_CHUNK_BYTES = 1 << 18
+_MOST_LINE_BYTES = 1 << 20
+_MEMBER = b"\x1f\x8b\x08"
+"""How a piece of gzip begins."""
+_AROUND = (b"", b"[", b"]")
+"""Lines around those of calls."""
+
+
+class Lines:
+    """The objects of a trace. What cannot be read is counted."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.unread_bytes = 0
+        """Of the file, or of what was packed in it, once all was read."""
+
+    def raw(self) -> Iterator[bytes]:
+        """The lines without what stands around them. Raises `OSError`."""
+        self.unread_bytes = 0
+        rest = b""
+        with self._path.open("rb") as file:
+            for chunk in self._content(file):
+                *lines, rest = (rest + chunk).split(b"\n")
+                for line in lines:
+                    yield from self._one(line)
+                if len(rest) > _MOST_LINE_BYTES:
+                    self.unread_bytes += len(rest)
+                    rest = b""
+        yield from self._one(rest)
+
+    def objects(self) -> Iterator[dict[str, Any]]:
+        """The objects of all lines. Raises `OSError`."""
+        for line in self.raw():
+            try:
+                found = json.loads(line)
+            except (ValueError, RecursionError):
+                found = None
+            if isinstance(found, dict):
+                yield found
+            else:
+                self.unread_bytes += len(line)
+
+    def _one(self, line: bytes) -> Iterator[bytes]:
+        line = line.strip().removesuffix(b",")
+        if line not in _AROUND:
+            yield line
+
+    def _content(self, file: BinaryIO) -> Iterator[bytes]:
+        beginning = file.read(len(_MEMBER))
+        file.seek(0)
+        if beginning != _MEMBER:
+            while chunk := file.read(_CHUNK_BYTES):
+                yield chunk
+            return
+        yield from self._unpacked(file)
+
+    def _unpacked(self, file: BinaryIO) -> Iterator[bytes]:
+        packed, is_within = b"", False
+        unpack = zlib.decompressobj(31)
+        while True:
+            if not packed:
+                packed = file.read(_CHUNK_BYTES)
+                if not packed:
+                    break
+            if not is_within:
+                at = packed.find(_MEMBER)
+                self.unread_bytes += len(packed) if at < 0 else at
+                packed = b"" if at < 0 else packed[at:]
+                if not packed:
+                    continue
+                unpack, is_within = zlib.decompressobj(31), True
+            try:
+                yield unpack.decompress(packed, _CHUNK_BYTES)
+                packed = unpack.unused_data if unpack.eof else unpack.unconsumed_tail
+                is_within = not unpack.eof
+            except zlib.error:
+                self.unread_bytes += 1
+                packed, is_within = packed[1:], False
+                yield b"\n"  # what follows is another line
+        if is_within:
+            yield unpack.flush()
