@@ -407,3 +407,14 @@ def test_what_has_no_counter_is_not_counted_and_stat_only_where_darshan_saw_any(
     with_stats, without = load_profile([seen]).uncounted, load_profile([text]).uncounted
     assert {"close", "remove"} <= with_stats
     assert without - with_stats == {"stat"}
+
+
+def test_who_used_a_file_is_known_of_each_process_or_of_all_of_a_job_together(load: Load) -> None:
+    profile = load("mpi.txt")
+    used = profile.file_processes.join(profile.files.select("file", "path"), on="file")
+    assert set(used["processes"]) == {1, 4}
+    together = used.filter(processes=4)
+    assert set(together["process"]) == {0}
+    assert together["removes"].null_count() == together.height
+    moved = used["written_bytes"].sum()
+    assert moved == profile.file_operations.filter(pl.col("operation").is_in(["write", "stream write"]))["bytes"].sum()
