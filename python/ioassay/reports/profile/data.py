@@ -16,7 +16,9 @@ from ioassay.results.profile_model import Direction
 PROFILE_VERSION = 1
 
 MOST_ROWS = 10_000
-"""Of files, those with most time first, of processes, maps and losses: more make a document that few programs read."""
+"""Of files, those with most time first, of processes, and of maps and shortfalls, the largest first: more make a
+document that few programs read.
+"""
 
 
 def data(content: Content) -> dict[str, Any]:
@@ -41,7 +43,7 @@ def data(content: Content) -> dict[str, Any]:
         **limits.data(content.thresholds, content.limits),
         "coverage": _coverage(content.coverage),
         "maps": content.maps.bounds.head(MOST_ROWS).to_dicts(),
-        "losses": [asdict(one) for one in content.coverage.losses[:MOST_ROWS]],
+        "losses": [asdict(one) for one in content.coverage.losses],
         "unknown": list(profile.unknown),
         "supplements": [asdict(one) for one in profile.supplements],
         "uncounted": sorted(profile.uncounted),

@@ -89,7 +89,7 @@ def _coverage(content: Content) -> str:
     if content.profile.source == "darshan":
         return "unknown: Darshan does not keep what the kernel counted"
     if not cover.compared:
-        return f"unknown: the kernel's counters are unknown for {_every(cover.unknown)}"
+        return f"unknown: the kernel's counters of {_every(cover.unknown)} were not kept"
     every = cover.compared + cover.unknown
     ways = [f"{_DONE[way]}: {_compared(content, way)}" for way in WAYS if cover.of(way).kernel_bytes]
     some = f"; {format.count(cover.compared)} of {_processes(every)} compared" if cover.unknown else ""
