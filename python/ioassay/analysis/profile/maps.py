@@ -26,6 +26,8 @@ each msync and fsync of the file, and every 30 s, when the kernel writes back wh
 does so more often, so that this end is too high where a program then changes the same pages again. Most written: as
 most read; a page must be in memory to be written.
 
+Where a file is so large that only samples of its pages were looked at, these ends are estimates, and say so.
+
 Not: who moved bytes by calls (`totals`), comparing with the kernel's counters (`coverage`).
 """
 
@@ -43,7 +45,14 @@ from ioassay.results.profile_model import DIRECTION, ON_STORAGE, Direction, Prof
 How = Literal[
     "mapped", "in memory", "residency grew", "dirty pages", "storage write_bytes less calls", "no trace", "unknown"
 ]
-"""How an end of a range was found; `unknown`: what it needs was not kept, such as of a process that was killed."""
+"""How an end of a range was found; `unknown`: what it needs was not kept, such as of a process that was killed. Those
+of `_OF_PAGES` end in `, sampled` where not every page was looked at.
+"""
+
+_OF_PAGES: tuple[How, ...] = ("in memory", "residency grew", "dirty pages")
+
+_EVERY_PAGE_BYTES = 256 << 20
+"""Of what is larger, a recorder looks at as many pages in 256 parts, as far from each other as they can be."""
 
 BOUNDS = pl.Schema(  # a row for each process and file on storage that it mapped
     {
@@ -150,7 +159,7 @@ def maps(profile: Profile, stored: pl.DataFrame | None = None) -> Maps:
         )
         .with_columns(all_brought_bytes=pl.col("brought_bytes").sum().over("file") + pl.col("called_bytes"))
     )
-    bounds = _written(_read(rows))
+    bounds = _written(_read(rows)).with_columns(_with_sampled(name) for name in BOUNDS if name.endswith("_by"))
     return Maps(
         bounds.select(pl.col(name).cast(kind) for name, kind in BOUNDS.items()).sort(
             pl.max_horizontal("read_most_bytes", "written_most_bytes"),
@@ -268,6 +277,11 @@ def _most(extent: pl.Expr) -> pl.Expr:
     is_seen = pl.col("is_known") & pl.col("resident_end_bytes").is_not_null() & ever.is_not_null()
     in_memory = pl.max_horizontal("resident_end_bytes", ever)
     return pl.when(is_seen).then(pl.min_horizontal(extent, in_memory)).otherwise(extent)
+
+
+def _with_sampled(name: str) -> pl.Expr:
+    is_sampled = pl.col(name).is_in(_OF_PAGES) & (pl.col("mapped_bytes") > _EVERY_PAGE_BYTES)
+    return pl.when(is_sampled).then(pl.col(name) + ", sampled").otherwise(name).alias(name)
 
 
 def _named(is_found: pl.Expr, how: How, can_tell: pl.Expr) -> pl.Expr:

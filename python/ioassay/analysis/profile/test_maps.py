@@ -83,6 +83,15 @@ def test_of_a_file_of_which_little_came_into_memory_no_more_was_touched(nothing:
     assert found.bounds["read_most_by"].item() == "in memory"
 
 
+def test_of_a_large_file_residency_is_sampled_and_says_so(nothing: Profile) -> None:
+    large = mapped(extent=1 << 30, resident_begin_bytes=0, resident_end_bytes=8 * MIB)
+    found = maps(program(nothing, large, storage_read_bytes=8 * MIB))
+    assert found.bounds.select("read_least_by", "read_most_by").row(0) == (
+        "residency grew, sampled",
+        "in memory, sampled",
+    )
+
+
 def test_of_a_process_that_was_killed_only_what_it_mapped_is_known(nothing: Profile) -> None:
     killed = mapped(last_unmap_s=None)
     found = maps(program(nothing, killed, storage_read_bytes=None, storage_written_bytes=None))
