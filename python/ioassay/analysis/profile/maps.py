@@ -40,7 +40,7 @@ from typing import Literal
 import polars as pl
 
 from ioassay.analysis.profile.totals import on_storage
-from ioassay.results.profile_model import DIRECTION, ON_STORAGE, Direction, Profile
+from ioassay.results.profile_model import DIRECTION, ON_STORAGE, Direction, LossKind, Profile
 
 How = Literal[
     "mapped", "in memory", "residency grew", "dirty pages", "storage write_bytes less calls", "no trace", "unknown"
@@ -85,6 +85,11 @@ they are commonly set; of network file systems (`st_blksize`: 1 MiB of NFS, 4 Mi
 
 _PAGE_BYTES = 64 << 10
 """The largest page of common processors: a sequence of writes touches one more at each of its ends."""
+
+_HIDES_CALLS: frozenset[LossKind] = frozenset(
+    {"damaged-bytes", "folded-calls", "lost-calls", "handler-calls", "untraced-calls", "lost-tables", "unread-rings"}
+)
+"""Losses of calls, of which nobody knows on which files they were: then only what was mapped bounds what maps moved."""
 
 _METADATA_BYTES = 1 << 20
 """Pages of the file system itself that a process makes dirty by creating and extending files."""
@@ -140,6 +145,7 @@ def maps(profile: Profile, stored: pl.DataFrame | None = None) -> Maps:
     used = profile.maps.join(files, on="file", how="semi")
     if used.is_empty():
         return Maps(BOUNDS.to_frame())
+    has_all_calls = pl.lit(not any(one.kind in _HIDES_CALLS for one in profile.losses))
     rows = (
         _mapped(used)
         .join(_of_processes(profile), on="process", how="left")
@@ -152,7 +158,8 @@ def maps(profile: Profile, stored: pl.DataFrame | None = None) -> Maps:
             # Of a file, msync is among them, too.
             all_syncs=pl.max_horizontal(pl.col("syncs").sum().over("file"), "called_syncs"),
             called_bytes=pl.col("called_read_bytes") + pl.col("called_dirty_bytes"),
-            is_known=~pl.col("storage_read_bytes").is_null().any().over("file"),
+            has_all_calls=has_all_calls,
+            is_known=~pl.col("storage_read_bytes").is_null().any().over("file") & has_all_calls,
             # What the kernel counts of a process is of all its files.
             written_files=(pl.col("writable_bytes") > 0).sum().over("process"),
             end_s=pl.col("last_unmap_s").fill_null(profile.end_s),
@@ -252,7 +259,8 @@ def _read(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _written(rows: pl.DataFrame) -> pl.DataFrame:
-    extent, can_tell = pl.col("writable_bytes"), pl.col("storage_written_bytes").is_not_null()
+    extent = pl.col("writable_bytes")
+    can_tell = pl.col("storage_written_bytes").is_not_null() & pl.col("has_all_calls")
     foreign = pl.col("others_writable_bytes") + pl.col("called_dirty_bytes")
     is_dirty = pl.col("dirty_bytes").fill_null(1) > 0
     dirty = (pl.min_horizontal("dirty_bytes", "unexplained_bytes") - foreign).clip(0, extent)
@@ -260,7 +268,7 @@ def _written(rows: pl.DataFrame) -> pl.DataFrame:
     # A page was written back by every msync, and dirty again after the last where any page was; or when its time came.
     times = (pl.col("all_syncs") + is_dirty).clip(1) + _write_backs(pl.col("end_s") - pl.col("first_map_s"))
     unexplained = (pl.col("unexplained_bytes") // times).clip(0, extent)
-    counted = pl.when(pl.col("written_files") == 1).then(unexplained).otherwise(0).fill_null(0)
+    counted = pl.when(can_tell & (pl.col("written_files") == 1)).then(unexplained).otherwise(0).fill_null(0)
     return rows.with_columns(
         written_least_bytes=pl.max_horizontal(dirty, counted), written_most_bytes=_most(extent)
     ).with_columns(

@@ -18,7 +18,17 @@ from ioassay.analysis.profile.findings.mapped_reads import MappedReadEvidence, m
 from ioassay.analysis.profile.maps import Range, maps
 from ioassay.analysis.profile.phases import phases, with_maps
 from ioassay.analysis.profile.thresholds import Thresholds
-from ioassay.results.profile_model import FILE_OPERATIONS, FILES, MAPS, PROCESS_OPERATIONS, PROCESSES, Profile
+from ioassay.results.profile_model import (
+    FILE_OPERATIONS,
+    FILES,
+    MAPS,
+    PROCESS_OPERATIONS,
+    PROCESSES,
+    Direction,
+    Loss,
+    LossKind,
+    Profile,
+)
 from ioassay.results.records.profile import load_profile
 from ioassay.testing.record_tables import BEGIN_NS, TableBuilder, store_record
 
@@ -90,6 +100,18 @@ def test_of_a_large_file_residency_is_sampled_and_says_so(nothing: Profile) -> N
         "residency grew, sampled",
         "in memory, sampled",
     )
+
+
+@pytest.mark.parametrize("kind", ["unread-rings", "folded-calls", "lost-tables"])
+def test_where_calls_are_missing_only_what_was_mapped_is_known(nothing: Profile, kind: LossKind) -> None:
+    read = mapped(resident_begin_bytes=0, resident_end_bytes=8 * MIB)
+    written = mapped(access="write", dirty_end_bytes=0, syncs=1, synced_bytes=64 * MIB)
+    ways: tuple[tuple[dict[str, Any], Direction], ...] = ((read, "read"), (written, "write"))
+    for row, way in ways:
+        profile = program(nothing, row, storage_read_bytes=8 * MIB, storage_written_bytes=64 * MIB)
+        found = maps(replace(profile, losses=(Loss(kind, 1, "process 100"),)))
+        assert found.total(way) == Range(0, 64 * MIB)
+        assert "unknown" in found.bounds.select("read_least_by", "written_least_by").row(0)
 
 
 def test_of_a_process_that_was_killed_only_what_it_mapped_is_known(nothing: Profile) -> None:
