@@ -50,6 +50,14 @@ Operation = facts.Operation
 OPERATIONS: tuple[Operation, ...] = get_args(Operation)
 
 
+class TransferOrder(StoredModel):
+    """Numbers of transfers by where they begin. The first of a file is consecutive."""
+
+    consecutive: Count = Field(description="Where the one before ended.")
+    forward: Count = Field(description="Beyond that.")
+    backward: Count = Field(description="Before it.")
+
+
 class JobEntry(StoredModel):
     """What some ranks do in a phase, as tables and reports need it."""
 
@@ -85,6 +93,9 @@ class JobEntry(StoredModel):
     think_ns: Count | None = Field(default=None, description="The pause between operations that its plan sets.")
     sizes: dict[Operation, list[tuple[Count, Count]]] = Field(
         default={}, description="Of a replay: sizes of transfers with their number, by operation."
+    )
+    orders: dict[Operation, TransferOrder] = Field(
+        default={}, description="Of a replay: where its transfers begin, by operation."
     )
     command: str = Field(description="The equivalent command line of IOR or mdtest.")
 
@@ -227,11 +238,20 @@ class WorkloadEntry(StoredModel):
     until: StopRule | None = Field(default=None, description="`None`: repeated a fixed number of times.")
 
 
+class RankBytes(StoredModel):
+    """How unequal ranks are."""
+
+    least: Count = Field(description="Bytes of the rank that moves least.")
+    most: Count = Field(description="Bytes of the rank that moves most.")
+
+
 class RecordedClass(StoredModel):
     """What an application did in a direction; zeros: nothing."""
 
     operations: Count = 0
     bytes: Count = 0
+    order: TransferOrder | None = Field(default=None, description="`None`: unknown.")
+    rank_bytes: RankBytes | None = Field(default=None, description="`None`: unknown.")
     sizes: list[tuple[Count, Count]] = Field(default=[], description="Sizes of transfers with the number of calls.")
     timeline: list[Count] = Field(
         default=[],

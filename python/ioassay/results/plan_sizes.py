@@ -20,7 +20,7 @@ from pydantic_core import ValidationError
 from ioassay.errors import UsageError
 from ioassay.protocol.facts import REPLACEMENT
 from ioassay.results import protocol
-from ioassay.results.document import CaseEntry, JobEntry, Operation, PhaseEntry
+from ioassay.results.document import CaseEntry, JobEntry, Operation, PhaseEntry, TransferOrder
 from ioassay.results.point import CLIENTS, RANKS_PER_CLIENT
 from ioassay.results.replay_sizes import Replayed, replayed, replayed_operations, written_bytes_each
 from ioassay.results.stored_types import LARGEST
@@ -297,6 +297,7 @@ def _replay_entry(plan: Plan, job: Job, work: WorkReplay, command: str) -> JobEn
         planned_operations=_counted(sum(done.operations.values())),
         planned_bytes=_counted(sum(done.moved_bytes.values())),
         sizes={name: sorted(own.items()) for name, own in done.sizes.items()},
+        orders={name: TransferOrder.model_validate(own) for name, own in done.orders.items()},
         api=storage["api"],
         direct=storage.get("direct", False),
         depth=storage.get("depth", 1),

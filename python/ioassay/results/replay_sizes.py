@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from ioassay.results.document import Operation
 
@@ -31,6 +31,9 @@ _ORDER: tuple[Operation, ...] = ("write", "read", "open", "close", "sync", "stat
 """That of the engine's records."""
 
 
+Course = Literal["consecutive", "forward", "backward"]
+
+
 @dataclass
 class Replayed:
     """What a stream, or several, do."""
@@ -38,6 +41,8 @@ class Replayed:
     operations: Counter[Operation] = field(default_factory=Counter)
     sizes: dict[Operation, Counter[int]] = field(default_factory=dict)
     """Of transfers: calls by size."""
+    orders: dict[Operation, Counter[Course]] = field(default_factory=dict)
+    """Of transfers: calls by where they begin, as many as are to be expected of those at random."""
 
     @property
     def moved_bytes(self) -> Mapping[Operation, int]:
@@ -100,6 +105,8 @@ def _add(done: Replayed, stream: Stream, items: int, ranks: int) -> None:
             done.operations.update({"open": items, "close": items})
         case "read" | "write":
             done._add(operation["kind"], transfer_sizes(operation, members), members)
+            order = done.orders.setdefault(operation["kind"], Counter())
+            order.update({name: calls * members for name, calls in _transfer_order(operation, members).items()})
             opens = operation["opens"] * members
             done.operations.update({"open": opens, "close": opens})
             if every := operation.get("sync_every"):
@@ -128,6 +135,21 @@ def transfer_sizes(of: StreamOperationRead | StreamOperationWrite, members: int)
     for (size, _), (first, last) in zip(sizes, pairwise(until), strict=True):
         counted[min(size, of["file_bytes"])] += last - first
     return counted
+
+
+def _transfer_order(of: StreamOperationRead | StreamOperationWrite, members: int) -> dict[Course, int]:
+    """The calls of each rank by where they begin. Of those at random as many are forward as backward."""
+    order, count = of["order"], of["count"]
+    weights = order["consecutive"] + order["forward"] + order["random"]
+    part = of["file_bytes"] // (members if of["region"] == "segment" else 1)
+    mean = sum(size["bytes"] * size["weight"] for size in of["sizes"]) / sum(size["weight"] for size in of["sizes"])
+    at_random = count * order["random"] / weights
+    # One of the places at random is where the last transfer ended.
+    backward = round(at_random / 2 * (1 - 1 / max(1, part // mean)))
+    # Gaps have no length where a visit moves as much as the file holds.
+    has_gaps = mean * -(-count // max(1, of["opens"])) < part
+    forward = backward + (round(count * order["forward"] / weights) if has_gaps else 0)
+    return {"consecutive": count - forward - backward, "forward": forward, "backward": backward}
 
 
 def _below(bound: int, whole: int, count: int) -> int:

@@ -27,6 +27,8 @@ from ioassay.studies.replay import (
     Fill,
     LeftOut,
     RecordedNames,
+    RecordedOrder,
+    RecordedRanks,
     RecordedTransfers,
     Replay,
     Replays,
@@ -74,6 +76,8 @@ _HEADINGS = Headings(
         Criterion: "Criterion",
         Replays: "Recorded application",
         RecordedTransfers: "Recorded transfers",
+        RecordedOrder: "Recorded order",
+        RecordedRanks: "Recorded ranks",
         RecordedNames: "Recorded metadata",
         LeftOut: "Left out",
     }

@@ -246,11 +246,28 @@ class Stream(Part):
         return self.body.plan(self.verb)
 
 
+class RecordedOrder(Part):
+    """Calls by where they began. The first of a file is consecutive."""
+
+    consecutive: Weight = Field(default=0, description="Where the one before had ended.")
+    forward: Weight = Field(default=0, description="Beyond that.")
+    backward: Weight = Field(default=0, description="Before it.")
+
+
+class RecordedRanks(Part):
+    """How unequal the ranks were."""
+
+    least: SizeOrNone = Field(description="Bytes of the rank that moved least.")
+    most: SizeOrNone = Field(description="Bytes of the rank that moved most.")
+
+
 class RecordedTransfers(Part):
     """What an application read or wrote."""
 
     operations: Weight = Field(description="Calls that moved bytes.")
     bytes: SizeOrNone = Field(default=0, description="Bytes.")
+    order: RecordedOrder | None = Field(default=None, description="Where they began. Default: unknown.")
+    rank_bytes: RecordedRanks | None = Field(default=None, description="How unequal ranks were. Default: unknown.")
     sizes: Sizes = Field(default={}, description="Sizes of the calls, and how many had each.")
     timeline: list[Weight] = Field(
         default=[], description="Bytes in equal steps of the `duration`, as weights. Default: unknown."

@@ -20,11 +20,13 @@ from ioassay.results.document import (
     Criterion,
     FigureEntry,
     LeftOutEntry,
+    RankBytes,
     RecordedClass,
     ReplaysEntry,
     StudyEntry,
     SummaryRow,
     SurveyEntry,
+    TransferOrder,
     WorkloadEntry,
 )
 from ioassay.results.point import PLACEMENT, Axis
@@ -399,8 +401,16 @@ def _replays(replays: Replays) -> ReplaysEntry:
     def transfers(of: RecordedTransfers | None) -> RecordedClass:
         if of is None:
             return RecordedClass()
+        order, ranks = of.order, of.rank_bytes
         return RecordedClass(
-            operations=of.operations, bytes=of.bytes, sizes=sorted(of.sizes.items()), timeline=of.timeline
+            operations=of.operations,
+            bytes=of.bytes,
+            order=TransferOrder(consecutive=order.consecutive, forward=order.forward, backward=order.backward)
+            if order
+            else None,
+            rank_bytes=RankBytes(least=ranks.least, most=ranks.most) if ranks else None,
+            sizes=sorted(of.sizes.items()),
+            timeline=of.timeline,
         )
 
     names = replays.metadata

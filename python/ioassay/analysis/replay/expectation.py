@@ -36,8 +36,10 @@ OverTime = Callable[[str, str, Sequence[Span]], Floats]
 """How much of a column falls into some spans, as the operations of a kind do."""
 
 
-def expectation(uses: Uses, course: Course, over_time: OverTime, span: Span) -> dict[Direction, Expected]:
-    """Operations, bytes, sizes and time line of each direction, in what can be replayed."""
+def expectation(
+    uses: Uses, course: Course, over_time: OverTime, span: Span, rank_bytes: Mapping[str, tuple[int, int]]
+) -> dict[Direction, Expected]:
+    """Operations, bytes, sizes, time line, order and imbalance of each direction, in what can be replayed."""
     bounds = np.linspace(span.begin_s, span.end_s, MOST_STEPS + 1).tolist()
     steps = [Span(begin, end) for begin, end in pairwise(bounds)]
     found: dict[Direction, Expected] = {}
@@ -49,6 +51,9 @@ def expectation(uses: Uses, course: Course, over_time: OverTime, span: Span) -> 
             int((own["bytes"] * own["calls"]).sum()),
             fewer_sizes(sizes.iter_rows()),
             _whole(over_time(direction, f"{direction}_bytes", steps)),
+            round(uses.files[f"{direction}_forward"].sum()),
+            round(uses.files[f"{direction}_backward"].sum()),
+            rank_bytes.get(direction),
         )
     calls = sum(int(uses.files[column].sum()) for column in METADATA.values()) + int(uses.files["opens"].sum())
     over = sum((over_time(kind, column, steps) for kind, column in METADATA.items()), np.zeros(len(steps)))

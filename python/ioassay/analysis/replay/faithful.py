@@ -2,6 +2,8 @@
 
     operations, bytes   what the phases of the replay did together
     sizes               of transfers, as the plan has them: the engine does them exactly
+    order               of transfers, as the plan has it; of those at random as many go forward as backward
+    ranks               bytes of the rank with least and of the one with most
     time line           bytes (of metadata: calls) in the samples, from the first I/O to the last
     duration            from the beginning of the first of these phases to the end of the last, with the pauses between
 
@@ -12,15 +14,17 @@ made before for the replay are not counted.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
 from ioassay.analysis.distances import Spread, distance, spread
 from ioassay.protocol.record_layout import SIZE_BEGINS_BYTES
-from ioassay.results.document import CaseEntry, Operation, RecordedClass, ReplaysEntry
+from ioassay.results.document import CaseEntry, Operation, RecordedClass, ReplaysEntry, TransferOrder
 from ioassay.results.loaded import LoadedRun
 from ioassay.results.profile_model import DIRECTIONS, Direction
 
@@ -28,6 +32,14 @@ _NAMES: tuple[Operation, ...] = ("open", "close", "sync", "stat", "create", "ren
 
 OPERATIONS: dict[Direction, tuple[Operation, ...]] = {"read": ("read",), "write": ("write",), "metadata": _NAMES}
 """Those of a run, by direction."""
+
+
+class Order(NamedTuple):
+    """Where transfers began, as shares of all."""
+
+    backward: float
+    consecutive: float
+    forward: float
 
 
 @dataclass(frozen=True)
@@ -41,6 +53,12 @@ class ClassFaithfulness:
     bytes: int
     size_distance: float | None
     timeline_distance: float | None
+    recorded_order: Order | None
+    """`None`: unknown, or no transfers."""
+    order: Order | None
+    recorded_rank_bytes: tuple[int, int] | None
+    """Of the rank with least and of the one with most."""
+    rank_bytes: tuple[int, int] | None
 
     @property
     def operations_ratio(self) -> float | None:
@@ -51,6 +69,14 @@ class ClassFaithfulness:
     def bytes_ratio(self) -> float | None:
         """Replayed / recorded."""
         return self.bytes / self.recorded_bytes if self.recorded_bytes else None
+
+    @property
+    def order_distance(self) -> float | None:
+        """The largest difference of two cumulative shares, as of sizes."""
+        if self.recorded_order is None or self.order is None:
+            return None
+        differences = accumulate(one - other for one, other in zip(self.recorded_order, self.order, strict=True))
+        return max(map(abs, differences))
 
 
 @dataclass(frozen=True)
@@ -98,6 +124,10 @@ def _of_case(run: LoadedRun, replays: ReplaysEntry, case: CaseEntry, rows: pl.Da
                 0 if direction == "metadata" else int(own["bytes"].sum()),
                 distance(_buckets(of.sizes), _buckets(_planned_sizes(case, replays, direction).items())),
                 distance(_over_time(of, span), _replayed(samples, direction, other_span)),
+                _shares([of.order] if of.order else []),
+                _shares(_planned_orders(case, replays, direction)),
+                (of.rank_bytes.least, of.rank_bytes.most) if of.rank_bytes else None,
+                _rank_bytes(run, replays, case, direction),
             )
         )
     missing = set(replays.phases) - set(rows["phase"])
@@ -113,6 +143,30 @@ def _planned_sizes(case: CaseEntry, replays: ReplaysEntry, direction: Direction)
             for name in OPERATIONS[direction]:
                 sizes.update(dict(job.sizes.get(name, [])))
     return sizes
+
+
+def _planned_orders(case: CaseEntry, replays: ReplaysEntry, direction: Direction) -> list[TransferOrder]:
+    jobs = (job for phase in case.phases if phase.name in replays.phases for job in phase.jobs)
+    return [job.orders[name] for job in jobs for name in OPERATIONS[direction] if name in job.orders]
+
+
+def _shares(orders: Sequence[TransferOrder]) -> Order | None:
+    sums = [sum(getattr(one, name) for one in orders) for name in Order._fields]
+    return Order(*(calls / sum(sums) for calls in sums)) if sum(sums) else None
+
+
+def _rank_bytes(run: LoadedRun, replays: ReplaysEntry, case: CaseEntry, direction: Direction) -> tuple[int, int] | None:
+    """`None` where the direction moves no bytes."""
+    own = run.ranks.filter(
+        pl.col("case") == case.id,
+        pl.col("phase").is_in(replays.phases),
+        pl.col("operation").is_in(OPERATIONS[direction]),
+    )
+    moved = own.group_by("rank").agg(pl.col("bytes").sum())["bytes"].to_list()
+    if direction == "metadata" or not any(moved):
+        return None
+    idle = case.clients * case.ranks_per_client > len(moved)
+    return 0 if idle else min(moved), max(moved)
 
 
 def _buckets(sizes: Iterable[tuple[int, int]]) -> Spread | None:

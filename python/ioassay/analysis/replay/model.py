@@ -132,6 +132,11 @@ class Expected:
     sizes: Sizes = ()
     timeline: tuple[int, ...] = ()
     """Bytes, of metadata operations, in equal steps of the duration, as weights."""
+    forward: int = 0
+    backward: int = 0
+    """Operations that began beyond and before where the last had ended."""
+    rank_bytes: tuple[int, int] | None = None
+    """Of the rank with least and of the one with most. `None`: unknown."""
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ their own: a shell that waits for its children is none.
 from __future__ import annotations
 
 import heapq
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,6 +36,8 @@ class Packed:
     """There would be more ranks than `MOST_RANKS`: some stand for several."""
     processes: int
     """That did I/O."""
+    rank_bytes: Mapping[str, tuple[int, int]]
+    """By direction: bytes of the rank with least and of the one with most, where they are known of each."""
     heat: pl.DataFrame
     """rank, begin_s, end_s, read, write, metadata: how much each rank did in a time."""
 
@@ -69,7 +72,20 @@ def packed(profile: Profile) -> Packed:
     wanted = max(rank_of.values()) + 1
     count = min(MOST_RANKS, wanted)
     rank_of = {process: rank % count for process, rank in rank_of.items()}
-    return Packed(rank_of, count, wanted > MOST_RANKS, used.height, _heat(profile, used, rank_of))
+    heat = _heat(profile, used, rank_of)
+    return Packed(rank_of, count, wanted > MOST_RANKS, used.height, _rank_bytes(profile, rank_of), heat)
+
+
+def _rank_bytes(profile: Profile, rank_of: Mapping[int, int]) -> dict[str, tuple[int, int]]:
+    found: dict[str, tuple[int, int]] = {}
+    for direction, column in (("read", "read_bytes"), ("write", "written_bytes")):
+        moved: dict[int, int] = {}
+        for process, bytes_ in profile.processes.select("process", column).drop_nulls().iter_rows():
+            if process in rank_of:
+                moved[rank_of[process]] = moved.get(rank_of[process], 0) + bytes_
+        if moved and not profile.processes[column].has_nulls():
+            found[direction] = min(moved.values()), max(moved.values())
+    return found
 
 
 def _io_times(processes: pl.DataFrame, profile: Profile) -> pl.DataFrame:

@@ -204,7 +204,12 @@ class _Making:
             fills=tuple(fills),
             phases=tuple(phases),
             expected=expectation(
-                self._uses, self._course, self._over_time, Span(phases[0].begin_s, phases[-1].last_due_s)
+                self._uses,
+                self._course,
+                self._over_time,
+                Span(phases[0].begin_s, phases[-1].last_due_s),
+                # What processes moved is known of all files together.
+                {} if self._uses.elsewhere else self._packed.rank_bytes,
             ),
             left_out=self._uses.left_out,
             notes=tuple(self._notes()),

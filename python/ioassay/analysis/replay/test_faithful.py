@@ -7,9 +7,9 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
-from ioassay.analysis.replay.faithful import Faithfulness, faithfulness
+from ioassay.analysis.replay.faithful import Faithfulness, Order, faithfulness
 from ioassay.results.loaded import LoadedRun
-from ioassay.results.schema import SAMPLES
+from ioassay.results.schema import RANKS, SAMPLES
 from ioassay.testing.measured_study import measured
 
 S = 10**9
@@ -47,7 +47,9 @@ replays:
   processes: 2
   duration: 8s
   phases: [phase-1, phase-2]
-  read: {operations: 16, bytes: 16MiB, sizes: {1MiB: 16}, timeline: [1, 1, 0, 0, 0, 0, 0, 0]}
+  read:
+    {operations: 16, bytes: 16MiB, sizes: {1MiB: 16}, timeline: [1, 1, 0, 0, 0, 0, 0, 0],
+     order: {consecutive: 8, forward: 4, backward: 4}, rank_bytes: {least: 4MiB, most: 12MiB}}
   write: {operations: 16, bytes: 16MiB, sizes: {4KiB: 8, 2MiB: 8}, timeline: [0, 0, 0, 0, 1, 1, 1, 1]}
   metadata: {operations: 12, timeline: [4, 0, 0, 0, 4, 0, 0, 4]}
   left_out: [{operation: list, calls: 3, time: 2ms}]
@@ -134,3 +136,22 @@ def test_a_run_that_ended_before_its_first_phase_says_nothing_and_one_that_lacks
 def test_other_studies_replay_nothing() -> None:
     study = STUDY.partition("replays:")[0]
     assert faithfulness(measured(study)) == []
+
+
+def test_the_order_is_compared_as_the_plan_has_it() -> None:
+    read, write, metadata = only(run(AS_RECORDED)).classes
+    assert read.recorded_order == Order(backward=0.25, consecutive=0.5, forward=0.25)
+    assert read.order == Order(backward=0, consecutive=1, forward=0)
+    assert read.order_distance == 0.25
+    assert (write.recorded_order, write.order_distance, metadata.order) == (None, None, None)
+
+
+def test_ranks_are_compared_by_the_least_and_the_most_that_one_moved() -> None:
+    found = run(AS_RECORDED)
+    case = found.document.cases[0].id
+    rows = [{"case": case, "phase": "phase-1", "operation": "read", "rank": at, "bytes": at + 5} for at in range(2)]
+    rows += [{"case": case, "phase": "phase-2", "operation": "write", "rank": 1, "bytes": 7}]
+    read, write, metadata = only(replace(found, ranks=pl.DataFrame(rows, schema=RANKS))).classes
+    assert (read.recorded_rank_bytes, read.rank_bytes) == ((4 << 20, 12 << 20), (5, 6))
+    # A rank without a row moved nothing.
+    assert (write.recorded_rank_bytes, write.rank_bytes, metadata.rank_bytes) == (None, (0, 7), None)

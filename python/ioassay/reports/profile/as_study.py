@@ -164,6 +164,12 @@ def _expected(expected: Expected) -> Iterator[str]:
     if expected.sizes:
         yield f"    bytes: {expected.bytes}"
         yield from _wrapped(f"    sizes: {_sizes(expected.sizes, always_weighed=True)}", 6)
+        order = {"forward": expected.forward, "backward": expected.backward}
+        order = {"consecutive": expected.operations - sum(order.values())} | order
+        yield f"    order: {{{', '.join(f'{name}: {calls}' for name, calls in order.items())}}}"
+        if expected.rank_bytes:
+            least, most = expected.rank_bytes
+            yield f"    rank_bytes: {{least: {least}, most: {most}}}"
     if expected.timeline:
         yield from _wrapped(f"    timeline: {_weights(expected.timeline)}", 6)
 

@@ -11,7 +11,7 @@ from ioassay.analysis.acceptance import Verdict
 from ioassay.analysis.io500 import UNITS, Score
 from ioassay.analysis.peak_sustained import Level, PeakSustained, Row
 from ioassay.analysis.rate_units import RateColumn
-from ioassay.analysis.replay.faithful import Faithfulness
+from ioassay.analysis.replay.faithful import ClassFaithfulness, Faithfulness, Order
 from ioassay.analysis.stop_rule import WidePoint
 from ioassay.analysis.watch.phases import Activity
 from ioassay.reports.compare.data import data as comparison_data
@@ -166,6 +166,10 @@ def _score(score: Score) -> dict[str, Any]:
     }
 
 
+def _orders(of: ClassFaithfulness) -> tuple[tuple[str, Order | None], ...]:
+    return ("recorded_order", of.recorded_order), ("order", of.order)
+
+
 def _faithfulness(one: Faithfulness) -> dict[str, Any]:
     return {
         "case": one.case,
@@ -174,7 +178,14 @@ def _faithfulness(one: Faithfulness) -> dict[str, Any]:
         "duration_ns": one.duration_ns,
         "duration_ratio": one.duration_ratio,
         "classes": [
-            asdict(of) | {"operations_ratio": of.operations_ratio, "bytes_ratio": of.bytes_ratio} for of in one.classes
+            asdict(of)
+            | {name: order._asdict() if order else None for name, order in _orders(of)}
+            | {
+                "operations_ratio": of.operations_ratio,
+                "bytes_ratio": of.bytes_ratio,
+                "order_distance": of.order_distance,
+            }
+            for of in one.classes
         ],
     }
 

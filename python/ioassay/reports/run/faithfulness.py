@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ioassay.analysis.replay.faithful import ClassFaithfulness, Faithfulness
+from ioassay.analysis.replay.faithful import ClassFaithfulness, Faithfulness, Order
 from ioassay.reports import format
 from ioassay.reports.document import Block, Bullets, Column, Paragraph, Table, Text, changes
 from ioassay.reports.names import Names
@@ -15,7 +15,8 @@ from ioassay.units import format_about_bytes
 NOTE = (
     "Recorded: what the application did, as far as it can be replayed. Replayed: what the engine did in these phases. "
     "Distances are the largest difference of two cumulative shares, 0 identical to 1 disjoint: of calls over sizes, "
-    "and of bytes (metadata: calls) over the time from the first I/O to the last."
+    "and of bytes (metadata: calls) over the time from the first I/O to the last. Order: transfers that begin where "
+    "the one before ended, beyond that, and before it. Ranks: bytes of the rank with least and of the one with most."
 )
 
 _WORDS: dict[Direction, str] = {"read": "Reads", "write": "Writes", "metadata": "Metadata"}
@@ -53,7 +54,20 @@ def _rows(of: ClassFaithfulness) -> Iterator[list[Text]]:
         moved = (format_about_bytes(count) for count in (of.recorded_bytes, of.bytes))
         yield [word, "bytes", *moved, _ratio(of.bytes_ratio), nothing]
         yield [word, "sizes", nothing, nothing, nothing, _distance(of.size_distance)]
+        yield [word, "order", _order(of.recorded_order), _order(of.order), nothing, _distance(of.order_distance)]
+        yield [word, "ranks", _range(of.recorded_rank_bytes), _range(of.rank_bytes), nothing, nothing]
     yield [word, "time line", nothing, nothing, nothing, _distance(of.timeline_distance)]
+
+
+def _order(order: Order | None) -> str:
+    """Consecutive, forward, backward."""
+    if order is None:
+        return format.ABSENT
+    return ", ".join(f"{100 * share:.0f}" for share in (order.consecutive, order.forward, order.backward)) + " %"
+
+
+def _range(bytes_: tuple[int, int] | None) -> str:
+    return format.ABSENT if bytes_ is None else " to ".join(map(format_about_bytes, bytes_))
 
 
 def _ratio(ratio: float | None) -> str:
