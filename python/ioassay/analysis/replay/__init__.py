@@ -3,6 +3,7 @@ how faithful a replay of it was.
 
     ranks        processes packed into ranks
     phases       the time line cut where nothing happens; when in them the calls of a file were
+    mapped       maps of files as reads and writes
     uses         what each file was used for
     groups       files that were used alike
     transfers    sizes, order and counts of a stream's transfers

@@ -208,8 +208,8 @@ class _Making:
                 self._course,
                 self._over_time,
                 Span(phases[0].begin_s, phases[-1].last_due_s),
-                # What processes moved is known of all files together.
-                {} if self._uses.elsewhere else self._packed.rank_bytes,
+                # What processes moved is known of all files together, without maps.
+                {} if self._uses.elsewhere or self._uses.mapped else self._packed.rank_bytes,
             ),
             left_out=self._uses.left_out,
             notes=tuple(self._notes()),
@@ -221,6 +221,7 @@ class _Making:
             Note("gathered-streams", self._uses.gathered),
             Note("empty-transfers", self._uses.empty),
             Note("cut-transfers", self._uses.cut),
+            Note("maps", self._uses.mapped),
             Note("backward", round(sum(max(0.0, -one.excess) for one in self._courses()))),
             Note("passes", round(sum(one.passes for one in self._courses()))),
             Note("merged-files", merged),

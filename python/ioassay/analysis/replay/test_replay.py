@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from ioassay.analysis.replay import Replay, ranks, replay
@@ -11,6 +13,7 @@ from ioassay.analysis.replay.groups import named
 from ioassay.analysis.replay.model import Order, Ranks, Stream
 from ioassay.analysis.replay.transfers import Course, Transfers, fewer_sizes, file_bytes, without_tails
 from ioassay.protocol.record_layout import FileKind
+from ioassay.results.profile_model import MAPS
 from ioassay.results.profiles import load_profile
 from ioassay.testing.faulty_application import faulty
 from ioassay.testing.record_tables import BEGIN_NS, TableBuilder, store_record
@@ -442,6 +445,33 @@ def test_a_transfer_at_random_goes_forward_as_often_as_backward(
     calls: int, forward: int, backward: int, strided: int, expected: Order
 ) -> None:
     assert Course(calls, forward, backward, strided).order == expected
+
+
+def test_maps_are_replayed_as_reads_and_writes_of_what_can_have_been_touched(tmp_path: Path) -> None:
+    one = table()
+    one.second("open", 0, 3, ns=1000)
+    for inode, path in enumerate(("/data/read", "/data/cold", "/data/written"), start=1):
+        file = one.file(path, {"open": 1}, inode=inode, size=MIB + 1, ns=1000)
+        one.transfers(file, "map", {MIB: 1})
+    profile = load_profile([store_record(tmp_path / "record", one)])
+    number = dict(profile.files.select("path", "file").iter_rows())
+    common = {"process": 0, "maps": 1, "first_map_s": 0.1, "last_unmap_s": 0.9, "mapped_bytes": MIB, "syncs": 0}
+    rows = [
+        {"file": number["/data/read"], "access": "read", "extent_bytes": MIB + 1},  # residency is unknown
+        {"file": number["/data/cold"], "access": "private write", "extent_bytes": MIB, "resident_end_bytes": 4096},
+        {"file": number["/data/written"], "access": "write", "extent_bytes": MIB, "dirty_end_bytes": 256 * KIB},
+    ]
+    maps = pl.DataFrame([common | row for row in rows], schema=MAPS)
+    found, without = replay(replace(profile, maps=maps)), replay(profile)
+    assert found is not None
+    assert without is not None
+    read, write = found.expected["read"], found.expected["write"]
+    assert (read.bytes, dict(read.sizes)) == (MIB + 1 + 4096, {1: 1, 4096: 1, 128 * KIB: 8})
+    assert (write.bytes, dict(write.sizes)) == (256 * KIB, {128 * KIB: 2})
+    assert [note.amount for note in found.notes if note.kind == "maps"] == [3]
+    assert "map" not in {one.operation for one in found.left_out}
+    # A source that only counts maps does not say what they moved.
+    assert "map" in {one.operation for one in without.left_out}
 
 
 def test_strided_passes_and_backward_transfers_are_said() -> None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from ioassay.analysis.replay.mapped import without_maps
 from ioassay.analysis.replay.model import LeftOut
 from ioassay.analysis.replay.phases import NAMES, OPERATIONS, READS, WRITES
 from ioassay.results.profile_model import OF_OPERATION, ON_STORAGE, STORED_FILES, Profile
@@ -51,6 +52,8 @@ class Uses:
     """Transfers that moved nothing."""
     cut: int
     """Transfers larger than `LARGEST_BYTES`."""
+    mapped: int
+    """Files whose maps are reads and writes here."""
     elsewhere: int
     """Calls on files that are not below the directory that was asked for."""
     unnamed: int
@@ -60,6 +63,7 @@ class Uses:
 
 def uses(profile: Profile, below: str | None = None) -> Uses:
     """What the files of a profile were used for: all of them, or those `below` a directory."""
+    profile = without_maps(profile)
     every = profile.files.filter(pl.col("kind").is_in(STORED_FILES))
     stored = every if below is None else every.filter(_is_below(below))
     own = profile.file_operations.join(stored.select("file"), on="file", how="semi")
@@ -96,7 +100,8 @@ def uses(profile: Profile, below: str | None = None) -> Uses:
     left_out = _left_out(profile, own, below)
     if unwritten:
         left_out += (LeftOut("sync of what was not written", unwritten, None),)
-    return Uses(files, sizes, *counts, elsewhere=elsewhere, unnamed=unnamed, left_out=left_out)
+    mapped = profile.maps.join(stored, on="file", how="semi")["file"].n_unique()
+    return Uses(files, sizes, *counts, mapped=mapped, elsewhere=elsewhere, unnamed=unnamed, left_out=left_out)
 
 
 def _is_below(directory: str) -> pl.Expr:
@@ -254,7 +259,9 @@ def _left_out(profile: Profile, own: pl.DataFrame, below: str | None) -> tuple[L
     """What no stream does: the other operations, and failed changes of names."""
     replayed = {name for names in OPERATIONS.values() for name in names}
     is_said = ~pl.col("operation").cast(pl.String).str.starts_with("MPI ")
-    others = own.filter(~pl.col("operation").is_in([*replayed, *_UNSAID]), is_said)
+    # Of maps that a source only counts it is unknown what they moved.
+    is_mapped = (pl.col("operation") == "map") & pl.col("file").is_in(profile.maps["file"].implode())
+    others = own.filter(~pl.col("operation").is_in([*replayed, *_UNSAID]), is_said, ~is_mapped)
     calls = others.group_by("operation").agg(calls=pl.col("calls").sum(), ns=pl.col("duration_ns").sum())
     # What the whole profile spent says nothing of some of its files.
     whole = profile.process_operations if below is None else profile.process_operations.clear()

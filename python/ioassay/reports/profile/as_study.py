@@ -41,6 +41,8 @@ _NOTES: Mapping[NoteKind, str] = {
     "elsewhere": "{} calls on files outside of the directory that was asked for (`--below`) are left out.",
     "unnamed-files": "{} calls on files that share a row of the record, because there were too many, are left out.",
     "folded-ranks": "The {} processes that did I/O share 1,024 ranks.",
+    "maps": "Maps of {} files are replayed as reads and writes of 128 KiB, of all that can have been touched: a stream "
+    "does not map files.",
     "backward": "{} more transfers went backward in their files than forward. The engine does not read or write "
     "backward: it does these at random.",
     "passes": "{} strided passes over files begin with an open of their own: the engine begins anew only there.",
