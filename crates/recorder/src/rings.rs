@@ -104,9 +104,11 @@ impl<T> Own<T> {
     fn of(length: usize) -> Self {
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
         let protection = libc::PROT_READ | libc::PROT_WRITE;
+        if length == 0 {
+            return Self::none();
+        }
         // SAFETY: it replaces nothing.
-        let address =
-            if length == 0 { 0 } else { unsafe { sys::map(0, length * size_of::<T>(), protection, flags, -1, 0) } };
+        let address = unsafe { sys::map(0, length * size_of::<T>(), protection, flags, -1, 0) };
         if address > 0 { Self { address: address as *mut T, length } } else { Self::none() }
     }
 
@@ -250,8 +252,8 @@ impl Host for Process<'_> {
             },
             Subject::Registered(place) => Self::of_row(self.files.as_slice().get(place as usize).copied().unwrap_or(0)),
             Subject::Path(base, 0) => Self::of_row(descriptors::file(base)),
-            // SAFETY: the path of a request ends with a zero byte, as that of a call.
             Subject::Path(base, address) => {
+                // SAFETY: the path of a request ends with a zero byte, as that of a call.
                 Self::of_row(unsafe { files::of_path(Base::of(base), address as *const _) })
             }
         }
