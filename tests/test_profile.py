@@ -85,11 +85,35 @@ def test_a_run_of_half_a_second_has_its_bursts_on_the_time_line(tmp_path: Path, 
     profile = load_profile([out])
     writes = profile.timeline.filter(pl.col("operation") == "write")
     assert writes["bytes"].sum() == 80_001
-    assert profile.timeline_step_s <= profile.duration_s / 100
+    assert profile.timeline_step_s <= max(1 / 128, profile.duration_s / 100)
     amounts, begins = writes["bytes"].to_list(), writes["start_s"].to_list()
     assert (amounts[0], amounts[-1], sum(amounts[1:-1])) == (10_000, 1, 70_000)
     assert begins[1] - begins[0] >= 0.3 - 2 * profile.timeline_step_s
     assert begins[-1] - begins[-2] >= 0.1 - 2 * profile.timeline_step_s
+
+
+def test_files_beyond_the_greatest_table_are_counted_by_directory(tmp_path: Path) -> None:
+    """A process of 256 MiB of addresses has a table of 4 MiB."""
+    program = "import os\nfor at in range(9000):\n name = f'{at % 3}/file-{at}'\n"
+    program += " f = os.open(name, os.O_CREAT | os.O_WRONLY); os.write(f, bytes(10)); os.close(f); os.unlink(name)"
+    for directory in range(3):
+        (tmp_path / str(directory)).mkdir()
+    out = tmp_path / "record"
+    command = ["sh", "-c", f'ulimit -v 262144; exec {sys.executable} -c "$0"', program]
+    subprocess.run(
+        [find_engine(), "record", "--out", out, "--", *command], cwd=tmp_path, check=True, capture_output=True
+    )
+    profile = load_profile([out])
+    moved = profile.process_operations.filter(pl.col("operation").is_in(["write", "remove"]))
+    assert sorted(moved.select("operation", "calls", "bytes").rows()) == [("remove", 9000, 0), ("write", 9000, 90_000)]
+    own = profile.files.filter(pl.col("path").str.contains("/file-"))
+    others = profile.files.filter(pl.col("kind") == "others", pl.col("path").str.starts_with(str(tmp_path)))
+    assert sorted(others["path"]) == [str(tmp_path / str(at) / "(other files)") for at in range(3)]
+    removed = profile.file_operations.filter(pl.col("operation") == "remove").join(others, on="file", how="semi")
+    assert int(removed["calls"].sum()) == 9000 - own.height
+    (loss,) = [one for one in profile.losses if one.kind == "folded-calls"]
+    about = int(loss.where.rpartition(": about ")[2].removesuffix(" files").replace(",", ""))
+    assert abs(about - (9000 - own.height)) <= 0.15 * (9000 - own.height)
 
 
 def test_a_profile_is_written_in_every_format(record: Path, tmp_path: Path) -> None:

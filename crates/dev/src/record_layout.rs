@@ -10,9 +10,9 @@ use ioassay_record::rings::{Unreadable, setup};
 use ioassay_record::rules::{PATTERNS_BYTES, SLOTS};
 use ioassay_record::seconds::STEPS_PER_SECOND;
 use ioassay_record::table::{
-    ALIGNMENT, Block, BlockKind, Clock, Errors, File, FileKind, Header, KERNEL_COUNTERS, LARGEST, Latencies, MAGIC,
-    Map, MapAccess, Opened, REGION_DEPTH, Region, Ring, STORAGE_COUNTERS, Second, Seconds, State, Steps, TOTALS, Text,
-    TextKind, Thread, Transfers, VERSION, WATCHED_ROWS, Watched, WatchedRow,
+    ALIGNMENT, Block, BlockKind, Clock, Errors, File, FileKind, Folded, Header, KERNEL_COUNTERS, LARGEST, Latencies,
+    MAGIC, Map, MapAccess, Opened, REGION_DEPTH, Region, Ring, STORAGE_COUNTERS, Second, Seconds, State, Steps, TOTALS,
+    Text, TextKind, Thread, Transfers, VERSION, WATCHED_ROWS, Watched, WatchedRow,
 };
 
 use crate::facts::tuple;
@@ -89,7 +89,7 @@ pub fn module() -> String {
         "Of rows of steps: how many of the shortest a second has.",
     );
     text += &enumeration!(
-        BlockKind: Reserved, Text, Thread, Latencies, Seconds, File, Opened, Transfers, Errors, Watched, Map, Ring, Steps, Region
+        BlockKind: Reserved, Text, Thread, Latencies, Seconds, File, Opened, Transfers, Errors, Watched, Map, Ring, Steps, Region, Folded
     );
     text += &enumeration!(State: Running, Ended, Replaced, Stayed);
     text += &enumeration!(Clock: Counter, Nanoseconds);
@@ -111,6 +111,7 @@ pub fn module() -> String {
             structure::<Second>(),
             structure::<Steps>(),
             structure::<File>(),
+            structure::<Folded>(),
             structure::<Opened>(),
             structure::<Transfers>(),
             structure::<Map>(),

@@ -37,6 +37,7 @@ pub mod read;
 pub mod rings;
 pub mod rules;
 pub mod seconds;
+pub mod sketch;
 pub mod table;
 pub mod throttle;
 pub mod trace;

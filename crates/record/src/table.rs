@@ -5,13 +5,14 @@
 //!
 //! A place is an offset from the beginning of the table, in bytes; 0 is none. Ticks are those of the header's clock.
 
-use core::sync::atomic::{AtomicU16, AtomicU32, AtomicU64};
+use core::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64};
 
 use crate::buckets::{LATENCIES, SIZES};
 use crate::layout;
 use crate::operation::{FIRST_TRANSFER, OPERATIONS};
 use crate::rings::Seen;
 use crate::rules::SLOTS;
+use crate::sketch::REGISTERS;
 use crate::transfers::add;
 
 /// How a table begins.
@@ -22,7 +23,7 @@ pub const VERSION: u32 = 1;
 /// Every block begins at a multiple of this.
 pub const ALIGNMENT: usize = 8;
 /// What a table has at most, in bytes.
-pub const LARGEST: usize = 8 << 20;
+pub const LARGEST: usize = 64 << 20;
 
 /// What became of the process's image.
 #[repr(u32)]
@@ -81,6 +82,8 @@ pub enum BlockKind {
     Steps = 14,
     /// [`Region`], followed by its name.
     Region = 15,
+    /// [`Folded`].
+    Folded = 16,
 }
 
 /// What a text says.
@@ -123,7 +126,7 @@ pub enum FileKind {
     Socket = 7,
     /// Something without a place in the file system: an event, a timer, another process.
     Anonymous = 8,
-    /// Not one file but all for which the table had no place.
+    /// Not one file but all of a directory for which the table had no place; without a name, of all directories.
     Others = 9,
     /// Memory with a name: POSIX shared memory (`/dev/shm`), huge pages (`/dev/hugepages`), `memfd_create`, `memfd_secret`. A
     /// tmpfs elsewhere is a file system as any other.
@@ -198,7 +201,8 @@ layout! {
         pub latest_ticks: AtomicU64,
         /// The same moment, as nanoseconds since 1970.
         pub latest_ns: AtomicU64,
-        /// Calls on files for which the table had no place: they are in the row of [`FileKind::Others`].
+        /// Calls that found no place for their file or its transfers: they, and those that follow on what they opened, are in
+        /// rows of [`FileKind::Others`].
         pub folded_calls: AtomicU64,
         /// Calls of threads for which the table had no place: they are nowhere.
         pub lost_calls: AtomicU64,
@@ -360,8 +364,16 @@ layout! {
         pub failed: [AtomicU32; FIRST_TRANSFER],
         /// `errno` of the last that failed.
         pub error: AtomicU32,
-        /// 0.
-        pub reserved: u32,
+        /// Of [`FileKind::Others`]: place of [`Folded`]; 0 before the first file.
+        pub folded: AtomicU32,
+    }
+
+    /// How many files a row of [`FileKind::Others`] is of: a sketch of their names ([`crate::sketch`]).
+    pub struct Folded {
+        /// How it begins.
+        pub kind_and_bytes: AtomicU64,
+        /// Its registers.
+        pub registers: [AtomicU8; REGISTERS],
     }
 
     /// What is known of a file since it was opened.
@@ -604,7 +616,7 @@ macro_rules! blocks {
         $(impl BlockLayout for $name { const KIND: BlockKind = BlockKind::$name; })+
     };
 }
-blocks!(Text, Thread, Latencies, Seconds, Steps, File, Opened, Transfers, Errors, Watched, Map, Ring, Region);
+blocks!(Text, Thread, Latencies, Seconds, Steps, File, Opened, Transfers, Errors, Watched, Map, Ring, Region, Folded);
 
 impl Header {
     /// All [`COUNTERS`] of threads that ended.

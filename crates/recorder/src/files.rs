@@ -12,7 +12,8 @@ use core::sync::atomic::{
 use ioassay_record::file_identity::FileIdentity;
 use ioassay_record::names::LONGEST_NAME;
 use ioassay_record::operation::Operation;
-use ioassay_record::table::{File, FileKind, Opened, Thread};
+use ioassay_record::sketch;
+use ioassay_record::table::{File, FileKind, Folded, Opened, Thread};
 
 use crate::process::system_calls_allowed;
 use crate::sys::About;
@@ -22,8 +23,12 @@ use crate::{descriptors, process, rules, shared, sys, table, ticks};
 /// Lists of files, by the end of the hash of their names.
 const LISTS: usize = 8192;
 static HEADS: [AtomicU32; LISTS] = [const { AtomicU32::new(0) }; LISTS];
-/// The row of all names for which the table has no place.
+/// The row of all names for which the table has no place, nor for a row of their directory.
 static OTHERS: AtomicU32 = AtomicU32::new(0);
+/// Directories with a row for the names in them for which the table has no place.
+static DIRECTORIES: AtomicU32 = AtomicU32::new(0);
+/// More have none.
+const MOST_DIRECTORIES: u32 = 1024;
 
 /// The working directory, without a slash at its end: relative paths are beneath it.
 static DIRECTORY: Buffer<LONGEST_NAME> = Buffer::new();
@@ -47,6 +52,7 @@ pub fn begin(parent: bool) {
     SCRATCH_LOCK.store(false, Relaxed);
     let others = table::allocate::<File>(0, |file, _| file.kind.store(FileKind::Others as u16, Relaxed));
     OTHERS.store(others.unwrap_or(0), Relaxed);
+    DIRECTORIES.store(0, Relaxed);
 }
 
 /// Where a name begins: what a relative path is relative to.
@@ -85,7 +91,7 @@ pub unsafe fn of_path(base: Base, path: *const c_char) -> u32 {
         Base::Descriptor(descriptor) if path.is_empty() => descriptors::file(descriptor),
         Base::Descriptor(descriptor) => match descriptors::file(descriptor) {
             // Nobody knows beneath what.
-            directory if directory == others() => directory,
+            directory if directory == others() || kind(row(directory)) == FileKind::Others => directory,
             directory => find_beneath(name(row(directory)), path),
         },
     }
@@ -124,35 +130,93 @@ fn find_beneath(directory: &[u8], path: &[u8]) -> u32 {
 /// The row of a name of parts.
 fn find(parts: &[&[u8]]) -> u32 {
     let hash = hash(parts);
+    find_row(parts, hash, |length, fill| table::allocate::<File>(length, fill)).unwrap_or_else(|| {
+        table::header().folded_calls.fetch_add(1, Relaxed);
+        let place = of_directory(parts);
+        add_folded(row(place), hash);
+        place
+    })
+}
+
+/// The row of all names of a directory for which the table has no place.
+#[cold]
+fn of_directory(parts: &[&[u8]]) -> u32 {
+    let mut directory: [&[u8]; 3] = [b""; 3];
+    let Some((last, at)) = last_slash(parts).filter(|(last, _)| *last < directory.len()) else { return others() };
+    directory[..last].copy_from_slice(&parts[..last]);
+    directory[last] = &parts[last][..at];
+    if directory.iter().all(|part| part.is_empty()) {
+        directory[0] = b"/";
+    }
+    // Other than that of the directory itself, which may have a row, too.
+    let hash = !hash(&directory);
+    let found = find_row(&directory, hash, |length, fill| {
+        if DIRECTORIES.load(Relaxed) >= MOST_DIRECTORIES {
+            return None;
+        }
+        let new = table::allocate_for_directory::<File>(length, |file, name| {
+            fill(file, name);
+            *file.kind.get_mut() = FileKind::Others as u16;
+        })?;
+        DIRECTORIES.fetch_add(1, Relaxed);
+        Some(new)
+    });
+    found.unwrap_or_else(others)
+}
+
+/// The last slash in a name of parts: which part has it, and where.
+fn last_slash(parts: &[&[u8]]) -> Option<(usize, usize)> {
+    let with = |(number, part): (usize, &&[u8])| Some((number, part.iter().rposition(|&byte| byte == b'/')?));
+    parts.iter().enumerate().rev().find_map(with)
+}
+
+/// One more name is in a row of many, if it was not already.
+fn add_folded(others: &File, hash: u64) {
+    let place = match others.folded.load(Acquire) {
+        0 => match table::allocate_for_directory::<Folded>(0, |_, _| {}) {
+            // Whoever comes second leaves its sketch unused.
+            Some(new) => others.folded.compare_exchange(0, new, AcqRel, Acquire).map_or_else(|other| other, |_| new),
+            None => return,
+        },
+        place => place,
+    };
+    // SAFETY: it was allocated as that.
+    let folded: &Folded = unsafe { table::at(place) };
+    let (register, least) = sketch::mark(hash);
+    folded.registers[register].fetch_max(least, Relaxed);
+}
+
+/// The row of a name of parts with that hash. Where there is none, `allocate` makes it, with what fills it.
+fn find_row(
+    parts: &[&[u8]],
+    hash: u64,
+    allocate: impl FnOnce(usize, &dyn Fn(&mut File, &mut [u8])) -> Option<u32>,
+) -> Option<u32> {
     let head = &HEADS[hash as usize % LISTS];
     let mut first = head.load(Acquire);
     let mut place = first;
     while place != 0 {
         let file = row(place);
         if file.hash == hash && is(name(file), parts) {
-            return place;
+            return Some(place);
         }
         place = file.next;
     }
     let length = parts.iter().map(|part| part.len()).sum::<usize>().min(LONGEST_NAME);
-    let new = table::allocate::<File>(length, |file, name| {
+    let new = allocate(length, &|file, name| {
         file.hash = hash;
         file.next = first;
         file.name_bytes = length as u16;
         copy_parts(parts, name);
         *file.kind.get_mut() = FileKind::of_name(name) as u16;
-    });
-    let Some(new) = new else {
-        table::header().folded_calls.fetch_add(1, Relaxed);
-        return others();
-    };
+    })?;
     // Another thread's new row of the same name may slip in: then there are two, which readers add up.
     while let Err(other) = head.compare_exchange(first, new, AcqRel, Acquire) {
         first = other;
         // SAFETY: the row is not in the list yet, so nobody else reads it.
         unsafe { (*(&raw const *row(new)).cast_mut()).next = first };
     }
-    new
+    Some(new)
 }
 
 /// Of a text in parts, whatever its parts are: eight bytes at a time.
@@ -257,7 +321,7 @@ pub fn is_to_be_looked_at(file: &File) -> bool {
 /// Writes down what is known of a file that was opened, and when.
 pub fn opened(place: u32, about: Option<About>, flags: i32) {
     let file = row(place);
-    if place != others()
+    if kind(file) != FileKind::Others
         && let Some(about) = about
     {
         match known(file) {
@@ -398,6 +462,14 @@ mod tests {
         assert!(is(b"/tmp/file", &[b"/tmp", b"/", b"file"]));
         assert!(!is(b"/tmp/file", &[b"/tmp", b"/", b"files"]));
         assert!(!is(b"/tmp/file", &[b"/tmp", b"/", b"fil"]));
+    }
+
+    #[test]
+    fn the_directory_of_a_name_ends_before_its_last_slash() {
+        assert_eq!(last_slash(&[b"/tmp", b"/", b"file"]), Some((1, 0)));
+        assert_eq!(last_slash(&[b"/tmp", b"/", b"a/file"]), Some((2, 1)));
+        assert_eq!(last_slash(&[b"/tmp/file"]), Some((0, 4)));
+        assert_eq!(last_slash(&[b"pipe"]), None);
     }
 
     #[test]

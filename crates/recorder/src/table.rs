@@ -239,12 +239,21 @@ pub fn place<T: BlockLayout>(of: &T) -> u32 {
 /// `fill` gets the structure and the bytes that follow it, all zero.
 pub fn allocate<T: BlockLayout>(follow: usize, fill: impl FnOnce(&mut T, &mut [u8])) -> Option<u32> {
     let of_files = matches!(T::KIND, BlockKind::File | BlockKind::Opened | BlockKind::Transfers | BlockKind::Map);
-    allocate_but(if of_files { RESERVE.max(MAPPED.load(Relaxed) / 8) } else { 0 }, follow, fill)
+    allocate_but(if of_files { reserve() } else { 0 }, follow, fill)
 }
 
 /// The same, for what all others are folded into: it may use what is kept for that.
 pub fn allocate_for_others<T: BlockLayout>(follow: usize, fill: impl FnOnce(&mut T, &mut [u8])) -> Option<u32> {
     allocate_but(0, follow, fill)
+}
+
+/// The same, for what others of a directory are folded into: it may use half of that.
+pub fn allocate_for_directory<T: BlockLayout>(follow: usize, fill: impl FnOnce(&mut T, &mut [u8])) -> Option<u32> {
+    allocate_but(reserve() / 2, follow, fill)
+}
+
+fn reserve() -> usize {
+    RESERVE.max(MAPPED.load(Relaxed) / 8)
 }
 
 /// The same, where so many bytes are to be left.

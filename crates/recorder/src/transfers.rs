@@ -3,7 +3,7 @@
 use core::sync::atomic::{Ordering::AcqRel, Ordering::Acquire, Ordering::Relaxed};
 
 use ioassay_record::operation::{OPERATIONS, Operation};
-use ioassay_record::table::{LARGEST, RECENT, Thread, Transfers};
+use ioassay_record::table::{FileKind, LARGEST, RECENT, Thread, Transfers};
 
 use crate::{files, rules, table};
 
@@ -85,7 +85,11 @@ fn find(thread: &'static Thread, file: u32, operation: Operation) -> Option<u32>
         row.operation = operation as u16;
         row.elsewhere = (!files::is_on_storage(of_file)).into();
     };
-    let new = if file == others { table::allocate_for_others(0, fill) } else { table::allocate::<Transfers>(0, fill) };
+    let new = match files::kind(of_file) {
+        _ if file == others => table::allocate_for_others(0, fill),
+        FileKind::Others => table::allocate_for_directory(0, fill),
+        _ => table::allocate::<Transfers>(0, fill),
+    };
     let Some(new) = new else {
         // The row of all others, if this is not already it.
         if others == 0 || others == file {

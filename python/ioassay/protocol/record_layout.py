@@ -29,7 +29,7 @@ NO_BLOCK: Final = 65535
 ALIGNMENT: Final = 8
 """Every block begins at a multiple of this."""
 
-LARGEST_BYTES: Final = 8388608
+LARGEST_BYTES: Final = 67108864
 """Of a table."""
 
 OPERATIONS: Final = ("open", "close", "seek", "sync", "stat", "list", "create", "remove", "rename", "truncate", "attribute", "lock", "advise", "stream seek", "stream flush", "MPI file", "accept", "connect", "glob", "read", "write", "stream read", "stream write", "copy from", "copy to", "map", "submit read", "submit write", "MPI read", "MPI write", "MPI collective read", "MPI collective write", "MPI non-blocking read", "MPI non-blocking write", "MPI non-blocking collective read", "MPI non-blocking collective write", "MPI split collective read", "MPI split collective write", "elsewhere read", "elsewhere write", "elsewhere other")
@@ -90,6 +90,7 @@ class BlockKind(IntEnum):
     RING = 12
     STEPS = 14
     REGION = 15
+    FOLDED = 16
 
 
 class State(IntEnum):
@@ -214,10 +215,19 @@ STEPS: Final[np.dtype[np.void]] = np.dtype(
 
 FILE: Final[np.dtype[np.void]] = np.dtype(
     {
-        "names": ["kind_and_bytes", "hash", "next", "opened", "transfers", "name_bytes", "kind", "rules", "rules_stamp", "ticks", "calls", "failed", "error", "reserved"],
+        "names": ["kind_and_bytes", "hash", "next", "opened", "transfers", "name_bytes", "kind", "rules", "rules_stamp", "ticks", "calls", "failed", "error", "folded"],
         "formats": ["<u8", "<u8", "<u4", "<u4", "<u4", "<u2", "<u2", "<u8", "<u8", "<u8", "(19,)<u4", "(19,)<u4", "<u4", "<u4"],
         "offsets": [0, 8, 16, 20, 24, 28, 30, 32, 40, 48, 56, 132, 208, 212],
         "itemsize": 216,
+    }
+)
+
+FOLDED: Final[np.dtype[np.void]] = np.dtype(
+    {
+        "names": ["kind_and_bytes", "registers"],
+        "formats": ["<u8", "(1024,)<u1"],
+        "offsets": [0, 8],
+        "itemsize": 1032,
     }
 )
 

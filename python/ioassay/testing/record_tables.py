@@ -208,6 +208,21 @@ class TableBuilder:
                 fields[column][OPERATIONS.index(operation)] = count
         return self._add(BlockKind.FILE, record_layout.FILE, fields | {"error": errno}, name)
 
+    def others(self, directory: str, calls: Mapping[str, int], names: int) -> int:
+        """Adds a row of so many files of a directory. Returns its place."""
+        hashes = np.random.default_rng(1).integers(0, 1 << 63, names, dtype=np.uint64) * np.uint64(2)
+        registers = np.zeros(record_layout.FOLDED["registers"].shape[0], np.uint8)
+        rest = (hashes << np.uint64(10) | np.uint64(512)).astype(np.float64)
+        np.maximum.at(registers, (hashes >> np.uint64(54)).astype(int), (64 - np.floor(np.log2(rest))).astype(np.uint8))
+        sketch = self._add(BlockKind.FOLDED, record_layout.FOLDED, {"registers": registers})
+        name = directory.encode()
+        counts = np.zeros(FIRST_TRANSFER, np.uint32)
+        for operation, count in calls.items():
+            counts[OPERATIONS.index(operation)] = count
+        self._header["folded_calls"] += sum(calls.values())
+        fields = {"name_bytes": len(name), "kind": FileKind.OTHERS, "calls": counts, "folded": sketch}
+        return self._add(BlockKind.FILE, record_layout.FILE, fields, name)
+
     def transfers(
         self, file: int, operation: str, sizes: Mapping[int, int], *, ns: int = 0, slowest_ns: int = 0, **fields: int
     ) -> None:

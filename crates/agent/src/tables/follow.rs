@@ -14,7 +14,7 @@ use crate::tables::table::{Bytes, Look, Span, Table};
 /// Tables of a directory that are followed at the same time.
 const MOST_TABLES: usize = 16_384;
 /// Of the tables of processes that ended, so much is read at a time: the largest fits.
-const FINISHED_BYTES: usize = 2 * LARGEST;
+const FINISHED_BYTES: usize = LARGEST;
 /// How often a file is tried that is no table: its recorder may not have written the header yet.
 const TRIES: u32 = 3;
 /// Looks after which a process that was replaced does not come back.

@@ -21,6 +21,8 @@ use ioassay_record::table::{
 /// A name, shared by all tables that have it.
 pub type Name = Rc<[u8]>;
 
+/// A table has no more, which is written whole whenever it changes.
+const MOST_BYTES: usize = LARGEST / 8;
 /// Of a table, what of the rest of seconds files leave to threads.
 const THREADS_BYTES: usize = 1 << 20;
 /// Bytes of all rows of steps: where they would be more, they get wider.
@@ -227,7 +229,7 @@ impl Table {
 
     /// Takes room for a block, but not from what is left for others.
     fn take(&mut self, bytes: usize, left_for_others: usize) -> bool {
-        let fits = self.used + bytes + FINE_BYTES + STEPS_BYTES + left_for_others <= LARGEST;
+        let fits = self.used + bytes + FINE_BYTES + STEPS_BYTES + left_for_others <= MOST_BYTES;
         if fits {
             self.used += bytes;
         }
@@ -753,7 +755,7 @@ mod tests {
             moved(&mut table, Operation::Write, file, 0, 10);
         }
         let bytes = table.write(State::Ended, BEGIN.at(5000), None);
-        assert!(bytes.len() <= LARGEST);
+        assert!(bytes.len() <= MOST_BYTES);
         let header = read::Table::first(&bytes).unwrap().header();
         let rows = blocks::<Transfers>(&bytes);
         assert!(header.folded_calls.load(Relaxed) > 0 && rows.len() > 1000);

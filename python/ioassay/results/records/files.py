@@ -41,7 +41,7 @@ from ioassay.results.records.processes import Image
 from ioassay.results.records.tables import Rows, Table, find_places
 
 OTHERS = "(other files)"
-"""The path of the row of all files that a table had no place for."""
+"""The name of the row of all files of a directory that a table had no place for; alone, of all directories."""
 
 _KINDS: dict[int, profile_model.FileKind] = {
     FileKind.UNKNOWN: "unknown",
@@ -321,10 +321,10 @@ class Files:
 
 def _path(directory: str, raw: bytes, kind: int) -> str:
     """The path of a name: absolute, without `.`, `..` and repeated slashes. Links are not looked at."""
-    if kind == FileKind.OTHERS:
-        return OTHERS
     name = raw.decode(errors="replace")
-    if kind not in _WITH_PATH:
+    if kind == FileKind.OTHERS:
+        name = posixpath.join(name, OTHERS)
+    if kind not in _WITH_PATH or name == OTHERS:
         return name
     normal = posixpath.normpath(posixpath.join(directory, name))
     return normal[1:] if normal.startswith("//") else normal
@@ -333,6 +333,27 @@ def _path(directory: str, raw: bytes, kind: int) -> str:
 def _succeeded(calls: NDArray[Any], failed: NDArray[Any]) -> NDArray[np.float64]:
     succeeded: NDArray[np.float64] = (calls - np.minimum(failed, calls)).astype(np.float64)
     return succeeded
+
+
+def folded(table: Table) -> tuple[int, int]:
+    """Calls on files without a row of their own, and about how many files these are; 0: an older table does not say."""
+    places, files = table.rows(BlockKind.FILE)
+    _, transfers = table.rows(BlockKind.TRANSFERS)
+    is_folded = files["kind"] == FileKind.OTHERS
+    at, is_known = find_places(places[is_folded], transfers["file"])
+    calls = files["calls"][is_folded].sum() + transfers["calls"][is_known].sum()
+    sketches, registers = table.rows(BlockKind.FOLDED)
+    at, is_known = find_places(sketches, files["folded"][is_folded])
+    # Whatever the directories: their names differ.
+    return int(calls), _different(registers["registers"][at[is_known]].max(axis=0, initial=0))
+
+
+def _different(registers: NDArray[np.uint8]) -> int:
+    """About how many names a sketch is of: HyperLogLog."""
+    count = len(registers)
+    estimate = 0.7213 / (1 + 1.079 / count) * count**2 / float((0.5 ** registers.astype(np.float64)).sum())
+    empty = int((registers == 0).sum())
+    return round(count * np.log(count / empty) if empty and estimate <= 2.5 * count else estimate)
 
 
 def _later_files(identities: pl.DataFrame) -> pl.DataFrame:

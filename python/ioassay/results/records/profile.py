@@ -28,7 +28,7 @@ from ioassay.results.profile_model import (
 )
 from ioassay.results.records.checksums import Damage, DamagedChecksumsError, verify
 from ioassay.results.records.directory import Record, RecordFile, open_record
-from ioassay.results.records.files import Files
+from ioassay.results.records.files import Files, folded
 from ioassay.results.records.grouped import GroupedRows, whole
 from ioassay.results.records.maps import Maps
 from ioassay.results.records.processes import Image, Processes, current, measure_ticks, number
@@ -39,6 +39,9 @@ from ioassay.results.records.timelines import Timelines
 
 _MOST_GROWTH_NS = 120 * 10**9
 """What processes that run may go on while all tables are read."""
+
+_COUNT_DIGITS = 2
+"""Of the number of files in rows of many: it is known to 3 %."""
 
 _RATE_DIGITS = 3
 """Clocks whose ticks agree so far share buckets of latencies."""
@@ -187,7 +190,6 @@ class _Reading:
         for kind, amount in (
             ("rows-outside", self._timelines.add(image, table)),
             ("damaged-bytes", table.unread_bytes if image.state != State.RUNNING or table.damage else 0),
-            ("folded-calls", int(header["folded_calls"])),
             ("lost-calls", int(header["lost_calls"])),
             ("handler-calls", int(header["handler_calls"])),
             ("untraced-calls", int(header["untraced_calls"])),
@@ -197,6 +199,10 @@ class _Reading:
             if amount:
                 self._losses.append(Loss(kind, amount, where))  # type: ignore[arg-type]
         self._rings.add(image, table, where)
+        if header["folded_calls"]:
+            calls, count = folded(table)
+            about = f": about {int(float(f'{count:.{_COUNT_DIGITS - 1}e}')):,} files" if count else ""
+            self._losses.append(Loss("folded-calls", max(calls, int(header["folded_calls"])), where + about))
         entries = self._file_rows.add(image, table, node)
         self._regions.add(image, table)
         self._maps.add(image, table, entries)

@@ -46,6 +46,7 @@ _STRUCTURES: dict[BlockKind, np.dtype[np.void]] = {
     BlockKind.REGION: record_layout.REGION,
     BlockKind.MAP: record_layout.MAP,
     BlockKind.RING: record_layout.RING,
+    BlockKind.FOLDED: record_layout.FOLDED,
 }
 
 Rows = NDArray[Any]

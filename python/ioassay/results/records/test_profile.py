@@ -308,6 +308,22 @@ def test_a_row_of_other_files_without_calls_is_no_file(load: Any) -> None:
     assert [(loss.kind, loss.amount) for loss in profile.losses] == [("folded-calls", 7)]
 
 
+def test_files_without_a_row_are_in_that_of_their_directory_and_about_counted(load: Any) -> None:
+    table = TableBuilder()
+    for directory, names in (("/data/in", 30_000), ("/data/in", 1), ("/data/out", 700)):
+        place = table.others(directory, {"open": names}, names)
+        table.transfers(place, "read", {100: 2 * names})
+    profile = load([table])
+    assert rows(profile.files, "path", "kind") == [
+        ("/data/in/(other files)", "others"),
+        ("/data/out/(other files)", "others"),
+    ]
+    (loss,) = profile.losses
+    assert (loss.kind, loss.amount) == ("folded-calls", 3 * 30_701)
+    about = int(loss.where.rpartition(": about ")[2].removesuffix(" files").replace(",", ""))
+    assert abs(about - 30_000) <= 3000
+
+
 def test_latencies_are_added_up_in_nanoseconds(load: Any) -> None:
     tables = [TableBuilder(1), TableBuilder(2)]
     for table in tables:
