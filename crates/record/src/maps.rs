@@ -37,6 +37,32 @@ impl Extent {
     }
 }
 
+/// Up to here every page is looked at; of what is larger, as much in [`WINDOWS`].
+const WHOLE_BYTES: u64 = 256 << 20;
+/// Parts of a large file that are looked at, as far from each other as they can be.
+const WINDOWS: u64 = 256;
+
+/// Has `look` look at so many bytes, or evenly at parts of them. At how many; nothing where it could not.
+pub fn in_windows(bytes: u64, mut look: impl FnMut(u64, u64) -> Option<()>) -> Option<u64> {
+    if bytes <= WHOLE_BYTES {
+        if bytes > 0 {
+            look(0, bytes)?;
+        }
+        return Some(bytes);
+    }
+    let window = WHOLE_BYTES / WINDOWS;
+    let step = bytes / WINDOWS / window * window;
+    for number in 0..WINDOWS {
+        look(number * step, window)?;
+    }
+    Some(WHOLE_BYTES)
+}
+
+/// What a part that was found among those looked at stands for.
+pub fn of_all(part: u64, looked_at: u64, all: u64) -> u64 {
+    if looked_at == all { part } else { (u128::from(part) * u128::from(all) / u128::from(looked_at)) as u64 }
+}
+
 /// What the kernel says of some bytes of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cached {
@@ -72,6 +98,11 @@ impl Map {
             self.begin.fetch_min(offset, Relaxed);
         }
         self.end.fetch_max(offset + bytes, Relaxed);
+    }
+
+    /// Memory within a map is about to end: what is left of it on one side is a part of its own.
+    pub fn split(&self) {
+        self.open.fetch_add(1, Relaxed);
     }
 
     /// Counts a part of a map that ends.
@@ -142,6 +173,27 @@ mod tests {
         assert_eq!(Extent::within(4096, 4096, 5000), Extent { offset: 4096, bytes: 904 });
         assert_eq!(Extent::within(8192, 4096, 5000).bytes, 0);
         assert_eq!(Extent::within(0, 4096, u64::MAX).bytes, 4096);
+    }
+
+    #[test]
+    fn parts_of_a_large_file_lie_evenly_within_it() {
+        for bytes in [WHOLE_BYTES + 1, 3 * WHOLE_BYTES + 12_345, 1 << 40] {
+            let mut places = Vec::new();
+            let looked_at = in_windows(bytes, |offset, bytes| {
+                places.push((offset, offset + bytes));
+                Some(())
+            });
+            assert_eq!(looked_at, Some(WHOLE_BYTES));
+            assert!(places.windows(2).all(|two| two[0].1 <= two[1].0), "they overlap");
+            assert!(places.iter().all(|(begin, end)| begin % 4096 == 0 && *end <= bytes));
+            assert!(places.last().unwrap().1 > bytes - bytes / 100 - WHOLE_BYTES / WINDOWS, "the end is left out");
+        }
+    }
+
+    #[test]
+    fn what_was_found_in_a_part_stands_for_all() {
+        assert_eq!(of_all(WHOLE_BYTES / 2, WHOLE_BYTES, 1 << 40), 1 << 39);
+        assert_eq!(of_all(4097, 8192, 8192), 4097);
     }
 
     #[test]

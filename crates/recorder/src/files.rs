@@ -127,6 +127,11 @@ fn find_beneath(directory: &[u8], path: &[u8]) -> u32 {
     }
 }
 
+/// The row of an absolute name.
+pub fn of_name(name: &[u8]) -> u32 {
+    find(&[name])
+}
+
 /// The row of a name of parts.
 fn find(parts: &[&[u8]]) -> u32 {
     let hash = hash(parts);

@@ -45,6 +45,14 @@ struct Place {
     identity: [AtomicU64; 2],
 }
 
+impl Place {
+    /// What it has of the file.
+    fn extent(&self) -> Extent {
+        let bytes = self.end.load(Relaxed) - self.begin.load(Relaxed);
+        Extent::within(self.offset.load(Relaxed), bytes as u64, self.size.load(Relaxed))
+    }
+}
+
 static PLACES: [Place; MOST] = [const {
     Place {
         state: AtomicU32::new(FREE),
@@ -69,15 +77,109 @@ static HIGHEST: AtomicUsize = AtomicUsize::new(0);
 const LISTS: usize = 256;
 static HEADS: [AtomicU32; LISTS] = [const { AtomicU32::new(0) }; LISTS];
 
-/// Forgets the table of the parent, if there was one.
-pub fn begin(parent: bool) {
+/// What a forked child has to know of a map that it has from its parent, whose table it is about to lose. The name follows.
+#[repr(C)]
+struct Bequest {
+    access: u32,
+    name_bytes: u32,
+    about: libc::stat,
+}
+
+/// Memory with a [`Bequest`] for each place that is known.
+#[must_use]
+pub struct Inheritance(usize, usize);
+
+impl Bequest {
+    /// From one to the next.
+    fn step(name_bytes: usize) -> usize {
+        (size_of::<Self>() + name_bytes).next_multiple_of(align_of::<Self>())
+    }
+}
+
+fn known_places() -> impl Iterator<Item = &'static Place> {
+    used_places().iter().filter(|place| place.state.load(Relaxed) == KNOWN)
+}
+
+/// Copies what is said of maps in the table of the parent, before that is given up.
+pub fn inherit() -> Option<Inheritance> {
+    if COUNT.load(Relaxed) == 0 {
+        return None;
+    }
+    let file = |place: &Place| files::row(at(place.row.load(Relaxed)).file);
+    let bytes = known_places().map(|place| Bequest::step(files::name(file(place)).len())).sum();
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+    // SAFETY: it replaces nothing.
+    let memory = unsafe { sys::map(0, bytes, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0) };
+    if memory < 0 {
+        return None;
+    }
+    let mut next = memory as usize;
+    for place in known_places() {
+        let (row, name) = (file(place), files::name(file(place)));
+        // SAFETY: there is room for all, and all zero is valid.
+        unsafe {
+            let bequest = &mut *(next as *mut Bequest);
+            bequest.access = at(place.row.load(Relaxed)).access;
+            bequest.name_bytes = name.len() as u32;
+            if let Some(opened) = files::known(row) {
+                let is_device = files::kind(row) == FileKind::BlockDevice;
+                bequest.about.st_mode = if is_device { libc::S_IFBLK } else { libc::S_IFREG };
+                bequest.about.st_dev = opened.device;
+                bequest.about.st_ino = opened.inode;
+                bequest.about.st_size = opened.size_bytes as i64;
+                bequest.about.st_blksize = opened.block_bytes as _;
+            }
+            let to = core::slice::from_raw_parts_mut((next + size_of::<Bequest>()) as *mut u8, name.len());
+            to.copy_from_slice(name);
+        }
+        next += Bequest::step(name.len());
+    }
+    Some(Inheritance(memory as usize, bytes))
+}
+
+/// Forgets the table of the parent, if there was one. Maps that the process has from it are counted anew, but nothing is asked
+/// about them: most children soon execute another program.
+pub fn begin(parent: bool, inheritance: Option<Inheritance>) {
     if !parent {
         return;
     }
     HEADS.iter().for_each(|head| head.store(0, Relaxed));
-    used_places().iter().for_each(|place| place.state.store(FREE, Relaxed));
-    COUNT.store(0, Relaxed);
     resident::begin();
+    let now = ticks::now();
+    let Some(Inheritance(memory, bytes)) = inheritance else {
+        used_places().iter().for_each(|place| place.state.store(FREE, Relaxed));
+        COUNT.store(0, Relaxed);
+        return;
+    };
+    let mut next = memory;
+    let mut count = 0;
+    for place in used_places() {
+        if place.state.load(Relaxed) != KNOWN {
+            place.state.store(FREE, Relaxed);
+            continue;
+        }
+        // SAFETY: `inherit` has written it there, for the same places in the same order.
+        let (bequest, name) = unsafe {
+            let bequest = &*(next as *const Bequest);
+            let name = (next + size_of::<Bequest>()) as *const u8;
+            (bequest, core::slice::from_raw_parts(name, bequest.name_bytes as usize))
+        };
+        next += Bequest::step(name.len());
+        let file = files::of_name(name);
+        let about = (bequest.about.st_mode != 0).then_some(bequest.about);
+        files::opened(file, about, 0);
+        if let Some(new) = row_of(file, bequest.access, now) {
+            place.row.store(new, Relaxed);
+            place.descriptor.store(-1, Relaxed);
+            at(new).count(place.extent(), None);
+            count += 1;
+        } else {
+            place.state.store(FREE, Relaxed);
+        }
+    }
+    COUNT.store(count, Relaxed);
+    // SAFETY: nobody uses it any more.
+    unsafe { sys::call(libc::SYS_munmap, [memory, bytes, 0, 0, 0, 0]) };
 }
 
 fn used_places() -> &'static [Place] {
@@ -153,7 +255,7 @@ pub fn mapped(stored: Stored, wish: Wish, file: u32, address: usize, now: u64) {
     let bytes = in_pages(bytes);
     // What is still said to be there has gone in a way that nobody saw.
     each_within(address, bytes, |place| end(place, now, None));
-    let Some(row) = row(file, MapAccess::of(protection, flags), now) else { return };
+    let Some(row) = row_of(file, MapAccess::of(protection, flags) as u32, now) else { return };
     let extent = Extent::within(offset, bytes as u64, stored.size);
     let is_read_ahead = flags & libc::MAP_POPULATE != 0;
     let cached = match stored.cached {
@@ -201,13 +303,13 @@ fn free(place: &Place) {
 }
 
 /// The row of a file and access, which is made if there is none yet. Nothing where there is no place for it.
-fn row(file: u32, access: MapAccess, now: u64) -> Option<u32> {
+fn row_of(file: u32, access: u32, now: u64) -> Option<u32> {
     let head = &HEADS[file as usize / 8 % LISTS];
     let mut first = head.load(Acquire);
     let mut place = first;
     while place != 0 {
         let row = at(place);
-        if row.file == file && row.access == access as u32 {
+        if row.file == file && row.access == access {
             return Some(place);
         }
         place = row.next;
@@ -215,7 +317,7 @@ fn row(file: u32, access: MapAccess, now: u64) -> Option<u32> {
     let new = table::allocate::<Map>(0, |row, _| {
         row.file = file;
         row.next = first;
-        row.access = access as u32;
+        row.access = access;
         row.first_ticks = now;
     });
     let Some(new) = new else {
@@ -232,7 +334,7 @@ fn row(file: u32, access: MapAccess, now: u64) -> Option<u32> {
 }
 
 fn at(place: u32) -> &'static Map {
-    // SAFETY: places of rows come from `row` alone.
+    // SAFETY: places of rows come from `row_of` alone.
     unsafe { table::at(place) }
 }
 
@@ -327,8 +429,8 @@ impl Moving {
 
 /// What is in a place has grown up to `end`, perhaps with its file.
 fn grow(place: &Place, before: usize, end: usize) {
-    if let Some(about) = open_descriptor(place).and_then(sys::stat) {
-        place.size.store(about.st_size as u64, Relaxed);
+    if let Some((_, size)) = open_descriptor(place) {
+        place.size.fetch_max(size, Relaxed);
     }
     let offset = place.offset.load(Relaxed) + (before - place.begin.load(Relaxed)) as u64;
     let extent = Extent::within(offset, (end - before) as u64, place.size.load(Relaxed));
@@ -337,15 +439,15 @@ fn grow(place: &Place, before: usize, end: usize) {
     at(place.row.load(Relaxed)).grow(extent, cached);
 }
 
-/// The descriptor that a file was mapped by, if it is still one of that file.
-fn open_descriptor(place: &Place) -> Option<i32> {
+/// The descriptor that a file was mapped by, if it is still one of that file, and the file's size.
+fn open_descriptor(place: &Place) -> Option<(i32, u64)> {
     let descriptor = place.descriptor.load(Relaxed);
     if descriptor < 0 || !system_calls_allowed() {
         return None;
     }
     let about = sys::stat(descriptor)?;
     let same = [about.st_dev, about.st_ino] == place.identity.each_ref().map(|one| one.load(Relaxed));
-    same.then_some(descriptor)
+    same.then_some((descriptor, about.st_size as u64))
 }
 
 /// Calls `change` for each part of a file that is in this memory. It gets a place that has nothing else, is taken, and is to be
@@ -375,7 +477,7 @@ fn cut(place: &Place, address: usize, end: usize) {
     let (address, end) = (address.max(begins), end.min(ends));
     for (begin, end) in [(begins, address), (end, ends)] {
         if begin < end {
-            at(place.row.load(Relaxed)).open.fetch_add(1, Relaxed);
+            at(place.row.load(Relaxed)).split();
             if let Some(rest) = take() {
                 rest.row.store(place.row.load(Relaxed), Relaxed);
                 rest.begin.store(begin, Relaxed);
@@ -393,15 +495,21 @@ fn cut(place: &Place, address: usize, end: usize) {
     place.end.store(end, Relaxed);
 }
 
-/// What the kernel says of the file in a place.
+/// What the kernel says of the file in a place, which may have grown.
 fn ask(place: &Place) -> Option<Cached> {
-    let (begin, end) = (place.begin.load(Relaxed), place.end.load(Relaxed));
-    let extent = Extent::within(place.offset.load(Relaxed), (end - begin) as u64, place.size.load(Relaxed));
     if place.descriptor.load(Relaxed) < 0 {
         return None;
     }
-    let by_descriptor = open_descriptor(place).and_then(|descriptor| resident::of_descriptor(descriptor, extent));
-    by_descriptor.or_else(|| resident::of_memory(begin, extent.bytes))
+    let before = place.extent();
+    let by_descriptor = open_descriptor(place).and_then(|(descriptor, size)| {
+        place.size.fetch_max(size, Relaxed);
+        let more = place.extent().bytes - before.bytes;
+        let grown = Extent { offset: before.offset + before.bytes, bytes: more };
+        // What was not there yet was not in the page cache.
+        at(place.row.load(Relaxed)).grow(grown, Some(Cached { asked: more, resident: 0, dirty: None }));
+        resident::of_descriptor(descriptor, place.extent())
+    });
+    by_descriptor.or_else(|| resident::of_memory(place.begin.load(Relaxed), place.extent().bytes))
 }
 
 /// What is in a place ends.
@@ -438,12 +546,8 @@ pub fn leave() {
         return;
     }
     rows().for_each(Map::forget_left);
-    resident::begin();
-    let latest = ticks::now() + ticks::per_second() / resident::FREE_PART_OF_SECOND;
+    resident::begin_end();
     for place in used_places() {
-        if ticks::now() >= latest {
-            return;
-        }
         if place.state.load(Acquire) == KNOWN {
             at(place.row.load(Relaxed)).leave(ask(place));
         }

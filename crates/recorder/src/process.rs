@@ -232,6 +232,7 @@ fn begin() -> bool {
     if !TABLE.set(&name) || !finished::name(DIRECTORY.get(), node) {
         return false;
     }
+    let inheritance = if parent { maps::inherit() } else { None };
     threads::forget_own();
     if table::create(TABLE.as_c_str()).is_err() {
         count_loss();
@@ -249,9 +250,9 @@ fn begin() -> bool {
     seconds::begin();
     errors::begin();
     files::begin(parent);
-    maps::begin(parent);
     descriptors::begin(parent);
     rings::begin(parent);
+    maps::begin(parent, inheritance);
     identity::write(node);
     table::header().own_ticks.fetch_add(ticks::now() - now.ticks, Relaxed);
     true

@@ -67,6 +67,11 @@ pub fn monotonic_ns() -> u64 {
     nanoseconds(libc::CLOCK_MONOTONIC)
 }
 
+/// What the calling thread has used of a processor.
+pub fn processor_ns() -> u64 {
+    nanoseconds(libc::CLOCK_THREAD_CPUTIME_ID)
+}
+
 /// A moment on both clocks.
 #[derive(Debug, Clone, Copy)]
 pub struct Moment {
