@@ -38,6 +38,12 @@ pub enum Call {
     Control,
     /// `mmap`.
     Map,
+    /// `munmap`.
+    Unmap,
+    /// `mremap`.
+    Remap,
+    /// `msync`.
+    SyncMap,
     /// Copies: the descriptor and the pointer to an offset (if any) of the source, then of the destination.
     Copy((usize, Option<usize>), (usize, Option<usize>)),
     /// Changes the working directory.
@@ -84,6 +90,8 @@ const CALLS: &[(i64, Call)] = &[
     (libc::SYS_copy_file_range, Call::Copy((0, Some(1)), (2, Some(3)))),
     (libc::SYS_splice, Call::Copy((0, Some(1)), (2, Some(3)))),
     (libc::SYS_mmap, Call::Map),
+    (libc::SYS_munmap, Call::Unmap),
+    (libc::SYS_mremap, Call::Remap),
     (libc::SYS_openat, Call::Open(Some(0), 1, Flags::Argument(2))),
     (libc::SYS_openat2, Call::Open(Some(0), 1, Flags::Behind(2))),
     (libc::SYS_open_by_handle_at, Call::OpenNameless),
@@ -101,7 +109,7 @@ const CALLS: &[(i64, Call)] = &[
     (libc::SYS_sync_file_range, Call::OnDescriptor(Sync)),
     (libc::SYS_syncfs, Call::OnDescriptor(Sync)),
     (libc::SYS_sync, Call::OnNone(Sync)),
-    (libc::SYS_msync, Call::OnNone(Sync)),
+    (libc::SYS_msync, Call::SyncMap),
     (libc::SYS_truncate, Call::OnPath(Truncate, 0)),
     (libc::SYS_ftruncate, Call::OnDescriptor(Truncate)),
     (libc::SYS_fallocate, Call::OnDescriptor(Truncate)),
@@ -245,8 +253,11 @@ impl Call {
             Self::Seek => Seek,
             Self::Control if LOCKS.contains(&(arguments[1] as i32)) => Lock,
             Self::Map => Map,
+            Self::SyncMap => Sync,
             Self::Copy(..) => CopyFrom,
-            Self::Control | Self::Duplicate | Self::DuplicateTo | Self::ChangeDirectory => return None,
+            Self::Control | Self::Duplicate | Self::DuplicateTo | Self::ChangeDirectory | Self::Unmap | Self::Remap => {
+                return None;
+            }
             // Counted are the requests.
             Self::RingSetUp | Self::RingEnter | Self::RingRegister => return None,
         })

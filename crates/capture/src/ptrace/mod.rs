@@ -5,6 +5,7 @@
 //! * [`calls`]: which these are, and as what they are counted.
 //! * [`tracee`]: what is known of a thread, its descriptors and its memory.
 //! * [`follow`]: which file a call is on, and what it does to descriptors.
+//! * [`maps`]: which files a process has in memory, and where.
 //! * [`rings`]: requests of io_uring.
 //! * [`table`]: what a process did, in the recorder's format.
 //! * [`table_files`]: where these are written.
@@ -31,6 +32,7 @@
 pub mod calls;
 pub mod filter;
 pub mod follow;
+pub mod maps;
 pub mod rings;
 pub mod stops;
 pub mod table;

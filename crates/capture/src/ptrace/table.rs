@@ -15,7 +15,8 @@ use ioassay_record::rings::{Seen, Unreadable};
 use ioassay_record::seconds::{FINE_BYTES, NS_PER_SECOND, NS_PER_STEP, SECOND_WIDTH, STEP_BYTES, spread, step_at};
 use ioassay_record::table::{
     ALIGNMENT, BlockKind, BlockLayout, COUNTERS, Clock, ERRORS, Errors, File, FileKind, Header, LARGEST, Latencies,
-    MAGIC, Opened, Ring, Second, Seconds, State, Steps, TOTALS, Text, TextKind, Thread, Transfers, VERSION, block_word,
+    MAGIC, Map, MapAccess, Opened, Ring, Second, Seconds, State, Steps, TOTALS, Text, TextKind, Thread, Transfers,
+    VERSION, block_word,
 };
 
 /// A name, shared by all tables that have it.
@@ -154,6 +155,7 @@ pub struct Table {
     by_name: HashMap<Name, usize>,
     threads: Vec<ThreadRow>,
     transfers: BTreeMap<(usize, usize, u8), Box<Transfers>>,
+    maps: BTreeMap<(usize, u32), Box<Map>>,
     seconds: BTreeMap<(u32, u8), [u64; TOTALS.len()]>,
     width: u32,
     /// The same by steps, as long as they are shorter than a second.
@@ -196,6 +198,7 @@ impl Table {
             by_name: HashMap::new(),
             threads: Vec::new(),
             transfers: BTreeMap::new(),
+            maps: BTreeMap::new(),
             seconds: BTreeMap::new(),
             width: 0,
             steps: BTreeMap::new(),
@@ -281,6 +284,26 @@ impl Table {
         if let Some(opened) = &mut self.files[file].opened {
             opened.last_close_ticks = ticks;
         }
+    }
+
+    /// The name of a file.
+    pub fn name(&self, file: usize) -> &[u8] {
+        &self.files[file].name
+    }
+
+    /// The row of a file that is mapped with an access. Nothing where there is no place for it.
+    pub fn map(&mut self, file: usize, access: MapAccess, ticks: u64) -> Option<&Map> {
+        self.changed = true;
+        let key = (file, access as u32);
+        if !self.maps.contains_key(&key) {
+            if !self.take(block_bytes::<Map>(0), THREADS_BYTES) {
+                self.folded_calls += 1;
+                return None;
+            }
+            let row = Map { access: access as u32, first_ticks: ticks, ..zeroed() };
+            self.maps.insert(key, Box::new(row));
+        }
+        self.maps.get(&key).map(Box::as_ref)
     }
 
     /// A place for a thread; that of one that ended if there is one.
@@ -524,6 +547,10 @@ impl Table {
         for (key, row) in &mut self.transfers {
             (row.file, row.thread, row.operation, row.next) = (files[key.0], threads[key.1], key.2.into(), next[key]);
             row.elsewhere = (!self.files[key.0].is_on_storage()).into();
+            push(&mut bytes, &**row, &[]);
+        }
+        for ((file, _), row) in &mut self.maps {
+            row.file = files[*file];
             push(&mut bytes, &**row, &[]);
         }
         for (index, thread) in self.threads.iter().enumerate() {

@@ -20,6 +20,7 @@ use ioassay_record::operation::Operation;
 use ioassay_record::table::{COUNTERS, FileKind, TextKind};
 
 use super::calls::Call;
+use super::maps::Maps;
 use super::rings::SharedRing;
 use super::table::{About, Identity, Name, Table};
 
@@ -212,6 +213,8 @@ pub struct Process {
     pub executed: bool,
     /// A file has its table as it was some time ago.
     pub is_live: bool,
+    /// Files that it has in memory.
+    pub maps: Maps,
     /// Rings that it has set up and not closed.
     pub rings: Vec<SharedRing>,
     /// Place in the table of all rings that others have set up.
@@ -221,7 +224,15 @@ pub struct Process {
 impl Process {
     /// One that has just begun.
     pub fn new(identity: Identity) -> Self {
-        Self { identity, table: None, executed: false, is_live: false, rings: Vec::new(), unseen_rings: None }
+        Self {
+            identity,
+            table: None,
+            executed: false,
+            is_live: false,
+            rings: Vec::new(),
+            unseen_rings: None,
+            maps: Maps::default(),
+        }
     }
 }
 

@@ -19,6 +19,7 @@ use nix::unistd::Pid;
 use super::calls::{Call, Calls};
 use super::filter::ARCHITECTURE;
 use super::follow::{copied, find_file, follow};
+use super::maps::By;
 use super::rings;
 use super::stops::{KCMP_FILES, KCMP_FS, Stop, listen, resume, set_timer, shared, timer_went_off};
 use super::table::{Ended, Identity, Moment, OTHERS, Table};
@@ -257,6 +258,15 @@ impl Tracer {
             tracee.pending = Some(restarted.pending);
             return;
         }
+        if call == Call::Unmap {
+            // Before it is done: afterwards another thread may have mapped something there.
+            if let Some(process) = self.processes.get_mut(&tracee.process)
+                && let Some(table) = &mut process.table
+            {
+                process.maps.unmapped(arguments[0], arguments[1], table, woke);
+            }
+            return;
+        }
         let mut pending = Pending {
             call,
             number,
@@ -283,6 +293,8 @@ impl Tracer {
                 table.opened(pending.file, description.about, 0, woke);
             } else if let Some(name) = &pending.name {
                 pending.file = table.file(name);
+            } else if call == Call::SyncMap {
+                pending.file = process.maps.file_at(arguments[0]).unwrap_or(OTHERS);
             }
             if call == Call::RingEnter {
                 rings::entered(thread, tracee, table, &mut pending, self.clocks.at(woke));
@@ -329,10 +341,18 @@ impl Tracer {
             return;
         }
         let (outcome, opened) = follow(thread, tracee, pending, result);
+        let Some(process) = self.processes.get_mut(&tracee.process) else { return };
+        let Some(table) = process.table.as_mut() else { return };
+        if result >= 0 {
+            let (arguments, by) = (pending.arguments, By { process: tracee.process, thread, ticks: ended.ticks });
+            match pending.call {
+                Call::Map => process.maps.mapped(by, arguments, result as u64, pending.file, table),
+                Call::Remap => process.maps.moved(arguments, result as u64, table, ended.ticks),
+                Call::SyncMap => process.maps.synced(arguments[0], arguments[1], table, ended.ticks),
+                _ => {}
+            }
+        }
         let Some(operation) = pending.operation else { return };
-        let Some(table) = self.processes.get_mut(&tracee.process).and_then(|process| process.table.as_mut()) else {
-            return;
-        };
         let mut file = pending.file;
         if let Some(opened) = &opened {
             if pending.name.is_none() {
