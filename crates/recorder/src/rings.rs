@@ -358,7 +358,7 @@ pub fn set_up(descriptor: i32, parameters: &Parameters) -> u32 {
     follow(descriptor, parameters.flags, Geometry::of(parameters), memory)
 }
 
-/// Follows a ring: one that was set up just now, or that a library knows. Its number.
+/// Follows a ring: one that was set up just now, or that a library knows. Its number; 0 where the descriptor cannot be looked up.
 pub fn follow(
     descriptor: i32,
     flags: u32,
@@ -369,6 +369,9 @@ pub fn follow(
     if !is_index {
         // What had the number before was closed without a call that is seen.
         descriptors::forget(descriptor);
+        if descriptors::slot(descriptor).is_none() {
+            return 0;
+        }
     }
     let number = take(MOST - 1, flags, |ring| {
         let geometry = geometry?;

@@ -1,9 +1,9 @@
 """What engines did through io_uring: from their events into the profile of their records.
 
-Rings of io_uring are memory that an engine shares with the kernel, so no recorder sees what goes through them; the
-engine counts it. Operations, bytes, latencies and samples are its own. The time of a rank is that from its first to its
-last transfer; each of its operations has an equal part of it. A case of which the record has such transfers already is
-left as it is: nothing is counted twice.
+Older recorders do not read rings, and newer ones cannot where an engine enters them without the C library; the
+engine counts what goes through them. Operations, bytes, latencies and samples are its own. The time of a rank is
+that from its first to its last transfer; each of its operations has an equal part of it. A case of which the record
+has such transfers already is left as it is: nothing is counted twice.
 
 Not: which records those of a run are (`recorded_runs`), the tables of a run (`run_directory`).
 """

@@ -36,8 +36,11 @@ pub struct Ring {
     reserved: [u32; 2],
     completions: Completions,
     flags: u32,
+    /// Negative once it was closed, and the ring is only a registered one.
     descriptor: c_int,
     features: u32,
+    /// The index of a registered ring, or the descriptor.
+    enter_descriptor: c_int,
 }
 
 #[repr(C)]
@@ -93,6 +96,7 @@ impl Ring {
     unsafe fn number(&self) -> (u32, i32) {
         let is_index = self.flags & setup::REGISTERED_FD_ONLY != 0;
         match rings::number(self.descriptor, is_index) {
+            _ if self.descriptor < 0 => rings::number(self.enter_descriptor, true),
             // SAFETY: the caller's.
             (0, _) => unsafe { self.follow() },
             known => known,
@@ -297,6 +301,14 @@ hook! {
             call::update(|| descriptors::forget(ring.descriptor));
         }
         real();
+    }
+    fn io_uring_register_ring_fd(ring: *mut Ring) -> c_int |real| {
+        let result = real();
+        // SAFETY: the caller's.
+        if result >= 0 && let Some(ring) = unsafe { ring.as_ref() } {
+            call::update(|| rings::register_for_thread_by(ring.descriptor, ring.enter_descriptor as u32));
+        }
+        result
     }
     fn io_uring_register_files(ring: *mut Ring, descriptors: *const c_int, count: c_uint) -> c_int |real| {
         // SAFETY: the caller's.

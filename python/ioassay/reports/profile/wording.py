@@ -185,7 +185,7 @@ def trust(content: Content) -> Iterator[str]:
     for one in content.profile.supplements:
         yield (
             f"{format.count(one.calls, 'transfer')} through io_uring ({format.size(one.bytes)}) are from the engine's "
-            f"own events, because no recorder sees its rings ({one.where})."
+            f"own events, because the record has none of them ({one.where})."
         )
     for kind, losses in _by_kind(cover.losses):
         if kind not in _COVERED and kind not in _MAPPED:
