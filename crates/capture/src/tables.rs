@@ -3,22 +3,25 @@
 //! It is on a disk, not in memory, unless that is asked for: what is in memory counts against the job's limit, and
 //! schedulers remove it with the job.
 
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::ffi::OsStringExt;
+use std::os::unix::fs::{OpenOptionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
 
 use ioassay_engine::failure::on_path;
 use ioassay_protocol::events::Failure;
 use ioassay_record::layout::bytes_of;
-use ioassay_record::names::{CHECKSUMS, DIRECTORY_PREFIX, FINISHED, RUNNING};
+use ioassay_record::names::{CHECKSUMS, CLOCK, COUNTER_CLOCK, DIRECTORY_PREFIX, FINISHED, RUNNING};
 use ioassay_record::read::copy;
 use ioassay_record::rules;
 use ioassay_record::table::{Header, LARGEST, MAGIC};
 use nix::sys::statfs::{FsType, TMPFS_MAGIC, statfs};
 
 use crate::checked_tables::CheckedTables;
+use crate::ptrace::tracee;
 use crate::request::{Request, Via};
 use crate::{library, traces};
 
@@ -28,6 +31,9 @@ const RAMFS_MAGIC: FsType = FsType(0x8584_58f6);
 /// How many processes have no table, because there was no place for it: a number of 8 bytes. The recorder counts there where
 /// nothing else can be written any more.
 const LOST: &str = "lost";
+
+/// Where the kernel says which clock it trusts, on x86.
+const CLOCK_SOURCE: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
 
 /// Traces of processes: one each.
 const TRACE: &str = "trace";
@@ -65,6 +71,11 @@ impl Tables {
         })?;
         let lost = path.join(LOST);
         fs::write(&lost, [0; 8]).map_err(|error| on_path("write", &lost, &error))?;
+        if with_library && fs::read(CLOCK_SOURCE).is_ok_and(|name| name == b"tsc\n") {
+            let (path, node) = (path.join(CLOCK), OsString::from_vec(tracee::node_name()));
+            let text = [OsStr::new(COUNTER_CLOCK), &node].join(OsStr::new(""));
+            symlink(text, &path).map_err(|error| on_path("create", &path, &error))?;
+        }
         if takes_rules && with_library {
             let path = path.join(rules::NAME);
             write_rules(&path).map_err(|error| on_path("write", &path, &error))?;
@@ -109,7 +120,7 @@ impl Tables {
         for path in [FINISHED, RUNNING, TRACE].iter().flat_map(|suffix| with_suffix(&paths, suffix)) {
             let _ = fs::remove_file(path);
         }
-        let asked = [LOST, traces::WISH, rules::NAME].map(|name| self.path.join(name));
+        let asked = [LOST, CLOCK, traces::WISH, rules::NAME].map(|name| self.path.join(name));
         for path in asked.iter().map(PathBuf::as_path).chain(self.library()) {
             let _ = fs::remove_file(path);
         }

@@ -23,23 +23,34 @@ use crate::{descriptors, process, rules, shared, sys, table, ticks};
 /// Lists of files, by the end of the hash of their names.
 const LISTS: usize = 8192;
 static HEADS: [AtomicU32; LISTS] = [const { AtomicU32::new(0) }; LISTS];
-/// The row of all names for which the table has no place, nor for a row of their directory.
-static OTHERS: AtomicU32 = AtomicU32::new(0);
-/// Directories with a row for the names in them for which the table has no place.
-static DIRECTORIES: AtomicU32 = AtomicU32::new(0);
-/// More have none.
+/// Directories with such a row, at most.
 const MOST_DIRECTORIES: u32 = 1024;
 
-/// The working directory, without a slash at its end: relative paths are beneath it.
-static DIRECTORY: Buffer<LONGEST_NAME> = Buffer::new();
-static DIRECTORY_LOCK: AtomicBool = AtomicBool::new(false);
+/// What each process needs of the rest, in one page of memory: a page costs a process that begins about 1 us.
+#[repr(C)]
+struct Needed {
+    /// The row of all names for which the table has no place, nor for a row of their directory.
+    others: AtomicU32,
+    /// Directories with a row for the names in them for which the table has no place.
+    directories: AtomicU32,
+    scratch_lock: AtomicBool,
+    directory_lock: AtomicBool,
+    /// The working directory, without a slash at its end: relative paths are beneath it.
+    directory: Buffer<LONGEST_NAME>,
+}
+static NEEDED: Needed = Needed {
+    others: AtomicU32::new(0),
+    directories: AtomicU32::new(0),
+    scratch_lock: AtomicBool::new(false),
+    directory_lock: AtomicBool::new(false),
+    directory: Buffer::new(),
+};
 
 /// Memory for texts that are too long for a stack.
 struct Scratch(UnsafeCell<[u8; LONGEST_NAME]>);
 // SAFETY: who uses it has the lock.
 unsafe impl Sync for Scratch {}
 static SCRATCH: Scratch = Scratch(UnsafeCell::new([0; LONGEST_NAME]));
-static SCRATCH_LOCK: AtomicBool = AtomicBool::new(false);
 
 /// Forgets the table of the parent, if there was one, and makes the row for all others.
 pub fn begin(parent: bool) {
@@ -48,11 +59,11 @@ pub fn begin(parent: bool) {
             head.store(0, Relaxed);
         }
     }
-    DIRECTORY_LOCK.store(false, Relaxed);
-    SCRATCH_LOCK.store(false, Relaxed);
+    NEEDED.directory_lock.store(false, Relaxed);
+    NEEDED.scratch_lock.store(false, Relaxed);
     let others = table::allocate::<File>(0, |file, _| file.kind.store(FileKind::Others as u16, Relaxed));
-    OTHERS.store(others.unwrap_or(0), Relaxed);
-    DIRECTORIES.store(0, Relaxed);
+    NEEDED.others.store(others.unwrap_or(0), Relaxed);
+    NEEDED.directories.store(0, Relaxed);
 }
 
 /// Where a name begins: what a relative path is relative to.
@@ -156,14 +167,14 @@ fn of_directory(parts: &[&[u8]]) -> u32 {
     // Other than that of the directory itself, which may have a row, too.
     let hash = !hash(&directory);
     let found = find_row(&directory, hash, |length, fill| {
-        if DIRECTORIES.load(Relaxed) >= MOST_DIRECTORIES {
+        if NEEDED.directories.load(Relaxed) >= MOST_DIRECTORIES {
             return None;
         }
         let new = table::allocate_for_directory::<File>(length, |file, name| {
             fill(file, name);
             *file.kind.get_mut() = FileKind::Others as u16;
         })?;
-        DIRECTORIES.fetch_add(1, Relaxed);
+        NEEDED.directories.fetch_add(1, Relaxed);
         Some(new)
     });
     found.unwrap_or_else(others)
@@ -309,7 +320,7 @@ pub fn is_on_storage(file: &File) -> bool {
 
 /// The row of all names for which there is no place.
 pub fn others() -> u32 {
-    OTHERS.load(Relaxed)
+    NEEDED.others.load(Relaxed)
 }
 
 /// Opens of a name of which each is looked at, whether it is still the same file; afterwards every so many are. Looking
@@ -407,34 +418,34 @@ pub fn count(thread: &'static Thread, place: u32, operation: Operation, took: u6
 
 /// Runs `look` on the working directory, which ends with no slash.
 pub fn with_directory<R>(look: impl FnOnce(&[u8]) -> R) -> Option<R> {
-    if DIRECTORY.is_empty() {
+    if NEEDED.directory.is_empty() {
         if !system_calls_allowed() {
             return None;
         }
         process::without_signals(find_directory);
-        if DIRECTORY.is_empty() {
+        if NEEDED.directory.is_empty() {
             return None;
         }
     }
-    Some(look(DIRECTORY.get()))
+    Some(look(NEEDED.directory.get()))
 }
 
 fn find_directory() {
-    if !lock(&DIRECTORY_LOCK) {
+    if !lock(&NEEDED.directory_lock) {
         return;
     }
-    if DIRECTORY.is_empty() {
+    if NEEDED.directory.is_empty() {
         with_scratch(|scratch| {
             // SAFETY: the kernel fills it, with a zero byte at the end.
             let length =
                 unsafe { sys::call(libc::SYS_getcwd, [scratch.as_mut_ptr() as usize, scratch.len(), 0, 0, 0, 0]) };
             if let Ok(length @ 1..) = usize::try_from(length) {
                 let directory = &scratch[..length - 1];
-                DIRECTORY.set(&[directory]);
+                NEEDED.directory.set(&[directory]);
             }
         });
     }
-    DIRECTORY_LOCK.store(false, Release);
+    NEEDED.directory_lock.store(false, Release);
 }
 
 /// Takes a lock, which is held for some microseconds.
@@ -444,17 +455,17 @@ fn lock(lock: &AtomicBool) -> bool {
 
 /// The working directory has changed.
 pub fn forget_directory() {
-    DIRECTORY.set(&[]);
+    NEEDED.directory.set(&[]);
 }
 
 /// Runs `use_it` on memory for a long text, unless another thread does not come to an end with it.
 pub fn with_scratch<R>(use_it: impl FnOnce(&mut [u8; LONGEST_NAME]) -> R) -> Option<R> {
-    if !lock(&SCRATCH_LOCK) {
+    if !lock(&NEEDED.scratch_lock) {
         return None;
     }
     // SAFETY: this thread has the lock.
     let result = use_it(unsafe { &mut *SCRATCH.0.get() });
-    SCRATCH_LOCK.store(false, Release);
+    NEEDED.scratch_lock.store(false, Release);
     Some(result)
 }
 

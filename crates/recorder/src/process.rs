@@ -213,7 +213,9 @@ fn begin() -> bool {
             return false;
         }
     }
-    let clock = ticks::choose();
+    let mut node = [0; 65];
+    let node = identity::node_name(&mut node);
+    let clock = ticks::choose(DIRECTORY.get(), node);
     let now = ticks::moment();
     let number = sys::process();
     let parent = NUMBER.swap(number, Relaxed) != 0;
@@ -227,8 +229,6 @@ fn begin() -> bool {
         b".",
         RUNNING.as_bytes(),
     ];
-    let mut node = [0; 65];
-    let node = identity::node_name(&mut node);
     if !TABLE.set(&name) || !finished::name(DIRECTORY.get(), node) {
         return false;
     }

@@ -11,32 +11,40 @@ use core::ptr::null;
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// A function of the C library, or of another one behind us.
+///
+/// It does not keep its name: the dynamic linker would have to write the address of each name when a process begins, which
+/// costs more than all else that it does for this library.
 #[derive(Debug)]
 pub struct Real {
-    name: &'static CStr,
     address: AtomicUsize,
 }
 
 impl Real {
-    /// The one of that name.
-    pub const fn new(name: &'static CStr) -> Self {
-        Self { name, address: AtomicUsize::new(0) }
+    /// One that was not looked for yet.
+    pub const fn new() -> Self {
+        Self { address: AtomicUsize::new(0) }
     }
 
-    /// Its address; 0 where no library has it.
+    /// The address of the function, which has that name; 0 where no library has it.
     #[inline(always)]
-    pub fn address(&self) -> usize {
+    pub fn address(&self, name: &'static CStr) -> usize {
         match self.address.load(Relaxed) {
-            0 => self.find(),
+            0 => self.find(name),
             address => address,
         }
     }
 
     #[cold]
-    fn find(&self) -> usize {
-        let address = next(self.name);
+    fn find(&self, name: &'static CStr) -> usize {
+        let address = next(name);
         self.address.store(address, Relaxed);
         address
+    }
+}
+
+impl Default for Real {
+    fn default() -> Self {
+        Self::new()
     }
 }
 
@@ -48,31 +56,37 @@ pub struct OfCLibrary {
     known: AtomicUsize,
 }
 
+impl Default for OfCLibrary {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl OfCLibrary {
-    /// The one of that name.
-    pub const fn new(name: &'static CStr) -> Self {
-        Self { real: Real::new(name), known: AtomicUsize::new(UNKNOWN) }
+    /// One that was not looked for yet.
+    pub const fn new() -> Self {
+        Self { real: Real::new(), known: AtomicUsize::new(UNKNOWN) }
     }
 
-    /// Whether the function behind us is the C library's, or nobody has another.
+    /// Whether the function of that name behind us is the C library's, or nobody has another.
     #[inline(always)]
-    pub fn is_next(&self) -> bool {
+    pub fn is_next(&self, name: &'static CStr) -> bool {
         match self.known.load(Relaxed) {
-            UNKNOWN => self.find(),
+            UNKNOWN => self.find(name),
             known => known == YES,
         }
     }
 
     /// Its address, or that of the other.
-    pub fn address(&self) -> usize {
-        self.real.address()
+    pub fn address(&self, name: &'static CStr) -> usize {
+        self.real.address(name)
     }
 
     #[cold]
-    fn find(&self) -> bool {
-        static OF_NO_OTHER: Real = Real::new(c"__getdelim");
-        let address = self.address();
-        let is_next = address == 0 || library(address) == library(OF_NO_OTHER.address());
+    fn find(&self, name: &'static CStr) -> bool {
+        static OF_NO_OTHER: Real = Real::new();
+        let address = self.address(name);
+        let is_next = address == 0 || library(address) == library(OF_NO_OTHER.address(c"__getdelim"));
         self.known.store(if is_next { YES } else { NO }, Relaxed);
         is_next
     }

@@ -27,7 +27,9 @@ static FILE: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
 /// Memory that is reserved for it: the same in all processes that are forked from one.
 static RESERVED: AtomicUsize = AtomicUsize::new(0);
 
-/// What it begins with, and the steps in which it grows.
+/// What it begins with: enough for 9 of 10 processes of a build, and each page costs 1 us to write and to remove.
+const FIRST: usize = 32 << 10;
+/// The steps in which it grows; the first ends at one.
 const STEP: usize = 64 << 10;
 /// What blocks of files cannot have at least: it is for threads, seconds and what all others are folded into. It is an eighth of
 /// a table that is larger than the first steps.
@@ -64,7 +66,7 @@ pub fn create(path: &CStr) -> Result<(), Full> {
     MAPPED.store(0, Relaxed);
     NEXT_TRY.store(0, Relaxed);
     GROWING.store(false, Relaxed);
-    in_new_file(path, |file| extend(file, STEP))
+    in_new_file(path, |file| extend(file, FIRST))
 }
 
 /// Makes the file of the table, and removes it if it cannot be filled.
@@ -196,7 +198,7 @@ fn grow(before: usize) {
         }
         if MAPPED.load(Relaxed) == before {
             let step = if before < 8 * STEP { STEP } else { 8 * STEP };
-            let bytes = (before + step).min(RESERVED.load(Relaxed));
+            let bytes = ((before + step) / STEP * STEP).min(RESERVED.load(Relaxed));
             if process::with_table_file(|file| extend(file, bytes)) != Some(Ok(())) {
                 NEXT_TRY.store(ticks::now() + ticks::per_second(), Relaxed);
             }

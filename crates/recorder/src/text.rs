@@ -14,9 +14,12 @@ pub fn copy_parts(parts: &[&[u8]], mut to: &mut [u8]) {
 }
 
 /// A text of less than `N` bytes, with a zero byte behind it. One thread at a time writes it; its users see to that.
+///
+/// The length comes first: a short text needs only one page of memory.
+#[repr(C)]
 pub struct Buffer<const N: usize> {
-    bytes: UnsafeCell<[u8; N]>,
     length: AtomicUsize,
+    bytes: UnsafeCell<[u8; N]>,
 }
 
 // SAFETY: it is written by one thread at a time, while others do not read what is being written.
@@ -31,7 +34,7 @@ impl<const N: usize> Default for Buffer<N> {
 impl<const N: usize> Buffer<N> {
     /// An empty one.
     pub const fn new() -> Self {
-        Self { bytes: UnsafeCell::new([0; N]), length: AtomicUsize::new(0) }
+        Self { length: AtomicUsize::new(0), bytes: UnsafeCell::new([0; N]) }
     }
 
     /// Whether there is nothing in it.

@@ -94,9 +94,9 @@ pub fn join() -> Option<&'static Thread> {
 
 /// Has the C library call [`ended`] when the calling thread ends.
 fn ask_for_its_end() {
-    static CREATE: Real = Real::new(c"pthread_key_create");
-    static SET: Real = Real::new(c"pthread_setspecific");
-    let (create, set) = (CREATE.address(), SET.address());
+    static CREATE: Real = Real::new();
+    static SET: Real = Real::new();
+    let (create, set) = (CREATE.address(c"pthread_key_create"), SET.address(c"pthread_setspecific"));
     if create == 0 || set == 0 {
         return;
     }

@@ -2,10 +2,12 @@
 
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
+#[cfg(target_arch = "x86_64")]
+use ioassay_record::names;
 use ioassay_record::table::Clock;
 
 #[cfg(target_arch = "x86_64")]
-use crate::sys;
+use crate::{sys, text::Buffer};
 
 /// Whether the counter is read. An application that forbids it (`PR_SET_TSC`) sees to it that it is not.
 static COUNTER: AtomicBool = AtomicBool::new(false);
@@ -100,27 +102,42 @@ pub fn can_be_had() -> bool {
     true
 }
 
-/// Chooses the clock, once: a forked child goes on with its parent's.
-pub fn choose() -> Clock {
+/// Chooses the clock, once: a forked child goes on with its parent's. `record` may have said of the node in that directory
+/// which one can be had.
+pub fn choose(directory: &[u8], node: &[u8]) -> Clock {
     if !CHOSEN.swap(true, Relaxed) {
-        choose_now();
+        choose_now(directory, node);
     }
     if COUNTER.load(Relaxed) { Clock::Counter } else { Clock::Nanoseconds }
 }
 
-fn choose_now() {
-    #[cfg(target_arch = "x86_64")]
-    let trusted = {
-        let mut name = [0; 4];
-        let file = sys::open(c"/sys/devices/system/clocksource/clocksource0/current_clocksource", libc::O_RDONLY, 0);
-        let read = if file < 0 { 0 } else { sys::read(file, &mut name) };
-        if file >= 0 {
-            sys::close(file);
-        }
-        read == 4 && name == *b"tsc\n"
-    };
-    #[cfg(target_arch = "aarch64")]
-    let trusted = true;
+/// Whether the kernel trusts the processor's counter, so that all processors have the same.
+#[cfg(target_arch = "x86_64")]
+fn is_counter_trusted(directory: &[u8], node: &[u8]) -> bool {
+    let link = Buffer::<600>::new();
+    let mut text = [0; 80];
+    if link.set(&[directory, b"/", names::CLOCK.as_bytes()])
+        && let Ok(length) = usize::try_from(sys::read_link(link.as_c_str(), &mut text))
+        && text[..length].strip_prefix(names::COUNTER_CLOCK.as_bytes()) == Some(node)
+    {
+        return true;
+    }
+    let mut name = [0; 4];
+    let file = sys::open(c"/sys/devices/system/clocksource/clocksource0/current_clocksource", libc::O_RDONLY, 0);
+    let read = if file < 0 { 0 } else { sys::read(file, &mut name) };
+    if file >= 0 {
+        sys::close(file);
+    }
+    read == 4 && name == *b"tsc\n"
+}
+
+#[cfg(target_arch = "aarch64")]
+fn is_counter_trusted(_directory: &[u8], _node: &[u8]) -> bool {
+    true
+}
+
+fn choose_now(directory: &[u8], node: &[u8]) {
+    let trusted = is_counter_trusted(directory, node);
     COUNTER.store(trusted, Relaxed);
     PER_SECOND.store(if trusted { counter_per_second() } else { NANOSECONDS }, Relaxed);
     CHOSEN_AT[0].store(now(), Relaxed);

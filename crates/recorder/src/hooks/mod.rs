@@ -118,6 +118,15 @@ fn missing<R: Returned>() -> R {
     R::FAILED
 }
 
+/// The name of a function, for the dynamic linker.
+macro_rules! c_name {
+    ($name:ident) => {
+        // SAFETY: it ends with the only zero byte.
+        const { unsafe { core::ffi::CStr::from_bytes_with_nul_unchecked(concat!(stringify!($name), "\0").as_bytes()) } }
+    };
+}
+pub(crate) use c_name;
+
 /// Declares hooks: `fn name(arguments) -> result |real| { body }`, in which `real()` calls the function that is replaced. Where
 /// that is to get other arguments, `replaced(…)` takes them. Functions with the same arguments that are counted alike are
 /// declared together: `fn pread | pread64(…)`.
@@ -137,13 +146,10 @@ macro_rules! hook {
         /// As for that.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name($($argument: $kind),*) -> $result {
-            static REAL: $crate::real::Real = $crate::real::Real::new(
-                // SAFETY: it ends with the only zero byte.
-                unsafe { core::ffi::CStr::from_bytes_with_nul_unchecked(concat!(stringify!($name), "\0").as_bytes()) },
-            );
+            static REAL: $crate::real::Real = $crate::real::Real::new();
             #[inline(always)]
             unsafe fn replaced($($argument: $kind),*) -> $result {
-                match REAL.address() {
+                match REAL.address($crate::hooks::c_name!($name)) {
                     0 => $crate::hooks::missing(),
                     // SAFETY: it is the function of that name, and the caller's arguments.
                     address => unsafe {
@@ -165,16 +171,13 @@ pub(crate) use hook;
 macro_rules! jumping {
     ($(fn $name:ident() by $look:ident;)+) => {$(
         const _: () = {
-            static REAL: $crate::real::Real = $crate::real::Real::new(
-                // SAFETY: it ends with the only zero byte.
-                unsafe { core::ffi::CStr::from_bytes_with_nul_unchecked(concat!(stringify!($name), "\0").as_bytes()) },
-            );
+            static REAL: $crate::real::Real = $crate::real::Real::new();
 
             /// What the function jumps to.
             unsafe extern "C" fn before(first: *const u8, second: *const u8) -> usize {
                 // SAFETY: the caller's.
                 unsafe { $look(first, second) };
-                REAL.address()
+                REAL.address($crate::hooks::c_name!($name))
             }
 
             #[unsafe(no_mangle)]

@@ -132,14 +132,15 @@ fn end(call: Call, entry: Option<&'static Entry>, result: c_int, elements: &Elem
 
 /// Bytes of an element; 0 where they are more than an `int` can say.
 fn size(datatype: Word) -> u64 {
-    static SIZE: Real = Real::new(c"PMPI_Type_size");
-    if SIZE.address() == 0 {
+    static SIZE: Real = Real::new();
+    let address = SIZE.address(c"PMPI_Type_size");
+    if address == 0 {
         return 0;
     }
     let (before, mut size) = (errno(), 0);
     // SAFETY: the function of that name, and a type that was just used.
     let result = unsafe {
-        let ask: unsafe extern "C" fn(Word, *mut c_int) -> c_int = core::mem::transmute(SIZE.address());
+        let ask: unsafe extern "C" fn(Word, *mut c_int) -> c_int = core::mem::transmute(address);
         ask(datatype, &raw mut size)
     };
     set_errno(before);

@@ -16,10 +16,10 @@ use crate::{environment, finished, process, sys, ticks};
 /// As for that.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _exit(code: c_int) -> ! {
-    static REAL: Real = Real::new(c"_exit");
+    static REAL: Real = Real::new();
     process::end();
     // Other libraries that are preloaded may wait for it too.
-    let real = REAL.address();
+    let real = REAL.address(c"_exit");
     if real != 0 {
         // SAFETY: it is the function of that name.
         unsafe { core::mem::transmute::<usize, extern "C" fn(c_int) -> !>(real)(code) }
@@ -53,12 +53,12 @@ jumping! {
     fn quick_exit() by ends;
 }
 
-static VFORK: Real = Real::new(c"vfork");
+static VFORK: Real = Real::new();
 
 /// What [`vfork`] jumps to.
 extern "C" fn before_vfork() -> usize {
     process::vforks();
-    VFORK.address()
+    VFORK.address(c"vfork")
 }
 
 /// `vfork` of the C library: it returns twice to the same caller, so nothing may come between the two but a jump.

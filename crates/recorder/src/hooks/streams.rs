@@ -274,16 +274,17 @@ fn write_to_descriptor(descriptor: c_int, real: impl FnOnce() -> c_int) -> c_int
 /// Where a stream is. Asked of the C library, which asks the kernel at most once after each seek; of a stream that has
 /// no position, 0.
 fn position(stream: *mut Stream) -> off64_t {
-    static TELL: Real = Real::new(c"ftello64");
+    static TELL: Real = Real::new();
     // Pipes and terminals have none, and it would be an error to ask.
     let kind = call::update(|| slot(stream).map(|slot| files::kind(files::row(slot.file.load(Relaxed)))));
-    if !matches!(kind.flatten(), Some(FileKind::Regular | FileKind::Kernel | FileKind::Memory)) || TELL.address() == 0 {
+    let address = TELL.address(c"ftello64");
+    if !matches!(kind.flatten(), Some(FileKind::Regular | FileKind::Kernel | FileKind::Memory)) || address == 0 {
         return 0;
     }
     // SAFETY: the function of that name, and the caller's stream.
     unsafe {
         let before = errno();
-        let tell: unsafe extern "C" fn(*mut Stream) -> off64_t = core::mem::transmute(TELL.address());
+        let tell: unsafe extern "C" fn(*mut Stream) -> off64_t = core::mem::transmute(address);
         let position = tell(stream);
         super::set_errno(before);
         position.max(0)
@@ -488,15 +489,15 @@ hook! {
     // What macros call where the buffer is empty, or full.
     fn __uflow(stream: *mut Stream) -> c_int |real| { read_byte(stream, real) }
     fn getw(stream: *mut Stream) -> c_int |real| {
-        static GETW: OfCLibrary = OfCLibrary::new(c"getw");
-        if !GETW.is_next() {
+        static GETW: OfCLibrary = OfCLibrary::new();
+        if !GETW.is_next(c"getw") {
             return real();
         }
         transfer(StreamRead, stream, real, |word| read(stream, if word == -1 { 0 } else { 4 }))
     }
     fn getline(line: *mut *mut c_char, room: *mut size_t, stream: *mut Stream) -> ssize_t |real| {
-        static GETLINE: OfCLibrary = OfCLibrary::new(c"getline");
-        if !GETLINE.is_next() {
+        static GETLINE: OfCLibrary = OfCLibrary::new();
+        if !GETLINE.is_next(c"getline") {
             return real();
         }
         read_delimited(stream, real)
@@ -522,8 +523,8 @@ hook! {
     fn putchar | putchar_unlocked(byte: c_int) -> c_int |real| { write_byte(standard_output(), real) }
     fn __overflow(stream: *mut Stream, byte: c_int) -> c_int |real| { write_byte(stream, real) }
     fn putw(word: c_int, stream: *mut Stream) -> c_int |real| {
-        static PUTW: OfCLibrary = OfCLibrary::new(c"putw");
-        if !PUTW.is_next() {
+        static PUTW: OfCLibrary = OfCLibrary::new();
+        if !PUTW.is_next(c"putw") {
             return real();
         }
         write_some(stream, 4, real, |result| (result == 0).then_some(4))
@@ -590,7 +591,7 @@ formatted! {
     fn __isoc23_vfscanf by ioassay___isoc23_vfscanf and __isoc23_fscanf(stream: *mut Stream) read_formatted(stream);
 }
 
-static DPRINTF: OfCLibrary = OfCLibrary::new(c"dprintf");
+static DPRINTF: OfCLibrary = OfCLibrary::new();
 
 unsafe extern "C" {
     fn ioassay_dprintf();
@@ -598,7 +599,7 @@ unsafe extern "C" {
 
 /// What [`dprintf`] jumps to.
 extern "C" fn chosen_dprintf() -> usize {
-    if DPRINTF.is_next() { ioassay_dprintf as *const () as usize } else { DPRINTF.address() }
+    if DPRINTF.is_next(c"dprintf") { ioassay_dprintf as *const () as usize } else { DPRINTF.address(c"dprintf") }
 }
 
 /// `dprintf` of the C library, or of a library that has another. All registers that may have arguments are kept.
