@@ -116,6 +116,71 @@ def test_files_beyond_the_greatest_table_are_counted_by_directory(tmp_path: Path
     assert abs(about - (9000 - own.height)) <= 0.15 * (9000 - own.height)
 
 
+def recorded(directory: Path, program: str) -> dict[str, Any]:
+    """The profile of a Python program that runs in a directory."""
+    (directory / "program.py").write_text(program)
+    out = directory / "record"
+    subprocess.run(
+        [find_engine(), "record", "--out", out, "--", sys.executable, "program.py"],
+        cwd=directory,
+        check=True,
+        capture_output=True,
+    )
+    return profiled(out)
+
+
+def warnings(found: dict[str, Any]) -> list[str]:
+    return [one["kind"] for one in found["findings"] if one["severity"] == "warning"]
+
+
+def test_an_empty_script_has_no_warning_and_is_all_start_up(tmp_path: Path) -> None:
+    found = recorded(tmp_path, "")
+    assert warnings(found) == []
+    startup = found["totals"]["startup"]
+    calls = sum(found["totals"][direction]["calls"] for direction in ("read", "write", "metadata"))
+    assert startup["calls"] > calls / 2
+    assert "Python" in startup["runtimes"]
+
+
+LARGE_FILE = """\
+import argparse, asyncio, csv, decimal, email, http.client, json, logging, os, sqlite3, unittest, xml.dom.minidom
+data = os.open("data", os.O_CREAT | os.O_RDWR)
+os.truncate(data, 64 << 20)
+for at in range({steps}):
+    {request}
+"""
+
+
+@pytest.mark.parametrize(
+    ("request_", "kind", "remedy"),
+    [
+        ("os.pread(data, 4096, (at * 7919) % 16000 * 4096)", "random-access", "Sort requests by offset"),
+        ("os.pread(data, 4096, (16000 - at) * 4096)", "random-access", "Read in ascending order"),
+        ("os.pread(data, 4096, 100 + at * 4096)", "misaligned", "Align records and headers"),
+        ("os.pwrite(data, bytes(4096), (16000 - at) * 4096)", "random-access", "Write in ascending order"),
+        ("os.pwrite(data, bytes(1000), at * 1000)", "small-requests", "Gather requests in a buffer"),
+    ],
+)
+def test_requests_in_one_large_file_are_mended_where_they_are_wrong(
+    tmp_path: Path, request_: str, kind: str, remedy: str
+) -> None:
+    found = recorded(tmp_path, LARGE_FILE.format(steps=8000, request=request_))
+    assert warnings(found) == [kind]
+    (one,) = (one for one in found["findings"] if one["kind"] == kind)
+    assert one["remedy"].startswith(remedy)
+    assert one["evidence"]["saves_ns"] <= sum(
+        found["totals"][part]["spent_ns"] for part in ("read", "write", "metadata")
+    )
+
+
+def test_writes_with_o_sync_are_a_finding(tmp_path: Path) -> None:
+    flags = "os.O_CREAT | os.O_WRONLY | os.O_SYNC"
+    program = f"import os\nlog = os.open('log', {flags})\nfor _ in range(300):\n    os.write(log, bytes(4096))\n"
+    found = recorded(tmp_path, program)
+    (one,) = (one for one in found["findings"] if one["kind"] == "synchronous-writes")
+    assert (one["severity"], one["evidence"]["writes"], one["evidence"]["files"]) == ("warning", 300, 1)
+
+
 def test_a_profile_is_written_in_every_format(record: Path, tmp_path: Path) -> None:
     code, out, _ = ioassay("profile", record, directory=tmp_path)
     assert code == 0

@@ -1,7 +1,8 @@
 """Findings of two profiles: which are new, gone, or in both.
 
-Two findings are the same where their kind is and what they are about: a direction, an operation, a measure. A finding
-that one profile lacks is new or gone only where the other's source knows what it rests on; else it is unknown.
+Two findings are the same where their kind is and what they are about: a direction, an operation, a measure. What is a
+finding of its own in one profile and a symptom of another finding in the other is in both. A finding that one profile
+lacks is new or gone only where the other's source knows what it rests on; else it is unknown.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import polars as pl
 
 from ioassay.analysis.finding import Finding
 from ioassay.analysis.profile import totals
+from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence
 from ioassay.analysis.profile.totals import REQUESTS
 from ioassay.results.profile_model import MPI_TRANSFERS, Profile
 
@@ -25,6 +27,10 @@ _ABOUT = ("direction", "operation", "measure")
 
 _OF_OPERATION = ("stalled-calls",)
 """Kinds whose `operation` does; of others it is a detail."""
+
+
+_OF_READS = ("redundant-reads", "same-data")
+"""Kinds about requests that have no direction because they can only be of reads; others without are of writes."""
 
 
 @dataclass(frozen=True)
@@ -48,11 +54,33 @@ def finding_changes(
 ) -> tuple[FindingChange, ...]:
     """New ones first, then those that are gone, in both, and unknown; each in the order of their profile."""
     mine, theirs = {_key(one): one for one in its}, {_key(one): one for one in others}
-    new = [FindingChange(_lacking("new", reference, one), None, one) for key, one in theirs.items() if key not in mine]
-    gone = [FindingChange(_lacking("gone", other, one), one, None) for key, one in mine.items() if key not in theirs]
-    both = [FindingChange("in both", mine[key], one) for key, one in theirs.items() if key in mine]
+    mine_too, theirs_too = _with_symptoms(mine), _with_symptoms(theirs)
+    new = [
+        FindingChange(_lacking("new", reference, one), None, one) for key, one in theirs.items() if key not in mine_too
+    ]
+    gone = [
+        FindingChange(_lacking("gone", other, one), one, None) for key, one in mine.items() if key not in theirs_too
+    ]
+    both = [FindingChange("in both", mine_too[key], one) for key, one in theirs.items() if key in mine_too]
+    both += [
+        FindingChange("in both", one, theirs_too[key])
+        for key, one in mine.items()
+        if key in theirs_too and key not in theirs
+    ]
     every = [*new, *gone, *both]
     return tuple([one for one in every if one.change != "unknown"] + [one for one in every if one.change == "unknown"])
+
+
+def _with_symptoms(found: Mapping[tuple[object, ...], Finding]) -> dict[tuple[object, ...], Finding]:
+    """The findings by their key, and where there is none, the finding of which it is a symptom."""
+    every = dict(found)
+    for finding in found.values():
+        evidence = finding.evidence
+        assert isinstance(evidence, ProfileEvidence)
+        direction = getattr(evidence, "direction", "read" if finding.kind in _OF_READS else "write")
+        for one in evidence.symptoms:
+            every.setdefault((one.kind, None if one.kind in _OF_READS else direction, None), finding)
+    return every
 
 
 def _key(finding: Finding) -> tuple[object, ...]:
@@ -119,6 +147,14 @@ def _knows_nodes(profile: Profile, _: Finding) -> bool:
     return not profile.processes["node"].has_nulls()
 
 
+def _sees_libraries(profile: Profile, _: Finding) -> bool:
+    return profile.source == "record"  # Darshan leaves out /usr, /etc and other system directories
+
+
+def _knows_flags(profile: Profile, _: Finding) -> bool:
+    return profile.files.is_empty() or profile.files["open_flags"].count() > 0
+
+
 def _has_heat(profile: Profile, _: Finding) -> bool:
     return not profile.heat.is_empty()
 
@@ -133,10 +169,13 @@ def _knows(rows: pl.DataFrame, column: str) -> bool:
 
 _CAN_KNOW: Mapping[str, Callable[[Profile, Finding], bool]] = {
     "small-requests": _has_sizes,
+    "small-files": _has_sizes,
+    "synchronous-writes": _knows_flags,
     "random-access": _requests("consecutive"),
     "misaligned": _requests("misaligned"),
     "cached-reads": _requests("duration_ns"),
     "failed-lookups": _knows_failed,
+    "program-startup": _sees_libraries,
     "stalled-calls": _knows_latencies,
     "time-imbalance": _knows_time_of_each,
     "size-imbalance": _knows_measure,

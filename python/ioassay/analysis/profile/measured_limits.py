@@ -32,7 +32,7 @@ from ioassay.analysis.profile.thresholds import Threshold, Thresholds
 from ioassay.analysis.profile.totals import REQUESTS
 from ioassay.results.loaded import LoadedRun
 from ioassay.results.point import PLACEMENT, of_text
-from ioassay.results.profile_model import Profile
+from ioassay.results.profile_model import Direction, Profile
 from ioassay.results.schema import KEY
 from ioassay.units import format_count
 
@@ -263,7 +263,7 @@ class _Measured:
             and (operation == "write" or one.is_uncached)
         ]
 
-    def _small_request(self, direction: str) -> Threshold | None:
+    def _small_request(self, direction: Direction) -> Threshold | None:
         sweeps: dict[tuple[_Conditions, tuple[str, str, str]], list[_Series]] = {}
         for one in self._of(direction):
             if one.order == "sequential":
@@ -277,7 +277,7 @@ class _Measured:
         assert near.transfer_bytes is not None
         return self._threshold("small_request_bytes", near.transfer_bytes, near)
 
-    def _random(self, direction: str) -> Threshold | None:
+    def _random(self, direction: Direction) -> Threshold | None:
         usual = self._usual_bytes(direction)
         rows = self._of(direction)
         pairs = [
@@ -298,7 +298,7 @@ class _Measured:
         share = 1.0 if ratio >= 1 else min(1.0, SLOWDOWN * ratio / (1 - ratio))
         return self._threshold("random_share", share, at_random)
 
-    def _usual_bytes(self, direction: str) -> int:
+    def _usual_bytes(self, direction: Direction) -> int:
         """The median size of the profile's requests."""
         found = Sizes(self._profile).quantiles(REQUESTS[direction]).get("p50")
         return max(1, found.begin_bytes) if found else 1 << 20

@@ -8,7 +8,7 @@ import polars as pl
 
 from ioassay.analysis.profile import totals
 from ioassay.analysis.profile.totals import REQUESTS
-from ioassay.results.profile_model import STORED_FILES, Profile
+from ioassay.results.profile_model import STORED_FILES, Direction, Profile
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Pattern:
     """Did not begin at a multiple of the file system's block."""
 
 
-def pattern(profile: Profile, direction: str) -> Pattern:
+def pattern(profile: Profile, direction: Direction) -> Pattern:
     """That of `read` or `write`."""
     # From file to file there is no order.
     of_files = pl.col("kind").is_in(STORED_FILES)

@@ -6,7 +6,7 @@ On storage only, where the files tell: what went through pipes, sockets and term
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -15,7 +15,7 @@ from ioassay.analysis import latency
 from ioassay.protocol.record_layout import OPERATIONS
 from ioassay.results.profile_model import DIRECTIONS, OF_OPERATION, ON_STORAGE, Direction, Profile
 
-REQUESTS = {"read": ("read", "submit read"), "write": ("write", "submit write")}
+REQUESTS: Mapping[Direction, tuple[str, ...]] = {"read": ("read", "submit read"), "write": ("write", "submit write")}
 """The operations that ask the file system for bytes as the program asked. Streams gather theirs first."""
 
 MOVED = {"read": "read_bytes", "write": "written_bytes"}
@@ -73,7 +73,7 @@ class Totals:
 def on_storage(profile: Profile) -> pl.DataFrame:
     """`FILE_OPERATIONS` of what is on storage, with path, kind, block and the direction of each operation."""
     files = profile.files.filter(pl.col("kind").is_in(ON_STORAGE)).select(
-        "file", "path", "node", "kind", "block_bytes", pl.col("processes").alias("users")
+        "file", "path", "node", "kind", "block_bytes", "last_errno", pl.col("processes").alias("users")
     )
     return profile.file_operations.join(files, on="file", maintain_order="left").with_columns(OF_OPERATION)
 

@@ -16,11 +16,12 @@ from ioassay.analysis.profile.measured_limits import MeasuredLimits
 from ioassay.analysis.profile.peers import Imbalance
 from ioassay.analysis.profile.phases import Phase
 from ioassay.analysis.profile.regions import Region, regions
+from ioassay.analysis.profile.startup import StartupTotal
 from ioassay.analysis.profile.thresholds import Threshold, Thresholds
 from ioassay.analysis.profile.totals import Totals
 from ioassay.analysis.profile.workflow import Workflow
 from ioassay.reports.document import Span
-from ioassay.reports.profile.findings import Message, message, reference
+from ioassay.reports.profile.findings import Message, message, reference, savings
 from ioassay.results.profile_model import DIRECTIONS, STORED_FILES, Direction, Profile
 
 MOST_FILES = 25
@@ -40,12 +41,15 @@ class FindingLine:
     finding: Finding
     message: Message
     references: tuple[Span, ...]
+    savings: str
+    """What mending it saves at most; empty: nothing."""
 
     @property
     def thresholds(self) -> tuple[Threshold, ...]:
         """The limits that it exceeds."""
         assert isinstance(self.finding.evidence, ProfileEvidence)
-        return self.finding.evidence.thresholds
+        evidence = self.finding.evidence
+        return (*evidence.thresholds, *(limit for one in evidence.symptoms for limit in one.thresholds))
 
 
 @dataclass(frozen=True)
@@ -54,6 +58,8 @@ class Content:
 
     profile: Profile
     totals: Totals
+    startup: StartupTotal
+    """What of it was start-up."""
     findings: tuple[FindingLine, ...]
     coverage: Coverage
     maps: Maps
@@ -94,11 +100,13 @@ def assemble(profile: Profile, limits: MeasuredLimits | None = None) -> Content:
     return Content(
         profile=profile,
         totals=facts.totals,
+        startup=facts.startup_total,
         findings=tuple(
             FindingLine(
                 one,
                 message(one.evidence),
                 tuple(reference(it, paths, processes, shown) for it in one.rests_on),
+                savings(one.evidence, facts.totals.io_ns),
             )
             for one in found
         ),

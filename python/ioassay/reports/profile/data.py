@@ -38,6 +38,7 @@ def data(content: Content) -> dict[str, Any]:
             "elsewhere_ns": totals.elsewhere_ns,
             "run_ns": totals.run_ns,
             "recorder_ns": totals.recorder_ns,
+            "startup": asdict(content.startup),
         },
         "findings": [_finding(line) for line in content.findings],
         **limits.data(content.thresholds, content.limits),
@@ -64,7 +65,7 @@ def data(content: Content) -> dict[str, Any]:
 
 def table(content: Content) -> pl.DataFrame:
     """A row for each file on storage and operation."""
-    return content.stored.drop("users").sort("path", "node", "operation")
+    return content.stored.drop("users", "last_errno").sort("path", "node", "operation")
 
 
 def _coverage(coverage: Coverage) -> dict[str, Any]:
@@ -87,6 +88,7 @@ def _finding(line: FindingLine) -> dict[str, Any]:
         "severity": finding.severity,
         "sentence": line.message.text,
         "remedy": line.message.remedy,
+        "savings": line.savings,
         "evidence": asdict(finding.evidence),
         "rests_on": [reference._asdict() for reference in finding.rests_on],
     }

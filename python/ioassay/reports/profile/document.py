@@ -109,8 +109,9 @@ def _measured(content: Content) -> list[Block]:
 
 
 def _finding(line: FindingLine) -> tuple[Piece, ...]:
+    saves = f" {line.savings}" if line.savings else ""
     warning = (Span("Warning:", "warning"), " ") if line.finding.severity == "warning" else ()
-    return (*warning, line.message.text, " ", Span("Remedy:", "strong"), " ", line.message.remedy)
+    return (*warning, line.message.text, " ", Span("Remedy:", "strong"), " ", line.message.remedy, saves)
 
 
 def _findings(content: Content) -> list[Block]:
@@ -120,7 +121,10 @@ def _findings(content: Content) -> list[Block]:
     for line in content.findings:
         rests_on = (" ", References(line.references, wording.rests_on(line.finding))) if line.references else ()
         items.append((*_finding(line), *rests_on))
-    about = "Warnings first, then those that took most time. Rules and their limits stand at the end."
+    about = (
+        "Warnings first, then what saves most time. What findings save does not add up where they rest on the same "
+        "files or moments. Rules and their limits stand at the end."
+    )
     return [Paragraph(about, note=True), Bullets(items)]
 
 

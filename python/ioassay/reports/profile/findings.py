@@ -7,6 +7,7 @@ there is no room for more.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import singledispatch
 from typing import NamedTuple
 
@@ -14,6 +15,7 @@ from ioassay.analysis.finding import Evidence, FileRow, ProcessRow, Reference, S
 from ioassay.analysis.profile.findings.aggregators import AggregatorEvidence
 from ioassay.analysis.profile.findings.blocking_mpi_io import BlockingEvidence
 from ioassay.analysis.profile.findings.cached_reads import CachedReadEvidence
+from ioassay.analysis.profile.findings.causes import Symptom
 from ioassay.analysis.profile.findings.files_between_steps import (
     DeletedUnreadEvidence,
     HandOverEvidence,
@@ -21,18 +23,22 @@ from ioassay.analysis.profile.findings.files_between_steps import (
 )
 from ioassay.analysis.profile.findings.imbalance import SizeImbalanceEvidence, TimeImbalanceEvidence
 from ioassay.analysis.profile.findings.mapped_reads import MappedReadEvidence
-from ioassay.analysis.profile.findings.metadata import MetadataEvidence
+from ioassay.analysis.profile.findings.metadata import MetadataEvidence, MetadataGroup
 from ioassay.analysis.profile.findings.misaligned import MisalignedEvidence
 from ioassay.analysis.profile.findings.no_collectives import NoCollectiveEvidence
 from ioassay.analysis.profile.findings.phase_tails import TailEvidence
+from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence
+from ioassay.analysis.profile.findings.program_startup import StartupEvidence
 from ioassay.analysis.profile.findings.random_access import RandomEvidence
 from ioassay.analysis.profile.findings.repeated_lookups import ReopenEvidence, RestatEvidence
 from ioassay.analysis.profile.findings.repeated_reads import RedundantReadEvidence, SameDataEvidence
 from ioassay.analysis.profile.findings.search_paths import SearchEvidence
+from ioassay.analysis.profile.findings.small_files import SmallFileEvidence
 from ioassay.analysis.profile.findings.small_requests import SmallRequestEvidence
 from ioassay.analysis.profile.findings.stalls import StallEvidence
 from ioassay.analysis.profile.findings.streams import StreamEvidence
 from ioassay.analysis.profile.findings.sync_storm import SyncEvidence
+from ioassay.analysis.profile.findings.synchronous_writes import SynchronousWriteEvidence
 from ioassay.analysis.profile.peers import Imbalance
 from ioassay.reports import format
 from ioassay.reports.document import Span
@@ -51,38 +57,91 @@ class Message(NamedTuple):
         return " ".join(filter(None, (self.headline, self.details)))
 
 
-@singledispatch
 def message(evidence: Evidence) -> Message:
     """The message of a finding."""
+    own = _message(evidence)
+    assert isinstance(evidence, ProfileEvidence)
+    return own._replace(details=" ".join(filter(None, (own.details, *map(symptom, evidence.symptoms)))))
+
+
+def savings(evidence: Evidence, io_ns: int | None) -> str:
+    """What mending it saves, of the time in I/O; empty where there is nothing to mend."""
+    assert isinstance(evidence, ProfileEvidence)
+    if evidence.saves_ns is None:
+        return "How much that saves is unknown."
+    if not evidence.saves_ns:
+        return ""
+    of_io = "" if io_ns is None else f" of {format.duration(io_ns)} in I/O"
+    return f"Saves at most {format.duration(evidence.saves_ns)}{of_io}."
+
+
+def symptom(one: Symptom) -> str:
+    """What else the requests of a finding are."""
+    limit = format.size(one.limit_bytes)
+    match one.kind:
+        case "small-requests":
+            return f"{_share(one.count, one.of)} of these requests are smaller than {limit}."
+        case "random-access":
+            return f"{_share(one.count, one.of)} of these requests go back in their file."
+        case "misaligned":
+            return f"{_share(one.count, one.of)} of these requests do not begin at a multiple of {limit}."
+        case "redundant-reads":
+            return (
+                f"{format.size(one.count)} of {format.size(one.of)} were read again by the process that had read them."
+            )
+        case "same-data":
+            processes = format.count(one.count, "process", "processes")
+            return f"{processes} read {'the file' if one.of == 1 else format.count(one.of, 'file')} whole."
+    raise TypeError(f"no sentence for the symptom {one.kind}")
+
+
+@singledispatch
+def _message(evidence: Evidence) -> Message:
     raise TypeError(f"no sentence for {type(evidence).__name__}")
 
 
-@message.register
+@_message.register
 def _(evidence: SmallRequestEvidence) -> Message:
     of = " of shared files" if evidence.shared_only else ""
     limit = format.size(evidence.thresholds[0].value)
     usual = "" if evidence.common_bytes is None else f", most often {format.size(evidence.common_bytes)}"
-    details = []
+    details = ""
+    is_in_order = evidence.consecutive_share is None or evidence.consecutive_share >= _IN_ORDER
     if evidence.consecutive_share is not None:
-        details.append(f"{format.share(evidence.consecutive_share)} of them begin where the last one ended.")
-    if evidence.small_files:
-        details.append(f"{_of(evidence.small_files, evidence.files, 'file')} smaller than {limit} themselves.")
-    mostly_small_files = 2 * evidence.small_files > evidence.files
-    if mostly_small_files:
-        remedy = "Pack small files into few large ones (HDF5, tar, a database), or stage them on a node-local disk."
-    elif evidence.shared_only:
+        details = f"{format.share(evidence.consecutive_share)} of them begin where the last one ended."
+    if evidence.shared_only and evidence.by_ranks:
         remedy = "Use collective MPI-IO, or gather requests in the application, so that each covers whole stripes."
+    elif evidence.shared_only and evidence.direction == "write":
+        remedy = f"Gather requests in a buffer of {limit} or more, or have one process write for all."
+    elif not is_in_order and evidence.direction == "read":
+        remedy = f"Read {limit} or more at once and pick out of it, or store together what is read together."
+    elif not is_in_order:
+        remedy = f"Sort records and write {limit} or more at once, or store together what is written together."
     else:
         remedy = f"Gather requests in a buffer of {limit} or more."
     return Message(
         f"{format.share(evidence.share)} of the {evidence.direction} requests{of} are smaller than {limit} "
         f"({format.count(evidence.small)} of {format.count(evidence.requests)}{usual}).",
         remedy,
-        " ".join(details),
+        details,
     )
 
 
-@message.register
+@_message.register
+def _(evidence: SmallFileEvidence) -> Message:
+    limit = format.size(evidence.thresholds[0].value)
+    did = "read" if evidence.direction == "read" else "written"
+    opened = f", opened {format.count(evidence.opens, 'time')}" if evidence.opens > evidence.files else ""
+    return Message(
+        f"{format.count(evidence.files, 'file')} smaller than {limit} {'is' if evidence.files == 1 else 'are'} {did} "
+        f"with {format.count(evidence.small, 'request')} for {format.size(evidence.moved_bytes)}{opened}: "
+        f"{_share(evidence.small, evidence.requests)} of the {evidence.direction} requests.",
+        "Pack small files into few large ones (HDF5, tar, a database), or stage them on a node-local disk.",
+        "" if evidence.spent_ns is None else f"All calls on them take {format.duration(evidence.spent_ns)}.",
+    )
+
+
+@_message.register
 def _(evidence: MisalignedEvidence) -> Message:
     block = format.size(evidence.block_bytes)
     return Message(
@@ -90,22 +149,22 @@ def _(evidence: MisalignedEvidence) -> Message:
         f"multiple of the file system's block, {block} ({format.count(evidence.misaligned)} of "
         f"{format.count(evidence.requests)}).",
         f"Align records and headers to {block}; with HDF5, use H5Pset_alignment.",
+        "Most are whole blocks long: what stands before them shifts them." if evidence.has_whole_blocks else "",
     )
 
 
-@message.register
+@_message.register
 def _(evidence: RandomEvidence) -> Message:
     return Message(
         f"{_share(evidence.random, evidence.requests)} of the {evidence.direction} requests go back in their file "
         f"({format.count(evidence.random)} of {format.count(evidence.requests)}, "
         f"{format.count(evidence.files, 'file')}).",
-        "Sort requests by offset, or keep such files on flash; turn read-ahead off for them (POSIX_FADV_RANDOM)."
-        if evidence.direction == "read"
-        else "Sort requests by offset, or write to a node-local disk first.",
+        _random_remedy(evidence),
+        "Nearly all go back: the file is processed from its end." if evidence.is_backward else "",
     )
 
 
-@message.register
+@_message.register
 def _(evidence: MappedReadEvidence) -> Message:
     came = (
         f"At least {format.size(evidence.fetched_bytes)} came from storage through maps "
@@ -127,7 +186,16 @@ def _(evidence: MappedReadEvidence) -> Message:
     )
 
 
-@message.register
+def _random_remedy(evidence: RandomEvidence) -> str:
+    if evidence.is_backward:
+        verb = "Read" if evidence.direction == "read" else "Write"
+        return f"{verb} in ascending order and in large blocks; reverse them in memory."
+    if evidence.direction == "read":
+        return "Sort requests by offset, or keep such files on flash; turn read-ahead off for them (POSIX_FADV_RANDOM)."
+    return "Sort requests by offset, or write to a node-local disk first."
+
+
+@_message.register
 def _(evidence: RedundantReadEvidence) -> Message:
     worst = "file" if evidence.files == 1 else f"worst of {format.count(evidence.files, 'file')}"
     return Message(
@@ -138,7 +206,7 @@ def _(evidence: RedundantReadEvidence) -> Message:
     )
 
 
-@message.register
+@_message.register
 def _(evidence: SameDataEvidence) -> Message:
     files = "the same file" if evidence.files == 1 else f"the same {format.count(evidence.files, 'file')}"
     return Message(
@@ -148,7 +216,7 @@ def _(evidence: SameDataEvidence) -> Message:
     )
 
 
-@message.register
+@_message.register
 def _(evidence: DeletedUnreadEvidence) -> Message:
     unrecorded = ""
     if evidence.unrecorded:
@@ -163,7 +231,7 @@ def _(evidence: DeletedUnreadEvidence) -> Message:
     )
 
 
-@message.register
+@_message.register
 def _(evidence: HandOverEvidence) -> Message:
     often = "once" if evidence.handed_on == 1 else f"up to {evidence.handed_on} times, one step after another"
     place = "memory or a node-local disk" if evidence.same_node else "a burst buffer, or one node for both steps"
@@ -180,7 +248,7 @@ def _(evidence: HandOverEvidence) -> Message:
     )
 
 
-@message.register
+@_message.register
 def _(evidence: IdleFilesEvidence) -> Message:
     return Message(
         f"{format.size(evidence.idle_bytes)} between steps lay unused for up to "
@@ -189,7 +257,7 @@ def _(evidence: IdleFilesEvidence) -> Message:
     )
 
 
-@message.register
+@_message.register
 def _(evidence: CachedReadEvidence) -> Message:
     return Message(
         f"At least {_share(evidence.cached_bytes, evidence.read_bytes)} of the bytes read were in the page cache: a "
@@ -198,7 +266,7 @@ def _(evidence: CachedReadEvidence) -> Message:
     )
 
 
-@message.register
+@_message.register
 def _(evidence: TailEvidence) -> Message:
     worst = format.duration(evidence.longest_tail_s * 1e9)
     return Message(
@@ -210,7 +278,7 @@ def _(evidence: TailEvidence) -> Message:
     )
 
 
-@message.register
+@_message.register
 def _(evidence: SizeImbalanceEvidence) -> Message:
     one = evidence.imbalance
     verb, did = ("read", "read") if one.measure == "read_bytes" else ("write", "wrote")
@@ -222,19 +290,30 @@ def _(evidence: SizeImbalanceEvidence) -> Message:
     )
 
 
-@message.register
+@_message.register
 def _(evidence: TimeImbalanceEvidence) -> Message:
     one = evidence.imbalance
+    moved = [
+        f"{'read' if size.measure == 'read_bytes' else 'wrote'} most: {format.size(size.most)}, the median is "
+        f"{format.size(size.median)}"
+        for size in evidence.uneven
+    ]
     return Message(
         f"{_peers(one)} do not spend equally long in I/O: {one.most_name} spent {format.duration(one.most)}, "
         f"{format.share(evidence.most_share)} of its run time; the median is {format.duration(one.median)}.",
-        f"Check what {one.most_name} reads and writes alone, and its node.",
+        "Distribute the data evenly." if moved else f"Check what {one.most_name} reads and writes alone, and its node.",
+        f"It also {' and '.join(moved)}." if moved else "",
     )
 
 
-@message.register
+@_message.register
 def _(evidence: MetadataEvidence) -> Message:
-    most = f", most in {evidence.operation}" if evidence.operation else ""
+    most = ""
+    if evidence.group is not None and evidence.group_share is not None:
+        named = ", ".join(
+            f"{name} {format.duration(ns)} in {format.count(calls, 'call')}" for name, calls, ns in evidence.operations
+        )
+        most = f", {format.share(evidence.group_share)} of it to {_GROUPS[evidence.group]} ({named})"
     beyond = ""
     if evidence.processes:
         limit = format.duration(evidence.thresholds[0].value * 1e9)
@@ -243,12 +322,36 @@ def _(evidence: MetadataEvidence) -> Message:
     return Message(
         f"Metadata operations take {format.share(evidence.share)} of the time in I/O: "
         f"{format.duration(evidence.spent_ns)} in {format.count(evidence.calls, 'call')}{most}.",
-        "Use fewer and larger files, keep them open, and list directories instead of looking each file up.",
+        _METADATA_REMEDIES[evidence.group or "open"],
         beyond,
     )
 
 
-@message.register
+_GROUPS: Mapping[MetadataGroup, str] = {
+    "open": "open and close files",
+    "look up": "look files up (stat)",
+    "list": "list directories",
+    "create and remove": "create, rename and remove files",
+    "sync": "wait for the storage (fsync)",
+    "seek": "seek",
+    "lock": "wait for locks",
+    "change": "change sizes and attributes",
+}
+
+_METADATA_REMEDIES: Mapping[MetadataGroup, str] = {
+    "open": "Use fewer and larger files, and keep them open.",
+    "look up": "Keep what stat said, and take types of files from listings (d_type) instead of looking each file up.",
+    "list": "Keep an index of the files instead of walking directories again, and split very large directories.",
+    "create and remove": "Use fewer and larger files, each process in its own directory; keep temporary files on a "
+    "node-local disk.",
+    "sync": "Sync once after many writes; check whether each result has to survive a crash by itself.",
+    "seek": "Use calls that name the offset (pread, pwrite), or read whole blocks in order.",
+    "lock": "Lock larger ranges less often, or give each process a file of its own.",
+    "change": "Set sizes and attributes once, when the file is complete.",
+}
+
+
+@_message.register
 def _(evidence: StreamEvidence) -> Message:
     return Message(
         f"{format.share(evidence.stream_bytes / evidence.moved_bytes)} of the bytes pass through streams (fread, "
@@ -257,7 +360,7 @@ def _(evidence: StreamEvidence) -> Message:
     )
 
 
-@message.register
+@_message.register
 def _(evidence: NoCollectiveEvidence) -> Message:
     return Message(
         f"All {format.count(evidence.independent)} {evidence.direction}s of MPI-IO are independent, none is "
@@ -266,7 +369,7 @@ def _(evidence: NoCollectiveEvidence) -> Message:
     )
 
 
-@message.register
+@_message.register
 def _(evidence: BlockingEvidence) -> Message:
     call = f"MPI_File_i{evidence.direction}"
     return Message(
@@ -278,7 +381,7 @@ def _(evidence: BlockingEvidence) -> Message:
     )
 
 
-@message.register
+@_message.register
 def _(evidence: AggregatorEvidence) -> Message:
     did = "read" if evidence.direction == "read" else "written"
     through = format.count(evidence.aggregators, "process", "processes")
@@ -292,7 +395,7 @@ def _(evidence: AggregatorEvidence) -> Message:
     )
 
 
-@message.register
+@_message.register
 def _(evidence: SyncEvidence) -> Message:
     spent = "" if evidence.spent_ns is None else f", {format.duration(evidence.spent_ns)} in these calls"
     return Message(
@@ -303,7 +406,20 @@ def _(evidence: SyncEvidence) -> Message:
     )
 
 
-@message.register
+@_message.register
+def _(evidence: SynchronousWriteEvidence) -> Message:
+    spent = "" if evidence.spent_ns is None else f", {format.duration(evidence.spent_ns)} in these calls"
+    part = "" if evidence.share is None else f", {format.share(evidence.share)} of the time in I/O"
+    return Message(
+        f"{format.count(evidence.writes, 'write')} to files opened with O_SYNC or O_DSYNC wait for the storage, each "
+        f"for {format.size(evidence.written_bytes / evidence.writes)} on average "
+        f"({format.count(evidence.files, 'file')}{spent}{part}).",
+        "Write without O_SYNC, and sync once after many writes; check whether each result has to survive a crash by "
+        "itself.",
+    )
+
+
+@_message.register
 def _(evidence: ReopenEvidence) -> Message:
     return Message(
         f"{format.count(evidence.files, 'file is', 'files are')} opened again and again: "
@@ -313,7 +429,7 @@ def _(evidence: ReopenEvidence) -> Message:
     )
 
 
-@message.register
+@_message.register
 def _(evidence: RestatEvidence) -> Message:
     return Message(
         f"{format.count(evidence.files, 'file is', 'files are')} looked up again and again: "
@@ -323,21 +439,69 @@ def _(evidence: RestatEvidence) -> Message:
     )
 
 
-@message.register
+@_message.register
 def _(evidence: SearchEvidence) -> Message:
-    where = ", ".join(f"{directory} ({format.count(count)})" for directory, count in evidence.directories)
-    searched = ""
-    if evidence.searched:
-        searched = f"{_of(evidence.searched, evidence.names, 'name')} looked for in several directories."
+    if evidence.is_search_path:
+        remedy = (
+            "Shorten search paths (PATH, LD_LIBRARY_PATH, include paths), or put the directories that answer first."
+        )
+    elif evidence.is_polling:
+        remedy = (
+            "Wait for files with inotify or a message instead of asking again and again, or remember what is not there."
+        )
+    else:
+        remedy = "List these directories once instead of asking for each file, and remember what is not there."
     return Message(
         f"{format.share(evidence.failed / evidence.lookups)} of the lookups fail: {format.count(evidence.failed)} of "
-        f"{format.count(evidence.lookups)} opens, stats and listings, most in {where}.",
-        "Shorten search paths (PATH, LD_LIBRARY_PATH, PYTHONPATH), or put the directories that answer first.",
-        searched,
+        f"{format.count(evidence.lookups)} opens, stats and listings, most in {_directories(evidence.directories)}.",
+        remedy,
+        _searched(evidence.searched, evidence.names) if evidence.is_search_path else "They come from no search path.",
     )
 
 
-@message.register
+@_message.register
+def _(evidence: StartupEvidence) -> Message:
+    spent = "" if evidence.spent_ns is None else f" and {format.duration(evidence.spent_ns)}"
+    part = "" if evidence.share is None else f", {format.share(evidence.share)} of the time in I/O"
+    failed = evidence.failed_lookups
+    details = ""
+    if failed.count:
+        searched = _searched(failed.searched, failed.names)
+        details = (
+            f"{format.count(failed.count)} of {format.count(evidence.lookups, 'lookup')} fail, most in "
+            f"{_directories(failed.directories)}. {searched}"
+        )
+    search = "shorten search paths (PATH, PYTHONPATH, LD_LIBRARY_PATH; python -I)"
+    images = (
+        "Keep the software in one file that each node mounts (container, squashfs), or copy it to a node-local disk"
+    )
+    is_searching = 2 * failed.count >= evidence.lookups
+    remedy = f"{search[0].upper()}{search[1:]}. {images}" if is_searching else f"{images}; {search}"
+    return Message(
+        f"Programs spend {format.count(evidence.calls, 'call')}{spent}{part} on starting up "
+        f"({', '.join(evidence.runtimes[:_MOST_RUNTIMES])}): {format.count(evidence.files, 'file')}, which up to "
+        f"{format.count(evidence.processes, 'process uses', 'processes use')}.",
+        f"{remedy}{'; with many processes, use Spindle' if evidence.processes > 1 else ''}.",
+        details.strip(),
+    )
+
+
+_MOST_RUNTIMES = 3
+"""That a sentence names."""
+
+_IN_ORDER = 0.5
+"""Requests of which so many begin where the last one ended are gathered by a buffer."""
+
+
+def _directories(counts: Sequence[tuple[str, int]]) -> str:
+    return ", ".join(f"{directory} ({format.count(count)})" for directory, count in counts)
+
+
+def _searched(searched: int, names: int) -> str:
+    return f"{_of(searched, names, 'name')} looked for in several directories." if searched else ""
+
+
+@_message.register
 def _(evidence: StallEvidence) -> Message:
     return Message(
         f"I/O stalled: a call of {evidence.operation} took {format.duration(evidence.slowest_ns)}, where the median is "

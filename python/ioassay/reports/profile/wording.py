@@ -69,6 +69,7 @@ def opening(content: Content) -> list[tuple[str, str]]:
         ("Written", _moved(content, "write")),
         ("Metadata", _metadata(content)),
         ("Time in I/O", time_in_io(content)),
+        *([("Start-up", _startup(content))] if content.startup.calls else []),
         (
             "Source",
             f"{source}: {', '.join(profile.names[:_MOST_NAMED])}{', …' * (len(profile.names) > _MOST_NAMED)}",
@@ -156,6 +157,18 @@ def _metadata(content: Content) -> str:
     share = content.totals.metadata_share
     part = "" if share is None else f" ({format.share(share)} of the time in I/O)"
     return f"{format.count(one.calls, 'call')}{spent}{part}"
+
+
+def _startup(content: Content) -> str:
+    """How much of all this was interpreters and libraries, which rules about data leave out."""
+    one, io_ns = content.startup, content.totals.io_ns
+    spent = "" if one.spent_ns is None else f", {format.duration(one.spent_ns)}"
+    part = (
+        ""
+        if one.spent_ns is None or not io_ns
+        else f" ({format.share(min(1.0, one.spent_ns / io_ns))} of the time in I/O)"
+    )
+    return f"{format.count(one.calls, 'call')}{spent}{part}: {', '.join(one.runtimes[:_MOST_NAMED])}"
 
 
 def time_in_io(content: Content) -> str:

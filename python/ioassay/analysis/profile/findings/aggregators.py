@@ -16,7 +16,7 @@ from typing import ClassVar
 import polars as pl
 
 from ioassay.analysis.finding import Finding
-from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts, files
+from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts, files, less
 from ioassay.analysis.profile.totals import REQUESTS
 from ioassay.results.profile_model import MPI_TRANSFERS
 
@@ -66,11 +66,13 @@ def aggregators(facts: ProfileFacts) -> Iterator[Finding]:
         moved = int(alike["bytes"].sum())
         if moved <= least.value:
             continue
+        spent = int(alike["duration_ns"].sum())
         yield Finding(
             "warning" if is_few else "notice",
             AggregatorEvidence(
                 thresholds=(of_a_node, least),
-                spent_ns=int(alike["duration_ns"].sum()),
+                spent_ns=spent,
+                saves_ns=less(spent, int(alike["aggregators"][0]), wanted) if is_few else None,
                 direction=direction,
                 aggregators=int(alike["aggregators"][0]),
                 nodes=nodes,

@@ -47,6 +47,7 @@ def blocking_mpi_io(facts: ProfileFacts) -> Iterator[Finding]:
             BlockingEvidence(
                 thresholds=(least,),
                 spent_ns=spent,
+                saves_ns=max(0, min(spent, run_ns - spent)),
                 direction=direction,
                 calls=int(rows["calls"].sum()),
                 share=spent / run_ns if run_ns else 1.0,

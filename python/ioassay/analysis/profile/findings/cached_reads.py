@@ -33,7 +33,7 @@ def cached_reads(facts: ProfileFacts) -> Iterator[Finding]:
     """At most one."""
     share, least = facts.thresholds.cached_share, facts.thresholds.moved_bytes
     latency, copying = facts.thresholds.cached_read_ns, facts.thresholds.cached_bytes_per_s
-    reads = facts.stored.filter(
+    reads = facts.data.filter(
         pl.col("operation").is_in(REQUESTS["read"][:1]), pl.col("bytes") > 0, pl.col("duration_ns") > 0
     )
     limit_ns = pl.col("calls") * latency.value + pl.col("bytes") * 1e9 / copying.value
@@ -47,6 +47,7 @@ def cached_reads(facts: ProfileFacts) -> Iterator[Finding]:
         CachedReadEvidence(
             thresholds=(latency, copying, share, least),
             spent_ns=spent,
+            saves_ns=0,
             cached_bytes=moved,
             read_bytes=every,
             mean_ns=spent / int(cached["calls"].sum()),

@@ -13,7 +13,7 @@ from typing import ClassVar
 import polars as pl
 
 from ioassay.analysis.finding import Finding
-from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts, files
+from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts, beyond_copying, files
 from ioassay.analysis.profile.totals import known_total
 
 
@@ -70,6 +70,7 @@ def deleted_unread(facts: ProfileFacts) -> Iterator[Finding]:
         DeletedUnreadEvidence(
             thresholds=(share, least),
             spent_ns=known_total(found["write_ns"]),
+            saves_ns=known_total(found["write_ns"]),
             unread_bytes=unread,
             written_bytes=written,
             files=found.height,
@@ -92,6 +93,7 @@ def hand_overs(facts: ProfileFacts) -> Iterator[Finding]:
         HandOverEvidence(
             thresholds=(share, least),
             spent_ns=spent_ns,
+            saves_ns=spent_ns,
             written_bytes=int(found["written_bytes"].sum()),
             read_bytes=moved,
             files=found.height,
@@ -116,6 +118,7 @@ def idle_files(facts: ProfileFacts) -> Iterator[Finding]:
         IdleFilesEvidence(
             thresholds=(longest, least),
             spent_ns=known_total(found["read_ns"]),
+            saves_ns=beyond_copying(known_total(found["read_ns"]), idle),
             idle_bytes=idle,
             files=found.height,
             longest_s=float(found["wait_s"].max()),  # type: ignore[arg-type]

@@ -31,23 +31,52 @@ class TimeImbalanceEvidence(ProfileEvidence):
     imbalance: Imbalance
     most_share: float
     """Of the run time of the process or rank with most. Several threads, or processes of a rank, can spend more."""
+    uneven: tuple[Imbalance, ...]
+    """Of the bytes of the same processes, where the one that spends most time also moves most."""
 
 
 def size_imbalance(facts: ProfileFacts) -> Iterator[Finding]:
-    """One for each direction and group of processes."""
-    share, least = facts.thresholds.size_imbalance_share, facts.thresholds.moved_bytes
-    for one in facts.imbalances:
-        if one.measure != "io_ns" and one.share > share.value and one.most > least.value:
-            evidence = SizeImbalanceEvidence(thresholds=(share, least), spent_ns=None, imbalance=one)
+    """One for each direction and group of processes, unless it is why they do not spend equally long."""
+    limits = (facts.thresholds.size_imbalance_share, facts.thresholds.moved_bytes)
+    explained = {(one.peers, one.measure) for evidence in _uneven_times(facts) for one in evidence.uneven}
+    for one in _uneven_sizes(facts):
+        if (one.peers, one.measure) not in explained:
+            evidence = SizeImbalanceEvidence(limits, spent_ns=None, saves_ns=None, imbalance=one)
             yield Finding("notice", evidence, (ProcessRow(one.most_process),))
 
 
 def time_imbalance(facts: ProfileFacts) -> Iterator[Finding]:
     """One for each group of processes whose I/O takes a part of their time."""
-    share, least = facts.thresholds.time_imbalance_share, facts.thresholds.io_share
+    for evidence in _uneven_times(facts):
+        yield Finding("warning", evidence, (ProcessRow(evidence.imbalance.most_process),))
+
+
+def _uneven_sizes(facts: ProfileFacts) -> Iterator[Imbalance]:
+    share, least = facts.thresholds.size_imbalance_share, facts.thresholds.moved_bytes
     for one in facts.imbalances:
-        part = one.most / max(1, one.most_run_ns)
-        if one.measure == "io_ns" and 1 - one.median / one.most > share.value and part > least.value:
-            waiting = round(one.most - one.median)
-            evidence = TimeImbalanceEvidence((share, least), waiting, imbalance=one, most_share=part)
-            yield Finding("warning", evidence, (ProcessRow(one.most_process),))
+        if one.measure != "io_ns" and one.share > share.value and one.most > least.value:
+            yield one
+
+
+def _uneven_times(facts: ProfileFacts) -> Iterator[TimeImbalanceEvidence]:
+    limits = (facts.thresholds.time_imbalance_share, facts.thresholds.io_share)
+    startup_ns = facts.startup_total.spent_ns or 0
+    own_ns = None if facts.totals.io_ns is None else facts.totals.io_ns - startup_ns
+    for one in facts.imbalances:
+        part, waiting = one.most / max(1, one.most_run_ns), round(one.most - one.median)
+        if one.measure != "io_ns" or 1 - one.median / one.most <= limits[0].value or part <= limits[1].value:
+            continue
+        if own_ns is not None and waiting > own_ns:  # the first one reads libraries for the others' caches
+            continue
+        yield TimeImbalanceEvidence(
+            limits,
+            waiting,
+            saves_ns=waiting,
+            imbalance=one,
+            most_share=part,
+            uneven=tuple(
+                size
+                for size in _uneven_sizes(facts)
+                if (size.peers, size.most_process) == (one.peers, one.most_process)
+            ),
+        )

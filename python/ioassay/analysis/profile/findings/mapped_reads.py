@@ -41,7 +41,8 @@ def mapped_reads(facts: ProfileFacts) -> Iterator[Finding]:
         facts.thresholds.moved_bytes, facts.thresholds.scattered_share, facts.thresholds.network_block_bytes
     )  # fmt: skip
     rows = (
-        facts.maps.bounds.join(facts.profile.files.select("file", "block_bytes"), on="file")
+        facts.maps.bounds.join(facts.startup, on="file", how="anti")
+        .join(facts.profile.files.select("file", "block_bytes"), on="file")
         .group_by("file")
         .agg(
             pl.col("read_least_bytes", "mapped_bytes", "resident_end_bytes").sum(),
@@ -67,6 +68,7 @@ def mapped_reads(facts: ProfileFacts) -> Iterator[Finding]:
             MappedReadEvidence(
                 thresholds=(least, share if cause == "scattered" else block),
                 spent_ns=None,
+                saves_ns=None,
                 cause=cause,
                 is_network=bool(found["is_network"].any()),
                 fetched_bytes=int(found["read_least_bytes"].sum()),

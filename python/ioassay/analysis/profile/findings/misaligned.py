@@ -11,10 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-import polars as pl
-
 from ioassay.analysis.finding import Finding
-from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts, files
+from ioassay.analysis.profile.findings.causes import symptoms
+from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts, beyond_copying, files
 from ioassay.analysis.profile.thresholds import Threshold
 from ioassay.analysis.profile.totals import REQUESTS, known_total
 
@@ -30,35 +29,33 @@ class MisalignedEvidence(ProfileEvidence):
     block_bytes: int
     """Of the file system with most of them."""
     files: int
+    has_whole_blocks: bool
+    """True if most of them are whole blocks long: only where they begin is wrong."""
 
 
 def misaligned(facts: ProfileFacts) -> Iterator[Finding]:
     """One for each direction."""
     share, least = facts.thresholds.misaligned_share, facts.thresholds.small_requests
-    for direction, operations in REQUESTS.items():
-        known = pl.col("misaligned").is_not_null() & pl.col("block_bytes").is_not_null()
-        empty = facts.profile.file_sizes.filter(pl.col("end_bytes") <= 1).select("file", "operation", empty="calls")
-        moving = (pl.col("calls") - pl.col("empty").fill_null(0)).clip(0)
-        rows = (
-            facts.stored.filter(pl.col("operation").is_in(operations), known)
-            .join(empty, on=["file", "operation"], how="left")
-            .with_columns(moving)
-        )
-        count, requests = int(rows["misaligned"].sum()), int(rows["calls"].sum())
-        if count <= share.value * requests or count <= least.value:
+    for direction in REQUESTS:
+        found = facts.causes.get(("misaligned", direction))
+        if found is None:
             continue
-        found = rows.filter(pl.col("misaligned") > 0).sort("misaligned", "file", descending=[True, False])
-        block = int(found["block_bytes"][0])
+        rows = found.sort("misaligned", "file", descending=[True, False])
+        block, spent = int(rows["block_bytes"][0]), known_total(rows["duration_ns"])
+        also = symptoms(facts, "misaligned", direction, rows)
         yield Finding(
-            "notice",
+            "warning" if any(one.kind == "small-requests" for one in also) else "notice",
             MisalignedEvidence(
                 thresholds=(share, least, Threshold("block_bytes", block, "file system", "st_blksize")),
-                spent_ns=known_total(found["duration_ns"]),
+                spent_ns=spent,
+                saves_ns=beyond_copying(spent, known_total(rows["bytes"])),
+                symptoms=also,
                 direction=direction,
-                misaligned=count,
-                requests=requests,
+                misaligned=int(rows["misaligned"].sum()),
+                requests=int(facts.requests(direction)["calls"].sum()),
                 block_bytes=block,
-                files=found["file"].n_unique(),
+                files=rows.height,
+                has_whole_blocks=2 * rows["whole_blocks"].sum() >= rows["calls"].sum(),
             ),
-            files(found["file"].unique(maintain_order=True)),
+            files(rows["file"]),
         )

@@ -9,7 +9,8 @@ from typing import ClassVar
 import polars as pl
 
 from ioassay.analysis.finding import Finding
-from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts, files
+from ioassay.analysis.profile.findings.causes import symptoms
+from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts, beyond_copying, files
 from ioassay.analysis.profile.totals import known_total
 from ioassay.results.profile_model import MPI_TRANSFERS
 
@@ -32,8 +33,14 @@ def no_collectives(facts: ProfileFacts) -> Iterator[Finding]:
         rows = facts.stored.filter(independent).sort("calls", "file", descending=[True, False])
         count = int(rows["calls"].sum())
         if count > least.value and not set(kinds.collective) & set(facts.on_storage["operation"]):
-            spent = known_total(rows["duration_ns"])
+            spent, own = known_total(rows["duration_ns"]), facts.causes.get(("no-collectives", direction))
             evidence = NoCollectiveEvidence(
-                (least,), spent, direction=direction, independent=count, files=rows["file"].n_unique()
+                (least,),
+                spent,
+                saves_ns=beyond_copying(spent, known_total(rows["bytes"])),
+                symptoms=() if own is None else symptoms(facts, "no-collectives", direction, own),
+                direction=direction,
+                independent=count,
+                files=rows["file"].n_unique(),
             )
             yield Finding("warning", evidence, files(rows["file"].unique(maintain_order=True)))

@@ -72,6 +72,7 @@ def phase_tails(facts: ProfileFacts) -> Iterator[Finding]:
         TailEvidence(
             thresholds=(share,),
             spent_ns=round(sum(tail.length_s * tail.participants for tail in tails) * 1e9),
+            saves_ns=round(total * 1e9),
             tail_s=total,
             phases_s=length,
             tails=len(tails),

@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import polars as pl
 
 from ioassay.analysis.finding import Evidence, FileRow
-from ioassay.analysis.profile import maps, totals
+from ioassay.analysis.profile import maps, startup, totals
+from ioassay.analysis.profile.findings import causes
+from ioassay.analysis.profile.findings.causes import Causes, Symptom
 from ioassay.analysis.profile.maps import Maps
 from ioassay.analysis.profile.peers import Imbalance, imbalances
 from ioassay.analysis.profile.phases import Phase, phases
+from ioassay.analysis.profile.startup import StartupTotal
 from ioassay.analysis.profile.thresholds import Threshold, Thresholds
-from ioassay.analysis.profile.totals import Totals, known_total
+from ioassay.analysis.profile.totals import REQUESTS, Totals, known_total
 from ioassay.analysis.profile.workflow import Workflow, workflow
-from ioassay.results.profile_model import STORED_FILES, Profile
+from ioassay.results.profile_model import STORED_FILES, Direction, Profile
 
 MOST_REFERENCES = 100
 """Files, processes or steps of the time line that a finding rests on at most, the weightiest first."""
+
+
+COPIED_BYTES_PER_S = 10e9
+"""From memory to memory: no remedy makes a transfer faster than that."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +37,12 @@ class ProfileEvidence(Evidence):
     """Those that were exceeded."""
     spent_ns: int | None
     """Time in the calls that it is about, added over processes; `None`: unknown."""
+    saves_ns: int | None = field(kw_only=True)
+    """Of that, what mending it would save at most: less what the remedy still needs; `None`: unknown. Never more than
+    the time in I/O.
+    """
+    symptoms: tuple[Symptom, ...] = field(default=(), kw_only=True)
+    """What else these calls are."""
 
 
 @dataclass(frozen=True)
@@ -60,11 +73,24 @@ class ProfileFacts:
         return maps.maps(self.profile, self.stored)
 
     @cached_property
-    def sizes(self) -> pl.DataFrame:
-        """`FILE_SIZES` of files on storage, without transfers that moved nothing: they found the end of the file."""
-        users = self.profile.files.select("file", "processes")
-        moved = self.profile.file_sizes.filter(pl.col("end_bytes").is_null() | (pl.col("end_bytes") > 1))
-        return moved.join(self.stored.select("file").unique(), on="file", how="semi").join(users, on="file")
+    def startup(self) -> pl.DataFrame:
+        """The files of start-up: `startup.startup_files`."""
+        return startup.startup_files(self.profile)
+
+    @cached_property
+    def startup_total(self) -> StartupTotal:
+        """What start-up took."""
+        return startup.startup_total(self.profile, self.stored, self.startup)
+
+    @cached_property
+    def data(self) -> pl.DataFrame:
+        """`stored` without the files of start-up: the application's own."""
+        return self.stored.join(self.startup, on="file", how="anti", maintain_order="left")
+
+    @cached_property
+    def causes(self) -> Causes:
+        """Which finding the requests on each file belong to."""
+        return causes.causes(self)
 
     @cached_property
     def operations(self) -> pl.DataFrame:
@@ -86,6 +112,35 @@ class ProfileFacts:
         """Which step feeds which."""
         return workflow(self.profile)
 
+    def requests(self, direction: Direction) -> pl.DataFrame:
+        """The application's requests by file: `causes.requests`."""
+        return self._requests[direction]
+
+    @cached_property
+    def _requests(self) -> dict[str, pl.DataFrame]:
+        return {direction: causes.requests(self, direction) for direction in REQUESTS}
+
+    @cached_property
+    def synced(self) -> pl.DataFrame:
+        """Files that are synced after little data, most syncs first: `syncs`, and the bytes `written` to them."""
+        written = pl.col("bytes").filter(pl.col("direction") == "write").sum()
+        return (
+            self.stored.group_by("file")
+            .agg(syncs=pl.col("calls").filter(pl.col("operation") == "sync").sum(), written=written)
+            .filter(pl.col("syncs") > 0, pl.col("written") < self.thresholds.sync_bytes.value * pl.col("syncs"))
+            .sort("syncs", "file", descending=[True, False])
+        )
+
+    def metadata_ns(self, numbers: pl.Series) -> int | None:
+        """Time in calls that move no bytes, on these files. `None`: unknown."""
+        return known_total(self.profile.files.filter(pl.col("file").is_in(numbers.implode()))["metadata_ns"])
+
+    def mean_ns(self, operation: str) -> float | None:
+        """Of a call of an operation on storage. `None`: unknown."""
+        calls = int(self.profile.process_operations.filter(pl.col("operation") == operation)["calls"].sum())
+        spent = self.spent_ns(operation)
+        return spent / calls if spent is not None and calls else None
+
     def spent_ns(self, operation: str, calls: int | None = None) -> int | None:
         """Time in all calls of an operation on storage; of some of them, what so many take on average.
         `None`: unknown.
@@ -93,6 +148,16 @@ class ProfileFacts:
         rows = self.profile.process_operations.filter(pl.col("operation") == operation)
         every, spent = int(rows["calls"].sum()), known_total(rows["duration_ns"])
         return spent if calls is None or spent is None else round(spent * min(1, calls / max(1, every)))
+
+
+def less(spent_ns: int | None, needed: float, calls: float) -> int | None:
+    """What is saved of the time in some calls if so many of them are still needed."""
+    return None if spent_ns is None else round(spent_ns * (1 - min(1.0, needed / max(1, calls))))
+
+
+def beyond_copying(spent_ns: int | None, moved_bytes: float | None) -> int | None:
+    """Time in transfers that is more than copying their bytes in memory takes."""
+    return None if spent_ns is None else max(0, round(spent_ns - (moved_bytes or 0) * 1e9 / COPIED_BYTES_PER_S))
 
 
 def files(numbers: Iterable[int]) -> tuple[FileRow, ...]:

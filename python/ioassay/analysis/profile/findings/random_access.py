@@ -1,7 +1,8 @@
 """Transfers that go back in their file: read-ahead fetches what nobody wants, and disks seek.
 
 Drishti's rules P11 and P13. A transfer is random where it begins neither at the end of the last one of its thread nor
-beyond it; the first one of each process is none.
+beyond it; the first one after each open is none. Files no larger than a small request are not judged: they have no
+order to speak of.
 """
 
 from __future__ import annotations
@@ -10,11 +11,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-import polars as pl
-
 from ioassay.analysis.finding import Finding
-from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts, files
+from ioassay.analysis.profile.findings.causes import symptoms
+from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts, beyond_copying, files
 from ioassay.analysis.profile.totals import REQUESTS, known_total
+
+_BACKWARD = 0.9
+"""Requests in random order go back in half of all cases."""
 
 
 @dataclass(frozen=True)
@@ -26,33 +29,31 @@ class RandomEvidence(ProfileEvidence):
     random: int
     requests: int
     files: int
+    is_backward: bool
+    """True if nearly all go back: the files are read from their end to their beginning."""
 
 
 def random_access(facts: ProfileFacts) -> Iterator[Finding]:
     """One for each direction."""
     least = facts.thresholds.random_requests
-    for direction, operations in REQUESTS.items():
-        share = facts.thresholds.limit("random_share", direction)
-        in_order = pl.col("consecutive") + pl.col("forward")
-        back = pl.col("calls") - pl.col("failed").fill_null(0) - in_order - pl.col("processes").fill_null(1)
-        rows = (
-            facts.stored.filter(pl.col("operation").is_in(operations), in_order.is_not_null())
-            .with_columns(random=back.clip(0))
-            .sort("random", "file", descending=[True, False])
-        )
-        count, requests = int(rows["random"].sum()), int(rows["calls"].sum())
-        if count <= share.value * requests or count <= least.value:
+    for direction in REQUESTS:
+        rows = facts.causes.get(("random-access", direction))
+        if rows is None:
             continue
-        found = rows.filter(pl.col("random") > share.value * pl.col("calls"))
+        share, spent = facts.thresholds.limit("random_share", direction), known_total(rows["duration_ns"])
+        count, own = int(rows["random"].sum()), int(rows["calls"].sum())
         yield Finding(
             "warning",
             RandomEvidence(
                 thresholds=(share, least),
-                spent_ns=known_total(found["duration_ns"]),
+                spent_ns=spent,
+                saves_ns=beyond_copying(spent, known_total(rows["bytes"])),
+                symptoms=symptoms(facts, "random-access", direction, rows),
                 direction=direction,
                 random=count,
-                requests=requests,
-                files=found["file"].n_unique(),
+                requests=int(facts.requests(direction)["calls"].sum()),
+                files=rows.height,
+                is_backward=count >= _BACKWARD * own,
             ),
-            files(found["file"].unique(maintain_order=True)),
+            files(rows.sort("random", "file", descending=[True, False])["file"]),
         )

@@ -9,9 +9,11 @@ from typing import ClassVar
 import polars as pl
 
 from ioassay.analysis.finding import Finding
-from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts, files
+from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts, files, less
 from ioassay.analysis.profile.thresholds import Threshold
 from ioassay.analysis.profile.totals import known_total
+
+_STATS_OF_AN_OPEN = 2
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ def reopened_files(facts: ProfileFacts) -> Iterator[Finding]:
     if not rows.is_empty():
         counts = _counts(rows)
         spent = known_total([facts.spent_ns(name, counts[0]) for name in ("open", "close")])
-        evidence = ReopenEvidence(limits, spent, *counts)
+        evidence = ReopenEvidence(limits, spent, *counts, saves_ns=_saves(rows, spent))
         yield Finding("warning", evidence, files(rows["file"]))
 
 
@@ -50,10 +52,24 @@ def stat_storm(facts: ProfileFacts) -> Iterator[Finding]:
     """At most one."""
     limits = (facts.thresholds.stat_calls, facts.thresholds.stat_calls_by_process)
     rows = _repeated(facts, "stat", *limits)
+    # A stat or two after each open belong to it.
+    opened = _repeated(facts, "open", facts.thresholds.open_calls, facts.thresholds.open_calls_by_process)
+    opens = opened.select("file", opens="calls")
+    rows = rows.join(opens, on="file", how="left").filter(
+        pl.col("calls") > _STATS_OF_AN_OPEN * pl.col("opens").fill_null(0)
+    )
+    if rows["calls"].sum() <= limits[0].value:
+        return
     if not rows.is_empty():
         counts = _counts(rows)
-        evidence = RestatEvidence(limits, facts.spent_ns("stat", counts[0]), *counts)
+        spent = facts.spent_ns("stat", counts[0])
+        evidence = RestatEvidence(limits, spent, *counts, saves_ns=_saves(rows, spent))
         yield Finding("warning", evidence, files(rows["file"]))
+
+
+def _saves(rows: pl.DataFrame, spent_ns: int | None) -> int | None:
+    """Each process asks for each file once."""
+    return less(spent_ns, int(rows["processes"].fill_null(1).sum()), int(rows["calls"].sum()))
 
 
 def _repeated(facts: ProfileFacts, operation: str, least: Threshold, of_a_process: Threshold) -> pl.DataFrame:
@@ -62,7 +78,7 @@ def _repeated(facts: ProfileFacts, operation: str, least: Threshold, of_a_proces
     """
     each = pl.col("calls") / pl.col("processes").fill_null(1).clip(1)
     rows = (
-        facts.stored.filter(pl.col("operation") == operation, 2 * pl.col("failed").fill_null(0) < pl.col("calls"))
+        facts.data.filter(pl.col("operation") == operation, 2 * pl.col("failed").fill_null(0) < pl.col("calls"))
         .with_columns(each=each)
         .filter(pl.col("each") >= of_a_process.value)
         .sort("calls", "file", descending=[True, False])

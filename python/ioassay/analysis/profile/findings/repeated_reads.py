@@ -13,11 +13,9 @@ from typing import ClassVar
 import polars as pl
 
 from ioassay.analysis.finding import Finding
+from ioassay.analysis.profile.findings import causes
 from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts, files
-from ioassay.analysis.profile.totals import known_sum, known_total
-
-_WHOLE = 0.9
-"""A process reads the same as the others where it reads at least this share of what all of them touch."""
+from ioassay.analysis.profile.totals import known_total
 
 
 @dataclass(frozen=True)
@@ -44,38 +42,26 @@ class SameDataEvidence(ProfileEvidence):
     files: int
 
 
-def _read(facts: ProfileFacts) -> pl.DataFrame:
-    """Each file that was read, with what was read and the part of it that was touched."""
-    # From the beginning of the file, where a source does not know where reads began: that is no less.
-    extent = pl.col("end_bytes").max() - pl.col("begin_bytes").fill_null(0).min()
-    return (
-        facts.stored.filter(pl.col("direction") == "read", pl.col("bytes") > 0)
-        .group_by("file")
-        .agg(
-            pl.col("bytes").sum(),
-            known_sum("duration_ns"),
-            readers=pl.col("processes").max().fill_null(1),
-            extent=extent.clip(1),
-        )
-        .drop_nulls("extent")
-    )
-
-
 def redundant_reads(facts: ProfileFacts) -> Iterator[Finding]:
-    """At most one."""
+    """At most one. Files whose requests belong to another finding have it as a symptom there."""
     share, least = facts.thresholds.redundant_share, facts.thresholds.moved_bytes
-    again = pl.col("bytes") - pl.col("extent") * pl.col("readers")
-    rows = _read(facts).with_columns(again=again.clip(0)).sort("again", "file", descending=[True, False])
-    redundant, read = int(rows["again"].sum()), int(rows["bytes"].sum())
+    every = causes.reads(facts)
+    own, theirs = _of_kind(facts, "redundant-reads"), _of_other_kinds(facts, "redundant-reads")
+    is_own = pl.col("file").is_in(own.implode()) | ~pl.col("file").is_in(theirs.implode())
+    found = every.filter(pl.col("again") > 0, is_own).sort("again", "file", descending=[True, False])
+    redundant, read = int(found["again"].sum()), int(every["read_bytes"].sum())
     if redundant <= share.value * read or redundant <= least.value:
         return
-    found = rows.filter(pl.col("again") > 0)
-    times = found["bytes"] / (found["extent"] * found["readers"])
+    times = found["read_bytes"] / (found["extent"] * found["readers"])
+    in_again = pl.col("duration_ns") * (pl.col("again") / pl.col("read_bytes"))
+    rows = facts.requests("read").join(found.select("file"), on="file", how="semi")
     yield Finding(
         "warning",
         RedundantReadEvidence(
             thresholds=(share, least),
             spent_ns=known_total(found["duration_ns"]),
+            saves_ns=known_total(found.select(in_again.round(0))["duration_ns"]),
+            symptoms=causes.symptoms(facts, "redundant-reads", "read", rows),
             redundant_bytes=redundant,
             read_bytes=read,
             files=found.height,
@@ -86,26 +72,36 @@ def redundant_reads(facts: ProfileFacts) -> Iterator[Finding]:
 
 
 def same_data(facts: ProfileFacts) -> Iterator[Finding]:
-    """At most one."""
-    readers, least = facts.thresholds.reading_processes, facts.thresholds.moved_bytes
-    is_same = pl.col("bytes") >= _WHOLE * pl.col("extent") * pl.col("readers")
-    saved = pl.col("bytes") - pl.col("extent")
-    rows = (
-        _read(facts)
-        .filter(pl.col("readers") >= readers.value, is_same, saved > least.value)
-        .sort("bytes", "file", descending=[True, False])
-    )
+    """At most one. Files whose requests belong to another finding have it as a symptom there."""
+    limits = (facts.thresholds.reading_processes, facts.thresholds.moved_bytes)
+    theirs = _of_other_kinds(facts, "same-data")
+    rows = causes.reads(facts).filter(causes.is_same_data(facts), ~pl.col("file").is_in(theirs.implode()))
     if rows.is_empty():
         return
+    in_others = pl.col("duration_ns") * (1 - pl.col("extent") / pl.col("read_bytes"))
+    requests = facts.requests("read").join(rows.select("file"), on="file", how="semi")
     yield Finding(
         "warning",
         SameDataEvidence(
-            thresholds=(readers, least),
+            thresholds=limits,
             spent_ns=known_total(rows["duration_ns"]),
+            saves_ns=known_total(rows.select(in_others.round(0))["duration_ns"]),
+            symptoms=causes.symptoms(facts, "same-data", "read", requests),
             readers=int(rows["readers"].max()),  # type: ignore[arg-type]
-            read_bytes=int(rows["bytes"].sum()),
+            read_bytes=int(rows["read_bytes"].sum()),
             distinct_bytes=int(rows["extent"].sum()),
             files=rows.height,
         ),
         files(rows["file"]),
     )
+
+
+def _of_kind(facts: ProfileFacts, kind: str) -> pl.Series:
+    rows = facts.causes.get((kind, "read"))
+    return pl.Series("file", [], pl.Int64) if rows is None else rows["file"]
+
+
+def _of_other_kinds(facts: ProfileFacts, kind: str) -> pl.Series:
+    """Files that are read, of which another finding names the requests."""
+    others = [rows["file"] for (its, direction), rows in facts.causes.items() if direction == "read" and its != kind]
+    return pl.concat([pl.Series("file", [], pl.Int64), *others])

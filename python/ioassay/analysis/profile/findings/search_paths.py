@@ -1,6 +1,7 @@
 """Files that are looked for where they are not: each failed open or stat is a question to the metadata server.
 
-Most come from search paths: of programs (`PATH`), libraries (`LD_LIBRARY_PATH`), Python modules.
+Many come from search paths: of programs (`PATH`), libraries (`LD_LIBRARY_PATH`), modules, headers. These look for one
+name in several directories. What interpreters and libraries look for is start-up (`program_startup`).
 """
 
 from __future__ import annotations
@@ -16,10 +17,43 @@ from ioassay.analysis.finding import Finding
 from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts, files
 from ioassay.analysis.profile.totals import directory_of, known_total
 
-_LOOKUPS = ("open", "stat", "list")
+LOOKUPS = ("open", "stat", "list")
 
 MOST_DIRECTORIES = 5
 """That the evidence names."""
+
+_AGAIN_AND_AGAIN = 10
+"""Failed lookups of a path by each process that looks for it."""
+
+_OTHER_REASONS = (61, 95, 22, 17, 6)
+"""ENODATA and EOPNOTSUPP of attributes, EINVAL of reading a link that is none, EEXIST, ENXIO: the file is there."""
+
+
+@dataclass(frozen=True)
+class FailedLookups:
+    """Lookups that did not find what they looked for."""
+
+    count: int
+    directories: tuple[tuple[str, int], ...]
+    """Those with most, and how many failed in each."""
+    names: int
+    """Different file names that were looked for in vain."""
+    searched: int
+    """Of these, such as were looked for in several directories."""
+    searched_count: int
+    """Failed lookups of these names."""
+    repeated_count: int
+    """Failed lookups of paths that were looked for again and again."""
+
+    @property
+    def is_search_path(self) -> bool:
+        """True if most of them look for a name in several directories."""
+        return 2 * self.searched_count >= self.count
+
+    @property
+    def is_polling(self) -> bool:
+        """True if most of them look for the same paths again and again."""
+        return not self.is_search_path and 2 * self.repeated_count >= self.count
 
 
 @dataclass(frozen=True)
@@ -35,39 +69,68 @@ class SearchEvidence(ProfileEvidence):
     """Different file names that were looked for in vain."""
     searched: int
     """Of these, such as were looked for in several directories."""
+    is_search_path: bool
+    """True if most of them look for a name in several directories."""
+    is_polling: bool
+    """True if most of them look for the same paths again and again."""
 
 
 def failed_lookups(facts: ProfileFacts) -> Iterator[Finding]:
     """At most one."""
     least, share = facts.thresholds.failed_calls, facts.thresholds.failed_share
-    lookups = facts.stored.filter(pl.col("operation").is_in(_LOOKUPS), pl.col("failed").is_not_null())
-    failed, every = int(lookups["failed"].sum()), int(lookups["calls"].sum())
-    if failed <= least.value or failed <= share.value * every:
+    lookups = facts.data.filter(pl.col("operation").is_in(LOOKUPS), pl.col("failed").is_not_null())
+    rows, every = _absent(lookups), int(lookups["calls"].sum())
+    found = failed_among(lookups)
+    if found.count <= least.value or found.count <= share.value * every:
         return
-    rows = lookups.filter(pl.col("failed") > 0).group_by("file", "path").agg(pl.col("failed").sum())
-    paths = rows.sort("failed", "path", descending=[True, False])
-    named = paths.with_columns(
+    by_operation = rows.group_by("operation").agg(pl.col("failed").sum()).iter_rows()
+    spent = known_total([facts.spent_ns(operation, count) for operation, count in by_operation])
+    yield Finding(
+        "notice",
+        SearchEvidence(
+            thresholds=(least, share),
+            spent_ns=spent,
+            saves_ns=spent,
+            failed=found.count,
+            lookups=every,
+            directories=found.directories,
+            names=found.names,
+            searched=found.searched,
+            is_search_path=found.is_search_path,
+            is_polling=found.is_polling,
+        ),
+        files(_by_path(rows)["file"]),
+    )
+
+
+def failed_among(rows: pl.DataFrame) -> FailedLookups:
+    """Those among rows of `totals.on_storage`."""
+    named = _by_path(_absent(rows)).with_columns(
         directory=pl.col("path").map_elements(directory_of, return_dtype=pl.String),
         name=pl.col("path").map_elements(posixpath.basename, return_dtype=pl.String),
     )
     directories = named.group_by("directory").agg(pl.col("failed").sum())
     top = directories.sort("failed", "directory", descending=[True, False]).head(MOST_DIRECTORIES)
-    searched = named.group_by("name").agg(pl.col("directory").n_unique())
-    yield Finding(
-        "notice",
-        SearchEvidence(
-            thresholds=(least, share),
-            spent_ns=known_total(
-                [
-                    facts.spent_ns(operation, failed)
-                    for operation, failed in lookups.group_by("operation").agg(pl.col("failed").sum()).iter_rows()
-                ]
-            ),
-            failed=failed,
-            lookups=every,
-            directories=tuple(top.iter_rows()),
-            names=searched.height,
-            searched=int((searched["directory"] > 1).sum()),
-        ),
-        files(paths["file"]),
+    names = named.group_by("name").agg(pl.col("directory").n_unique(), pl.col("failed").sum())
+    searched = names.filter(pl.col("directory") > 1)
+    return FailedLookups(
+        count=int(named["failed"].sum()),
+        directories=tuple(top.iter_rows()),
+        names=names.height,
+        searched=searched.height,
+        searched_count=int(searched["failed"].sum()),
+        repeated_count=int(named.filter(pl.col("failed") >= _AGAIN_AND_AGAIN * pl.col("seekers"))["failed"].sum()),
     )
+
+
+def _absent(rows: pl.DataFrame) -> pl.DataFrame:
+    """Lookups that failed because nothing was there, as far as the source says why."""
+    reason = pl.col("last_errno").fill_null(0)
+    return rows.filter(
+        pl.col("operation").is_in(LOOKUPS), pl.col("failed").fill_null(0) > 0, ~reason.is_in(_OTHER_REASONS)
+    )
+
+
+def _by_path(rows: pl.DataFrame) -> pl.DataFrame:
+    by_path = rows.group_by("file", "path").agg(pl.col("failed").sum(), seekers=pl.col("processes").max().fill_null(1))
+    return by_path.sort("failed", "path", descending=[True, False])

@@ -12,8 +12,10 @@ from typing import ClassVar
 import polars as pl
 
 from ioassay.analysis.finding import Finding
-from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts, files
+from ioassay.analysis.profile.findings.causes import symptoms
+from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts, beyond_copying, files, less
 from ioassay.analysis.profile.totals import REQUESTS, known_total
+from ioassay.results.profile_model import Direction
 
 
 @dataclass(frozen=True)
@@ -23,7 +25,9 @@ class SmallRequestEvidence(ProfileEvidence):
     kind: ClassVar[str] = "small-requests"
     direction: str
     shared_only: bool
-    """Of files that several processes use."""
+    """Of files on which several processes make them."""
+    by_ranks: bool
+    """True if processes are ranks of an MPI job."""
     small: int
     requests: int
     common_bytes: int | None
@@ -41,50 +45,70 @@ class SmallRequestEvidence(ProfileEvidence):
 
 
 def small_requests(facts: ProfileFacts) -> Iterator[Finding]:
-    """One for each direction: of shared files, or else of all."""
+    """In each direction one for shared files and one for others, if both exceed the limits by themselves; else one for
+    all of them.
+    """
     for direction in REQUESTS:
-        shared = _small(facts, direction, shared_only=True)
-        every = _small(facts, direction, shared_only=False)
-        yield from filter(None, [shared or every])
+        rows = facts.causes.get(("small-requests", direction))
+        if rows is None:
+            continue
+        every = facts.requests(direction)
+        is_shared = pl.col("processes").fill_null(1) > 1
+        shared = rows.filter(is_shared)
+        requests, of_shared = int(every["calls"].sum()), int(every.filter(is_shared)["calls"].sum())
+        if not _exceeds(facts, shared, of_shared):
+            yield _found(facts, direction, rows, requests, shared_only=False)
+            continue
+        yield _found(facts, direction, shared, of_shared, shared_only=True)
+        alone = rows.filter(~is_shared)
+        if _exceeds(facts, alone, requests):
+            yield _found(facts, direction, alone, requests - of_shared, shared_only=False)
 
 
-def _small(facts: ProfileFacts, direction: str, *, shared_only: bool) -> Finding | None:
-    limit, share, least = (
-        facts.thresholds.limit("small_request_bytes", direction),
-        facts.thresholds.small_requests_share,
-        facts.thresholds.small_requests,
-    )
-    of_direction = pl.col("operation").is_in(REQUESTS[direction])
-    sizes = facts.sizes.filter(of_direction, (pl.col("processes") > 1) | (not shared_only))
-    # Sizes of other sources may end with the limit itself.
-    small = sizes.filter(pl.col("begin_bytes") < limit.value, pl.col("end_bytes") <= limit.value + 1)
-    by_file = small.group_by("file").agg(pl.col("calls").sum()).sort("calls", "file", descending=[True, False])
-    count, requests = int(small["calls"].sum()), int(sizes["calls"].sum())
-    if count <= least.value or count <= share.value * requests:
-        return None
-    own = facts.stored.filter(of_direction).join(by_file.select("file", small="calls"), on="file")
-    consecutive = own["consecutive"].drop_nulls()
+def _exceeds(facts: ProfileFacts, rows: pl.DataFrame, requests: int) -> bool:
+    share, least = facts.thresholds.small_requests_share.value, facts.thresholds.small_requests.value
+    return bool(rows["small"].sum() > max(share * requests, least))
+
+
+def _found(
+    facts: ProfileFacts, direction: Direction, rows: pl.DataFrame, requests: int, *, shared_only: bool
+) -> Finding:
+    limits = facts.thresholds
+    limit = limits.limit("small_request_bytes", direction)
+    small, calls, moved = (int(rows[name].sum()) for name in ("small", "calls", "bytes"))
+    in_small = pl.col("duration_ns") * (pl.col("small") / pl.col("calls").clip(1)).clip(0, 1)
+    spent = known_total(rows.select(in_small.round(0))["duration_ns"])
+    known = rows["consecutive"].drop_nulls()
     common = (
-        facts.profile.common_sizes.filter(of_direction, pl.col("bytes") > 0, pl.col("bytes") < limit.value)
-        .join(by_file.select("file"), on="file", how="semi")
+        facts.profile.common_sizes.filter(pl.col("bytes") > 0, pl.col("bytes") < limit.value)
+        .filter(pl.col("operation").is_in(REQUESTS[direction]))
+        .join(rows.select("file"), on="file", how="semi")
         .group_by("bytes")
         .agg(pl.col("calls").sum())
         .sort("calls", "bytes", descending=True)
     )
-    mostly_small = own.filter(2 * pl.col("small") >= pl.col("calls"))
     return Finding(
         "warning",
         SmallRequestEvidence(
-            thresholds=(limit, share, least),
-            spent_ns=known_total(mostly_small["duration_ns"]),
+            thresholds=(limit, limits.small_requests_share, limits.small_requests),
+            spent_ns=spent,
+            saves_ns=_saves(spent, max(rows.height, moved / limit.value), small, moved),
+            symptoms=symptoms(facts, "small-requests", direction, rows),
             direction=direction,
             shared_only=shared_only,
-            small=count,
+            by_ranks=facts.profile.processes["rank"].drop_nulls().n_unique() > 1,
+            small=small,
             requests=requests,
             common_bytes=common["bytes"][0] if common.height else None,
-            consecutive_share=int(consecutive.sum()) / max(1, int(own["calls"].sum())) if len(consecutive) else None,
-            files=by_file.height,
-            small_files=own.filter(pl.col("end_bytes") <= limit.value)["file"].n_unique(),
+            consecutive_share=min(1.0, int(known.sum()) / max(1, calls)) if len(known) else None,
+            files=rows.height,
+            small_files=rows.filter(pl.col("size_bytes") <= limit.value).height,
         ),
-        files(by_file["file"]),
+        files(rows.sort("small", "file", descending=[True, False])["file"]),
     )
+
+
+def _saves(spent_ns: int | None, needed: float, small: int, moved_bytes: int) -> int | None:
+    """Large requests take as long as small ones, and no less than copying the bytes."""
+    fewer, copied = less(spent_ns, needed, small), beyond_copying(spent_ns, moved_bytes)
+    return None if fewer is None or copied is None else min(fewer, copied)

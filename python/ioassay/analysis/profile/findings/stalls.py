@@ -51,6 +51,7 @@ def stalls(facts: ProfileFacts) -> Iterator[Finding]:
             StallEvidence(
                 thresholds=(least, times),
                 spent_ns=int(slow["slowest_ns"].sum()),
+                saves_ns=max(0, int(slow["slowest_ns"].sum()) - slow.height * median),
                 operation=name,
                 slowest_ns=slowest,
                 median_ns=median,

@@ -26,11 +26,13 @@ class StreamEvidence(ProfileEvidence):
 def streams(facts: ProfileFacts) -> Iterator[Finding]:
     """At most one."""
     share, least = facts.thresholds.stdio_share, facts.thresholds.moved_bytes
-    moved = facts.stored.filter(pl.col("direction").is_in(["read", "write"]))
+    moved = facts.data.filter(pl.col("direction").is_in(["read", "write"]))
     rows = moved.filter(pl.col("operation").str.starts_with("stream")).sort("bytes", "file", descending=[True, False])
     streamed, every = int(rows["bytes"].sum()), int(moved["bytes"].sum())
     if streamed > share.value * every and streamed > least.value:
         found = rows["file"].unique(maintain_order=True)
         spent = known_total(rows["duration_ns"])
-        evidence = StreamEvidence((share, least), spent, stream_bytes=streamed, moved_bytes=every, files=len(found))
+        evidence = StreamEvidence(
+            (share, least), spent, saves_ns=None, stream_bytes=streamed, moved_bytes=every, files=len(found)
+        )
         yield Finding("notice", evidence, files(found))

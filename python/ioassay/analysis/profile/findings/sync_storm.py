@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-import polars as pl
-
 from ioassay.analysis.finding import Finding
-from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts, files
+from ioassay.analysis.profile.findings.causes import symptoms
+from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts, files, less
 
 
 @dataclass(frozen=True)
@@ -25,17 +24,20 @@ class SyncEvidence(ProfileEvidence):
 
 def sync_storm(facts: ProfileFacts) -> Iterator[Finding]:
     """At most one."""
-    least, most = facts.thresholds.sync_calls, facts.thresholds.sync_bytes
-    syncs = pl.col("calls").filter(pl.col("operation") == "sync").sum()
-    written = pl.col("bytes").filter(pl.col("direction") == "write").sum()
-    rows = (
-        facts.stored.group_by("file")
-        .agg(syncs=syncs, written=written)
-        .filter(pl.col("syncs") > 0, pl.col("written") < most.value * pl.col("syncs"))
-        .sort("syncs", "file", descending=[True, False])
+    limits = (facts.thresholds.sync_calls, facts.thresholds.sync_bytes)
+    rows = facts.synced
+    count, written = int(rows["syncs"].sum()), int(rows["written"].sum())
+    if count <= limits[0].value:
+        return
+    spent = facts.spent_ns("sync", count)
+    writes = facts.causes.get(("sync-storm", "write"))
+    evidence = SyncEvidence(
+        limits,
+        spent,
+        saves_ns=less(spent, max(rows.height, written / limits[1].value), count),
+        symptoms=() if writes is None else symptoms(facts, "sync-storm", "write", writes),
+        syncs=count,
+        written_bytes=written,
+        files=rows.height,
     )
-    count = int(rows["syncs"].sum())
-    if count > least.value:
-        spent, moved = facts.spent_ns("sync"), int(rows["written"].sum())
-        evidence = SyncEvidence((least, most), spent, syncs=count, written_bytes=moved, files=rows.height)
-        yield Finding("warning", evidence, files(rows["file"]))
+    yield Finding("warning", evidence, files(rows["file"]))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,16 +19,20 @@ from ioassay.analysis.profile.findings.metadata import MetadataEvidence
 from ioassay.analysis.profile.findings.misaligned import MisalignedEvidence
 from ioassay.analysis.profile.findings.no_collectives import NoCollectiveEvidence
 from ioassay.analysis.profile.findings.phase_tails import TailEvidence
+from ioassay.analysis.profile.findings.program_startup import StartupEvidence
 from ioassay.analysis.profile.findings.random_access import RandomEvidence
 from ioassay.analysis.profile.findings.repeated_lookups import ReopenEvidence, RestatEvidence
 from ioassay.analysis.profile.findings.repeated_reads import RedundantReadEvidence, SameDataEvidence
 from ioassay.analysis.profile.findings.search_paths import SearchEvidence
+from ioassay.analysis.profile.findings.small_files import SmallFileEvidence
 from ioassay.analysis.profile.findings.small_requests import SmallRequestEvidence
 from ioassay.analysis.profile.findings.stalls import StallEvidence
 from ioassay.analysis.profile.findings.streams import StreamEvidence
 from ioassay.analysis.profile.findings.sync_storm import SyncEvidence
+from ioassay.analysis.profile.findings.synchronous_writes import SynchronousWriteEvidence
 from ioassay.analysis.profile.thresholds import Threshold, Thresholds
 from ioassay.protocol.record_layout import FileKind
+from ioassay.reports.profile.findings import message
 from ioassay.results.profile_model import FRAMES, Profile
 from ioassay.results.records.profile import load_profile
 from ioassay.testing.faulty_application import KIB, MIB, MS, RANKS, S, calm, faulty
@@ -74,8 +79,9 @@ def test_every_kind_of_finding_is_found_in_an_application_that_does_it_all(profi
     silent = [find.__name__ for find in FINDERS if not list(find(facts))]
     # They have tests of their own.
     assert silent == [
-        "metadata_time", "mapped_reads", "deleted_unread", "hand_overs", "idle_files", "phase_tails", "aggregators",
-        "blocking_mpi_io", "size_imbalance", "cached_reads",
+        "synchronous_writes", "metadata_time", "small_requests", "small_files", "random_access", "mapped_reads",
+        "deleted_unread", "hand_overs", "idle_files", "phase_tails", "aggregators", "blocking_mpi_io",
+        "failed_lookups", "misaligned", "size_imbalance", "cached_reads",
     ]  # fmt: skip
 
 
@@ -109,26 +115,68 @@ def test_a_profile_of_which_nothing_is_known_has_no_finding(profile: Profile) ->
     assert found_in(empty) == []
 
 
-def test_warnings_come_first_and_those_that_took_most_time_before_others(profile: Profile) -> None:
+def test_warnings_come_first_and_those_that_save_most_time_before_others(profile: Profile) -> None:
     found = found_in(profile)
-    order = [(one.severity != "warning", -(one.evidence.spent_ns or 0)) for one in found]  # type: ignore[attr-defined]
+    order = [(one.severity != "warning", -(one.evidence.saves_ns or 0)) for one in found]  # type: ignore[attr-defined]
     assert order == sorted(order)
+    assert len(set(order)) > len(found) / 2
     assert all(one.rests_on and one.evidence.thresholds for one in found)  # type: ignore[attr-defined]
 
 
-def test_small_requests_of_shared_files(profile: Profile) -> None:
-    found = of_kind(profile, SmallRequestEvidence, direction="write")
+def test_small_requests_of_shared_files_and_of_files_of_a_process_are_two_causes(load: Callable[..., Profile]) -> None:
+    tables = []
+    for rank in range(4):
+        table = TableBuilder(10 + rank, job={"SLURM_PROCID": str(rank)})
+        shared = table.file("/out/shared", inode=1)
+        table.transfers(shared, "write", {1000: 5000}, forward=4999, begin=rank * 10**9, end=rank * 10**9 + 10**8)
+        own = table.file(f"/out/{rank}", inode=2 + rank)
+        table.transfers(own, "write", {100: 30_000}, consecutive=29_999)
+        tables.append(table)
+    profile = load(*tables)
+    found = of_kind(profile, SmallRequestEvidence, shared_only=True)
     evidence = found.evidence
     assert isinstance(evidence, SmallRequestEvidence)
-    assert (evidence.shared_only, evidence.small, evidence.requests) == (True, 20_000, 20_000)
-    assert (evidence.common_bytes, evidence.files, evidence.small_files) == (1000, 1, 0)
-    assert paths(profile, found) == ["/scratch/climate/diagnostics.bin"]
+    assert (evidence.small, evidence.requests, evidence.common_bytes, evidence.files) == (20_000, 20_000, 1000, 1)
+    assert evidence.by_ranks
+    assert paths(profile, found) == ["/out/shared"]
+    assert "collective MPI-IO" in message(evidence).remedy
+    alone = of_kind(profile, SmallRequestEvidence, shared_only=False).evidence
+    assert (alone.files, alone.small, alone.requests) == (4, 120_000, 120_000)  # type: ignore[attr-defined]
+    assert message(alone).remedy == "Gather requests in a buffer of 1 MiB or more."
 
 
-def test_a_limit_of_a_measured_run_replaces_that_of_the_rule(profile: Profile) -> None:
+def test_collective_mpi_io_is_no_remedy_for_processes_that_are_no_ranks(load: Callable[..., Profile]) -> None:
+    tables = []
+    for pid in (10, 11):
+        table = TableBuilder(pid, command=["worker"])
+        table.transfers(table.file("/out/shared", inode=1), "write", {1000: 5000}, forward=4999)
+        tables.append(table)
+    evidence = of_kind(load(*tables), SmallRequestEvidence, shared_only=True).evidence
+    assert "MPI" not in message(evidence).remedy
+
+
+def test_a_limit_of_a_measured_run_replaces_that_of_the_rule(load: Callable[..., Profile]) -> None:
+    table = TableBuilder()
+    table.transfers(table.file("/out/a", inode=1), "write", {32 * KIB: 5000}, consecutive=4999)
+    profile = load(table)
     measured = Thresholds(small_request_bytes=Threshold("small_request_bytes", 32 << 10, "measured", "runs/nfs"))
-    small = [one.evidence for one in found_in(profile, measured) if isinstance(one.evidence, SmallRequestEvidence)]
-    assert [(one.direction, one.thresholds[0].source) for one in small] == [("write", "runs/nfs")]
+    assert found_in(profile, measured) == []
+    larger = Thresholds(small_request_bytes=Threshold("small_request_bytes", 64 << 10, "measured", "runs/nfs"))
+    (small,) = found_in(profile, larger)
+    assert small.evidence.thresholds[0].source == "runs/nfs"  # type: ignore[attr-defined]
+
+
+def test_independent_mpi_io_on_a_shared_file_is_the_cause_of_small_and_misaligned_requests(profile: Profile) -> None:
+    found = of_kind(profile, NoCollectiveEvidence)
+    assert paths(profile, found) == ["/scratch/climate/diagnostics.bin"]
+    evidence = found.evidence
+    assert isinstance(evidence, NoCollectiveEvidence)
+    assert [(one.kind, one.count, one.of) for one in evidence.symptoms] == [
+        ("small-requests", 20_000, 20_000),
+        ("random-access", 10_000 - RANKS, 20_000),
+        ("misaligned", 20_000, 20_000),
+    ]
+    assert "100 % of these requests are smaller than 1 MiB." in message(evidence).text
 
 
 def test_reads_that_found_the_end_of_a_file_are_neither_small_nor_misaligned(load: Callable[..., Profile]) -> None:
@@ -146,17 +194,122 @@ def test_small_requests_on_pipes_are_none(load: Callable[..., Profile]) -> None:
     assert found_in(load(table)) == []
 
 
-def test_misaligned_transfers_with_the_block_of_the_file_system(profile: Profile) -> None:
-    evidence = of_kind(profile, MisalignedEvidence, direction="write").evidence
-    assert isinstance(evidence, MisalignedEvidence)
-    assert (evidence.misaligned, evidence.requests, evidence.block_bytes) == (20_000, 29_216, 4096)
-    assert evidence.thresholds[-1].origin == "file system"
+def modules(table: TableBuilder, count: int = 12) -> None:
+    """What Python reads before a script does anything."""
+    for at in range(count):
+        module = table.file(f"/usr/lib/python3.11/m{at}.py", {"open": 1, "stat": 2}, inode=1000 + at, size=9000)
+        table.transfers(module, "read", {9000: 1, 0: 1}, consecutive=1)
 
 
-def test_random_reads(profile: Profile) -> None:
-    evidence = of_kind(profile, RandomEvidence, direction="read").evidence
+def one_large_file(verb: str = "read", size: int = 4 * KIB, **transfers: int) -> TableBuilder:
+    """A Python program with so many requests of a size on a file of 64 MiB."""
+    table = TableBuilder(command=["python3", "app.py"])
+    modules(table)
+    file = table.file("/data/large", {"open": 1}, inode=1, size=64 * MIB)
+    calls = 64 * MIB // size
+    table.transfers(file, verb, {size: calls}, ns=calls * 200_000, **({"end": 64 * MIB} | transfers))
+    return table
+
+
+@pytest.mark.parametrize("verb", ["read", "write"])
+def test_random_requests_in_one_large_file_are_not_mended_by_packing_small_files(
+    load: Callable[..., Profile], verb: str
+) -> None:
+    profile = load(one_large_file(verb, forward=8000, misaligned=16_384))
+    (found,) = [one for one in found_in(profile) if one.severity == "warning"]
+    evidence = found.evidence
     assert isinstance(evidence, RandomEvidence)
-    assert (evidence.random, evidence.requests, evidence.files) == (RANKS * 2700 - RANKS, 28_000, 1)
+    assert (evidence.random, evidence.requests, evidence.files, evidence.is_backward) == (8383, 16_384, 1, False)
+    assert paths(profile, found) == ["/data/large"]
+    assert [one.kind for one in evidence.symptoms] == ["small-requests", "misaligned"]
+    assert message(evidence).remedy.startswith("Sort requests by offset")
+
+
+def test_requests_that_go_from_the_end_of_a_file_to_its_beginning_are_backward(load: Callable[..., Profile]) -> None:
+    evidence = of_kind(load(one_large_file()), RandomEvidence).evidence
+    assert evidence.is_backward  # type: ignore[attr-defined]
+    assert message(evidence).remedy == "Read in ascending order and in large blocks; reverse them in memory."
+
+
+def test_whole_blocks_that_begin_between_blocks_are_misaligned_before_they_are_small(
+    load: Callable[..., Profile],
+) -> None:
+    profile = load(one_large_file("write", consecutive=16_383, misaligned=16_384))
+    (found,) = found_in(profile)
+    evidence = found.evidence
+    assert found.severity == "warning"  # they are small, too
+    assert isinstance(evidence, MisalignedEvidence)
+    assert (evidence.misaligned, evidence.requests, evidence.block_bytes) == (16_384, 16_384, 4096)
+    assert evidence.thresholds[-1].origin == "file system"
+    assert [one.kind for one in evidence.symptoms] == ["small-requests"]
+    assert "Align records and headers to 4 KiB" in message(evidence).remedy
+
+
+def test_records_that_are_no_blocks_are_small_before_they_are_misaligned(load: Callable[..., Profile]) -> None:
+    table = TableBuilder()
+    table.transfers(table.file("/out", inode=1), "write", {1000: 9000}, ns=S, consecutive=8999, misaligned=8990)
+    (found,) = found_in(load(table))
+    assert isinstance(found.evidence, SmallRequestEvidence)
+    assert [one.kind for one in found.evidence.symptoms] == ["misaligned"]
+    assert message(found.evidence).remedy == "Gather requests in a buffer of 1 MiB or more."
+
+
+def test_small_requests_that_skip_ahead_are_no_work_for_a_buffer(load: Callable[..., Profile]) -> None:
+    table = TableBuilder()
+    file = table.file("/in", inode=1, size=10**9)
+    table.transfers(file, "read", {1000: 9000}, forward=8999, strided=8998, end=10**9)
+    evidence = of_kind(load(table), SmallRequestEvidence).evidence
+    assert message(evidence).remedy == (
+        "Read 1 MiB or more at once and pick out of it, or store together what is read together."
+    )
+
+
+def small_inputs(table: TableBuilder, count: int) -> None:
+    for at in range(count):
+        calls = {"open": 1, "close": 1, "stat": 1}
+        file = table.file(f"/data/{at}", calls, ns=MS, inode=5000 + at, size=2000)
+        table.transfers(file, "read", {2000: 1, 0: 1}, ns=MS, consecutive=1)
+
+
+def test_many_small_files_are_packed(load: Callable[..., Profile]) -> None:
+    table = TableBuilder()
+    small_inputs(table, 3000)
+    (found,) = [one for one in found_in(load(table)) if one.severity == "warning"]
+    evidence = found.evidence
+    assert isinstance(evidence, SmallFileEvidence)
+    assert (evidence.files, evidence.small, evidence.moved_bytes, evidence.opens) == (3000, 3000, 6_000_000, 3000)
+    assert evidence.spent_ns == 6 * S  # with the calls that open them
+    assert message(evidence).remedy.startswith("Pack small files")
+
+
+def test_small_files_and_a_large_file_in_random_order_are_two_causes_with_a_remedy_each(
+    load: Callable[..., Profile],
+) -> None:
+    table = one_large_file(forward=8000)
+    small_inputs(table, 3000)
+    found = [one for one in found_in(load(table)) if one.severity == "warning"]
+    assert [one.kind for one in found] == ["small-files", "random-access"]  # 6 s and 3 s
+    requests = [(one.evidence.requests, one.evidence.files) for one in found]  # type: ignore[attr-defined]
+    assert requests == [(19_384, 3000), (19_384, 1)]
+
+
+def test_a_large_file_of_which_a_little_is_read_is_no_small_file(load: Callable[..., Profile]) -> None:
+    table = TableBuilder()
+    for at in range(3000):
+        file = table.file(f"/data/{at}", {"open": 1}, inode=1 + at, size=64 * MIB)
+        table.transfers(file, "read", {4 * KIB: 1}, ns=MS)
+    assert "small-files" not in {one.kind for one in found_in(load(table))}
+
+
+def test_a_file_that_is_opened_and_read_again_and_again_is_not_in_random_order(load: Callable[..., Profile]) -> None:
+    table = TableBuilder()
+    file = table.file("/data/in", {"open": 5000, "close": 5000}, inode=1, size=2 * MIB)
+    table.transfers(file, "read", {2 * MIB: 5000}, ns=S, end=2 * MIB)
+    profile = load(table)
+    assert "random-access" not in {one.kind for one in found_in(profile)}
+    evidence = of_kind(profile, RedundantReadEvidence).evidence
+    assert isinstance(evidence, RedundantReadEvidence)
+    assert (evidence.worst_times, evidence.saves_ns) == (5000, round(S * 4999 / 5000))
 
 
 def test_transfers_that_skip_forward_are_not_random(load: Callable[..., Profile]) -> None:
@@ -171,9 +324,14 @@ def test_data_that_is_read_again_and_data_that_every_process_reads(profile: Prof
     assert isinstance(again.evidence, RedundantReadEvidence)
     assert (again.evidence.redundant_bytes, again.evidence.worst_times) == (RANKS * 180 * MIB, 10)
     assert paths(profile, again) == ["/data/forcing.nc"]
+    assert [one.kind for one in again.evidence.symptoms] == [
+        "small-requests", "random-access", "misaligned", "same-data"
+    ]  # fmt: skip
     same = of_kind(profile, SameDataEvidence)
     assert isinstance(same.evidence, SameDataEvidence)
-    assert (same.evidence.readers, same.evidence.distinct_bytes) == (RANKS, 320 * MIB)
+    assert (same.evidence.readers, same.evidence.distinct_bytes) == (RANKS, 300 * MIB)
+    assert paths(profile, same) == ["/data/grid.nc"]
+    assert same.evidence.saves_ns == 14 * S  # seven of eight ranks need not read
 
 
 def test_processes_that_read_a_part_each_do_not_read_the_same(load: Callable[..., Profile]) -> None:
@@ -204,6 +362,34 @@ def test_workers_that_do_not_write_equally_much(load: Callable[..., Profile]) ->
     assert (evidence.imbalance.most, evidence.imbalance.median) == (120 * MIB, 40 * MIB)
 
 
+def test_a_worker_that_moves_most_bytes_spends_most_time_for_that_one_cause(load: Callable[..., Profile]) -> None:
+    tables = [TableBuilder(10 + at, command=["worker"]) for at in range(4)]
+    for at, table in enumerate(tables):
+        calls = 10 if at else 30
+        file = table.file(f"/out/{at}", inode=1 + at)
+        table.transfers(file, "write", {4 * MIB: calls}, ns=calls * 100 * MS, consecutive=calls - 1)
+    (found,) = found_in(load(*tables))
+    assert isinstance(found.evidence, TimeImbalanceEvidence)
+    said = message(found.evidence)
+    assert said.details == "It also wrote most: 120 MiB, the median is 40 MiB."
+    assert (said.remedy, found.evidence.saves_ns) == ("Distribute the data evenly.", 2 * S)
+
+
+def test_workers_that_start_up_unequally_long_are_no_imbalance(load: Callable[..., Profile]) -> None:
+    tables = [TableBuilder(10 + at, command=["python3", "worker.py"]) for at in range(4)]
+    for at, table in enumerate(tables):
+        table.file("/usr/lib/python3.11/os.py", {"open": 1}, inode=1, ns=900 * MS if not at else 300 * MS)
+        table.second("open", 0, 1, ns=900 * MS if not at else 300 * MS)
+    kinds = {one.kind for one in found_in(load(*tables))}
+    assert "time-imbalance" not in kinds
+
+
+def test_a_stat_after_each_open_belongs_to_files_that_are_opened_again_and_again(load: Callable[..., Profile]) -> None:
+    table = TableBuilder()
+    table.file("/data/in", {"open": 3000, "stat": 3000, "close": 3000}, inode=1, size=64 * MIB)
+    assert [one.kind for one in found_in(load(table))] == ["reopened-files"]
+
+
 def test_metadata_that_takes_a_large_share_of_the_time(load: Callable[..., Profile]) -> None:
     table = TableBuilder()
     table.file("/data/many", {"create": 500, "remove": 500}, ns=2 * S)
@@ -212,6 +398,91 @@ def test_metadata_that_takes_a_large_share_of_the_time(load: Callable[..., Profi
     evidence = of_kind(load(table), MetadataEvidence).evidence
     assert isinstance(evidence, MetadataEvidence)
     assert (evidence.share, evidence.operation, evidence.processes, evidence.spent_ns) == (1, "create", 0, 2 * S)
+
+
+@pytest.mark.parametrize(
+    ("operation", "words", "remedy", "saves_ns"),
+    [
+        ("seek", "to seek", "Use calls that name the offset", 2 * S),
+        ("list", "to list directories", "Keep an index of the files", 1998 * MS),
+        ("open", "to open and close files", "Use fewer and larger files", 1998 * MS),
+        ("remove", "to create, rename and remove files", "Use fewer and larger files", None),
+        ("lock", "to wait for locks", "Lock larger ranges", None),
+        ("sync", "to wait for the storage (fsync)", "Sync once after many writes", None),
+    ],
+)
+def test_the_remedy_of_metadata_time_is_that_of_the_operation_that_takes_most_of_it(
+    load: Callable[..., Profile], operation: str, words: str, remedy: str, saves_ns: int | None
+) -> None:
+    table = TableBuilder()
+    # Fewer than a finding of their own needs.
+    calls = 90 if operation == "sync" else 1000
+    table.file("/data/many", {operation: calls, "attribute": 10}, ns=2100 * MS)
+    table.second(operation, 1, calls, ns=2 * S)
+    table.second("attribute", 1, 10, ns=100 * MS)
+    evidence = of_kind(load(table), MetadataEvidence).evidence
+    assert isinstance(evidence, MetadataEvidence)
+    said = message(evidence)
+    assert f"95 % of it {words} ({operation} 2.00 s in {calls:,} calls" in said.headline
+    assert said.remedy.startswith(remedy)
+    assert evidence.saves_ns == saves_ns
+
+
+def test_time_in_metadata_that_another_finding_names_is_not_named_again(load: Callable[..., Profile]) -> None:
+    table = TableBuilder()
+    file = table.file("/data/journal", {"sync": 600, "open": 1}, ns=4 * S, inode=1)
+    table.second("sync", 1, 600, ns=4 * S)
+    table.transfers(file, "write", {4096: 600}, ns=10 * MS, consecutive=599)
+    (found,) = found_in(load(table))
+    assert isinstance(found.evidence, SyncEvidence)
+    # 2.4 MB need a sync for each MiB.
+    assert found.evidence.saves_ns == round(4 * S * (1 - 600 * 4096 / MIB / 600))
+
+
+def test_metadata_of_little_time_is_no_finding(load: Callable[..., Profile]) -> None:
+    table = TableBuilder(end_ns=BEGIN_NS + 30 * MS)
+    table.file("/data/repository", {"stat": 200, "rename": 1}, ns=14 * MS)
+    table.second("rename", 0, 1, ns=13 * MS)
+    table.second("stat", 0, 200, ns=MS)
+    assert found_in(load(table)) == []
+
+
+def test_small_writes_that_fsync_follows_are_a_symptom_of_it(load: Callable[..., Profile]) -> None:
+    table = TableBuilder()
+    file = table.file("/data/journal", {"sync": 1500}, ns=4 * S, inode=1)
+    table.second("sync", 1, 1500, ns=4 * S)
+    table.transfers(file, "write", {512: 3000}, ns=40 * MS, consecutive=2999)
+    (found,) = found_in(load(table))
+    assert isinstance(found.evidence, SyncEvidence)
+    assert [one.kind for one in found.evidence.symptoms] == ["small-requests"]
+
+
+@pytest.mark.parametrize("flags", [os.O_DSYNC, os.O_SYNC, os.O_SYNC | os.O_DIRECT])
+def test_writes_with_o_sync_that_take_all_the_time_are_a_finding(load: Callable[..., Profile], flags: int) -> None:
+    table = TableBuilder()
+    file = table.file("/data/log", {"open": 1}, inode=1, open_flags=flags | os.O_WRONLY)
+    table.transfers(file, "write", {4096: 300}, ns=3 * S, consecutive=299)
+    (found,) = found_in(load(table))
+    evidence = found.evidence
+    assert isinstance(evidence, SynchronousWriteEvidence)
+    assert (found.severity, evidence.writes, evidence.files, evidence.spent_ns) == ("warning", 300, 1, 3 * S)
+    assert evidence.saves_ns == round(3 * S * (1 - 300 * 4096 / MIB / 300))
+    assert "300 writes to files opened with O_SYNC or O_DSYNC wait for the storage" in message(evidence).headline
+
+
+def test_direct_writes_are_not_synchronous(load: Callable[..., Profile]) -> None:
+    table = TableBuilder()
+    file = table.file("/data/log", {"open": 1}, inode=1, open_flags=os.O_DIRECT | os.O_WRONLY)
+    table.transfers(file, "write", {4096: 300}, ns=3 * S, consecutive=299)
+    assert found_in(load(table)) == []
+
+
+def test_no_finding_saves_more_than_the_time_in_io(profile: Profile) -> None:
+    io_ns = ProfileFacts(profile, Thresholds()).totals.io_ns
+    assert io_ns is not None
+    savings = [one.evidence.saves_ns for one in found_in(profile)]  # type: ignore[attr-defined]
+    assert all(one is None or 0 <= one <= io_ns for one in savings)
+    assert any(savings)
 
 
 def test_metadata_of_more_than_half_a_minute_of_a_process(load: Callable[..., Profile]) -> None:
@@ -271,12 +542,48 @@ def test_files_that_are_opened_or_looked_up_again_and_again(profile: Profile) ->
     assert (looked_up.evidence.calls, looked_up.evidence.files) == (RANKS * 8000, 1)
 
 
-def test_lookups_that_fail_with_the_directories_that_were_searched(profile: Profile) -> None:
-    evidence = of_kind(profile, SearchEvidence).evidence
-    assert isinstance(evidence, SearchEvidence)
-    assert evidence.failed == RANKS * 1600
-    assert evidence.directories[:3] == (("/home/user/lib", 4000), ("/opt/a", 4000), ("/opt/b", 4000))
-    assert (evidence.names, evidence.searched) == (3, 2)
+def test_libraries_that_every_rank_looks_for_along_a_path_are_start_up(profile: Profile) -> None:
+    evidence = of_kind(profile, StartupEvidence).evidence
+    assert isinstance(evidence, StartupEvidence)
+    assert (evidence.processes, evidence.calls, evidence.files) == (RANKS, RANKS * 1500, 6)
+    failed = evidence.failed_lookups
+    assert (failed.count, failed.names, failed.searched, failed.is_search_path) == (RANKS * 1500, 2, 2, True)
+    assert failed.directories == (("/home/user/lib", 4000), ("/opt/a", 4000), ("/opt/b", 4000))
+    assert message(evidence).remedy.startswith("Shorten search paths")
+
+
+def looked_up(paths: Iterable[str], times: int = 1, errno: int = 2) -> TableBuilder:
+    table = TableBuilder()
+    for path in paths:
+        table.file(path, {"stat": times}, {"stat": times}, errno=errno)
+    return table
+
+
+def test_lookups_that_fail_name_the_directories_with_most_of_them_and_what_they_come_from(
+    load: Callable[..., Profile], tmp_path: Path
+) -> None:
+    searched = [f"/data/{directory}/{at}.h" for directory in ("a", "b", "c") for at in range(70)]
+    names = [f"/in/step{at}" for at in range(300)]
+    for number, (table, directory, remedy) in enumerate(
+        (
+            (looked_up(searched), ("/data/a", 70), "Shorten search paths"),
+            (looked_up(names), ("/in", 300), "List these directories once"),
+            (looked_up(["/run/stop"], 500), ("/run", 500), "Wait for files with inotify"),
+        )
+    ):
+        profile = load_profile([store_record(tmp_path / str(number), table)])
+        evidence = of_kind(profile, SearchEvidence).evidence
+        assert evidence.directories[0] == directory  # type: ignore[attr-defined]
+        assert message(evidence).remedy.startswith(remedy)
+    assert (
+        "All 70 names are looked for in several directories."
+        in message(of_kind(load(looked_up(searched)), SearchEvidence).evidence).text
+    )
+
+
+def test_attributes_that_files_do_not_have_are_no_failed_lookups(load: Callable[..., Profile]) -> None:
+    enodata = 61
+    assert found_in(load(looked_up([f"/data/{at}" for at in range(500)], 2, enodata))) == []
 
 
 def test_calls_that_stalled_with_their_moments(profile: Profile) -> None:
@@ -365,6 +672,7 @@ def test_time_that_a_source_does_not_know_is_unknown_and_not_0(profile: Profile)
         profile,
         file_operations=profile.file_operations.with_columns(duration_ns=pl.lit(None, pl.Int64)),
         process_operations=profile.process_operations.with_columns(duration_ns=pl.lit(None, pl.Int64)),
+        files=profile.files.with_columns(metadata_ns=pl.lit(None, pl.Int64)),
     )
     spent = {one.kind: one.evidence.spent_ns for one in found_in(timeless)}  # type: ignore[attr-defined]
     assert {kind for kind, ns in spent.items() if ns is not None} == {"stalled-calls", "time-imbalance"}

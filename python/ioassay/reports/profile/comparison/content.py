@@ -13,9 +13,9 @@ from ioassay.analysis.profile.finding_changes import FindingChange, finding_chan
 from ioassay.analysis.profile.patterns import Pattern, pattern
 from ioassay.analysis.profile.peers import MEASURES, Imbalance
 from ioassay.reports.profile import content as of_one
-from ioassay.results.profile_model import Profile
+from ioassay.results.profile_model import Direction, Profile
 
-TRANSFERS = ("read", "write")
+TRANSFERS: tuple[Direction, ...] = ("read", "write")
 """Directions whose requests have an order."""
 
 

@@ -83,9 +83,7 @@ def summary(content: Content) -> list[Block]:
 
 def _sides(content: Content) -> Table:
     mine, its = (dict(opening(side.own)) for side in content.sides)
-    rows = [
-        [what, mine.get(what, format.ABSENT), its.get(what, format.ABSENT)] for what in dict.fromkeys((*mine, *its))
-    ]
+    rows = [[what, mine.get(what, format.ABSENT), its.get(what, format.ABSENT)] for what in mine | its]
     return Table([Column(), *(Column(side.name) for side in content.sides)], rows)
 
 

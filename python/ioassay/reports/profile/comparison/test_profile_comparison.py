@@ -105,7 +105,7 @@ def test_one_of_something_has_no_plural(tmp_path: Path) -> None:
 def test_the_terminal_shows_the_essentials(content: Content) -> None:
     text = terminal(content)
     assert "Gone: All 20,000 writes of MPI-IO are independent, none is collective." in text
-    assert "6 more findings." in text
+    assert "Gone: 16 % of the bytes pass through streams" in text
     assert "18 files only of before." in text
 
 

@@ -1,0 +1,75 @@
+"""Much time, or very many calls, before the application does anything: many processes look for the same modules and
+libraries, and read them. On a parallel file system the metadata server answers each process one by one.
+
+Files of start-up are those of `startup`; rules about data leave them out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import polars as pl
+
+from ioassay.analysis.finding import Finding
+from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts, beyond_copying, files
+from ioassay.analysis.profile.findings.search_paths import LOOKUPS, FailedLookups, failed_among
+
+
+@dataclass(frozen=True)
+class StartupEvidence(ProfileEvidence):
+    """Calls on files of interpreters, libraries and search paths."""
+
+    kind: ClassVar[str] = "program-startup"
+    share: float | None
+    """Of the time in I/O."""
+    processes: int
+    """That use the file that most of them use."""
+    calls: int
+    files: int
+    runtimes: tuple[str, ...]
+    """Whose files they are (Python, shared libraries, …), those with most calls first."""
+    lookups: int
+    """Opens, stats and listings."""
+    failed_lookups: FailedLookups
+
+
+def program_startup(facts: ProfileFacts) -> Iterator[Finding]:
+    """At most one."""
+    limits = facts.thresholds
+    total = facts.startup_total
+    rows = facts.stored.join(facts.startup, on="file")
+    users = facts.profile.files.join(facts.startup, on="file").sort(
+        "processes", "metadata_ns", "file", descending=[True, True, False], nulls_last=True
+    )
+    if rows.is_empty():
+        return
+    processes, spent = int(users["processes"].max() or 1), total.spent_ns  # type: ignore[arg-type]
+    are_many = processes >= limits.reading_processes.value
+    is_frequent = are_many and total.calls > limits.startup_calls.value
+    is_slow = spent is not None and spent > max(
+        limits.startup_s.value * 1e9, limits.io_share.value * facts.totals.run_ns
+    )
+    if not is_frequent and not is_slow:
+        return
+    exceeded = ((limits.reading_processes, limits.startup_calls) if is_frequent else ()) + (
+        (limits.startup_s, limits.io_share) if is_slow else ()
+    )
+    io_ns = facts.totals.io_ns
+    yield Finding(
+        "warning" if are_many and is_slow else "notice",
+        StartupEvidence(
+            exceeded,
+            spent,
+            saves_ns=beyond_copying(spent, total.read_bytes),
+            share=None if spent is None or not io_ns else min(1.0, spent / io_ns),
+            processes=processes,
+            calls=total.calls,
+            files=total.files,
+            runtimes=total.runtimes,
+            lookups=int(rows.filter(pl.col("operation").is_in(LOOKUPS))["calls"].sum()),
+            failed_lookups=failed_among(rows),
+        ),
+        files(users["file"]),
+    )

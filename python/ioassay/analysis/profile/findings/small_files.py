@@ -1,0 +1,64 @@
+"""Many files that are smaller than a request should be: opening each takes longer than moving its bytes.
+
+Drishti's rules P05 and P06 count their requests as small ones, of which no buffer makes larger ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ioassay.analysis.finding import Finding
+from ioassay.analysis.profile.findings.causes import symptoms
+from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts, files, less
+from ioassay.analysis.profile.totals import REQUESTS, known_total
+
+_OF_SMALL_FILES = ("redundant-reads", "same-data")
+"""Symptoms that mean something where a request is a whole file."""
+
+
+@dataclass(frozen=True)
+class SmallFileEvidence(ProfileEvidence):
+    """Small files that are read or written whole."""
+
+    kind: ClassVar[str] = "small-files"
+    direction: str
+    small: int
+    """Requests on them."""
+    requests: int
+    """On all files of the application."""
+    moved_bytes: int
+    files: int
+    opens: int
+
+
+def small_files(facts: ProfileFacts) -> Iterator[Finding]:
+    """One for each direction. The time is that of all calls on these files, also of those that open them."""
+    share, least = facts.thresholds.small_requests_share, facts.thresholds.small_requests
+    for direction in REQUESTS:
+        rows = facts.causes.get(("small-files", direction))
+        if rows is None:
+            continue
+        limit = facts.thresholds.limit("small_request_bytes", direction)
+        small, moved, opens = (int(rows[name].sum()) for name in ("small", "bytes", "opens"))
+        moving, opening = known_total(rows["duration_ns"]), known_total(rows["metadata_ns"])
+        packed = max(1.0, moved / limit.value)
+        yield Finding(
+            "warning",
+            SmallFileEvidence(
+                thresholds=(limit, share, least),
+                spent_ns=known_total([moving, opening]),
+                saves_ns=known_total([less(moving, packed, small), less(opening, packed, rows.height)]),
+                symptoms=tuple(
+                    one for one in symptoms(facts, "small-files", direction, rows) if one.kind in _OF_SMALL_FILES
+                ),
+                direction=direction,
+                small=small,
+                requests=int(facts.requests(direction)["calls"].sum()),
+                moved_bytes=moved,
+                files=rows.height,
+                opens=opens,
+            ),
+            files(rows["file"]),
+        )

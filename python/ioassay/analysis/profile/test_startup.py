@@ -1,0 +1,170 @@
+"""Which files are start-up, and which are the application's data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from ioassay.analysis.profile.findings import ProfileFacts, findings
+from ioassay.analysis.profile.findings.program_startup import StartupEvidence, program_startup
+from ioassay.analysis.profile.startup import startup_files
+from ioassay.analysis.profile.thresholds import Thresholds
+from ioassay.protocol.record_layout import FileKind
+from ioassay.results.profile_model import Profile
+from ioassay.results.records.profile import load_profile
+from ioassay.testing.record_tables import BEGIN_NS, TableBuilder, store_record
+
+Load = Callable[..., Profile]
+
+KIB, MIB, S = 1 << 10, 1 << 20, 10**9
+
+PREFIX = "/sw/conda/envs/a"
+
+
+@pytest.fixture
+def load(tmp_path: Path) -> Load:
+    return lambda *tables: load_profile([store_record(tmp_path / "record", *tables)])
+
+
+def runtimes(profile: Profile) -> dict[str, str]:
+    """Of the paths that are start-up, whose they are."""
+    paths = profile.files.select("file", "path")
+    return dict(startup_files(profile).join(paths, on="file").select("path", "runtime").iter_rows())
+
+
+@pytest.mark.parametrize(
+    ("command", "path", "runtime"),
+    [
+        ("python3", "/usr/lib/python3.11/json/decoder.py", "Python"),
+        ("python3", f"{PREFIX}/lib/python3.12/site-packages/numpy/__init__.py", "Python"),
+        ("python3", f"{PREFIX}/lib/python3.12/__pycache__/os.cpython-312.pyc", "Python"),
+        ("python3", "/home/u/app/__pycache__/model.cpython-312.pyc", "Python"),
+        ("mpi_app", f"{PREFIX}/lib/python3.12/encodings/utf_8.py", "Python"),  # embedded
+        ("perl", "/usr/share/perl/5.36/strict.pm", "Perl"),
+        ("perl", "/usr/lib/x86_64-linux-gnu/perl-base/warnings.pm", "Perl"),
+        ("R", "/usr/lib/R/library/stats/R/stats.rdb", "R"),
+        ("julia", "/opt/julia/share/julia/base.jl", "Julia"),
+        ("julia", "/home/u/.julia/compiled/v1.10/CSV/x.ji", "Julia"),
+        ("java", "/usr/lib/jvm/java-17/lib/modules", "Java"),
+        ("java", "/app/lib/spark.jar", "Java"),
+        ("node", "/app/node_modules/react/index.js", "Node.js"),
+        ("app", "/opt/mpi/lib/libmpi.so.40", "shared libraries"),
+        ("app", "/etc/ld.so.cache", "shared libraries"),
+        ("app", "/usr/share/locale/de/LC_MESSAGES/libc.mo", "locale"),
+        ("app", "/usr/share/zoneinfo/Europe/Berlin", "locale"),
+        ("bash", "/usr/local/sbin/python3", "programs"),
+        ("bash", "/dev/tty", "system files"),
+        ("cc1", "/usr/include/stdio.h", "compiler"),
+    ],
+)
+def test_what_interpreters_and_the_loader_read_is_start_up(load: Load, command: str, path: str, runtime: str) -> None:
+    table = TableBuilder(command=[command])
+    table.transfers(table.file(path, {"open": 1}, inode=1), "read", {800: 1})
+    assert runtimes(load(table)) == {path: runtime}
+
+
+@pytest.mark.parametrize(
+    ("command", "path", "transfers"),
+    [
+        ("python3", "/data/train/0.bin", {"read": {4096: 10}}),
+        ("python3", "/scratch/model.pth", {"read": {4096: 10}}),  # a checkpoint, no list of paths
+        ("python3", "/scratch/analysis.py.txt", {"read": {4096: 10}}),
+        ("app", "/usr/share/dict/words", {"read": {4096: 10}}),
+        ("python3", f"{PREFIX}/lib/python3.12/site-packages/pack/weights.bin", {"read": {MIB: 64}}),
+        ("pip", f"{PREFIX}/lib/python3.12/site-packages/new/__init__.py", {"write": {4096: 1}}),  # installed
+        ("tar", "/usr/lib/python3.11/json/decoder.py", {"read": {4096: 1}}),  # archived
+        ("cp", "/opt/mpi/lib/libmpi.so.40", {"read": {4096: 1}}),
+        ("app", "/opt/mpi/lib/libbig.so", {"read": {MIB: 100}}),  # the loader maps what it needs
+    ],
+)
+def test_what_an_application_works_on_is_data_wherever_it_lies(
+    load: Load, command: str, path: str, transfers: Mapping[str, Mapping[int, int]]
+) -> None:
+    table = TableBuilder(command=[command])
+    file = table.file(path, {"open": 1}, inode=1)
+    for operation, sizes in transfers.items():
+        table.transfers(file, operation, sizes)
+    assert runtimes(load(table)) == {}
+
+
+def test_a_script_and_the_modules_beside_it_are_start_up_and_other_sources_are_data(load: Load) -> None:
+    table = TableBuilder(command=["python3", "src/app.py"])
+    for name in ("/work/src/app.py", "/work/src/model.py", "/work/src/__pycache__/model.cpython-312.pyc"):
+        table.file(name, {"open": 1}, inode=len(name))
+    for at in range(5):
+        table.file(f"/work/checked/{at}.py", {"open": 1}, inode=100 + at)
+    assert set(runtimes(load(table))) == {
+        "/work/src/app.py", "/work/src/model.py", "/work/src/__pycache__/model.cpython-312.pyc"
+    }  # fmt: skip
+
+
+def test_a_directory_of_modules_is_start_up_and_a_tree_that_python_walks_is_data(load: Load) -> None:
+    (table,) = importing(1, 60)
+    table.file("/home/u/project", {"stat": 55, "open": 2, "list": 20}, kind=FileKind.DIRECTORY)
+    for at in range(100):
+        table.file(f"/data/{at}", {"stat": 2, "open": 1, "list": 9}, kind=FileKind.DIRECTORY)
+    table.file("/data/polled", {"stat": 5000}, kind=FileKind.DIRECTORY)
+    assert {path for path in runtimes(load(table)) if not path.startswith("/sw/")} == {"/home/u/project"}
+
+
+def test_the_row_of_all_other_files_is_no_start_up(load: Load) -> None:
+    table = TableBuilder(command=["python3"])
+    table.file("/usr/lib/python3.11/(other files)", {"open": 9}, kind=FileKind.OTHERS)
+    assert runtimes(load(table)) == {}
+
+
+def importing(processes: int, modules: int, ns: int = 0) -> list[TableBuilder]:
+    """Processes that import the same modules, of which each is looked for in a directory before."""
+    tables = []
+    for at in range(processes):
+        table = TableBuilder(10 + at, command=["python3", "app.py"], end_ns=BEGIN_NS + 10 * S)
+        for module in range(modules):
+            table.file(f"/sw/extra/site-packages/m{module}.py", {"stat": 1}, {"stat": 1}, errno=2, ns=ns)
+            file = table.file(
+                f"/sw/lib/python3.11/m{module}.py", {"open": 1, "stat": 1, "close": 1}, inode=1 + module, ns=ns
+            )
+            table.transfers(file, "read", {2000: 1, 0: 1}, consecutive=1)
+        tables.append(table)
+    return tables
+
+
+def startup_of(profile: Profile) -> tuple[str, StartupEvidence]:
+    (found,) = program_startup(ProfileFacts(profile, Thresholds()))
+    assert isinstance(found.evidence, StartupEvidence)
+    return found.severity, found.evidence
+
+
+def test_many_processes_that_import_the_same_modules_are_one_finding(load: Load) -> None:
+    profile = load(*importing(8, 300, ns=2_000_000))
+    severity, evidence = startup_of(profile)
+    assert severity == "warning"  # 9.6 of 80 s
+    assert (evidence.processes, evidence.calls, evidence.files) == (8, 8 * 300 * 6, 600)
+    assert (evidence.failed_lookups.count, evidence.failed_lookups.directories) == (
+        2400, (("/sw/extra/site-packages", 2400),)
+    )  # fmt: skip
+    assert evidence.runtimes == ("Python",)
+    assert [one.kind for one in findings(ProfileFacts(profile, Thresholds()))] == ["program-startup"]
+
+
+def test_start_up_that_takes_little_time_is_a_notice(load: Load) -> None:
+    assert startup_of(load(*importing(8, 300)))[0] == "notice"
+
+
+@pytest.mark.parametrize("ns", [0, 100_000])
+def test_a_script_that_does_nothing_has_no_finding(load: Load, ns: int) -> None:
+    assert findings(ProfileFacts(load(*importing(1, 300, ns=ns)), Thresholds())) == []
+
+
+def test_the_sums_of_start_up_are_part_of_all(load: Load) -> None:
+    tables = importing(2, 10, ns=1000)
+    library = tables[0].file("/opt/lib/libm.so.6", inode=8888)
+    tables[0].transfers(library, "map", {MIB: 1}, ns=S)  # no time in I/O
+    tables[0].transfers(tables[0].file("/data/in", {"open": 1}, inode=9999), "read", {MIB: 10}, ns=S)
+    facts = ProfileFacts(load(*tables), Thresholds())
+    one = facts.startup_total
+    assert (one.files, one.calls, one.read_bytes, one.spent_ns) == (21, 121, 40_000, 40_000)
+    assert one.calls + int(facts.data["calls"].sum()) == int(facts.stored["calls"].sum())
+    assert facts.data.select(pl.col("path").unique())["path"].to_list() == ["/data/in"]
