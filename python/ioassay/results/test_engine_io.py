@@ -88,7 +88,7 @@ def test_transfers_through_rings_are_in_all_tables_once(recorded: Callable[..., 
     assert (said.calls, said.bytes) == (2 * TRANSFERS, 2 * GIB)
     found = totals.totals(profile)
     assert (found.of("write").bytes, found.of("write").calls) == (GIB, TRANSFERS)
-    assert not coverage.coverage(profile).shortfalls
+    assert not coverage.coverage(profile).doubts
     assert [one.kind for one in findings(ProfileFacts(profile, Thresholds()))] == []
 
 
