@@ -396,6 +396,21 @@ pub fn known(file: &File) -> Option<&'static Opened> {
     }
 }
 
+/// What the kernel said of a file when it was first opened.
+pub fn about(file: &File) -> Option<About> {
+    known(file).map(|opened| About {
+        identity: FileIdentity {
+            device: opened.device,
+            inode: opened.inode,
+            birth_ns: opened.birth_ns,
+            generation: opened.generation,
+        },
+        kind: kind(file),
+        size_bytes: opened.size_bytes,
+        block_bytes: opened.block_bytes,
+    })
+}
+
 /// What offsets in it are to be a multiple of; 0 where that makes no sense, or is not known.
 pub fn alignment(file: &File) -> u32 {
     known(file).map_or(0, |opened| kind(file).alignment(opened.block_bytes))

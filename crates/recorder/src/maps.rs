@@ -16,6 +16,7 @@ use ioassay_record::maps::{Cached, Extent};
 use ioassay_record::table::{FileKind, Map, MapAccess};
 
 use crate::process::system_calls_allowed;
+use crate::sys::About;
 use crate::{call, descriptors, files, process, resident, sys, table, ticks};
 
 /// Parts of files that are remembered at the same time, at most.
@@ -82,7 +83,7 @@ static HEADS: [AtomicU32; LISTS] = [const { AtomicU32::new(0) }; LISTS];
 struct Bequest {
     access: u32,
     name_bytes: u32,
-    about: libc::stat,
+    about: Option<About>,
 }
 
 /// Memory with a [`Bequest`] for each place that is known.
@@ -116,19 +117,10 @@ pub fn inherit() -> Option<Inheritance> {
     let mut next = memory as usize;
     for place in known_places() {
         let (row, name) = (file(place), files::name(file(place)));
-        // SAFETY: there is room for all, and all zero is valid.
+        let access = at(place.row.load(Relaxed)).access;
+        // SAFETY: there is room for all.
         unsafe {
-            let bequest = &mut *(next as *mut Bequest);
-            bequest.access = at(place.row.load(Relaxed)).access;
-            bequest.name_bytes = name.len() as u32;
-            if let Some(opened) = files::known(row) {
-                let is_device = files::kind(row) == FileKind::BlockDevice;
-                bequest.about.st_mode = if is_device { libc::S_IFBLK } else { libc::S_IFREG };
-                bequest.about.st_dev = opened.device;
-                bequest.about.st_ino = opened.inode;
-                bequest.about.st_size = opened.size_bytes as i64;
-                bequest.about.st_blksize = opened.block_bytes as _;
-            }
+            (next as *mut Bequest).write(Bequest { access, name_bytes: name.len() as u32, about: files::about(row) });
             let to = core::slice::from_raw_parts_mut((next + size_of::<Bequest>()) as *mut u8, name.len());
             to.copy_from_slice(name);
         }
@@ -166,8 +158,7 @@ pub fn begin(parent: bool, inheritance: Option<Inheritance>) {
         };
         next += Bequest::step(name.len());
         let file = files::of_name(name);
-        let about = (bequest.about.st_mode != 0).then_some(bequest.about);
-        files::opened(file, about, 0);
+        files::opened(file, bequest.about, 0);
         if let Some(new) = row_of(file, bequest.access, now) {
             place.row.store(new, Relaxed);
             place.descriptor.store(-1, Relaxed);
