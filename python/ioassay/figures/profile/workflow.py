@@ -76,7 +76,8 @@ Point = tuple[float, float]
 
 def weightiest(boxes: Sequence[Box], arrows: Sequence[Arrow]) -> list[Arrow]:
     """The thickest arrows that a figure has room for."""
-    found, points = [], 0
+    found: list[Arrow] = []
+    points = 0
     for arrow in sorted(arrows, key=lambda one: -one.weight):
         points += max(1, abs(boxes[arrow.end].row - boxes[arrow.begin].row)) * (_SAMPLES + 1)
         if found and points > MOST_POINTS:
