@@ -19,7 +19,10 @@ fn main() {
         .current_dir(&workspace)
         .args(["rustc", "--locked", "--quiet", "--package", "ioassay-recorder", "--features", "library"])
         .args(["--profile", "recorder", "--crate-type", "cdylib", "--target", &target, "--target-dir"])
-        .arg(&out);
+        .arg(&out)
+        // It is loaded into each process, where what the dynamic linker looks up for it takes time: its own functions are known,
+        // and it needs nothing of what the C compiler adds at the beginning and at the end.
+        .args(["--", "-Clink-arg=-Wl,-Bsymbolic-functions", "-Clink-arg=-nostartfiles"]);
     // What is meant for this program and its build, by whom it was started, is not meant for the library's.
     for (name, _) in env::vars_os() {
         let name = name.to_string_lossy();

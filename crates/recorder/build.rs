@@ -6,10 +6,6 @@ fn main() {
     if std::env::var_os("CARGO_FEATURE_LIBRARY").is_none() {
         return;
     }
-    // The library is loaded into each process: what the dynamic linker looks up for it takes time there. Its own functions are
-    // known, and it needs nothing of what the C compiler adds at the beginning and at the end.
-    println!("cargo::rustc-cdylib-link-arg=-Wl,-Bsymbolic-functions");
-    println!("cargo::rustc-cdylib-link-arg=-nostartfiles");
     // The result must need nothing of the C library: neither its checks nor a newer version of it. Tables for unwinding
     // are needed, because a thread may be cancelled while it prints.
     cc::Build::new()
