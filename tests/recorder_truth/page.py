@@ -42,9 +42,9 @@ strace prints the functions that led to each system call, so it is known who mad
   pipe.
 - **differences**: files and classes of calls of which the record has other numbers than strace.
 - **missed**: functions of the C library that the program called past the recorder. None may be.
-- **own system calls**: calls that a library makes without the C library, such as those of programs in
-  Rust that use the crate rustix. Only `--via ptrace` sees these. Where they move bytes, the profile
-  says how many the kernel counted.
+- **own system calls**: calls that a library makes without the C library, such as those of programs
+  in Rust that use the crate rustix. Only `--via ptrace` sees these. Where they move bytes, the
+  profile says how many the kernel counted.
 - **escaped**: programs that a preloaded library does not reach. The record names them;
   `ioassay record` says so at the end.
 
