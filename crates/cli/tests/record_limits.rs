@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use ioassay_record::operation::Operation::{Close, Open, Read, Write};
+use ioassay_record::table::LARGEST;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sys::resource::{Resource, getrlimit};
 use support::record::{Place, Record, compiled, run};
@@ -148,11 +149,11 @@ fn arguments_that_a_program_writes_over_are_kept() {
 
 #[test]
 fn a_full_table_folds_names_and_every_call_still_counts() {
-    let record = run("full", &["names", "200000"]);
+    let record = run("full", &["names", "300000"]);
     let image = record.only();
-    assert!(image.bytes <= 8 << 20 && image.bytes > 6 << 20, "{}", image.bytes);
-    assert_eq!(image.by_files(Open).calls, 200_003);
-    assert_eq!((image.errors(Open, libc::ENOENT), image.lost_calls), (200_000, 0));
+    assert!(image.bytes <= LARGEST && image.bytes > LARGEST * 3 / 4, "{}", image.bytes);
+    assert_eq!(image.by_files(Open).calls, 300_003);
+    assert_eq!((image.errors(Open, libc::ENOENT), image.lost_calls), (300_000, 0));
     assert!(image.others.count(Open) > 1000);
     assert_eq!((image.file("first").writes().calls, image.by_files(Write).calls), (6, 11));
     assert_eq!(image.by_seconds(Write).bytes, 110);
@@ -160,13 +161,13 @@ fn a_full_table_folds_names_and_every_call_still_counts() {
 
 #[test]
 fn a_table_full_of_threads_and_files_still_counts_every_call() {
-    let record = run("full", &["files", "32"]);
+    let record = run("full", &["files", "64"]);
     let image = record.only();
-    assert!(image.bytes <= 8 << 20, "{}", image.bytes);
+    assert!(image.bytes <= LARGEST, "{}", image.bytes);
     assert_eq!(image.lost_calls, 0);
     let calls = |operation| image.by_files(operation).calls;
-    assert_eq!([Open, Close, Write, Read].map(calls), [48_000, 48_000, 96_000, 48_000]);
-    assert_eq!(image.by_seconds(Write).bytes, 960_000);
+    assert_eq!([Open, Close, Write, Read].map(calls), [96_000, 96_000, 192_000, 96_000]);
+    assert_eq!(image.by_seconds(Write).bytes, 1_920_000);
     assert!(image.folded_calls > 0 && image.others.writes().calls > 0);
 }
 

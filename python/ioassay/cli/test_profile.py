@@ -117,7 +117,7 @@ def test_what_cannot_be_compared_with_is_named_with_what_to_do(record: Path, tmp
     (tmp_path / "text").write_text("nothing")
     for path, reason in (
         (tmp_path / "missing", "There is no"),
-        (tmp_path / "empty", "holds no run, no record and no Darshan log"),
+        (tmp_path / "empty", "holds no run, no record, no Darshan log and no trace"),
         (tmp_path / "text", "is text, not a profile"),
         (record / "record.json", "is the document of a record, not all of it"),
     ):
