@@ -402,7 +402,7 @@ mod tests {
         fs::create_dir(&traces).unwrap();
         let tables = Tables { path: directory.path().to_owned(), library: None };
         assert_eq!(tables.keep_in(record.path()).unwrap_err().errno_name.as_deref(), Some("EEXIST"));
-        assert_eq!(list(record.path()).unwrap(), [traces.clone()]);
+        assert_eq!(list(record.path()).unwrap(), std::slice::from_ref(&traces));
         assert_eq!(list(directory.path()).unwrap().len(), names.len());
         fs::remove_dir(&traces).unwrap();
         let kept = tables.keep_in(record.path()).unwrap();
