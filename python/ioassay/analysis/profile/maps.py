@@ -27,6 +27,9 @@ does so more often, so that this end is too high where a program then changes th
 most read; a page must be in memory to be written.
 
 Where a file is so large that only samples of its pages were looked at, these ends are estimates, and say so.
+Where the recorder could ask about half of the pages or more, but not all, it scales what it saw: such an end is an
+estimate as well, and does not say so. Maps of one file whose bytes add up to no more than they span are taken not to
+overlap.
 
 Not: who moved bytes by calls (`totals`), comparing with the kernel's counters (`coverage`).
 """
