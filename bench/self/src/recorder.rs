@@ -10,6 +10,7 @@ use std::sync::Barrier;
 use std::time::Instant;
 
 use ioassay_capture::library;
+use ioassay_record::names::STACKS_WISH;
 
 use crate::{Result, median};
 
@@ -130,7 +131,7 @@ pub struct Mode {
 pub fn recorder() -> Result<()> {
     let scratch = tempfile::tempdir()?;
     let modes = modes(scratch.path())?;
-    println!("## The recorder, {ROUNDS} rounds, in turn: without, with it, with Darshan\n");
+    println!("## The recorder, {ROUNDS} rounds, in turn: without, with it, with others\n");
     calls(scratch.path(), &modes)?;
     let wall = |command: &mut Command, mode: &Mode| -> Result<f64> {
         let began = Instant::now();
@@ -191,11 +192,14 @@ fn preload(library: &Path) -> (&'static str, String) {
     ("LD_PRELOAD", library.display().to_string())
 }
 
-/// Without, with the recorder, and with an earlier one and Darshan if they are named.
+/// Without, with the recorder, with stacks, and with an earlier one and Darshan if they are named.
 fn modes(scratch: &Path) -> Result<Vec<Mode>> {
     let tables = scratch.join("tables");
     fs::create_dir(&tables)?;
-    let mut modes = vec![nothing(), recorded("the recorder", &tables)?];
+    let stacks = scratch.join("stacks");
+    fs::create_dir(&stacks)?;
+    fs::write(stacks.join(STACKS_WISH), "")?;
+    let mut modes = vec![nothing(), recorded("the recorder", &tables)?, recorded("its stacks", &stacks)?];
     if let Some(earlier) = std::env::var_os("EARLIER") {
         let tables = scratch.join("earlier");
         fs::create_dir(&tables)?;

@@ -7,6 +7,7 @@
 //! * [`tables`]: the directory in which processes have their tables while they run, and what becomes of it.
 //! * [`checked_tables`]: the file of tables of a record, and its checksums.
 //! * [`traces`]: every call, where that was asked for.
+//! * [`symbols`]: which functions are at the addresses of its stacks.
 //! * [`escaped`]: processes that the library never reached.
 //! * [`watch`]: the agent that watches the command, if one is asked for.
 //! * [`document`]: what `record.json` says.
@@ -20,6 +21,7 @@ pub mod escaped;
 pub mod library;
 pub mod ptrace;
 pub mod request;
+pub mod symbols;
 pub mod tables;
 pub mod traces;
 pub mod watch;
@@ -62,6 +64,10 @@ fn try_record(request: &Request) -> Result<u8, Failure> {
     if request.trace && request.via != Via::Preload {
         let what = "calls that are seen by ptrace are not traced one by one".to_owned();
         return Err(plain("start", what, "leave out --trace or --via"));
+    }
+    if request.stacks && request.via != Via::Preload {
+        let what = "ptrace sees calls, but not the stacks that they come from".to_owned();
+        return Err(plain("start", what, "leave out --stacks or --via"));
     }
     if request.stop_with_parent {
         // It comes to us as from any process, and is passed on to the command.

@@ -35,6 +35,8 @@ pub struct Request {
     pub stop_with_parent: bool,
     /// Keep every call too.
     pub trace: bool,
+    /// Look where calls come from, too.
+    pub stacks: bool,
     /// What an agent is asked that watches the command, a file.
     pub watch: Option<PathBuf>,
     /// Take rules from an agent that comes later.

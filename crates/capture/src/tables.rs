@@ -14,7 +14,9 @@ use std::sync::atomic::Ordering::Relaxed;
 use ioassay_engine::failure::on_path;
 use ioassay_protocol::events::Failure;
 use ioassay_record::layout::bytes_of;
-use ioassay_record::names::{CHECKSUMS, CLOCK, COUNTER_CLOCK, DIRECTORY_PREFIX, FINISHED, RUNNING};
+use ioassay_record::names::{
+    CHECKSUMS, CLOCK, COUNTER_CLOCK, DIRECTORY_PREFIX, FINISHED, RUNNING, STACKS_WISH, TRACE_WISH,
+};
 use ioassay_record::read::copy;
 use ioassay_record::rules;
 use ioassay_record::table::{Header, LARGEST, MAGIC};
@@ -23,7 +25,7 @@ use nix::sys::statfs::{FsType, TMPFS_MAGIC, statfs};
 use crate::checked_tables::CheckedTables;
 use crate::ptrace::tracee;
 use crate::request::{Request, Via};
-use crate::{library, traces};
+use crate::{library, symbols, traces};
 
 /// The type of file system `ramfs`: `linux/magic.h`.
 const RAMFS_MAGIC: FsType = FsType(0x8584_58f6);
@@ -80,9 +82,11 @@ impl Tables {
             let path = path.join(rules::NAME);
             write_rules(&path).map_err(|error| on_path("write", &path, &error))?;
         }
-        if request.trace {
-            let wish = path.join(traces::WISH);
-            fs::write(&wish, "").map_err(|error| on_path("create", &wish, &error))?;
+        for (is_asked, name) in [(request.trace, TRACE_WISH), (request.stacks, STACKS_WISH)] {
+            let wish = path.join(name);
+            if is_asked {
+                fs::write(&wish, "").map_err(|error| on_path("create", &wish, &error))?;
+            }
         }
         Ok(Self { path, library })
     }
@@ -120,7 +124,7 @@ impl Tables {
         for path in [FINISHED, RUNNING, TRACE].iter().flat_map(|suffix| with_suffix(&paths, suffix)) {
             let _ = fs::remove_file(path);
         }
-        let asked = [LOST, CLOCK, traces::WISH, rules::NAME].map(|name| self.path.join(name));
+        let asked = [LOST, CLOCK, TRACE_WISH, STACKS_WISH, rules::NAME].map(|name| self.path.join(name));
         for path in asked.iter().map(PathBuf::as_path).chain(self.library()) {
             let _ = fs::remove_file(path);
         }
@@ -143,6 +147,7 @@ impl Tables {
         let checksums = to.end_file().map_err(failed)?;
         let path = file.with_extension(CHECKSUMS);
         create(&path)?.write_all(&checksums).map_err(|error| on_path("write", &path, &error))?;
+        symbols::write(&file, |path| create(path))?;
         let traces: Vec<_> = with_suffix(paths, TRACE).collect();
         if !traces.is_empty() {
             let path = traces::file_in(record);

@@ -19,8 +19,6 @@ use serde::Serialize;
 
 use crate::tables::{self, with_suffix};
 
-/// What is in the directory of the tables where calls are to be traced.
-pub const WISH: &str = "trace";
 /// Of the record's file of traces.
 const SUFFIX: &str = "traces";
 /// What a chunk has at most.

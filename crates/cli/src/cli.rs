@@ -143,6 +143,9 @@ pub enum Command {
         /// Record every call, in a few bytes each (`ioassay-engine calls` prints them).
         #[arg(long)]
         trace: bool,
+        /// Look where calls come from, too: functions, libraries, lines of Python. It takes up to 2 % of the time.
+        #[arg(long)]
+        stacks: bool,
         /// Watch it by an agent: what `ioassay watch prepare` wrote (`agent.json`).
         #[arg(long, value_name = "FILE")]
         watch: Option<PathBuf>,
@@ -313,9 +316,10 @@ impl Command {
             }
             Self::Capture { target, out } => command::capture(target.as_deref(), &out),
             Self::Launch { command } => command::launch(&command),
-            Self::Record { out, tables, stop_with_parent, trace, watch, takes_rules, via, command } => {
+            Self::Record { out, tables, stop_with_parent, trace, stacks, watch, takes_rules, via, command } => {
                 let via = via.into();
-                let request = Request { command, out, tables, stop_with_parent, trace, watch, takes_rules, via };
+                let request =
+                    Request { command, out, tables, stop_with_parent, trace, stacks, watch, takes_rules, via };
                 ioassay_capture::record(&request)
             }
             Self::Library { directory } => ioassay_capture::write_library(&directory),

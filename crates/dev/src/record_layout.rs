@@ -10,9 +10,10 @@ use ioassay_record::rings::{Unreadable, setup};
 use ioassay_record::rules::{PATTERNS_BYTES, SLOTS};
 use ioassay_record::seconds::STEPS_PER_SECOND;
 use ioassay_record::table::{
-    ALIGNMENT, Block, BlockKind, Clock, Errors, File, FileKind, Folded, Header, KERNEL_COUNTERS, LARGEST, Latencies,
-    MAGIC, Map, MapAccess, Opened, REGION_DEPTH, Region, Ring, STORAGE_COUNTERS, Second, Seconds, State, Steps, TOTALS,
-    Text, TextKind, Thread, Transfers, VERSION, WATCHED_ROWS, Watched, WatchedRow,
+    ALIGNMENT, Block, BlockKind, Caller, Clock, Errors, File, FileKind, Folded, Frame, Header, KERNEL_COUNTERS,
+    LARGEST, Latencies, MAGIC, Map, MapAccess, Module, Opened, PYTHON_MINORS, REGION_DEPTH, Region, Ring,
+    STORAGE_COUNTERS, Second, Seconds, Stack, Stacks, State, Steps, TOTALS, Text, TextKind, Thread, Transfers, VERSION,
+    WATCHED_ROWS, Watched, WatchedRow,
 };
 
 use crate::facts::tuple;
@@ -71,6 +72,8 @@ pub fn module() -> String {
     constant("PATTERNS_BYTES", PATTERNS_BYTES.to_string(), "What the paths of all these rules have together, at most.");
     constant("SQPOLL", setup::SQPOLL.to_string(), "Flag of a ring: the kernel takes its requests without a call.");
     constant("WATCHED_ROWS", WATCHED_ROWS.to_string(), "Rows that follow a block of what rules match.");
+    constant("FIRST_PYTHON_MINOR", PYTHON_MINORS.start().to_string(), "Of Python 3: the first whose frames are read.");
+    constant("LAST_PYTHON_MINOR", PYTHON_MINORS.end().to_string(), "And the last.");
     let latencies: Vec<_> = (0..buckets::LATENCIES).map(|at| buckets::latency_begins_at(at).to_string()).collect();
     constant(
         "LATENCY_BEGINS_TICKS",
@@ -89,7 +92,8 @@ pub fn module() -> String {
         "Of rows of steps: how many of the shortest a second has.",
     );
     text += &enumeration!(
-        BlockKind: Reserved, Text, Thread, Latencies, Seconds, File, Opened, Transfers, Errors, Watched, Map, Ring, Steps, Region, Folded
+        BlockKind: Reserved, Text, Thread, Latencies, Seconds, File, Opened, Transfers, Errors, Watched, Map, Ring, Steps, Region, Folded,
+        Module, Frame, Stack, Caller
     );
     text += &enumeration!(State: Running, Ended, Replaced, Stayed);
     text += &enumeration!(Clock: Counter, Nanoseconds);
@@ -99,6 +103,7 @@ pub fn module() -> String {
         FileKind: Unknown, Kernel, Regular, Directory, BlockDevice, CharacterDevice, Pipe, Socket, Anonymous, Others,
         Memory
     );
+    text += &enumeration!(Stacks: Off, On, Unreadable);
     text += &enumeration!(Unreadable: SetUpUnseen, Kind, Memory, TooMany);
     text + "\n"
         + &[
@@ -122,6 +127,10 @@ pub fn module() -> String {
             structure::<Checksums>(),
             structure::<ChunkChecksum>(),
             structure::<Ring>(),
+            structure::<Module>(),
+            structure::<Frame>(),
+            structure::<Stack>(),
+            structure::<Caller>(),
         ]
         .concat()
 }

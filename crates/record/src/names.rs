@@ -11,6 +11,12 @@ pub const CHECKSUMS: &str = "checksums";
 pub const CLOCK: &str = "clock";
 /// What the link begins with.
 pub const COUNTER_CLOCK: &str = "tsc@";
+/// An empty file in the directory of the tables: every call is to be traced.
+pub const TRACE_WISH: &str = "trace";
+/// An empty file in the directory of the tables: stacks are to be looked at.
+pub const STACKS_WISH: &str = "stacks";
+/// Extension of a file that says which functions are at the addresses of tables, beside these.
+pub const SYMBOLS: &str = "symbols";
 /// Longer names of files are cut.
 pub const LONGEST_NAME: usize = 4096;
 /// Arguments of a process that are kept, in bytes.

@@ -84,6 +84,14 @@ pub enum BlockKind {
     Region = 15,
     /// [`Folded`].
     Folded = 16,
+    /// [`Module`], followed by its path.
+    Module = 17,
+    /// [`Frame`], followed by the names of function and file.
+    Frame = 18,
+    /// [`Stack`], followed by places of [`Frame`]s.
+    Stack = 19,
+    /// [`Caller`].
+    Caller = 20,
 }
 
 /// What a text says.
@@ -133,6 +141,18 @@ pub enum FileKind {
     Memory = 10,
 }
 
+/// Whether stacks are looked at: [`Header::stacks`].
+#[repr(u32)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stacks {
+    /// Nobody asked for them.
+    Off = 0,
+    /// They are.
+    On = 1,
+    /// They were asked for, and the C library or the compiler's (`libgcc_s`) cannot read them.
+    Unreadable = 2,
+}
+
 /// What can move between a file and memory where it is mapped.
 #[repr(u32)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -161,6 +181,9 @@ pub const ERRORS: usize = 120;
 
 /// Regions within each other.
 pub const REGION_DEPTH: usize = 16;
+
+/// Minor versions of Python 3 whose frames are read ([`Frame`]).
+pub const PYTHON_MINORS: core::ops::RangeInclusive<u32> = 6..=13;
 
 /// Places of transfers that a thread remembers.
 pub const RECENT: usize = 32;
@@ -227,6 +250,16 @@ layout! {
         pub step_width: AtomicU32,
         /// 1 where steps are kept.
         pub keeps_steps: u32,
+        /// Calls of which the stack was looked at ([`Caller`]).
+        pub sampled_calls: AtomicU64,
+        /// Calls whose caller is unknown because their stack could not be read or kept: as many as the sample stood for.
+        pub stackless_calls: AtomicU64,
+        /// What looking at stacks took, in ticks; it is in none of the times of calls.
+        pub stack_ticks: AtomicU64,
+        /// [`Stacks`].
+        pub stacks: AtomicU32,
+        /// The Python that the process runs: major version in the upper half, minor in the lower; 0 for none.
+        pub python: AtomicU32,
     }
 
     /// How every block begins.
@@ -282,6 +315,12 @@ layout! {
         pub step: AtomicU32,
         /// Its width, as [`Second::width`].
         pub step_width: AtomicU32,
+        /// The recorder's own: calls until the next whose stack is looked at.
+        pub calls_to_sample: AtomicU32,
+        /// Of how many calls that one will be the sample.
+        pub sampled_of: AtomicU32,
+        /// When the last one was looked at, in ticks.
+        pub last_sample_ticks: AtomicU64,
     }
 
     /// How long calls of one operation took.
@@ -356,7 +395,7 @@ layout! {
         pub rules: AtomicU64,
         /// The other half of it.
         pub rules_stamp: AtomicU64,
-        /// What the calls below took, in ticks.
+        /// What the calls below took, but for those of MPI-IO, which make others, in ticks.
         pub ticks: AtomicU64,
         /// Calls by operation, also those that failed; a number that would not fit stays at its greatest.
         pub calls: [AtomicU32; FIRST_TRANSFER],
@@ -577,6 +616,83 @@ layout! {
 }
 
 layout! {
+    /// A program or library in memory whose functions were in a [`Stack`]. Its path follows.
+    pub struct Module {
+        /// How it begins.
+        pub kind_and_bytes: AtomicU64,
+        /// Where it begins in memory.
+        pub begin: u64,
+        /// Where it ends.
+        pub end: u64,
+        /// What addresses in memory have more than those in its file.
+        pub base: u64,
+        /// The recorder's own: place of the module that was new before this one.
+        pub next: u32,
+        /// Of the path.
+        pub path_bytes: u32,
+    }
+
+    /// A place in code from which a function was called. The names of function and file follow, where it is Python's.
+    pub struct Frame {
+        /// How it begins.
+        pub kind_and_bytes: AtomicU64,
+        /// The recorder's own: by which it is found.
+        pub key: u64,
+        /// Where the call returns to, as an address in the module's file, or in memory where it is in none; of Python 0.
+        pub address: u64,
+        /// The recorder's own: place of the next with the same end of the key.
+        pub next: u32,
+        /// Place of the [`Module`]; 0 where the code is in none, and of Python.
+        pub module: u32,
+        /// Of Python, in its file.
+        pub line: u32,
+        /// Of the function's name, which follows; 0 where the frame is not Python's.
+        pub function_bytes: u32,
+        /// Of the file's name, which follows that.
+        pub file_bytes: u32,
+        /// 0.
+        pub reserved: u32,
+    }
+
+    /// The functions that a thread was in when it made a call. Places of their [`Frame`]s follow, from the inside out: first
+    /// those of native code, then those of Python.
+    pub struct Stack {
+        /// How it begins.
+        pub kind_and_bytes: AtomicU64,
+        /// The recorder's own: by which it is found.
+        pub key: u64,
+        /// The recorder's own: place of the next with the same end of the key.
+        pub next: u32,
+        /// Frames of native code.
+        pub native: u32,
+        /// Frames of Python.
+        pub python: u32,
+        /// 1 where there are more, further out.
+        pub is_cut: u32,
+    }
+
+    /// Calls of one operation on one file from one stack. All but `samples` is an estimate: each sample adds what it stands for.
+    pub struct Caller {
+        /// How it begins.
+        pub kind_and_bytes: AtomicU64,
+        /// The recorder's own: place of the next with the same end of the key.
+        pub next: u32,
+        /// Place of the [`Stack`].
+        pub stack: u32,
+        /// Place of the [`File`]; 0 for none in particular, or where there were too many.
+        pub file: u32,
+        /// [`crate::operation::Operation`].
+        pub operation: u32,
+        /// Calls whose stack was looked at.
+        pub samples: AtomicU64,
+        /// Calls.
+        pub calls: AtomicU64,
+        /// That were moved.
+        pub bytes: AtomicU64,
+        /// That the calls took, in ticks.
+        pub ticks: AtomicU64,
+    }
+
     /// A step that the application has named, within another one or none. Its name follows.
     pub struct Region {
         /// How it begins.
@@ -616,7 +732,10 @@ macro_rules! blocks {
         $(impl BlockLayout for $name { const KIND: BlockKind = BlockKind::$name; })+
     };
 }
-blocks!(Text, Thread, Latencies, Seconds, Steps, File, Opened, Transfers, Errors, Watched, Map, Ring, Region, Folded);
+blocks!(
+    Text, Thread, Latencies, Seconds, Steps, File, Opened, Transfers, Errors, Watched, Map, Ring, Region, Folded,
+    Module, Frame, Stack, Caller
+);
 
 impl Header {
     /// All [`COUNTERS`] of threads that ended.

@@ -7,7 +7,7 @@
 //! with them, by which the next call sees that.
 
 use core::ffi::c_char;
-use core::sync::atomic::Ordering::Relaxed;
+use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use ioassay_record::buckets;
 use ioassay_record::operation::Operation;
@@ -20,7 +20,7 @@ use crate::files::{self, Base};
 use crate::thread_words::{ThreadWords, beneath, stack, words};
 use crate::throttle::{self, Held};
 use crate::transfers::{self, Transfer};
-use crate::{errors, process, seconds, table, threads, ticks, trace};
+use crate::{errors, process, seconds, stacks, table, threads, ticks, trace};
 
 /// A call that is under way.
 #[derive(Clone, Copy)]
@@ -153,14 +153,14 @@ fn add_at_once(
     let class = if is_on_storage { operation } else { operation.elsewhere() };
     let calls = &thread.totals[class as usize][0];
     // Now and then the clock all the same, or all would be of the second in which it began.
-    let looks = took > 0 || (calls.load(Relaxed) + 1).is_multiple_of(AT_ONCE) || trace::asked();
+    let looks = took > 0 || (calls.load(Relaxed) + 1).is_multiple_of(AT_ONCE) || looks_closer();
     let now = if looks { ticks::now() } else { 0 };
     if looks && now >= thread.step_ends_ticks.load(Relaxed) {
         seconds::turn(thread);
     }
     count_by_class(thread, class, now, took, bytes);
-    if trace::asked() {
-        trace_call(words, thread, operation, file, outcome, [now.saturating_sub(took), now]);
+    if looks_closer() {
+        look_at_call(words, thread, operation, file, outcome, [now.saturating_sub(took), now]);
     }
 }
 
@@ -309,8 +309,8 @@ pub fn end_and(call: Call, outcome: Outcome, change: impl FnOnce(u64)) {
         count_elsewhere(thread, operation, ended, took, bytes);
     }
     throttle::settle(call.held, operation, call.file, bytes, took);
-    if trace::asked() {
-        trace_call(words, thread, operation, call.file, outcome, [call.began, ended]);
+    if looks_closer() {
+        look_at_call(words, thread, operation, call.file, outcome, [call.began, ended]);
     }
     leave_flight(words, &call);
     words.leave();
@@ -352,8 +352,21 @@ fn count_on_file(thread: &'static Thread, operation: Operation, file: u32, outco
     }
 }
 
+/// Calls are traced, or it is looked where they come from.
+static LOOKS_CLOSER: AtomicBool = AtomicBool::new(false);
+
+/// Whether each call is given to [`trace`] and [`stacks`].
+pub fn look_closer(does: bool) {
+    LOOKS_CLOSER.store(does, Relaxed);
+}
+
+#[inline(always)]
+fn looks_closer() -> bool {
+    LOOKS_CLOSER.load(Relaxed)
+}
+
 #[cold]
-fn trace_call(
+fn look_at_call(
     words: &ThreadWords,
     thread: &'static Thread,
     operation: Operation,
@@ -366,7 +379,12 @@ fn trace_call(
         Outcome::Done => (0, None, 0, None),
         Outcome::Failed(errno) => (0, None, 0, Some(errno.clamp(0, 255) as u8)),
     };
-    trace::add(words, thread, &Traced { operation, file, offset, bytes, errno, begin, end }, block_bytes);
+    if trace::asked() {
+        trace::add(words, thread, &Traced { operation, file, offset, bytes, errno, begin, end }, block_bytes);
+    }
+    if stacks::asked() {
+        stacks::look(thread, operation, file, bytes, end - begin);
+    }
 }
 
 /// Whether it was on storage.

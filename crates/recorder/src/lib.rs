@@ -9,6 +9,7 @@
 //! * [`rings`]: those of io_uring, whose requests no function shows.
 //! * [`rules`]: what an agent wants counted as well, and [`throttle`] held back; [`masks`] says when that must not be.
 //! * [`regions`]: steps that the application names.
+//! * [`stacks`]: where calls come from, where that is asked for; [`python`] reads the interpreter's.
 //! * [`process`]: a process gets its table, and gives it back; [`table`] is the memory of it, [`identity`] what it says of the
 //!   process, [`finished`] the file that it ends in.
 //! * [`real`]: the functions that the hooks replace. [`ticks`]: the clock. [`thread_words`]: what a thread has of its own.
@@ -38,6 +39,7 @@ pub mod identity;
 pub mod maps;
 pub mod masks;
 pub mod process;
+pub mod python;
 pub mod real;
 pub mod regions;
 pub mod resident;
@@ -45,6 +47,7 @@ pub mod rings;
 pub mod rules;
 pub mod seconds;
 pub mod shared;
+pub mod stacks;
 pub mod sys;
 pub mod table;
 pub mod text;

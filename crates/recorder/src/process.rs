@@ -9,15 +9,15 @@ use core::sync::atomic::{
     Ordering::Release,
 };
 
-use ioassay_record::names::RUNNING;
+use ioassay_record::names::{RUNNING, STACKS_WISH, TRACE_WISH};
 use ioassay_record::table::{Clock, Header, MAGIC, State, TextKind, VERSION};
 
 use crate::text::{Buffer, Variables, decimal};
 use crate::thread_words::words;
 use crate::ticks::Moment;
 use crate::{
-    call, descriptors, errors, files, finished, identity, maps, masks, real, regions, rings, rules, seconds, sys,
-    table, threads, ticks, trace,
+    call, descriptors, errors, files, finished, identity, maps, masks, real, regions, rings, rules, seconds, stacks,
+    sys, table, threads, ticks, trace,
 };
 
 /// It has to be found out whether there is to be a table: the beginning, and what a forked child finds.
@@ -240,10 +240,14 @@ fn begin() -> bool {
     }
     // SAFETY: it is the beginning of the new table, which nobody else knows of yet.
     unsafe { write_header((&raw const *table::header()).cast_mut(), number, clock, now) };
-    let wish = Buffer::<600>::new();
-    wish.set(&[DIRECTORY.get(), b"/trace"]);
+    let is_wanted = |name: &str| {
+        let wish = Buffer::<600>::new();
+        wish.set(&[DIRECTORY.get(), b"/", name.as_bytes()]) && sys::exists(wish.as_c_str())
+    };
     let stem = TABLE.get().strip_suffix(RUNNING.as_bytes()).unwrap_or_default();
-    trace::begin(wish.as_c_str(), &[stem, b"trace"], words());
+    trace::begin(is_wanted(TRACE_WISH), &[stem, b"trace"], words());
+    stacks::begin(is_wanted(STACKS_WISH));
+    call::look_closer(trace::asked() || stacks::asked());
     rules::begin(DIRECTORY.get());
     threads::begin();
     regions::begin();
@@ -325,6 +329,7 @@ pub unsafe fn starts(count: i32, arguments: *const *const c_char) {
         attach();
     }
     masks::begin();
+    call::update(stacks::prepare);
 }
 
 /// The process ends, or is about to be replaced: what it counted is added to the file of the finished.

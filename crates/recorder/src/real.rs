@@ -206,7 +206,6 @@ const GNU_HASH: i64 = 0x6fff_fef5;
 const VERSIONS: i64 = 0x6fff_fff0;
 /// Of a version: not the default one of its name.
 const HIDDEN: u16 = 0x8000;
-const FUNCTION: u8 = 2;
 
 /// Where our own library was loaded from.
 pub fn own_path() -> &'static CStr {
@@ -225,7 +224,7 @@ pub fn own_path() -> &'static CStr {
 
 /// The function of that name in the libraries behind us; 0 where none has it.
 fn next(name: &CStr) -> usize {
-    let hash = name.to_bytes().iter().fold(5381_u32, |hash, &byte| hash.wrapping_mul(33).wrapping_add(byte.into()));
+    let hash = hash_of(name);
     // SAFETY: the dynamic linker keeps the list, to whose end it adds; libraries of the program's start are never removed.
     unsafe {
         let mut library = first();
@@ -237,7 +236,7 @@ fn next(name: &CStr) -> usize {
             if library.is_null() {
                 break;
             }
-            if let Some(address) = find(&*library, name, hash) {
+            if let Some(address) = find(&*library, SymbolKind::Function, name, hash) {
                 return address;
             }
         }
@@ -245,11 +244,42 @@ fn next(name: &CStr) -> usize {
     0
 }
 
-/// The function of that name in a library.
+/// What a name is the name of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum SymbolKind {
+    /// Data.
+    Object = 1,
+    /// Code.
+    Function = 2,
+}
+
+/// What has that name in the program or any library that is loaded now; 0 where none has it.
+pub fn anywhere(kind: SymbolKind, name: &CStr) -> usize {
+    let hash = hash_of(name);
+    // SAFETY: the dynamic linker keeps the list. A library that another thread removes meanwhile is not looked for here.
+    unsafe {
+        let mut library = first();
+        while !library.is_null() {
+            if let Some(address) = find(&*library, kind, name, hash) {
+                return address;
+            }
+            library = (*library).next;
+        }
+    }
+    0
+}
+
+/// By which the dynamic linker finds a name.
+fn hash_of(name: &CStr) -> u32 {
+    name.to_bytes().iter().fold(5381, |hash, &byte| u32::wrapping_mul(hash, 33).wrapping_add(byte.into()))
+}
+
+/// What has that name in a library.
 ///
 /// # Safety
 /// The library is loaded.
-unsafe fn find(library: &LinkMap, name: &CStr, hash: u32) -> Option<usize> {
+unsafe fn find(library: &LinkMap, kind: SymbolKind, name: &CStr, hash: u32) -> Option<usize> {
     let (mut strings, mut symbols, mut hashes, mut versions) = (0, 0, 0, 0);
     let mut entry = library.dynamic;
     // SAFETY: the section ends with a tag of 0, and its tables are those that the dynamic linker itself searches: it has
@@ -291,7 +321,7 @@ unsafe fn find(library: &LinkMap, name: &CStr, hash: u32) -> Option<usize> {
             let symbol = &*symbols.add(index as usize);
             if found | 1 == hash | 1
                 && symbol.section != 0
-                && symbol.info & 15 == FUNCTION
+                && symbol.info & 15 == kind as u8
                 && (versions.is_null() || *versions.add(index as usize) & HIDDEN == 0)
                 && CStr::from_ptr(strings.add(symbol.name as usize)) == name
             {

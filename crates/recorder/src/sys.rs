@@ -305,6 +305,20 @@ pub fn read_own(address: usize, into: &mut [u8]) -> bool {
     unsafe { call(libc::SYS_process_vm_readv, arguments) == into.len() as isize }
 }
 
+/// Runs what may change `errno`, which is the program's.
+pub fn keeping_errno<R>(run: impl FnOnce() -> R) -> R {
+    unsafe extern "C" {
+        fn __errno_location() -> *mut i32;
+    }
+    // SAFETY: it is the calling thread's own.
+    unsafe {
+        let error = *__errno_location();
+        let result = run();
+        *__errno_location() = error;
+        result
+    }
+}
+
 /// The number of this process.
 pub fn process() -> u32 {
     // SAFETY: it takes nothing.

@@ -1,6 +1,5 @@
 //! Every call of this process, where that is asked for: each thread writes chunks of its own into one file.
 
-use core::ffi::CStr;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use ioassay_record::table::{Thread, VERSION};
@@ -22,11 +21,11 @@ static NEXT: AtomicU64 = AtomicU64::new(0);
 const FIRST_BYTES: usize = 8 << 10;
 const BYTES: usize = 64 << 10;
 
-/// Begins the trace of a process, if there is `wish`: `file` is to be its file. What was the parent's is given up.
-pub fn begin(wish: &CStr, file: &[&[u8]], words: &ThreadWords) {
+/// Begins the trace of a process, if that is wanted: `file` is to be its file. What was the parent's is given up.
+pub fn begin(is_wanted: bool, file: &[&[u8]], words: &ThreadWords) {
     give_up(words);
     NEXT.store(0, Relaxed);
-    ASKED.store(sys::exists(wish) && FILE.set(file), Relaxed);
+    ASKED.store(is_wanted && FILE.set(file), Relaxed);
 }
 
 /// Whether calls are traced.

@@ -32,6 +32,9 @@ def record(
     trace: Annotated[
         bool, typer.Option("--trace", help="Record every call (`ioassay-engine calls RECORD` prints them).")
     ] = False,
+    stacks: Annotated[
+        bool, typer.Option("--stacks", help="Look where calls come from: functions, libraries, lines of Python.")
+    ] = False,
     via: Annotated[
         Literal["preload", "ptrace", "ptrace-unfiltered"],
         typer.Option(help="How to see I/O calls: ptrace also sees static, Go and setuid programs."),
@@ -62,6 +65,7 @@ def record(
     from ioassay import engine  # noqa: PLC0415
 
     asked = ["--via", via, *(["--tables", str(tables)] if tables else []), *(["--trace"] if trace else [])]
+    asked += ["--stacks"] if stacks else []
     if watch or setup or contract:
         return _watched(asked, command, out or _new_record(command), setup, contract)
     asked += ["--out", str(out)] if out else []

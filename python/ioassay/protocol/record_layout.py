@@ -65,6 +65,12 @@ SQPOLL: Final = 2
 WATCHED_ROWS: Final = 16
 """Rows that follow a block of what rules match."""
 
+FIRST_PYTHON_MINOR: Final = 6
+"""Of Python 3: the first whose frames are read."""
+
+LAST_PYTHON_MINOR: Final = 13
+"""And the last."""
+
 LATENCY_BEGINS_TICKS: Final = (0, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384, 448, 512, 640, 768, 896, 1024, 1280, 1536, 1792, 2048, 2560, 3072, 3584, 4096, 5120, 6144, 7168, 8192, 10240, 12288, 14336, 16384, 20480, 24576, 28672, 32768, 40960, 49152, 57344, 65536, 81920, 98304, 114688, 131072, 163840, 196608, 229376, 262144, 327680, 393216, 458752, 524288, 655360, 786432, 917504, 1048576, 1310720, 1572864, 1835008, 2097152, 2621440, 3145728, 3670016, 4194304, 5242880, 6291456, 7340032, 8388608, 10485760, 12582912, 14680064, 16777216, 20971520, 25165824, 29360128, 33554432, 41943040, 50331648, 58720256, 67108864, 83886080, 100663296, 117440512, 134217728, 167772160, 201326592, 234881024, 268435456, 335544320, 402653184, 469762048, 536870912, 671088640, 805306368, 939524096, 1073741824, 1342177280, 1610612736, 1879048192, 2147483648, 2684354560, 3221225472, 3758096384, 4294967296, 5368709120, 6442450944, 7516192768, 8589934592, 10737418240, 12884901888, 15032385536, 17179869184, 21474836480, 25769803776, 30064771072, 34359738368, 42949672960, 51539607552, 60129542144, 68719476736, 85899345920, 103079215104, 120259084288, 137438953472, 171798691840, 206158430208, 240518168576)
 """The least latency in each bucket; the last bucket has no end."""
 
@@ -91,6 +97,10 @@ class BlockKind(IntEnum):
     STEPS = 14
     REGION = 15
     FOLDED = 16
+    MODULE = 17
+    FRAME = 18
+    STACK = 19
+    CALLER = 20
 
 
 class State(IntEnum):
@@ -134,6 +144,12 @@ class FileKind(IntEnum):
     MEMORY = 10
 
 
+class Stacks(IntEnum):
+    OFF = 0
+    ON = 1
+    UNREADABLE = 2
+
+
 class Unreadable(IntEnum):
     SET_UP_UNSEEN = 1
     KIND = 2
@@ -143,10 +159,10 @@ class Unreadable(IntEnum):
 
 HEADER: Final[np.dtype[np.void]] = np.dtype(
     {
-        "names": ["magic", "version", "header_bytes", "used_bytes", "state", "clock", "process", "parent", "user", "width", "begin_ticks", "begin_ns", "latest_ticks", "latest_ns", "folded_calls", "lost_calls", "handler_calls", "untraced_calls", "unwatched_calls", "throttled_ticks", "own_ticks", "kernel_of_ended", "storage_of_ended", "lost_regions", "step_width", "keeps_steps"],
-        "formats": ["(8,)<u1", "<u4", "<u4", "<u8", "<u4", "<u4", "<u4", "<u4", "<u4", "<u4", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "(4,)<u8", "(3,)<u8", "<u8", "<u4", "<u4"],
-        "offsets": [0, 8, 12, 16, 24, 28, 32, 36, 40, 44, 48, 56, 64, 72, 80, 88, 96, 104, 112, 120, 128, 136, 168, 192, 200, 204],
-        "itemsize": 208,
+        "names": ["magic", "version", "header_bytes", "used_bytes", "state", "clock", "process", "parent", "user", "width", "begin_ticks", "begin_ns", "latest_ticks", "latest_ns", "folded_calls", "lost_calls", "handler_calls", "untraced_calls", "unwatched_calls", "throttled_ticks", "own_ticks", "kernel_of_ended", "storage_of_ended", "lost_regions", "step_width", "keeps_steps", "sampled_calls", "stackless_calls", "stack_ticks", "stacks", "python"],
+        "formats": ["(8,)<u1", "<u4", "<u4", "<u8", "<u4", "<u4", "<u4", "<u4", "<u4", "<u4", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "(4,)<u8", "(3,)<u8", "<u8", "<u4", "<u4", "<u8", "<u8", "<u8", "<u4", "<u4"],
+        "offsets": [0, 8, 12, 16, 24, 28, 32, 36, 40, 44, 48, 56, 64, 72, 80, 88, 96, 104, 112, 120, 128, 136, 168, 192, 200, 204, 208, 216, 224, 232, 236],
+        "itemsize": 240,
     }
 )
 
@@ -170,10 +186,10 @@ TEXT: Final[np.dtype[np.void]] = np.dtype(
 
 THREAD: Final[np.dtype[np.void]] = np.dtype(
     {
-        "names": ["kind_and_bytes", "thread", "second", "step_ends_ticks", "in_flight", "in_flight_since_ticks", "kernel", "totals", "latencies", "watched", "recent", "storage", "region", "reserved", "region_begin_ticks", "step", "step_width"],
-        "formats": ["<u8", "<u4", "<u4", "<u8", "<u8", "<u8", "(4,)<u8", "(176,)<u8", "(44,)<u4", "(4,)<u4", "(32,)<u8", "(3,)<u8", "<u4", "<u4", "(16,)<u8", "<u4", "<u4"],
-        "offsets": [0, 8, 12, 16, 24, 32, 40, 72, 1480, 1656, 1672, 1928, 1952, 1956, 1960, 2088, 2092],
-        "itemsize": 2096,
+        "names": ["kind_and_bytes", "thread", "second", "step_ends_ticks", "in_flight", "in_flight_since_ticks", "kernel", "totals", "latencies", "watched", "recent", "storage", "region", "reserved", "region_begin_ticks", "step", "step_width", "calls_to_sample", "sampled_of", "last_sample_ticks"],
+        "formats": ["<u8", "<u4", "<u4", "<u8", "<u8", "<u8", "(4,)<u8", "(176,)<u8", "(44,)<u4", "(4,)<u4", "(32,)<u8", "(3,)<u8", "<u4", "<u4", "(16,)<u8", "<u4", "<u4", "<u4", "<u4", "<u8"],
+        "offsets": [0, 8, 12, 16, 24, 32, 40, 72, 1480, 1656, 1672, 1928, 1952, 1956, 1960, 2088, 2092, 2096, 2100, 2104],
+        "itemsize": 2112,
     }
 )
 
@@ -318,5 +334,41 @@ RING: Final[np.dtype[np.void]] = np.dtype(
         "formats": ["<u8", "<u4", "<u4", "<u8", "<u8", "<u8", "<u8"],
         "offsets": [0, 8, 12, 16, 24, 32, 40],
         "itemsize": 48,
+    }
+)
+
+MODULE: Final[np.dtype[np.void]] = np.dtype(
+    {
+        "names": ["kind_and_bytes", "begin", "end", "base", "next", "path_bytes"],
+        "formats": ["<u8", "<u8", "<u8", "<u8", "<u4", "<u4"],
+        "offsets": [0, 8, 16, 24, 32, 36],
+        "itemsize": 40,
+    }
+)
+
+FRAME: Final[np.dtype[np.void]] = np.dtype(
+    {
+        "names": ["kind_and_bytes", "key", "address", "next", "module", "line", "function_bytes", "file_bytes", "reserved"],
+        "formats": ["<u8", "<u8", "<u8", "<u4", "<u4", "<u4", "<u4", "<u4", "<u4"],
+        "offsets": [0, 8, 16, 24, 28, 32, 36, 40, 44],
+        "itemsize": 48,
+    }
+)
+
+STACK: Final[np.dtype[np.void]] = np.dtype(
+    {
+        "names": ["kind_and_bytes", "key", "next", "native", "python", "is_cut"],
+        "formats": ["<u8", "<u8", "<u4", "<u4", "<u4", "<u4"],
+        "offsets": [0, 8, 16, 20, 24, 28],
+        "itemsize": 32,
+    }
+)
+
+CALLER: Final[np.dtype[np.void]] = np.dtype(
+    {
+        "names": ["kind_and_bytes", "next", "stack", "file", "operation", "samples", "calls", "bytes", "ticks"],
+        "formats": ["<u8", "<u4", "<u4", "<u4", "<u4", "<u8", "<u8", "<u8", "<u8"],
+        "offsets": [0, 8, 12, 16, 20, 24, 32, 40, 48],
+        "itemsize": 56,
     }
 )

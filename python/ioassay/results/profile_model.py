@@ -7,6 +7,7 @@ logs, traces of DFTracer. What a source cannot know is null. Units stand in name
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
@@ -55,6 +56,11 @@ without calls: both would count twice or wrongly in sums of bytes and time. Conn
 
 METADATA = tuple(name for name, direction in DIRECTION.items() if direction == "metadata")
 """The operations that move no bytes."""
+
+OPERATIONS_OF: Mapping[Direction, tuple[str, ...]] = {
+    direction: tuple(name for name, of in DIRECTION.items() if of == direction) for direction in DIRECTIONS
+}
+"""By `DIRECTION`."""
 
 OF_OPERATION = pl.col("operation").replace_strict(DIRECTION, default=None, return_dtype=pl.String).alias("direction")
 """The `DIRECTION` of each row's operation, as a column `direction`; null: of none."""
@@ -345,6 +351,33 @@ REGION_OPERATIONS = pl.Schema(  # of a region without those within it; on storag
     }
 )
 
+INTERPRETER = re.compile(r"(libpython3[\w.]*\.so.*|python3?(\.\d+)?m?)$")
+"""The name of a file with Python's interpreter."""
+
+CALLERS = pl.Schema(  # of calls whose stack was looked at; all but `samples` is an estimate for all calls
+    {
+        "caller": pl.Int64,  # the number of the stack in this profile, from 0
+        "file": pl.Int64,  # null: none in particular, or unknown which
+        "operation": pl.String,
+        "samples": pl.Int64,
+        "calls": pl.Int64,
+        "bytes": pl.Int64,
+        "duration_ns": pl.Int64,
+    }
+)
+
+CALLER_FRAMES = pl.Schema(  # the functions of each stack
+    {
+        "caller": pl.Int64,
+        "depth": pl.Int64,  # 0: the one that made the call
+        "module": pl.String,  # the program or library; null: Python, or code in no file
+        "address": pl.Int64,  # in the module's file
+        "function": pl.String,  # null: the module does not say
+        "source": pl.String,  # the file of the source code
+        "line": pl.Int64,
+    }
+)
+
 FRAMES: Mapping[str, pl.Schema] = {
     "processes": PROCESSES,
     "process_operations": PROCESS_OPERATIONS,
@@ -361,6 +394,8 @@ FRAMES: Mapping[str, pl.Schema] = {
     "in_flight": IN_FLIGHT,
     "regions": REGIONS,
     "region_operations": REGION_OPERATIONS,
+    "callers": CALLERS,
+    "caller_frames": CALLER_FRAMES,
 }
 """The tables of a profile by name, with their columns."""
 
@@ -373,6 +408,8 @@ LossKind = Literal[
     "handler-calls",
     "untraced-calls",
     "lost-regions",
+    "stackless-calls",
+    "unreadable-stacks",
     "unread-rings",
     "held-back-ns",
     "lost-tables",
@@ -387,10 +424,11 @@ LossKind = Literal[
 ]
 """What is missing: bytes that could not be read, tables of another version, rows outside of the time of their process,
 calls on files that share a row, calls of threads and of signal handlers that no table had a place for, calls that a
-trace lacks, entries of regions that no table had a place for, requests in rings of io_uring that could not be read,
-time that rules held calls back before they began, tables that could not be kept, processes without a recorder or that
-went on when the recording ended, a log that says that it is incomplete. And what `analysis.profile` finds: bytes that
-the kernel counted and no call has, bytes that maps moved, processes without the kernel's counters.
+trace lacks, entries of regions that no table had a place for, calls whose caller is unknown, processes whose stacks
+could not be read, requests in rings of io_uring that could not be read, time that rules held calls back before they
+began, tables that could not be kept, processes without a recorder or that went on when the recording ended, a log that
+says that it is incomplete. And what `analysis.profile` finds: bytes that the kernel counted and no call has, bytes
+that maps moved, processes without the kernel's counters.
 """
 
 
@@ -460,6 +498,8 @@ class Profile:
     """Operations that such a source does not count: that it has none of them says nothing."""
     regions: pl.DataFrame = field(default_factory=REGIONS.to_frame)
     region_operations: pl.DataFrame = field(default_factory=REGION_OPERATIONS.to_frame)
+    callers: pl.DataFrame = field(default_factory=CALLERS.to_frame)
+    caller_frames: pl.DataFrame = field(default_factory=CALLER_FRAMES.to_frame)
 
     @property
     def end_s(self) -> float:

@@ -9,6 +9,7 @@ import polars as pl
 
 from ioassay.analysis.finding import FileRow, Finding
 from ioassay.analysis.profile import coverage, phases, totals
+from ioassay.analysis.profile.callers import CallSite
 from ioassay.analysis.profile.coverage import Coverage
 from ioassay.analysis.profile.findings import ProfileEvidence, ProfileFacts, findings
 from ioassay.analysis.profile.maps import Maps
@@ -22,7 +23,7 @@ from ioassay.analysis.profile.totals import Totals
 from ioassay.analysis.profile.workflow import Workflow
 from ioassay.reports.document import Span
 from ioassay.reports.profile.findings import Message, message, reference, savings
-from ioassay.results.profile_model import DIRECTIONS, STORED_FILES, Direction, Profile
+from ioassay.results.profile_model import DIRECTION, DIRECTIONS, STORED_FILES, Direction, Profile
 
 MOST_FILES = 25
 """Files and directories that are shown, those with most time first; beyond these, what findings rest on first."""
@@ -43,6 +44,8 @@ class FindingLine:
     references: tuple[Span, ...]
     savings: str
     """What mending it saves at most; empty: nothing."""
+    callers: tuple[CallSite, ...]
+    """Where its calls come from, those with most of them first; none where nobody looked."""
 
     @property
     def thresholds(self) -> tuple[Threshold, ...]:
@@ -69,6 +72,8 @@ class Content:
     """From one phase to the next, of the directions in which they recur regularly."""
     imbalances: tuple[Imbalance, ...]
     regions: tuple[Region, ...]
+    call_sites: tuple[CallSite, ...]
+    """Where calls on storage come from, those with most time first; none where nobody looked."""
     operations: pl.DataFrame
     stored: pl.DataFrame
     """`totals.on_storage`."""
@@ -107,6 +112,7 @@ def assemble(profile: Profile, limits: MeasuredLimits | None = None) -> Content:
                 message(one.evidence),
                 tuple(reference(it, paths, processes, shown) for it in one.rests_on),
                 savings(one.evidence, facts.totals.io_ns),
+                _callers(facts, one),
             )
             for one in found
         ),
@@ -120,6 +126,7 @@ def assemble(profile: Profile, limits: MeasuredLimits | None = None) -> Content:
         },
         imbalances=tuple(facts.imbalances),
         regions=regions(profile),
+        call_sites=facts.callers.of(DIRECTION),
         operations=facts.operations,
         stored=facts.on_storage,
         every_file=every,
@@ -134,6 +141,16 @@ def assemble(profile: Profile, limits: MeasuredLimits | None = None) -> Content:
         thresholds=thresholds,
         limits=limits,
     )
+
+
+def _callers(facts: ProfileFacts, finding: Finding) -> tuple[CallSite, ...]:
+    """Where the calls that a finding is about come from, those with most of them first."""
+    assert isinstance(finding.evidence, ProfileEvidence)
+    files = {one.file for one in finding.rests_on if isinstance(one, FileRow)}
+    if not finding.evidence.called or facts.callers.rows.is_empty():
+        return ()
+    sites = facts.callers.of(finding.evidence.called, files or None)
+    return tuple(sorted(sites, key=lambda one: -one.calls))
 
 
 def _names(profile: Profile) -> Iterator[tuple[int, str]]:

@@ -51,6 +51,7 @@ def data(content: Content) -> dict[str, Any]:
         "phases": [asdict(one) for one in content.phases],
         "periods_s": content.periods_s,
         "regions": [asdict(one) for one in content.regions],
+        "callers": [asdict(one) for one in content.call_sites[:MOST_ROWS]],
         "imbalances": [asdict(one) for one in content.imbalances],
         **({"workflow": workflow.data(content.workflow)} if content.workflow.exchanges else {}),
         "operations": content.operations.to_dicts(),
@@ -90,5 +91,6 @@ def _finding(line: FindingLine) -> dict[str, Any]:
         "remedy": line.message.remedy,
         "savings": line.savings,
         "evidence": asdict(finding.evidence),
+        "callers": [asdict(one) for one in line.callers[:MOST_ROWS]],
         "rests_on": [reference._asdict() for reference in finding.rests_on],
     }

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 MOST_PHASES = 20
 MOST_PROCESSES = 15
 MOST_REGIONS = 40
+MOST_CALLERS = 40
 MOST_SIZES = 10
 MOST_MAPS = 25
 MOST_ERRORS = 15
@@ -66,6 +67,7 @@ def document(content: Content, drawn: Pictures | None = None) -> Document:
         Section("Calls in flight", _in_flight(content), "in-flight"),
         Section("Over time", _over_time(content, pictures), "over-time"),
         Section("Regions", _regions(content), "regions"),
+        Section("Callers", _callers(content, MOST_CALLERS), "callers"),
         Section("Workflow", workflow.section(content.workflow, pictures.get("workflow")), "workflow"),
         Section("Processes", _processes(content, pictures), "processes"),
         Section("Files", _files(content), "files"),
@@ -94,6 +96,7 @@ def summary(content: Content) -> list[Block]:
         *([Paragraph(Span(f"{format.count(more, 'more finding')} in the report.", "faint"))] if more else ()),
         Section("Calls in flight:", _in_flight(content)),
         Section("Regions:", _regions(content)),
+        Section("Callers:", _callers(content, MOST_FINDINGS)),
         Section("Workflow:", workflow.lines(content.workflow)),
         _operations_table(content),
         _files_table(content.files.head(MOST_SIZES), anchors=False),
@@ -111,7 +114,8 @@ def _measured(content: Content) -> list[Block]:
 def _finding(line: FindingLine) -> tuple[Piece, ...]:
     saves = f" {line.savings}" if line.savings else ""
     warning = (Span("Warning:", "warning"), " ") if line.finding.severity == "warning" else ()
-    return (*warning, line.message.text, " ", Span("Remedy:", "strong"), " ", line.message.remedy, saves)
+    callers = f" {wording.called_from(line.callers)}" if line.callers else ""
+    return (*warning, line.message.text, callers, " ", Span("Remedy:", "strong"), " ", line.message.remedy, saves)
 
 
 def _findings(content: Content) -> list[Block]:
@@ -200,6 +204,31 @@ def _regions(content: Content) -> list[Block]:
     about = ["A region includes those within it; times are added over threads."] if rows else []
     unshown = [f"{format.count(more, 'more region')}."] if more else []
     return [Table(columns, rows, "Regions that the application named", density="dense"), Notes([*about, *unshown])]
+
+
+def _callers(content: Content, most: int) -> list[Block]:
+    rows: list[list[Text]] = [
+        [
+            Span(wording.place(one.place), "code"),
+            Span(" \N{LEFTWARDS ARROW} ".join(outer.function or "?" for outer in one.outer), "code"),
+            ", ".join(one.through),
+            format.count(one.calls),
+            format.size(one.bytes),
+            format.duration(one.duration_ns),
+            format.count(one.files),
+            format.count(one.samples),
+        ]
+        for one in content.call_sites[:most]
+    ]
+    columns = [
+        Column("Function"),
+        Column("Called by"),
+        Column("Through"),
+        *numbers("Calls", "Bytes", "Time in calls", "Files", "Samples"),
+    ]
+    more = len(content.call_sites) - len(rows)
+    notes = [*([f"{format.count(more, 'more caller')}."] if more else []), wording.CALLERS_NOTE] if rows else []
+    return [Table(columns, rows, "Functions of the application that make calls", density="dense"), Notes(notes)]
 
 
 def _maps(content: Content) -> list[Block]:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import errno as errors
-from collections.abc import Iterable, Iterator, Mapping
+import posixpath
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from ioassay import prose
 from ioassay.analysis.finding import FileRow, Finding, ProcessRow
+from ioassay.analysis.profile.callers import OF_PYTHON, CallSite, CodePlace
 from ioassay.analysis.profile.coverage import WAYS, Cause, Shortfall, Way
 from ioassay.analysis.profile.findings.profile_facts import MOST_REFERENCES
 from ioassay.analysis.profile.maps import Range
@@ -269,6 +272,12 @@ _LOSSES: Mapping[LossKind, _LossWords] = {
         "{entries} of regions",
         "{entries} of regions counted for those around them, because there were too many ({where}).",
     ),
+    "stackless-calls": _LossWords(
+        "the callers of {calls}", "The callers of {calls} are unknown, because the table was full ({where})."
+    ),
+    "unreadable-stacks": _LossWords(
+        "the callers in {processes}", "The callers in {processes} are unknown: {reasons} ({where})."
+    ),
     "unread-rings": _LossWords(
         "{requests} in rings of io_uring",
         "{requests} in io_uring rings could not be read, their files and bytes are unknown: {reasons} ({where}).",
@@ -312,6 +321,40 @@ _MAPPED = ("mapped-read-bytes", "mapped-written-bytes")
 
 _UNSAID: Mapping[LossKind, str] = {"damaged-bytes": "the tables are damaged"}
 """The reason where the source gives none."""
+
+
+CALLERS_NOTE = (
+    "The recorder looked at the stacks of some calls, which share out what is known of all: calls, bytes and times are "
+    "estimates."
+)
+
+_MOST_CALLERS = 2
+"""That a finding names."""
+
+
+def place(place: CodePlace) -> str:
+    """A place in code: function, file and line, as far as they are known."""
+    if place == OF_PYTHON:
+        return "Python itself"
+    module = posixpath.basename(place.module or "unknown code")
+    if place.function is None:
+        return f"a function without a name ({module})"
+    source = posixpath.basename(place.source or "")
+    line = source if place.line is None else f"{source}:{place.line}"
+    return f"{place.function} ({line or module})"
+
+
+def called_from(sites: Sequence[CallSite]) -> str:
+    """Where the calls of a finding come from."""
+    calls, samples = sum(one.calls for one in sites), sum(one.samples for one in sites)
+    named = [
+        f"{place(one.place)}{f' through {prose.listed(one.through)}' if one.through else ''}"
+        f"{f', {format.share(one.calls / max(1, calls))} of them' if len(sites) > 1 else ''}"
+        for one in sites[:_MOST_CALLERS]
+    ]
+    more = len(sites) - len(named)
+    others = f"; and from {format.count(more, 'other function')}" if more else ""
+    return f"The calls come from {'; '.join(named)}{others} (by {format.count(samples, 'sample')})."
 
 
 def loss(kind: LossKind, losses: list[Loss]) -> str:

@@ -27,6 +27,12 @@ _CHECKSUMS_SUFFIX = ".checksums"
 _MOST_CHECKSUMS_BYTES = 1 << 30
 """Of a file of checksums: those of 512 GiB of tables."""
 
+_SYMBOLS_SUFFIX = ".symbols"
+"""Of the names of functions in a file of tables, beside it."""
+
+_MOST_SYMBOLS_BYTES = 1 << 30
+"""Of a file of symbols: some 5 million addresses."""
+
 _MOST_BYTES = 1 << 44
 """Of a file of tables. It is read piece by piece."""
 
@@ -62,9 +68,21 @@ class RecordFile:
 
     def read_checksums(self) -> bytes | None:
         """Its checksums; `None` where there are none. Raises `UsageError`."""
+        return self._read_beside(self.checksums_path, _MOST_CHECKSUMS_BYTES)
+
+    @property
+    def symbols_path(self) -> Path:
+        """As it is shown."""
+        return self.path.with_suffix(_SYMBOLS_SUFFIX)
+
+    def read_symbols(self) -> bytes | None:
+        """The names of functions in its stacks; `None` where there are none. Raises `UsageError`."""
+        return self._read_beside(self.symbols_path, _MOST_SYMBOLS_BYTES)
+
+    def _read_beside(self, path: Path, most_bytes: int) -> bytes | None:
         try:
             with StoredDirectory.open(self.directory) as directory:
-                return directory.read(self.checksums_path.name, _MOST_CHECKSUMS_BYTES)
+                return directory.read(path.name, most_bytes)
         except FileNotFoundError:
             return None
 

@@ -26,6 +26,7 @@ from ioassay.results.profile_model import (
     ProcessState,
     Profile,
 )
+from ioassay.results.records.callers import Callers, Symbols, read_symbols, unknown_stacks
 from ioassay.results.records.checksums import Damage, DamagedChecksumsError, verify
 from ioassay.results.records.directory import Record, RecordFile, open_record
 from ioassay.results.records.files import Files, folded
@@ -83,6 +84,9 @@ class _Reading:
         self._regions = Regions()
         self._maps = Maps()
         self._rings = Rings()
+        self._callers = Callers()
+        self._symbols: dict[int, Symbols] = {}
+        """Of files of tables."""
         self._latencies: dict[float, np.ndarray[tuple[int, int], np.dtype[np.float64]]] = {}
         key = {"operation": pl.Int64, "errno": pl.Int64}
         self._errors = GroupedRows(key | {"calls": pl.Float64}, list(key))
@@ -127,6 +131,7 @@ class _Reading:
             supplements=(),
             uncounted=frozenset(),
             **self._regions.frames(origin_ns),
+            **self._callers.frames(files.of_entries),
         )
 
     def _find(self) -> Iterator[Image]:
@@ -157,6 +162,15 @@ class _Reading:
             self._damage[at] = damage
             if damage.missing_bytes:
                 self._losses.append(Loss("damaged-bytes", damage.missing_bytes, str(file.path), "the end is missing"))
+
+    def _symbols_of(self, at: int) -> Symbols:
+        """The names of functions in the stacks of a file of tables."""
+        if at not in self._symbols:
+            self._symbols[at], damaged = read_symbols(self._files[at].read_symbols() or b"")
+            if damaged:
+                reason = "lines of it are damaged: the functions that they name are addresses here"
+                self._losses.append(Loss("damaged-bytes", damaged, str(self._files[at].symbols_path), reason))
+        return self._symbols[at]
 
     def _lose(self, lost: Lost, path: Path) -> None:
         if lost.version is None:
@@ -194,11 +208,14 @@ class _Reading:
             ("handler-calls", int(header["handler_calls"])),
             ("untraced-calls", int(header["untraced_calls"])),
             ("lost-regions", int(header["lost_regions"])),
+            ("stackless-calls", int(header["stackless_calls"])),
             ("held-back-ns", round(int(header["throttled_ticks"]) * image.ns_per_tick)),
         ):
             if amount:
                 self._losses.append(Loss(kind, amount, where))  # type: ignore[arg-type]
         self._rings.add(image, table, where)
+        if why := unknown_stacks(header):
+            self._losses.append(Loss("unreadable-stacks", 1, where, why))
         if header["folded_calls"]:
             calls, count = folded(table)
             about = f": about {int(float(f'{count:.{_COUNT_DIGITS - 1}e}')):,} files" if count else ""
@@ -206,6 +223,7 @@ class _Reading:
         entries = self._file_rows.add(image, table, node)
         self._regions.add(image, table)
         self._maps.add(image, table, entries)
+        self._callers.add(image, table, entries, lambda: self._symbols_of(image.file))
         self._add_latencies(image, table)
         self._add_errors(table)
         if image.state == State.RUNNING:

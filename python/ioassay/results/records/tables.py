@@ -47,6 +47,10 @@ _STRUCTURES: dict[BlockKind, np.dtype[np.void]] = {
     BlockKind.MAP: record_layout.MAP,
     BlockKind.RING: record_layout.RING,
     BlockKind.FOLDED: record_layout.FOLDED,
+    BlockKind.MODULE: record_layout.MODULE,
+    BlockKind.FRAME: record_layout.FRAME,
+    BlockKind.STACK: record_layout.STACK,
+    BlockKind.CALLER: record_layout.CALLER,
 }
 
 Rows = NDArray[Any]

@@ -9,7 +9,7 @@ file does not tell them apart, and has no such finding.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -18,7 +18,7 @@ import polars as pl
 from ioassay.analysis.finding import Finding
 from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts, files, less
 from ioassay.analysis.profile.totals import REQUESTS
-from ioassay.results.profile_model import MPI_TRANSFERS
+from ioassay.results.profile_model import MPI_TRANSFERS, Direction
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class AggregatorEvidence(ProfileEvidence):
     """Aggregators of collective operations in one direction."""
 
     kind: ClassVar[str] = "aggregators"
-    direction: str
+    direction: Direction
     aggregators: int
     """Of the file with most bytes."""
     nodes: int
@@ -40,6 +40,11 @@ class AggregatorEvidence(ProfileEvidence):
     def is_few(self) -> bool:
         """True if there are fewer than nodes."""
         return self.aggregators < self.nodes
+
+    @property
+    def called(self) -> Collection[str]:
+        """Those."""
+        return [name for kinds in MPI_TRANSFERS[self.direction] for name in kinds]
 
 
 def aggregators(facts: ProfileFacts) -> Iterator[Finding]:

@@ -5,7 +5,7 @@ Drishti's rules M06 and M07, which have no limit. Ours is a share of the run tim
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -13,7 +13,7 @@ import polars as pl
 
 from ioassay.analysis.finding import Finding
 from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts, files
-from ioassay.results.profile_model import MPI_TRANSFERS
+from ioassay.results.profile_model import MPI_TRANSFERS, Direction
 
 
 @dataclass(frozen=True)
@@ -21,13 +21,18 @@ class BlockingEvidence(ProfileEvidence):
     """Blocking operations of MPI-IO in one direction, where none is non-blocking."""
 
     kind: ClassVar[str] = "blocking-mpi-io"
-    direction: str
+    direction: Direction
     calls: int
     share: float
     """Of the run time of the processes that make them, spent in these calls."""
     uncounted: tuple[str, ...]
     """Non-blocking operations that the source does not count."""
     files: int
+
+    @property
+    def called(self) -> Collection[str]:
+        """Those."""
+        return [name for kinds in MPI_TRANSFERS[self.direction] for name in kinds]
 
 
 def blocking_mpi_io(facts: ProfileFacts) -> Iterator[Finding]:

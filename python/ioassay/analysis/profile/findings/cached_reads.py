@@ -6,7 +6,7 @@ its bytes in memory takes. Files are judged as wholes, by their means.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -15,6 +15,7 @@ import polars as pl
 from ioassay.analysis.finding import Finding
 from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts, files
 from ioassay.analysis.profile.totals import REQUESTS
+from ioassay.results.profile_model import OPERATIONS_OF
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,11 @@ class CachedReadEvidence(ProfileEvidence):
     mean_ns: float
     """Of a read of these files."""
     files: int
+
+    @property
+    def called(self) -> Collection[str]:
+        """Those."""
+        return OPERATIONS_OF["read"]
 
 
 def cached_reads(facts: ProfileFacts) -> Iterator[Finding]:

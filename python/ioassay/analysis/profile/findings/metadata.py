@@ -8,7 +8,7 @@ theirs.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -75,6 +75,11 @@ class MetadataEvidence(ProfileEvidence):
     """The operations that took most of it together; `None`: unknown."""
     group_share: float | None
     """Of the time in metadata operations."""
+
+    @property
+    def called(self) -> Collection[str]:
+        """Those."""
+        return (self.operation,) if self.operation else METADATA
 
 
 def metadata_time(facts: ProfileFacts) -> Iterator[Finding]:

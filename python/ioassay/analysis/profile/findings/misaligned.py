@@ -16,6 +16,7 @@ from ioassay.analysis.profile.findings.causes import symptoms
 from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts, beyond_copying, files
 from ioassay.analysis.profile.thresholds import Threshold
 from ioassay.analysis.profile.totals import REQUESTS, known_total
+from ioassay.results.profile_model import Direction
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,7 @@ class MisalignedEvidence(ProfileEvidence):
     """Misaligned transfers in one direction."""
 
     kind: ClassVar[str] = "misaligned"
-    direction: str
+    direction: Direction
     misaligned: int
     requests: int
     block_bytes: int

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -12,7 +12,7 @@ from ioassay.analysis.finding import Finding
 from ioassay.analysis.profile.findings.causes import symptoms
 from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts, beyond_copying, files
 from ioassay.analysis.profile.totals import known_total
-from ioassay.results.profile_model import MPI_TRANSFERS
+from ioassay.results.profile_model import MPI_TRANSFERS, Direction
 
 
 @dataclass(frozen=True)
@@ -20,9 +20,14 @@ class NoCollectiveEvidence(ProfileEvidence):
     """Independent operations of MPI-IO in one direction."""
 
     kind: ClassVar[str] = "no-collectives"
-    direction: str
+    direction: Direction
     independent: int
     files: int
+
+    @property
+    def called(self) -> Collection[str]:
+        """Those."""
+        return MPI_TRANSFERS[self.direction].independent
 
 
 def no_collectives(facts: ProfileFacts) -> Iterator[Finding]:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import polars as pl
 
 from ioassay.analysis.finding import Evidence, FileRow
-from ioassay.analysis.profile import maps, startup, totals
+from ioassay.analysis.profile import callers, maps, startup, totals
+from ioassay.analysis.profile.callers import Callers
 from ioassay.analysis.profile.findings import causes
 from ioassay.analysis.profile.findings.causes import Causes, Symptom
 from ioassay.analysis.profile.maps import Maps
@@ -19,7 +20,7 @@ from ioassay.analysis.profile.startup import StartupTotal
 from ioassay.analysis.profile.thresholds import Threshold, Thresholds
 from ioassay.analysis.profile.totals import REQUESTS, Totals, known_total
 from ioassay.analysis.profile.workflow import Workflow, workflow
-from ioassay.results.profile_model import STORED_FILES, Direction, Profile
+from ioassay.results.profile_model import OPERATIONS_OF, STORED_FILES, Direction, Profile
 
 MOST_REFERENCES = 100
 """Files, processes or steps of the time line that a finding rests on at most, the weightiest first."""
@@ -44,6 +45,12 @@ class ProfileEvidence(Evidence):
     symptoms: tuple[Symptom, ...] = field(default=(), kw_only=True)
     """What else these calls are."""
 
+    @property
+    def called(self) -> Collection[str]:
+        """The operations that it is about, whose callers are named with it; empty: none in particular."""
+        direction: Direction | None = getattr(self, "direction", None)
+        return () if direction is None else OPERATIONS_OF[direction]
+
 
 @dataclass(frozen=True)
 class ProfileFacts:
@@ -66,6 +73,11 @@ class ProfileFacts:
     def stored(self) -> pl.DataFrame:
         """The same without rows of many files: what rules on files look at."""
         return self.on_storage.filter(pl.col("kind").is_in(STORED_FILES))
+
+    @cached_property
+    def callers(self) -> Callers:
+        """Which code makes the calls: `callers.callers`."""
+        return callers.callers(self.profile)
 
     @cached_property
     def maps(self) -> Maps:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -26,6 +26,11 @@ class ReopenEvidence(ProfileEvidence):
     most_of_a_process: float
     """Of the worst file, on average over its processes."""
 
+    @property
+    def called(self) -> Collection[str]:
+        """Those."""
+        return ("open",)
+
 
 @dataclass(frozen=True)
 class RestatEvidence(ProfileEvidence):
@@ -35,6 +40,11 @@ class RestatEvidence(ProfileEvidence):
     calls: int
     files: int
     most_of_a_process: float
+
+    @property
+    def called(self) -> Collection[str]:
+        """Those."""
+        return ("stat",)
 
 
 def reopened_files(facts: ProfileFacts) -> Iterator[Finding]:

@@ -6,7 +6,7 @@ hand to the others over the network.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -16,6 +16,7 @@ from ioassay.analysis.finding import Finding
 from ioassay.analysis.profile.findings import causes
 from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts, files
 from ioassay.analysis.profile.totals import known_total
+from ioassay.results.profile_model import OPERATIONS_OF
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,11 @@ class RedundantReadEvidence(ProfileEvidence):
     worst_times: float
     """How often the file that is worst was read on average."""
 
+    @property
+    def called(self) -> Collection[str]:
+        """Those."""
+        return OPERATIONS_OF["read"]
+
 
 @dataclass(frozen=True)
 class SameDataEvidence(ProfileEvidence):
@@ -40,6 +46,11 @@ class SameDataEvidence(ProfileEvidence):
     read_bytes: int
     distinct_bytes: int
     files: int
+
+    @property
+    def called(self) -> Collection[str]:
+        """Those."""
+        return OPERATIONS_OF["read"]
 
 
 def redundant_reads(facts: ProfileFacts) -> Iterator[Finding]:

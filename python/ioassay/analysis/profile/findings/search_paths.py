@@ -7,7 +7,7 @@ name in several directories. What interpreters and libraries look for is start-u
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -73,6 +73,11 @@ class SearchEvidence(ProfileEvidence):
     """True if most of them look for a name in several directories."""
     is_polling: bool
     """True if most of them look for the same paths again and again."""
+
+    @property
+    def called(self) -> Collection[str]:
+        """Those."""
+        return LOOKUPS
 
 
 def failed_lookups(facts: ProfileFacts) -> Iterator[Finding]:

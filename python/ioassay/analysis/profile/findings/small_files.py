@@ -13,6 +13,7 @@ from ioassay.analysis.finding import Finding
 from ioassay.analysis.profile.findings.causes import symptoms
 from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts, files, less
 from ioassay.analysis.profile.totals import REQUESTS, known_total
+from ioassay.results.profile_model import Direction
 
 _OF_SMALL_FILES = ("redundant-reads", "same-data")
 """Symptoms that mean something where a request is a whole file."""
@@ -23,7 +24,7 @@ class SmallFileEvidence(ProfileEvidence):
     """Small files that are read or written whole."""
 
     kind: ClassVar[str] = "small-files"
-    direction: str
+    direction: Direction
     small: int
     """Requests on them."""
     requests: int

@@ -23,7 +23,7 @@ class SmallRequestEvidence(ProfileEvidence):
     """Requests below a size, in one direction."""
 
     kind: ClassVar[str] = "small-requests"
-    direction: str
+    direction: Direction
     shared_only: bool
     """Of files on which several processes make them."""
     by_ranks: bool

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -28,6 +28,11 @@ class StallEvidence(ProfileEvidence):
     """Of the time line, with calls as slow as the limit."""
     calls: int
     """Of the operation, in all."""
+
+    @property
+    def called(self) -> Collection[str]:
+        """Those."""
+        return (self.operation,)
 
 
 def stalls(facts: ProfileFacts) -> Iterator[Finding]:

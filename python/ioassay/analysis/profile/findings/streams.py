@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -21,6 +21,11 @@ class StreamEvidence(ProfileEvidence):
     stream_bytes: int
     moved_bytes: int
     files: int
+
+    @property
+    def called(self) -> Collection[str]:
+        """Those."""
+        return ("stream read", "stream write")
 
 
 def streams(facts: ProfileFacts) -> Iterator[Finding]:

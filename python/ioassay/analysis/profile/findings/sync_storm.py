@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -20,6 +20,11 @@ class SyncEvidence(ProfileEvidence):
     written_bytes: int
     """To the files that were synced."""
     files: int
+
+    @property
+    def called(self) -> Collection[str]:
+        """Those."""
+        return ("sync",)
 
 
 def sync_storm(facts: ProfileFacts) -> Iterator[Finding]:

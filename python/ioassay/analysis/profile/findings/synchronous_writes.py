@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -10,6 +10,7 @@ from ioassay.analysis.finding import Finding
 from ioassay.analysis.profile.findings.causes import symptoms
 from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts, files, less
 from ioassay.analysis.profile.totals import known_total
+from ioassay.results.profile_model import OPERATIONS_OF
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,11 @@ class SynchronousWriteEvidence(ProfileEvidence):
     files: int
     share: float | None
     """Of the time in I/O, in these writes."""
+
+    @property
+    def called(self) -> Collection[str]:
+        """Those."""
+        return OPERATIONS_OF["write"]
 
 
 def synchronous_writes(facts: ProfileFacts) -> Iterator[Finding]:

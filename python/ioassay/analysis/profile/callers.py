@@ -1,0 +1,202 @@
+"""Which code makes the calls: the application's function nearest to each, and the libraries that it went through.
+
+The recorder looked at the stacks of some calls (`record --stacks`); each stands for others. What all calls of an
+operation on a file are together is known: the stacks that were looked at share it out (a ratio estimator), so that
+numbers of calls, bytes and time here are estimates whose sums are right. A stack is reduced to its *call site*: the
+innermost function of the application itself, the one that whoever reads the profile can change. What lies further in
+are libraries.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import polars as pl
+
+from ioassay.results.profile_model import INTERPRETER, Profile
+
+_MOST_OUTER = 6
+"""Functions of the application around a call site."""
+
+_PACKAGE = re.compile(r"/(?:site|dist)-packages/([^/]+?)(?:\.py|\.libs|[.-][^/]*\.so)?(?:/|$)")
+"""The package of a file of Python, or of an extension of it."""
+
+_PYTHON_ITSELF = re.compile(r"/lib\d*/python\d(\.\d+)?/|^<frozen |/lib/python\d+\.zip/")
+"""Files of Python's standard library, after `_PACKAGE`."""
+
+_LIBRARIES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
+    (re.compile(pattern), name)
+    for pattern, name in (
+        ("libhdf5", "HDF5"),
+        ("libnetcdf", "NetCDF"),
+        ("libpnetcdf", "PnetCDF"),
+        (r"libadios2|libbp", "ADIOS2"),
+        (r"mca_|libmca|libmpi|libpmpi|libopen-|libfabric|libromio", "MPI"),
+        (r"libarrow|libparquet", "Arrow"),
+        ("libsqlite3", "SQLite"),
+        ("liblmdb", "LMDB"),
+        (r"libtorch|libc10", "PyTorch"),
+        (r"libstdc\+\+|libc\+\+", "C++ library"),
+        ("libgfortran", "Fortran library"),
+    )
+)
+"""Names that people know, by how the file of a library begins."""
+
+_OF_LANGUAGE = re.compile(r"(<*(std|core|alloc)::|__gnu_cxx::|_gfortran)")
+"""Functions that belong to a language, and are compiled into the program."""
+
+_STARTS_PROGRAMS = ("_start", "start_thread", "clone", "clone3")
+"""Functions around those of a program."""
+
+_SOURCE_OF_LANGUAGE = re.compile(r"/rustc/|/\.cargo/registry/|/include/c\+\+/")
+
+
+@dataclass(frozen=True)
+class CodePlace:
+    """A place in code."""
+
+    function: str | None
+    """`None`: the program does not say."""
+    source: str | None
+    """The file of the source code; `None`: unknown."""
+    line: int | None
+    module: str | None
+    """The program or library; `None`: Python."""
+
+
+OF_PYTHON = CodePlace(None, None, None, None)
+"""Where no function of the application is in a stack, because the interpreter works for itself."""
+
+
+@dataclass(frozen=True)
+class CallSite:
+    """Where the application makes calls, and what these are together."""
+
+    place: CodePlace
+    outer: tuple[CodePlace, ...]
+    """The application's functions around it, from the inside out, in the stack that took most time."""
+    through: tuple[str, ...]
+    """The libraries between it and the calls, from the outside in."""
+    samples: int
+    """Calls whose stack was looked at."""
+    calls: int
+    bytes: int
+    duration_ns: int
+    files: int
+
+
+@dataclass(frozen=True)
+class Callers:
+    """The callers of a profile."""
+
+    rows: pl.DataFrame
+    """`profile.callers` with `site`, the number of the call site in `sites`."""
+    sites: tuple[tuple[CodePlace, tuple[str, ...]], ...]
+    outer: dict[int, tuple[CodePlace, ...]]
+    """By the number of the stack."""
+
+    def of(
+        self, operations: Collection[str] | None = None, files: Collection[int] | None = None
+    ) -> tuple[CallSite, ...]:
+        """The sites of calls of these operations on these files, those with most time first. `None`: of all."""
+        rows = self.rows
+        if operations is not None:
+            rows = rows.filter(pl.col("operation").is_in(list(operations)))
+        if files is not None:
+            rows = rows.filter(pl.col("file").is_in(list(files)))
+        sites = (
+            rows.group_by("site")
+            .agg(
+                pl.col("samples", "calls", "bytes", "duration_ns").sum(),
+                pl.col("file").drop_nulls().n_unique().alias("files"),
+                pl.col("caller").sort_by("duration_ns", "caller", descending=[True, False]).first(),
+            )
+            .sort("duration_ns", "calls", "site", descending=[True, True, False])
+        )
+        return tuple(
+            CallSite(
+                place=self.sites[row["site"]][0],
+                through=self.sites[row["site"]][1],
+                outer=self.outer[row["caller"]],
+                **{name: row[name] for name in ("samples", "calls", "bytes", "duration_ns", "files")},
+            )
+            for row in sites.iter_rows(named=True)
+        )
+
+
+def callers(profile: Profile) -> Callers:
+    """The call sites of all stacks of a profile; empty where nobody looked at stacks."""
+    programs = set(profile.processes["executable"].drop_nulls())
+    numbers: dict[tuple[CodePlace, tuple[str, ...]], int] = {}
+    site_of: dict[int, int] = {}
+    outer: dict[int, tuple[CodePlace, ...]] = {}
+    frames = profile.caller_frames.sort("caller", "depth")
+    for (caller,), stack in frames.group_by("caller", maintain_order=True):
+        columns = stack.select("function", "source", "line", "module").iter_rows()
+        place, through, around = _site([CodePlace(*column) for column in columns], programs)
+        site_of[caller] = numbers.setdefault((place, through), len(numbers))
+        outer[caller] = around
+    site = pl.col("caller").replace_strict(site_of, default=None, return_dtype=pl.Int64)
+    rows = _shared_out(profile).with_columns(site=site).drop_nulls("site")
+    return Callers(rows, tuple(numbers), outer)
+
+
+def _shared_out(profile: Profile) -> pl.DataFrame:
+    """`profile.callers`, scaled so that the sums of an operation on a file are those that are known."""
+    names = ("calls", "bytes", "duration_ns")
+    key = ["file", "operation"]
+    known = profile.file_operations.select(*key, *(pl.col(name).alias(f"known_{name}") for name in names))
+    of_calls = pl.col("known_calls") / pl.col("calls").sum().over(key)
+
+    def scaled(name: str) -> pl.Expr:
+        """Where the sum is unknown, as the calls are."""
+        sampled = pl.col(name).sum().over(key)
+        factor = pl.when(sampled > 0).then(pl.col(f"known_{name}") / sampled).fill_null(of_calls).fill_null(1.0)
+        return (pl.col(name) * factor).round().cast(pl.Int64).alias(name)
+
+    rows = profile.callers.join(known, on=key, how="left", maintain_order="left", nulls_equal=True)
+    return rows.with_columns(map(scaled, names)).select(profile.callers.columns)
+
+
+def _site(
+    stack: list[CodePlace], programs: Collection[str]
+) -> tuple[CodePlace, tuple[str, ...], tuple[CodePlace, ...]]:
+    """The call site of a stack, the libraries within it, and the application's functions around it."""
+    own = [at for at, place in enumerate(stack) if _is_application(place, programs)]
+    if not own and _is_python(stack[-1]):
+        stack = [*stack, OF_PYTHON]
+    at = own[0] if own else len(stack) - 1
+    through = [name for place in reversed(stack[:at]) if (name := library(place, programs))]
+    around = [stack[one] for one in own[1 : 1 + _MOST_OUTER]]
+    return stack[at], tuple(dict.fromkeys(through)), tuple(around)
+
+
+def _is_application(place: CodePlace, programs: Collection[str]) -> bool:
+    if place.module is None:
+        source = place.source or ""
+        return not _PACKAGE.search(source) and not _PYTHON_ITSELF.search(source)
+    if place.module not in programs or _is_python(place) or place.function in _STARTS_PROGRAMS:
+        return False
+    return not _OF_LANGUAGE.match(place.function or "") and not _SOURCE_OF_LANGUAGE.search(place.source or "")
+
+
+def _is_python(place: CodePlace) -> bool:
+    """True if it is the interpreter's own, in whatever language."""
+    return place.module is None or bool(INTERPRETER.match(posixpath.basename(place.module)))
+
+
+def library(place: CodePlace, programs: Collection[str]) -> str | None:
+    """The library that a place is in, as people call it; `None` of Python's own and of the program."""
+    file = place.module or place.source or ""
+    name = posixpath.basename(file)
+    for pattern, known in _LIBRARIES:
+        if place.module is not None and pattern.match(name):
+            return known
+    if package := _PACKAGE.search(file):
+        return package[1]
+    if _is_python(place) or place.module in programs or _PYTHON_ITSELF.search(file):
+        return None
+    return re.split(r"\.so|-[0-9a-f]{8}", name)[0]
