@@ -187,7 +187,8 @@ fn caller(operation: Operation, file: u32) -> Result<&'static Caller, Failure> {
     let is_ours = |&&place: &&usize| (OUR_CODE[0].load(Relaxed)..OUR_CODE[1].load(Relaxed)).contains(&place);
     let ours = places[..count].iter().take_while(is_ours).count();
     let native = &places[ours..count.min(ours + NATIVE)];
-    let is_cut = is_python_cut || count == places.len();
+    // Where Python is known, native frames beyond its innermost are the interpreter's.
+    let is_cut = if python > 0 { is_python_cut } else { count == places.len() };
     let found = stack(native, &positions[..python], is_cut).and_then(|stack| sum(stack, operation, file));
     WRITING.store(false, Release);
     found.ok_or(Failure::Lost)

@@ -341,7 +341,8 @@ def place(place: CodePlace) -> str:
         return f"a function without a name ({module})"
     source = posixpath.basename(place.source or "")
     line = source if place.line is None else f"{source}:{place.line}"
-    return f"{place.function} ({line or module})"
+    where = line or (module if place.module else "")
+    return f"{place.function} ({where})" if where else place.function
 
 
 def called_from(sites: Sequence[CallSite]) -> str:
