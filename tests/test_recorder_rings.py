@@ -16,8 +16,16 @@ from ioassay.results.records.profile import load_profile
 
 SOURCE = Path(__file__).parent / "recorder_truth/sources/rings.c"
 
-SQE128, CQE32, NO_SQARRAY = 1 << 10, 1 << 11, 1 << 16
-"""Flags of `io_uring_setup` that change what a ring's memory looks like."""
+SQPOLL, SINGLE_ISSUER, DEFER_TASKRUN = 1 << 1, 1 << 12, 1 << 13
+"""Flags of `io_uring_setup` that change who takes requests, and when completions come."""
+
+SQE128, CQE32, NO_MMAP, REGISTERED_FD_ONLY, NO_SQARRAY, CQE_MIXED = (1 << bit for bit in (10, 11, 14, 15, 16, 18))
+"""Flags that change what a ring's memory looks like, and where it is."""
+
+DEFERRED = SINGLE_ISSUER | DEFER_TASKRUN
+
+LACKING = 77
+"""The program's exit code where the kernel lacks something."""
 
 AMOUNTS = [
     ("many", "submit read", 20, 0, 20 * 512),
@@ -33,7 +41,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     built = tmp_path_factory.mktemp("rings") / "rings"
     if shutil.which("cc") is None:
         pytest.skip("cc is not installed")
-    subprocess.run(["cc", "-O1", "-o", built, SOURCE], check=True)
+    subprocess.run(["cc", "-O1", "-pthread", "-o", built, SOURCE], check=True)
     if subprocess.run([built, built.parent, "0"], check=False).returncode != 0:
         pytest.skip("io_uring is not available here")
     return built
@@ -49,6 +57,24 @@ def recorded(directory: Path, *command: str | Path, via: str | None = None) -> t
     return load_profile([record]), done.stdout
 
 
+def of_program(program: Path, directory: Path, flags: int, how: str = "", via: str | None = None) -> Profile:
+    """The profile of the program. Skips where the kernel lacks what it needs, and says what."""
+    unrecorded = directory / "unrecorded"
+    unrecorded.mkdir()
+    arguments = [str(flags), *([how] if how else [])]
+    tried = subprocess.run([program, unrecorded, *arguments], check=False, capture_output=True, text=True)
+    if tried.returncode == LACKING:
+        pytest.skip(tried.stdout.strip())
+    assert (tried.returncode, tried.stderr) == (0, "")
+    return recorded(directory, program, directory, *arguments, via=via)[0]
+
+
+def calls(profile: Profile, operation: str, path: str) -> int:
+    """Calls of an operation on a file."""
+    rows = profile.file_operations.filter(operation=operation).join(profile.files, on="file")
+    return int(rows.filter(pl.col("path").str.ends_with(f"/{path}"))["calls"].sum())
+
+
 def transfers(profile: Profile) -> list[tuple[str, str, int, int, int]]:
     """File, operation, calls, failed and bytes of what went through rings."""
     rows = profile.file_operations.filter(pl.col("operation").str.starts_with("submit"))
@@ -57,19 +83,85 @@ def transfers(profile: Profile) -> list[tuple[str, str, int, int, int]]:
 
 
 @pytest.mark.parametrize("via", [None, "ptrace"])
-@pytest.mark.parametrize("flags", [0, SQE128, CQE32, NO_SQARRAY, SQE128 | CQE32 | NO_SQARRAY])
+@pytest.mark.parametrize(
+    ("flags", "how"),
+    [
+        (0, ""),
+        (SQE128, ""),
+        (CQE32, ""),
+        (NO_SQARRAY, ""),
+        (SQE128 | CQE32 | NO_SQARRAY, ""),
+        (CQE_MIXED, ""),
+        (SQPOLL, ""),
+        (DEFERRED, ""),
+        (NO_MMAP, ""),
+        (NO_MMAP | REGISTERED_FD_ONLY | NO_SQARRAY | CQE_MIXED, ""),
+        (NO_MMAP, "thread"),
+        (0, "clone"),
+        (DEFERRED, "resize"),
+        (DEFERRED | NO_MMAP, "resize"),
+        (DEFERRED | NO_SQARRAY | CQE32, "resize"),
+    ],
+)
 def test_requests_are_counted_by_file_with_what_their_completions_say(
-    program: Path, tmp_path: Path, flags: int, via: str | None
+    program: Path, tmp_path: Path, flags: int, how: str, via: str | None
 ) -> None:
-    if subprocess.run([program, tmp_path, str(flags)], check=False, capture_output=True).returncode != 0:
-        pytest.skip(f"this kernel has no rings with flags {flags:#x}")
-    profile, _ = recorded(tmp_path, program, tmp_path, str(flags), via=via)
+    profile = of_program(program, tmp_path, flags, how, via)
     assert transfers(profile) == AMOUNTS
     assert profile.losses == ()
     errors = profile.errors.filter(pl.col("operation") == "submit read")
     assert errors.select("errno", "calls").rows() == [(14, 1)]
     syncs = profile.file_operations.filter(pl.col("operation") == "sync")
     assert syncs["calls"].to_list() == [1]
+
+
+@pytest.mark.parametrize("via", [None, "ptrace"])
+@pytest.mark.parametrize("flags", [0, DEFERRED])
+def test_each_completion_of_a_multishot_read_is_a_read(
+    program: Path, tmp_path: Path, flags: int, via: str | None
+) -> None:
+    profile = of_program(program, tmp_path, flags, "multishot", via)
+    assert transfers(profile) == [("pipe", "submit read", 5, 0, 5000)]
+    assert profile.losses == ()
+
+
+@pytest.mark.parametrize("via", [None, "ptrace"])
+@pytest.mark.parametrize("flags", [0, DEFERRED, SQPOLL])
+def test_requests_of_a_broken_chain_have_failed(program: Path, tmp_path: Path, flags: int, via: str | None) -> None:
+    profile = of_program(program, tmp_path, flags, "links", via)
+    assert transfers(profile) == [("written", "submit read", 3, 2, 4096), ("written", "submit write", 2, 1, 4096)]
+    errors = profile.errors.filter(pl.col("operation").str.starts_with("submit"))
+    failed = errors.select("operation", pl.col("errno").replace_strict({9: "EBADF", 125: "ECANCELED"}), "calls")
+    assert sorted(failed.rows()) == [
+        ("submit read", "EBADF", 1),
+        ("submit read", "ECANCELED", 1),
+        ("submit write", "ECANCELED", 1),
+    ]
+    assert (calls(profile, "sync", "written"), profile.losses) == (1, ())
+
+
+@pytest.mark.parametrize("via", [None, "ptrace"])
+def test_a_file_that_only_the_ring_has_open_is_known_where_the_kernel_chooses_its_place(
+    program: Path, tmp_path: Path, via: str | None
+) -> None:
+    profile = of_program(program, tmp_path, 0, "direct", via)
+    assert transfers(profile) == [("written", "submit write", 1, 0, 8192)]
+    assert [calls(profile, operation, "written") for operation in ("open", "close")] == [1, 1]
+    assert profile.losses == ()
+
+
+@pytest.mark.parametrize("via", [None, "ptrace"])
+def test_requests_that_the_thread_of_the_kernel_takes_without_a_call_are_a_loss_by_number(
+    program: Path, tmp_path: Path, via: str | None
+) -> None:
+    profile = of_program(program, tmp_path, SQPOLL, "silent", via)
+    (loss,) = profile.losses
+    counted = transfers(profile)
+    assert (loss.kind, loss.amount + sum(calls for _, _, calls, _, _ in counted)) == ("unread-rings", 40)
+    assert loss.amount > 0
+    assert "(SQPOLL)" in loss.reason
+    assert "; the kernel counted " in loss.reason
+    assert all(read == 512 * calls for _, _, calls, _, read in counted)
 
 
 def test_requests_that_no_call_shows_are_a_loss_by_number_and_by_ptrace_are_none(program: Path, tmp_path: Path) -> None:

@@ -571,6 +571,8 @@ layout! {
         pub completions: AtomicU64,
         /// Requests that were counted with what they asked for, because no completion could be matched.
         pub unmatched: AtomicU64,
+        /// Of `unread`, those that were read: only a completion says how much they moved, and none could be matched.
+        pub size_unknown: AtomicU64,
     }
 
     /// What a thread did that rules match ([`crate::rules`]): [`WATCHED_ROWS`] rows follow, of as many slots.
@@ -751,6 +753,7 @@ impl Ring {
         add(&self.unread, seen.unread);
         add(&self.completions, seen.completions);
         add(&self.unmatched, seen.unmatched);
+        add(&self.size_unknown, seen.size_unknown);
     }
 }
 

@@ -59,7 +59,32 @@ enum RingMemory {
     /// Mapped by us.
     Mapped(Mapped),
     /// Provided by the program, which may take it away at any time: only the kernel can look without danger.
-    OfProgram([usize; Area::ALL.len()]),
+    OfProgram(Addresses),
+}
+
+/// Where a program has each area of a ring whose memory it provides ([`setup::NO_MMAP`]); of other rings they mean nothing.
+pub type Addresses = [usize; Area::ALL.len()];
+
+impl RingMemory {
+    /// That of a ring: mapped here, or at these addresses if the program provides it.
+    fn of(descriptor: i32, geometry: &Geometry, addresses: Addresses) -> Result<Self, Unreadable> {
+        if geometry.flags & setup::NO_MMAP != 0 {
+            return Ok(Self::OfProgram(addresses));
+        }
+        map(descriptor, geometry).map(Self::Mapped).ok_or(Unreadable::Memory)
+    }
+
+    const fn none() -> Self {
+        // SAFETY: nothing of it can be read.
+        Self::Mapped(unsafe { Mapped::new([(0, 0); Area::ALL.len()]) })
+    }
+
+    fn give_back(&mut self) {
+        if let Self::Mapped(memory) = self {
+            unmap(memory.areas());
+        }
+        *self = Self::none();
+    }
 }
 
 impl Memory for RingMemory {
@@ -165,8 +190,7 @@ impl Ring {
     const fn none() -> Self {
         Self {
             followed: None,
-            // SAFETY: nothing of it can be read.
-            memory: RingMemory::Mapped(unsafe { Mapped::new([(0, 0); Area::ALL.len()]) }),
+            memory: RingMemory::none(),
             in_flight: Own::none(),
             files: Own::none(),
             place: 0,
@@ -200,9 +224,7 @@ impl Ring {
     }
 
     fn give_back(&mut self) {
-        if let RingMemory::Mapped(memory) = self.memory {
-            unmap(memory.areas());
-        }
+        self.memory.give_back();
         self.in_flight.give_back();
         self.files.give_back();
         *self = Self::none();
@@ -236,7 +258,7 @@ impl Process<'_> {
             let Some(descriptor) = descriptor(step as usize) else { return };
             if descriptor != register::SKIP {
                 let file = (descriptor >= 0).then(|| self.target(Subject::Descriptor(descriptor)));
-                self.register(first.wrapping_add(step), file);
+                self.register(first.saturating_add(step), file);
             }
         }
     }
@@ -352,19 +374,17 @@ fn register_for_thread(index: u32, number: u32) {
 
 /// A ring was set up, with that descriptor. The calling thread is busy.
 pub fn set_up(descriptor: i32, parameters: &Parameters) -> u32 {
-    let of_program = parameters.flags & setup::NO_MMAP != 0;
-    let [rings, requests] = [parameters.rings_address as usize, parameters.requests_address as usize];
-    let memory = of_program.then_some([rings, rings, requests]);
-    follow(descriptor, parameters.flags, Geometry::of(parameters), memory)
+    follow(descriptor, parameters.flags, Geometry::of(parameters), addresses(parameters))
+}
+
+/// Where the program has put a ring, if it has.
+pub fn addresses(parameters: &Parameters) -> Addresses {
+    let rings = parameters.rings_address as usize;
+    [rings, rings, parameters.requests_address as usize]
 }
 
 /// Follows a ring: one that was set up just now, or that a library knows. Its number; 0 where the descriptor cannot be looked up.
-pub fn follow(
-    descriptor: i32,
-    flags: u32,
-    geometry: Result<Geometry, Unreadable>,
-    of_program: Option<[usize; Area::ALL.len()]>,
-) -> u32 {
+pub fn follow(descriptor: i32, flags: u32, geometry: Result<Geometry, Unreadable>, addresses: Addresses) -> u32 {
     let is_index = flags & setup::REGISTERED_FD_ONLY != 0;
     if !is_index {
         // What had the number before was closed without a call that is seen.
@@ -375,13 +395,9 @@ pub fn follow(
     }
     let number = take(MOST - 1, flags, |ring| {
         let geometry = geometry?;
-        let memory = match of_program {
-            Some(addresses) => RingMemory::OfProgram(addresses),
-            None => RingMemory::Mapped(map(descriptor, &geometry).ok_or(Unreadable::Memory)?),
-        };
-        ring.memory = memory;
+        ring.memory = RingMemory::of(descriptor, &geometry, addresses)?;
         ring.in_flight = Own::of(table_entries(geometry.completion_entries));
-        ring.followed = Some(Followed::new(geometry, &memory).ok_or(Unreadable::Memory)?);
+        ring.followed = Some(Followed::new(geometry, &ring.memory).ok_or(Unreadable::Memory)?);
         Ok(())
     });
     if is_index {
@@ -390,6 +406,37 @@ pub fn follow(
         descriptors::set_ring(descriptor, number);
     }
     number
+}
+
+/// A ring has got other sizes, and memory that has these. It keeps its files and what is in flight. The thread is busy.
+pub fn resize(
+    (number, descriptor): (u32, i32),
+    geometry: impl FnOnce(&Geometry) -> Result<Geometry, Unreadable>,
+    addresses: Addresses,
+) {
+    let Some(slot) = slot(number) else { return };
+    slot.with(|ring| {
+        // What the kernel has copied is still in the memory before.
+        ring.look(|ring, memory, in_flight, process| ring.requests(memory, in_flight, None, process));
+        ring.look(|ring, memory, in_flight, process| ring.completions(memory, in_flight, process));
+        let Some(followed) = &ring.followed else { return };
+        let found = geometry(&followed.geometry);
+        let found = found.and_then(|new| Ok((new, RingMemory::of(descriptor, &new, addresses)?)));
+        ring.memory.give_back();
+        match found {
+            Ok((new, memory)) => {
+                ring.memory = memory;
+                let mut into = Own::of(table_entries(new.completion_entries));
+                ring.look(|ring, _, in_flight, process| Some(ring.resize(new, in_flight, into.as_slice(), process)));
+                ring.in_flight.give_back();
+                ring.in_flight = into;
+            }
+            Err(why) => {
+                of_table(ring.place, |of| of.unreadable.store(why as u32, Relaxed));
+                ring.followed = None;
+            }
+        }
+    });
 }
 
 /// A ring of which nobody has seen how it was set up. Those that have no descriptor, or one of which nothing is known, share
@@ -586,7 +633,7 @@ pub fn begin(parent: bool) {
         if slot.is_taken.swap(false, Relaxed) {
             // SAFETY: this thread is the only one yet.
             let ring = unsafe { &mut *slot.ring.get() };
-            ring.memory = Ring::none().memory;
+            ring.memory = RingMemory::none();
             ring.give_back();
         }
     }

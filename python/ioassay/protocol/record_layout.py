@@ -330,10 +330,10 @@ CHUNK_CHECKSUM: Final[np.dtype[np.void]] = np.dtype(
 
 RING: Final[np.dtype[np.void]] = np.dtype(
     {
-        "names": ["kind_and_bytes", "flags", "unreadable", "requests", "unread", "completions", "unmatched"],
-        "formats": ["<u8", "<u4", "<u4", "<u8", "<u8", "<u8", "<u8"],
-        "offsets": [0, 8, 12, 16, 24, 32, 40],
-        "itemsize": 48,
+        "names": ["kind_and_bytes", "flags", "unreadable", "requests", "unread", "completions", "unmatched", "size_unknown"],
+        "formats": ["<u8", "<u4", "<u4", "<u8", "<u8", "<u8", "<u8", "<u8"],
+        "offsets": [0, 8, 12, 16, 24, 32, 40, 48],
+        "itemsize": 56,
     }
 )
 

@@ -28,11 +28,20 @@ pub struct Ring {
     followed: Option<Followed>,
     memory: RingMemory,
     in_flight: Vec<Entry>,
-    files: Vec<Option<Rc<Description>>>,
+    files: Vec<Option<Registered>>,
     /// Its place in the table of the process.
     row: usize,
     /// What calls on it took that is not counted yet, in ticks: the next request that is counted gets it.
     took: u64,
+}
+
+/// A file in one of a ring's places.
+#[derive(Clone)]
+enum Registered {
+    /// That of a descriptor.
+    Description(Rc<Description>),
+    /// One that a request has opened.
+    Opened(Target),
 }
 
 /// One that descriptors and the process have.
@@ -41,7 +50,7 @@ pub type SharedRing = Rc<RefCell<Ring>>;
 enum RingMemory {
     /// Mapped by us.
     Mapped(OwnMap),
-    /// Provided by the program.
+    /// Provided by the program, and read as a thread sees it that is there: the one that set it up may have ended.
     OfProgram { thread: i32, addresses: [u64; Area::ALL.len()] },
     /// It cannot be had.
     None,
@@ -100,6 +109,17 @@ impl OwnMap {
     }
 }
 
+impl RingMemory {
+    /// That of a ring, where it says that it is.
+    fn of(thread: i32, process: i32, descriptor: i32, geometry: &Geometry, said: &Parameters) -> Self {
+        if geometry.flags & setup::NO_MMAP != 0 {
+            let (rings, requests) = (said.rings_address, said.requests_address);
+            return Self::OfProgram { thread, addresses: [rings, rings, requests] };
+        }
+        OwnMap::of(process, descriptor, geometry).map_or(Self::None, Self::Mapped)
+    }
+}
+
 impl Memory for RingMemory {
     fn word(&self, area: Area, place: usize) -> Option<u32> {
         match self {
@@ -140,7 +160,7 @@ struct Counting<'a> {
 
 struct Asked<'a, 'b> {
     counting: &'a mut Counting<'b>,
-    files: &'a mut Vec<Option<Rc<Description>>>,
+    files: &'a mut Vec<Option<Registered>>,
     took: &'a mut u64,
 }
 
@@ -150,7 +170,10 @@ impl Asked<'_, '_> {
             Subject::Descriptor(descriptor) => {
                 self.counting.tracee.descriptors.borrow_mut().get(self.counting.thread, descriptor)
             }
-            Subject::Registered(place) => self.files.get(place as usize)?.clone(),
+            Subject::Registered(place) => match self.files.get(place as usize)? {
+                Some(Registered::Description(description)) => Some(description.clone()),
+                _ => None,
+            },
             Subject::Path(..) => None,
         }
     }
@@ -162,9 +185,12 @@ impl Asked<'_, '_> {
                 return;
             }
             let descriptor = i32::from_ne_bytes(descriptor);
-            let place = self.files.get(first.wrapping_add(step) as usize).is_some();
-            if place && descriptor != register::SKIP {
-                self.files[(first + step) as usize] = self.description(Subject::Descriptor(descriptor));
+            if descriptor == register::SKIP {
+                continue;
+            }
+            let description = self.description(Subject::Descriptor(descriptor));
+            if let Some(file) = self.files.get_mut(first.saturating_add(step) as usize) {
+                *file = description.map(Registered::Description);
             }
         }
     }
@@ -176,6 +202,11 @@ impl Host for Asked<'_, '_> {
         if let Subject::Path(base, address) = subject {
             let name = path_of(*thread, tracee, Some(base), address);
             return Target { file: name.map_or(OTHERS, |name| table.file(&name)) as u32, block_bytes: 0 };
+        }
+        if let Subject::Registered(place) = subject
+            && let Some(Some(Registered::Opened(target))) = self.files.get(place as usize)
+        {
+            return *target;
         }
         let ticks = now.ticks;
         let Some(description) = self.description(subject) else {
@@ -197,10 +228,9 @@ impl Host for Asked<'_, '_> {
         self.description(subject).map(|description| description.advance(bytes))
     }
 
-    fn register(&mut self, place: u32, _: Option<Target>) {
-        // What a request opens has no description here: it is looked up nowhere.
-        if let Some(file) = self.files.get_mut(place as usize) {
-            *file = None;
+    fn register(&mut self, place: u32, file: Option<Target>) {
+        if let Some(known) = self.files.get_mut(place as usize) {
+            *known = file.map(Registered::Opened);
         }
     }
 
@@ -241,6 +271,9 @@ impl Ring {
         look: impl FnOnce(&mut Followed, &RingMemory, &mut [Entry], &mut Asked) -> Option<Seen>,
     ) {
         let Self { followed: Some(followed), memory, in_flight, files, took, row, .. } = self else { return };
+        if let RingMemory::OfProgram { thread, .. } = memory {
+            *thread = counting.thread;
+        }
         match look(followed, memory, in_flight, &mut Asked { counting, files, took }) {
             Some(seen) => counting.table.ring_seen(*row, seen),
             None => {
@@ -336,12 +369,7 @@ fn follow(thread: i32, tracee: &mut Tracee, process: &mut Process, parameters: &
     };
     match Geometry::of(parameters) {
         Ok(geometry) => {
-            if parameters.flags & setup::NO_MMAP != 0 {
-                let (rings, requests) = (parameters.rings_address, parameters.requests_address);
-                ring.memory = RingMemory::OfProgram { thread, addresses: [rings, rings, requests] };
-            } else if let Some(map) = OwnMap::of(tracee.process, descriptor, &geometry) {
-                ring.memory = RingMemory::Mapped(map);
-            }
+            ring.memory = RingMemory::of(thread, tracee.process, descriptor, &geometry, parameters);
             ring.followed = Followed::new(geometry, &ring.memory);
             ring.in_flight = vec![Entry::FREE; table_entries(geometry.completion_entries)];
             if ring.followed.is_none() {
@@ -383,7 +411,11 @@ pub fn registered(thread: i32, tracee: &mut Tracee, process: &mut Process, pendi
             let mut bytes = [0; size_of::<Parameters>()];
             tracee::bytes_at(thread, address, &mut bytes);
             let parameters = copy::<Parameters>(&bytes).unwrap_or_else(zeroed);
-            follow(thread, tracee, process, &parameters, descriptor);
+            let Some(ring) = of_call(thread, tracee, descriptor, is_index) else { return };
+            let Some(table) = process.table.as_mut() else { return };
+            // An index leads to no memory.
+            let descriptor = if is_index { -1 } else { descriptor };
+            resize(&mut ring.borrow_mut(), &mut Counting { thread, tracee, table, now }, &parameters, descriptor);
         }
         _ => {
             let mut begin = [0; Registration::ARGUMENT_BYTES];
@@ -394,6 +426,26 @@ pub fn registered(thread: i32, tracee: &mut Tracee, process: &mut Process, pendi
             };
             let Some(table) = process.table.as_mut() else { return };
             register_files(&mut ring.borrow_mut(), &mut Counting { thread, tracee, table, now }, registration);
+        }
+    }
+}
+
+/// A ring has got other sizes, and memory that has these. It keeps its files and what is in flight.
+fn resize(ring: &mut Ring, counting: &mut Counting, said: &Parameters, descriptor: i32) {
+    // What the kernel has copied is still in the memory before.
+    ring.look(counting, |ring, memory, in_flight, asked| ring.requests(memory, in_flight, None, asked));
+    ring.look(counting, |ring, memory, in_flight, asked| ring.completions(memory, in_flight, asked));
+    let Some(followed) = &ring.followed else { return };
+    match followed.geometry.resized(said) {
+        Ok(geometry) => {
+            ring.memory = RingMemory::of(counting.thread, ring.process, descriptor, &geometry, said);
+            let mut into = vec![Entry::FREE; table_entries(geometry.completion_entries)];
+            ring.look(counting, |ring, _, in_flight, asked| Some(ring.resize(geometry, in_flight, &mut into, asked)));
+            ring.in_flight = into;
+        }
+        Err(why) => {
+            counting.table.ring_unreadable(ring.row, why);
+            ring.followed = None;
         }
     }
 }

@@ -32,12 +32,16 @@ pub struct Entry {
     pub block_bytes: u32,
     /// In the ring.
     pub position: u32,
-    /// Operation plus 2; 1 is a request that is not counted, 0 a free place.
+    /// Operation plus 2; 1 is a request that is not counted, 0 a free place. And [`HAS_COMPLETED`], [`CHOOSES_PLACE`].
     pub(super) kind: u32,
 }
 
 /// Instead of a number of bytes.
 pub const UNKNOWN_BYTES: u64 = u64::MAX;
+/// In a kind: it had completions, and others follow.
+const HAS_COMPLETED: u32 = 1 << 31;
+/// In a kind: its completion says which of the ring's places it has filled.
+const CHOOSES_PLACE: u32 = 1 << 30;
 /// Instead of an offset.
 pub const NO_OFFSET: u64 = u64::MAX;
 
@@ -51,9 +55,25 @@ impl Entry {
         Self { user_data, bytes: UNKNOWN_BYTES, offset: NO_OFFSET, file: 0, block_bytes: 0, position, kind }
     }
 
+    /// It fills one of the ring's places, which the kernel chooses.
+    pub fn choosing_place(self) -> Self {
+        Self { kind: self.kind | CHOOSES_PLACE, ..self }
+    }
+
     /// What it does, if that is counted.
     pub fn operation(&self) -> Option<Operation> {
-        Operation::ALL.get((self.kind as usize).checked_sub(2)?).copied()
+        let kind = self.kind & !(HAS_COMPLETED | CHOOSES_PLACE);
+        Operation::ALL.get((kind as usize).checked_sub(2)?).copied()
+    }
+
+    /// Whether it had completions, and others follow.
+    pub fn has_completed(&self) -> bool {
+        self.kind & HAS_COMPLETED != 0
+    }
+
+    /// Whether its completion says which of the ring's places it has filled.
+    pub fn chooses_place(&self) -> bool {
+        self.kind & CHOOSES_PLACE != 0
     }
 
     fn is_free(&self) -> bool {
@@ -123,9 +143,7 @@ impl<'a> Table<'a> {
             !found.is_free() && found.user_data == user_data
         })?;
         let found = self.0[place];
-        if !more {
-            self.0[place].kind = 0;
-        }
+        self.0[place].kind = if more { found.kind | HAS_COMPLETED } else { 0 };
         Some(found)
     }
 

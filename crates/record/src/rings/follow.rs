@@ -3,7 +3,7 @@
 use super::flight::{Added, Entry, NO_OFFSET, Table, UNKNOWN_BYTES};
 use super::geometry::{Geometry, Memory};
 use super::interface::{completion, setup};
-use super::request::{Request, Size, Subject, What};
+use super::request::{Gets, Request, Size, Subject, What};
 use crate::operation::Operation;
 
 /// The file that a request is on.
@@ -59,6 +59,8 @@ pub struct Seen {
     pub completions: u64,
     /// Requests that were counted without their completion.
     pub unmatched: u64,
+    /// Of `unread`, those that were read: only a completion says how much they moved.
+    pub size_unknown: u64,
 }
 
 impl Seen {
@@ -68,6 +70,7 @@ impl Seen {
         self.unread += more.unread;
         self.completions += more.completions;
         self.unmatched += more.unmatched;
+        self.size_unknown += more.size_unknown;
     }
 }
 
@@ -181,20 +184,27 @@ impl Followed {
                 Entry { bytes, offset, ..counted(operation, target) }
             }
             What::Call(operation, subject) => counted(operation, host.target(subject)),
-            What::Open { subject, place } => {
+            What::Open { subject, gets } => {
                 let target = host.target(subject);
-                if let Some(place) = place {
-                    host.register(place, Some(target));
+                let entry = counted(Operation::Open, target);
+                match gets {
+                    Gets::Descriptor => entry,
+                    // Already now: requests that are linked to it are on that file.
+                    Gets::Place(place) => {
+                        host.register(place, Some(target));
+                        entry
+                    }
+                    Gets::AnyPlace => entry.choosing_place(),
                 }
-                counted(Operation::Open, target)
             }
             What::Close(descriptor) => match host.close(descriptor) {
                 Some(target) => counted(Operation::Close, target),
                 None => other,
             },
             What::CloseRegistered(place) => {
+                let target = host.target(Subject::Registered(place));
                 host.register(place, None);
-                other
+                counted(Operation::Close, target)
             }
             What::Update { first, address, count } => {
                 host.update(first, address, count);
@@ -228,15 +238,17 @@ impl Followed {
         if is_before(tail, self.next_completion) {
             return Some(seen);
         }
+        let is_mixed = self.geometry.flags & setup::CQE_MIXED != 0;
         let new = tail.wrapping_sub(self.next_completion);
         let lost = new.saturating_sub(self.geometry.completion_entries);
-        let mut position = self.next_completion.wrapping_add(lost);
+        // Of different lengths, the first of which begins nobody knows where: then none of them is read.
+        let mut position = if is_mixed && lost > 0 { tail } else { self.next_completion.wrapping_add(lost) };
         self.next_completion = tail;
         let mut table = Table::new(in_flight)?;
         while is_before(position, tail) {
             let Some([user_data, end]) = self.geometry.completion(memory, position) else { break };
             let (result, flags) = (end as i32, (end >> 32) as u32);
-            let is_long = self.geometry.flags & setup::CQE_MIXED != 0 && flags & completion::LONG != 0;
+            let is_long = is_mixed && flags & completion::LONG != 0;
             position = position.wrapping_add(if is_long { 2 } else { 1 });
             if flags & completion::SKIP != 0 {
                 continue;
@@ -247,6 +259,10 @@ impl Followed {
                 && let Some(operation) = entry.operation()
             {
                 self.counted_in_flight = self.counted_in_flight.saturating_sub(u32::from(!more));
+                if entry.chooses_place() && result >= 0 {
+                    let target = Target { file: entry.file, block_bytes: entry.block_bytes };
+                    host.register(result as u32, Some(target));
+                }
                 let moved = if is_transfer(operation) { result.max(0) as u64 } else { 0 };
                 host.count(&Done {
                     bytes: moved,
@@ -258,13 +274,34 @@ impl Followed {
         Some(seen)
     }
 
+    /// The ring has other sizes and other memory from now on. Positions in it go on; requests in flight go to the table `into`.
+    pub fn resize(
+        &mut self,
+        geometry: Geometry,
+        in_flight: &mut [Entry],
+        into: &mut [Entry],
+        host: &mut impl Host,
+    ) -> Seen {
+        let mut seen = Seen::default();
+        self.geometry = geometry;
+        let Some(mut table) = Table::new(in_flight) else { return seen };
+        for entry in table.drain() {
+            if Table::new(into).map(|mut table| table.add(entry)) != Some(Added::Yes) {
+                self.counted_in_flight = self.counted_in_flight.saturating_sub(u32::from(entry.operation().is_some()));
+                without_completion(&entry, host, &mut seen);
+            }
+        }
+        seen
+    }
+
     /// The ring is given up: counts what is still in flight, but not what the kernel has not taken.
     pub fn end(&mut self, memory: &impl Memory, in_flight: &mut [Entry], host: &mut impl Host) -> Option<Seen> {
         let mut seen = Seen::default();
         let head = self.geometry.head(memory)?;
         self.counted_in_flight = 0;
         let mut table = Table::new(in_flight)?;
-        let taken = table.drain().filter(|entry| is_before(entry.position, head));
+        // What had completions was counted with each of them.
+        let taken = table.drain().filter(|entry| is_before(entry.position, head) && !entry.has_completed());
         taken.for_each(|entry| without_completion(&entry, host, &mut seen));
         Some(seen)
     }
@@ -273,9 +310,13 @@ impl Followed {
 /// Counts a request with what it asked for.
 fn without_completion(entry: &Entry, host: &mut impl Host, seen: &mut Seen) {
     let Some(operation) = entry.operation() else { return };
+    let size_unknown = u64::from(entry.bytes == UNKNOWN_BYTES);
     seen.unmatched += 1;
-    seen.unread += u64::from(entry.bytes == UNKNOWN_BYTES);
-    host.count(&done(entry, operation));
+    seen.unread += size_unknown;
+    seen.size_unknown += size_unknown;
+    if !entry.has_completed() {
+        host.count(&done(entry, operation));
+    }
 }
 
 fn done(entry: &Entry, operation: Operation) -> Done {
@@ -300,7 +341,7 @@ const fn is_before(position: u32, other: u32) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rings::interface::request::{FIXED_FILE, READ, READ_VECTORS, SYNC, WRITE};
+    use crate::rings::interface::request::{FIXED_FILE, OPEN_AT, READ, READ_VECTORS, SYNC, WRITE};
     use crate::rings::{Area, Mapped, Places, table_entries};
     use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
     use proptest::prelude::*;
@@ -402,9 +443,9 @@ mod tests {
         }
     }
 
-    /// File, bytes and error of what was counted.
+    /// File, bytes and error of what was counted; places that were given files.
     #[derive(Default)]
-    struct Counted(Vec<(Operation, u32, u64, Option<i32>)>);
+    struct Counted(Vec<(Operation, u32, u64, Option<i32>)>, Vec<(u32, Option<u32>)>);
 
     impl Host for Counted {
         fn target(&mut self, subject: Subject) -> Target {
@@ -421,7 +462,9 @@ mod tests {
         fn advance(&mut self, _: Subject, _: u64) -> Option<u64> {
             None
         }
-        fn register(&mut self, _: u32, _: Option<Target>) {}
+        fn register(&mut self, place: u32, file: Option<Target>) {
+            self.1.push((place, file.map(|target| target.file)));
+        }
         fn update(&mut self, _: u32, _: u64, _: u32) {}
         fn close(&mut self, _: i32) -> Option<Target> {
             None
@@ -514,6 +557,75 @@ mod tests {
         }
         ring.completions(&mut counted);
         assert_eq!(counted.0.iter().map(|(_, _, bytes, _)| *bytes).collect::<Vec<_>>(), [10, 20, 0]);
+    }
+
+    #[test]
+    fn a_request_with_several_completions_that_goes_on_at_the_end_is_not_counted_once_more() {
+        let (mut ring, mut counted) = (Made::new(PLACES), Counted::default());
+        ring.hand_over(49, 0, 3, 0, 1);
+        ring.hand_over(49, 0, 4, 0, 2);
+        ring.requests(&mut counted);
+        ring.take();
+        ring.complete(1, 10, completion::MORE);
+        ring.completions(&mut counted);
+        let seen = ring.end(&mut counted);
+        assert_eq!((seen.unmatched, seen.unread, seen.size_unknown), (1, 1, 1));
+        assert_eq!(counted.0, [(SubmitRead, 3, 10, None), (SubmitRead, 4, 0, None)]);
+    }
+
+    #[test]
+    fn completions_of_different_lengths_are_not_guessed_at_where_some_were_overwritten() {
+        let places = Places { flags: setup::CQE_MIXED, ..PLACES };
+        let (mut ring, mut counted) = (Made::new(places), Counted::default());
+        ring.hand_over(READ, 0, 3, 100, 7);
+        ring.requests(&mut counted);
+        ring.take();
+        // The second half of long ones may look like anything.
+        for _ in 0..=2 * ENTRIES {
+            ring.complete(7, 4096, 0);
+        }
+        assert_eq!((ring.completions(&mut counted), counted.0.len()), (Seen::default(), 0));
+        ring.hand_over(READ, 0, 3, 50, 8);
+        ring.requests(&mut counted);
+        ring.take();
+        ring.complete(8, 50, 0);
+        assert_eq!(ring.completions(&mut counted).completions, 1);
+        ring.end(&mut counted);
+        assert_eq!(counted.0, [(SubmitRead, 3, 50, None), (SubmitRead, 3, 100, None)]);
+    }
+
+    #[test]
+    fn a_ring_that_is_resized_keeps_what_is_in_flight() {
+        let (mut ring, mut counted) = (Made::new(PLACES), Counted::default());
+        ring.hand_over(READ, 0, 3, 4096, 7);
+        ring.requests(&mut counted);
+        ring.take();
+        let larger = Made::new(Places { entries: [ENTRIES, 128], requests: [0, 4, 0], ..PLACES });
+        let geometry = larger.followed.geometry;
+        assert_eq!(geometry.bytes(Area::RequestRing), 64 + 128 * 16 + ENTRIES as usize * 4);
+        let mut into = vec![Entry::FREE; table_entries(128)];
+        let seen = ring.followed.resize(geometry, &mut ring.in_flight, &mut into, &mut counted);
+        assert_eq!(seen, Seen::default());
+        let mut ring = Made { followed: ring.followed, in_flight: into, ..larger };
+        // The kernel copies heads and tails.
+        ring.set(0, 1);
+        ring.set(4, 1);
+        ring.complete(7, 100, 0);
+        ring.completions(&mut counted);
+        assert_eq!(counted.0, [(SubmitRead, 3, 100, None)]);
+    }
+
+    #[test]
+    fn a_file_opened_in_a_place_that_the_kernel_chooses_is_registered_there() {
+        let (mut ring, mut counted) = (Made::new(PLACES), Counted::default());
+        let mut words = [0; 8];
+        (words[0], words[4], words[5]) = (u64::from(OPEN_AT), 1, u64::from(u32::MAX) << 32);
+        let mut seen = Seen::default();
+        ring.followed.begin(Request::of(words), 0, &mut ring.in_flight, &mut counted, &mut seen);
+        assert_eq!(counted.1, []);
+        ring.complete(1, 6, 0);
+        ring.completions(&mut counted);
+        assert_eq!((counted.0, counted.1), (vec![(Operation::Open, 2000, 0, None)], vec![(6, Some(2000))]));
     }
 
     /// Nothing outside of the memory is read, which this sees.

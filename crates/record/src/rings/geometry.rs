@@ -15,6 +15,7 @@ const FURTHEST: u32 = 1 << 20;
 
 const REQUEST_BYTES: u32 = 64;
 const COMPLETION_BYTES: u32 = 16;
+const CACHE_LINE_BYTES: u32 = 64;
 
 /// A part of a ring's memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -105,6 +106,15 @@ impl Geometry {
         })
     }
 
+    /// The ring once `io_uring_register` has given it other sizes. It says less then: not how the ring was set up.
+    ///
+    /// # Errors
+    /// As for [`Self::of`].
+    pub fn resized(&self, said: &Parameters) -> Result<Self, Unreadable> {
+        let features = if self.single { SINGLE_MMAP } else { 0 };
+        Self::of(&Parameters { flags: self.flags, features, ..*said })
+    }
+
     /// A ring with these places.
     ///
     /// # Errors
@@ -123,7 +133,12 @@ impl Geometry {
             && places.iter().all(|place| place.is_multiple_of(4) && *place <= FURTHEST)
             && completions.is_multiple_of(8)
             && (single || array.is_some());
-        let ring = Self { flags, entries, completion_entries, single, head, tail, array, completion_tail, completions };
+        let mut ring =
+            Self { flags, entries, completion_entries, single, head, tail, array, completion_tail, completions };
+        if can_be && single && array == Some(0) {
+            // Linux 6.18 does not say it of rings that were resized: it is behind the completions, in the next cache line.
+            ring.array = Some(ring.end_of_completions().next_multiple_of(CACHE_LINE_BYTES));
+        }
         let has = |area, place: u32| place as usize + 4 <= ring.bytes(area);
         let is_within = can_be
             && [head, tail].iter().all(|&place| has(Area::RequestRing, place))
@@ -134,7 +149,7 @@ impl Geometry {
     /// How long a part of it is.
     pub fn bytes(&self, area: Area) -> usize {
         let requests = self.array.map_or(0, |array| array + self.entries * 4);
-        let completions = self.completions + self.completion_entries * self.completion_bytes();
+        let completions = self.end_of_completions();
         let bytes = match area {
             Area::Requests => self.entries * self.request_bytes(),
             _ if self.single => requests.max(completions),
@@ -142,6 +157,10 @@ impl Geometry {
             Area::CompletionRing => completions,
         };
         bytes as usize
+    }
+
+    fn end_of_completions(&self) -> u32 {
+        self.completions + self.completion_entries * self.completion_bytes()
     }
 
     fn request_bytes(&self) -> u32 {

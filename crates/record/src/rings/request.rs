@@ -34,12 +34,12 @@ pub enum What {
     },
     /// It moves none.
     Call(Operation, Subject),
-    /// It opens a file, in one of the ring's places or with a descriptor.
+    /// It opens a file.
     Open {
         /// Its path.
         subject: Subject,
-        /// The place that it is to have; nothing where it gets a descriptor, or the kernel chooses.
-        place: Option<u32>,
+        /// What it gets.
+        gets: Gets,
     },
     /// It closes a descriptor.
     Close(i32),
@@ -56,6 +56,17 @@ pub enum What {
     },
     /// Anything else.
     Other,
+}
+
+/// What a file gets that a request opens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Gets {
+    /// A descriptor.
+    Descriptor,
+    /// One of the ring's places.
+    Place(u32),
+    /// One of the ring's places that the kernel chooses.
+    AnyPlace,
 }
 
 /// Which file a request is on.
@@ -122,7 +133,12 @@ impl Request {
             SYMLINK_AT => What::Call(Operation::Create, Subject::Path(descriptor, offset)),
             LINK_AT => What::Call(Operation::Create, Subject::Path(length as i32, offset)),
             OPEN_AT | OPEN_AT2 => {
-                What::Open { subject: path, place: place.checked_sub(1).filter(|_| place != u32::MAX) }
+                let gets = match place {
+                    0 => Gets::Descriptor,
+                    u32::MAX => Gets::AnyPlace,
+                    _ => Gets::Place(place - 1),
+                };
+                What::Open { subject: path, gets }
             }
             CLOSE if place == 0 => What::Close(descriptor),
             CLOSE => What::CloseRegistered(place - 1),

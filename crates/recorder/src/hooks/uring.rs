@@ -11,7 +11,7 @@ use ioassay_record::rings::{
 };
 
 use super::hook;
-use crate::rings::{self, Entered};
+use crate::rings::{self, Addresses, Entered};
 use crate::{call, descriptors, masks};
 
 /// The beginning of `struct io_uring` of `<liburing.h>`: the same from version 2.0 on to 2.15.
@@ -106,10 +106,12 @@ impl Ring {
     /// # Safety
     /// The library has set it up.
     unsafe fn follow(&self) -> (u32, i32) {
-        let of_program = self.flags & setup::NO_MMAP != 0;
-        let memory = of_program.then_some([self.memory, self.completions.memory, self.requests as usize]);
         // SAFETY: the caller's.
-        (rings::follow(self.descriptor, self.flags, unsafe { self.geometry() }, memory), self.descriptor)
+        (rings::follow(self.descriptor, self.flags, unsafe { self.geometry() }, self.addresses()), self.descriptor)
+    }
+
+    fn addresses(&self) -> Addresses {
+        [self.memory, self.completions.memory, self.requests as usize]
     }
 }
 
@@ -207,7 +209,9 @@ unsafe fn registered(descriptor: c_int, operation: c_uint, argument: *const u8, 
         }
         register::RESIZE_RINGS => {
             // SAFETY: the caller's.
-            rings::set_up(descriptor, unsafe { &*argument.cast::<Parameters>() });
+            let parameters = unsafe { &*argument.cast::<Parameters>() };
+            let ring = rings::number(descriptor, is_index);
+            rings::resize(ring, |before| before.resized(parameters), rings::addresses(parameters));
         }
         _ => {
             let mut begin = [0; Registration::ARGUMENT_BYTES];
@@ -278,8 +282,16 @@ hook! {
         unsafe { library_sets_up(ring, real) }
     }
     fn io_uring_resize_rings(ring: *mut Ring, parameters: *mut c_void) -> c_int |real| {
+        let result = real();
         // SAFETY: the caller's.
-        unsafe { library_sets_up(ring, real) }
+        if result >= 0 && let Some(ring) = unsafe { ring.as_ref() } {
+            call::update(|| {
+                // SAFETY: the library has set it up.
+                let ((number, _), geometry) = unsafe { (ring.number(), ring.geometry()) };
+                rings::resize((number, ring.descriptor), |_| geometry, ring.addresses());
+            });
+        }
+        result
     }
     // It maps memory of the program, of which it returns how much it used.
     fn io_uring_queue_init_mem(

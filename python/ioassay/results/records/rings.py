@@ -23,6 +23,7 @@ _WHY = {
     Unreadable.MEMORY: "the memory of the ring could not be mapped",
     Unreadable.TOO_MANY: "the process had too many rings",
 }
+_NO_COMPLETION = "no completion of them was seen, which alone says how much they moved"
 
 
 @dataclass(frozen=True)
@@ -43,8 +44,12 @@ class Rings:
         """Adds what a table says of its rings."""
         _, rings = table.rows(BlockKind.RING)
         for ring in rings[rings["unread"] > 0]:
+            unread = min(int(ring["unread"]), 2**60)
+            sizes = min(int(ring["size_unknown"]), unread)
             why = _why(int(ring["flags"]), int(ring["unreadable"]))
-            self._unread.append(_Unread(image.process, where, min(int(ring["unread"]), 2**60), why))
+            for requests, reason in ((unread - sizes, why), (sizes, _NO_COMPLETION)):
+                if requests:
+                    self._unread.append(_Unread(image.process, where, requests, reason))
 
     def losses(self, processes: pl.DataFrame) -> Iterator[Loss]:
         """One for each process and cause. `processes` is that of the profile."""

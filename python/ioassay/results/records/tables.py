@@ -60,6 +60,7 @@ _OLDEST_BYTES: dict[np.dtype[np.void], int] = {
     HEADER: HEADER.fields["storage_of_ended"][1],  # type: ignore[index]
     record_layout.THREAD: record_layout.THREAD.fields["storage"][1],  # type: ignore[index]
     record_layout.OPENED: record_layout.OPENED.fields["birth_ns"][1],  # type: ignore[index]
+    record_layout.RING: record_layout.RING.fields["size_unknown"][1],  # type: ignore[index]
 }
 """Of structures that have grown at their end: what the first tables of this version have of them."""
 
