@@ -10,6 +10,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from ioassay.analysis.profile.coverage import coverage
 from ioassay.engine import find_engine
 from ioassay.results.profile_model import Profile
 from ioassay.results.records.profile import load_profile
@@ -69,6 +70,13 @@ def of_program(program: Path, directory: Path, flags: int, how: str = "", via: s
     return recorded(directory, program, directory, *arguments, via=via)[0]
 
 
+def skip_in_memory(directory: Path) -> None:
+    """Skips where the kernel counts no traffic with storage."""
+    kind = subprocess.run(["stat", "-f", "-c", "%T", directory], check=True, capture_output=True, text=True).stdout
+    if kind.strip() in ("tmpfs", "ramfs"):
+        pytest.skip(f"{directory} is in memory ({kind.strip()})")
+
+
 def calls(profile: Profile, operation: str, path: str) -> int:
     """Calls of an operation on a file."""
     rows = profile.file_operations.filter(operation=operation).join(profile.files, on="file")
@@ -126,7 +134,7 @@ def test_each_completion_of_a_multishot_read_is_a_read(
 
 
 @pytest.mark.parametrize("via", [None, "ptrace"])
-@pytest.mark.parametrize("flags", [0, DEFERRED, SQPOLL])
+@pytest.mark.parametrize("flags", [0, DEFERRED])
 def test_requests_of_a_broken_chain_have_failed(program: Path, tmp_path: Path, flags: int, via: str | None) -> None:
     profile = of_program(program, tmp_path, flags, "links", via)
     assert transfers(profile) == [("written", "submit read", 3, 2, 4096), ("written", "submit write", 2, 1, 4096)]
@@ -175,6 +183,29 @@ def test_requests_that_no_call_shows_are_a_loss_by_number_and_by_ptrace_are_none
     shutil.rmtree(tmp_path / "record")
     profile, _ = recorded(tmp_path, program, tmp_path, "0", "raw", via="ptrace")
     assert (transfers(profile), profile.losses) == (AMOUNTS, ())
+
+
+def test_a_ring_that_is_set_up_past_the_c_library_shows_in_what_storage_moved(program: Path, tmp_path: Path) -> None:
+    skip_in_memory(tmp_path)
+    profile = of_program(program, tmp_path, 0, "hidden")
+    assert (transfers(profile), profile.losses) == ([], ())
+    (loss,) = [loss for loss in coverage(profile).losses if loss.kind == "unexplained-storage-bytes"]
+    assert 6 << 20 < loss.amount <= 8 << 20
+    assert loss.reason.startswith("written through io_uring without the C library")
+    shutil.rmtree(tmp_path / "record")
+    shutil.rmtree(tmp_path / "unrecorded")
+    by_ptrace = of_program(program, tmp_path, 0, "hidden", via="ptrace")
+    assert transfers(by_ptrace) == [("written", "submit write", 8, 0, 8 << 20)]
+    assert not [loss for loss in coverage(by_ptrace).losses if loss.kind == "unexplained-storage-bytes"]
+
+
+@pytest.mark.parametrize("via", [None, "ptrace"])
+def test_bytes_that_a_thread_of_the_kernel_moves_for_a_ring_are_among_those_that_it_counted(
+    program: Path, tmp_path: Path, via: str | None
+) -> None:
+    skip_in_memory(tmp_path)
+    (written,) = of_program(program, tmp_path, SQPOLL, via=via).processes["storage_written_bytes"]
+    assert 65536 <= written < 1 << 20
 
 
 @pytest.mark.parametrize(

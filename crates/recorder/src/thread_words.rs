@@ -6,8 +6,6 @@
 use core::arch::{asm, global_asm};
 use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst, compiler_fence};
 
-use ioassay_record::table::COUNTERS;
-
 /// The words of a thread; all zero at its beginning.
 #[repr(C)]
 pub struct ThreadWords {
@@ -19,8 +17,6 @@ pub struct ThreadWords {
     pub busy: AtomicUsize,
     /// Where its stack was when the call in flight began.
     pub in_flight: AtomicUsize,
-    /// What the kernel has counted of it that is already in the table: a thread may end, and call something all the same.
-    pub kernel: [AtomicU64; COUNTERS],
     /// The process that called `vfork`, if it or its child may be running here.
     pub vforked: AtomicU32,
     /// Whether `own_mask` is known.
@@ -31,7 +27,7 @@ pub struct ThreadWords {
     pub waits_at: AtomicUsize,
 }
 
-const _: () = assert!(size_of::<ThreadWords>() <= 112);
+const _: () = assert!(size_of::<ThreadWords>() <= 56);
 
 impl ThreadWords {
     /// The thread is busy from here on, until [`Self::leave`]. Before anything is asked: a signal handler that forks from now on
@@ -55,10 +51,10 @@ global_asm!(
     ".globl ioassay_thread_words",
     ".hidden ioassay_thread_words",
     ".type ioassay_thread_words, %object",
-    ".size ioassay_thread_words, 112",
+    ".size ioassay_thread_words, 56",
     ".p2align 4",
     "ioassay_thread_words:",
-    ".zero 112",
+    ".zero 56",
     ".popsection",
 );
 

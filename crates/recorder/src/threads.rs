@@ -1,13 +1,12 @@
 //! Each thread has a part of the table that it alone writes to.
 
-use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::AcqRel, Ordering::Relaxed, Ordering::SeqCst};
+use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::AcqRel, Ordering::Relaxed, Ordering::Release};
 
 use ioassay_record::operation::Operation;
 use ioassay_record::table::{COUNTERS, Latencies, Thread};
 
 use crate::process::{self, system_calls_allowed};
 use crate::real::Real;
-use crate::text::{Buffer, decimal};
 use crate::thread_words::words;
 use crate::{regions, seconds, shared, sys, table, trace};
 
@@ -21,7 +20,7 @@ static LEFT: AtomicUsize = AtomicUsize::new(0);
 /// Key of the C library's thread-specific data, plus 1: its destructor says that a thread ends.
 static KEY: AtomicU32 = AtomicU32::new(0);
 
-/// What the kernel counts of the recorder itself: taken off what it counted of threads, so that only the program's is left.
+/// What the kernel counts of the recorder itself: taken off what it counted of the process, so that only the program's is left.
 static OWN: [AtomicU64; COUNTERS] = [const { AtomicU64::new(0) }; COUNTERS];
 
 /// The recorder has written into files, with so many calls.
@@ -45,7 +44,6 @@ pub fn begin() {
     }
     LEFT.store(0, Relaxed);
     words().thread.store(0, Relaxed);
-    words().kernel.iter().for_each(|counted| counted.store(0, Relaxed));
 }
 
 /// The parts that there are, also of threads that ended.
@@ -140,37 +138,16 @@ fn give_back(address: usize) {
     let thread = unsafe { &*(address as *const Thread) };
     seconds::fold(thread);
     regions::leave_all(thread);
-    let ended = table::header().counters_of_ended();
-    let counted = kernel_counters(None).into_iter().zip(&words().kernel);
-    for ((sum, (counted, before)), own) in ended.zip(counted).zip(&OWN) {
-        let new = counted.saturating_sub(before.swap(counted, Relaxed));
-        let taken_off = own.load(Relaxed).min(new);
-        own.fetch_sub(taken_off, Relaxed);
-        sum.fetch_add(new - taken_off, Relaxed);
-    }
     thread.in_flight.store(0, Relaxed);
-    thread.thread.store(0, SeqCst);
-    // The process may be at its end just now, and have counted this thread as one that lives.
-    thread.counters().for_each(|counter| counter.store(0, SeqCst));
+    thread.thread.store(0, Release);
     LEFT.fetch_add(1, Relaxed);
 }
 
-/// Writes down what the kernel counted of each thread that lives.
+/// Writes down what the kernel counted of the process. By threads nobody would know those that the kernel starts for rings, and
+/// the directory of a thread in `/proc`, which nothing else needs, takes time to begin and to end.
 pub fn count_by_kernel() {
-    let mut own = OWN.each_ref().map(|counter| counter.load(Relaxed));
-    for thread in parts() {
-        let number = thread.thread.load(Relaxed);
-        if number != 0 {
-            for ((kept, counted), own) in thread.counters().zip(kernel_counters(Some(number))).zip(&mut own) {
-                let taken_off = counted.min(*own);
-                *own -= taken_off;
-                kept.store(counted - taken_off, SeqCst);
-            }
-            if thread.thread.load(SeqCst) != number {
-                // It has ended meanwhile, and is counted with those.
-                thread.counters().for_each(|counter| counter.store(0, SeqCst));
-            }
-        }
+    for ((kept, counted), own) in table::header().counters_of_process().zip(kernel_counters()).zip(&OWN) {
+        kept.store(counted.saturating_sub(own.load(Relaxed)), Relaxed);
     }
 }
 
@@ -186,18 +163,13 @@ pub fn new_latencies(thread: &Thread, operation: Operation) -> Option<u32> {
     Some(place)
 }
 
-/// What the kernel counted of a thread, or of the calling one; all zero where it does not say.
-fn kernel_counters(thread: Option<u32>) -> [u64; COUNTERS] {
+/// What the kernel counted of the process; all zero where it does not say.
+fn kernel_counters() -> [u64; COUNTERS] {
     let mut counters = [0; COUNTERS];
     if !system_calls_allowed() {
         return counters;
     }
-    let path = Buffer::<64>::new();
-    let _ = match thread {
-        None => path.set(&[b"/proc/thread-self/io"]),
-        Some(number) => path.set(&[b"/proc/self/task/", decimal(number.into(), &mut [0; 20]), b"/io"]),
-    };
-    let file = sys::open(path.as_c_str(), libc::O_RDONLY, 0);
+    let file = sys::open(c"/proc/self/io", libc::O_RDONLY, 0);
     if file < 0 {
         return counters;
     }

@@ -420,6 +420,7 @@ LossKind = Literal[
     "unrecorded-written-bytes",
     "mapped-read-bytes",
     "mapped-written-bytes",
+    "unexplained-storage-bytes",
     "uncompared",
 ]
 """What is missing: bytes that could not be read, tables of another version, rows outside of the time of their process,
@@ -428,7 +429,7 @@ trace lacks, entries of regions that no table had a place for, calls whose calle
 could not be read, requests in rings of io_uring that could not be read, time that rules held calls back before they
 began, tables that could not be kept, processes without a recorder or that went on when the recording ended, a log that
 says that it is incomplete. And what `analysis.profile` finds: bytes that the kernel counted and no call has, bytes
-that maps moved, processes without the kernel's counters.
+that maps moved, bytes that storage moved and neither calls nor maps explain, processes without the kernel's counters.
 """
 
 

@@ -10,6 +10,8 @@
  * "multishot" reads 5 times 1000 bytes from "pipe" with one request, into buffers of a ring that the kernel chooses from.
  * "links" writes "written" (4096 bytes), syncs it, and reads 4096 in a chain; in a second one a read fails (EBADF), and those behind
  * it are cancelled.
+ * "hidden" writes 8 MiB to "written" through a ring that is also set up past the C library, as liburing does that is linked into
+ * a program.
  * "silent" reads 40 times 512 bytes from "many" and enters the ring only to wake the kernel's thread, which needs SQPOLL.
  * "direct" opens "written" as a file of the ring only, in a place that the kernel chooses, writes 8192 bytes, and closes it.
  */
@@ -47,7 +49,7 @@ enum { LACKING = 77, MEMORY = 1 << 16 };
 static char memory_of_rings[2][MEMORY] __attribute__((aligned(4096)));
 static char memory_of_requests[2][MEMORY] __attribute__((aligned(4096)));
 static struct io_uring_params parameters;
-static int ring, raw;
+static int ring, raw, hidden;
 static unsigned *head, *tail, *request_flags, *array, *completion_head, *completion_tail;
 static char *completions, *requests;
 static uint64_t number;
@@ -62,25 +64,31 @@ static void lacks(const char *what) {
     exit(LACKING);
 }
 
+/* A system call past the C library, where we know how. */
+static long call_kernel(long number, long a, long b, long c, long d, long e, long f) {
+#ifdef __x86_64__
+    long result = number;
+    register long fourth __asm__("r10") = d;
+    register long fifth __asm__("r8") = e;
+    register long sixth __asm__("r9") = f;
+    __asm__ volatile("syscall"
+                     : "+a"(result)
+                     : "D"(a), "S"(b), "d"(c), "r"(fourth), "r"(fifth), "r"(sixth)
+                     : "rcx", "r11", "memory");
+    return result;
+#else
+    return syscall(number, a, b, c, d, e, f);
+#endif
+}
+
 static long enter(unsigned submit, unsigned wait) {
     unsigned flags = wait ? IORING_ENTER_GETEVENTS : 0;
     if (parameters.flags & IORING_SETUP_SQPOLL)
         flags |= IORING_ENTER_SQ_WAKEUP;
     if (parameters.flags & REGISTERED_FD_ONLY)
         flags |= IORING_ENTER_REGISTERED_RING;
-#ifdef __x86_64__
-    if (raw) {
-        long result = SYS_io_uring_enter;
-        register long flags_register __asm__("r10") = flags;
-        register long signals __asm__("r8") = 0;
-        register long bytes __asm__("r9") = 0;
-        __asm__ volatile("syscall"
-                         : "+a"(result)
-                         : "D"((long)ring), "S"((long)submit), "d"((long)wait), "r"(flags_register), "r"(signals), "r"(bytes)
-                         : "rcx", "r11", "memory");
-        return result;
-    }
-#endif
+    if (raw)
+        return call_kernel(SYS_io_uring_enter, ring, submit, wait, flags, 0, 0);
     return syscall(SYS_io_uring_enter, ring, submit, wait, flags, NULL, 0);
 }
 
@@ -127,7 +135,10 @@ static void *set_up(void *flags) {
     parameters.sq_thread_idle = 60 * 1000;
     if (parameters.flags & NO_MMAP)
         provide_memory(&parameters, 0);
-    ring = (int)syscall(SYS_io_uring_setup, 8, &parameters);
+    if (hidden)
+        ring = (int)call_kernel(SYS_io_uring_setup, 8, (long)&parameters, 0, 0, 0, 0);
+    else
+        ring = (int)syscall(SYS_io_uring_setup, 8, &parameters);
     if (ring < 0)
         lacks("ring with these flags");
     find_rings(0);
@@ -251,6 +262,17 @@ static void direct(void) {
         fail("close");
 }
 
+static void hide(void) {
+    enum { BYTES = 1 << 20 };
+    static char buffer[BYTES];
+    int written = open("written", O_RDWR | O_CREAT | O_TRUNC, 0600);
+    for (int times = 0; times < 8; ++times) {
+        request(IORING_OP_WRITE, written, buffer, BYTES, (uint64_t)times * BYTES);
+        if (submit(1) != BYTES)
+            fail("write");
+    }
+}
+
 static void silent(void) {
     static char buffer[512];
     int many = open("many", O_RDWR | O_CREAT | O_TRUNC, 0600);
@@ -304,7 +326,8 @@ int main(int count, char **arguments) {
     if (count < 3 || chdir(arguments[1]) != 0)
         return 2;
     const char *how = count > 3 ? arguments[3] : "";
-    raw = strcmp(how, "raw") == 0;
+    hidden = strcmp(how, "hidden") == 0;
+    raw = hidden || strcmp(how, "raw") == 0;
     unsigned flags = (unsigned)strtoul(arguments[2], NULL, 0);
     if (strcmp(how, "thread") == 0) {
         pthread_t thread;
@@ -317,6 +340,8 @@ int main(int count, char **arguments) {
         return multishot(), 0;
     if (strcmp(how, "links") == 0)
         return links(), 0;
+    if (hidden)
+        return hide(), 0;
     if (strcmp(how, "silent") == 0)
         return silent(), 0;
     if (strcmp(how, "direct") == 0)

@@ -327,9 +327,9 @@ pub fn identity_of(process: i32, node: &[u8]) -> Identity {
     identity
 }
 
-/// What the kernel counted of a thread's reads and writes.
-pub fn kernel_counters(process: i32, thread: i32) -> Option<[u64; COUNTERS]> {
-    let text = fs::read_to_string(format!("/proc/{process}/task/{thread}/io")).ok()?;
+/// What the kernel counted of the reads and writes of a process, also of threads that are not traced: the kernel's own of its rings.
+pub fn kernel_counters(process: i32) -> Option<[u64; COUNTERS]> {
+    let text = fs::read_to_string(format!("/proc/{process}/io")).ok()?;
     let mut counters = [0; COUNTERS];
     for (counter, line) in counters.iter_mut().zip(text.lines()) {
         *counter = line.split_whitespace().nth(1)?.parse().ok()?;

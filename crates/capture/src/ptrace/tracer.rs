@@ -477,7 +477,7 @@ impl Tracer {
         let identity = tracee::identity_of(number, &self.node);
         if self.processes.get(&number).is_some_and(|process| process.table.is_some() || process.executed) {
             let executable = identity.texts.iter().find(|(kind, _)| *kind == TextKind::Executable as u32);
-            self.count_by_kernel(number, number);
+            self.count_by_kernel(number);
             if let Some(process) = self.processes.get_mut(&number) {
                 rings::end_all(&tracee, process, number, self.clocks.at(now()));
             }
@@ -500,25 +500,25 @@ impl Tracer {
         self.processes.insert(number, process);
         if !self.begun {
             self.begun = true;
-            self.before = tracee::kernel_counters(number, number).unwrap_or_default();
+            self.before = tracee::kernel_counters(number).unwrap_or_default();
         }
     }
 
-    /// A thread is about to end.
+    /// A thread is about to end: what counts is what the last one of a process leaves.
     fn exits(&mut self, thread: i32) {
         if let Some(process) = self.tracees.get(&thread).map(|tracee| tracee.process) {
-            self.count_by_kernel(process, thread);
+            self.count_by_kernel(process);
         }
     }
 
-    fn count_by_kernel(&mut self, process: i32, thread: i32) {
+    fn count_by_kernel(&mut self, process: i32) {
         if let Some(table) = self.processes.get_mut(&process).and_then(|process| process.table.as_mut())
-            && let Some(mut counters) = tracee::kernel_counters(process, thread)
+            && let Some(mut counters) = tracee::kernel_counters(process)
         {
-            if thread == self.command {
+            if process == self.command {
                 counters.iter_mut().zip(self.before).for_each(|(counter, before)| *counter -= before.min(*counter));
             }
-            table.count_by_kernel(thread as u32, counters);
+            table.count_by_kernel(counters);
         }
     }
 

@@ -317,7 +317,7 @@ pub struct Image {
     pub lost_calls: u64,
     pub handler_calls: u64,
     pub own_ticks: u64,
-    /// What the kernel counted of all threads: `rchar`, `wchar`, `syscr`, `syscw`.
+    /// What the kernel counted of the process: `rchar`, `wchar`, `syscr`, `syscw`.
     pub kernel: [u64; 4],
     /// Of its table.
     pub bytes: usize,
@@ -502,7 +502,7 @@ impl Image {
             own_ticks: header.own_ticks.load(Relaxed),
             unwatched_calls: header.unwatched_calls.load(Relaxed),
             throttled_ticks: header.throttled_ticks.load(Relaxed),
-            kernel: header.kernel_of_ended.each_ref().map(|counter| counter.load(Relaxed)),
+            kernel: header.kernel_of_process.each_ref().map(|counter| counter.load(Relaxed)),
             bytes: table.bytes().len(),
             latencies: vec![0; OPERATIONS],
             ..Self::default()
@@ -524,9 +524,6 @@ impl Image {
             } else if let Some((thread, _)) = block.get::<Thread>() {
                 image.parts += 1;
                 image.threads += u32::from(thread.thread.load(Relaxed) != 0);
-                for (sum, counter) in image.kernel.iter_mut().zip(&thread.kernel) {
-                    *sum += counter.load(Relaxed);
-                }
                 for (operation, totals) in thread.totals.iter().enumerate() {
                     image.add_second(thread.second.load(Relaxed), operation, &totals[0], &totals[1]);
                 }

@@ -5,7 +5,8 @@ recorder are calls inside the C library, system calls made directly, and what a 
 there: the kernel and the loader read the headers of a program and of each library. A program that reads through streams
 has more read than it was given: the library reads whole buffers. What goes through maps and rings of io_uring is not in
 these counters. Traffic with storage is (`read_bytes`, `write_bytes`), by pages and with read-ahead, as is that of the
-loader.
+loader: what neither calls nor maps explain of it is all that shows of a ring that is set up and entered without the C
+library.
 
 Every difference is said, in bytes; a doubt is what exceeds what loading and streams can explain. All that was not seen
 is a `Loss` (`Coverage.losses`), beside those that the source itself names.
@@ -20,7 +21,7 @@ from typing import Literal
 
 import polars as pl
 
-from ioassay.analysis.profile.maps import Maps, Range
+from ioassay.analysis.profile.maps import HIDES_CALLS, Maps, Range, storage_of_processes
 from ioassay.analysis.profile.maps import maps as of_maps
 from ioassay.analysis.profile.totals import known_total, on_storage
 from ioassay.results.profile_model import DIRECTION, ELSEWHERE, Loss, LossKind, Profile
@@ -39,6 +40,15 @@ _BUFFER_BYTES = 4096
 
 _TABLE_BYTES = 64 << 10
 """What the recorder writes to begin a table in a child, which the kernel counts when `exec` has replaced that."""
+
+_LOADED_BYTES = 256 << 20
+"""So much more than calls and maps explain a process may read from storage: its program, libraries, read-ahead."""
+
+_FOLIO_BYTES = 2 << 20
+"""A call that writes a byte into the page cache makes so much dirty at most: a large folio."""
+
+_METADATA_BYTES = 64 << 10
+"""The same of any other call, such as one that creates a file."""
 
 _DOUBTFUL_BYTES = 64 << 10
 """Less than this that nothing explains is said, but no doubt."""
@@ -206,17 +216,45 @@ def _storage(profile: Profile, maps: Maps) -> StorageTraffic | None:
     known = profile.processes.filter(pl.col("storage_read_bytes").is_not_null())
     if known.is_empty():
         return None
-    own = known.join(maps.of_processes, on="process", how="left")
-    explained = pl.col("read_bytes").fill_null(0) + pl.col("read_most_bytes").fill_null(0)
+    unexplained = _unexplained_storage(profile, maps)
     return StorageTraffic(
         read_bytes=int(known["storage_read_bytes"].sum()),
         written_bytes=int(known["storage_written_bytes"].sum()),
         cancelled_bytes=int(known["storage_cancelled_bytes"].sum()),
-        unexplained_read_bytes=int(own.select((pl.col("storage_read_bytes") - explained).clip(0).sum()).item()),
+        unexplained_read_bytes=int(unexplained["read"].sum()),
     )
 
 
+def _unexplained_storage(profile: Profile, maps: Maps) -> pl.DataFrame:
+    """process, and what it read from storage and wrote there at least that neither its calls nor its maps can have;
+    null: unknown.
+    """
+    own = storage_of_processes(profile).join(maps.of_processes, on="process", how="left")
+    direction = pl.col("operation").replace_strict(DIRECTION, default=None, return_dtype=pl.String)
+    dirtied = (
+        pl.when(direction == "write").then(_FOLIO_BYTES).when(direction.is_null()).then(_METADATA_BYTES).otherwise(0)
+    )
+    calls = profile.process_operations.group_by("process").agg(dirtied=(pl.col("calls") * dirtied).sum())
+    counted = profile.processes.select(
+        "process",
+        called=pl.max_horizontal("read_bytes", "kernel_read_bytes").fill_null(0),
+        # Of the kernel's shortfalls, which are losses of their own.
+        bypassed=(pl.col("kernel_written_bytes").fill_null(0) - pl.col("written_bytes").fill_null(0)).clip(0),
+    )
+    read = pl.col("storage_read_bytes") - pl.col("called") - pl.col("read_most_bytes").fill_null(0)
+    written = pl.col("unexplained_bytes") - pl.col("bypassed") - pl.col("dirtied").fill_null(0)
+    # A page of a map may have been written back and made dirty any number of times.
+    by_no_map = pl.when(pl.col("written_most_bytes").fill_null(0) == 0).then(written.clip(0)).otherwise(0)
+    all_of_them = own.join(counted, on="process").join(calls, on="process", how="left")
+    return all_of_them.select("process", read=read.clip(0), write=by_no_map)
+
+
 _MISSING: dict[Way, LossKind] = {"read": "unrecorded-read-bytes", "write": "unrecorded-written-bytes"}
+_NAMES: dict[Way, Literal["read", "written"]] = {"read": "read", "write": "written"}
+_NO_CALL: dict[Way, str] = {
+    "read": "read by loading programs, by read-ahead, or through io_uring without the C library",
+    "write": "written through io_uring without the C library, which --via ptrace sees, or by the file system itself",
+}
 _MAPPED: dict[Way, LossKind] = {"read": "mapped-read-bytes", "write": "mapped-written-bytes"}
 
 
@@ -227,12 +265,18 @@ def _unseen(profile: Profile, shortfalls: list[Shortfall], maps: Maps) -> Iterat
     pids = dict(profile.processes.select("process", "pid").iter_rows())
     paths = dict(profile.files.select("file", "path").iter_rows())
     for row in maps.bounds.iter_rows(named=True):
-        for way, name in (("read", "read"), ("write", "written")):
+        for way, name in _NAMES.items():
             least, most = row[f"{name}_least_bytes"], row[f"{name}_most_bytes"]
             if most:
                 where = f"{paths[row['file']]}, {_named(row['process'], pids[row['process']])}"
                 how = f"at least: {row[f'{name}_least_by']}, at most: {row[f'{name}_most_by']}"
-                yield Loss(_MAPPED[way], most, where, how, least)  # type: ignore[index]
+                yield Loss(_MAPPED[way], most, where, how, least)
+    if not any(one.kind in HIDES_CALLS for one in profile.losses):
+        for process, read, written in _unexplained_storage(profile, maps).iter_rows():
+            if read is not None and read > _LOADED_BYTES:
+                yield Loss("unexplained-storage-bytes", read, _named(process, pids[process]), _NO_CALL["read"])
+            if written:
+                yield Loss("unexplained-storage-bytes", written, _named(process, pids[process]), _NO_CALL["write"])
     if profile.source != "record":
         return
     unknown = profile.processes.filter(pl.col("kernel_read_bytes").is_null())

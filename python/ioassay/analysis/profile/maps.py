@@ -89,7 +89,7 @@ they are commonly set; of network file systems (`st_blksize`: 1 MiB of NFS, 4 Mi
 _PAGE_BYTES = 64 << 10
 """The largest page of common processors: a sequence of writes touches one more at each of its ends."""
 
-_HIDES_CALLS: frozenset[LossKind] = frozenset(
+HIDES_CALLS: frozenset[LossKind] = frozenset(
     {"damaged-bytes", "folded-calls", "lost-calls", "handler-calls", "untraced-calls", "lost-tables", "unread-rings"}
 )
 """Losses of calls, of which nobody knows on which files they were: then only what was mapped bounds what maps moved."""
@@ -148,10 +148,10 @@ def maps(profile: Profile, stored: pl.DataFrame | None = None) -> Maps:
     used = profile.maps.join(files, on="file", how="semi")
     if used.is_empty():
         return Maps(BOUNDS.to_frame())
-    has_all_calls = pl.lit(not any(one.kind in _HIDES_CALLS for one in profile.losses))
+    has_all_calls = pl.lit(not any(one.kind in HIDES_CALLS for one in profile.losses))
     rows = (
         _mapped(used)
-        .join(_of_processes(profile), on="process", how="left")
+        .join(storage_of_processes(profile), on="process", how="left")
         .join(_of_calls(on_storage(profile) if stored is None else stored), on="file", how="left")
         .with_columns(pl.col("called_read_bytes", "called_dirty_bytes", "called_syncs").fill_null(0))
         .with_columns(
@@ -209,7 +209,7 @@ def _whole_sum(name: str) -> pl.Expr:
     return pl.when(pl.col(name).is_not_null().all()).then(pl.col(name).sum()).alias(name)
 
 
-def _of_processes(profile: Profile) -> pl.DataFrame:
+def storage_of_processes(profile: Profile) -> pl.DataFrame:
     """process, storage_read_bytes, storage_written_bytes, and unexplained_bytes: made dirty by neither its calls, nor
     the recorder, nor as metadata.
     """

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ioassay.analysis.profile.coverage import coverage
 from ioassay.analysis.profile.findings import ProfileFacts
 from ioassay.analysis.profile.findings.mapped_reads import MappedReadEvidence, mapped_reads
 from ioassay.analysis.profile.maps import Range, maps
@@ -126,6 +127,28 @@ def test_pages_that_msync_wrote_back_are_found_in_the_traffic_of_the_process(not
     found = maps(program(nothing, synced, storage_written_bytes=64 * MIB))
     assert found.total("write") == Range(63 * MIB, 64 * MIB)
     assert found.bounds["written_least_by"].item() == "storage write_bytes less calls"
+
+
+def test_storage_traffic_that_neither_calls_nor_maps_explain_is_a_loss(nothing: Profile) -> None:
+    def losses(*map_rows: Mapping[str, Any], **about: Any) -> list[tuple[int, str]]:
+        found = coverage(program(nothing, *map_rows, **about)).losses
+        return [(one.amount, one.reason.split()[0]) for one in found if one.kind == "unexplained-storage-bytes"]
+
+    # 1 MiB is the file system's own, and loading programs and read-ahead can have 256 MiB.
+    assert losses(storage_read_bytes=256 * MIB, storage_written_bytes=MIB) == []
+    assert losses(storage_read_bytes=257 * MIB, storage_written_bytes=9 * MIB) == [
+        (257 * MIB, "read"),
+        (8 * MIB, "written"),
+    ]
+    # Calls past the recorder are a loss of their own.
+    bypassed = {"kernel_read_bytes": 257 * MIB, "kernel_written_bytes": 8 * MIB}
+    assert losses(storage_read_bytes=257 * MIB, storage_written_bytes=9 * MIB, **bypassed) == []
+    # A map may have made the same page dirty again and again, and a call a large folio.
+    assert losses(mapped(access="write", extent=MIB), storage_written_bytes=9 * MIB) == []
+    calls = rows(PROCESS_OPERATIONS, {"process": 0, "operation": "write", "calls": 4, "failed": 0, "bytes": 4})
+    rewritten = replace(program(nothing, storage_written_bytes=9 * MIB), process_operations=calls)
+    assert "unexplained-storage-bytes" not in {one.kind for one in coverage(rewritten).losses}
+    assert losses(storage_read_bytes=None, storage_written_bytes=None) == []
 
 
 def test_pages_that_are_dirty_at_the_end_were_written(nothing: Profile) -> None:

@@ -308,6 +308,10 @@ _LOSSES: Mapping[LossKind, _LossWords] = {
     "mapped-written-bytes": _LossWords(
         "{range} written through maps", "{range} written through maps, which make no calls ({where})."
     ),
+    "unexplained-storage-bytes": _LossWords(
+        "{size} that storage moved",
+        "{size} that the kernel moved from or to storage are explained by no call and no map: {reasons} ({where}).",
+    ),
     "uncompared": _LossWords(
         "what the kernel counted of {processes}",
         "The kernel's counters are unknown for {processes}: {reasons} ({where}).",

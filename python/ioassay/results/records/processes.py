@@ -165,6 +165,8 @@ class _Known:
     images: int = 0
     counts_storage: bool = True
     """All its tables have `STORAGE_COUNTERS`."""
+    kernel_of_process: list[int] = field(default_factory=_nothing)
+    """Of all that it was, as its last table says; 0 in older tables, which count threads."""
     kernel_of_main: list[int] = field(default_factory=_nothing)
     """Of its first thread, which goes on when `exec` replaces its program."""
     kernel_of_others: list[int] = field(default_factory=_nothing)
@@ -177,9 +179,11 @@ class _Known:
         wrote before `exec`: the next image counts them. Unknown for one that was killed; older tables lack those of
         storage.
         """
-        if self.last.state == State.RUNNING or not any(self.kernel_of_main):
+        if self.last.state == State.RUNNING or not any((*self.kernel_of_process, *self.kernel_of_main)):
             return [None] * _COUNTERS
-        counted = [*map(sum, zip(self.kernel_of_main, self.kernel_of_others, strict=True))]
+        counted = list(self.kernel_of_process)
+        if not any(counted):
+            counted = [*map(sum, zip(self.kernel_of_main, self.kernel_of_others, strict=True))]
         earlier = self.recorder_bytes - int(self.last.found.header["used_bytes"])
         counted[_WRITTEN] = max(0, counted[_WRITTEN] - earlier)
         known = _COUNTERS if self.counts_storage else len(KERNEL_COUNTERS)
@@ -213,6 +217,8 @@ class Processes:
         one.counts_storage &= bool(header["header_bytes"] > HEADER.fields["storage_of_ended"][1])  # type: ignore[index]
         counters = np.concatenate([threads["kernel"], threads["storage"]], axis=1).astype(float)
         of_ended = np.concatenate([header["kernel_of_ended"], header["storage_of_ended"]])
+        of_process = _counts(np.concatenate([header["kernel_of_process"], header["storage_of_process"]]))
+        one.kernel_of_process = [*map(max, zip(one.kernel_of_process, of_process, strict=True))]
         others = _counts(counters[~is_main].sum(axis=0) + of_ended)
         one.kernel_of_others = [*map(sum, zip(one.kernel_of_others, others, strict=True))]
         own = _counts(counters[is_main].sum(axis=0))
