@@ -3,6 +3,7 @@
     recognise   which files are traces
     lines       their lines, also of those that are cut or damaged
     calls       which function is which operation, and what a line says of a call
+    regions     what an application annotated, and which call is in it
     profile     all traces of an application → its profile
 
 Written from traces of dftracer 2.2 (its format 20003), and from what the format of 1.x and 2.0 documents: letters for

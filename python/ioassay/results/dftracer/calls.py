@@ -47,6 +47,14 @@ OPERATIONS: Mapping[str, Mapping[str, str]] = {
 OF_TRACER = "dftracer"
 """The category of lines that say something about the trace."""
 
+OF_LIBRARIES = frozenset({*OPERATIONS, OF_TRACER, "MPI", "HDF5"})
+"""Categories that are none of the application."""
+
+_CALL = ("X", 1)
+"""Phases of lines that are a call, before and since dftracer 2.2."""
+
+_MOST_NUMBER = 2**62
+
 _ONE_BYTE = ("fgetc", "getc", "fputc", "putc")
 
 _RETURNS_ERROR = ("close", "seek", "read", "write", "copy from", "stream seek", "stream flush")
@@ -58,11 +66,18 @@ _READ_WRITE = 0o2
 
 def number(value: object) -> int | None:
     """An argument that is a number, or the text of one; what a damaged line claims is kept within 62 bits."""
+    if type(value) is int and -_MOST_NUMBER <= value <= _MOST_NUMBER:  # nearly all: five are read of each line
+        return value
     if isinstance(value, str) and value.lstrip("-").isdecimal() and len(value) < 20:
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int):
         return None
-    return max(-(2**62), min(value, 2**62))
+    return max(-_MOST_NUMBER, min(value, _MOST_NUMBER))
+
+
+def is_call(line: Mapping[str, Any]) -> bool:
+    """True for what has a beginning and a duration: a call, or an event of the application."""
+    return line.get("ph") in _CALL
 
 
 def moved_bytes(name: str, arguments: Mapping[str, Any]) -> int:

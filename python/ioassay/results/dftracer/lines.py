@@ -18,6 +18,21 @@ _MEMBER = b"\x1f\x8b\x08"
 _AROUND = (b"", b"[", b"]")
 """Lines around those of calls."""
 
+_decode = json.JSONDecoder().decode
+
+
+def parsed(line: bytes) -> dict[str, Any] | None:
+    """The object of a line; `None` where it is none."""
+    try:
+        found = _decode(line.decode())
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _stripped(line: bytes) -> bytes:
+    return line.strip().removesuffix(b",")
+
 
 class Lines:
     """The objects of a trace. What cannot be read is counted."""
@@ -34,29 +49,23 @@ class Lines:
         with self._path.open("rb") as file:
             for chunk in self._content(file):
                 *lines, rest = (rest + chunk).split(b"\n")
-                for line in lines:
-                    yield from self._one(line)
+                for line in map(_stripped, lines):
+                    if line not in _AROUND:
+                        yield line
                 if len(rest) > _MOST_LINE_BYTES:
                     self.unread_bytes += len(rest)
                     rest = b""
-        yield from self._one(rest)
+        if (line := _stripped(rest)) not in _AROUND:
+            yield line
 
     def objects(self) -> Iterator[dict[str, Any]]:
         """The objects of all lines. Raises `OSError`."""
         for line in self.raw():
-            try:
-                found = json.loads(line)
-            except (ValueError, RecursionError):
-                found = None
-            if isinstance(found, dict):
+            found = parsed(line)
+            if found is not None:
                 yield found
             else:
                 self.unread_bytes += len(line)
-
-    def _one(self, line: bytes) -> Iterator[bytes]:
-        line = line.strip().removesuffix(b",")
-        if line not in _AROUND:
-            yield line
 
     def _content(self, file: BinaryIO) -> Iterator[bytes]:
         beginning = file.read(len(_MEMBER))

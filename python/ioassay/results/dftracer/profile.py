@@ -6,13 +6,13 @@ with processes, files and operations, not with calls.
 
 from __future__ import annotations
 
-import json
 import posixpath
 import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +24,9 @@ from ioassay.protocol.record_layout import FIRST_TRANSFER, LATENCY_BEGINS_TICKS,
 from ioassay.protocol.record_layout import OPERATIONS as CLASSES
 from ioassay.results.darshan.timelines import Moves, Timelines, timeline_step
 from ioassay.results.dftracer import calls
-from ioassay.results.dftracer.lines import Lines
+from ioassay.results.dftracer.lines import Lines, parsed
 from ioassay.results.dftracer.recognise import trace_files
+from ioassay.results.dftracer.regions import Regions, Thread, is_annotated
 from ioassay.results.profile_model import (
     COMMON_SIZES,
     DIRECTION,
@@ -50,9 +51,10 @@ _MICROSECOND_NS = 1000
 _UNITS_NS = {"NS": 1, "US": _MICROSECOND_NS, "MS": 10**6, "SEC": 10**9, "S": 10**9}
 """Of the times of a trace, by its `time_metric`."""
 
-_CALL = ("X", 1)
-"""Phases of lines that are a call, before and since dftracer 2.2."""
 _NAMING = re.compile(rb'"name":\s*"(?:FH|SH|HH|CM|time_metric)"')
+_OF_CATEGORY = re.compile(rb'"cat":\s*"([^"]*)"')
+_OF_NODE = re.compile(rb'"hhash":\s*"([^"]*)"')
+_NO_REGIONS = frozenset(category.encode() for category in calls.OF_LIBRARIES)
 _MOMENT = re.compile(rb'"ts":\s*(\d{1,18})')
 _MOST_UNIX_NS = 2**62
 _LONGEST_NS = 100 * 365 * 86400 * 10**9
@@ -142,6 +144,9 @@ class _Reading:
         self._losses: list[Loss] = []
         self._texts: dict[str, str] = {}
         self._unit_ns: dict[Path, int] = {}
+        self._nodes: dict[Path, str] = {}
+        """Of each trace, the hash of its node: events that an application annotated in C do not name it."""
+        self._regions = Regions()
         begin_ns, end_ns = self._find_names()
         self._begin_ns = begin_ns
         duration_s = min(max(0, end_ns - begin_ns), _LONGEST_NS) / _NS
@@ -166,9 +171,14 @@ class _Reading:
         for trace in self._traces:
             first, last, unit_ns = _MOST_UNIX_NS, -1, _MICROSECOND_NS
             for line in Lines(trace).raw():
+                if trace not in self._nodes and (node := _OF_NODE.search(line)):
+                    self._nodes[trace] = node[1].decode(errors="replace")
                 if _NAMING.search(line):
                     unit_ns = self._add_name(line, unit_ns)
-                elif moment := _MOMENT.search(line):
+                    continue
+                if (category := _OF_CATEGORY.search(line)) and category[1] not in _NO_REGIONS:
+                    self._add_region(line, trace, unit_ns)
+                if moment := _MOMENT.search(line):
                     first, last = min(first, int(moment[1])), max(last, int(moment[1]))
             self._unit_ns[trace] = unit_ns
             firsts[trace] = first * unit_ns
@@ -181,17 +191,36 @@ class _Reading:
                 f"{', '.join(self._sources)}: no call was recorded, or none can be read.",
                 "Name traces of DFTracer with calls, recorded with DFTRACER_ENABLE=1.",
             )
+        self._regions.nest()
         return begin_ns, end_ns
+
+    def _add_region(self, line: bytes, trace: Path, unit_ns: int) -> None:
+        found = parsed(line)
+        if found is None or not is_annotated(found):
+            return
+        thread = self._thread(found, trace)
+        if thread is not None:
+            self._regions.add(thread, found, unit_ns)
+
+    def _thread(self, line: Mapping[str, Any], trace: Path) -> Thread | None:
+        """The thread of a line; `None` where a damaged line does not say it."""
+        pid, number = calls.number(line.get("pid")), calls.number(line.get("tid"))
+        if pid is None:
+            return None
+        node = _arguments(line).get("hhash", self._nodes.get(trace))
+        return Thread(self._texts.get(str(node), ""), pid, number or 0)
 
     def _add_name(self, line: bytes, unit_ns: int) -> int:
         """Adds what a hash stands for. Returns the unit of times, which a line may say."""
-        for found in _parsed(line):
-            arguments = _arguments(found)
-            name, value = arguments.get("name"), arguments.get("value")
-            if found.get("name") == "CM" and name == "time_metric":
-                return _UNITS_NS.get(str(value), unit_ns)
-            if isinstance(name, str) and isinstance(value, str | int):
-                self._texts[str(value)] = name
+        found = parsed(line)
+        if found is None:
+            return unit_ns
+        arguments = _arguments(found)
+        name, value = arguments.get("name"), arguments.get("value")
+        if found.get("name") == "CM" and name == "time_metric":
+            return _UNITS_NS.get(str(value), unit_ns)
+        if isinstance(name, str) and isinstance(value, str | int):
+            self._texts[str(value)] = name
         return unit_ns
 
     def _read_calls(self) -> None:
@@ -199,18 +228,21 @@ class _Reading:
             lines, unit_ns = Lines(trace), self._unit_ns[trace]
             numbers, expected, other_phases, ended, last = 0, None, 0, False, None
             for line in lines.objects():
-                if line.get("ph") not in _CALL:
+                if not calls.is_call(line):
                     other_phases += line.get("ph") not in ("M", 4)
                     continue
                 numbers += 1
-                last = self._process(line, unit_ns)
-                if last is None:
+                thread = self._thread(line, trace)
+                last = None if thread is None else self._process(thread, line, unit_ns)
+                if thread is None or last is None:
                     continue
                 if line.get("cat") == calls.OF_TRACER:
                     count = self._add_state(last, line)
                     expected, ended = (count, True) if line.get("name") == "end" else (expected, ended)
+                elif is_annotated(line):
+                    self._regions.pass_event(thread)
                 else:
-                    self._add_call(last, line, unit_ns)
+                    self._add_call(last, thread, line, unit_ns)
             self._note_losses(
                 trace, lines.unread_bytes, numbers, expected, other_phases, is_whole=ended or last is None
             )
@@ -236,22 +268,20 @@ class _Reading:
             reason = "it has no end: its process was killed, or it was cut"
             self._losses.append(Loss("partial", 1, where, reason))
 
-    def _process(self, line: Mapping[str, Any], unit_ns: int) -> _Process | None:
-        """The process of a line, which it is heard of; `None` where a damaged line does not say it or when."""
-        pid, start, lasted = (calls.number(line.get(name)) for name in ("pid", "ts", "dur"))
-        if pid is None or start is None or start < 0 or not 0 <= start * unit_ns - self._begin_ns <= _LONGEST_NS:
+    def _process(self, thread: Thread, line: Mapping[str, Any], unit_ns: int) -> _Process | None:
+        """The process of a line, which it is heard of; `None` where a damaged line does not say when."""
+        start, lasted = calls.number(line.get("ts")), calls.number(line.get("dur"))
+        if start is None or start < 0 or not 0 <= start * unit_ns - self._begin_ns <= _LONGEST_NS:
             return None
-        node = self._texts.get(str(_arguments(line).get("hhash")), "")
         begin_ns = start * unit_ns
         end_ns = begin_ns + min(max(0, lasted or 0) * unit_ns, _LONGEST_NS)
-        found = self._processes.get((node, pid))
+        key = thread.node, thread.process
+        found = self._processes.get(key)
         if found is None:
-            found = _Process(node, pid, len(self._processes), begin_ns, end_ns)
-            self._processes[node, pid] = found
+            found = _Process(*key, len(self._processes), begin_ns, end_ns)
+            self._processes[key] = found
         found.begin_ns, found.end_ns = min(found.begin_ns, begin_ns), max(found.end_ns, end_ns)
-        thread = calls.number(line.get("tid"))
-        if thread is not None:
-            found.threads.add(thread)
+        found.threads.add(thread.number)
         return found
 
     def _add_state(self, process: _Process, line: Mapping[str, Any]) -> int | None:
@@ -267,7 +297,7 @@ class _Reading:
             process.directory = self._texts.get(str(arguments.get("cwd")), "")
         return None
 
-    def _add_call(self, process: _Process, line: Mapping[str, Any], unit_ns: int) -> None:
+    def _add_call(self, process: _Process, thread: Thread, line: Mapping[str, Any], unit_ns: int) -> None:
         name, category, arguments = str(line.get("name")), str(line.get("cat")), _arguments(line)
         path = self._path(process, arguments)
         if name == "chdir" and path is not None:
@@ -295,7 +325,8 @@ class _Reading:
         own.slowest_ns = max(own.slowest_ns, lasted_ns)
         use = process.uses.setdefault(file, _Use())
         begin_ns = start * unit_ns
-        _follow(use, operation, arguments, begin_ns, begin_ns + lasted_ns)
+        if operation in ("open", "close", "seek"):
+            _follow(use, operation, arguments, begin_ns, begin_ns + lasted_ns)
         if operation in ("read", "write") and not failed:
             _add_place(own, use, calls.number(arguments.get("offset")), moved)
             self._add_size(file, operation, moved)
@@ -306,6 +337,7 @@ class _Reading:
             if new is not None:
                 self._files.setdefault(_absolute(process.directory, new), file)
         self._add_time((process.number, file, operation), begin_ns, lasted_ns, moved)
+        self._regions.add_call(thread, self._shown_operation(file, operation), begin_ns, lasted_ns, moved)
 
     def _path(self, process: _Process, arguments: Mapping[str, Any]) -> str | None:
         """The path that a line is about. `None`: none, or its name is lost."""
@@ -328,8 +360,7 @@ class _Reading:
 
     def _add_time(self, key: tuple[int, int, str], begin_ns: int, ns: int, moved: int) -> None:
         process, file, operation = key
-        is_stored = self._is_stored(file)
-        shown = operation if is_stored else _elsewhere(operation)
+        is_stored, shown = self._is_stored(file), self._shown_operation(file, operation)
         bucket = bisect_right(LATENCY_BEGINS_TICKS, ns) - 1 if ns >= _MICROSECOND_NS else -1
         self._latencies[shown, bucket] += 1
         row = (begin_ns - self._begin_ns, ns, moved)
@@ -352,12 +383,16 @@ class _Reading:
     def _is_stored(self, file: int) -> bool:
         return self._kinds[file] in ON_STORAGE
 
+    def _shown_operation(self, file: int, operation: str) -> str:
+        return operation if self._is_stored(file) else _elsewhere(operation)
+
     def profile(self) -> Profile:
         """The profile of all traces."""
         processes = sorted(self._processes.values(), key=lambda one: one.number)
         commands = dict.fromkeys(one.command for one in processes if one.command)
         roots = [one.command for one in processes if one.command and not self._has_parent(one)]
         end_ns = max(one.end_ns for one in processes)
+        numbers = {key: one.number for key, one in self._processes.items()}
         return Profile(
             source="dftracer",
             names=self._sources,
@@ -381,10 +416,16 @@ class _Reading:
             latencies=self._latency_frame(),
             errors=ERRORS.to_frame(),
             in_flight=IN_FLIGHT.to_frame(),
-            losses=tuple(self._losses),
+            losses=(*self._losses, *self._lost_regions()),
+            regions=self._regions.stays(numbers, self._begin_ns),
+            region_operations=self._regions.operations(numbers),
             unknown=(*_UNKNOWN, *self._left_out()),
             uncounted=_UNCOUNTED,
         )
+
+    def _lost_regions(self) -> Iterator[Loss]:
+        for pid, events in self._regions.lost():
+            yield Loss("lost-regions", events, f"process {pid}")
 
     def _left_out(self) -> Iterator[str]:
         if self._nameless:
@@ -434,7 +475,7 @@ class _Reading:
         rows = [
             (
                 process,
-                operation if self._is_stored(file) else _elsewhere(operation),
+                self._shown_operation(file, operation),
                 own.calls,
                 own.bytes,
                 own.ns,
@@ -585,20 +626,12 @@ class _Reading:
         return pl.DataFrame(rows, schema=LATENCIES, orient="row").sort(order, "begin_ns")
 
 
-def _parsed(line: bytes) -> Iterator[dict[str, Any]]:
-    try:
-        found = json.loads(line)
-    except (ValueError, RecursionError):
-        return
-    if isinstance(found, dict):
-        yield found
-
-
 def _arguments(line: Mapping[str, Any]) -> Mapping[str, Any]:
     found = line.get("args")
     return found if isinstance(found, dict) else {}
 
 
+@lru_cache(maxsize=1 << 12)
 def _absolute(directory: str, name: str) -> str:
     normal = posixpath.normpath(posixpath.join(directory, name))
     return normal[1:] if normal.startswith("//") else normal

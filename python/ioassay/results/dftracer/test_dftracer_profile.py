@@ -123,9 +123,10 @@ def test_a_trace_without_arguments_is_refused_with_what_to_do() -> None:
     assert "DFTRACER_INC_METADATA=1" in str(refused.value.remedy)
 
 
-def test_events_of_the_application_are_left_out_by_name() -> None:
+def test_a_decorated_function_is_a_region_with_its_calls() -> None:
     profile = load_profile([TRACES / "python.pfw.gz"])
-    assert any("MYAPP (3)" in sentence for sentence in profile.unknown)
+    assert profile.regions["entries"].to_list() == [3]
+    assert profile.region_operations.filter(operation="write")["bytes"].to_list() == [300_000]
     own = profile.files.filter(pl.col("path").str.starts_with("/scratch/app/py."))
     assert profile.file_operations.join(own, on="file").filter(operation="write")["bytes"].sum() == 300_000
 
