@@ -117,5 +117,5 @@ def test_what_is_neither_a_run_nor_a_profile_is_one_sentence(records: dict[int, 
     assert (code, out) == (2, "")
     assert err.splitlines() == [
         f"ioassay: There is no {tmp_path / 'missing'}.",
-        "  Name a run, a record, a folder of either, a Darshan log, or a trace of DFTracer.",
+        "  Name a run, a record, a folder of either, a Darshan log, or a trace of DFTracer or Recorder.",
     ]

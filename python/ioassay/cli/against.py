@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ioassay.analysis.profile.measured_limits import MeasuredLimits, NamedRun
     from ioassay.results.profile_model import Profile
 
-_NAME = "Name a run, a record, a folder of either, a Darshan log, or a trace of DFTracer."
+_NAME = "Name a run, a record, a folder of either, a Darshan log, or a trace of DFTracer or Recorder."
 
 
 @dataclass(frozen=True)
@@ -40,10 +40,11 @@ def _recognised(path: Path) -> tuple[str, list[Path]]:
     from ioassay.results.dftracer.recognise import is_dftracer  # noqa: PLC0415
     from ioassay.results.kinds import NET, RECORD, RUN, recognise  # noqa: PLC0415
     from ioassay.results.profiles import refuse_other  # noqa: PLC0415
+    from ioassay.results.recorder.recognise import is_recorder  # noqa: PLC0415
     from ioassay.results.records.directory import open_record  # noqa: PLC0415
     from ioassay.results.stored_directory import StoredDirectory  # noqa: PLC0415
 
-    if is_darshan(path) or is_dftracer(path):
+    if is_darshan(path) or is_dftracer(path) or is_recorder(path):
         return "profile", [path]
     if path.is_file():
         refuse_other(path)

@@ -18,7 +18,7 @@ def profile(
         list[Path],
         typer.Argument(
             metavar="RECORD...",
-            help="Records of one job, recorded runs, Darshan logs, traces of DFTracer, or folders.",
+            help="Records of a job, recorded runs, Darshan logs, traces of DFTracer or Recorder.",
             show_default=False,
         ),
     ],
@@ -46,7 +46,7 @@ def profile(
     """Show what a recorded application does to storage.
 
     Several records, such as those of the nodes of a job, are one profile; so are Darshan logs of a job, or what
-    darshan-parser prints of them, and traces of DFTracer (.pfw, .pfw.gz).
+    darshan-parser prints of them, traces of DFTracer (.pfw, .pfw.gz), and what Recorder's recorder2parquet writes.
 
     With --against RECORD, say what changed since that profile, and where. With --against RUN, judge by what was
     measured on the storage. Both may be given, and each several times.

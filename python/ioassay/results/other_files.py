@@ -18,7 +18,8 @@ BEGINNING_BYTES = 4096
 
 TAKES = (
     "Name a record (`ioassay record`), a run that was recorded (`ioassay run --record`), a folder of these, a log of "
-    "Darshan 3 (.darshan, or what darshan-parser prints of it), or traces of DFTracer (.pfw, .pfw.gz)."
+    "Darshan 3 (.darshan, or what darshan-parser prints of it), traces of DFTracer (.pfw, .pfw.gz), or a trace of "
+    "Recorder that recorder2parquet has converted."
 )
 
 _SIGNATURES = (

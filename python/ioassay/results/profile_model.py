@@ -1,8 +1,9 @@
 """A profile: what the processes of an application did to storage, reduced to tables.
 
 Analysis, figures and reports see nothing else, whatever it was read from: a recorder's tables (`records`), Darshan's
-logs, traces of DFTracer. What a source cannot know is null. Units stand in names; times are seconds since its origin
-(`_s`), nanoseconds since 1970 (`_unix_ns`) or durations (`_ns`). Not: reading a source, judging (`analysis.profile`).
+logs, traces of DFTracer and of Recorder. What a source cannot know is null. Units stand in names; times are seconds
+since its origin (`_s`), nanoseconds since 1970 (`_unix_ns`) or durations (`_ns`). Not: reading a source, judging
+(`analysis.profile`).
 """
 
 from __future__ import annotations
@@ -464,7 +465,7 @@ class Supplement:
 class Profile:
     """What an application did to storage. The tables have the columns of `FRAMES`."""
 
-    source: Literal["record", "darshan", "dftracer"]
+    source: Literal["record", "darshan", "dftracer", "recorder"]
     names: tuple[str, ...]
     """What it was read from."""
     commands: tuple[str, ...]

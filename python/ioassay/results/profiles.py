@@ -20,6 +20,8 @@ from ioassay.results.engine_io import with_engine_io
 from ioassay.results.kinds import RECORD, recognise
 from ioassay.results.profile_model import Profile
 from ioassay.results.recorded_runs import cases_of, records_of
+from ioassay.results.recorder import profile as recorder_profile
+from ioassay.results.recorder.recognise import is_recorder
 from ioassay.results.records import profile as records_profile
 from ioassay.results.records.directory import is_table
 from ioassay.results.stored_directory import StoredDirectory
@@ -73,6 +75,7 @@ def _beginning(path: Path) -> bytes:
 SOURCES = (
     ProfileSource("Darshan logs", is_darshan, darshan_profile.load_profile),
     ProfileSource("traces of DFTracer", is_dftracer, dftracer_profile.load_profile),
+    ProfileSource("traces of Recorder", is_recorder, recorder_profile.load_profile),
     ProfileSource("records", lambda _: True, _load_records),
 )
 """The first that recognises a path reads it. The last refuses what is of none."""

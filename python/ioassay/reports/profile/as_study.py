@@ -10,12 +10,12 @@ import json
 import math
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 
 from ioassay.analysis.replay import Replay
 from ioassay.analysis.replay.model import Expected, Note, NoteKind, Order, Phase, Sizes, Stream, Tree
 from ioassay.analysis.replay.transfers import mean
 from ioassay.reports.format import duration
+from ioassay.reports.profile.wording import started
 from ioassay.results.profile_model import Profile
 from ioassay.slugs import slug
 from ioassay.units import format_about_bytes, format_count
@@ -86,7 +86,6 @@ class _Writing:
 
     def _head(self) -> Iterator[str]:
         replay, profile = self._replay, self._profile
-        began = datetime.fromtimestamp(profile.begin_unix_ns / 1e9, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
         yield from _comment(
             f"The I/O of `{self._command}` as a study, written by ioassay {__version__}. Run it with `ioassay run FILE "
             "--target DIRECTORY`, without the pauses and the pace of the application with `--scale unlimited`. "
@@ -99,7 +98,7 @@ class _Writing:
         yield f"name: {self._name}"
         yield f"title: {_quoted(f'Replay of {_shortened(self._command)}')}"
         yield f"question: {_quoted(f'How does storage serve the I/O of {_shortened(self._command)}?')}"
-        yield f"source: {_quoted(f'Recorded {began}.')}"
+        yield f"source: {_quoted(f'Began: {started(profile)}.')}"
         clients = self._clients()
         yield "settings:"
         yield f"  clients: [{clients}]"

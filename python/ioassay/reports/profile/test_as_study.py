@@ -22,7 +22,8 @@ from ioassay.testing.record_tables import BEGIN_NS, TableBuilder, store_record
 
 S, MIB = 10**9, 1 << 20
 
-DARSHAN = Path(__file__).parents[2] / "results/darshan/testdata"
+RESULTS = Path(__file__).parents[2] / "results"
+DARSHAN = RESULTS / "darshan/testdata"
 
 
 def written(path: Path) -> str:
@@ -54,7 +55,9 @@ def test_every_source_gives_a_study_that_resolves(tmp_path: Path) -> None:
         records += [DARSHAN / name for name in ("mpi.darshan", "python.darshan", "threads-dxt.darshan")]
     plain = tmp_path / "mpi.txt"
     plain.write_bytes(gzip.decompress((DARSHAN / "mpi.txt.gz").read_bytes()))
-    for record in [*records, plain]:
+    traces = [RESULTS / "dftracer" / "testdata" / "writer.pfw", *(RESULTS / "recorder" / "testdata").glob("node-*")]
+    assert len(traces) == 3
+    for record in [*records, plain, *traces]:
         entry, case, plan = run(written(record))
         assert entry.replays is not None
         assert case.phases[-1].name == entry.replays.phases[-1]

@@ -18,9 +18,9 @@ from ioassay.analysis.profile.thresholds import Threshold
 from ioassay.reports import format
 from ioassay.reports.profile.content import Content
 from ioassay.results import document
-from ioassay.results.profile_model import Direction, Loss, LossKind
+from ioassay.results.profile_model import Direction, Loss, LossKind, Profile
 
-SOURCES = {"darshan": "Darshan", "dftracer": "DFTracer"}
+SOURCES = {"darshan": "Darshan", "dftracer": "DFTracer", "recorder": "Recorder"}
 """What sources are called that are programs of others."""
 
 _MOST_NAMED = 3
@@ -64,7 +64,7 @@ def opening(content: Content) -> list[tuple[str, str]]:
     return [
         *head(content),
         ("Command", _named([short(command, _MOST_CHARACTERS) for command in profile.commands]) or "unknown"),
-        ("Started", f"{moment(profile.begin_unix_ns)} UTC"),
+        ("Started", started(profile)),
         ("Duration", f"{format.duration(profile.duration_s * 1e9)}{', still running' * profile.is_running}"),
         ("Where", where if names else "unknown"),
         ("Processes", f"{_processes(processes.height)}{of_ranks}{f' ({ended})' if ended else ''}"),
@@ -486,6 +486,11 @@ def threshold(one: Threshold) -> str:
         case _:
             value = format.count(one.value)
     return f"{one.name}: {value} ({one.origin}, {one.source})"
+
+
+def started(profile: Profile) -> str:
+    """When it began: `2026-02-02 02:40:00 UTC`. A source that does not say it counts from 1970."""
+    return f"{moment(profile.begin_unix_ns)} UTC" if profile.origin_unix_ns else "unknown"
 
 
 def moment(unix_ns: int) -> str:

@@ -45,6 +45,7 @@ from ioassay.results.profile_model import (
     Loss,
     Profile,
 )
+from ioassay.results.traced_files import elsewhere, kind_of
 
 _NS = 1e9
 _MICROSECOND_NS = 1000
@@ -349,7 +350,7 @@ class _Reading:
         if function == "opendir":
             self._kinds[file] = "directory"
         elif file not in self._kinds:
-            self._kinds[file] = _kind(path)
+            self._kinds[file] = kind_of(path)
         return file
 
     def _add_size(self, file: int, operation: str, moved: int) -> None:
@@ -384,7 +385,7 @@ class _Reading:
         return self._kinds[file] in ON_STORAGE
 
     def _shown_operation(self, file: int, operation: str) -> str:
-        return operation if self._is_stored(file) else _elsewhere(operation)
+        return operation if self._is_stored(file) else elsewhere(operation)
 
     def profile(self) -> Profile:
         """The profile of all traces."""
@@ -635,20 +636,6 @@ def _arguments(line: Mapping[str, Any]) -> Mapping[str, Any]:
 def _absolute(directory: str, name: str) -> str:
     normal = posixpath.normpath(posixpath.join(directory, name))
     return normal[1:] if normal.startswith("//") else normal
-
-
-def _kind(path: str) -> FileKind:
-    """The kind of what has a path, as far as that says it."""
-    if path.startswith(("/proc/", "/sys/")):
-        return "kernel"
-    if path.startswith("/dev/") and not path.startswith("/dev/shm/"):
-        return "character device"
-    return "file"
-
-
-def _elsewhere(operation: str) -> str:
-    direction = DIRECTION.get(operation)
-    return f"elsewhere {direction}" if direction in ("read", "write") else "elsewhere other"
 
 
 def _follow(use: _Use, operation: str, arguments: Mapping[str, Any], begin_ns: int, end_ns: int) -> None:

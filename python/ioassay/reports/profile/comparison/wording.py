@@ -81,7 +81,7 @@ def _value(what: Condition, value: Value) -> str:
             return format.duration(value * 1e9)
         case int():
             return f"{value:,}"
-        case "darshan" | "dftracer":
+        case "darshan" | "dftracer" | "recorder":
             return SOURCES[value]
         case _:
             return str(value)
