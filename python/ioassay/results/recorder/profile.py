@@ -93,6 +93,7 @@ class _Reading:
         self._ranks = ranks.with_row_index("process").with_columns(pl.col("process").cast(pl.Int64))
         self._rows = self._rows.join(self._ranks, on=["trace", "rank"], how="left", maintain_order="left")
         self._calls = self._add_files(self._described())
+        self._rows = self._rows.select(pl.exclude("^args_.*$"))
         if self._calls.is_empty():
             raise UsageError(
                 f"{', '.join(self._sources)}: none of its {self._rows.height:,} calls reads, writes or names a file.",
@@ -157,7 +158,8 @@ class _Reading:
 
     def _described(self) -> pl.DataFrame:
         """Calls that are an operation on a file, with its path."""
-        posix = calls.described(self._rows, calls.POSIX, calls.OF_POSIX).with_columns(path=pl.col("name"))
+        unused = ["args_1", *(f"args_{number}" for number in range(4, _MOST_ARGUMENTS + 1))]
+        posix = calls.described(self._rows, calls.POSIX, calls.OF_POSIX).with_columns(path="name").drop(unused)
         mpi = calls.described(self._rows, calls.MPI_IO, calls.OF_MPI_IO)
         is_open = pl.col("func_id") == calls.MPI_OPEN
         opened = (
@@ -170,7 +172,7 @@ class _Reading:
         mpi = mpi.with_columns(path=pl.coalesce("opened", pl.when(is_open).then("name"))).drop("handle", "opened")
         self._nameless = mpi["path"].null_count()
         self._unsized = mpi.filter(pl.col("operation").is_in(list(_MPI)) & pl.col("bytes").is_null()).height
-        every = pl.concat([posix, mpi.filter(pl.col("path").is_not_null())])
+        every = pl.concat([posix, mpi.filter(pl.col("path").is_not_null()).drop(unused)])
         every = every.with_columns(pl.col("path").str.replace(r"^//+", "/"))
         moves = pl.col("operation").is_in([name for name in _MOVES if name != "map"])
         return every.with_columns(pl.when(moves).then(pl.col("bytes").fill_null(0)).otherwise(0).alias("bytes"))
