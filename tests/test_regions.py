@@ -85,30 +85,130 @@ with region("epoch"):
 """
 
 CALIPER_PROGRAM = """\
-void cali_begin_region(const char *name);
-void cali_end_region(const char *name);
-int write_file(void);
-int main(void) {
-    cali_begin_region("solve");
-    write_file();
-    cali_end_region("solve");
-    return 0;
+#include <caliper/cali.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+static void put(int bytes) {
+    static char content[1 << 20];
+    int file = open("data", O_CREAT | O_WRONLY | O_APPEND, 0600);
+    write(file, content, bytes);
+    close(file);
+}
+
+static void returns_early(bool now) {
+    CALI_CXX_MARK_FUNCTION;
+    put(100);
+    if (now) return;
+    put(1000);
+}
+
+static void raises() {
+    CALI_CXX_MARK_FUNCTION;
+    put(5);
+    throw 1;
+}
+
+int main() {
+    CALI_MARK_BEGIN("solve");
+    returns_early(true);
+    returns_early(false);
+    CALI_CXX_MARK_LOOP_BEGIN(steps, "time steps");
+    for (int step = 0; step < 5; step++) {
+        CALI_CXX_MARK_LOOP_ITERATION(steps, step);
+        put(10000);
+        CALI_WRAP_STATEMENT("checkpoint", put(20000));
+    }
+    CALI_CXX_MARK_LOOP_END(steps);
+    put(1);
+    CALI_MARK_LOOP_BEGIN(rows, "rows");
+    for (int row = 0; row < 3; row++) {
+        CALI_MARK_ITERATION_BEGIN(rows, row);
+        put(7);
+        CALI_MARK_ITERATION_END(rows);
+    }
+    CALI_MARK_LOOP_END(rows);
+    { CALI_CXX_MARK_SCOPE("scope"); put(11); }
+    CALI_MARK_PHASE_BEGIN("phase"); put(13); CALI_MARK_PHASE_END("phase");
+    CALI_MARK_COMM_REGION_BEGIN("halo"); put(17); CALI_MARK_COMM_REGION_END("halo");
+    try { raises(); } catch (int) {}
+    put(1);
+    CALI_MARK_END("solve");
 }
 """
 
-CALIPER_STAND_IN = """\
-#include <fcntl.h>
-#include <stdio.h>
-#include <unistd.h>
-static int depth;
-void cali_begin_region(const char *name) { depth++; }
-void cali_end_region(const char *name) { depth--; }
-int write_file(void) {
-    int file = open("data", O_CREAT | O_WRONLY, 0600);
-    char digit = '0' + depth;
-    write(file, &digit, 1);
-    return close(file);
+CALIPER_HEADER = """\
+#pragma once
+namespace cali {
+struct Function { Function(const char *name); ~Function(); };
+struct ScopeAnnotation { ScopeAnnotation(const char *name); ~ScopeAnnotation(); };
+class Loop {
+    bool *is_open;
+public:
+    struct Iteration { ~Iteration(); };
+    Loop(const char *name);
+    ~Loop();
+    void end();
+    Iteration iteration(int number) const;
+};
 }
+extern "C" {
+typedef unsigned long long cali_id_t;
+extern cali_id_t cali_loop_attr_id;
+void cali_begin_region(const char *), cali_end_region(const char *);
+void cali_begin_phase(const char *), cali_end_phase(const char *);
+void cali_begin_comm_region(const char *), cali_end_comm_region(const char *);
+void cali_begin_string(cali_id_t, const char *), cali_begin_int(cali_id_t, int), cali_end(cali_id_t);
+cali_id_t cali_make_loop_iteration_attribute(const char *);
+}
+#define CALI_CXX_MARK_FUNCTION cali::Function its_function(__func__)
+#define CALI_CXX_MARK_SCOPE(name) cali::ScopeAnnotation its_scope(name)
+#define CALI_CXX_MARK_LOOP_BEGIN(id, name) cali::Loop loop_##id(name)
+#define CALI_CXX_MARK_LOOP_ITERATION(id, i) cali::Loop::Iteration iteration_##id(loop_##id.iteration(i))
+#define CALI_CXX_MARK_LOOP_END(id) loop_##id.end()
+#define CALI_MARK_LOOP_BEGIN(id, name) \\
+    cali_begin_string(cali_loop_attr_id, (name)); cali_id_t id##_id = cali_make_loop_iteration_attribute(name)
+#define CALI_MARK_ITERATION_BEGIN(id, i) cali_begin_int(id##_id, (i))
+#define CALI_MARK_ITERATION_END(id) cali_end(id##_id)
+#define CALI_MARK_LOOP_END(id) cali_end(cali_loop_attr_id)
+#define CALI_MARK_BEGIN(name) cali_begin_region(name)
+#define CALI_MARK_END(name) cali_end_region(name)
+#define CALI_WRAP_STATEMENT(name, statement) cali_begin_region(name); statement; cali_end_region(name)
+#define CALI_MARK_PHASE_BEGIN(name) cali_begin_phase(name)
+#define CALI_MARK_PHASE_END(name) cali_end_phase(name)
+#define CALI_MARK_COMM_REGION_BEGIN(name) cali_begin_comm_region(name)
+#define CALI_MARK_COMM_REGION_END(name) cali_end_comm_region(name)
+"""
+
+CALIPER_STAND_IN = """\
+#include "cali.h"
+#include <stdio.h>
+#include <stdlib.h>
+static int begun, ended;
+static void report() { fprintf(fopen("seen", "w"), "%d %d", begun, ended); }
+static int registered = atexit(report);
+namespace cali {
+Function::Function(const char *) { begun++; }
+Function::~Function() { ended++; }
+ScopeAnnotation::ScopeAnnotation(const char *) { begun++; }
+ScopeAnnotation::~ScopeAnnotation() { ended++; }
+Loop::Loop(const char *) : is_open(new bool(true)) { begun++; }
+Loop::~Loop() { end(); delete is_open; }
+void Loop::end() { ended += *is_open; *is_open = false; }
+Loop::Iteration Loop::iteration(int) const { return Iteration(); }
+Loop::Iteration::~Iteration() {}
+}
+cali_id_t cali_loop_attr_id = 17;
+void cali_begin_region(const char *) { begun++; }
+void cali_end_region(const char *) { ended++; }
+void cali_begin_phase(const char *) { begun++; }
+void cali_end_phase(const char *) { ended++; }
+void cali_begin_comm_region(const char *) { begun++; }
+void cali_end_comm_region(const char *) { ended++; }
+void cali_begin_string(cali_id_t, const char *) { begun++; }
+void cali_begin_int(cali_id_t, int) {}
+void cali_end(cali_id_t id) { ended += id == cali_loop_attr_id; }
+cali_id_t cali_make_loop_iteration_attribute(const char *) { return 18; }
 """
 
 
@@ -189,12 +289,40 @@ def test_without_the_recorder_regions_do_nothing(annotations: Path, tmp_path: Pa
     assert (tmp_path / "data").stat().st_size == 7000
 
 
-def test_calipers_regions_are_seen_and_reach_caliper(tmp_path: Path) -> None:
-    (tmp_path / "caliper.c").write_text(CALIPER_STAND_IN)
-    subprocess.run(["gcc", "-w", "-shared", "-fPIC", "-o", "libcaliper.so", "caliper.c"], cwd=tmp_path, check=True)
-    program = compiled(tmp_path, CALIPER_PROGRAM, "-L.", "-lcaliper", "-Wl,-rpath,$ORIGIN")
-    assert written(profiled(tmp_path, [program])) == {"solve": (1, 1)}
-    assert (tmp_path / "data").read_text() == "1"
+@pytest.fixture
+def caliper(tmp_path: Path) -> tuple[Path, bool]:
+    """Where Caliper is, and whether it is the real one: `IOASSAY_CALIPER`, or a stand-in with the same functions."""
+    real = os.environ.get("IOASSAY_CALIPER")
+    if real is not None:
+        return Path(real), True
+    place = tmp_path / "caliper"
+    (place / "include" / "caliper").mkdir(parents=True)
+    (place / "lib").mkdir()
+    (place / "include" / "caliper" / "cali.h").write_text(CALIPER_HEADER)
+    (place / "caliper.cpp").write_text(CALIPER_STAND_IN)
+    options = ("-Iinclude/caliper", "-shared", "-fPIC", "-o", "lib/libcaliper.so")
+    subprocess.run(["g++", "-w", "caliper.cpp", *options], cwd=place, check=True)
+    return place, False
+
+
+def test_every_macro_of_caliper_is_a_region_and_reaches_caliper(caliper: tuple[Path, bool], tmp_path: Path) -> None:
+    place, is_real = caliper
+    (tmp_path / "program.cpp").write_text(CALIPER_PROGRAM)
+    options = (f"-I{place}/include", f"-L{place}/lib", "-lcaliper", f"-Wl,-rpath,{place}/lib")
+    subprocess.run(["g++", "-w", "-o", "program", "program.cpp", *options], cwd=tmp_path, check=True)
+    assert written(profiled(tmp_path, [tmp_path / "program"])) == {
+        "solve": (1, 1 + 1),
+        "solve > returns_early": (2, 100 + 100 + 1000),
+        "solve > time steps": (1, 5 * 10_000),
+        "solve > time steps > checkpoint": (5, 5 * 20_000),
+        "solve > rows": (1, 3 * 7),
+        "solve > scope": (1, 11),
+        "solve > phase": (1, 13),
+        "solve > halo": (1, 17),
+        "solve > raises": (1, 5),
+    }
+    if not is_real:
+        assert (tmp_path / "seen").read_text() == "14 14"
 
 
 def test_names_with_numbers_do_not_fill_the_table(annotations: Path, tmp_path: Path) -> None:

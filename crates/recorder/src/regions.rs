@@ -9,6 +9,7 @@ use ioassay_record::operation::Operation;
 use ioassay_record::table::{REGION_DEPTH, Region, TOTALS, Thread};
 
 use crate::text::copy_parts;
+use crate::thread_words::words;
 use crate::{call, seconds, table, ticks};
 
 /// Place of the newest region, from which all others can be reached.
@@ -25,8 +26,12 @@ pub fn begin() {
     COUNT.store(0, Relaxed);
 }
 
-/// The calling thread enters a region within the one in which it is.
-pub fn enter(name: &[u8]) {
+/// The owner of regions that are left by name.
+pub const NOBODY: usize = 0;
+
+/// The calling thread enters a region within the one in which it is. Whose it is says how it is left: an object's by
+/// [`leave_owned`], nobody's by [`leave`].
+pub fn enter(name: &[u8], owner: usize) {
     call::on_thread(|thread| {
         let now = fold(thread);
         let name = &name[..name.len().min(LONGEST_NAME)];
@@ -38,8 +43,22 @@ pub fn enter(name: &[u8]) {
         };
         let region = at(place);
         region.entries.fetch_add(1, Relaxed);
-        thread.region_begin_ticks[region.depth as usize % REGION_DEPTH].store(now, Relaxed);
+        let depth = region.depth as usize % REGION_DEPTH;
+        thread.region_begin_ticks[depth].store(now, Relaxed);
+        words().region_owners[depth].store(owner, Relaxed);
         thread.region.store(place, Relaxed);
+    });
+}
+
+/// The calling thread leaves the innermost region of that owner, and all that it did not leave within it. Nothing where it
+/// has left it already, or there was no place for it.
+pub fn leave_owned(owner: usize) {
+    call::on_thread(|thread| {
+        let is_its =
+            |place: &u32| words().region_owners[at(*place).depth as usize % REGION_DEPTH].load(Relaxed) == owner;
+        if let Some(left) = outward(thread.region.load(Relaxed)).find(is_its) {
+            leave_up_to(thread, at(left).parent);
+        }
     });
 }
 

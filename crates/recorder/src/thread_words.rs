@@ -6,6 +6,8 @@
 use core::arch::{asm, global_asm};
 use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst, compiler_fence};
 
+use ioassay_record::table::REGION_DEPTH;
+
 /// The words of a thread; all zero at its beginning.
 #[repr(C)]
 pub struct ThreadWords {
@@ -25,9 +27,15 @@ pub struct ThreadWords {
     pub own_mask: AtomicU64,
     /// Where its stack was when it began to wait with other signals blocked; 0 where it does not.
     pub waits_at: AtomicUsize,
+    /// Whose each region is in which it is, by depth (`regions::enter`).
+    pub region_owners: [AtomicUsize; REGION_DEPTH],
+    /// Caliper's attribute to which it gave a string last, and where that string is.
+    pub string_attribute: AtomicU64,
+    /// 0: it has become a region.
+    pub attribute_string: AtomicUsize,
 }
 
-const _: () = assert!(size_of::<ThreadWords>() <= 56);
+const _: () = assert!(size_of::<ThreadWords>() <= 208);
 
 impl ThreadWords {
     /// The thread is busy from here on, until [`Self::leave`]. Before anything is asked: a signal handler that forks from now on
@@ -51,10 +59,10 @@ global_asm!(
     ".globl ioassay_thread_words",
     ".hidden ioassay_thread_words",
     ".type ioassay_thread_words, %object",
-    ".size ioassay_thread_words, 56",
+    ".size ioassay_thread_words, 208",
     ".p2align 4",
     "ioassay_thread_words:",
-    ".zero 56",
+    ".zero 208",
     ".popsection",
 );
 
