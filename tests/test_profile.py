@@ -229,3 +229,18 @@ def test_a_damaged_record_is_refused_with_what_is_wrong(record: Path) -> None:
     code, out, err = ioassay("profile", record)
     assert (code, out) == (2, "")
     assert "are damaged: none can be read." in err
+
+
+def test_a_copy_of_many_small_files_is_told_what_to_do_with_the_tree(tmp_path: Path) -> None:
+    for at in range(1500):
+        directory = tmp_path / "tree" / str(at % 10)
+        directory.mkdir(parents=True, exist_ok=True)
+        (directory / str(at)).write_bytes(bytes(4096))
+    engine = find_engine()
+    for out, command in (("copying", ["cp", "-r", "tree", "copy"]), ("listing", ["ls", "tree"])):
+        subprocess.run([engine, "record", "--out", out, "--", *command], cwd=tmp_path, check=True, capture_output=True)
+    found = [one for one in profiled(tmp_path / "copying")["findings"] if one["severity"] == "warning"]
+    assert [(one["kind"], one["evidence"]["files"]) for one in found] == [("small-files", 1500)] * 2
+    assert {one["evidence"]["direction"] for one in found} == {"read", "write"}
+    assert all(one["remedy"].startswith("Pack the tree into one file and copy that") for one in found)
+    assert profiled(tmp_path / "listing")["findings"] == []

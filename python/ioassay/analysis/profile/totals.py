@@ -15,8 +15,14 @@ from ioassay.analysis import latency
 from ioassay.protocol.record_layout import OPERATIONS
 from ioassay.results.profile_model import DIRECTIONS, OF_OPERATION, ON_STORAGE, Direction, Profile
 
-REQUESTS: Mapping[Direction, tuple[str, ...]] = {"read": ("read", "submit read"), "write": ("write", "submit write")}
+REQUESTS: Mapping[Direction, tuple[str, ...]] = {
+    "read": ("read", "submit read", "copy from"),
+    "write": ("write", "submit write", "copy to"),
+}
 """The operations that ask the file system for bytes as the program asked. Streams gather theirs first."""
+
+STREAMED: Mapping[Direction, str] = {"read": "stream read", "write": "stream write"}
+"""The operations of streams by direction."""
 
 MOVED = {"read": "read_bytes", "write": "written_bytes"}
 """The column of `PROCESSES` with the bytes of each direction that has any."""

@@ -40,6 +40,7 @@ from ioassay.analysis.profile.findings.streams import StreamEvidence
 from ioassay.analysis.profile.findings.sync_storm import SyncEvidence
 from ioassay.analysis.profile.findings.synchronous_writes import SynchronousWriteEvidence
 from ioassay.analysis.profile.peers import Imbalance
+from ioassay.analysis.profile.programs import FileTool
 from ioassay.reports import format
 from ioassay.reports.document import Span
 
@@ -61,7 +62,26 @@ def message(evidence: Evidence) -> Message:
     """The message of a finding."""
     own = _message(evidence)
     assert isinstance(evidence, ProfileEvidence)
-    return own._replace(details=" ".join(filter(None, (own.details, *map(symptom, evidence.symptoms)))))
+    remedy = _TREE_REMEDIES[evidence.tool] if evidence.tool else own.remedy
+    return own._replace(details=" ".join(filter(None, (own.details, *map(symptom, evidence.symptoms)))), remedy=remedy)
+
+
+_TREE_REMEDIES: Mapping[FileTool, str] = {
+    "copy": "Pack the tree into one file and copy that (tar, squashfs), or copy parts of it at the same time (dcp of "
+    "mpiFileUtils, fpsync).",
+    "archive": "Keep the tree as this one file: read from it where it lies (squashfs, ratarmount), or unpack it on a "
+    "node-local disk; pack and unpack parts at the same time (dtar of mpiFileUtils).",
+    "remove": "Remove parts of the tree at the same time (drm of mpiFileUtils, find with xargs -P), or keep such trees "
+    "as one packed file (tar, squashfs).",
+    "list": "Ask the file system's own catalogue instead of walking the tree (lfs find, mmapplypolicy, Robinhood, "
+    "quotas), list names alone (ls without -l, find without tests of size and time), or walk parts of the tree at the "
+    "same time (dwalk of mpiFileUtils).",
+    "search": "Pack the tree into one file (tar, squashfs) and work on that, or copy that to a node-local disk; or "
+    "work on parts of the tree at the same time (xargs -P).",
+    "version control": "Keep the work tree on a node-local disk, or have fewer files in it (git clone --depth 1, git "
+    "sparse-checkout, git gc); let git remember what it saw (core.untrackedCache, core.fsmonitor).",
+}
+"""For programs whose way with files nobody will change."""
 
 
 def savings(evidence: Evidence, io_ns: int | None) -> str:

@@ -11,7 +11,7 @@ them is what to change; changing it mends the others, or makes them irrelevant:
     random access             no buffer gathers requests that jump about in a large file
     misaligned whole blocks   what stands before them is to blame; in a buffer they stay misaligned
     small files               nothing larger can be asked of them
-    small requests            a buffer gathers them, and mends that they are misaligned
+    small requests            a buffer gathers them, and mends that they are misaligned; few small files are no cause
     misaligned                what is left
 
 In this order, the files that satisfy a rule belong to it if all of them together exceed its limits, and else are left
@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from ioassay.analysis.profile.thresholds import Threshold
-from ioassay.analysis.profile.totals import REQUESTS, known_sum
+from ioassay.analysis.profile.totals import REQUESTS, STREAMED, known_sum
 from ioassay.results.profile_model import MPI_TRANSFERS, Direction
 
 if TYPE_CHECKING:
@@ -65,6 +65,9 @@ class Symptom:
     """What requests are smaller than, or begin at no multiple of."""
 
 
+_ASKED = ("calls", "small")
+"""Of a stream on a small file, what it asks of the file system."""
+
 Causes = Mapping[tuple[str, str], pl.DataFrame]
 """By kind of finding and direction: the rows of `requests` that belong to it."""
 
@@ -87,7 +90,8 @@ def causes(facts: ProfileFacts) -> Causes:
 
 def requests(facts: ProfileFacts, direction: Direction) -> pl.DataFrame:
     """Each of the application's files that it moved bytes to or from, with its requests in a direction (`calls`, of
-    which `small`, `random`, `misaligned`; those that found the end of a file are none), and with what rules ask.
+    which `small`, `random`, `misaligned`; those that found the end of a file are none), and with what rules ask. Of
+    streams, whose buffers gather what is asked, small files only: one small request each time that they are opened.
 
     Where a source does not know how many requests are so, there is null.
     """
@@ -108,8 +112,11 @@ def requests(facts: ProfileFacts, direction: Direction) -> pl.DataFrame:
     # The first request after each open goes back nowhere.
     first = pl.max_horizontal(pl.col("processes").fill_null(1), "opens")
     whole = profile.common_sizes.filter(pl.col("operation").is_in(names), pl.col("bytes") > 0)
+    is_stream = pl.col("operation") == STREAMED[direction]
     own = (
-        facts.data.filter(pl.col("operation").is_in(names), pl.col("calls") > 0)
+        facts.data.filter(
+            pl.col("operation").is_in(names) | (is_stream & (pl.col("end_bytes") <= limit)), pl.col("calls") > 0
+        )
         .join(counted, on=key, how="left")
         .join(opens.rename({"calls": "opens"}), on="file", how="left")
         .with_columns(pl.col("opens").fill_null(0))
@@ -117,6 +124,14 @@ def requests(facts: ProfileFacts, direction: Direction) -> pl.DataFrame:
             random=(pl.col("calls") - pl.col("failed").fill_null(0) - in_order - first).clip(0),
             calls=(pl.col("calls") - pl.col("empty").fill_null(0)).clip(0),
             known_misaligned=pl.when(pl.col("block_bytes").is_not_null()).then("misaligned"),
+        )
+        .with_columns(
+            *(
+                pl.when(is_stream).then(pl.min_horizontal("calls", first)).otherwise(name).alias(name)
+                for name in _ASKED
+            ),
+            *(pl.when(is_stream.not_()).then(name).alias(name) for name in ("consecutive", "known_misaligned")),
+            random=pl.when(is_stream).then(0).otherwise("random"),
         )
     )
     rows = own.group_by("file", maintain_order=True).agg(
@@ -128,6 +143,7 @@ def requests(facts: ProfileFacts, direction: Direction) -> pl.DataFrame:
         processes=pl.col("processes").max().fill_null(pl.col("users").max()),
         extent_bytes=pl.col("end_bytes").max() - pl.col("begin_bytes").fill_null(0).min(),
         end_bytes=pl.col("end_bytes").max(),
+        is_streamed=is_stream.all(),
     )
     blocks = (
         whole.join(rows.select("file", "block_bytes"), on="file")
@@ -143,6 +159,7 @@ def requests(facts: ProfileFacts, direction: Direction) -> pl.DataFrame:
         .join(_calls(facts, "sync").rename({"calls": "syncs"}), on="file", how="left")
         .join(reads(facts).select("file", "read_bytes", "again", "readers", "extent"), on="file", how="left")
         .with_columns(pl.col("whole_blocks", "syncs").fill_null(0), size_bytes=size)
+        .filter((pl.col("is_streamed") & (pl.col("size_bytes") > limit)).not_())
         .sort("calls", "file", descending=[True, False])
     )
 
@@ -247,7 +264,7 @@ def _rules(facts: ProfileFacts, direction: Direction, rows: pl.DataFrame) -> Ite
     is_small_file = (pl.col("size_bytes") <= small) & (pl.col("calls") <= _REQUESTS_AT_A_TIME * times)
     exceeds = beyond("small", limits.small_requests_share.value, limits.small_requests.value)
     yield "small-files", is_small & is_small_file, exceeds
-    yield "small-requests", is_small, exceeds
+    yield "small-requests", is_small & is_small_file.not_(), exceeds
     yield "misaligned", is_misaligned, misaligned
 
 

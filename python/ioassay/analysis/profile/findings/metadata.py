@@ -112,7 +112,9 @@ def metadata_time(facts: ProfileFacts) -> Iterator[Finding]:
         MetadataEvidence(
             thresholds=((limit,) if beyond else ()) + ((share, part) if is_large else ()),
             spent_ns=spent,
-            saves_ns=_saves(facts, own, group, min(group_ns, spent)),
+            # What another way with a whole tree would take is unknown.
+            saves_ns=None if facts.tool else _saves(facts, own, group, min(group_ns, spent)),
+            tool=facts.tool,
             share=spent / io_ns,
             processes=beyond,
             most_ns=int(longest.max() or 0),  # type: ignore[arg-type]

@@ -16,6 +16,7 @@ from ioassay.analysis.profile.findings.causes import Causes, Symptom
 from ioassay.analysis.profile.maps import Maps
 from ioassay.analysis.profile.peers import Imbalance, imbalances
 from ioassay.analysis.profile.phases import Phase, phases
+from ioassay.analysis.profile.programs import FileTool, file_tool
 from ioassay.analysis.profile.startup import StartupTotal
 from ioassay.analysis.profile.thresholds import Threshold, Thresholds
 from ioassay.analysis.profile.totals import REQUESTS, Totals, known_total
@@ -44,6 +45,8 @@ class ProfileEvidence(Evidence):
     """
     symptoms: tuple[Symptom, ...] = field(default=(), kw_only=True)
     """What else these calls are."""
+    tool: FileTool | None = field(default=None, kw_only=True)
+    """What kind of program for trees of files made these calls, which has a remedy of its own."""
 
     @property
     def called(self) -> Collection[str]:
@@ -93,6 +96,11 @@ class ProfileFacts:
     def startup_total(self) -> StartupTotal:
         """What start-up took."""
         return startup.startup_total(self.profile, self.stored, self.startup)
+
+    @cached_property
+    def tool(self) -> FileTool | None:
+        """The kind of programs for trees of files that did nearly all of the I/O: `programs.file_tool`."""
+        return file_tool(self.profile)
 
     @cached_property
     def data(self) -> pl.DataFrame:

@@ -51,7 +51,8 @@ def reopened_files(facts: ProfileFacts) -> Iterator[Finding]:
     """At most one."""
     limits = (facts.thresholds.open_calls, facts.thresholds.open_calls_by_process)
     rows = _repeated(facts, "open", *limits)
-    if not rows.is_empty():
+    # Programs for trees of files open a directory for each file in it, which nobody will change.
+    if not rows.is_empty() and facts.tool is None:
         counts = _counts(rows)
         spent = known_total([facts.spent_ns(name, counts[0]) for name in ("open", "close")])
         evidence = ReopenEvidence(limits, spent, *counts, saves_ns=_saves(rows, spent))
@@ -68,9 +69,7 @@ def stat_storm(facts: ProfileFacts) -> Iterator[Finding]:
     rows = rows.join(opens, on="file", how="left").filter(
         pl.col("calls") > _STATS_OF_AN_OPEN * pl.col("opens").fill_null(0)
     )
-    if rows["calls"].sum() <= limits[0].value:
-        return
-    if not rows.is_empty():
+    if rows["calls"].sum() > limits[0].value and facts.tool is None:
         counts = _counts(rows)
         spent = facts.spent_ns("stat", counts[0])
         evidence = RestatEvidence(limits, spent, *counts, saves_ns=_saves(rows, spent))

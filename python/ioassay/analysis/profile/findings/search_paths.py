@@ -6,7 +6,6 @@ name in several directories. What interpreters and libraries look for is start-u
 
 from __future__ import annotations
 
-import posixpath
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import ClassVar
@@ -25,8 +24,13 @@ MOST_DIRECTORIES = 5
 _AGAIN_AND_AGAIN = 10
 """Failed lookups of a path by each process that looks for it."""
 
-_OTHER_REASONS = (61, 95, 22, 17, 6)
-"""ENODATA and EOPNOTSUPP of attributes, EINVAL of reading a link that is none, EEXIST, ENXIO: the file is there."""
+_OTHER_REASONS = (61, 95, 22, 20, 17, 6)
+"""ENODATA and EOPNOTSUPP of attributes, EINVAL of reading a link that is none, ENOTDIR, EEXIST, ENXIO: the file is
+there.
+"""
+
+
+_NAME = pl.col("path").str.split("/").list.last()
 
 
 @dataclass(frozen=True)
@@ -39,7 +43,9 @@ class FailedLookups:
     names: int
     """Different file names that were looked for in vain."""
     searched: int
-    """Of these, such as were looked for in several directories."""
+    """Of these, such as were looked for in several directories, and found in fewer: where trees are copied, each
+    directory has a file of the name.
+    """
     searched_count: int
     """Failed lookups of these names."""
     repeated_count: int
@@ -88,6 +94,9 @@ def failed_lookups(facts: ProfileFacts) -> Iterator[Finding]:
     found = failed_among(lookups)
     if found.count <= least.value or found.count <= share.value * every:
         return
+    # They ask for what they are about to make: the tree is to blame, which `metadata_time` says.
+    if facts.tool is not None and not found.is_polling:
+        return
     by_operation = rows.group_by("operation").agg(pl.col("failed").sum()).iter_rows()
     spent = known_total([facts.spent_ns(operation, count) for operation, count in by_operation])
     yield Finding(
@@ -111,13 +120,16 @@ def failed_lookups(facts: ProfileFacts) -> Iterator[Finding]:
 def failed_among(rows: pl.DataFrame) -> FailedLookups:
     """Those among rows of `totals.on_storage`."""
     named = _by_path(_absent(rows)).with_columns(
-        directory=pl.col("path").map_elements(directory_of, return_dtype=pl.String),
-        name=pl.col("path").map_elements(posixpath.basename, return_dtype=pl.String),
+        directory=pl.col("path").map_elements(directory_of, return_dtype=pl.String), name=_NAME
     )
     directories = named.group_by("directory").agg(pl.col("failed").sum())
     top = directories.sort("failed", "directory", descending=[True, False]).head(MOST_DIRECTORIES)
+    are_there = pl.col("operation").is_in(LOOKUPS) & (pl.col("calls") > pl.col("failed").fill_null(0))
+    there = rows.filter(are_there).select("path").unique().group_by(name=_NAME).agg(found=pl.len())
     names = named.group_by("name").agg(pl.col("directory").n_unique(), pl.col("failed").sum())
-    searched = names.filter(pl.col("directory") > 1)
+    searched = names.join(there, on="name", how="left").filter(
+        pl.col("directory") > 1, pl.col("found").fill_null(0) < pl.col("directory")
+    )
     return FailedLookups(
         count=int(named["failed"].sum()),
         directories=tuple(top.iter_rows()),

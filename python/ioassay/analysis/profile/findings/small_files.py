@@ -12,6 +12,7 @@ from typing import ClassVar
 from ioassay.analysis.finding import Finding
 from ioassay.analysis.profile.findings.causes import symptoms
 from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts, files, less
+from ioassay.analysis.profile.programs import file_tool
 from ioassay.analysis.profile.totals import REQUESTS, known_total
 from ioassay.results.profile_model import Direction
 
@@ -54,6 +55,7 @@ def small_files(facts: ProfileFacts) -> Iterator[Finding]:
                 symptoms=tuple(
                     one for one in symptoms(facts, "small-files", direction, rows) if one.kind in _OF_SMALL_FILES
                 ),
+                tool=file_tool(facts.profile, rows["file"]),
                 direction=direction,
                 small=small,
                 requests=int(facts.requests(direction)["calls"].sum()),

@@ -64,6 +64,10 @@ def of_kind(profile: Profile, kind: type[Any], **fields: object) -> Finding:
     return one
 
 
+def of_kinds(profile: Profile) -> set[str]:
+    return {one.kind for one in found_in(profile)}
+
+
 def paths(profile: Profile, finding: Finding) -> list[str]:
     names = dict(profile.files.select("file", "path").iter_rows())
     return [names[one.file] for one in finding.rests_on if isinstance(one, FileRow)]
@@ -280,6 +284,88 @@ def test_many_small_files_are_packed(load: Callable[..., Profile]) -> None:
     assert (evidence.files, evidence.small, evidence.moved_bytes, evidence.opens) == (3000, 3000, 6_000_000, 3000)
     assert evidence.spent_ns == 6 * S  # with the calls that open them
     assert message(evidence).remedy.startswith("Pack small files")
+
+
+@pytest.mark.parametrize("operation", ["copy from", "stream read"])
+def test_small_files_are_found_whichever_calls_move_them(load: Callable[..., Profile], operation: str) -> None:
+    table = TableBuilder()
+    for at in range(3000):
+        file = table.file(f"/data/{at}", {"open": 1, "close": 1}, inode=5000 + at, size=2000)
+        # As fgets reads lines, and as `copy_file_range` finds the end.
+        table.transfers(file, operation, {200: 10, 0: 1} if operation == "stream read" else {2000: 1, 0: 1})
+    profile = load(table)
+    evidence = of_kind(profile, SmallFileEvidence).evidence
+    assert (evidence.files, evidence.small) == (3000, 3000)  # type: ignore[attr-defined]
+    assert of_kinds(profile) & {"small-files", "small-requests", "random-access"} == {"small-files"}
+
+
+def test_lines_of_a_large_file_that_a_stream_reads_are_no_small_files(load: Callable[..., Profile]) -> None:
+    table = TableBuilder()
+    file = table.file("/data/large", {"open": 1}, inode=1, size=64 * MIB)
+    table.transfers(file, "stream read", {100: 10_000}, consecutive=9_999)
+    assert "small-files" not in of_kinds(load(table))
+
+
+def copied(program: str) -> TableBuilder:
+    """A tree of small files that a program copies: it looks for each before it makes it, in a directory that it opens
+    for each.
+    """
+    table = TableBuilder(command=[program])
+    for at in range(2000):
+        name = f"d{at % 20}/f{at // 20}"
+        source = table.file(f"/in/{name}", {"open": 1, "close": 1, "stat": 1}, ns=MS, inode=5000 + at, size=4000)
+        table.transfers(source, "copy from", {4000: 1, 0: 1}, ns=MS)
+        table.file(f"/out/{name}", {"stat": 1}, {"stat": 1}, errno=2, ns=MS)
+        table.transfers(
+            table.file(f"/out/.{name}", {"open": 1, "rename": 1}, ns=MS, inode=9000 + at), "copy to", {4000: 1}
+        )
+    for at in range(20):
+        table.file(f"/out/d{at}", {"open": 102}, kind=FileKind.DIRECTORY, inode=100 + at)
+    return table
+
+
+def test_a_program_that_copies_a_tree_is_not_told_to_keep_files_open(load: Callable[..., Profile]) -> None:
+    found = [one.evidence for one in found_in(load(copied("rsync"))) if one.severity == "warning"]
+    assert [(one.kind, one.tool) for one in found] == [("small-files", "copy"), ("small-files", "copy")]  # type: ignore[attr-defined]
+    for evidence in found:
+        assert message(evidence).remedy.startswith("Pack the tree into one file and copy that")
+
+
+def test_names_that_are_missing_where_a_tree_is_copied_are_on_no_search_path(load: Callable[..., Profile]) -> None:
+    profile = load(copied("app"))
+    assert {"small-files", "reopened-files", "failed-lookups"} <= of_kinds(profile)
+    evidence = of_kind(profile, SearchEvidence).evidence
+    assert isinstance(evidence, SearchEvidence)
+    assert (evidence.failed, evidence.names, evidence.is_search_path) == (2000, 100, False)
+
+
+@pytest.mark.parametrize(
+    ("program", "operation", "remedy"),
+    [
+        ("rm", "remove", "Remove parts of the tree at the same time"),
+        ("ls", "stat", "Ask the file system's own catalogue"),
+        ("git", "open", "Keep the work tree on a node-local disk"),
+        ("app", "remove", "Use fewer and larger files, each process"),
+    ],
+)
+def test_metadata_time_of_a_program_for_trees_has_its_remedy(
+    load: Callable[..., Profile], program: str, operation: str, remedy: str
+) -> None:
+    table = TableBuilder(command=[program])
+    for at in range(2000):
+        table.file(f"/data/{at}", {operation: 1}, ns=MS)
+    table.second(operation, 0, 2000, ns=2 * S)
+    evidence = of_kind(load(table), MetadataEvidence).evidence
+    assert message(evidence).remedy.startswith(remedy)
+
+
+def test_a_program_for_trees_beside_an_application_changes_no_remedy(load: Callable[..., Profile]) -> None:
+    tool, application = TableBuilder(command=["cp"]), TableBuilder(200, command=["app"])
+    tool.file("/data/0", {"open": 1}, ns=MS, inode=1)
+    for at in range(2000):
+        application.file(f"/data/{at}", {"remove": 1}, ns=MS)
+    evidence = of_kind(load(tool, application), MetadataEvidence).evidence
+    assert evidence.tool is None  # type: ignore[attr-defined]
 
 
 def test_small_files_and_a_large_file_in_random_order_are_two_causes_with_a_remedy_each(

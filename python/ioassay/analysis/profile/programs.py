@@ -1,0 +1,68 @@
+"""Which programs ran, and which of them work on whole trees of files, whatever these are.
+
+What slows `cp -r` or `rm -r` down is the tree, not the program: nobody will have it keep files open. Findings have
+other remedies for these.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Mapping
+from typing import Literal
+
+import polars as pl
+
+from ioassay.analysis.profile.totals import SPENT
+from ioassay.results.profile_model import Profile
+
+FileTool = Literal["copy", "archive", "remove", "list", "search", "version control"]
+"""Programs for trees of files that have a remedy in common."""
+
+_FILE_TOOLS: Mapping[FileTool, re.Pattern[str]] = {
+    "copy": re.compile(r"cp|mv|rsync|scp|install|rclone"),
+    "archive": re.compile(r"(bsd|gnu)?tar|cpio|(un)?zip|7z[ar]?|mksquashfs|unsquashfs"),
+    "remove": re.compile(r"rm|rmdir"),
+    "list": re.compile(r"ls|v?dir|find|fd|du|tree|stat|file|updatedb|chmod|chown|chgrp|touch"),
+    "search": re.compile(r"[ef]?grep|rg|cat|head|tail|wc|cmp|diff|(md5|sha\d+|b2)sum|cksum"),
+    "version control": re.compile(r"git(-.+)?|hg|svn"),
+}
+
+_NEARLY_ALL = 0.9
+"""Of the time in I/O, that programs of a kind take."""
+
+
+def program_names(profile: Profile) -> pl.DataFrame:
+    """The name of the program that each process ran: process, program."""
+    rows = profile.processes.select("process", "executable", "command").iter_rows()
+    names = [(process, _name(executable, command)) for process, executable, command in rows]
+    return pl.DataFrame(names, schema={"process": pl.Int64, "program": pl.String}, orient="row")
+
+
+def _name(executable: str | None, command: str | None) -> str:
+    first = (command or "").split(maxsplit=1)
+    return posixpath.basename(executable or (first[0] if first else ""))
+
+
+def file_tool(profile: Profile, files: pl.Series | None = None) -> FileTool | None:
+    """The kind of programs that spent nearly all time in I/O, of that on these files the time in transfers. `None`:
+    other programs, or several kinds.
+    """
+    names = program_names(profile)
+    if files is None:
+        rows, spent = profile.processes, list(SPENT.values())
+    else:
+        rows = profile.file_processes.filter(pl.col("file").is_in(files.implode()))
+        spent = ["read_ns", "write_ns"]
+    # What moves no time counts a little, so that programs are known where no time is.
+    times = (
+        rows.join(names, on="process")
+        .group_by("program")
+        .agg(spent=pl.sum_horizontal(pl.col(name).fill_null(0).sum() for name in spent) + pl.len())
+    )
+    every = int(times["spent"].sum())
+    for tool, pattern in _FILE_TOOLS.items():
+        own = sum(ns for program, ns in times.iter_rows() if pattern.fullmatch(program))
+        if own > _NEARLY_ALL * every:
+            return tool
+    return None
