@@ -14,6 +14,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from ioassay.analysis.profile.startup import startup_files
 from ioassay.engine import find_engine
 from ioassay.results.records.profile import load_profile
 from ioassay.testing.record_tables import TableBuilder, store_record
@@ -244,3 +245,25 @@ def test_a_copy_of_many_small_files_is_told_what_to_do_with_the_tree(tmp_path: P
     assert {one["evidence"]["direction"] for one in found} == {"read", "write"}
     assert all(one["remedy"].startswith("Pack the tree into one file and copy that") for one in found)
     assert profiled(tmp_path / "listing")["findings"] == []
+
+
+@pytest.mark.parametrize("reader", ["python", "tar"])
+def test_a_module_is_start_up_where_it_is_imported_and_data_where_it_is_read(tmp_path: Path, reader: str) -> None:
+    package = tmp_path / "lib" / "python3.99" / "site-packages" / "package"
+    package.mkdir(parents=True)
+    for name in ("__init__.py", "imported.py", "checked.py"):
+        (package / name).write_text("value = 1\n")
+    (tmp_path / "program.py").write_text(
+        f"import sys\nsys.path.insert(0, {str(package.parent)!r})\nimport package.imported\n"
+        + (f"open({str(package / 'checked.py')!r}).read()\n" if reader == "python" else "")
+    )
+    archive = f"; tar cf archive.tar {package}/checked.py" if reader == "tar" else ""
+    subprocess.run(
+        [find_engine(), "record", "--out", "record", "--", "sh", "-c", f"{sys.executable} program.py{archive}; true"],
+        cwd=tmp_path, check=True, capture_output=True,
+    )  # fmt: skip
+    profile = load_profile([tmp_path / "record"])
+    paths = profile.files.join(startup_files(profile), on="file", how="semi")["path"]
+    own = {Path(path).name for path in paths if path.startswith(f"{package}/") and path.endswith(".py")}
+    assert own == {"__init__.py", "imported.py"}
+    assert str(package / "checked.py") in profile.files["path"]

@@ -28,6 +28,8 @@ _FILE_TOOLS: Mapping[FileTool, re.Pattern[str]] = {
     "version control": re.compile(r"git(-.+)?|hg|svn"),
 }
 
+_STREAM_TOOLS = re.compile(r"ln|mkdir|truncate|sed|[gm]?awk|sort|gzip|gunzip|zcat|pigz|zstd|xz|bzip2|dd|ior|mdtest|fio")
+
 _NEARLY_ALL = 0.9
 """Of the time in I/O, that programs of a kind take."""
 
@@ -42,6 +44,13 @@ def program_names(profile: Profile) -> pl.DataFrame:
 def _name(executable: str | None, command: str | None) -> str:
     first = (command or "").split(maxsplit=1)
     return posixpath.basename(executable or (first[0] if first else ""))
+
+
+def is_for_any_file(program: str) -> bool:
+    """True for programs to which any file is data, libraries too. Version control runs programs as a shell does."""
+    if _STREAM_TOOLS.fullmatch(program):
+        return True
+    return any(pattern.fullmatch(program) for tool, pattern in _FILE_TOOLS.items() if tool != "version control")
 
 
 def file_tool(profile: Profile, files: pl.Series | None = None) -> FileTool | None:

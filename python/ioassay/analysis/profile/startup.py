@@ -1,9 +1,10 @@
 """Start-up of programs: the files that interpreters and the dynamic loader read before the application does anything.
 
 Modules and libraries are small files in great number, and search paths make many look-ups fail. Rules that judge an
-application's data would report these on every script, however little it does. A file is part of start-up by its path
-and by what was done to it: what was written is data, as is what processes read a lot of, unless it is code. Where only
-tools run that work on any files (`tar`, `find`), libraries are their data.
+application's data would report these on every script, however little it does. A file is part of start-up by its path,
+by who used it and by what was done to it: Python's modules are data for any other program (`ruff`, `tar`), and for a
+Python program that reads a module without looking for its compiled form, as imports do. What was written is data, as is
+what processes read a lot of, unless it is code. Of a file that several processes used, most of them decide.
 """
 
 from __future__ import annotations
@@ -12,28 +13,61 @@ import posixpath
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import polars as pl
 
+from ioassay.analysis.profile.programs import is_for_any_file, program_names
 from ioassay.analysis.profile.totals import known_total
 from ioassay.results.profile_model import Profile
 
 MOST_READ_BYTES = 1 << 20
 """By each process, of a file in a library that is not code: package data and configuration are no larger."""
 
-_LIBRARIES: Mapping[str, str] = {
-    "Python": r"/(site|dist)-packages(/|$)|/lib(32|64)?/(python|pypy)\d[^/]*(/|$)|/__pycache__(/|$)|\.py[co]$"
-    r"|/pyvenv\.cfg$|/python\d+\.zip$|\._pth$|/conda-meta(/|$)",
-    "Perl": r"/(lib|lib64|share)/([^/]+-linux-[^/]+/)?perl[^/]*(/|$)",
-    "R": r"/(lib|lib64|share)/R(/|$)|/R/(site-)?library(/|$)|/R/[^/]+-library(/|$)",
-    "Julia": r"/(lib|libexec|share)/julia(/|$)|/\.julia/|\.ji$",
-    "Java": r"/(lib|lib64)/jvm/|/jre/lib/|\.jmod$|\.jsa$",
-    "Node.js": r"/node_modules(/|$)",
-    "Ruby": r"/(lib|lib64|share)/([^/]+-linux-[^/]+/)?(ruby|rubygems-integration)(/|$)",
-    "Lua": r"/(lib|lib64|share)/([^/]+-linux-[^/]+/)?lua(/|$)",
-    "compiler": r"^/usr/(local/)?include(/|$)|/(lib|lib64|libexec)/gcc(/|$)",
+
+class _Language(NamedTuple):
+    """Where a language keeps its libraries, and who reads them as such: patterns."""
+
+    libraries: str
+    """Of paths."""
+    programs: str
+    """Of names of programs."""
+    first_file: str | None = None
+    """Of a path that it reads whenever it starts, also within another program."""
+
+
+_LANGUAGES: Mapping[str, _Language] = {
+    "Python": _Language(
+        r"/(site|dist)-packages(/|$)|/lib(32|64)?/(python|pypy)\d[^/]*(/|$)|/__pycache__(/|$)|\.py[co]$"
+        r"|/pyvenv\.cfg$|/python\d+\.zip$|\._pth$|/conda-meta(/|$)",
+        r"i?python[\d.]*[a-z]*|pypy[\d.]*|pv(python|batch)",
+        r"/encodings/",
+    ),
+    "Perl": _Language(r"/(lib|lib64|share)/([^/]+-linux-[^/]+/)?perl[^/]*(/|$)", r"perl[\d.]*", r"/strict\.pm$"),
+    "R": _Language(
+        r"/(lib|lib64|share)/R(/|$)|/R/(site-)?library(/|$)|/R/[^/]+-library(/|$)",
+        r"R|Rscript|rsession",
+        r"/R/library/base/R/base(\.rd[bx])?$",
+    ),
+    "Julia": _Language(r"/(lib|libexec|share)/julia(/|$)|/\.julia/|\.ji$", r"julia[\d.+-]*", r"/julia/sys\.so$"),
+    "Java": _Language(
+        r"/(lib|lib64)/jvm/|/jre/lib/|\.jmod$|\.jsa$",
+        r"java[cw]?|jshell|spark-.*",
+        r"/lib/(modules|server/libjvm\.so)$",
+    ),
+    "Node.js": _Language(r"/node_modules(/|$)", r"node(js)?|np[mx]|electron|deno|bun"),
+    "Ruby": _Language(
+        r"/(lib|lib64|share)/([^/]+-linux-[^/]+/)?(ruby|rubygems-integration)(/|$)",
+        r"[ji]?ruby[\d.]*|irb",
+        r"/rubygems\.rb$",
+    ),
+    "Lua": _Language(r"/(lib|lib64|share)/([^/]+-linux-[^/]+/)?lua(/|$)", r"(tex)?lua[\d.]*|luajit[\d.-]*|nvim"),
+    "compiler": _Language(
+        r"^/usr/(local/)?include(/|$)|/(lib|lib64|libexec)/gcc(/|$)",
+        r"(.*-)?(g?cc|c99|[gc]\+\+|cpp|cc1(plus|obj)?|f951|gfortran|lto1|lto-wrapper|collect2|g?as|ld(\.\w+)?"
+        r"|clang.*|flang.*|nvcc|cudafe\+\+|cicc|ic[cx]|icp[cx]|ifx|ifort|nvc(\+\+)?|nvfortran)(-[\d.]+)?",
+    ),
 }
-"""Where languages keep their libraries: patterns of paths."""
 
 _LOADER = r"\.so(\.\d+)*$|^/etc/ld\.so\.|^/etc/ld-musl|/glibc-hwcaps(/|$)"
 
@@ -59,16 +93,11 @@ _CODE = (
 )
 """Read at any size."""
 
-_TOOLS = re.compile(
-    r"ls|v?dir|find|fd|du|tree|stat|file|(bsd)?tar|cpio|cp|mv|rsync|rm|ln|install|mkdir|rmdir|touch|chmod|chown|truncate"
-    r"|updatedb|cat|head|tail|wc|[ef]?grep|rg|sed|[gm]?awk|sort|cmp|diff|(md5|sha\d+|b2)sum|cksum|(un)?zip|gzip|zstd|xz"
-    r"|bzip2|dd|ior|mdtest|fio"
-)
-"""Programs for which any file is data."""
-
-
 _FEWEST_STATS = 10
 """By each process, of a directory of modules: a program that walks a tree looks at each directory once or twice."""
+
+_LANDMARK = "/os.py"
+"""By which Python finds its own libraries."""
 
 _SCRIPT = re.compile(r"\.(py|pyz|sh|pl|R|r|jl|js|mjs|rb|lua)$")
 
@@ -78,36 +107,106 @@ _SCRIPT_WORDS = 4
 
 def startup_files(profile: Profile) -> pl.DataFrame:
     """The files of start-up: file, and `runtime`, whose they are (Python, shared libraries, programs, …)."""
-    used = profile.files.join(_use(profile), on="file", how="left").with_columns(
-        pl.col("written", "listed", "stats").fill_null(0)
+    kinds = _kinds(profile)
+    used = (
+        profile.files.join(_use(profile), on="file", how="left")
+        .join(_users(profile, kinds), on="file", how="left")
+        .with_columns(pl.col("written", "listed", "stats", "found", "users", *_USERS.values()).fill_null(0))
     )
     each = pl.col("read").fill_null(0) / pl.col("processes").fill_null(1).clip(1)
     path, is_small = pl.col("path"), each <= MOST_READ_BYTES
     is_written = (pl.col("written") > 0) & ~path.str.contains("/__pycache__/")
     unlisted = is_small & (pl.col("listed") == 0)
-    rules: list[tuple[str, pl.Expr]] = [("locale", unlisted & path.str.contains(_LOCALE))]
-    if _runs_only_tools(profile):
-        is_loaded = (pl.col("read") > 0) & (each <= _LOADED_BYTES) & path.str.contains(_LOADER)
-        rules += [("shared libraries", is_loaded), ("system files", unlisted & path.str.contains(_TOOL_SYSTEM))]
-    else:
-        executables = profile.processes["executable"].drop_nulls().unique()
-        rules += [
-            (language, path.str.contains(pattern) & (is_small | path.str.contains(_CODE)))
-            for language, pattern in _LIBRARIES.items()
-        ]
-        rules += [
-            ("Python", path.is_in(_imported(used["path"]))),
-            ("Java", path.str.ends_with(".jar") & pl.lit("java" in _names(profile))),
-            ("programs", path.is_in(list(_scripts(profile))) | path.is_in(executables.implode())),
-            ("shared libraries", is_small & path.str.contains(_LOADER)),
-            ("programs", unlisted & path.str.contains(_PROGRAMS)),
-            ("system files", is_small & path.str.contains(_SYSTEM)),
-        ]
+    is_only_looked_up, kinds_that_ran = pl.col("users") == 0, set(kinds["kind"])
+    are_for_any_file = (
+        pl.when(is_only_looked_up)
+        .then(pl.lit(kinds_that_ran <= {_ANY_FILE}))
+        .otherwise(2 * pl.col(_USERS[_ANY_FILE]) >= pl.col("users"))
+    )
+    is_loaded = (pl.col("read") > 0) & (each <= _LOADED_BYTES) & path.str.contains(_LOADER)
+    imported = _imported(used["path"])
+    # A source that knows no failed calls knows no module that has no compiled form.
+    is_module = (
+        ~path.str.contains(r"\.py$")
+        | path.str.ends_with(_LANDMARK)
+        | path.is_in(imported)
+        | pl.lit(profile.source != "record")
+    )
+    is_looked_for = is_module & ~path.str.contains(r"\.(pyc|pyo|json|txt|h)$|/METADATA$|/RECORD$")
+    executables = profile.processes["executable"].drop_nulls().unique()
+    is_walked = path.str.replace(r"/[^/]*$", "").is_in(used.filter(pl.col("listed") > 0)["path"].implode())
+    is_program = path.str.contains(_PROGRAMS) & ~(is_walked & is_only_looked_up)
+
+    def of(language: str) -> pl.Expr:
+        """Whether who runs a language used a file; of one that was only looked up, whether it looks for such files."""
+        looked_up = pl.lit(language in kinds_that_ran)
+        if language == "Python":
+            looked_up &= is_looked_for | (pl.col("found") == 0)
+        own = 2 * pl.col(_USERS[language]) > pl.col("users")
+        return pl.when(is_only_looked_up).then(looked_up).otherwise(own & is_module)
+
+    rules: list[tuple[str, pl.Expr]] = [
+        ("locale", unlisted & path.str.contains(_LOCALE)),
+        ("shared libraries", are_for_any_file & is_loaded),
+        ("system files", are_for_any_file & unlisted & path.str.contains(_TOOL_SYSTEM)),
+        *(
+            (name, path.str.contains(language.libraries) & (is_small | path.str.contains(_CODE)) & of(name))
+            for name, language in _LANGUAGES.items()
+        ),
+        ("Python", path.is_in(imported) & of("Python")),
+        ("Java", path.str.ends_with(".jar") & of("Java")),
+        *(
+            (name, ~are_for_any_file & is_own)
+            for name, is_own in (
+                ("programs", path.is_in(list(_scripts(profile))) | path.is_in(executables.implode())),
+                ("shared libraries", is_small & path.str.contains(_LOADER)),
+                ("programs", unlisted & is_program),
+                ("system files", is_small & path.str.contains(_SYSTEM)),
+            )
+        ),
+    ]
     runtime = pl.coalesce(pl.when(is_own).then(pl.lit(name)) for name, is_own in rules)
     rows = used.filter(pl.col("kind") != "others", ~is_written)
     found = rows.select("file", runtime=runtime).drop_nulls("runtime")
     modules = found.filter(pl.col("runtime") == "Python").height
     return pl.concat([found, _module_paths(rows.join(found, on="file", how="anti"), modules)])
+
+
+def _kinds(profile: Profile) -> pl.DataFrame:
+    """Of each process the language that its program runs, or `_ANY_FILE`; null: neither. Columns: process, kind."""
+    names = program_names(profile)
+    starts = profile.file_processes.join(profile.files.select("file", "path"), on="file").join(names, on="process")
+    kinds = {process: _kind(program) for process, program in names.iter_rows()}
+    for name, language in _LANGUAGES.items():
+        if language.first_file is not None:
+            own = starts.filter(pl.col("path").str.contains(f"({language.libraries})"))
+            for process in own.filter(pl.col("path").str.contains(language.first_file))["process"].unique():
+                kinds[process] = kinds[process] or name
+    return pl.DataFrame(list(kinds.items()), schema={"process": pl.Int64, "kind": pl.String}, orient="row")
+
+
+def _kind(program: str) -> str | None:
+    if is_for_any_file(program):
+        return _ANY_FILE
+    return next((name for name, one in _LANGUAGES.items() if re.fullmatch(one.programs, program)), None)
+
+
+_ANY_FILE = "any file"
+
+_USERS = {kind: f"users of {kind}" for kind in (_ANY_FILE, *_LANGUAGES)}
+
+
+def _users(profile: Profile, kinds: pl.DataFrame) -> pl.DataFrame:
+    """Of each file that was used, and not only looked up, the processes: `users`, and those of each kind."""
+    weight = pl.col("processes").fill_null(1)
+    return (
+        profile.file_processes.join(kinds, on="process", how="left")
+        .group_by("file")
+        .agg(
+            users=weight.sum(),
+            **{column: weight.filter(pl.col("kind") == kind).sum() for kind, column in _USERS.items()},
+        )
+    )
 
 
 def _module_paths(rows: pl.DataFrame, modules: int) -> pl.DataFrame:
@@ -118,7 +217,7 @@ def _module_paths(rows: pl.DataFrame, modules: int) -> pl.DataFrame:
 
 
 def _use(profile: Profile) -> pl.DataFrame:
-    """Of each file: bytes read, calls that wrote or changed it, listings."""
+    """Of each file: bytes read, calls that succeeded, that wrote or changed it, listings."""
     changes = pl.col("operation").is_in(
         ["rename", "remove", "truncate", "write", "submit write", "stream write", "copy to"]
     )
@@ -127,23 +226,11 @@ def _use(profile: Profile) -> pl.DataFrame:
     return profile.file_operations.group_by("file").agg(
         read=pl.col("bytes").filter(moves_in).sum(),
         written=succeeded.filter(changes).sum(),
+        found=succeeded.sum(),
         listed=succeeded.filter(pl.col("operation") == "list").sum(),
         stats=pl.col("calls").filter(pl.col("operation") == "stat").sum(),
         only_looked_at=pl.col("operation").is_in(["open", "close", "stat", "list"]).all(),
     )
-
-
-def _names(profile: Profile) -> set[str]:
-    """The names of the programs that ran."""
-    names = set()
-    for executable, command in profile.processes.select("executable", "command").iter_rows():
-        first = (command or "").split(maxsplit=1)
-        names.add(posixpath.basename(executable or (first[0] if first else "")))
-    return names
-
-
-def _runs_only_tools(profile: Profile) -> bool:
-    return all(_TOOLS.fullmatch(name) for name in _names(profile))
 
 
 def _scripts(profile: Profile) -> Iterator[str]:
@@ -159,10 +246,16 @@ def _scripts(profile: Profile) -> Iterator[str]:
 
 
 def _imported(paths: pl.Series) -> list[str]:
-    """Modules outside of libraries: Python looks for what it has compiled of each, and lists the directories."""
-    found = re.compile(r"^(.*)/__pycache__/([^/.]+)\.(cpython|pypy)[^/]*$")
-    modules = {(match[1], match[2]) for path in paths if (match := found.match(path))}
-    return [f"{directory}/{name}.py" for directory, name in modules]
+    """Modules that Python looked for: it asks for the compiled form of each first, beside it or below a prefix."""
+    compiled = re.compile(r"^(.*)/([^/.]+)\.(cpython|pypy)[^/]*\.pyc[^/]*$")
+    matches = [match for path in paths if (match := compiled.match(path))]
+    beside = "/__pycache__"
+    found = {f"{match[1].removesuffix(beside)}/{match[2]}.py" for match in matches if match[1].endswith(beside)}
+    by_prefix = [f"{match[1]}/{match[2]}.py" for match in matches if not match[1].endswith(beside)]
+    if by_prefix:
+        sources = (path for path in paths if path.endswith(".py"))
+        found.update(path for path in sources if any(one.endswith(path) for one in by_prefix))
+    return list(found)
 
 
 @dataclass(frozen=True)

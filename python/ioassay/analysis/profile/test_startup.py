@@ -35,6 +35,14 @@ def runtimes(profile: Profile) -> dict[str, str]:
     return dict(startup_files(profile).join(paths, on="file").select("path", "runtime").iter_rows())
 
 
+def look_for_compiled(table: TableBuilder, path: str) -> None:
+    """As imports do before they read a module."""
+    if path.endswith(".py"):
+        directory, name = path.removesuffix(".py").rsplit("/", 1)
+        compiled = f"{directory}/__pycache__/{name}.cpython-311.pyc"
+        table.file(compiled, {"open": 1}, {"open": 1}, errno=2)
+
+
 @pytest.mark.parametrize(
     ("command", "path", "runtime"),
     [
@@ -63,7 +71,8 @@ def runtimes(profile: Profile) -> dict[str, str]:
 def test_what_interpreters_and_the_loader_read_is_start_up(load: Load, command: str, path: str, runtime: str) -> None:
     table = TableBuilder(command=[command])
     table.transfers(table.file(path, {"open": 1}, inode=1), "read", {800: 1})
-    assert runtimes(load(table)) == {path: runtime}
+    look_for_compiled(table, path)
+    assert runtimes(load(table))[path] == runtime
 
 
 @pytest.mark.parametrize(
@@ -78,6 +87,10 @@ def test_what_interpreters_and_the_loader_read_is_start_up(load: Load, command: 
         ("tar", "/usr/lib/python3.11/json/decoder.py", {"read": {4096: 1}}),  # archived
         ("cp", "/opt/mpi/lib/libmpi.so.40", {"read": {4096: 1}}),
         ("app", "/opt/mpi/lib/libbig.so", {"read": {MIB: 100}}),  # the loader maps what it needs
+        ("ruff", "/usr/lib/python3.11/json/decoder.py", {"read": {4096: 1}}),  # checked
+        ("python3", "/usr/lib/python3.11/json/decoder.py", {"read": {4096: 1}}),  # read, not imported
+        ("git", "/home/u/repository/node_modules/react/index.js", {"read": {4096: 1}}),
+        ("ctags", "/usr/include/stdio.h", {"read": {4096: 1}}),
     ],
 )
 def test_what_an_application_works_on_is_data_wherever_it_lies(
@@ -99,6 +112,49 @@ def test_a_script_and_the_modules_beside_it_are_start_up_and_other_sources_are_d
     assert set(runtimes(load(table))) == {
         "/work/src/app.py", "/work/src/model.py", "/work/src/__pycache__/model.cpython-312.pyc"
     }  # fmt: skip
+
+
+def used_by(path: str, **times: int) -> list[TableBuilder]:
+    """So many processes of each program read a module; Python imports it."""
+    tables: list[TableBuilder] = []
+    for command, processes in times.items():
+        for _ in range(processes):
+            table = TableBuilder(10 + len(tables), command=[command])
+            table.transfers(table.file(path, {"open": 1}, inode=7), "read", {800: 1})
+            if command == "python3":
+                look_for_compiled(table, path)
+            tables.append(table)
+    return tables
+
+
+@pytest.mark.parametrize(("python3", "other", "is_startup"), [(8, 1, True), (1, 0, True), (1, 1, False), (1, 8, False)])
+@pytest.mark.parametrize("program", ["tar", "ruff"])
+def test_most_of_the_processes_that_use_a_module_decide_whether_it_is_start_up(
+    load: Load, program: str, python3: int, other: int, is_startup: bool
+) -> None:
+    path = f"{PREFIX}/lib/python3.12/site-packages/numpy/core.py"
+    profile = load(*used_by(path, python3=python3, **{program: other}))
+    assert (path in runtimes(profile)) == is_startup
+
+
+def test_a_library_that_a_program_walks_through_beside_python_is_data(load: Load) -> None:
+    root = f"{PREFIX}/lib/python3.12/site-packages/numpy"
+    (python,) = used_by(f"{root}/core.py", python3=1)
+    walk = TableBuilder(20, command=["ls"])
+    walk.file("/opt/tools/bin", {"open": 1, "list": 3}, kind=FileKind.DIRECTORY, inode=99)
+    for path in (f"{root}/random.py", f"{root}/data.json", "/opt/tools/bin/run"):
+        walk.file(path, {"stat": 1})
+    shell = TableBuilder(21, command=["bash"])
+    shell.file("/usr/local/bin/make", {"stat": 1}, {"stat": 1}, errno=2)
+    compiled = f"{root}/__pycache__/core.cpython-311.pyc"
+    assert set(runtimes(load(python, walk, shell))) == {f"{root}/core.py", compiled, "/usr/local/bin/make"}
+
+
+def test_a_module_whose_compiled_form_lies_below_a_prefix_is_imported(load: Load) -> None:
+    table = TableBuilder(command=["python3"])
+    table.file("/usr/lib/python3.11/json/decoder.py", {"open": 1}, inode=1)
+    table.file("/var/cache/py/usr/lib/python3.11/json/decoder.cpython-311.pyc", {"open": 1}, {"open": 1}, errno=2)
+    assert "/usr/lib/python3.11/json/decoder.py" in runtimes(load(table))
 
 
 def test_a_directory_of_modules_is_start_up_and_a_tree_that_python_walks_is_data(load: Load) -> None:
@@ -127,6 +183,7 @@ def importing(processes: int, modules: int, ns: int = 0) -> list[TableBuilder]:
                 f"/sw/lib/python3.11/m{module}.py", {"open": 1, "stat": 1, "close": 1}, inode=1 + module, ns=ns
             )
             table.transfers(file, "read", {2000: 1, 0: 1}, consecutive=1)
+            look_for_compiled(table, f"/sw/lib/python3.11/m{module}.py")
         tables.append(table)
     return tables
 
@@ -141,9 +198,9 @@ def test_many_processes_that_import_the_same_modules_are_one_finding(load: Load)
     profile = load(*importing(8, 300, ns=2_000_000))
     severity, evidence = startup_of(profile)
     assert severity == "warning"  # 9.6 of 80 s
-    assert (evidence.processes, evidence.calls, evidence.files) == (8, 8 * 300 * 6, 600)
+    assert (evidence.processes, evidence.calls, evidence.files) == (8, 8 * 300 * 7, 900)
     assert (evidence.failed_lookups.count, evidence.failed_lookups.directories) == (
-        2400, (("/sw/extra/site-packages", 2400),)
+        4800, (("/sw/extra/site-packages", 2400), ("/sw/lib/python3.11/__pycache__", 2400))
     )  # fmt: skip
     assert evidence.runtimes == ("Python",)
     assert [one.kind for one in findings(ProfileFacts(profile, Thresholds()))] == ["program-startup"]
@@ -165,6 +222,6 @@ def test_the_sums_of_start_up_are_part_of_all(load: Load) -> None:
     tables[0].transfers(tables[0].file("/data/in", {"open": 1}, inode=9999), "read", {MIB: 10}, ns=S)
     facts = ProfileFacts(load(*tables), Thresholds())
     one = facts.startup_total
-    assert (one.files, one.calls, one.read_bytes, one.spent_ns) == (21, 121, 40_000, 40_000)
+    assert (one.files, one.calls, one.read_bytes, one.spent_ns) == (31, 141, 40_000, 40_000)
     assert one.calls + int(facts.data["calls"].sum()) == int(facts.stored["calls"].sum())
     assert facts.data.select(pl.col("path").unique())["path"].to_list() == ["/data/in"]

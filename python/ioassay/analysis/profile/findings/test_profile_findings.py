@@ -202,6 +202,8 @@ def modules(table: TableBuilder, count: int = 12) -> None:
     """What Python reads before a script does anything."""
     for at in range(count):
         module = table.file(f"/usr/lib/python3.11/m{at}.py", {"open": 1, "stat": 2}, inode=1000 + at, size=9000)
+        compiled = f"/usr/lib/python3.11/__pycache__/m{at}.cpython-311.pyc"
+        table.file(compiled, {"open": 1}, {"open": 1}, errno=2)
         table.transfers(module, "read", {9000: 1, 0: 1}, consecutive=1)
 
 
