@@ -271,12 +271,18 @@ def _placed(one: Placed, module: str) -> pl.DataFrame:
     log, rows = one.log, one.log.records[module]
     is_shared = (pl.col("rank") == SHARED) & (log.job.processes > 1)
     files = rows["id"].to_list()
-    return rows.rename({"id": "file"}).with_columns(
-        path=pl.Series([log.names.get(file) or f"(record {file})" for file in files], dtype=pl.String),
-        stripe=pl.Series([log.stripes.get(file) for file in files], dtype=pl.Int64),
-        process=pl.when(~is_shared).then(pl.col("rank").clip(0, log.job.processes - 1) + one.first_process),
-        log=pl.lit(one.number, pl.Int64),
-        offset_s=pl.lit(one.offset_s),
+    # A record of a file is of another process than those before it; which one is unknown.
+    rank = pl.int_range(pl.len()).over("id") if log.is_merged else pl.col("rank")
+    return (
+        rows.with_columns(rank=rank)
+        .rename({"id": "file"})
+        .with_columns(
+            path=pl.Series([log.names.get(file) or f"(record {file})" for file in files], dtype=pl.String),
+            stripe=pl.Series([log.stripes.get(file) for file in files], dtype=pl.Int64),
+            process=pl.when(~is_shared).then(pl.col("rank").clip(0, log.job.processes - 1) + one.first_process),
+            log=pl.lit(one.number, pl.Int64),
+            offset_s=pl.lit(one.offset_s),
+        )
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -99,6 +99,34 @@ class Log:
     stripes: Mapping[int, int]
     """Bytes of the stripes of files on Lustre."""
     losses: Sequence[Loss]
+    is_merged: bool = False
+    """`darshan-merge` made it of logs of processes that were no ranks of a job: see `merged`."""
+
+
+def merged(log: Log) -> Log:
+    """A log as it is, or with the number of its processes if `darshan-merge` made it of logs of several processes that
+    are no ranks: it has the job of the first of these, with one process, and the records of all, one log after another.
+
+    A process has one record of a file, so that there were at least as many processes as records of any. Which of them
+    made which record is unknown, but for those of HEATMAP where each process has one.
+    """
+    if log.job.processes > 1:
+        return log
+    heats: dict[str, list[Heat]] = {}
+    for heat in log.heats:
+        heats.setdefault(heat.module, []).append(heat)
+    counts = [rows["id"].value_counts()["count"].max() for rows in log.records.values() if rows.height]
+    processes = max([1, *map(int, counts), *map(len, heats.values())])  # type: ignore[arg-type]
+    if processes == 1:
+        return log
+    known = [own for own in heats.values() if len(own) == processes]
+    return replace(
+        log,
+        job=replace(log.job, processes=processes),
+        heats=[replace(heat, rank=rank) for own in known for rank, heat in enumerate(own)],
+        traces=(),
+        is_merged=True,
+    )
 
 
 def job_of(path: Path, job: Mapping[str, Any]) -> Job:

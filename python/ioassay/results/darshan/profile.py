@@ -29,7 +29,7 @@ from ioassay.results.darshan.counters import (
     mpi_kind,
 )
 from ioassay.results.darshan.library import read_logs
-from ioassay.results.darshan.log import COUNTED, LONGEST_S, NO_COUNTERS, Log
+from ioassay.results.darshan.log import COUNTED, LONGEST_S, NO_COUNTERS, Log, merged
 from ioassay.results.darshan.recognise import LogFile, log_files
 from ioassay.results.darshan.text import read_text
 from ioassay.results.darshan.timelines import Moves, Timelines, latencies, timeline_step
@@ -79,13 +79,13 @@ def _read(files: Sequence[LogFile]) -> tuple[list[Log], list[Loss]]:
     of_library = [file.path for file in files if file.form == "log"]
     for path, found in zip(of_library, read_logs(of_library), strict=True):
         if isinstance(found, Log):
-            logs.append(found)
+            logs.append(merged(found))
         else:
             refused.append((path, found))
     for file in files:
         if file.form == "text":
             try:
-                logs.append(read_text(file.path))
+                logs.append(merged(read_text(file.path)))
             except UsageError as error:
                 refused.append((file.path, error))
     if not logs:
@@ -255,9 +255,10 @@ class _Reading:
                 "state": "killed" if job.was_killed else "ended",
                 "images": 1,
             }
+            is_mpi = job.processes > 1 and not one.log.is_merged
             for rank in range(job.processes):
                 process = one.first_process + rank
-                own = {"process": process, "node": nodes.get(process), "rank": rank if job.processes > 1 else None}
+                own = {"process": process, "node": nodes.get(process), "rank": rank if is_mpi else None}
                 rows.append(common | own | spent.get(process, {}))
         return pl.DataFrame(rows, schema=PROCESSES)
 
@@ -280,19 +281,24 @@ class _Reading:
                 heat = {process: self._heat_bytes.get((process, bool(is_write)), 0.0) for process in processes}
                 for column, name in (("bytes", bytes_name), ("duration_ns", ns_name)):
                     known: Mapping[int, float | None] | None = _of_each(own, column, processes)
+                    known = None if one.log.is_merged else known
                     if known is None and column == "bytes" and sum(heat.values()) == own["bytes"].sum():
                         known = heat
                     for process, value in (known or {}).items():
                         spent[process][name] = _whole(value)
+            if one.log.is_merged:
+                continue
             known = _of_each(metadata.get((one.number,), facts.clear()), "metadata_ns", processes)
             for process, value in (known or {}).items():
                 spent[process]["metadata_ns"] = _whole(value)
         return spent
 
     def _process_operations(self) -> pl.DataFrame:
-        """`PROCESS_OPERATIONS`. Calls of all processes of a job together have no process."""
+        """`PROCESS_OPERATIONS`. Calls of all processes of a job together, and of merged logs, have no process."""
         names = ("calls", "bytes", "duration_ns")
-        every = _summed(self._attributed, ["process", "operation"], names, "slowest_ns")
+        are_merged = pl.col("log").is_in([one.number for one in self._placed if one.log.is_merged])
+        rows = self._attributed.with_columns(process=pl.when(~are_merged).then("process"))
+        every = _summed(rows, ["process", "operation"], names, "slowest_ns")
         return _shaped(every, PROCESS_OPERATIONS).sort("process", "operation", nulls_last=True)
 
     def _files(self, numbers: dict[str, int]) -> pl.DataFrame:

@@ -254,6 +254,23 @@ def test_a_process_that_was_killed_ends_with_its_last_call(load: Load) -> None:
     )
 
 
+@pytest.mark.parametrize("form", ["merged.darshan", "merged.txt"])
+def test_a_log_merged_of_processes_that_are_no_ranks_has_as_many_as_any_file_has_records(load: Load, form: str) -> None:
+    profile, apart = load(form), load("worker1.darshan", "worker2.darshan")
+    assert profile.losses == ()
+    processes = profile.processes
+    assert (processes.height, processes["rank"].to_list()) == (2, [None, None])
+    assert processes["metadata_ns"].to_list() == [None, None]
+    assert profile.process_operations["process"].to_list() == [None] * profile.process_operations.height
+    assert said(profile, "merged from logs of at least 2 processes")
+    assert not said(apart, "merged")
+    counted = ("file", "operation", "calls", "bytes", "processes", "consecutive", "forward", "end_bytes")
+    assert rows(profile.file_operations, *counted) == rows(apart.file_operations, *counted)
+    assert profile.files["processes"].to_list() == apart.files["processes"].to_list()
+    for operation in ("read", "write"):
+        assert total(profile, operation) == total(apart, operation) > 0
+
+
 def test_a_log_of_no_file_is_an_empty_profile(load: Load) -> None:
     profile = load("empty.darshan")
     assert (profile.files.height, profile.processes.height, profile.commands) == (0, 1, ("/bin/true",))

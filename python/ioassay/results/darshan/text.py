@@ -43,7 +43,8 @@ class _Read:
     modules: dict[str, int] = field(default_factory=dict)
     """With their compressed bytes."""
     partial: set[str] = field(default_factory=set)
-    records: dict[_Key, dict[str, str]] = field(default_factory=dict)
+    records: dict[_Key, list[dict[str, str]]] = field(default_factory=dict)
+    """Several of a file where logs of several processes were merged."""
     names: dict[int, str] = field(default_factory=dict)
     lost_bytes: int = 0
     has_sums: bool = False
@@ -100,10 +101,12 @@ def _take_counter(read: _Read, line: str) -> bool:
     number = int(file)
     if number >= 1 << 64:
         return False
-    record = read.records.setdefault((module, int(rank), number), {})
-    if counter in record:
+    records = read.records.setdefault((module, int(rank), number), [{}])
+    if counter == next(iter(records[-1]), None):
+        records.append({})
+    if counter in records[-1]:
         return False
-    record[counter] = value
+    records[-1][counter] = value
     read.names.setdefault(number, name[0])
     return True
 
@@ -115,7 +118,7 @@ def _log(path: Path, read: _Read) -> Log:
         losses.append(Loss("damaged-bytes", read.lost_bytes, str(path), "lines that are no counters"))
     records: dict[str, pl.DataFrame] = {}
     for module in COUNTED:
-        every = [(rank, file, values) for (name, rank, file), values in read.records.items() if name == module]
+        every = [(rank, file, values) for (name, rank, file), values in _records_of(read) if name == module]
         whole = [row for row in every if _LAST[module] in row[2]]
         if len(whole) < len(every):
             cut = len(every) - len(whole)
@@ -165,6 +168,10 @@ def _job(path: Path, header: Mapping[str, str]) -> Job:
     )
 
 
+def _records_of(read: _Read) -> Iterator[tuple[_Key, dict[str, str]]]:
+    return ((key, values) for key, several in read.records.items() for values in several)
+
+
 def _records(every: list[tuple[int, int, dict[str, str]]]) -> pl.DataFrame:
     counters = list(dict.fromkeys(name for _, _, values in every for name in values))
     columns: dict[str, pl.Series] = {
@@ -180,7 +187,7 @@ def _records(every: list[tuple[int, int, dict[str, str]]]) -> pl.DataFrame:
 
 
 def _heats(read: _Read) -> Iterator[Heat]:
-    for (name, rank, number), values in read.records.items():
+    for (name, rank, number), values in _records_of(read):
         module = HEATED.get(number) if name == "HEATMAP" else None
         if module is None:
             continue
@@ -197,7 +204,7 @@ def _heats(read: _Read) -> Iterator[Heat]:
 def _stripes(read: _Read) -> dict[int, int]:
     return {
         number: int(value)
-        for (name, _, number), values in read.records.items()
+        for (name, _, number), values in _records_of(read)
         if name == "LUSTRE"
         for counter, value in values.items()
         if _STRIPE.fullmatch(counter) and re.fullmatch(r"[1-9]\d{0,11}", value)

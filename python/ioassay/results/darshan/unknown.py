@@ -99,6 +99,14 @@ def _unknowns(logs: Sequence[Log], gaps: Gaps) -> Iterator[str]:
 
 
 def _of_jobs(logs: Sequence[Log]) -> Iterator[str]:
+    for log in logs:
+        if log.is_merged:
+            traced = ", and what DXT traced is left out" if set(log.modules) & set(TRACED) else ""
+            yield (
+                f"{log.path.name} was merged from logs of at least {log.job.processes} processes that were no ranks of "
+                f"a job. It has the command of the first alone, from the first beginning to the last end; when each "
+                f"ran, and which of them did what, is unknown{traced}. The logs that it was merged from say more."
+            )
     jobs = sorted({log.job.job_id for log in logs})
     if len(jobs) > 1:
         shown = ", ".join(map(str, jobs[:5])) + (", …" if len(jobs) > 5 else "")
