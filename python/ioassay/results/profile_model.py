@@ -287,6 +287,7 @@ MAPS = pl.Schema(  # files in memory, whose pages move without calls: a row for 
         "resident_begin_bytes": pl.Int64,
         "resident_end_bytes": pl.Int64,
         "dirty_end_bytes": pl.Int64,  # in pages that were dirty when maps ended; null: unknown
+        "is_scaled": pl.Boolean,  # some of these bytes were asked about, and stand for all
         "syncs": pl.Int64,  # calls of msync on them
         "synced_bytes": pl.Int64,
     }

@@ -26,10 +26,9 @@ each msync and fsync of the file, and every 30 s, when the kernel writes back wh
 does so more often, so that this end is too high where a program then changes the same pages again. Most written: as
 most read; a page must be in memory to be written.
 
-Where a file is so large that only samples of its pages were looked at, these ends are estimates, and say so.
-Where the recorder could ask about half of the pages or more, but not all, it scales what it saw: such an end is an
-estimate as well, and does not say so. Maps of one file whose bytes add up to no more than they span are taken not to
-overlap.
+Where a file is so large that only samples of its pages were looked at, or the recorder could ask about half of the
+pages or more, but not all, these ends are estimates, and say so. Maps of one file whose bytes add up to no more than
+they span are taken not to overlap.
 
 Not: who moved bytes by calls (`totals`), comparing with the kernel's counters (`coverage`).
 """
@@ -68,6 +67,7 @@ BOUNDS = pl.Schema(  # a row for each process and file on storage that it mapped
         "extent_bytes": pl.Int64,
         "resident_begin_bytes": pl.Int64,
         "resident_end_bytes": pl.Int64,
+        "is_sampled": pl.Boolean,  # of the resident bytes, and of what follows from them
         "synced_bytes": pl.Int64,
         "read_least_bytes": pl.Int64,
         "read_most_bytes": pl.Int64,
@@ -196,6 +196,7 @@ def _mapped(used: pl.DataFrame) -> pl.DataFrame:
             pl.when(is_over).then(pl.col("last_unmap_s").max()).alias("last_unmap_s"),
             pl.col("maps", "mapped_bytes", "extent_bytes", "synced_bytes").sum(),
             *(_whole_sum(name) for name in ("resident_begin_bytes", "resident_end_bytes")),
+            is_sampled=pl.col("is_scaled").fill_null(False).any() | (pl.col("mapped_bytes").sum() > _EVERY_PAGE_BYTES),
             # Maps of one file with other access may be of the same pages.
             growth_bytes=pl.col("growth").max(),
             writable_bytes=pl.col("extent_bytes").filter(is_shared).sum(),
@@ -291,8 +292,12 @@ def _most(extent: pl.Expr) -> pl.Expr:
 
 
 def _with_sampled(name: str) -> pl.Expr:
-    is_sampled = pl.col(name).is_in(_OF_PAGES) & (pl.col("mapped_bytes") > _EVERY_PAGE_BYTES)
-    return pl.when(is_sampled).then(pl.col(name) + ", sampled").otherwise(name).alias(name)
+    return (
+        pl.when(pl.col("is_sampled") & pl.col(name).is_in(_OF_PAGES))
+        .then(pl.col(name) + ", sampled")
+        .otherwise(name)
+        .alias(name)
+    )
 
 
 def _named(is_found: pl.Expr, how: How, can_tell: pl.Expr) -> pl.Expr:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from ioassay.analysis.profile.phases import by_direction
-from ioassay.analysis.profile.totals import REQUESTS, known_sum
+from ioassay.analysis.profile.totals import MOVED, REQUESTS, known_sum
 from ioassay.protocol.record_layout import SIZE_BEGINS_BYTES
 from ioassay.results.profile_model import HEAT, METADATA, ON_STORAGE, Profile
 
@@ -20,6 +22,8 @@ MOST_COLUMNS, MOST_ROWS = 100, 50
 
 MOST_OPERATIONS = 5
 """Operations over time, those with most calls."""
+
+_Numbers = NDArray[Any]
 
 OTHER = "other"
 """All further ones."""
@@ -33,6 +37,41 @@ def rates(profile: Profile) -> tuple[pl.DataFrame, float]:
     return _lines(profile, moved.rename({"direction": "line", "bytes": "amount"}))
 
 
+def map_rates(profile: Profile, bounds: pl.DataFrame) -> pl.DataFrame:
+    """What maps (`maps.BOUNDS`) moved per second, if spread evenly over the time for which each file was mapped:
+    start_s, line (read or write), least_rate, most_rate; with a row for each step of `rates`. No lines without maps.
+    """
+    step_s = _step_s(profile)
+    steps = _steps(profile, step_s)
+    first = (bounds["first_map_s"].to_numpy() / step_s).astype(int).clip(0, steps - 1)
+    end_s = bounds["last_unmap_s"].fill_null(profile.end_s).to_numpy()
+    beyond = np.maximum(np.ceil(end_s / step_s).astype(int).clip(1, steps), first + 1)
+    found = []
+    for line, name in MOVED.items():
+        least, most = (
+            _spread_evenly(bounds[f"{name.removesuffix('_bytes')}_{end}_bytes"].to_numpy(), first, beyond, steps)
+            for end in ("least", "most")
+        )
+        if most.any():
+            rates = {"least_rate": least / step_s, "most_rate": most / step_s}
+            found.append(pl.DataFrame({"start_s": np.arange(steps) * step_s, "line": [line] * steps, **rates}))
+    return pl.concat(found) if found else pl.DataFrame(schema=_MAP_RATES)
+
+
+_MAP_RATES = {"start_s": pl.Float64, "line": pl.String, "least_rate": pl.Float64, "most_rate": pl.Float64}
+
+
+def _spread_evenly(amounts: _Numbers, first: _Numbers, beyond: _Numbers, steps: int) -> NDArray[np.float64]:
+    """The sum in each step of amounts that are equal in all steps from `first` to the one before `beyond`."""
+    each = amounts / (beyond - first)
+    changes = np.zeros(steps + 1)
+    np.add.at(changes, first, each)
+    np.subtract.at(changes, beyond, each)
+    sums = np.cumsum(changes)[:-1]
+    # What is left of sums that have ended is rounding.
+    return np.where(sums > amounts.sum(initial=0) * 1e-12, sums, 0.0)
+
+
 def operation_rates(profile: Profile) -> tuple[pl.DataFrame, float]:
     """Operations per second that move no bytes: start_s, line (the operation), rate; else as `rates`."""
     rows = profile.timeline.filter(pl.col("operation").is_in(METADATA))
@@ -44,13 +83,13 @@ def operation_rates(profile: Profile) -> tuple[pl.DataFrame, float]:
 
 def _lines(profile: Profile, rows: pl.DataFrame) -> tuple[pl.DataFrame, float]:
     """start_s, line, rate of rows with start_s, line and amount."""
-    step_s = _widened(profile.timeline_step_s, profile.end_s, MOST_STEPS)
+    step_s = _step_s(profile)
     summed = (
         rows.with_columns(step=(pl.col("start_s") / step_s).floor().cast(pl.Int64))
         .group_by("step", "line")
         .agg(pl.col("amount").sum())
     )
-    every = pl.DataFrame({"step": range(max(1, math.ceil(profile.end_s / step_s)))}, schema={"step": pl.Int64})
+    every = pl.DataFrame({"step": range(_steps(profile, step_s))}, schema={"step": pl.Int64})
     whole = every.join(summed.select("line").unique(), how="cross").join(summed, on=["step", "line"], how="left")
     return (
         whole.select(start_s=pl.col("step") * step_s, line="line", rate=pl.col("amount").fill_null(0) / step_s).sort(
@@ -58,6 +97,14 @@ def _lines(profile: Profile, rows: pl.DataFrame) -> tuple[pl.DataFrame, float]:
         ),
         step_s,
     )
+
+
+def _step_s(profile: Profile) -> float:
+    return _widened(profile.timeline_step_s, profile.end_s, MOST_STEPS)
+
+
+def _steps(profile: Profile, step_s: float) -> int:
+    return max(1, math.ceil(profile.end_s / step_s))
 
 
 def _widened(step_s: float, end_s: float, most: int) -> float:

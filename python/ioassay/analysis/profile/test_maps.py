@@ -18,6 +18,7 @@ from ioassay.analysis.profile.findings import ProfileFacts
 from ioassay.analysis.profile.findings.mapped_reads import MappedReadEvidence, mapped_reads
 from ioassay.analysis.profile.maps import Range, maps
 from ioassay.analysis.profile.phases import phases, with_maps
+from ioassay.analysis.profile.steps import map_rates
 from ioassay.analysis.profile.thresholds import Thresholds
 from ioassay.results.profile_model import (
     FILE_OPERATIONS,
@@ -101,6 +102,28 @@ def test_of_a_large_file_residency_is_sampled_and_says_so(nothing: Profile) -> N
         "residency grew, sampled",
         "in memory, sampled",
     )
+
+
+def test_residency_of_which_the_recorder_asked_only_a_part_says_so(nothing: Profile) -> None:
+    half = mapped(resident_begin_bytes=0, resident_end_bytes=8 * MIB, is_scaled=True)
+    found = maps(program(nothing, half, storage_read_bytes=8 * MIB)).bounds
+    assert found.select("is_sampled", "read_least_by", "read_most_by").row(0) == (
+        True, "residency grew, sampled", "in memory, sampled"
+    )  # fmt: skip
+
+
+def test_over_time_maps_have_a_range_in_the_steps_in_which_files_were_mapped(nothing: Profile) -> None:
+    whole = replace(nothing, end_unix_ns=nothing.origin_unix_ns + 10 * 10**9, timeline_step_s=1.0)
+    early = mapped(first_map_s=1.2, last_unmap_s=4.5, resident_begin_bytes=0, resident_end_bytes=64 * MIB)
+    late = mapped(access="write", first_map_s=8.0, last_unmap_s=None)
+    profile = replace(program(whole, early, storage_read_bytes=64 * MIB), end_unix_ns=whole.end_unix_ns)
+    found = map_rates(profile, maps(profile).bounds)
+    assert found["line"].unique().to_list() == ["read"]
+    assert found.select("least_rate", "most_rate").rows() == [(0, 0), *[(16 * MIB, 16 * MIB)] * 4, *[(0, 0)] * 5]
+    profile = replace(program(whole, late), end_unix_ns=whole.end_unix_ns)
+    written = map_rates(profile, maps(profile).bounds).filter(pl.col("line") == "write")
+    assert written.select("least_rate", "most_rate").rows() == [*[(0, 0)] * 8, *[(0, 32 * MIB)] * 2]
+    assert map_rates(whole, maps(whole).bounds).is_empty()
 
 
 @pytest.mark.parametrize("kind", ["unread-rings", "folded-calls", "lost-tables"])

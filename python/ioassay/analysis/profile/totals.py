@@ -161,6 +161,19 @@ def by_file(profile: Profile, stored: pl.DataFrame | None = None) -> pl.DataFram
     )
 
 
+def by_weight(files: pl.DataFrame) -> pl.DataFrame:
+    """Files (`by_file`, with what maps moved where that is known), those first that have the largest share of all time
+    or of all bytes: what a map moved takes no time in calls.
+    """
+    moved = pl.sum_horizontal(pl.col("^(read|written)(_most)?_bytes$").fill_null(0))
+    shares = (amount.cast(pl.Float64) / amount.sum().clip(1) for amount in (pl.col("spent_ns").fill_null(0), moved))
+    return (
+        files.with_columns(weight=pl.max_horizontal(shares))
+        .sort("weight", "path", descending=[True, False])
+        .drop("weight")
+    )
+
+
 def by_directory(files: pl.DataFrame) -> pl.DataFrame:
     """Directories of files (`by_file`), with files, calls, bytes by direction and time, those with most time first."""
     return (

@@ -26,7 +26,7 @@ from ioassay.reports.profile.findings import Message, message, reference, saving
 from ioassay.results.profile_model import DIRECTION, DIRECTIONS, STORED_FILES, Direction, Profile
 
 MOST_FILES = 25
-"""Files and directories that are shown, those with most time first; beyond these, what findings rest on first."""
+"""Files and directories that are shown, the weightiest first; beyond these, what findings rest on first."""
 
 MOST_MAPPED = 10
 """Mapped files that are shown, those first that may have moved most."""
@@ -78,11 +78,11 @@ class Content:
     stored: pl.DataFrame
     """`totals.on_storage`."""
     every_file: pl.DataFrame
-    """`totals.by_file`."""
+    """`totals.by_file`, in the order of `totals.by_weight`."""
     files: pl.DataFrame
     """Those that are shown."""
     shared: pl.DataFrame
-    """Files that several processes read or write, those with most time first."""
+    """Files that several processes read or write, the weightiest first."""
     directories: pl.DataFrame
     workflow: Workflow
     thresholds: Thresholds
@@ -97,7 +97,7 @@ def assemble(profile: Profile, limits: MeasuredLimits | None = None) -> Content:
     found = findings(facts)
     every = totals.by_file(profile, facts.on_storage)
     first = {one.file for finding in found for one in finding.rests_on[:1] if isinstance(one, FileRow)}
-    every = every.join(facts.maps.of_files, on="file", how="left", maintain_order="left")
+    every = totals.by_weight(every.join(facts.maps.of_files, on="file", how="left"))
     most_mapped = facts.maps.bounds["file"].unique(maintain_order=True).head(MOST_MAPPED)
     shown = {*every["file"].head(MOST_FILES), *first, *most_mapped}
     paths = dict(profile.files.select("file", "path").iter_rows())

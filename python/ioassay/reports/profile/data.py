@@ -16,8 +16,8 @@ from ioassay.results.profile_model import Direction
 PROFILE_VERSION = 1
 
 MOST_ROWS = 10_000
-"""Of files, those with most time first, of processes, and of maps and shortfalls, the largest first: more make a
-document that few programs read.
+"""Of files, those with the largest share of the time or of the bytes first, of processes, and of maps and shortfalls,
+the largest first: more make a document that few programs read.
 """
 
 

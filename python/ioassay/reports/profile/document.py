@@ -42,6 +42,8 @@ MOST_PROCESSES = 15
 MOST_REGIONS = 40
 MOST_CALLERS = 40
 MOST_SIZES = 10
+MOST_FILES = 10
+"""That the terminal shows."""
 MOST_MAPS = 25
 MOST_ERRORS = 15
 
@@ -99,7 +101,8 @@ def summary(content: Content) -> list[Block]:
         Section("Callers:", _callers(content, MOST_FINDINGS)),
         Section("Workflow:", workflow.lines(content.workflow)),
         _operations_table(content),
-        _files_table(content.files.head(MOST_SIZES), anchors=False),
+        _files_table(content.files.head(MOST_FILES), anchors=False),
+        Notes(wording.files_shown(min(MOST_FILES, content.files.height), content.every_file.height)),
         Section("Measured limits:", _measured(content)),
         Notes([*wording.trust(content), *wording.unknown(content)]),
     ]
@@ -345,7 +348,7 @@ def _files_table(files: pl.DataFrame, *, anchors: bool) -> Table:
                 format.duration(row["spent_ns"]),
             ]
         )
-    return Table(columns, rows, "Files with most time in I/O", density="dense")
+    return Table(columns, rows, "Files with the largest share of the time in I/O or of the bytes", density="dense")
 
 
 def _shared_table(content: Content) -> Table:

@@ -29,17 +29,32 @@ def pictures(content: Content) -> dict[str, Picture]:
 
 def _rates(content: Content) -> Iterator[Picture]:
     data, step_s = steps.rates(content.profile)
-    if data.is_empty():
+    bands = steps.map_rates(content.profile, content.maps.bounds)
+    if data.is_empty() and bands.is_empty():
         return
-    unit = suited("rate_bytes_per_s", "read", data["rate"])
+    unit = suited("rate_bytes_per_s", "read", pl.concat([data["rate"], bands["most_rate"].alias("rate")]))
+    in_unit = pl.col("^(least_|most_)?rate$") / unit.divisor
+    named = {f"{end}_rate": f"{end}_through_maps_bytes_per_s" for end in ("least", "most")}
+    whole = data.join(bands, on=["start_s", "line"], how="full", coalesce=True).rename(named) if bands.height else data
     yield draw(
-        over_time.chart(data.with_columns(pl.col("rate") / unit.divisor), step_s, f"Rate ({unit.name})"),
+        over_time.chart(
+            data.with_columns(in_unit),
+            step_s,
+            f"Rate ({unit.name})",
+            bands.with_columns(in_unit),
+        ),
         "profile-rates",
         title="Bytes read and written over time",
-        data=data.rename({"line": "direction", "rate": "rate_bytes_per_s"}),
-        caption=_steps(step_s),
+        data=whole.rename({"line": "direction", "rate": "rate_bytes_per_s"}),
+        caption=f"{_steps(step_s)}{_OF_BANDS if bands.height else ''}",
         description=f"Rate of reads and writes in {unit.name} over the time of the profile.",
     )
+
+
+_OF_BANDS = (
+    " Maps move bytes without calls: bands reach from the least to the most that maps can have moved, spread evenly "
+    "over the time for which files were mapped."
+)
 
 
 def _operations(content: Content) -> Iterator[Picture]:

@@ -18,6 +18,7 @@ from ioassay.protocol.record_layout import FileKind, State
 from ioassay.reports.profile import ProfileReport
 from ioassay.reports.profile.content import Content, assemble
 from ioassay.reports.profile.document import document, summary
+from ioassay.reports.profile.pictures import pictures
 from ioassay.reports.profile.wording import loss, opening, trust
 from ioassay.results.darshan import profile as darshan
 from ioassay.results.profile_model import MAPS, Loss, LossKind
@@ -290,11 +291,39 @@ def test_a_program_that_reads_through_a_map_is_not_said_to_have_read_nothing(tmp
     assert "| 1 | 1.00 s | 8.00 s | read through maps | 0 B | 0 B |" in text
     assert "| `/data/in` | 100 | 1.00 s | 9.00 s | 1 | 64 MiB | 32 MiB | 64 MiB | 32 to 64 MiB | – |" in text
     assert "| `/data/in` | 1 | 1 | 0 | 0 B | 0 B | 32 to 64 MiB | – |" in text
+    drawn = pictures(content)["rates"]
+    assert "read through maps, least to most" in drawn.svg
+    assert "bands reach from the least to the most" in drawn.caption
+    assert drawn.data.filter(pl.col("most_through_maps_bytes_per_s") > 0).height == 8
     data = json.loads(reports.build(ProfileReport(content), "json"))
     assert data["totals"]["read"]["mapped"] == {"least": 32 << 20, "most": 64 << 20}
     (loss,) = [one for one in data["losses"] if one["kind"] == "mapped-read-bytes"]
     assert (loss["least"], loss["amount"]) == (32 << 20, 64 << 20)
     assert loss["reason"] == "at least: residency grew, at most: mapped"
+
+
+def test_files_are_in_the_order_of_their_share_of_the_time_or_of_the_bytes(tmp_path: Path) -> None:
+    table = TableBuilder()
+    for at in range(20):
+        file = table.file(f"/data/slow{at}", {"open": 1}, inode=10 + at)
+        table.transfers(file, "read", {4096: 1}, ns=10**9)
+    table.transfers(table.file("/data/large", {"open": 1}, inode=1), "read", {64 << 20: 1}, ns=1000)
+    table.file("/data/mapped", {"open": 1}, inode=2)
+    profile = load_profile([store_record(tmp_path / "record", table)])
+    number = dict(profile.files.select("path", "file").iter_rows())["/data/mapped"]
+    row = {"process": 0, "file": number, "access": "read", "maps": 1, "first_map_s": 1.0, "last_unmap_s": 9.0}
+    amounts = {"mapped_bytes": 256 << 20, "extent_bytes": 256 << 20, "syncs": 0, "synced_bytes": 0}
+    content = assemble(replace(profile, maps=pl.DataFrame([row | amounts], schema=MAPS)))
+    assert content.files["path"].head(3).to_list() == ["/data/mapped", "/data/large", "/data/slow0"]
+    shown = terminal_text(summary(content))
+    assert "/data/mapped" in shown
+    assert "Files: 10 of 22, those with the largest share of the time in I/O or of the bytes" in " ".join(shown.split())
+
+
+def test_residency_of_which_a_part_was_asked_is_said_to_be_about_so_much(tmp_path: Path) -> None:
+    content = mapped_content(tmp_path)
+    bounds = content.maps.bounds.with_columns(is_sampled=True)
+    assert "| about 32 MiB | about 64 MiB |" in markdown(replace(content, maps=replace(content.maps, bounds=bounds)))
 
 
 def test_every_kind_of_loss_is_in_the_head(tmp_path: Path) -> None:

@@ -410,7 +410,8 @@ def phase(number: int, one: Phase, *, is_mapped: bool) -> list[str]:
 
 MAPS_NOTE = (
     "Maps move bytes without calls: ranges are pages that the process touched, or that were fetched because it did, "
-    "each once. In memory: of what was mapped, by whichever process. When bytes moved between From and To is unknown."
+    "each once. In memory: of what was mapped, by whichever process; about: samples of pages stand for all. When bytes "
+    "moved between From and To is unknown."
 )
 
 
@@ -425,11 +426,20 @@ def mapped(row: Mapping[str, Any]) -> list[str]:
         "end" if row["last_unmap_s"] is None else format.duration(row["last_unmap_s"] * 1e9),
         format.count(row["maps"]),
         format.size(row["extent_bytes"]),
-        format.size(row["resident_begin_bytes"]),
-        format.size(row["resident_end_bytes"]),
+        *(_resident(row[f"resident_{end}_bytes"], is_sampled=row["is_sampled"]) for end in ("begin", "end")),
         *file_maps(row),
         ", ".join(f"{way}: {how}" for way, how in ends.items() if how),
     ]
+
+
+def files_shown(shown: int, every: int) -> list[str]:
+    """Which files the terminal shows, where there are more."""
+    order = "those with the largest share of the time in I/O or of the bytes, also through maps"
+    return [f"Files: {shown} of {format.count(every)}, {order}."] if every > shown else []
+
+
+def _resident(size: int | None, *, is_sampled: bool) -> str:
+    return f"about {format.size(size)}" if is_sampled and size is not None else format.size(size)
 
 
 def file_maps(row: Mapping[str, Any]) -> list[str]:

@@ -28,6 +28,9 @@ _SUMS = ("maps", "open", "bytes", "syncs", "synced_bytes")
 _ASKED = ("asked_bytes", "resident_bytes", "dirty_asked_bytes", "dirty_bytes")
 """Of maps that ended, and of those that were left when the image of the process ended."""
 
+_PARTS = ("begin_asked_bytes", "end_asked_bytes", "end_dirty_asked_bytes")
+"""How much was asked about when maps began and ended."""
+
 _ENOUGH = 0.5
 """What of so large a part of the bytes is known stands for all."""
 
@@ -101,9 +104,14 @@ class Maps:
             resident_begin_bytes=_of_all("begin_resident_bytes", "begin_asked_bytes"),
             resident_end_bytes=_of_all("end_resident_bytes", "end_asked_bytes"),
             dirty_end_bytes=_of_all("end_dirty_bytes", "end_dirty_asked_bytes"),
+            is_scaled=pl.any_horizontal(_is_scaled(name) for name in _PARTS),
             syncs=whole("syncs"),
             synced_bytes=whole("synced_bytes"),
         ).cast(dict(MAPS))  # type: ignore[arg-type]
+
+
+def _is_scaled(asked: str) -> pl.Expr:
+    return (pl.col(asked) < pl.col("bytes")) & (pl.col(asked) >= _ENOUGH * pl.col("bytes")) & (pl.col(asked) > 0)
 
 
 def _of_all(found: str, asked: str) -> pl.Expr:

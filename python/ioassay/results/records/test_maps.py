@@ -67,6 +67,9 @@ def test_residency_is_of_all_bytes_where_most_were_asked_about(tmp_path: Path) -
             end_asked_bytes=asked, end_resident_bytes=asked, end_dirty_asked_bytes=asked, end_dirty_bytes=asked // 4,
         )  # fmt: skip
     maps = maps_of(tmp_path, table)
+    assert dict(maps.select("path", "is_scaled").iter_rows()) == {
+        "/data/all": False, "/data/most": True, "/data/few": False, "/data/none": False
+    }  # fmt: skip
     found = maps.select("path", "resident_begin_bytes", "resident_end_bytes", "dirty_end_bytes").rows()
     known = (2 * MIB, 4 * MIB, MIB)
     assert {path: numbers for path, *numbers in found} == {
