@@ -9,6 +9,7 @@ what processes read a lot of, unless it is code. Of a file that several processe
 
 from __future__ import annotations
 
+import math
 import posixpath
 import re
 from collections.abc import Iterator, Mapping
@@ -124,7 +125,7 @@ def startup_files(profile: Profile) -> pl.DataFrame:
         .otherwise(2 * pl.col(_USERS[_ANY_FILE]) >= pl.col("users"))
     )
     is_loaded = (pl.col("read") > 0) & (each <= _LOADED_BYTES) & path.str.contains(_LOADER)
-    imported = _imported(used["path"])
+    imported = _imported(used)
     # A source that knows no failed calls knows no module that has no compiled form.
     is_module = (
         ~path.str.contains(r"\.py$")
@@ -174,15 +175,21 @@ def startup_files(profile: Profile) -> pl.DataFrame:
 
 def _kinds(profile: Profile) -> pl.DataFrame:
     """Of each process the language that its program runs, or `_ANY_FILE`; null: neither. Columns: process, kind."""
+    path = pl.col("path")
+    firsts = pl.coalesce(
+        pl.when(path.str.contains(one.libraries) & path.str.contains(one.first_file)).then(pl.lit(name))
+        for name, one in _LANGUAGES.items()
+        if one.first_file is not None
+    )
+    first_files = profile.files.select("file", embedded=firsts).drop_nulls()
+    embedding = profile.file_processes.join(first_files, on="file").group_by("process").agg(pl.col("embedded").first())
     names = program_names(profile)
-    starts = profile.file_processes.join(profile.files.select("file", "path"), on="file").join(names, on="process")
-    kinds = {process: _kind(program) for process, program in names.iter_rows()}
-    for name, language in _LANGUAGES.items():
-        if language.first_file is not None:
-            own = starts.filter(pl.col("path").str.contains(f"({language.libraries})"))
-            for process in own.filter(pl.col("path").str.contains(language.first_file))["process"].unique():
-                kinds[process] = kinds[process] or name
-    return pl.DataFrame(list(kinds.items()), schema={"process": pl.Int64, "kind": pl.String}, orient="row")
+    kinds = pl.Series("kind", [_kind(program) for program in names["program"]], dtype=pl.String)
+    return (
+        names.with_columns(kinds)
+        .join(embedding, on="process", how="left")
+        .select("process", kind=pl.coalesce("kind", "embedded"))
+    )
 
 
 def _kind(program: str) -> str | None:
@@ -245,17 +252,27 @@ def _scripts(profile: Profile) -> Iterator[str]:
             yield from (path for path in by_name.get(posixpath.basename(word), ()) if path.endswith(ending))
 
 
-def _imported(paths: pl.Series) -> list[str]:
-    """Modules that Python looked for: it asks for the compiled form of each first, beside it or below a prefix."""
+def _imported(files: pl.DataFrame) -> list[str]:
+    """Modules that Python looked for: it asks for the compiled form of each first, beside it or below a prefix. Who
+    walks through directories finds that later.
+    """
     compiled = re.compile(r"^(.*)/([^/.]+)\.(cpython|pypy)[^/]*\.pyc[^/]*$")
-    matches = [match for path in paths if (match := compiled.match(path))]
     beside = "/__pycache__"
-    found = {f"{match[1].removesuffix(beside)}/{match[2]}.py" for match in matches if match[1].endswith(beside)}
-    by_prefix = [f"{match[1]}/{match[2]}.py" for match in matches if not match[1].endswith(beside)]
-    if by_prefix:
-        sources = (path for path in paths if path.endswith(".py"))
-        found.update(path for path in sources if any(one.endswith(path) for one in by_prefix))
-    return list(found)
+    asked_s: dict[str, float] = {}
+    by_prefix: dict[str, list[str]] = {}
+    opened_s = dict(files.select("path", pl.col("first_open_s").fill_null(math.nan)).iter_rows())
+    for path, at_s in opened_s.items():
+        if (match := compiled.match(path)) is None:
+            continue
+        if match[1].endswith(beside):
+            asked_s[f"{match[1].removesuffix(beside)}/{match[2]}.py"] = at_s
+        else:
+            by_prefix.setdefault(f"{match[2]}.py", []).append(f"{match[1]}/{match[2]}.py")
+    found = [path for path, at_s in asked_s.items() if not at_s > opened_s.get(path, math.nan)]
+    for path in opened_s if by_prefix else ():
+        if any(one.endswith(path) for one in by_prefix.get(posixpath.basename(path), ())):
+            found.append(path)
+    return found
 
 
 @dataclass(frozen=True)

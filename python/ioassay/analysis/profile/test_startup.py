@@ -150,6 +150,16 @@ def test_a_library_that_a_program_walks_through_beside_python_is_data(load: Load
     assert set(runtimes(load(python, walk, shell))) == {f"{root}/core.py", compiled, "/usr/local/bin/make"}
 
 
+def test_sources_are_data_of_a_program_that_opens_them_before_their_compiled_forms(load: Load) -> None:
+    table = TableBuilder(command=["python3"])
+    root = "/usr/lib/python3.11/json"
+    for name, source, compiled in (("imported", 2, 1), ("checked", 1, 2)):
+        for path, second in ((f"{name}.py", source), (f"__pycache__/{name}.cpython-311.pyc", compiled)):
+            table.file(f"{root}/{path}", {"open": 1}, inode=len(path) + second, opened_ns=BEGIN_NS + second * S)
+    sources = {path for path in runtimes(load(table)) if path.endswith(".py")}
+    assert sources == {f"{root}/imported.py"}
+
+
 def test_a_module_whose_compiled_form_lies_below_a_prefix_is_imported(load: Load) -> None:
     table = TableBuilder(command=["python3"])
     table.file("/usr/lib/python3.11/json/decoder.py", {"open": 1}, inode=1)
