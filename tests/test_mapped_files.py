@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
@@ -64,6 +66,37 @@ def test_what_is_in_the_page_cache_is_said_when_maps_begin_and_end(directory: Pa
     # Two pages were written out, and one perhaps; all others were not.
     assert of_name["written"]["dirty_end_bytes"] <= 62 * 4096
     assert of_name["read"]["dirty_end_bytes"] is None, "no descriptor of it was open any more"
+
+
+SHARED = """
+import mmap, sys
+for name in sys.argv[1:]:
+    with open(name, "w+b") as file:
+        file.truncate(1 << 20)
+        mapped = mmap.mmap(file.fileno(), 0)
+        mapped[0] = 1
+        mapped.close()
+"""
+
+
+@pytest.mark.parametrize("options", [(), ("--via", "ptrace")], ids=["preloaded", "by ptrace"])
+def test_a_map_is_of_storage_where_calls_on_the_file_are(
+    tmp_path: Path, mount: Callable[[str], Path], options: tuple[str, ...]
+) -> None:
+    """A tmpfs is a file system as any other, but in /dev/shm."""
+    elsewhere, shared = mount("size=8m") / "mapped", Path(f"/dev/shm/ioassay-test-{os.getpid()}")
+    program = [sys.executable, "-I", "-S", "-c", SHARED, str(elsewhere), str(shared)]
+    record = tmp_path / "record"
+    try:
+        recording = [str(find_engine()), "record", *options, "--out", str(record), "--", *program]
+        subprocess.run(recording, check=True, capture_output=True, timeout=120)
+    finally:
+        shared.unlink(missing_ok=True)
+    profile = load_profile([record])
+    files = profile.files.filter(pl.col("path").is_in([str(elsewhere), str(shared)]))
+    assert dict(files.select("path", "kind").iter_rows()) == {str(elsewhere): "file", str(shared): "memory"}
+    maps = profile.maps.join(files, on="file")
+    assert maps.select("path", "access", "maps", "mapped_bytes").rows() == [(str(elsewhere), "write", 1, 1 << 20)]
 
 
 FORKS = """

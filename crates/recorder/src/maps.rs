@@ -211,8 +211,7 @@ pub fn look_at(wish: Wish) -> Option<Stored> {
 fn look(wish: Wish) -> Option<Stored> {
     let Wish { bytes, descriptor, offset, .. } = wish;
     let row = files::row(descriptors::file(descriptor));
-    let kind = files::kind(row);
-    if !matches!(kind, FileKind::Unknown | FileKind::Regular | FileKind::BlockDevice | FileKind::Others) {
+    if !files::is_on_storage(row) {
         return None;
     }
     if !system_calls_allowed() {
@@ -225,9 +224,6 @@ fn look(wish: Wish) -> Option<Stored> {
         FileKind::BlockDevice => u64::MAX,
         _ => return None,
     };
-    if sys::is_in_memory(descriptor) {
-        return None;
-    }
     let user = sys::user();
     let may_ask = user == 0 || user == about.st_uid || sys::may_write(descriptor);
     let extent = Extent::within(offset, in_pages(bytes) as u64, size);

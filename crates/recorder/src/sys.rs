@@ -202,18 +202,6 @@ fn generation(descriptor: i32, device: u64, kind: FileKind) -> u32 {
     if failed == 0 { generation as u32 } else { 0 }
 }
 
-/// Whether an open file is in memory alone, whatever its name: shared memory, huge pages.
-pub fn is_in_memory(descriptor: i32) -> bool {
-    const RAMFS_MAGIC: i64 = 0x8584_58f6;
-    const IN_MEMORY: [i64; 3] = [libc::TMPFS_MAGIC, libc::HUGETLBFS_MAGIC, RAMFS_MAGIC];
-    // SAFETY: a structure of integers, which the kernel fills.
-    unsafe {
-        let mut about: libc::statfs = core::mem::zeroed();
-        let failed = call(libc::SYS_fstatfs, [descriptor as usize, &raw mut about as usize, 0, 0, 0, 0]);
-        failed == 0 && IN_MEMORY.contains(&about.f_type)
-    }
-}
-
 /// Whether the process may write to an open file that it is not the owner of.
 pub fn may_write(descriptor: i32) -> bool {
     const FACCESSAT2: libc::c_long = 439;

@@ -9,7 +9,6 @@ use std::os::unix::ffi::OsStrExt;
 
 use ioassay_record::maps::{Cached, Extent, in_windows, of_all};
 use ioassay_record::table::{FileKind, MapAccess};
-use nix::sys::statfs::{FsType, HUGETLBFS_MAGIC, TMPFS_MAGIC, statfs};
 
 use super::table::Table;
 use super::tracee;
@@ -17,7 +16,6 @@ use super::tracee;
 const PAGE_BYTES: u64 = 4096;
 /// Later than the C library's headers.
 const CACHESTAT: i64 = 451;
-const RAMFS_MAGIC: FsType = FsType(0x8584_58f6);
 
 /// A part of a file in memory.
 #[derive(Debug, Clone, Copy)]
@@ -56,7 +54,10 @@ impl Maps {
         let [_, bytes, protection, flags, descriptor, offset] = arguments;
         let bytes = bytes.next_multiple_of(PAGE_BYTES);
         self.unmapped(address, bytes, table, ticks);
-        let Some(size) = stored_size(by.thread, descriptor as i32) else { return };
+        if !table.is_on_storage(file) {
+            return;
+        }
+        let Some(size) = size(by.thread, descriptor as i32) else { return };
         let access = MapAccess::of(protection as i32, flags as i32);
         let extent = Extent::within(offset, bytes, size);
         let is_read_ahead = flags as i32 & libc::MAP_POPULATE != 0;
@@ -143,17 +144,13 @@ impl Maps {
     }
 }
 
-/// The size of an open file of a thread, if it is on storage; that of a device has no limit.
-fn stored_size(thread: i32, descriptor: i32) -> Option<u64> {
-    let size = match tracee::about(thread, descriptor)? {
-        about if about.kind == FileKind::Regular => about.size_bytes,
-        about if about.kind == FileKind::BlockDevice => u64::MAX,
-        _ => return None,
-    };
-    let in_memory = [TMPFS_MAGIC, HUGETLBFS_MAGIC, RAMFS_MAGIC];
-    let is_in_memory = statfs(format!("/proc/{thread}/fd/{descriptor}").as_str())
-        .is_ok_and(|about| in_memory.contains(&about.filesystem_type()));
-    (!is_in_memory).then_some(size)
+/// The size of an open file of a thread; that of a device has no limit.
+fn size(thread: i32, descriptor: i32) -> Option<u64> {
+    match tracee::about(thread, descriptor)? {
+        about if about.kind == FileKind::Regular => Some(about.size_bytes),
+        about if about.kind == FileKind::BlockDevice => Some(u64::MAX),
+        _ => None,
+    }
 }
 
 /// What of an open file of a process is in the page cache. Nothing where the kernel does not say it: before 6.5, or of the files

@@ -290,6 +290,11 @@ impl Table {
         &self.files[file].name
     }
 
+    /// Whether the file at that place is on storage, as far as is known.
+    pub fn is_on_storage(&self, file: usize) -> bool {
+        self.files[file].is_on_storage()
+    }
+
     /// The row of a file that is mapped with an access. Nothing where there is no place for it.
     pub fn map(&mut self, file: usize, access: MapAccess, ticks: u64) -> Option<&Map> {
         self.changed = true;
