@@ -82,6 +82,8 @@ offsets = {
     "strided": [block for first in range(8) for block in range(first, blocks, 8)],
     "mixed": [block + at for block in drawn.choices(range(blocks - 3), k=blocks // 4) for at in range(4)],
     "consecutive": range(blocks),
+    "backward": range(blocks - 1, -1, -1),
+    "blocks backward": [block + at for block in range(blocks - 16, -1, -16) for at in range(16)],
 }[sys.argv[1]]
 file = os.open(sys.argv[2], os.O_RDONLY)
 for block in offsets:
@@ -97,7 +99,7 @@ def shares(profile: Profile, below: Path) -> tuple[float, float, float]:
     return consecutive / calls, forward / calls, (calls - consecutive - forward) / calls
 
 
-@pytest.mark.parametrize("order", ["random", "strided", "mixed", "consecutive"])
+@pytest.mark.parametrize("order", ["random", "strided", "mixed", "consecutive", "backward", "blocks backward"])
 def test_a_replay_reads_in_the_order_of_the_application(tmp_path: Path, order: str) -> None:
     (tmp_path / "program.py").write_text(ORDERS)
     data = tmp_path / "data"
@@ -116,6 +118,12 @@ def test_a_replay_reads_in_the_order_of_the_application(tmp_path: Path, order: s
     recorded, replayed = shares(load_profile([tmp_path / "record"]), data), shares(load_profile([run]), target)
     # 512 transfers at random: forward or backward as 512 throws of a coin, of which 4 deviations are 9 %.
     assert replayed == pytest.approx(recorded, abs=0.1)
+    code, text, err = ioassay("report", run, "--format", "json")
+    assert code == 0, err
+    (read,) = [one for one in json.loads(text)["replays"][0]["classes"] if one["direction"] == "read"]
+    assert read["order_distance"] < 0.1
+    if order == "backward":
+        assert (read["operations_ratio"], read["bytes_ratio"], read["order"]["backward"]) == (1, 1, 511 / 512)
 
 
 def test_without_the_pace_it_does_the_same_as_fast_as_it_goes(record: Path, tmp_path: Path) -> None:

@@ -489,6 +489,11 @@ class StreamOperationRemove(TypedDict, closed=True):
 class StreamOrder(TypedDict, closed=True):
     """Where transfers begin, as weights."""
 
+    backward: NotRequired[int]
+    """
+    It ends where the one before began, with gaps so that all of them reach the beginning of the region; the first
+    ends at the end of the region.
+    """
     consecutive: int
     """Where the one before ended."""
     forward: int

@@ -123,7 +123,8 @@ def transfer_sizes(of: StreamOperationRead | StreamOperationWrite, members: int)
     """The calls of each rank by size."""
     sizes = [(size["bytes"], size["weight"]) for size in of["sizes"] if size["weight"]]
     order = of["order"]
-    if len(sizes) == 1 and not order["forward"] and not order["random"]:
+    is_one_way = not order["forward"] and not order["random"] and 0 in (order["consecutive"], order.get("backward", 0))
+    if len(sizes) == 1 and is_one_way:
         # Where ranks have parts of a file that are not equal, the difference is a byte.
         part = of["file_bytes"] // (members if of["region"] == "segment" else 1)
         return sizes_in_visits(sizes[0][0], of["count"], of["opens"], max(1, part))
@@ -138,17 +139,21 @@ def transfer_sizes(of: StreamOperationRead | StreamOperationWrite, members: int)
 
 
 def _transfer_order(of: StreamOperationRead | StreamOperationWrite, members: int) -> dict[Course, int]:
-    """The calls of each rank by where they begin. Of those at random as many are forward as backward."""
+    """The calls of each rank by where they begin. Of those at random as many are forward as backward; the first of a
+    visit goes nowhere.
+    """
     order, count = of["order"], of["count"]
-    weights = order["consecutive"] + order["forward"] + order["random"]
+    downward = order.get("backward", 0)
+    weights = order["consecutive"] + order["forward"] + downward + order["random"]
     part = of["file_bytes"] // (members if of["region"] == "segment" else 1)
     mean = sum(size["bytes"] * size["weight"] for size in of["sizes"]) / sum(size["weight"] for size in of["sizes"])
     at_random = count * order["random"] / weights
     # One of the places at random is where the last transfer ended.
-    backward = round(at_random / 2 * (1 - 1 / max(1, part // mean)))
+    both_ways = round(at_random / 2 * (1 - 1 / max(1, part // mean)))
+    backward = both_ways + round(max(0, count - of["opens"]) * downward / weights)
     # Gaps have no length where a visit moves as much as the file holds.
     has_gaps = mean * -(-count // max(1, of["opens"])) < part
-    forward = backward + (round(count * order["forward"] / weights) if has_gaps else 0)
+    forward = both_ways + (round(count * order["forward"] / weights) if has_gaps else 0)
     return {"consecutive": count - forward - backward, "forward": forward, "backward": backward}
 
 

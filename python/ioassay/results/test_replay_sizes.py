@@ -71,6 +71,15 @@ def test_a_segment_ends_as_a_file_does() -> None:
     assert transfer_sizes(of, 4) == {1000: 2, 500: 1}
 
 
+def test_backward_transfers_begin_at_the_end_of_each_visit() -> None:
+    order = {"consecutive": 1, "forward": 0, "random": 0, "backward": 3}
+    of = transfers(count=8, opens=2, order=order, file_bytes=4 * 4096)
+    work = cast("WorkReplay", {"kind": "replay", "streams": [{"tree": "t", "items": "own", "operation": of}]})
+    assert replayed(work, {"t": 2}, 2).orders == {"write": {"consecutive": 8, "forward": 0, "backward": 8}}
+    only = transfers(count=8, opens=2, order={**order, "consecutive": 0}, file_bytes=4 * 4096 - 100)
+    assert transfer_sizes(only, 1) == {4096: 6, 4096 - 100: 2}
+
+
 def test_all_ranks_of_a_stream_count_with_their_opens_and_syncs() -> None:
     streams = [
         {"tree": "t", "items": "own", "operation": transfers(count=8, opens=2, sync_every=3)},

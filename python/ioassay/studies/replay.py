@@ -122,17 +122,23 @@ class StreamOrder(Part):
     forward: Weight = Field(
         default=0, description="Beyond that, with gaps so that all of them reach the end of the file."
     )
+    backward: Weight = Field(
+        default=0,
+        description="So that it ends where the one before began, with gaps so that all of them reach the beginning of "
+        "the file; the first ends at the end of the file.",
+    )
     random: Weight = Field(default=0, description="Anywhere, at a multiple of the transfer's size.")
 
     @model_validator(mode="after")
     def _some_weight(self) -> Self:
-        if not self.consecutive + self.forward + self.random:
+        if not self.consecutive + self.forward + self.backward + self.random:
             raise ValueError("has no weight; set for example `consecutive: 1`")
         return self
 
     def plan(self) -> OrderPlan:
         """As the plan has it."""
-        return {"consecutive": self.consecutive, "forward": self.forward, "random": self.random}
+        plan: OrderPlan = {"consecutive": self.consecutive, "forward": self.forward, "random": self.random}
+        return {**plan, "backward": self.backward} if self.backward else plan
 
 
 class StreamTransfers(OfRanks):

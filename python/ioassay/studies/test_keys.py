@@ -239,7 +239,7 @@ EVERY_KEY: dict[tuple[type[Part], Callable[[Keys], Plan]], Keys] = {
         "region": "segment",
         "sync_every": 4,
     },
-    (StreamOrder, of_stream_order): {"consecutive": 3, "forward": 2, "random": 2},
+    (StreamOrder, of_stream_order): {"consecutive": 3, "forward": 2, "backward": 2, "random": 2},
     (StreamLookups, of_stream_stat): {**OF_RANKS, "count": 9, "absent": "yes"},
     (StreamChanges, of_stream_remove): {**OF_RANKS, "count": 9},
     (Storage, of_storage): {

@@ -227,7 +227,7 @@ impl RankStream {
             sizes: vec![Size { bytes: FILL_BYTES, weight: 1 }],
             file_bytes: bytes,
             region: Region::Whole,
-            order: StreamOrder { consecutive: 1, forward: 0, random: 0 },
+            order: StreamOrder { consecutive: 1, forward: 0, backward: 0, random: 0 },
             sync_every: None,
         };
         let (operations, way) = match &stream.operation {
@@ -326,13 +326,16 @@ struct Walk {
     /// Where the region begins and ends.
     begin: u64,
     end: u64,
-    /// Bytes between transfers that go forward.
+    /// Bytes between transfers that go forward, and between those that go backward.
     gap: u64,
+    gap_backward: u64,
     sync_every: u64,
     random: SplitMix64,
-    /// The visit of an item that is going on, the transfers begun in all, and where the last ended.
+    /// The visit of an item that is going on, the transfers begun in all, and where the last began and ended: at first the
+    /// end and the beginning of the region.
     visit: u64,
     begun: u64,
+    last_begin: u64,
     position: u64,
     state: Step,
 }
@@ -347,18 +350,19 @@ enum Step {
 
 const CONSECUTIVE: usize = 0;
 const FORWARD: usize = 1;
+const BACKWARD: usize = 2;
 
 impl Walk {
     fn new(of: &Transfers, place: Member, mut random: SplitMix64) -> Self {
         let weights: Vec<u64> = of.sizes.iter().map(|size| size.weight).collect();
         let values: Vec<u64> = of.sizes.iter().map(|size| size.bytes).collect();
-        let StreamOrder { consecutive, forward, random: anywhere } = of.order;
+        let StreamOrder { consecutive, forward, backward, random: anywhere } = of.order;
         let sizes = Quantiles::new(&weights, of.count, SplitMix64::keyed(&[random.draw()]), values);
         let order = Quantiles::new(
-            &[consecutive, forward, anywhere],
+            &[consecutive, forward, backward, anywhere],
             of.count,
             SplitMix64::keyed(&[random.draw()]),
-            vec![0, 1, 2],
+            vec![0, 1, 2, 3],
         );
         let (begin, end) = match of.region {
             Region::Whole => (0, of.file_bytes),
@@ -370,11 +374,13 @@ impl Walk {
         };
         let opens = of.opens;
         // What is not moved in a visit lies in its gaps.
-        let orders = (consecutive + forward + anywhere).max(1);
+        let orders = (consecutive + forward + backward + anywhere).max(1);
         let per_visit = of.count.div_ceil(opens.max(1));
-        let moved = sizes.mean() * per_visit as f64;
-        let gaps = per_visit as f64 * forward as f64 / orders as f64;
-        let gap = if gaps > 0.0 { (((end - begin) as f64 - moved).max(0.0) / gaps) as u64 } else { 0 };
+        let visited = |weight: u64| per_visit as f64 * weight as f64 / orders as f64;
+        let gap = |span: f64, transfers: f64| if transfers > 0.0 { (span.max(0.0) / transfers) as u64 } else { 0 };
+        let (region, mean) = ((end - begin) as f64, sizes.mean());
+        // Each consecutive transfer leads away from where the next one goes backward from.
+        let backward_span = region + mean * (visited(consecutive) - visited(backward));
         Self {
             count: of.count,
             opens,
@@ -382,11 +388,13 @@ impl Walk {
             order,
             begin,
             end,
-            gap,
+            gap: gap(region - mean * per_visit as f64, visited(forward)),
+            gap_backward: gap(backward_span, visited(backward)),
             sync_every: of.sync_every.unwrap_or(u64::MAX),
             random,
             visit: 0,
             begun: 0,
+            last_begin: end,
             position: begin,
             state: Step::Closed,
         }
@@ -408,7 +416,7 @@ impl Walk {
         match self.state {
             Step::Closed => {
                 self.state = Step::Open;
-                self.position = self.begin;
+                (self.last_begin, self.position) = (self.end, self.begin);
                 (self.visit, Act::Open)
             }
             Step::Written if self.begun.is_multiple_of(self.sync_every) => {
@@ -430,20 +438,27 @@ impl Walk {
     #[inline]
     fn transfer(&mut self) -> Act {
         let bytes = self.sizes.of(self.begun);
+        let (mut offset, mut end) = (self.position, self.end);
         match self.order.of(self.begun) as usize {
             CONSECUTIVE => {}
-            FORWARD => self.position = self.position.saturating_add(self.gap),
+            FORWARD => offset = offset.saturating_add(self.gap),
+            BACKWARD => {
+                let gap = if self.last_begin == self.end { 0 } else { self.gap_backward };
+                let before = self.last_begin.saturating_sub(gap);
+                end = if before > self.begin { before } else { self.end };
+                offset = end.saturating_sub(bytes).max(self.begin);
+            }
             _ => {
                 let places = ((self.end - self.begin) / bytes).max(1);
-                self.position = self.begin + self.random.below(places) * bytes;
+                offset = self.begin + self.random.below(places) * bytes;
             }
         }
         self.begun += 1;
-        if self.position >= self.end {
-            self.position = self.begin;
+        if offset >= self.end {
+            offset = self.begin;
         }
-        let (offset, bytes) = (self.position, bytes.min(self.end - self.position));
-        self.position += bytes;
+        let bytes = bytes.min(end - offset);
+        (self.last_begin, self.position) = (offset, offset + bytes);
         Act::Transfer { offset, bytes }
     }
 }
@@ -503,7 +518,7 @@ mod tests {
             sizes: sizes(&[(1000, 1)]),
             file_bytes: 100_000,
             region: Region::Whole,
-            order: StreamOrder { consecutive: 1, forward: 0, random: 0 },
+            order: StreamOrder { consecutive: 1, forward: 0, backward: 0, random: 0 },
             sync_every: None,
         }
     }
@@ -576,11 +591,38 @@ mod tests {
 
     #[test]
     fn gaps_lead_forward_to_the_end_of_the_region() {
-        let order = StreamOrder { consecutive: 0, forward: 1, random: 0 };
+        let order = StreamOrder { consecutive: 0, forward: 1, backward: 0, random: 0 };
         let forward = StreamOperation::Read(Transfers { order, ..transfers_of(10, 1) });
         let offsets = offsets(&all(vec![stream(forward)], 0, 1));
         assert!(offsets.windows(2).all(|pair| pair[1].0 == pair[0].0 + 10_000), "{offsets:?}");
         assert_eq!(offsets.last(), Some(&(99_000, 1000)));
+    }
+
+    fn backward(consecutive: u64, count: u64, file_bytes: u64) -> Vec<(u64, u64)> {
+        let order = StreamOrder { consecutive, forward: 0, backward: 1, random: 0 };
+        let read = StreamOperation::Read(Transfers { order, file_bytes, ..transfers_of(count, 1) });
+        offsets(&all(vec![stream(read)], 0, 1))
+    }
+
+    #[test]
+    fn backward_transfers_lead_from_the_end_of_the_region_to_its_beginning() {
+        let whole: Vec<(u64, u64)> = (0..10).rev().map(|at| (at * 1000, 1000)).collect();
+        assert_eq!(backward(0, 10, 10_000), whole);
+        let gaps: Vec<u64> = backward(0, 10, 100_000).iter().map(|&(offset, _)| offset).collect();
+        assert_eq!(gaps[0], 99_000);
+        assert!(gaps.windows(2).all(|pair| pair[0] == pair[1] + 10_000), "{gaps:?}");
+        assert_eq!(backward(0, 3, 2500), [(1500, 1000), (500, 1000), (0, 500)]);
+        assert_eq!(backward(0, 3, 2000), [(1000, 1000), (0, 1000), (1000, 1000)], "and from the end again");
+    }
+
+    #[test]
+    fn blocks_that_are_read_forward_one_before_the_other_stay_apart() {
+        // As often backward as consecutive, in a shuffled order.
+        let moved = backward(1, 1000, 1_000_000);
+        let steps: Vec<i64> = moved.windows(2).map(|pair| pair[1].0 as i64 - pair[0].0 as i64).collect();
+        assert!(steps.iter().filter(|&&step| step == -3000).count() > 480, "{steps:?}");
+        let is_at_an_end = |step: i64| step.abs() > 990_000;
+        assert!(steps.iter().all(|&step| step == -3000 || step == 1000 || is_at_an_end(step)), "{steps:?}");
     }
 
     #[test]
@@ -616,15 +658,15 @@ mod tests {
         #[test]
         fn sizes_come_as_often_as_their_weights_say_and_within_the_region(
             count in 1..500_u64, opens in 1..20_u64, weights in proptest::collection::vec(0..5_u64, 3),
-            order in (0..4_u64, 0..4_u64, 0..4_u64), segment: bool, rank in 0..3_u32, seed: u64,
+            order in (0..4_u64, 0..4_u64, 0..4_u64, 0..4_u64), segment: bool, rank in 0..3_u32, seed: u64,
         ) {
-            prop_assume!(weights.iter().sum::<u64>() > 0 && order.0 + order.1 + order.2 > 0);
-            // So small that no transfer is cut but at the end of the region.
+            prop_assume!(weights.iter().sum::<u64>() > 0 && order.0 + order.1 + order.2 + order.3 > 0);
+            // So small that no transfer is cut but at the ends of the region.
             let bytes = [1, 2, 3];
             let of = Transfers {
                 sizes: bytes.iter().zip(&weights).map(|(&bytes, &weight)| Size { bytes, weight }).collect(),
                 region: if segment { Region::Segment } else { Region::Whole },
-                order: StreamOrder { consecutive: order.0, forward: order.1, random: order.2 },
+                order: StreamOrder { consecutive: order.0, forward: order.1, backward: order.2, random: order.3 },
                 ..transfers_of(count, opens)
             };
             let work = ReplayWork { streams: vec![stream(StreamOperation::Read(of))], duration_ns: None };
@@ -644,7 +686,8 @@ mod tests {
             let sum: u64 = weights.iter().sum();
             for (&size, &weight) in bytes.iter().zip(&weights) {
                 let found = moved.iter().filter(|&&(_, bytes)| bytes == size).count() as f64;
-                let cut = moved.iter().filter(|&&(offset, bytes)| offset + bytes == end).count() as f64;
+                let is_at_end = |&&(offset, bytes): &&(u64, u64)| offset == begin || offset + bytes == end;
+                let cut = moved.iter().filter(is_at_end).count() as f64;
                 prop_assert!((found - (count * weight) as f64 / sum as f64).abs() <= 1.0 + cut, "{found} of {size}");
             }
         }

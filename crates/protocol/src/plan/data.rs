@@ -26,7 +26,7 @@ pub struct FileSet {
     pub segments: u64,
     /// Where the first block begins in each file: a shift on purpose, so that nothing is aligned. Nothing is written
     /// before it.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "super::is_zero")]
     pub offset_bytes: u64,
     /// What is written.
     pub payload: Payload,
@@ -274,9 +274,4 @@ pub enum Advice {
     HugePage,
     /// Do not use huge pages (`madvise` only).
     NoHugePage,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde wants a reference")]
-fn is_zero(value: &u64) -> bool {
-    *value == 0
 }

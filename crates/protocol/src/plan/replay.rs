@@ -143,6 +143,10 @@ pub struct StreamOrder {
     pub consecutive: u64,
     /// Beyond that, with gaps so that all of them reach the end of the region.
     pub forward: u64,
+    /// It ends where the one before began, with gaps so that all of them reach the beginning of the region; the first
+    /// ends at the end of the region.
+    #[serde(default, skip_serializing_if = "super::is_zero")]
+    pub backward: u64,
     /// Anywhere in the region, at a multiple of the transfer's size.
     pub random: u64,
 }

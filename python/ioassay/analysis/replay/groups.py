@@ -17,16 +17,17 @@ from typing import Any, Literal, NamedTuple
 import polars as pl
 
 from ioassay.analysis.replay.model import FilesUsed
+from ioassay.analysis.replay.transfers import Course
 
 MOST_GROUPS = 8
 
 SCATTERED = 0.1
-"""Share of transfers that go backward, or forward with gaps, from which an order is at random or forward."""
+"""Share of transfers that go backward, or forward with gaps, from which an order is at random, backward or forward."""
 
 Sharing = Literal["own", "whole", "parts"]
 """Each file used by one process, by several whole, by several in parts."""
 
-OrderClass = Literal["", "consecutive", "forward", "random"]
+OrderClass = Literal["", "consecutive", "forward", "backward", "random"]
 
 _ANOTHER = 100.0
 """How far apart groups are that differ in more than sizes."""
@@ -118,8 +119,9 @@ def _order(row: Mapping[str, Any], direction: str) -> OrderClass:
     calls = row[f"{direction}_calls"]
     if not calls:
         return ""
-    if row[f"{direction}_backward"] > SCATTERED * calls:
-        return "random"
+    course = Course(calls, *(row[f"{direction}_{name}"] for name in ("forward", "backward", "strided")))
+    if course.backward > SCATTERED * calls:
+        return "backward" if course.order.backward > course.order.random else "random"
     return "forward" if row[f"{direction}_forward"] > SCATTERED * calls else "consecutive"
 
 

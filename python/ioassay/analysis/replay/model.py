@@ -33,6 +33,7 @@ class Order:
     consecutive: int = 100
     forward: int = 0
     random: int = 0
+    backward: int = 0
 
 
 @dataclass(frozen=True)
@@ -184,13 +185,12 @@ NoteKind = Literal[
     "elsewhere",
     "unnamed-files",
     "maps",
-    "backward",
     "passes",
 ]
 """What the replay does otherwise than the application: writes of streams that a buffer gathers, reads that returned
 nothing, few files counted among others, more processes than ranks, no time line, transfers larger than the largest,
-calls on files elsewhere, calls on files that the recorder had no row for, maps of files, transfers that went
-backward one after another, passes that begin with an open.
+calls on files elsewhere, calls on files that the recorder had no row for, maps of files, passes that begin
+with an open.
 """
 
 

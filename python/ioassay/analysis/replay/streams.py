@@ -222,7 +222,6 @@ class _Making:
             Note("empty-transfers", self._uses.empty),
             Note("cut-transfers", self._uses.cut),
             Note("maps", self._uses.mapped),
-            Note("backward", round(sum(max(0.0, -one.excess) for one in self._courses()))),
             Note("passes", round(sum(one.passes for one in self._courses()))),
             Note("merged-files", merged),
             Note("elsewhere", self._uses.elsewhere),

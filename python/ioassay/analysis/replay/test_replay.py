@@ -438,7 +438,9 @@ def test_the_time_of_all_calls_is_not_that_of_those_below_a_directory(tmp_path: 
         (256, 255, 0, 254, Order(0, 100, 0)),
         (2048, 2040, 7, 2032, Order(0, 100, 0)),  # eight strided passes
         (1000, 600, 200, 0, Order(20, 40, 40)),
-        (2048, 0, 2047, 0, Order(0, 0, 100)),  # backward, which no stream is
+        (2048, 0, 2047, 0, Order(0, 0, 0, 100)),  # from the end to the beginning
+        (2048, 0, 128, 0, Order(94, 0, 0, 6)),  # block before block, each of which forward
+        (1000, 200, 600, 0, Order(20, 0, 40, 40)),
     ],
 )
 def test_a_transfer_at_random_goes_forward_as_often_as_backward(
@@ -474,7 +476,7 @@ def test_maps_are_replayed_as_reads_and_writes_of_what_can_have_been_touched(tmp
     assert "map" in {one.operation for one in without.left_out}
 
 
-def test_strided_passes_and_backward_transfers_are_said() -> None:
+def test_strided_passes_begin_again_and_are_not_backward() -> None:
     assert Course(2048, 2040, 7, 2032).passes == 7
     assert Course(2048, 1005, 1042, 0).excess == 0
     assert Course(2048, 0, 2047, 0).excess == -2047

@@ -121,9 +121,11 @@ class Course:
             return Order()
         moved = self.forward + self.backward
         ahead = moved if self.is_strided else max(self.excess, 0.0)
-        at_random = min(100, round(100 * (moved - ahead) / self.calls))
+        back = 0.0 if self.is_strided else max(-self.excess, 0.0)
+        at_random = min(100, round(100 * (moved - ahead - back) / self.calls))
         forward = min(100 - at_random, round(100 * ahead / self.calls))
-        return Order(100 - at_random - forward, forward, at_random)
+        backward = min(100 - at_random - forward, round(100 * back / self.calls))
+        return Order(100 - at_random - forward - backward, forward, at_random, backward)
 
 
 def without_tails(moves: Transfers) -> Sizes:

@@ -6,6 +6,7 @@ has (`studies`).
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 import textwrap
@@ -43,8 +44,6 @@ _NOTES: Mapping[NoteKind, str] = {
     "folded-ranks": "The {} processes that did I/O share 1,024 ranks.",
     "maps": "Maps of {} files are replayed as reads and writes of 128 KiB, of all that can have been touched: a stream "
     "does not map files.",
-    "backward": "{} more transfers went backward in their files than forward. The engine does not read or write "
-    "backward: it does these at random.",
     "passes": "{} strided passes over files begin with an open of their own: the engine begins anew only there.",
     "no-times": "The source has no time line: everything is one phase, and spread evenly over it.",
 }
@@ -215,7 +214,7 @@ def _keys(stream: Stream, ranks: int) -> Iterator[str]:
 
 
 def _order(order: Order) -> str:
-    shares = {"consecutive": order.consecutive, "forward": order.forward, "random": order.random}
+    shares = dataclasses.asdict(order)
     return "{" + ", ".join(f"{name}: {share}" for name, share in shares.items() if share) + "}"
 
 

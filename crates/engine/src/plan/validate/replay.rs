@@ -93,12 +93,12 @@ pub(super) fn aligned(key: &str, work: &ReplayWork, unit: u64) -> Result<(), Ref
         if let Some(bytes) = sizes.into_iter().find(wrong) {
             return refuse("sizes", problem(bytes), valid);
         }
-        if of.region == Region::Segment || of.order.forward > 0 {
+        if of.region == Region::Segment || of.order.forward > 0 || of.order.backward > 0 {
             let problem = "segments and gaps are not whole sectors, which direct I/O needs".to_owned();
             return refuse(
                 "order",
                 problem,
-                "use the region whole without forward, or leave out storage.direct".to_owned(),
+                "use the region whole without forward and backward, or leave out storage.direct".to_owned(),
             );
         }
     }
@@ -221,7 +221,7 @@ impl Asked<'_> {
             let problem = format!("a call cannot move {} bytes", size.bytes);
             return self.refuse("operation.sizes", problem, format!("use 1 to {LARGEST_TRANSFER_BYTES} (1 GiB)"));
         }
-        let order = [of.order.consecutive, of.order.forward, of.order.random];
+        let order = [of.order.consecutive, of.order.forward, of.order.backward, of.order.random];
         self.countable("operation.order", &order, order.len())?;
         if order.iter().sum::<u64>() == 0 {
             return self.refuse("operation.order", "no order has a weight", "set consecutive: 1");
@@ -386,6 +386,10 @@ mod tests {
             (("sizes", json!([{"bytes": 0, "weight": 1}])), "a call cannot move 0 bytes"),
             (("file_bytes", json!(0)), "0 bytes have no place"),
             (("order", json!({"consecutive": 0, "forward": 0, "random": 0})), "no order has a weight"),
+            (
+                ("order", json!({"consecutive": 0, "forward": 0, "backward": u64::MAX, "random": 0})),
+                "cannot be added up",
+            ),
             (("sync_every", json!(3)), "nothing is written"),
             (("sizes", json!([{"bytes": 512, "weight": u64::MAX}])), "cannot be added up"),
         ] {
