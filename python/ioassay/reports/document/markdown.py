@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from ioassay.reports.document import (
@@ -31,7 +32,6 @@ _STYLES = {
     "strong": "**{}**",
     "failed": "**{}**",
     "warning": "**{}**",
-    "code": "`{}`",
     "below": ", {}",
     "caveat": "; {}",
 }
@@ -81,10 +81,20 @@ def inline(text: Text) -> str:
     return "".join(map(_piece, pieces(text)))
 
 
+def _code(text: str) -> str:
+    """A span of code, between more backticks than are in it one after another."""
+    if "`" not in text:
+        return f"`{text}`"
+    fence = "`" * (1 + max(map(len, re.findall("`+", text))))
+    return f"{fence} {text} {fence}"
+
+
 def _piece(piece: Piece) -> str:
     match piece:
         case Marks(letters):
             return f" [{' '.join(letters)}]" if letters else ""
+        case Span(text, "code"):
+            return _code(text)
         case Span(text, style):
             return _STYLES.get(style, "{}").format(text) if style else text
         case Anchor():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from pathlib import Path
 from typing import get_args
 
 import polars as pl
@@ -28,10 +29,12 @@ from ioassay.reports.document import (
     Section,
     Span,
     Table,
+    Text,
     changes,
     html,
     markdown,
 )
+from ioassay.testing.browser import dumped
 from ioassay.testing.terminal_text import terminal_text
 
 PICTURE = Picture("rate", "Rate", "<svg/>", pl.DataFrame({"rate_gb_per_s": [1.2]}), "A dot per run.", "a rising line")
@@ -118,6 +121,31 @@ def test_a_narrow_terminal_gets_commands_and_pictures_in_whole_lines() -> None:
 def test_a_terminal_indents_what_follows_in_an_item() -> None:
     found = [line.rstrip() for line in terminal_text([Bullets(["a word " * 6, "another"])], 30).splitlines()]
     assert found == ["  a word a word a word a", "    word a word a word", "  another"]
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"), [("/a", "`/a`"), ("/a`b", "`` /a`b ``"), ("``", "``` `` ```")], ids=["none", "one", "two"]
+)
+def test_markdown_shows_names_with_backticks_whole(name: str, shown: str) -> None:
+    assert markdown.inline(Span(name, "code")) == shown
+
+
+_MARK_CUT_CELLS = """<script>
+for (const cell of document.querySelectorAll("th, td")) if (cell.scrollWidth > cell.clientWidth) cell.className = "cut";
+</script>"""
+
+
+@pytest.mark.usefixtures("browser")
+@pytest.mark.parametrize("width", [500, 1200])
+def test_long_names_do_not_run_into_the_next_column(width: int, tmp_path: Path) -> None:
+    columns = [Column("Name"), *[Column(f"Number {at}", is_number=True) for at in range(6)]]
+    names: list[Text] = [Span("/scratch/" + "d" * 150, "code"), "region" * 25]
+    page = html.rendered(Document("T", [Table(columns, [[name, *["1,234,567"] * 6] for name in names])]))
+    policy = re.compile("<meta http-equiv[^>]*>")
+    (tmp_path / "page.html").write_text(policy.sub("", page).replace("</body>", f"{_MARK_CUT_CELLS}</body>"))
+    shown = dumped(tmp_path / "page.html", width)
+    assert shown.count("<td") == 12
+    assert 'class="cut"' not in shown
 
 
 def test_the_made_up_document_has_every_kind_of_block() -> None:
