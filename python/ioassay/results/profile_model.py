@@ -43,8 +43,8 @@ ELSEWHERE: Mapping[str, Direction | None] = {
     "elsewhere write": "write",
     "elsewhere other": None,
 }
-"""Operations that stand for all calls of their direction on what is not on storage: pipes, sockets, terminals, /proc.
-Files have these calls by their own operations.
+"""Operations that stand for all calls of their direction on what is not on storage: pipes, sockets, terminals, /proc,
+memory. Files have these calls by their own operations.
 """
 
 DIRECTION: Mapping[str, Direction] = {

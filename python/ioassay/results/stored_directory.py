@@ -122,7 +122,7 @@ class StoredDirectory:
                     f"{shown} is a symbolic link, which is not followed.", "Replace the link with the file itself."
                 )
             if not stat.S_ISREG(kind.st_mode):
-                raise UsageError(f"{shown} is not a regular file.", _RESTORE)
+                raise UsageError(f"{shown} is not a regular file.", "Name a regular file, or restore it from a copy.")
             if kind.st_size > most_bytes:
                 raise UsageError(
                     f"{shown} holds {format_bytes(kind.st_size)}; ioassay reads at most {format_bytes(most_bytes)}.",

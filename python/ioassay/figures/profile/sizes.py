@@ -16,7 +16,8 @@ def chart(data: pl.DataFrame) -> theme.Chart:
     calls.
     """
     labels = list(data.select("size", "begin_bytes").unique().sort("begin_bytes")["size"])
-    x = alt.X("size:N", title="Size of a request", sort=labels, axis=alt.Axis(labelAngle=-45, grid=False))
+    axis = alt.Axis(labelAngle=0, labelOverlap="parity", grid=False)
+    x = alt.X("size:N", title="Size of a request", sort=labels, axis=axis)
     panels = [
         alt.Chart(data.filter(pl.col("direction") == direction), title=direction.capitalize())
         .mark_bar(color=COLOURS[direction])

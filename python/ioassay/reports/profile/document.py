@@ -408,7 +408,7 @@ def _operations_table(content: Content) -> Table:
                 format.duration(row["slowest_ns"]),
             ]
         )
-    return Table(columns, rows, "Operations; elsewhere is on pipes, sockets, terminals and /proc", density="dense")
+    return Table(columns, rows, f"Operations; elsewhere is on {wording.ELSEWHERE}", density="dense")
 
 
 def _sizes_table(content: Content) -> Table:

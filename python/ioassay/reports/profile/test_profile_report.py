@@ -342,6 +342,18 @@ def test_every_kind_of_loss_is_in_the_head(tmp_path: Path) -> None:
         assert loss(kind, [Loss(kind, 1, "here", "a reason", 0)]).endswith("(here)."), kind
 
 
+def test_the_head_says_why_a_source_is_incomplete(tmp_path: Path) -> None:
+    left = tmp_path / "tables"
+    left.mkdir()
+    record = store_record(
+        tmp_path / "r", TableBuilder(), state="incomplete", reason="the disk is full", tables=str(left)
+    )
+    (tables,) = record.glob("*.tables")
+    tables.rename(left / "1.table")
+    head = dict(opening(assemble(load_profile([record]))))
+    assert head["Not seen"] == f"parts of an incomplete source: the disk is full; the tables are still in {left}"
+
+
 def test_coverage_of_another_source_is_unknown_and_not_complete(tmp_path: Path) -> None:
     log = tmp_path / "log.txt"
     log.write_bytes(gzip.decompress((Path(darshan.__file__).parent / "testdata" / "mpi.txt.gz").read_bytes()))

@@ -29,9 +29,12 @@ _MOST_NAMED = 3
 _MOST_CHARACTERS = 300
 """Of a command."""
 
+ELSEWHERE = "pipes, sockets, terminals, /proc and memory (memfd)"
+"""What is not storage."""
+
 TIME_NOTE = (
-    "Time in calls is added over threads and processes. Calls on pipes, sockets, terminals and /proc are operations "
-    "of their own (elsewhere); totals, rates over time, files and findings are of storage alone."
+    f"Time in calls is added over threads and processes. Calls on {ELSEWHERE} are operations of their own (elsewhere); "
+    "totals, rates over time, files and findings are of storage alone."
 )
 
 
@@ -183,7 +186,7 @@ def time_in_io(content: Content) -> str:
     share = "" if totals.io_share is None else f", {format.share(totals.io_share)}"
     elsewhere = ""
     if totals.elsewhere_ns:
-        elsewhere = f"; {format.duration(totals.elsewhere_ns)} more on pipes, sockets, terminals and /proc"
+        elsewhere = f"; {format.duration(totals.elsewhere_ns)} more on {ELSEWHERE}"
     return f"{format.duration(totals.io_ns)}{part}{share}{elsewhere}"
 
 
@@ -294,7 +297,7 @@ _LOSSES: Mapping[LossKind, _LossWords] = {
         "{processes} after the recording ended", "{processes} went on when the recording ended ({where})."
     ),
     "partial": _LossWords(
-        "what the source says that it lacks", "The source says that it is incomplete: {reasons} ({where})."
+        "parts of an incomplete source: {reasons}", "The source says that it is incomplete: {reasons} ({where})."
     ),
     "unrecorded-read-bytes": _LossWords(
         "{size} read", "{size} that the kernel counted as read are in no call: {reasons} ({where})."

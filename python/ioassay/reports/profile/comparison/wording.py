@@ -12,7 +12,7 @@ from ioassay.analysis.profile.peers import Imbalance
 from ioassay.reports import format
 from ioassay.reports.profile.comparison.content import TRANSFERS, Content
 from ioassay.reports.profile.findings import Message, message
-from ioassay.reports.profile.wording import SOURCES, short
+from ioassay.reports.profile.wording import ELSEWHERE, SOURCES, short
 from ioassay.reports.profile.wording import nothing_found as nothing_found_in
 from ioassay.results.profile_model import DIRECTIONS
 
@@ -35,7 +35,7 @@ SINGLE = (
 
 SCOPE = (
     "Calls, bytes and sizes are those on storage. Latencies, time lines and times of calls that move no bytes include "
-    "pipes, sockets, terminals and /proc."
+    f"{ELSEWHERE}."
 )
 
 DISTANCES = (
