@@ -66,6 +66,7 @@ class _Reading:
         self._images = current(list(self._find()))
         if not self._images:
             raise self._nothing()
+        self._refuse_same()
         for _, own in groupby(self._images, key=lambda image: image.record):
             measure_ticks(list(own))
         self._count = number(self._images)
@@ -91,6 +92,19 @@ class _Reading:
         key = {"operation": pl.Int64, "errno": pl.Int64}
         self._errors = GroupedRows(key | {"calls": pl.Float64}, list(key))
         self._in_flight: list[tuple[int, int, str, int, int, ProcessState]] = []
+
+    def _refuse_same(self) -> None:
+        """Raises `UsageError` where two records have the same process: everything in it would count twice."""
+        found: dict[tuple[int, int, int, int], int] = {}
+        for image in self._images:
+            header = image.found.header
+            key = (image.pid, int(header["parent"]), image.begin_ns, int(header["begin_ticks"]))
+            first = found.setdefault(key, image.record)
+            if first != image.record:
+                both = " and ".join(str(self._records[at].path) for at in (first, image.record))
+                raise UsageError(
+                    f"{both} are the same record, or one of them is a part or a copy.", "Name one of them."
+                )
 
     def profile(self) -> Profile:
         """The profile of all tables."""

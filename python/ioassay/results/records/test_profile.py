@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -267,7 +268,7 @@ def test_a_name_of_several_files_is_one_row_that_says_so_and_none_of_them(load: 
 def test_a_path_of_two_nodes_is_one_file_if_its_inode_is_the_same(load: Any) -> None:
     records = []
     for node, inode in (("n1", 7), ("n2", 8)):
-        table = TableBuilder(node=node)
+        table = TableBuilder(inode, node=node)
         table.file("/scratch/shared", {"open": 1}, inode=99, device=inode)
         table.file("/tmp/own", {"open": 1}, inode=inode)
         table.file("/etc/hosts", {"stat": 1})
@@ -278,6 +279,16 @@ def test_a_path_of_two_nodes_is_one_file_if_its_inode_is_the_same(load: Any) -> 
         ("/etc/hosts", 2),
         ("/scratch/shared", 2),
     ]
+
+
+@pytest.mark.parametrize("again", ["{record}", "{record}/../record", "{record}/n1.tables", "{copy}"])
+def test_the_same_processes_do_not_count_twice(tmp_path: Path, again: str) -> None:
+    record = store_record(tmp_path / "record", TableBuilder())
+    (tables,) = record.glob("*.tables")
+    tables.rename(record / "n1.tables")
+    copy = shutil.copytree(record, tmp_path / "copy")
+    with pytest.raises(UsageError, match=r"are the same record, or one of them is a part or a copy"):
+        load_profile([record, Path(again.format(record=record, copy=copy))])
 
 
 def test_transfers_of_all_threads_and_processes_are_added_up_for_each_file(load: Any) -> None:
