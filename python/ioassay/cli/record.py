@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import tempfile
 import time
@@ -98,7 +99,9 @@ def _watched(asked: list[str], command: list[str], out: Path, setup: Path | None
         asked = [*asked, "--watch", str(agent), "--out", str(record)]
         code = engine.attend(["record", *asked, "--", *command], mask)
     if is_new:
-        _say_alerts(record.resolve() / "watch")  # as the engine names it to the agent
+        # A second Ctrl-C ends the wait for alerts; the command has ended, and its exit code stays.
+        with contextlib.suppress(KeyboardInterrupt):
+            _say_alerts(record.resolve() / "watch")  # as the engine names it to the agent
     return code
 
 
