@@ -280,6 +280,13 @@ def test_a_python_program_leaves_its_regions_by_exceptions(annotations: Path, tm
     assert written(found) == {"epoch": (2, 2000), "epoch > checkpoint": (1, 4000)}
 
 
+def test_a_region_may_be_named_after_a_file_whose_name_is_no_text(annotations: Path, tmp_path: Path) -> None:
+    work = "with region('of \\udcff'): open('data', 'wb', buffering=0).write(bytes(9))"
+    (tmp_path / "program.py").write_text(f"from ioassay_region import region\n{work}\n")
+    found = profiled(tmp_path, [sys.executable, "program.py"], PYTHONPATH=str(annotations))
+    assert written(found) == {"of ?": (1, 9)}
+
+
 def test_without_the_recorder_regions_do_nothing(annotations: Path, tmp_path: Path) -> None:
     program = compiled(tmp_path, C_PROGRAM, f"-I{annotations}", "-pthread")
     subprocess.run([program], cwd=tmp_path, check=True)

@@ -22,7 +22,7 @@ def region(name: str) -> Iterator[None]:
     if _begin is None or _end is None:
         yield
         return
-    label = name.encode()
+    label = name.encode(errors="replace")  # nothing may fail that does not without the recorder
     _begin(label)
     try:
         yield
