@@ -336,6 +336,10 @@ pub unsafe fn starts(count: i32, arguments: *const *const c_char) {
 ///
 /// A table that was not added stays where it is, and nothing is lost.
 pub fn finish(state: State, replacement: Option<&CStr>) {
+    finish_with(state, replacement, threads::count_by_kernel);
+}
+
+fn finish_with(state: State, replacement: Option<&CStr>, count_by_kernel: impl FnOnce()) {
     if !has_own_table() {
         return;
     }
@@ -344,7 +348,7 @@ pub fn finish(state: State, replacement: Option<&CStr>) {
         maps::leave();
         let started = ticks::now();
         let header = table::header();
-        threads::count_by_kernel();
+        count_by_kernel();
         if let Some(path) = replacement {
             table::write_text(TextKind::Replacement, &[path.to_bytes()]);
         }
@@ -371,23 +375,24 @@ pub fn is_ending() -> bool {
 
 /// The process has ended. What comes after that all the same makes a table that replaces this one.
 pub fn end() {
-    end_as(ENDED);
+    end_as(ENDED, threads::count_by_kernel);
 }
 
-/// The process goes on, but no call is counted any more, and the kernel not called.
+/// The process goes on, but no call is counted any more, and the kernel not called. Its counters are left out: what they have
+/// until now would say that no call is missing.
 pub fn end_for_good() {
     if attached() && !system_calls_allowed() {
         // Its table stays where it is, for whoever collects those of processes that were killed.
         phase().store(OFF, Release);
     } else {
-        end_as(OFF);
+        end_as(OFF, || ());
     }
 }
 
-fn end_as(next: u32) {
+fn end_as(next: u32, count_by_kernel: impl FnOnce()) {
     begin_end();
     if has_own_table() {
-        finish(State::Ended, None);
+        finish_with(State::Ended, None, count_by_kernel);
         phase().store(next, Release);
     }
 }
