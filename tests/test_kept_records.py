@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import random
+import signal
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +17,8 @@ import pytest
 
 from ioassay.results.profile_model import Profile
 from ioassay.results.records.profile import load_profile
+
+from .support import until
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -99,6 +104,100 @@ def test_a_record_on_a_full_disk_is_incomplete_and_can_be_completed(
     if trace:
         assert '"path":"/dev/zero"' in run("calls", record).stdout
     assert "is not an incomplete record" in run("complete", record).stderr
+
+
+WRITE_FOR_EVER = (
+    "import time\nwith open({path!r}, 'wb', buffering=0) as file:\n    while file.write(bytes(1000)): time.sleep(0.01)"
+)
+
+
+def test_a_record_whose_recording_was_killed_runs_as_long_as_its_processes_and_can_be_completed(
+    engine: Path, run: Run, tmp_path: Path
+) -> None:
+    record, written = tmp_path / "record", tmp_path / "written"
+    program = [sys.executable, "-c", WRITE_FOR_EVER.format(path=str(written))]
+    (tmp_path / "tables").mkdir()
+    recording = subprocess.Popen([engine, "record", "--tables", tmp_path / "tables", "--out", record, "--", *program])
+    until(lambda: written.exists() and written.stat().st_size > 0, "the application to write")
+    (application,) = map(int, Path(f"/proc/{recording.pid}/task/{recording.pid}/children").read_text().split())
+    try:
+        assert load_profile([record]).is_running
+        assert "goes on" in run("complete", record).stderr
+        recording.kill()
+        recording.wait()
+        assert load_profile([record]).is_running
+        assert f"process {application} of {record} still runs" in run("complete", record).stderr
+    finally:
+        os.kill(application, signal.SIGKILL)
+    until(lambda: not load_profile([record]).is_running, "the application to end")
+    left = load_profile([record])
+    assert left.processes["state"].to_list() == ["killed"]
+    assert ["the recording was killed" in loss.reason for loss in left.losses] == [True]
+    completed = run("complete", record)
+    assert completed.returncode == 0, completed.stderr
+    assert not list((tmp_path / "tables").iterdir())
+    after = load_profile([record])
+    assert (document(record)["state"], after.losses, totals(after)) == ("complete", (), totals(left))
+    assert {name: moved for name, _, moved in totals(after)}["write"] == written.stat().st_size
+
+
+def test_a_record_that_has_no_space_for_its_document_leaves_nothing(run: Run, mount: Callable[[str], Path]) -> None:
+    small = mount("size=64k")
+    subprocess.run(["dd", "if=/dev/zero", f"of={small}/filler"], capture_output=True, check=False)
+    failed = run("record", "--out", small / "record", "--", "true")
+    assert failed.returncode == 3
+    assert "No space left on device (ENOSPC)\n  try: give another directory with --out" in failed.stderr
+    assert [path.name for path in small.iterdir()] == ["filler"]
+
+
+@pytest.mark.parametrize("via", ["preload", "ptrace"])
+def test_a_command_that_cannot_be_started_leaves_nothing(run: Run, tmp_path: Path, via: str) -> None:
+    (tmp_path / "tables").mkdir()
+    where = ["--via", via, "--tables", tmp_path / "tables", "--out", tmp_path / "record"]
+    failed = run("record", *where, "--", "/nonexistent/program")
+    assert failed.returncode == 3
+    assert "/nonexistent/program cannot be started: No such file" in failed.stderr
+    assert [path.name for path in tmp_path.rglob("*")] == ["tables"]
+    assert run("record", *where, "--", "true").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "remedy"),
+    [
+        (["--tables", "missing", "--out", "record"], "name another one with --tables"),
+        (["--out", "file/record"], "give another directory with --out"),
+        (["--out", "."], ". exists; a record is a new directory"),
+    ],
+    ids=["tables", "below a file", "here"],
+)
+def test_a_record_that_cannot_be_begun_says_which_option_to_change(
+    engine: Path, tmp_path: Path, options: list[str], remedy: str
+) -> None:
+    (tmp_path / "file").touch()
+    command = [str(engine), "record", *options, "--", "true"]
+    failed = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert (failed.returncode, [path.name for path in tmp_path.iterdir()]) == (3, ["file"])
+    assert remedy in failed.stderr, failed.stderr
+
+
+def test_the_library_is_written_into_a_new_directory(run: Run, tmp_path: Path) -> None:
+    written = run("library", tmp_path / "new" / "lib")
+    assert (written.returncode, written.stdout) == (0, f"{tmp_path}/new/lib/libioassay-recorder.so\n"), written.stderr
+    assert len(list((tmp_path / "new" / "lib").iterdir())) == 3
+    refused = run("library", tmp_path / "with space")
+    assert f"no program can be loaded from {tmp_path}/with space: its name has a space" in refused.stderr
+    assert "--tables" not in refused.stderr
+
+
+def test_a_static_program_that_is_the_command_is_named(run: Run, tmp_path: Path) -> None:
+    program, record = tmp_path / "static", tmp_path / "record"
+    source = "int main(void) { return 0; }"
+    subprocess.run(["gcc", "-static", "-x", "c", "-o", program, "-"], input=source, text=True, check=True)
+    ran = run("record", "--out", record, "--", program)
+    assert f"ioassay-engine: {program} (process " in ran.stderr
+    assert "was not recorded: it is linked statically" in ran.stderr
+    (escaped,) = document(record)["escaped"]
+    assert (escaped["path"], escaped["reason"]) == (str(program), "static")
 
 
 def test_an_incomplete_record_whose_tables_are_gone_says_so(run: Run, mount: Callable[[str], Path]) -> None:

@@ -50,6 +50,8 @@ const OWN_SIGNALS: [Signal; 14] = [
 pub struct Ended {
     /// Its exit code, or minus the signal that ended it.
     pub status: i32,
+    /// Its number, where it may have loaded the recorder.
+    pub process: Option<u32>,
     /// Processes that it started, and that still run.
     pub left: Vec<i32>,
 }
@@ -80,7 +82,7 @@ pub fn run(request: &Request, tables: &Path, library: &Path) -> Result<Ended, Fa
     let child = command.spawn().map_err(cannot)?;
     let child = Pid::from_raw(child.id() as i32);
     let status = wait_for(child, &signals);
-    Ok(Ended { status, left: wait_for_others(&signals) })
+    Ok(Ended { status, process: Some(child.as_raw() as u32), left: wait_for_others(&signals) })
 }
 
 /// The program of the command, for users.

@@ -27,10 +27,8 @@ const NAME: &str = "record.json";
 pub enum State {
     /// It goes on, or this program was killed.
     Running,
-    /// The command ended, whatever its exit status.
+    /// The command ended, whatever its exit status, or the recording was killed and completed afterwards.
     Complete,
-    /// The command could not be started.
-    Failed,
     /// The tables could not be brought into the record: they are where they were.
     Incomplete,
 }
@@ -88,8 +86,8 @@ impl Document {
     }
 
     /// The recording has ended, and the tables are in the record.
-    pub fn end(&mut self, state: State) {
-        self.state = state;
+    pub fn end(&mut self) {
+        self.state = State::Complete;
         self.ended = Some(Timestamp::now().to_string());
         self.tables = None;
     }
@@ -149,10 +147,12 @@ fn replace(directory: &Path, text: &str) -> Result<(), Failure> {
     write().map_err(|error| on_path("write", &path, &error))
 }
 
-/// A record that is incomplete.
+/// A record that is incomplete, or whose recording was killed if nobody records into the directory of its tables.
 pub struct Incomplete {
     directory: PathBuf,
     document: Value,
+    /// It says that the recording goes on.
+    pub says_running: bool,
     /// Where its tables are.
     pub tables: PathBuf,
 }
@@ -166,13 +166,14 @@ impl Incomplete {
         let path = directory.join(NAME);
         let bytes = fs::read(&path).map_err(|error| on_path("read", &path, &error))?;
         let document: Value = serde_json::from_slice(&bytes).map_err(|error| on_path("read", &path, &error.into()))?;
-        let tables = document["tables"].as_str().map(PathBuf::from).filter(|_| document["state"] == "incomplete");
-        let Some(tables) = tables else {
+        let says_running = document["state"] == "running";
+        let is_open = says_running || document["state"] == "incomplete";
+        let Some(tables) = document["tables"].as_str().map(PathBuf::from).filter(|_| is_open) else {
             let what =
                 format!("{} is not an incomplete record: its state is {}", directory.display(), document["state"]);
             return Err(about_path("complete", directory, what, "read it with `ioassay profile`"));
         };
-        Ok(Self { directory: directory.to_owned(), document, tables })
+        Ok(Self { directory: directory.to_owned(), document, says_running, tables })
     }
 
     /// Writes its document: the tables are in the record.
@@ -180,9 +181,8 @@ impl Incomplete {
     /// # Errors
     /// If it cannot be written.
     pub fn complete(mut self, escaped: &[Escaped], lost_tables: u64) -> Result<(), Failure> {
-        let state = if self.document["exit_status"].is_null() { State::Failed } else { State::Complete };
         for (name, value) in [
-            ("state", json!(state)),
+            ("state", json!(State::Complete)),
             ("tables", Value::Null),
             ("escaped", json!(escaped)),
             ("lost_tables", json!(lost_tables)),

@@ -58,11 +58,15 @@ struct Last {
     replacement: Option<String>,
 }
 
-/// The processes that escaped, by what the tables of a file say. What cannot be read says nothing.
-pub fn among(file: &Path) -> Vec<Escaped> {
+/// The processes that escaped, by what the tables of a file say. What cannot be read says nothing. `command` is the process
+/// that was started, and its program: no other process has announced it.
+pub fn among(file: &Path, command: Option<(u32, &str)>) -> Vec<Escaped> {
     let mut processes = HashMap::new();
     if let Ok(file) = open(file) {
         let _ = read(&mut BufReader::with_capacity(64 << 10, file), &mut processes);
+    }
+    if let Some((process, program)) = command {
+        processes.entry(process).or_insert(Last { begin_ns: 0, replacement: Some(program.to_owned()) });
     }
     let mut escaped: Vec<_> = processes
         .into_iter()

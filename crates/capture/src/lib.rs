@@ -26,16 +26,19 @@ pub mod tables;
 pub mod traces;
 pub mod watch;
 
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use ioassay_engine::exit::Ended;
-use ioassay_engine::failure::plain;
+use ioassay_engine::failure::{about_path, on_path, plain};
 use ioassay_engine::stdio::{print, say};
 use ioassay_protocol::events::Failure;
 use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::Signal;
 
-use crate::document::{Document, Incomplete, State};
+use crate::command::program_of;
+use crate::document::{Document, Incomplete};
+use crate::request::OTHER_PLACE;
 pub use crate::request::{Request, Via};
 use crate::tables::Tables;
 use crate::watch::Watch;
@@ -50,14 +53,19 @@ pub fn record(request: &Request) -> Ended {
 
 /// Writes the recorder's library and what applications name their steps with into a directory, and prints the library's path.
 pub fn write_library(directory: &Path) -> Ended {
-    let written = library::write(&[directory])
-        .and_then(|path| library::write_regions(directory).and_then(|()| print(&format!("{}\n", path.display()))));
-    written.map_or_else(Ended::could_not, |()| Ended::default())
+    try_write_library(directory).map_or_else(Ended::could_not, |()| Ended::default())
 }
 
 /// Prints the calls of a record that was made with a trace.
 pub fn print_calls(record: &Path) -> Ended {
     traces::print(record).map_or_else(Ended::could_not, |()| Ended::default())
+}
+
+fn try_write_library(directory: &Path) -> Result<(), Failure> {
+    fs::create_dir_all(directory).map_err(|error| on_path("create", directory, &error))?;
+    let path = library::write(&[directory], "")?;
+    library::write_regions(directory)?;
+    print(&format!("{}\n", path.display()))
 }
 
 fn try_record(request: &Request) -> Result<u8, Failure> {
@@ -74,36 +82,31 @@ fn try_record(request: &Request) -> Result<u8, Failure> {
         let _ = set_pdeathsig(Signal::SIGTERM);
     }
     let directory = request.make_directory()?;
+    // Of a command that was never started there is nothing to keep, and the next attempt may have the same name.
+    record_in(&directory, request).inspect_err(|_| {
+        let _ = fs::remove_dir_all(&directory);
+    })
+}
+
+/// Records into a new directory. Fails where the command cannot be started, and then leaves no tables.
+fn record_in(directory: &Path, request: &Request) -> Result<u8, Failure> {
     let node = request.watch.is_none().then(watch::node_registrations).flatten();
     let takes_rules = request.takes_rules || request.watch.is_some() || node.is_some();
-    let tables = Tables::make(request, takes_rules, &directory)?;
-    let mut document = Document::begin(request, &directory, tables.path());
-    document.write_first(&directory)?;
-    let watch = match (&request.watch, node) {
-        (Some(setup), _) => Some(Watch::begin(setup, request, tables.path(), &directory)?),
-        (None, Some(node)) => Some(Watch::join(node, request, tables.path(), &directory)?),
-        (None, None) => None,
-    };
-    let ended = match tables.library() {
-        Some(library) => command::run(request, tables.path(), library),
-        None => ptrace::run(&request.command, tables.path(), request.via),
-    };
-    let state = match &ended {
-        Ok(ended) => {
-            document.exit_status = Some(ended.status);
-            document.still_running = ended.left.clone();
-            State::Complete
+    let tables = Tables::make(request, takes_rules, directory)?;
+    let (mut document, ended) = match run(request, node, &tables, directory) {
+        Ok(done) => done,
+        Err(failure) => {
+            tables.remove();
+            return Err(failure);
         }
-        Err(_) => State::Failed,
     };
-    // The agent looks at the tables once more, before they go into the record.
-    if let Some(watch) = watch {
-        watch.end();
-    }
-    let finished = finish(&mut document, state, &tables, &directory);
-    let ended = ended.inspect_err(|_| say_if_incomplete(&finished, &tables, &directory))?;
-    say_what_was_missed(&document, &directory);
-    say_if_incomplete(&finished, &tables, &directory);
+    document.exit_status = Some(ended.status);
+    document.still_running.clone_from(&ended.left);
+    let program = program_of(&request.command);
+    let command = ended.process.map(|process| (process, program.as_str()));
+    let finished = finish(&mut document, command, &tables, directory);
+    say_what_was_missed(&document, directory);
+    say_if_incomplete(&finished, &tables, directory);
     if finished.is_ok() {
         say!("ioassay-engine: recorded in {}", directory.display());
     }
@@ -111,8 +114,39 @@ fn try_record(request: &Request) -> Result<u8, Failure> {
     Ok(ended.exit_code())
 }
 
+/// Runs the command, watched if that was asked for. The record's document, which is not complete, and how the command ended.
+fn run(
+    request: &Request,
+    node: Option<PathBuf>,
+    tables: &Tables,
+    directory: &Path,
+) -> Result<(Document, command::Ended), Failure> {
+    let document = Document::begin(request, directory, tables.path());
+    let other_place = |failure| Failure { remedy: OTHER_PLACE.to_owned(), ..failure };
+    document.write_first(directory).map_err(other_place)?;
+    let watch = match (&request.watch, node) {
+        (Some(setup), _) => Some(Watch::begin(setup, request, tables.path(), directory)?),
+        (None, Some(node)) => Some(Watch::join(node, request, tables.path(), directory)?),
+        (None, None) => None,
+    };
+    let ended = match tables.library() {
+        Some(library) => command::run(request, tables.path(), library),
+        None => ptrace::run(&request.command, tables.path(), request.via),
+    };
+    // The agent looks at the tables once more, before they go into the record.
+    if let Some(watch) = watch {
+        watch.end();
+    }
+    Ok((document, ended?))
+}
+
 /// Moves the tables into the record and completes its document. Where that fails, the document says that it is incomplete.
-fn finish(document: &mut Document, state: State, tables: &Tables, directory: &Path) -> Result<(), Failure> {
+fn finish(
+    document: &mut Document,
+    command: Option<(u32, &str)>,
+    tables: &Tables,
+    directory: &Path,
+) -> Result<(), Failure> {
     let kept = tables.keep_in(directory).inspect_err(|failure| {
         document.end_incomplete(&failure.message);
         if let Err(failure) = document.write(directory) {
@@ -120,8 +154,9 @@ fn finish(document: &mut Document, state: State, tables: &Tables, directory: &Pa
         }
     })?;
     document.lost_tables = kept.lost;
-    document.escaped = escaped::among(&kept.file);
-    document.end(state);
+    // Where a table was lost, it may be that of the command.
+    document.escaped = escaped::among(&kept.file, command.filter(|_| kept.lost == 0));
+    document.end();
     document.write(directory).or_else(|_| {
         // The tables say which processes escaped, too.
         document.escaped.clear();
@@ -136,8 +171,13 @@ pub fn complete(record: &Path) -> Ended {
 
 fn try_complete(record: &Path) -> Result<(), Failure> {
     let incomplete = Incomplete::read(record)?;
-    let kept = Tables::left_in(incomplete.tables.clone()).keep_in(record)?;
-    incomplete.complete(&escaped::among(&kept.file), kept.lost)
+    let tables = Tables::left_in(incomplete.tables.clone())?;
+    if let Some(process) = tables.user()?.filter(|_| incomplete.says_running) {
+        let what = format!("process {process} of {} still runs", record.display());
+        return Err(about_path("complete", record, what, "wait until it ends, or end it"));
+    }
+    let kept = tables.keep_in(record)?;
+    incomplete.complete(&escaped::among(&kept.file, None), kept.lost)
 }
 
 fn say_if_incomplete(finished: &Result<(), Failure>, tables: &Tables, directory: &Path) {

@@ -31,11 +31,12 @@ pub fn write_regions(directory: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Writes the library into the first of `directories` that programs can be loaded from. Its path.
+/// Writes the library into the first of `directories` that programs can be loaded from. Its path. `option` is what names
+/// another directory, with a space after it.
 ///
 /// # Errors
 /// If there is none.
-pub fn write(directories: &[&Path]) -> Result<PathBuf, Failure> {
+pub fn write(directories: &[&Path], option: &str) -> Result<PathBuf, Failure> {
     let mut refused = None;
     for directory in directories {
         let path = directory.join(NAME);
@@ -53,13 +54,12 @@ pub fn write(directories: &[&Path]) -> Result<PathBuf, Failure> {
         }
     }
     let error = refused.unwrap_or_else(|| io::ErrorKind::NotFound.into());
-    let what = "no program can be loaded from the directories of the tables and of the record";
-    Err(because_of(
-        &error,
-        "load",
-        what,
-        "give --tables a directory without spaces and colons, on a file system that is not mounted noexec",
-    ))
+    let names: Vec<_> = directories.iter().map(|directory| directory.display().to_string()).collect();
+    let what = format!("no program can be loaded from {}", names.join(" or "));
+    let remedy = format!(
+        "give {option}a directory without spaces and colons, on a file system that is not mounted noexec and has space"
+    );
+    Err(because_of(&error, "load", &what, &remedy))
 }
 
 /// Whether the dynamic linker could load the file: not from a file system that is mounted `noexec`.

@@ -22,6 +22,10 @@ pub enum Via {
     PtraceUnfiltered,
 }
 
+/// What to do where the record cannot be made.
+pub(crate) const OTHER_PLACE: &str =
+    "give another directory with --out: a new one, where you may write and there is space";
+
 /// What was asked.
 #[derive(Debug)]
 pub struct Request {
@@ -55,10 +59,10 @@ impl Request {
         let (within, name) = match (&rank, out.file_name()) {
             (Some(rank), _) => (out.as_path(), Path::new(rank)),
             (None, Some(name)) => (out.parent().unwrap_or(Path::new("")), Path::new(name)),
-            (None, None) => return Err(on_path("create", &out, &io::ErrorKind::InvalidInput.into())),
+            (None, None) => return Err(exists(&out)),
         };
         if within != Path::new("") {
-            fs::create_dir_all(within).map_err(|error| on_path("create", within, &error))?;
+            fs::create_dir_all(within).map_err(|error| cannot_create(within, &error))?;
         }
         // Two commands of the same name may be recorded in the same second.
         let names = std::iter::once(name.to_owned())
@@ -67,11 +71,10 @@ impl Request {
             match fs::create_dir(&new) {
                 Ok(()) => return fs::canonicalize(&new).map_err(|error| on_path("find", &new, &error)),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(on_path("create", &new, &error)),
+                Err(error) => return Err(cannot_create(&new, &error)),
             }
         }
-        let what = format!("{} exists; a record is a new directory", within.join(name).display());
-        Err(about_path("create", &out, what, "give another one with --out, or remove it"))
+        Err(exists(&within.join(name)))
     }
 
     /// The directory that all processes of a launcher have in common: that of the record, or the one above it.
@@ -102,6 +105,15 @@ impl Request {
         let name: String = program.to_string_lossy().chars().filter(|letter| letter.is_ascii_alphanumeric()).collect();
         if name.is_empty() { "command".to_owned() } else { name.chars().take(32).collect() }
     }
+}
+
+fn exists(path: &Path) -> Failure {
+    let what = format!("{} exists; a record is a new directory", path.display());
+    about_path("create", path, what, "give another one with --out, or remove it")
+}
+
+fn cannot_create(path: &Path, error: &io::Error) -> Failure {
+    Failure { remedy: OTHER_PLACE.to_owned(), ..on_path("create", path, error) }
 }
 
 /// The scheduler's job, for all of whose processes the directory must be the same.

@@ -4,14 +4,14 @@
 //! schedulers remove it with the job.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::{OpenOptionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
 
-use ioassay_engine::failure::on_path;
+use ioassay_engine::failure::{about_path, on_path};
 use ioassay_protocol::events::Failure;
 use ioassay_record::layout::bytes_of;
 use ioassay_record::names::{
@@ -45,6 +45,9 @@ const TRACE: &str = "trace";
 pub struct Tables {
     path: PathBuf,
     library: Option<PathBuf>,
+    /// The directory, locked as long as somebody records into it or moves the tables: readers of the record see by that whether
+    /// the recording was killed.
+    _lock: File,
 }
 
 /// What came of keeping the tables.
@@ -64,13 +67,14 @@ impl Tables {
     pub fn make(request: &Request, takes_rules: bool, record: &Path) -> Result<Self, Failure> {
         let within = request.tables.as_deref().map_or_else(|| scratch(record), Path::to_owned);
         let prefix = format!("{DIRECTORY_PREFIX}{}-", short_name(&request.common_directory(record)));
-        let made = tempfile::Builder::new().prefix(&prefix).tempdir_in(&within);
-        let path = made.map_err(|error| on_path("create a directory in", &within, &error))?.keep();
-        let path = fs::canonicalize(&path).map_err(|error| on_path("find", &path, &error))?;
-        let with_library = request.via == Via::Preload;
-        let library = with_library.then(|| library::write(&[&path, record])).transpose().inspect_err(|_| {
-            let _ = fs::remove_dir(&path);
+        let made = tempfile::Builder::new().prefix(&prefix).tempdir_in(&within).map_err(|error| {
+            let what = format!("no directory for tables can be made in {}: {error}", within.display());
+            about_path("create", &within, what, "name another one with --tables that exists and that you may write to")
         })?;
+        let path = fs::canonicalize(made.path()).map_err(|error| on_path("find", made.path(), &error))?;
+        let lock = lock(&path)?;
+        let with_library = request.via == Via::Preload;
+        let library = with_library.then(|| library::write(&[&path, record], "--tables ")).transpose()?;
         let lost = path.join(LOST);
         fs::write(&lost, [0; 8]).map_err(|error| on_path("write", &lost, &error))?;
         if with_library && fs::read(CLOCK_SOURCE).is_ok_and(|name| name == b"tsc\n") {
@@ -88,7 +92,8 @@ impl Tables {
                 fs::write(&wish, "").map_err(|error| on_path("create", &wish, &error))?;
             }
         }
-        Ok(Self { path, library })
+        let _ = made.keep();
+        Ok(Self { path, library, _lock: lock })
     }
 
     /// Where it is.
@@ -101,10 +106,33 @@ impl Tables {
         self.library.as_deref()
     }
 
-    /// The directory that a recording has left, because the record could not be written.
-    pub fn left_in(path: PathBuf) -> Self {
+    /// The directory that a recording has left, because the record could not be written, or because it was killed.
+    ///
+    /// # Errors
+    /// If there is none, or it goes on.
+    pub fn left_in(path: PathBuf) -> Result<Self, Failure> {
+        let lock = lock(&path)?;
         let library = Some(path.join(library::NAME));
-        Self { path, library }
+        Ok(Self { path, library, _lock: lock })
+    }
+
+    /// A process that still writes to its table.
+    ///
+    /// # Errors
+    /// If the directory cannot be listed.
+    pub fn user(&self) -> Result<Option<u32>, Failure> {
+        let paths = list(&self.path)?;
+        let directory = self.path.to_string_lossy();
+        Ok(with_suffix(&paths, RUNNING).find_map(|table| {
+            let process = table.file_stem()?.to_str()?.split('-').next()?.parse().ok()?;
+            let maps = fs::read_to_string(format!("/proc/{process}/maps")).ok()?;
+            maps.contains(&*directory).then_some(process)
+        }))
+    }
+
+    /// Removes the directory with all that is in it: the command was never started.
+    pub fn remove(&self) {
+        let _ = fs::remove_dir_all(&self.path);
     }
 
     /// Adds all tables to one file of the record and removes the directory. A process that still runs goes on with a table that
@@ -154,6 +182,19 @@ impl Tables {
             traces::keep(&traces, &path, create(&path)?)?;
         }
         Ok(Kept { file, lost })
+    }
+}
+
+/// Locks the directory of tables for this program and the tracer that it may become.
+fn lock(path: &Path) -> Result<File, Failure> {
+    let directory = File::open(path).map_err(|error| on_path("open", path, &error))?;
+    match directory.try_lock() {
+        // Without locks nobody can tell, which is no reason not to record.
+        Ok(()) | Err(TryLockError::Error(_)) => Ok(directory),
+        Err(TryLockError::WouldBlock) => {
+            let what = format!("the recording into {} goes on", path.display());
+            Err(about_path("lock", path, what, "wait until it ends"))
+        }
     }
 }
 
@@ -405,7 +446,8 @@ mod tests {
         // Nothing can be written where the file of traces is to be.
         let traces = traces::file_in(record.path());
         fs::create_dir(&traces).unwrap();
-        let tables = Tables { path: directory.path().to_owned(), library: None };
+        let path = directory.path().to_owned();
+        let tables = Tables { _lock: lock(&path).unwrap(), path, library: None };
         assert_eq!(tables.keep_in(record.path()).unwrap_err().errno_name.as_deref(), Some("EEXIST"));
         assert_eq!(list(record.path()).unwrap(), std::slice::from_ref(&traces));
         assert_eq!(list(directory.path()).unwrap().len(), names.len());

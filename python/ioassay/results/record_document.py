@@ -16,8 +16,9 @@ from ioassay.results.stored_types import Count, Moment, Node, StoredModel
 RECORD_VERSION = 1
 
 RecordState = Literal["running", "complete", "failed", "incomplete"]
-"""`complete`: the command ended, whatever its exit status. `failed`: it could not be started. `incomplete`: the tables
-could not be brought into the record, most often because a disk is full; `ioassay-engine complete` does it later.
+"""`complete`: the command ended, whatever its exit status, or the recording was killed and completed later; there is no
+exit status then. `failed`: it could not be started, which leaves no record today. `incomplete`: the tables could not be
+brought into the record, most often because a disk is full; `ioassay-engine complete` does it later.
 """
 
 EscapeReason = Literal["static", "privileged", "other-architecture", "unknown"]

@@ -172,7 +172,7 @@ fn watch(command: &[OsString], tracer: Pid, mut from_tracer: File, signals: &Sig
             (None, Some(_)) => -libc::SIGKILL,
             (None, None) => return Err(NotBegun { step: Step::Start, errno: libc::ECHILD }.failure(command)),
         };
-        return Ok(Ended { status, left: command::wait_for_others(signals) });
+        return Ok(Ended { status, process: None, left: command::wait_for_others(signals) });
     };
     if let Some(why) = report.not_begun {
         return Err(why.failure(command));
@@ -189,7 +189,7 @@ fn watch(command: &[OsString], tracer: Pid, mut from_tracer: File, signals: &Sig
     if report.defect {
         say!("ioassay-engine: the tracer has a defect, and did not record all; please report it");
     }
-    Ok(Ended { status: report.status, left: report.left })
+    Ok(Ended { status: report.status, process: None, left: report.left })
 }
 
 /// Whether something can be read, or nothing will come any more.

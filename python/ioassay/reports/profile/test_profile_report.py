@@ -351,7 +351,8 @@ def test_the_head_says_why_a_source_is_incomplete(tmp_path: Path) -> None:
     (tables,) = record.glob("*.tables")
     tables.rename(left / "1.table")
     head = dict(opening(assemble(load_profile([record]))))
-    assert head["Not seen"] == f"parts of an incomplete source: the disk is full; the tables are still in {left}"
+    why = f"the disk is full; the tables are still in {left} (to move them: ioassay-engine complete {record})"
+    assert head["Not seen"] == f"parts of an incomplete source: {why}"
 
 
 def test_coverage_of_another_source_is_unknown_and_not_complete(tmp_path: Path) -> None:

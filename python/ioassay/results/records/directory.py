@@ -16,6 +16,7 @@ from ioassay.errors import UsageError
 from ioassay.protocol.record_layout import MAGIC
 from ioassay.results.kinds import RECORD
 from ioassay.results.record_document import RecordDocument
+from ioassay.results.records.killed import is_killed
 from ioassay.results.stored_directory import StoredDirectory
 
 _SUFFIXES = (".tables", ".table")
@@ -97,10 +98,13 @@ class Record:
     has_live_tables: bool = False
     """True if some of these files are still in the directory that processes had their tables in."""
 
+    was_killed: bool = False
+    """True if its recording was killed: neither it nor any process that it recorded is there any more."""
+
     @property
     def is_running(self) -> bool:
         """True if its processes may run. Of tables without a document nobody knows: they are taken for ended."""
-        return self.document is not None and self.document.state == "running"
+        return self.document is not None and self.document.state == "running" and not self.was_killed
 
 
 def open_record(path: Path) -> Record:
@@ -123,7 +127,8 @@ def open_record(path: Path) -> Record:
         with contextlib.suppress(OSError), StoredDirectory.open(Path(document.tables)) as directory:
             # Last: a process that ends meanwhile is then in neither, rather than in both.
             live = _files(directory.path, directory.names())
-    return Record(path, document, (*files, *live), bool(live))
+    was_killed = document is not None and document.state == "running" and is_killed(document, live)
+    return Record(path, document, (*files, *live), bool(live), was_killed)
 
 
 def is_table(name: str, beginning: bytes) -> bool:

@@ -316,11 +316,13 @@ def _losses_of_documents(records: Sequence[Record]) -> Iterator[Loss]:
             yield Loss("still-running", 1, f"process {pid}")
         if record.document.lost_tables:
             yield Loss("lost-tables", record.document.lost_tables, str(record.path))
+        is_left = record.document.state == "incomplete" or record.was_killed
         # Somebody may have moved them by hand.
-        if record.document.state == "incomplete" and (record.has_live_tables or not record.files):
-            there = "are still" if record.has_live_tables else "were, and cannot be found,"
-            reason = f"{record.document.reason}; the tables {there} in {record.document.tables}"
-            yield Loss("partial", 1, str(record.path), reason)
+        if is_left and (record.has_live_tables or not record.files):
+            why = "the recording was killed" if record.was_killed else record.document.reason
+            complete = f"are still in {record.document.tables} (to move them: ioassay-engine complete {record.path})"
+            there = complete if record.has_live_tables else f"were, and cannot be found, in {record.document.tables}"
+            yield Loss("partial", 1, str(record.path), f"{why}; the tables {there}")
 
 
 def _errors(rows: pl.DataFrame) -> pl.DataFrame:
