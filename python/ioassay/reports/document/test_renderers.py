@@ -136,6 +136,18 @@ for (const cell of document.querySelectorAll("th, td")) if (cell.scrollWidth > c
 
 
 @pytest.mark.usefixtures("browser")
+def test_long_names_do_not_push_numbers_off_a_sheet_of_paper(tmp_path: Path) -> None:
+    columns = [Column("Region"), *[Column(f"Number {at}", is_number=True) for at in range(6)]]
+    page = html.rendered(Document("T", [Table(columns, [["r" * 250, *["1,234,567"] * 6]])]))
+    mark = _MARK_CUT_CELLS.replace("cell.scrollWidth > cell.clientWidth", "cell.getBoundingClientRect().right > 700")
+    sheet = re.sub("<meta http-equiv[^>]*>", "", page).replace("@media print", "@media all")
+    (tmp_path / "page.html").write_text(sheet.replace("</body>", f"{mark}</body>"))
+    shown = dumped(tmp_path / "page.html", 700)
+    assert shown.count("1,234,567</td>") == 6
+    assert 'class="cut"' not in shown
+
+
+@pytest.mark.usefixtures("browser")
 @pytest.mark.parametrize("width", [500, 1200])
 def test_long_names_do_not_run_into_the_next_column(width: int, tmp_path: Path) -> None:
     columns = [Column("Name"), *[Column(f"Number {at}", is_number=True) for at in range(6)]]
