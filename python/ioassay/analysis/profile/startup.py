@@ -76,13 +76,13 @@ _LOCALE = r"^/usr/lib/locale(/|$)|^/usr/share/(locale|locale-langpack|i18n|zonei
 
 _SYSTEM = (
     r"^/etc(/|$)|^/dev/(tty|null|u?random)$|(^|/)terminfo(/|$)|/\.(bashrc|bash_profile|profile|zshrc|zshenv|cshrc|tcshrc|inputrc)$"
-    r"|^/usr/share/(fonts|fontconfig|mime|ca-certificates|icu)(/|$)|^/usr/lib/ssl(/|$)"
+    r"|^/usr/share/(fonts|fontconfig|mime|ca-certificates|icu)(/|$)|^/usr/lib/ssl(/|$)|^/selinux$"
 )
 
 _LOADED_BYTES = 1024
 """The loader reads the head of a library and maps the rest."""
 
-_TOOL_SYSTEM = r"^/etc/(ld\.so\.|nsswitch\.conf|passwd|group|localtime)"
+_TOOL_SYSTEM = r"^/etc/(ld\.so\.|nsswitch\.conf|passwd|group|localtime)|^/selinux$"
 """What tools read themselves."""
 
 _PROGRAMS = r"/(s?bin|libexec|shims)(/[^/]+)?$|/\.(pyenv|rbenv|nodenv|nvm|asdf)(/|$)"

@@ -220,6 +220,18 @@ def test_start_up_that_takes_little_time_is_a_notice(load: Load) -> None:
     assert startup_of(load(*importing(8, 300)))[0] == "notice"
 
 
+def test_a_shell_that_runs_small_programs_in_a_loop_has_no_finding(load: Load) -> None:
+    shell, tables = TableBuilder(9, command=["bash"]), []
+    for at in range(300):
+        for directory in ("/usr/local/sbin", "/usr/local/bin"):
+            shell.file(f"{directory}/sed", {"stat": 1}, {"stat": 1}, errno=2)
+        table = TableBuilder(10 + at, command=["sed"])
+        table.file("/selinux", {"stat": 1}, {"stat": 1}, errno=2)  # as libselinux does when it is loaded
+        table.transfers(table.file("/data/in", {"open": 1, "close": 1}, inode=1, size=900), "stream read", {900: 1})
+        tables.append(table)
+    assert [one.kind for one in findings(ProfileFacts(load(shell, *tables), Thresholds()))] == []
+
+
 @pytest.mark.parametrize("ns", [0, 100_000])
 def test_a_script_that_does_nothing_has_no_finding(load: Load, ns: int) -> None:
     assert findings(ProfileFacts(load(*importing(1, 300, ns=ns)), Thresholds())) == []
