@@ -90,8 +90,9 @@ def failed_lookups(facts: ProfileFacts) -> Iterator[Finding]:
     """At most one."""
     least, share = facts.thresholds.failed_calls, facts.thresholds.failed_share
     lookups = facts.data.filter(pl.col("operation").is_in(LOOKUPS), pl.col("failed").is_not_null())
-    rows, every = _absent(lookups), int(lookups["calls"].sum())
-    found = failed_among(lookups)
+    every = int(lookups["calls"].sum())
+    lookups = lookups.join(_made_after_a_look(facts), on="file", how="anti", maintain_order="left")
+    rows, found = _absent(lookups), failed_among(lookups)
     if found.count <= least.value or found.count <= share.value * every:
         return
     # They ask for what they are about to make: the tree is to blame, which `metadata_time` says.
@@ -115,6 +116,17 @@ def failed_lookups(facts: ProfileFacts) -> Iterator[Finding]:
         ),
         files(_by_path(rows)["file"]),
     )
+
+
+def _made_after_a_look(facts: ProfileFacts) -> pl.DataFrame:
+    """Files that a program made after it had seen that they were not there, as copies of trees do: file. One that is
+    waited for is looked for again and again.
+    """
+    makes = pl.col("operation").is_in(["create", "rename"]) | ((pl.col("direction") == "write") & (pl.col("bytes") > 0))
+    failed = pl.col("failed").filter(pl.col("operation").is_in(LOOKUPS)).sum()
+    is_waited_for = failed >= _AGAIN_AND_AGAIN * pl.col("processes").max().fill_null(1)
+    of_file = facts.data.group_by("file").agg(is_made=makes.any(), is_waited_for=is_waited_for)
+    return of_file.filter("is_made", ~pl.col("is_waited_for")).select("file")
 
 
 def failed_among(rows: pl.DataFrame) -> FailedLookups:

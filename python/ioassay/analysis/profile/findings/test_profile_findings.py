@@ -341,6 +341,18 @@ def test_names_that_are_missing_where_a_tree_is_copied_are_on_no_search_path(loa
     assert (evidence.failed, evidence.names, evidence.is_search_path) == (2000, 100, False)
 
 
+def test_a_file_that_is_looked_for_before_it_is_made_is_no_failed_lookup(load: Callable[..., Profile]) -> None:
+    table = TableBuilder()
+    for at in range(500):
+        made = table.file(f"/out/{at}", {"stat": 3, "open": 1}, {"stat": 3}, errno=2, inode=10 + at)
+        table.transfers(made, "write", {100: 1})
+    awaited = table.file("/out/result", {"stat": 300, "open": 1}, {"stat": 299}, errno=2, inode=1)
+    table.transfers(awaited, "write", {100: 1})
+    evidence = of_kind(load(table), SearchEvidence).evidence
+    assert isinstance(evidence, SearchEvidence)
+    assert (evidence.failed, evidence.names, evidence.is_polling) == (299, 1, True)
+
+
 @pytest.mark.parametrize(
     ("program", "operation", "remedy"),
     [
