@@ -180,7 +180,7 @@ pub fn nothing() -> Mode {
 
 /// With the recorder, which is written into the directory of its tables.
 pub fn recorded(name: &'static str, tables: &Path) -> Result<Mode> {
-    let written = library::write(&[tables]).map_err(|failure| failure.message)?;
+    let written = library::write(&[tables], "").map_err(|failure| failure.message)?;
     Ok(recorded_by(name, &written, tables))
 }
 
