@@ -116,3 +116,44 @@ def test_memory_with_a_name_is_not_storage(recorded: Callable[[str, str], Profil
     assert {name: kinds[name] for name in expected} == expected
     assert sum(kind == "memory" for kind in kinds.values()) >= 3
     assert profile.processes["written_bytes"].sum() == 10
+
+
+OWN_AND_OF_CHILDREN = """
+import os, subprocess, threading
+def read():
+    file = os.open("large", os.O_RDONLY)
+    while os.read(file, 1 << 20):
+        pass
+with open("large", "wb") as file:
+    file.write(bytes(3 << 20))
+thread = threading.Thread(target=read)
+thread.start()
+thread.join()
+{child}
+os.execvp("cat", ["cat", "large", "/dev/null"])
+"""
+
+
+@pytest.mark.parametrize(
+    "child", ["", 'subprocess.run(["cat", *["large"] * 10], stdout=subprocess.DEVNULL, check=True)']
+)
+@pytest.mark.parametrize("via", ["preload", "ptrace"])
+def test_what_the_kernel_counted_of_children_is_not_their_parents(child: str, via: str, tmp_path: Path) -> None:
+    program = OWN_AND_OF_CHILDREN.replace("{child}", child)
+    command = (
+        "record",
+        "--out",
+        tmp_path / "record",
+        "--via",
+        via,
+        "--",
+        "/bin/sh",
+        "-c",
+        'cd "$1" && exec "$2" -c "$3"',
+    )
+    code, _, err = ioassay(*command, "sh", tmp_path, sys.executable, program)
+    assert code == 0, err
+    parent = load_profile([tmp_path / "record"]).processes.row(0, named=True)
+    # What the thread read, and the program that replaced it; and what loading Python took.
+    assert (parent["threads"], parent["images"]) == (2, 3)
+    assert 6 << 20 <= parent["kernel_read_bytes"] < 10 << 20

@@ -170,7 +170,7 @@ pub const KERNEL_COUNTERS: [&str; 4] = ["rchar", "wchar", "syscr", "syscw"];
 /// What it counts there of a thread's traffic with storage, whoever asked for it: calls, maps, rings. Network file systems
 /// count it too, file systems in user space only what is written.
 pub const STORAGE_COUNTERS: [&str; 3] = ["read_bytes", "write_bytes", "cancelled_write_bytes"];
-/// What is read of `/proc/self/io`: [`KERNEL_COUNTERS`], then [`STORAGE_COUNTERS`].
+/// What is read of `/proc/thread-self/io`: [`KERNEL_COUNTERS`], then [`STORAGE_COUNTERS`].
 pub const COUNTERS: usize = KERNEL_COUNTERS.len() + STORAGE_COUNTERS.len();
 /// What is kept of the calls of an operation in a second: ticks are what they took, and what the slowest took.
 pub const TOTALS: [&str; 4] = ["calls", "bytes", "ticks", "slowest_ticks"];
@@ -239,9 +239,9 @@ layout! {
         pub throttled_ticks: AtomicU64,
         /// What the recorder itself took outside of the calls that it measures, in ticks: beginning, growing, folding.
         pub own_ticks: AtomicU64,
-        /// [`KERNEL_COUNTERS`] of threads that ended; 0 where `kernel_of_process` is known.
+        /// [`KERNEL_COUNTERS`] of threads that ended.
         pub kernel_of_ended: [AtomicU64; KERNEL_COUNTERS.len()],
-        /// [`STORAGE_COUNTERS`], as `kernel_of_ended`.
+        /// [`STORAGE_COUNTERS`] of threads that ended.
         pub storage_of_ended: [AtomicU64; STORAGE_COUNTERS.len()],
         /// Entries of regions for which the table had no place: their I/O is that of the region around them.
         pub lost_regions: AtomicU64,
@@ -260,8 +260,8 @@ layout! {
         pub stacks: AtomicU32,
         /// The Python that the process runs: major version in the upper half, minor in the lower; 0 for none.
         pub python: AtomicU32,
-        /// [`KERNEL_COUNTERS`] at the end of the process, of all its threads, those that ended and the kernel's own of its rings,
-        /// also before an `exec`; 0 where nobody asked.
+        /// [`KERNEL_COUNTERS`] of the process as a whole at its end, also before an `exec`: with the threads that the kernel starts for
+        /// rings, which no thread's counters have. 0 where it has waited for children, whose counters the kernel adds to these.
         pub kernel_of_process: [AtomicU64; KERNEL_COUNTERS.len()],
         /// [`STORAGE_COUNTERS`], as `kernel_of_process`.
         pub storage_of_process: [AtomicU64; STORAGE_COUNTERS.len()],
@@ -298,7 +298,7 @@ layout! {
         /// Since when, in ticks.
         pub in_flight_since_ticks: AtomicU64,
         /// [`KERNEL_COUNTERS`] at the end of the process, of all that the thread has done, also before an `exec`; 0 where nobody
-        /// asked, and where [`Header::kernel_of_process`] is known.
+        /// asked, or where the process ended and [`Header::kernel_of_process`] is known.
         pub kernel: [AtomicU64; KERNEL_COUNTERS.len()],
         /// What it did in that second, or that step of it, by operation: [`TOTALS`].
         pub totals: [[AtomicU64; TOTALS.len()]; OPERATIONS],
@@ -745,7 +745,12 @@ blocks!(
 );
 
 impl Header {
-    /// All [`COUNTERS`] of the process.
+    /// All [`COUNTERS`] of threads that ended.
+    pub fn counters_of_ended(&self) -> impl Iterator<Item = &AtomicU64> {
+        self.kernel_of_ended.iter().chain(&self.storage_of_ended)
+    }
+
+    /// All [`COUNTERS`] of the process as a whole.
     pub fn counters_of_process(&self) -> impl Iterator<Item = &AtomicU64> {
         self.kernel_of_process.iter().chain(&self.storage_of_process)
     }
@@ -759,6 +764,13 @@ impl Ring {
         add(&self.completions, seen.completions);
         add(&self.unmatched, seen.unmatched);
         add(&self.size_unknown, seen.size_unknown);
+    }
+}
+
+impl Thread {
+    /// All its [`COUNTERS`].
+    pub fn counters(&self) -> impl Iterator<Item = &AtomicU64> {
+        self.kernel.iter().chain(&self.storage)
     }
 }
 

@@ -336,7 +336,7 @@ pub unsafe fn starts(count: i32, arguments: *const *const c_char) {
 ///
 /// A table that was not added stays where it is, and nothing is lost.
 pub fn finish(state: State, replacement: Option<&CStr>) {
-    finish_with(state, replacement, threads::count_by_kernel);
+    finish_with(state, replacement, || threads::count_by_kernel(state == State::Replaced));
 }
 
 fn finish_with(state: State, replacement: Option<&CStr>, count_by_kernel: impl FnOnce()) {
@@ -375,7 +375,7 @@ pub fn is_ending() -> bool {
 
 /// The process has ended. What comes after that all the same makes a table that replaces this one.
 pub fn end() {
-    end_as(ENDED, threads::count_by_kernel);
+    end_as(ENDED, || threads::count_by_kernel(false));
 }
 
 /// The process goes on, but no call is counted any more, and the kernel not called. Its counters are left out: what they have

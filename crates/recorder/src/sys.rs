@@ -293,6 +293,16 @@ pub fn read_own(address: usize, into: &mut [u8]) -> bool {
     unsafe { call(libc::SYS_process_vm_readv, arguments) == into.len() as isize }
 }
 
+/// Whether this process has waited for a child that ended. No child has nothing in memory.
+pub fn has_waited_for_children() -> bool {
+    // SAFETY: a structure of integers, which the kernel fills.
+    unsafe {
+        let mut usage: libc::rusage = core::mem::zeroed();
+        let result = call(libc::SYS_getrusage, [libc::RUSAGE_CHILDREN as usize, &raw mut usage as usize, 0, 0, 0, 0]);
+        result < 0 || usage.ru_maxrss > 0
+    }
+}
+
 /// Runs what may change `errno`, which is the program's.
 pub fn keeping_errno<R>(run: impl FnOnce() -> R) -> R {
     unsafe extern "C" {

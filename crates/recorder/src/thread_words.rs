@@ -6,7 +6,7 @@
 use core::arch::{asm, global_asm};
 use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst, compiler_fence};
 
-use ioassay_record::table::REGION_DEPTH;
+use ioassay_record::table::{COUNTERS, REGION_DEPTH};
 
 /// The words of a thread; all zero at its beginning.
 #[repr(C)]
@@ -19,6 +19,8 @@ pub struct ThreadWords {
     pub busy: AtomicUsize,
     /// Where its stack was when the call in flight began.
     pub in_flight: AtomicUsize,
+    /// What the kernel has counted of it that is already in the table: a thread may end, and call something all the same.
+    pub kernel: [AtomicU64; COUNTERS],
     /// The process that called `vfork`, if it or its child may be running here.
     pub vforked: AtomicU32,
     /// Whether `own_mask` is known.
@@ -35,7 +37,7 @@ pub struct ThreadWords {
     pub attribute_string: AtomicUsize,
 }
 
-const _: () = assert!(size_of::<ThreadWords>() <= 208);
+const _: () = assert!(size_of::<ThreadWords>() <= 256);
 
 impl ThreadWords {
     /// The thread is busy from here on, until [`Self::leave`]. Before anything is asked: a signal handler that forks from now on
@@ -59,10 +61,10 @@ global_asm!(
     ".globl ioassay_thread_words",
     ".hidden ioassay_thread_words",
     ".type ioassay_thread_words, %object",
-    ".size ioassay_thread_words, 208",
+    ".size ioassay_thread_words, 256",
     ".p2align 4",
     "ioassay_thread_words:",
-    ".zero 208",
+    ".zero 256",
     ".popsection",
 );
 

@@ -1,12 +1,13 @@
 //! Each thread has a part of the table that it alone writes to.
 
-use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::AcqRel, Ordering::Relaxed, Ordering::Release};
+use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::AcqRel, Ordering::Relaxed, Ordering::SeqCst};
 
 use ioassay_record::operation::Operation;
 use ioassay_record::table::{COUNTERS, Latencies, Thread};
 
 use crate::process::{self, system_calls_allowed};
 use crate::real::Real;
+use crate::text::{Buffer, decimal};
 use crate::thread_words::words;
 use crate::{regions, seconds, shared, sys, table, trace};
 
@@ -20,8 +21,10 @@ static LEFT: AtomicUsize = AtomicUsize::new(0);
 /// Key of the C library's thread-specific data, plus 1: its destructor says that a thread ends.
 static KEY: AtomicU32 = AtomicU32::new(0);
 
-/// What the kernel counts of the recorder itself: taken off what it counted of the process, so that only the program's is left.
+/// What the kernel counts of the recorder itself: taken off what it counted of the program, so that only that is left.
 static OWN: [AtomicU64; COUNTERS] = [const { AtomicU64::new(0) }; COUNTERS];
+/// What of it was taken off threads that ended.
+static TAKEN_OFF: [AtomicU64; COUNTERS] = [const { AtomicU64::new(0) }; COUNTERS];
 
 /// The recorder has written into files, with so many calls.
 pub fn wrote(bytes: usize, calls: usize) {
@@ -33,7 +36,7 @@ pub fn wrote(bytes: usize, calls: usize) {
 
 /// Forgets what the parent's recorder wrote.
 pub fn forget_own() {
-    OWN.iter().for_each(|own| own.store(0, Relaxed));
+    OWN.iter().chain(&TAKEN_OFF).for_each(|own| own.store(0, Relaxed));
 }
 
 /// Forgets the table of the parent.
@@ -44,6 +47,7 @@ pub fn begin() {
     }
     LEFT.store(0, Relaxed);
     words().thread.store(0, Relaxed);
+    words().kernel.iter().for_each(|counted| counted.store(0, Relaxed));
 }
 
 /// The parts that there are, also of threads that ended.
@@ -138,16 +142,50 @@ fn give_back(address: usize) {
     let thread = unsafe { &*(address as *const Thread) };
     seconds::fold(thread);
     regions::leave_all(thread);
+    let ended = table::header().counters_of_ended();
+    let counted = kernel_counters(Of::Caller).into_iter().zip(&words().kernel);
+    for ((sum, (counted, before)), (own, taken_off)) in ended.zip(counted).zip(OWN.iter().zip(&TAKEN_OFF)) {
+        let new = counted.saturating_sub(before.swap(counted, Relaxed));
+        let more = own.load(Relaxed).saturating_sub(taken_off.load(Relaxed)).min(new);
+        taken_off.fetch_add(more, Relaxed);
+        sum.fetch_add(new - more, Relaxed);
+    }
     thread.in_flight.store(0, Relaxed);
-    thread.thread.store(0, Release);
+    thread.thread.store(0, SeqCst);
+    // The process may be at its end just now, and have counted this thread as one that lives.
+    thread.counters().for_each(|counter| counter.store(0, SeqCst));
     LEFT.fetch_add(1, Relaxed);
 }
 
-/// Writes down what the kernel counted of the process. By threads nobody would know those that the kernel starts for rings, and
-/// the directory of a thread in `/proc`, which nothing else needs, takes time to begin and to end.
-pub fn count_by_kernel() {
-    for ((kept, counted), own) in table::header().counters_of_process().zip(kernel_counters()).zip(&OWN) {
-        kept.store(counted.saturating_sub(own.load(Relaxed)), Relaxed);
+/// Writes down what the kernel counted: of the process as a whole, unless it has waited for children, whose counters the kernel
+/// adds to these; of each thread that lives, if that is so or `goes_on` as another program, which may do that.
+pub fn count_by_kernel(goes_on: bool) {
+    if !sys::has_waited_for_children() {
+        for ((kept, counted), own) in table::header().counters_of_process().zip(kernel_counters(Of::Process)).zip(&OWN)
+        {
+            kept.store(counted.saturating_sub(own.load(Relaxed)), Relaxed);
+        }
+        if !goes_on {
+            return;
+        }
+    }
+    let mut own = [0; COUNTERS];
+    for ((left, own), taken_off) in own.iter_mut().zip(&OWN).zip(&TAKEN_OFF) {
+        *left = own.load(Relaxed).saturating_sub(taken_off.load(Relaxed));
+    }
+    for thread in parts() {
+        let number = thread.thread.load(Relaxed);
+        if number != 0 {
+            for ((kept, counted), own) in thread.counters().zip(kernel_counters(Of::Thread(number))).zip(&mut own) {
+                let taken_off = counted.min(*own);
+                *own -= taken_off;
+                kept.store(counted - taken_off, SeqCst);
+            }
+            if thread.thread.load(SeqCst) != number {
+                // It has ended meanwhile, and is counted with those.
+                thread.counters().for_each(|counter| counter.store(0, SeqCst));
+            }
+        }
     }
 }
 
@@ -163,13 +201,26 @@ pub fn new_latencies(thread: &Thread, operation: Operation) -> Option<u32> {
     Some(place)
 }
 
-/// What the kernel counted of the process; all zero where it does not say.
-fn kernel_counters() -> [u64; COUNTERS] {
+/// Whose counters are read.
+enum Of {
+    Process,
+    Caller,
+    Thread(u32),
+}
+
+/// What the kernel counted; all zero where it does not say.
+fn kernel_counters(of: Of) -> [u64; COUNTERS] {
     let mut counters = [0; COUNTERS];
     if !system_calls_allowed() {
         return counters;
     }
-    let file = sys::open(c"/proc/self/io", libc::O_RDONLY, 0);
+    let path = Buffer::<64>::new();
+    let _ = match of {
+        Of::Process => path.set(&[b"/proc/self/io"]),
+        Of::Caller => path.set(&[b"/proc/thread-self/io"]),
+        Of::Thread(number) => path.set(&[b"/proc/self/task/", decimal(number.into(), &mut [0; 20]), b"/io"]),
+    };
+    let file = sys::open(path.as_c_str(), libc::O_RDONLY, 0);
     if file < 0 {
         return counters;
     }

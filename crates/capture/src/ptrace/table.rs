@@ -136,6 +136,7 @@ struct ThreadRow {
     /// 0 where it ended and nobody took its place.
     number: u32,
     in_flight: Option<(Operation, usize, u64)>,
+    counters: [u64; COUNTERS],
     latencies: [Option<Box<[u64; LATENCIES]>>; OPERATIONS],
 }
 
@@ -168,7 +169,9 @@ pub struct Table {
     lost_calls: u64,
     /// What the tracer took outside of the calls that it measures.
     pub own_ticks: u64,
-    counters: [u64; COUNTERS],
+    counters_of_ended: [u64; COUNTERS],
+    /// What the kernel counted of the process as a whole; 0 where it has children, whose counters are added to these.
+    pub counters_of_process: [u64; COUNTERS],
     rings: Vec<RingRow>,
     /// Something was added since it was written last.
     pub changed: bool,
@@ -208,7 +211,8 @@ impl Table {
             folded_calls: 0,
             lost_calls: 0,
             own_ticks: 0,
-            counters: [0; COUNTERS],
+            counters_of_ended: [0; COUNTERS],
+            counters_of_process: [0; COUNTERS],
             rings: Vec::new(),
             changed: true,
         }
@@ -319,7 +323,12 @@ impl Table {
         if !self.take(block_bytes::<Thread>(0), 0) {
             return None;
         }
-        self.threads.push(ThreadRow { number, in_flight: None, latencies: [const { None }; OPERATIONS] });
+        self.threads.push(ThreadRow {
+            number,
+            in_flight: None,
+            counters: [0; COUNTERS],
+            latencies: [const { None }; OPERATIONS],
+        });
         Some(self.threads.len() - 1)
     }
 
@@ -332,10 +341,17 @@ impl Table {
         }
     }
 
-    /// What the kernel counted of the process up to now.
-    pub fn count_by_kernel(&mut self, counters: [u64; COUNTERS]) {
+    /// What the kernel counted of a thread that ends, or whose program is replaced.
+    pub fn count_by_kernel(&mut self, thread: u32, counters: [u64; COUNTERS]) {
         self.changed = true;
-        self.counters = counters;
+        if thread == self.identity.process {
+            let place = self.threads.iter().position(|row| row.number == thread).or_else(|| self.thread(thread));
+            if let Some(place) = place {
+                self.threads[place].counters = counters;
+            }
+        } else {
+            self.counters_of_ended.iter_mut().zip(counters).for_each(|(sum, counter)| *sum += counter);
+        }
     }
 
     /// A call begins.
@@ -522,6 +538,7 @@ impl Table {
         for (index, thread) in self.threads.iter().enumerate() {
             let mut block: Thread = zeroed();
             block.thread = AtomicU32::new(thread.number);
+            store(block.counters(), thread.counters);
             if let Some((operation, file, since)) = thread.in_flight {
                 block.in_flight = AtomicU64::new((operation as u64 + 1) << 32 | u64::from(files[file]));
                 block.in_flight_since_ticks = AtomicU64::new(since);
@@ -601,7 +618,8 @@ impl Table {
         header.folded_calls = AtomicU64::new(self.folded_calls);
         header.lost_calls = AtomicU64::new(self.lost_calls);
         header.own_ticks = AtomicU64::new(self.own_ticks);
-        store(header.counters_of_process(), self.counters);
+        store(header.counters_of_ended(), self.counters_of_ended);
+        store(header.counters_of_process(), self.counters_of_process);
         header
     }
 }

@@ -211,6 +211,8 @@ pub struct Process {
     pub table: Option<Table>,
     /// It executes this program since `exec`, so that there is a table of it even if it makes no call.
     pub executed: bool,
+    /// It has started processes.
+    pub has_children: bool,
     /// A file has its table as it was some time ago.
     pub is_live: bool,
     /// Files that it has in memory.
@@ -228,6 +230,7 @@ impl Process {
             identity,
             table: None,
             executed: false,
+            has_children: false,
             is_live: false,
             rings: Vec::new(),
             unseen_rings: None,
@@ -327,9 +330,18 @@ pub fn identity_of(process: i32, node: &[u8]) -> Identity {
     identity
 }
 
-/// What the kernel counted of the reads and writes of a process, also of threads that are not traced: the kernel's own of its rings.
-pub fn kernel_counters(process: i32) -> Option<[u64; COUNTERS]> {
-    let text = fs::read_to_string(format!("/proc/{process}/io")).ok()?;
+/// What the kernel counted of a thread's reads and writes.
+pub fn counters_of_thread(process: i32, thread: i32) -> Option<[u64; COUNTERS]> {
+    kernel_counters(&format!("/proc/{process}/task/{thread}/io"))
+}
+
+/// What the kernel counted of a process as a whole, and of its children that it has waited for.
+pub fn counters_of_process(process: i32) -> Option<[u64; COUNTERS]> {
+    kernel_counters(&format!("/proc/{process}/io"))
+}
+
+fn kernel_counters(path: &str) -> Option<[u64; COUNTERS]> {
+    let text = fs::read_to_string(path).ok()?;
     let mut counters = [0; COUNTERS];
     for (counter, line) in counters.iter_mut().zip(text.lines()) {
         *counter = line.split_whitespace().nth(1)?.parse().ok()?;

@@ -456,6 +456,9 @@ impl Tracer {
                 parent.map_or_else(|| tracee::identity_of(new, &self.node), |parent| parent.identity.clone());
             (identity.process, identity.parent) = (new as u32, process as u32);
             self.processes.insert(new, Process::new(identity));
+            if let Some(parent) = self.processes.get_mut(&process) {
+                parent.has_children = true;
+            }
         }
         let tracee = Tracee {
             process: own,
@@ -477,7 +480,7 @@ impl Tracer {
         let identity = tracee::identity_of(number, &self.node);
         if self.processes.get(&number).is_some_and(|process| process.table.is_some() || process.executed) {
             let executable = identity.texts.iter().find(|(kind, _)| *kind == TextKind::Executable as u32);
-            self.count_by_kernel(number);
+            self.count_by_kernel(number, number);
             if let Some(process) = self.processes.get_mut(&number) {
                 rings::end_all(&tracee, process, number, self.clocks.at(now()));
             }
@@ -491,6 +494,7 @@ impl Tracer {
 
         let mut process = Process::new(identity);
         process.executed = true;
+        process.has_children = self.processes.get(&number).is_some_and(|former| former.has_children);
         process.table = Some(Table::new(process.identity.clone(), self.clocks.at(now())));
         if !self.privileged
             && let Some(program) = tracee::lacks_privileges(number, process.identity.user)
@@ -500,26 +504,30 @@ impl Tracer {
         self.processes.insert(number, process);
         if !self.begun {
             self.begun = true;
-            self.before = tracee::kernel_counters(number).unwrap_or_default();
+            self.before = tracee::counters_of_thread(number, number).unwrap_or_default();
         }
     }
 
-    /// A thread is about to end: what counts is what the last one of a process leaves.
+    /// A thread is about to end.
     fn exits(&mut self, thread: i32) {
         if let Some(process) = self.tracees.get(&thread).map(|tracee| tracee.process) {
-            self.count_by_kernel(process);
+            self.count_by_kernel(process, thread);
         }
     }
 
-    fn count_by_kernel(&mut self, process: i32) {
-        if let Some(table) = self.processes.get_mut(&process).and_then(|process| process.table.as_mut())
-            && let Some(mut counters) = tracee::kernel_counters(process)
-        {
-            if process == self.command {
+    fn count_by_kernel(&mut self, process: i32, thread: i32) {
+        let Some(Process { table: Some(table), has_children, .. }) = self.processes.get_mut(&process) else { return };
+        let of_program = |mut counters: [u64; COUNTERS], number| {
+            if number == self.command {
                 counters.iter_mut().zip(self.before).for_each(|(counter, before)| *counter -= before.min(*counter));
             }
-            table.count_by_kernel(counters);
+            counters
+        };
+        if let Some(counters) = tracee::counters_of_thread(process, thread) {
+            table.count_by_kernel(thread as u32, of_program(counters, thread));
         }
+        let of_process = if *has_children { None } else { tracee::counters_of_process(process) };
+        table.counters_of_process = of_process.map_or([0; COUNTERS], |counters| of_program(counters, process));
     }
 
     /// A thread has ended; with the first one of a process, the process has.

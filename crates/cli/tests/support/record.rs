@@ -317,7 +317,7 @@ pub struct Image {
     pub lost_calls: u64,
     pub handler_calls: u64,
     pub own_ticks: u64,
-    /// What the kernel counted of the process: `rchar`, `wchar`, `syscr`, `syscw`.
+    /// What the kernel counted of the process, or of all its threads: `rchar`, `wchar`, `syscr`, `syscw`.
     pub kernel: [u64; 4],
     /// Of its table.
     pub bytes: usize,
@@ -507,6 +507,10 @@ impl Image {
             latencies: vec![0; OPERATIONS],
             ..Self::default()
         };
+        let counts_threads = image.kernel == [0; 4];
+        if counts_threads {
+            image.kernel = header.kernel_of_ended.each_ref().map(|counter| counter.load(Relaxed));
+        }
         let (mut names, mut in_flight, mut watched) = (BTreeMap::new(), Vec::new(), Vec::new());
         let (mut opened, mut open_flags) = (Vec::new(), BTreeMap::new());
         for block in table.blocks() {
@@ -524,6 +528,9 @@ impl Image {
             } else if let Some((thread, _)) = block.get::<Thread>() {
                 image.parts += 1;
                 image.threads += u32::from(thread.thread.load(Relaxed) != 0);
+                for (sum, counter) in image.kernel.iter_mut().zip(&thread.kernel).filter(|_| counts_threads) {
+                    *sum += counter.load(Relaxed);
+                }
                 for (operation, totals) in thread.totals.iter().enumerate() {
                     image.add_second(thread.second.load(Relaxed), operation, &totals[0], &totals[1]);
                 }

@@ -166,7 +166,7 @@ class _Known:
     counts_storage: bool = True
     """All its tables have `STORAGE_COUNTERS`."""
     kernel_of_process: list[int] = field(default_factory=_nothing)
-    """Of all that it was, as its last table says; 0 in older tables, which count threads."""
+    """Of all that it was, as its last table says; 0 where it has waited for children, and in older tables."""
     kernel_of_main: list[int] = field(default_factory=_nothing)
     """Of its first thread, which goes on when `exec` replaces its program."""
     kernel_of_others: list[int] = field(default_factory=_nothing)
@@ -209,6 +209,8 @@ class Processes:
             one.executable = texts.get(TextKind.EXECUTABLE, "")
             one.replacement = texts.get(TextKind.REPLACEMENT, "")
             one.rank = _rank(texts.get(TextKind.JOB, ""))
+            whole = (image.found.header[f"{name}_of_process"] for name in ("kernel", "storage"))
+            one.kernel_of_process = _counts(np.concatenate([*whole]))
         _, threads = table.rows(BlockKind.THREAD)
         one.threads = max(one.threads, len(threads))
         one.images += not image.is_announcement
@@ -217,8 +219,6 @@ class Processes:
         one.counts_storage &= bool(header["header_bytes"] > HEADER.fields["storage_of_ended"][1])  # type: ignore[index]
         counters = np.concatenate([threads["kernel"], threads["storage"]], axis=1).astype(float)
         of_ended = np.concatenate([header["kernel_of_ended"], header["storage_of_ended"]])
-        of_process = _counts(np.concatenate([header["kernel_of_process"], header["storage_of_process"]]))
-        one.kernel_of_process = [*map(max, zip(one.kernel_of_process, of_process, strict=True))]
         others = _counts(counters[~is_main].sum(axis=0) + of_ended)
         one.kernel_of_others = [*map(sum, zip(one.kernel_of_others, others, strict=True))]
         own = _counts(counters[is_main].sum(axis=0))
