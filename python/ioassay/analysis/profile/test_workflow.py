@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -30,6 +31,7 @@ S = 10**9
 MIB = 1 << 20
 GIB = 1 << 30
 EXCLUSIVE = 0o200
+_REMOVED = {"remove": 1}
 
 Load = Callable[..., Profile]
 
@@ -56,11 +58,12 @@ class Process:
         )  # fmt: skip
 
     def use(self, path: str, *, read: int = 0, write: int = 0, ns: int = 0, calls: dict[str, int] | None = None,
-            is_opened: bool = True, open_flags: int = 0) -> Process:  # fmt: skip
+            failed: dict[str, int] | None = None, is_opened: bool = True, **facts: Any) -> Process:  # fmt: skip
         inode = self.inodes.setdefault(path, len(self.inodes) + 1) if is_opened else 0
         file = self.table.file(
-            path, calls, inode=inode, opened_ns=self.begin_ns, closed_ns=self.end_ns, open_flags=open_flags
-        )
+            path, (calls or {}) | (failed or {}), failed, inode=inode, opened_ns=self.begin_ns, closed_ns=self.end_ns,
+            **facts,
+        )  # fmt: skip
         for operation, moved in (("read", read), ("write", write)):
             if moved:
                 self.table.transfers(file, operation, {moved: 1}, ns=ns)
@@ -217,6 +220,52 @@ def test_a_writer_may_have_removed_what_was_there_before_unless_it_made_the_file
 ) -> None:
     one = Process(10, "ld", 0, 5).use("/w/prog", write=100, calls={"remove": 1}, open_flags=open_flags)
     assert fates(workflow(load(one.table))) == {"/w/prog": fate}
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"failed": {"open": 1}, "errno": errno.EEXIST},  # gzip -f, tar: open, remove what is there, open again
+        {"failed": {"open": 1}, "errno": errno.ENOTDIR},  # install
+        {"replaced": 1},  # it wrote a file, removed it, and wrote it again
+    ],
+    ids=["was there", "is no directory", "came again"],
+)
+def test_a_writer_that_makes_the_file_itself_may_have_removed_an_older_one_to_do_so(
+    load: Load, facts: dict[str, Any]
+) -> None:
+    one = Process(10, "gzip -f x", 0, 5).use("/w/x.gz", write=100, calls=_REMOVED, open_flags=EXCLUSIVE, **facts)
+    assert fates(workflow(load(one.table))) == {"/w/x.gz": "result"}
+
+
+def test_a_file_that_an_open_did_not_find_was_not_there_before(load: Load) -> None:
+    one = Process(10, "sim", 0, 5)
+    one.use("/w/x", write=100, calls=_REMOVED, failed={"open": 1}, errno=errno.ENOENT, open_flags=EXCLUSIVE)
+    assert fates(workflow(load(one.table))) == {"/w/x": "deleted unread"}
+
+
+@pytest.mark.parametrize(("second", "fate"), [(0, "result"), (5, "deleted unread")])
+def test_a_removal_before_the_file_was_closed_is_of_the_one_before(load: Load, second: int, fate: str) -> None:
+    one = Process(10, "xz -f x", 0, 5).use("/w/x.xz", write=100, calls=_REMOVED, open_flags=EXCLUSIVE)
+    one.table.second("remove", second, 1)
+    assert fates(workflow(load(one.table))) == {"/w/x.xz": fate}
+
+
+def test_what_is_written_again_after_it_was_removed_is_kept(load: Load) -> None:
+    tables = [
+        Process(10, "writer", 0, 1).use("/w/out", write=100).table,
+        Process(11, "rm out", 2, 3).remove("/w/out").table,
+        Process(12, "writer", 4, 5).use("/w/out", write=100).table,
+    ]
+    assert fates(workflow(load(*tables))) == {"/w/out": "result"}
+
+
+def test_what_was_renamed_is_not_removed_with_its_old_name(load: Load) -> None:
+    tables = [
+        Process(10, "writer", 0, 1).use("/w/log", write=100).table,
+        Process(11, "logrotate", 2, 3).use("/w/log", calls={"rename": 1, "remove": 1}, is_opened=False).table,
+    ]
+    assert fates(workflow(load(*tables))) == {"/w/log": "result"}
 
 
 def test_a_name_that_goes_after_another_was_linked_may_leave_the_file(load: Load) -> None:

@@ -9,6 +9,8 @@ Not: judging (`findings.files_between_steps` and its like), words (`reports.prof
 
 from __future__ import annotations
 
+import errno
+import math
 import posixpath
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -182,9 +184,11 @@ def _added(before: Exchange | None, one: Exchange, key: tuple[int, int]) -> Exch
 
 
 def _used(profile: Profile, processes: pl.DataFrame) -> pl.DataFrame:
-    """A row per file and unit: what it moved, from when to when it had the file open, whether it removed it."""
+    """A row per file and unit: what it moved, from when to when it had the file open (`rewritten_s`: when the last of
+    its processes that wrote it opened it), whether it removed or renamed it.
+    """
     is_one = pl.col("kind").is_in(_KINDS)
-    files = profile.files.filter(is_one).select("file", "path")
+    files = profile.files.filter(is_one).select("file", "path", "replaced")
     seconds = [
         ((pl.col(name) - profile.origin_unix_ns) / 1e9).alias(f"{name[:-3]}_s") for name in ("begin_ns", "end_ns")
     ]
@@ -200,12 +204,14 @@ def _used(profile: Profile, processes: pl.DataFrame) -> pl.DataFrame:
         .join(files, on="file")
         .with_columns(_DIRECTORY)
         .join(linking, on=["process", "directory"], how="left")
+        .join(_was_there(profile), on="file", how="left")
         .with_columns(
             first_s=pl.coalesce("first_open_s", "begin_s"),
             last_s=pl.coalesce("last_close_s", "end_s"),
             reads=(pl.col("read_bytes").fill_null(0) > 0) | (pl.col("maps").fill_null(0) > 0) | pl.col("executed"),
             writes=pl.col("written_bytes").fill_null(0) > 0,
         )
+        .with_columns(is_removal=_removes(profile))
         .group_by("file", "unit")
         .agg(
             pl.col("read_bytes", "written_bytes", "read_ns", "write_ns").sum(),
@@ -214,21 +220,41 @@ def _used(profile: Profile, processes: pl.DataFrame) -> pl.DataFrame:
             written_until_s=pl.col("last_s").filter("writes").max(),
             read_from_s=pl.col("first_s").filter("reads").min(),
             read_until_s=pl.col("last_s").filter("reads").max(),
-            removes=_removes(),
+            removes=pl.col("is_removal").any(),
             removed_s=pl.col("end_s").filter(pl.col("removes") > 0).max(),
+            rewritten_s=pl.col("first_s").filter("writes").max(),
+            is_renamed=(pl.col("renames") > 0).any(),
             node=pl.when(pl.col("node").n_unique() == 1).then(pl.col("node").first()),
         )
     )
 
 
-def _removes() -> pl.Expr:
-    """Whether a process removed the file after it was written: one that writes it, too, may have removed another file
-    of that name before, unless it made the file itself (O_EXCL). A name that goes after another was linked may have
-    been one of two.
+def _removes(profile: Profile) -> pl.Expr:
+    """Whether a process removed the file after it was written. A name that goes after another was linked may have been
+    one of two. One that writes the file, too, may have removed another file of that name before; it did not where
+
+    - it made the file itself (O_EXCL), and no open failed because there was one;
+    - more files of that name were removed than came after the first one;
+    - calls that remove were made after it had closed the file, as far as the time line tells.
     """
-    is_own = pl.col("open_flags").fill_null(0) & _O_EXCL > 0
+    removals = profile.timeline.filter(pl.col("operation") == "remove")["start_s"].to_list()
+    latest_s = max(removals) + profile.timeline_step_s if removals else math.inf
+    is_later = pl.coalesce("last_close_s", "first_s") < latest_s
+    is_own = (
+        (pl.col("open_flags").fill_null(0) & _O_EXCL > 0)
+        & ~pl.col("was_there").fill_null(False)
+        & (pl.col("removes").sum().over("file") > pl.col("replaced").fill_null(0))
+        & is_later
+    )
     is_last_name = pl.col("links").is_null()
-    return ((pl.col("removes").fill_null(0) > 0) & (~pl.col("writes") | is_own) & is_last_name).any()
+    return (pl.col("removes").fill_null(0) > 0) & (~pl.col("writes") | is_own) & is_last_name
+
+
+def _was_there(profile: Profile) -> pl.DataFrame:
+    """Files of which an open failed, not for lack of the file: file, was_there."""
+    opens = profile.file_operations.filter(pl.col("operation") == "open", pl.col("failed") > 0)
+    is_absent = (pl.col("last_errno") == errno.ENOENT).fill_null(False)
+    return profile.files.join(opens, on="file", how="semi").select("file", was_there=~is_absent)
 
 
 def _linking(profile: Profile) -> pl.DataFrame:
@@ -275,9 +301,9 @@ def _by_step(used: pl.DataFrame) -> pl.DataFrame:
     """`_used` by steps."""
     return used.group_by("file", "step").agg(
         pl.col("read_bytes", "written_bytes", "read_ns", "write_ns").sum(),
-        pl.col("reads", "writes", "removes").any(),
+        pl.col("reads", "writes", "removes", "is_renamed").any(),
         pl.col("written_from_s", "read_from_s").min(),
-        pl.col("written_until_s", "read_until_s", "removed_s").max(),
+        pl.col("written_until_s", "rewritten_s", "read_until_s", "removed_s").max(),
         node=pl.when(pl.col("node").n_unique() == 1).then(pl.col("node").first()),
     )
 
@@ -306,14 +332,14 @@ def _pairs(own: pl.DataFrame) -> pl.DataFrame:
 def _files(profile: Profile, own: pl.DataFrame, pairs: pl.DataFrame) -> pl.DataFrame:
     """`Workflow.files`."""
     exchanged = pairs.group_by("file").agg(pl.col("wait_s").max(), pl.col("same_node").all(), is_exchanged=pl.lit(True))
-    removed_after = pl.col("removed_s").max() >= pl.col("written_from_s").min()
+    removed_after = pl.col("removed_s").max() >= pl.col("rewritten_s").max()
     unknown = _read_by_unknown(profile)
     files = (
         own.group_by("file")
         .agg(
             pl.col("written_bytes", "read_bytes", "write_ns", "read_ns").sum(),
             pl.col("reads", "writes").any(),
-            is_removed=(pl.col("removes").any() & removed_after).fill_null(False),
+            is_removed=(pl.col("removes").any() & ~pl.col("is_renamed").any() & removed_after).fill_null(False),
             writers=pl.col("writes").sum(),
             readers=pl.col("reads").sum(),
         )
