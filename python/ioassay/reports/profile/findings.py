@@ -152,13 +152,28 @@ def _(evidence: SmallFileEvidence) -> Message:
     limit = format.size(evidence.thresholds[0].value)
     did = "read" if evidence.direction == "read" else "written"
     opened = f", opened {format.count(evidence.opens, 'time')}" if evidence.opens > evidence.files else ""
+    if evidence.is_again and evidence.processes > 1:
+        opened += f" by {format.count(evidence.processes, 'process', 'processes')}"
     return Message(
         f"{format.count(evidence.files, 'file')} smaller than {limit} {'is' if evidence.files == 1 else 'are'} {did} "
         f"with {format.count(evidence.small, 'request')} for {format.size(evidence.moved_bytes)}{opened}: "
         f"{_share(evidence.small, evidence.requests)} of the {evidence.direction} requests.",
-        "Pack small files into few large ones (HDF5, tar, a database), or stage them on a node-local disk.",
+        _small_file_remedy(evidence),
         "" if evidence.spent_ns is None else f"All calls on them take {format.duration(evidence.spent_ns)}.",
     )
+
+
+def _small_file_remedy(evidence: SmallFileEvidence) -> str:
+    if not evidence.is_again:
+        return "Pack small files into few large ones (HDF5, tar, a database), or stage them on a node-local disk."
+    match evidence.direction, evidence.processes > 1:
+        case "write", True:
+            return "Have one process gather what the others write (pipe, socket, MPI_Gather), and write it at once."
+        case "write", False:
+            return "Keep the file open, gather what is written in memory, and write it at once."
+        case _, True:
+            return "Read it once and pass it on (MPI_Bcast, arguments, environment), or stage it on each node."
+    return "Read it once and keep it in memory."
 
 
 @_message.register

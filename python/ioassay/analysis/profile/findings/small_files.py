@@ -1,4 +1,5 @@
-"""Many files that are smaller than a request should be: opening each takes longer than moving its bytes.
+"""Files that are smaller than a request should be: opening each takes longer than moving its bytes. They are many, or
+a few that are opened again and again, such as a log to which each of many processes appends a line.
 
 Drishti's rules P05 and P06 count their requests as small ones, of which no buffer makes larger ones.
 """
@@ -9,6 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
+import polars as pl
+
 from ioassay.analysis.finding import Finding
 from ioassay.analysis.profile.findings.causes import symptoms
 from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts, files, less
@@ -18,6 +21,9 @@ from ioassay.results.profile_model import Direction
 
 _OF_SMALL_FILES = ("redundant-reads", "same-data")
 """Symptoms that mean something where a request is a whole file."""
+
+_OFTEN = 10
+"""Requests on a small file from which packing it with others is no remedy: it is used again and again."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +39,10 @@ class SmallFileEvidence(ProfileEvidence):
     moved_bytes: int
     files: int
     opens: int
+    processes: int
+    """That use one of the files, at most."""
+    is_again: bool
+    """Most requests are on files that are used again and again."""
 
 
 def small_files(facts: ProfileFacts) -> Iterator[Finding]:
@@ -46,12 +56,13 @@ def small_files(facts: ProfileFacts) -> Iterator[Finding]:
         small, moved, opens = (int(rows[name].sum()) for name in ("small", "bytes", "opens"))
         moving, opening = known_total(rows["duration_ns"]), known_total(rows["metadata_ns"])
         packed = max(1.0, moved / limit.value)
+        again = int(rows.filter(pl.col("calls") >= _OFTEN)["small"].sum())
         yield Finding(
             "warning",
             SmallFileEvidence(
                 thresholds=(limit, share, least),
                 spent_ns=known_total([moving, opening]),
-                saves_ns=known_total([less(moving, packed, small), less(opening, packed, rows.height)]),
+                saves_ns=known_total([less(moving, packed, small), less(opening, packed, max(opens, rows.height))]),
                 symptoms=tuple(
                     one for one in symptoms(facts, "small-files", direction, rows) if one.kind in _OF_SMALL_FILES
                 ),
@@ -62,6 +73,8 @@ def small_files(facts: ProfileFacts) -> Iterator[Finding]:
                 moved_bytes=moved,
                 files=rows.height,
                 opens=opens,
+                processes=int(rows["processes"].fill_null(1).max()),  # type: ignore[arg-type]
+                is_again=2 * again >= small,
             ),
             files(rows["file"]),
         )

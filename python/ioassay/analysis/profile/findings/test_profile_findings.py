@@ -288,6 +288,34 @@ def test_many_small_files_are_packed(load: Callable[..., Profile]) -> None:
     assert message(evidence).remedy.startswith("Pack small files")
 
 
+@pytest.mark.parametrize(
+    ("operation", "processes", "calls", "remedy"),
+    [
+        ("write", 2000, 1, "Have one process gather"),
+        ("write", 1, 2000, "Keep the file open"),
+        ("read", 2000, 1, "Read it once and pass it on"),
+        ("read", 1, 2000, "Read it once and keep it"),
+    ],
+)
+def test_a_small_file_that_is_used_again_and_again_is_not_packed(
+    load: Callable[..., Profile], operation: str, processes: int, calls: int, remedy: str
+) -> None:
+    tables = []
+    for at in range(processes):
+        table = TableBuilder(100 + at)
+        file = table.file("/data/log", {"open": calls, "close": calls}, inode=7, ns=MS)
+        table.transfers(file, operation, {50: calls}, ns=MS, begin=50 * at * (operation == "write"), end=50 * (at + 1))
+        tables.append(table)
+    found = of_kind(load(*tables), SmallFileEvidence)
+    evidence = found.evidence
+    assert isinstance(evidence, SmallFileEvidence)
+    assert (evidence.files, evidence.opens, evidence.processes, evidence.is_again) == (1, 2000, processes, True)
+    assert message(evidence).remedy.startswith(remedy)
+    assert ("by 2,000 processes" in message(evidence).headline) == (processes > 1)
+    assert evidence.saves_ns is not None
+    assert evidence.saves_ns > 0.9 * (evidence.spent_ns or 0)  # one open is enough
+
+
 @pytest.mark.parametrize("operation", ["copy from", "stream read"])
 def test_small_files_are_found_whichever_calls_move_them(load: Callable[..., Profile], operation: str) -> None:
     table = TableBuilder()
