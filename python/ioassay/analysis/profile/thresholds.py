@@ -71,7 +71,7 @@ class Thresholds(NamedTuple):
     cached_share: Threshold = _own("cached_share", 0.5)
     cached_read_ns: Threshold = _own("cached_read_ns", 8000)
     cached_bytes_per_s: Threshold = _own("cached_bytes_per_s", 10e9)
-    scattered_share: Threshold = _own("scattered_share", 0.5)
+    fetched_share: Threshold = _own("fetched_share", 0.5)
     network_block_bytes: Threshold = _own("network_block_bytes", MIB)
     idle_s: Threshold = _own("idle_s", 600)
     idle_bytes: Threshold = _own("idle_bytes", 1 << 30)

@@ -214,10 +214,12 @@ def _(evidence: MappedReadEvidence) -> Message:
         )
     where = " of a network file system" if evidence.is_network else ""
     return Message(
-        f"{came}{where} in scattered faults: most of the {format.size(evidence.extent_bytes)} that are mapped was not "
-        "in memory at the end.",
-        "Read the parts that are needed with pread, sorted by offset, several at a time; where the map stays, turn "
-        f"read-ahead off for it (madvise with MADV_RANDOM); where most of it is used in the end, {stage}.",
+        f"{came}{where}, a part of the {format.size(evidence.extent_bytes)} that are mapped: most was not in memory at "
+        "the end.",
+        "Read the parts that are needed in large blocks (pread), or fetch them before use (madvise with "
+        "MADV_WILLNEED). Where they are scattered, read them sorted by offset, several at a time, or turn read-ahead "
+        f"off for the map (MADV_RANDOM); where most of it is used in the end, {stage}.",
+        "Whether that part is in one piece or scattered is unknown.",
     )
 
 

@@ -1,9 +1,10 @@
 """Reads through maps that storage answered page by page: each first touch of a page that is not in memory waits for it
 alone, one at a time in each thread, and no call says so.
 
-Of a file of which little was in memory when its maps ended, faults were scattered: read-ahead fetches what nobody
-wants, or nothing. On a network file system, known by the large transfers that it asks for, each fault is a round trip
-even in order. Only what is proven to have come from storage counts (`maps`: least read).
+Of a file of which little was in memory when its maps ended, a part was read. Nothing recorded says which: where faults
+are scattered, read-ahead fetches what nobody wants, or nothing; a part in one piece is fetched well. On a network file
+system, known by the large transfers that it asks for, each fault is a round trip even in order. Only what is proven to
+have come from storage counts (`maps`: least read).
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import polars as pl
 from ioassay.analysis.finding import Finding
 from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts, files
 
-Cause = Literal["scattered", "network"]
+Cause = Literal["partial", "network"]
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class MappedReadEvidence(ProfileEvidence):
 def mapped_reads(facts: ProfileFacts) -> Iterator[Finding]:
     """One for each cause."""
     least, share, block = (
-        facts.thresholds.moved_bytes, facts.thresholds.scattered_share, facts.thresholds.network_block_bytes
+        facts.thresholds.moved_bytes, facts.thresholds.fetched_share, facts.thresholds.network_block_bytes
     )  # fmt: skip
     rows = (
         facts.maps.bounds.join(facts.startup, on="file", how="anti")
@@ -51,26 +52,27 @@ def mapped_reads(facts: ProfileFacts) -> Iterator[Finding]:
         .filter(pl.col("read_least_bytes") > least.value)
         .with_columns(
             is_network=(pl.col("block_bytes") >= block.value).fill_null(False),
-            is_scattered=pl.col("resident_end_bytes") < share.value * pl.col("mapped_bytes"),
+            is_partial=pl.col("resident_end_bytes") < share.value * pl.col("mapped_bytes"),
         )
         .sort("read_least_bytes", "file", descending=[True, False])
     )
     of_causes: tuple[tuple[Cause, pl.Expr], ...] = (
-        ("scattered", pl.col("is_scattered")),
-        ("network", pl.col("is_network") & ~pl.col("is_scattered")),
+        ("partial", pl.col("is_partial")),
+        ("network", pl.col("is_network") & ~pl.col("is_partial")),
     )
     for cause, is_found in of_causes:
         found = rows.filter(is_found)
         if found.is_empty():
             continue
+        is_network = bool(found["is_network"].any())
         yield Finding(
-            "warning",
+            "warning" if is_network else "notice",
             MappedReadEvidence(
-                thresholds=(least, share if cause == "scattered" else block),
+                thresholds=(least, share if cause == "partial" else block),
                 spent_ns=None,
                 saves_ns=None,
                 cause=cause,
-                is_network=bool(found["is_network"].any()),
+                is_network=is_network,
                 fetched_bytes=int(found["read_least_bytes"].sum()),
                 extent_bytes=int(found["extent_bytes"].sum()),
                 files=found.height,
