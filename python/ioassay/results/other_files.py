@@ -56,6 +56,11 @@ def not_a_profile(path: Path, beginning: bytes) -> UsageError:
     return UsageError(f"{path} is {_described(beginning)}, not a profile.", TAKES)
 
 
+def content_of(beginning: bytes) -> bytes:
+    """How a file begins, unpacked where it is compressed."""
+    return _unpacked(beginning)[1]
+
+
 _UNPACKING = {"gzip": "gunzip", "bzip2": "bunzip2"}
 
 

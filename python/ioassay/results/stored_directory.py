@@ -38,6 +38,22 @@ class Identity(NamedTuple):
     changed_ns: int
 
 
+_KINDS = {
+    stat.S_IFIFO: "a FIFO",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a character device",
+    stat.S_IFBLK: "a block device",
+    stat.S_IFDIR: "a directory",
+    stat.S_IFLNK: "a symbolic link",
+    stat.S_IFREG: "a regular file",
+}
+
+
+def file_kind(mode: int) -> str:
+    """What a file of that mode is: `a FIFO`."""
+    return _KINDS.get(stat.S_IFMT(mode), "of an unknown kind")
+
+
 class StoredDirectory:
     """An open directory. Names are relative to it, with slashes."""
 
@@ -122,7 +138,10 @@ class StoredDirectory:
                     f"{shown} is a symbolic link, which is not followed.", "Replace the link with the file itself."
                 )
             if not stat.S_ISREG(kind.st_mode):
-                raise UsageError(f"{shown} is not a regular file.", "Name a regular file, or restore it from a copy.")
+                what = file_kind(kind.st_mode)
+                raise UsageError(
+                    f"{shown} is not a regular file, but {what}.", "Name a regular file, or restore it from a copy."
+                )
             if kind.st_size > most_bytes:
                 raise UsageError(
                     f"{shown} holds {format_bytes(kind.st_size)}; ioassay reads at most {format_bytes(most_bytes)}.",

@@ -192,7 +192,7 @@ def _regions(content: Content) -> list[Block]:
     ]
     rows: list[list[Text]] = [
         [
-            f"{_INDENT * one.depth}{one.region.rpartition(REGION_SEPARATOR)[2]}",
+            f"{_INDENT * one.depth}{one.region.rpartition(REGION_SEPARATOR)[2].strip() or '(unnamed)'}",
             format.count(one.entries),
             format.duration(one.stayed_ns),
             format.duration(one.longest_ns),

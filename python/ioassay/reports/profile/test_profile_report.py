@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import get_args
@@ -21,7 +22,7 @@ from ioassay.reports.profile.document import document, summary
 from ioassay.reports.profile.pictures import pictures
 from ioassay.reports.profile.wording import loss, opening, trust
 from ioassay.results.darshan import profile as darshan
-from ioassay.results.profile_model import MAPS, Loss, LossKind
+from ioassay.results.profile_model import MAPS, REGIONS, Loss, LossKind
 from ioassay.results.records.profile import load_profile
 from ioassay.testing.faulty_application import RANKS, calm, faulty
 from ioassay.testing.record_tables import BEGIN_NS, TableBuilder, store_record
@@ -72,6 +73,15 @@ def test_of_many_files_text_names_the_first_and_a_page_all(tmp_path: Path) -> No
     page = reports.build(ProfileReport(content), "html").decode()
     assert "<summary>60 files</summary>" in page
     assert all(f"/data/{at:02}</code>" in page for at in range(60))
+
+
+def test_a_region_whose_name_is_blank_is_unnamed(content: Content) -> None:
+    usual = {"process": 0, "entries": 1, "stayed_ns": 10**6, "longest_ns": 10**6, "first_s": 0.0, "last_s": 1.0}
+    rows = [usual | {"region": name} for name in ("", "epoch", "epoch >  ")]
+    regions = assemble(replace(content.profile, regions=pl.DataFrame(rows, schema=REGIONS)))
+    (table,) = re.findall(r"\| Region \|.*?\n\n", markdown(regions), re.DOTALL)
+    names = [line.split("|")[1].replace("\N{NO-BREAK SPACE}", " ").strip() for line in table.strip().splitlines()[2:]]
+    assert names[:3] == ["(unnamed)", "epoch", "(unnamed)"]
 
 
 def test_one_of_something_is_singular_and_what_has_no_directory_has_words(tmp_path: Path) -> None:

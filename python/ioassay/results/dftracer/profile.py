@@ -22,6 +22,7 @@ import polars as pl
 from ioassay.errors import UsageError
 from ioassay.protocol.record_layout import FIRST_TRANSFER, LATENCY_BEGINS_TICKS, SIZE_BEGINS_BYTES
 from ioassay.protocol.record_layout import OPERATIONS as CLASSES
+from ioassay.results import other_files
 from ioassay.results.darshan.timelines import Moves, Timelines, timeline_step
 from ioassay.results.dftracer import calls
 from ioassay.results.dftracer.lines import Lines, parsed
@@ -188,12 +189,22 @@ class _Reading:
                 end_ns = max(end_ns, min(last * unit_ns, _MOST_UNIX_NS))
         self._traces = sorted(self._traces, key=firsts.__getitem__)  # who renames a file comes before who reads it
         if end_ns < begin_ns:
+            self._refuse_others()
             raise UsageError(
                 f"{', '.join(self._sources)}: no call was recorded, or none can be read.",
                 "Name traces of DFTracer with calls, recorded with DFTRACER_ENABLE=1.",
             )
         self._regions.nest()
         return begin_ns, end_ns
+
+    def _refuse_others(self) -> None:
+        """Raises `UsageError` for a file that is no trace in spite of its name."""
+        for trace in self._traces:
+            if not any("ph" in line for line in Lines(trace).objects()):
+                with trace.open("rb") as file:
+                    beginning = file.read(other_files.BEGINNING_BYTES)
+                if not other_files.content_of(beginning).startswith(b"["):  # else it is one that was cut
+                    raise other_files.not_a_profile(trace, beginning)
 
     def _add_region(self, line: bytes, trace: Path, unit_ns: int) -> None:
         found = parsed(line)

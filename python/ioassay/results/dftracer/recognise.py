@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ioassay.errors import UsageError
+from ioassay.results.stored_directory import file_kind
 
 SUFFIXES = (".pfw", ".pfw.gz")
 
@@ -25,7 +26,8 @@ def trace_files(path: Path) -> Iterator[Path]:
     elif path.is_file():
         yield path
     else:
-        raise UsageError(f"There is no file {path}.", "Name traces of DFTracer (.pfw, .pfw.gz), or their directory.")
+        what = f"{path} is {file_kind(path.stat().st_mode)}" if path.exists() else f"There is no file {path}"
+        raise UsageError(f"{what}.", "Name traces of DFTracer (.pfw, .pfw.gz), or their directory.")
 
 
 def _is_trace(path: Path) -> bool:

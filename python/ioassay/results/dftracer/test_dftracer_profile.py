@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 import shutil
 from pathlib import Path
 
@@ -193,11 +194,39 @@ def test_no_damage_ends_in_a_traceback(tmp_path: Path) -> None:
     assert read > 20
 
 
-@pytest.mark.parametrize("content", [b"", b"[\n]\n", b"no trace at all\n", b"\x1f\x8b\x08rest"])
-def test_what_has_no_call_is_refused(tmp_path: Path, content: bytes) -> None:
+@pytest.mark.parametrize("content", [b"[\n]\n", b"[", gzip.compress(b"[\n"), *lines_of("writer.pfw")[:1]])
+def test_a_trace_without_a_call_is_refused(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "empty.pfw").write_bytes(content)
     with pytest.raises(UsageError, match="no call"):
         load_profile([tmp_path])
+
+
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [
+        (b"", "empty"),
+        (b"root:x:0:0:root:/root:/bin/bash\n", "text"),
+        (bytes(range(256)), "binary data of an unknown kind"),
+        (b'{"name": 1}\n', "JSON"),
+        (gzip.compress(b"text"), "compressed with gzip"),
+        (b"\x1f\x8b\x08rest", "compressed with gzip"),
+    ],
+)
+def test_what_is_no_trace_in_spite_of_its_name_is_refused_as_what_it_is(
+    tmp_path: Path, content: bytes, what: str
+) -> None:
+    trace = tmp_path / "other.pfw"
+    trace.write_bytes(content)
+    for path in (trace, tmp_path):
+        with pytest.raises(UsageError, match=f"other.pfw is {what}, not a profile"):
+            load_profile([path])
+
+
+def test_a_fifo_is_named_as_one(tmp_path: Path) -> None:
+    for name, words in (("x.pfw", "is a FIFO"), ("x", "not a regular file, but a FIFO"), ("x.darshan", "but a FIFO")):
+        os.mkfifo(tmp_path / name)
+        with pytest.raises(UsageError, match=words):
+            load_profile([tmp_path / name])
 
 
 def test_a_trace_that_is_not_there_is_refused(tmp_path: Path) -> None:
