@@ -448,6 +448,10 @@ class Loss:
     """As the source says it."""
     least: int | None = None
     """Of what is known as a range, whose other end is `amount`."""
+    storage_bytes: tuple[int, int] | None = None
+    """What the kernel counted of the process all the same: read from storage, and written. Only one loss of a process
+    has it.
+    """
 
 
 @dataclass(frozen=True)

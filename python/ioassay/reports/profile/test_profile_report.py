@@ -352,6 +352,26 @@ def test_every_kind_of_loss_is_in_the_head(tmp_path: Path) -> None:
         assert loss(kind, [Loss(kind, 1, "here", "a reason", 0)]).endswith("(here)."), kind
 
 
+@pytest.mark.parametrize(
+    ("storage", "counted"),
+    [
+        ((8 << 20, 0, 0), " (the kernel counted 16 MiB read)"),
+        ((8 << 20, 1 << 20, 0), " (the kernel counted 16 MiB read and 2 MiB written)"),
+        ((0, 0, 0), ""),
+    ],
+)
+def test_requests_of_rings_in_the_head_have_the_bytes_that_the_kernel_counted_of_their_processes(
+    tmp_path: Path, storage: tuple[int, int, int], counted: str
+) -> None:
+    tables = [TableBuilder(10), TableBuilder(11)]
+    for table in tables:
+        table.thread(table.pid, kernel=(1, 0, 1, 0), storage=storage)
+        table.ring(requests=1000, unread=1000)
+        table.ring(requests=5, unread=5, unreadable=2)
+    unseen = dict(opening(content_of(tmp_path / "r", *tables)))["Not seen"]
+    assert unseen.split(";")[0] == f"2,010 requests in rings of io_uring{counted}"
+
+
 def test_the_head_says_why_a_source_is_incomplete(tmp_path: Path) -> None:
     left = tmp_path / "tables"
     left.mkdir()

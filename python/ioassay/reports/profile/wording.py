@@ -282,7 +282,7 @@ _LOSSES: Mapping[LossKind, _LossWords] = {
         "the callers in {processes}", "The callers in {processes} are unknown: {reasons} ({where})."
     ),
     "unread-rings": _LossWords(
-        "{requests} in rings of io_uring",
+        "{requests} in rings of io_uring{counted}",
         "{requests} in io_uring rings could not be read, their files and bytes are unknown: {reasons} ({where}).",
     ),
     "held-back-ns": _LossWords(
@@ -385,6 +385,7 @@ def _said(words: str, losses: list[Loss]) -> str:
         size=format.size(amount),
         range=_range(Range(sum(one.least or 0 for one in losses), amount)),
         duration=format.duration(amount),
+        counted=_counted([one.storage_bytes for one in losses if one.storage_bytes is not None]),
         processes=_processes(amount),
         entries=format.count(amount, "entry", "entries"),
         **{f"{noun}s": format.count(amount, noun) for noun in ("table", "row", "call", "request")},
@@ -393,6 +394,13 @@ def _said(words: str, losses: list[Loss]) -> str:
         # Without the programs that they are about.
         causes=_named(list(dict.fromkeys(one.rpartition(": ")[2] for one in reasons))),
     )
+
+
+def _counted(moved: Sequence[tuple[int, int]]) -> str:
+    """What the kernel counted between processes and storage: ` (the kernel counted 8 MiB read)`."""
+    sums = zip((sum(one) for one in zip(*moved, strict=True)), _DONE.values(), strict=False)
+    ways = [f"{format.size(every)} {done}" for every, done in sums if every]
+    return f" (the kernel counted {' and '.join(ways)})" if ways else ""
 
 
 def phase(number: int, one: Phase, *, is_mapped: bool) -> list[str]:

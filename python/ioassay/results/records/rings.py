@@ -58,16 +58,25 @@ class Rings:
         for one in self._unread:
             key = (one.process, one.where, one.why)
             requests[key] = requests.get(key, 0) + one.requests
+        said: set[int] = set()
         for (process, where, why), amount in requests.items():
-            yield Loss("unread-rings", amount, where, why + _instead(counted[process]))
+            storage = _storage(counted[process])
+            unsaid = None if process in said else storage
+            said.add(process)
+            yield Loss("unread-rings", amount, where, why + _instead(storage), storage_bytes=unsaid)
 
 
-def _instead(process: Mapping[str, Any]) -> str:
-    """What is known of a process all the same."""
-    read, written = process["storage_read_bytes"], process["storage_written_bytes"]
-    if read is None or written is None:
+def _instead(storage: tuple[int, int] | None) -> str:
+    if storage is None:
         return ""
-    return f"; the kernel counted {format_size(read)} read from storage and {format_size(written)} written"
+    read, written = map(format_size, storage)
+    return f"; the kernel counted {read} read from storage and {written} written"
+
+
+def _storage(process: Mapping[str, Any]) -> tuple[int, int] | None:
+    """What is known of a process all the same: read from storage, and written."""
+    read, written = process["storage_read_bytes"], process["storage_written_bytes"]
+    return None if read is None or written is None else (read, written)
 
 
 def _why(flags: int, unreadable: int) -> str:
