@@ -19,10 +19,11 @@ from ioassay.analysis.profile.findings.files_between_steps import (
     idle_files,
 )
 from ioassay.analysis.profile.findings.profile_facts import ProfileFacts
+from ioassay.analysis.profile.maps import Range
 from ioassay.analysis.profile.thresholds import Thresholds
 from ioassay.analysis.profile.workflow import Workflow, common_name, condensed, workflow
 from ioassay.analysis.profile.workflow_steps import program_name
-from ioassay.protocol.record_layout import State
+from ioassay.protocol.record_layout import MapAccess, State
 from ioassay.results.profile_model import FILE_PROCESSES, Profile
 from ioassay.results.records.profile import load_profile
 from ioassay.testing.record_tables import BEGIN_NS, TableBuilder, joined
@@ -197,6 +198,18 @@ def test_a_mapped_file_is_read(load: Load) -> None:
     writer = Process(10, "gen", 0, 1)
     writer.table.transfers(writer.table.file("/w/1", inode=77), "write", {9: 1})
     assert edges(workflow(load(writer.table, reader.table))) == [("gen", "git add", 1)]
+
+
+def test_what_maps_read_between_steps_is_a_range(load: Load) -> None:
+    writer = Process(10, "gen", 0, 1).use("/w/1", write=64 * MIB)
+    reader = Process(11, "use", 2, 3)
+    place = reader.table.file("/w/1", {"open": 1}, inode=reader.inodes["/w/1"], size=64 * MIB)
+    reader.table.transfers(place, "map", {0: 1})
+    reader.table.transfers(place, "read", {MIB: 1})
+    ends = {"bytes": 64 * MIB, "begin": 0, "end": 64 * MIB}
+    reader.table.map(place, MapAccess.READ, first_ns=reader.begin_ns, last_end_ns=reader.end_ns, **ends)
+    (one,) = workflow(load(writer.table, reader.table)).exchanges
+    assert (one.read_bytes, one.mapped) == (MIB, Range(0, 64 * MIB))
 
 
 def test_what_becomes_of_files(load: Load) -> None:

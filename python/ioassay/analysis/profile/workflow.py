@@ -20,6 +20,8 @@ from typing import Literal
 import polars as pl
 
 from ioassay.analysis.profile import workflow_steps
+from ioassay.analysis.profile.maps import Maps, Range
+from ioassay.analysis.profile.maps import maps as of_maps
 from ioassay.analysis.profile.totals import directory_of
 from ioassay.results.profile_model import Profile
 
@@ -74,6 +76,8 @@ class Exchange:
     written_bytes: int
     read_bytes: int
     """Without what maps read."""
+    mapped: Range
+    """What maps read."""
     longest_wait_s: float
     """From the writer's last close of a file to the reader's first open of it; 0 where it read while that wrote."""
     removed_files: int
@@ -91,7 +95,8 @@ class Workflow:
     """Those with most bytes first."""
     files: pl.DataFrame
     """A row per file that was read or written: file, path, fate, is_removed, written_bytes, read_bytes, write_ns,
-    read_ns, writers, readers (steps), wait_s (the longest; null: not between steps), same_node.
+    read_ns, mapped_least_bytes and mapped_most_bytes (read by maps), writers, readers (steps), wait_s (the longest;
+    null: not between steps), same_node.
     """
 
     def of(self, fate: Fate) -> pl.DataFrame:
@@ -105,12 +110,12 @@ class Workflow:
         return max((step.layer for step in self.steps), default=0)
 
 
-def workflow(profile: Profile) -> Workflow:
+def workflow(profile: Profile, mapped: Maps | None = None) -> Workflow:
     """The workflow of a profile; without steps where none reads what another wrote, or where the source does not say
-    which process used which file.
+    which process used which file. `mapped` is what `maps.maps` returned, where that is known already.
     """
     processes = workflow_steps.units(profile)
-    used = _used(profile, processes)
+    used = _used(profile, processes, of_maps(profile) if mapped is None else mapped)
     steps = _steps(processes, used)
     own = _by_step(used.join(steps.select("unit", "step"), on="unit"))
     pairs = _pairs(own)
@@ -177,13 +182,17 @@ def _added(before: Exchange | None, one: Exchange, key: tuple[int, int]) -> Exch
         label=before.label if before.label == one.label else "…",
         written_bytes=before.written_bytes + one.written_bytes,
         read_bytes=before.read_bytes + one.read_bytes,
+        mapped=before.mapped + one.mapped,
         longest_wait_s=max(before.longest_wait_s, one.longest_wait_s),
         removed_files=before.removed_files + one.removed_files,
         same_node=before.same_node and one.same_node,
     )
 
 
-def _used(profile: Profile, processes: pl.DataFrame) -> pl.DataFrame:
+_MAPPED = ("mapped_least_bytes", "mapped_most_bytes")
+
+
+def _used(profile: Profile, processes: pl.DataFrame, maps: Maps) -> pl.DataFrame:
     """A row per file and unit: what it moved, from when to when it had the file open (`rewritten_s`: when the last of
     its processes that wrote it opened it), whether it removed or renamed it.
     """
@@ -196,6 +205,7 @@ def _used(profile: Profile, processes: pl.DataFrame) -> pl.DataFrame:
     nodes = profile.processes.select("process", "node")
     executed = _executed(profile, files)
     linking = _linking(profile)
+    mapped = maps.bounds.select("process", "file", **{name: name.replace("mapped", "read") for name in _MAPPED})
     rows = profile.file_processes.join(files.select("file"), on="file", how="semi")
     return (
         pl.concat([rows.with_columns(executed=pl.lit(False)), executed], how="diagonal")
@@ -205,6 +215,7 @@ def _used(profile: Profile, processes: pl.DataFrame) -> pl.DataFrame:
         .with_columns(_DIRECTORY)
         .join(linking, on=["process", "directory"], how="left")
         .join(_was_there(profile), on="file", how="left")
+        .join(mapped, on=["process", "file"], how="left")
         .with_columns(
             first_s=pl.coalesce("first_open_s", "begin_s"),
             last_s=pl.coalesce("last_close_s", "end_s"),
@@ -214,7 +225,7 @@ def _used(profile: Profile, processes: pl.DataFrame) -> pl.DataFrame:
         .with_columns(is_removal=_removes(profile))
         .group_by("file", "unit")
         .agg(
-            pl.col("read_bytes", "written_bytes", "read_ns", "write_ns").sum(),
+            pl.col("read_bytes", "written_bytes", "read_ns", "write_ns", *_MAPPED).sum(),
             pl.col("reads", "writes").any(),
             written_from_s=pl.col("first_s").filter("writes").min(),
             written_until_s=pl.col("last_s").filter("writes").max(),
@@ -300,7 +311,7 @@ def _steps(processes: pl.DataFrame, used: pl.DataFrame) -> pl.DataFrame:
 def _by_step(used: pl.DataFrame) -> pl.DataFrame:
     """`_used` by steps."""
     return used.group_by("file", "step").agg(
-        pl.col("read_bytes", "written_bytes", "read_ns", "write_ns").sum(),
+        pl.col("read_bytes", "written_bytes", "read_ns", "write_ns", *_MAPPED).sum(),
         pl.col("reads", "writes", "removes", "is_renamed").any(),
         pl.col("written_from_s", "read_from_s").min(),
         pl.col("written_until_s", "rewritten_s", "read_until_s", "removed_s").max(),
@@ -317,7 +328,7 @@ def _pairs(own: pl.DataFrame) -> pl.DataFrame:
         writer="step", writer_node="node",
     )  # fmt: skip
     readers = own.filter("reads").select(
-        "file", "read_bytes", "read_ns", "read_from_s", "read_until_s", reader="step", reader_node="node"
+        "file", "read_bytes", "read_ns", *_MAPPED, "read_from_s", "read_until_s", reader="step", reader_node="node"
     )
     return (
         writers.join(readers, on="file")
@@ -337,7 +348,7 @@ def _files(profile: Profile, own: pl.DataFrame, pairs: pl.DataFrame) -> pl.DataF
     files = (
         own.group_by("file")
         .agg(
-            pl.col("written_bytes", "read_bytes", "write_ns", "read_ns").sum(),
+            pl.col("written_bytes", "read_bytes", "write_ns", "read_ns", *_MAPPED).sum(),
             pl.col("reads", "writes").any(),
             is_removed=(pl.col("removes").any() & ~pl.col("is_renamed").any() & removed_after).fill_null(False),
             writers=pl.col("writes").sum(),
@@ -356,7 +367,7 @@ def _files(profile: Profile, own: pl.DataFrame, pairs: pl.DataFrame) -> pl.DataF
     )  # fmt: skip
     return files.select(
         "file", "path", fate.alias("fate"), "is_removed", "written_bytes", "read_bytes", "write_ns", "read_ns",
-        "writers", "readers", "wait_s", "same_node",
+        *_MAPPED, "writers", "readers", "wait_s", "same_node",
     ).sort("file")  # fmt: skip
 
 
@@ -405,7 +416,7 @@ def _exchanges(pairs: pl.DataFrame, files: pl.DataFrame, numbers: dict[int, int]
         .agg(
             pl.len().alias("files"),
             pl.col("path").sort(),
-            pl.col("written_bytes", "read_bytes").sum(),
+            pl.col("written_bytes", "read_bytes", *_MAPPED).sum(),
             pl.col("wait_s").max(),
             pl.col("is_removed").sum(),
             pl.col("same_node").all(),
@@ -414,7 +425,8 @@ def _exchanges(pairs: pl.DataFrame, files: pl.DataFrame, numbers: dict[int, int]
     found = [
         Exchange(
             numbers[row["writer"]], numbers[row["reader"]], row["files"], common_name(row["path"]),
-            row["written_bytes"], row["read_bytes"], row["wait_s"], row["is_removed"], row["same_node"],
+            row["written_bytes"], row["read_bytes"], Range(*(row[name] for name in _MAPPED)),
+            row["wait_s"], row["is_removed"], row["same_node"],
         )
         for row in rows.iter_rows(named=True)
     ]  # fmt: skip

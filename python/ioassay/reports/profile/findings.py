@@ -272,16 +272,19 @@ def _(evidence: DeletedUnreadEvidence) -> Message:
 def _(evidence: HandOverEvidence) -> Message:
     often = "once" if evidence.handed_on == 1 else f"up to {evidence.handed_on} times, one step after another"
     place = "memory or a node-local disk" if evidence.same_node else "a burst buffer, or one node for both steps"
-    removed = ""
+    details = []
+    if evidence.mapped.most:
+        ends = format.size(evidence.mapped.least), format.size(evidence.mapped.most)
+        details.append(f"Maps read {format.span(*ends)} of them, which is in none of these times.")
     if evidence.removed_files:
-        removed = f"{_of(evidence.removed_files, evidence.files, 'file')} removed in the end."
+        details.append(f"{_of(evidence.removed_files, evidence.files, 'file')} removed in the end.")
     return Message(
         f"Steps hand data on through files: {format.size(evidence.written_bytes)} were written and "
         f"{format.size(evidence.read_bytes)} of them read again by another step, {often} "
         f"({_files_with_time(evidence.files, evidence.spent_ns)}, {format.share(evidence.share)} of the steps' "
         "run time).",
         f"Pass it through a pipe, or keep the files in {place}.",
-        removed,
+        " ".join(details),
     )
 
 

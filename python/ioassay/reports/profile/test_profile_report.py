@@ -15,7 +15,9 @@ import polars as pl
 import pytest
 
 from ioassay import reports
+from ioassay.analysis.profile.maps import Range
 from ioassay.protocol.record_layout import FileKind, State
+from ioassay.reports.format import ABSENT
 from ioassay.reports.profile import ProfileReport
 from ioassay.reports.profile.content import Content, assemble
 from ioassay.reports.profile.document import document, summary
@@ -431,6 +433,27 @@ def test_a_workflow_is_a_section_with_its_figure_its_tables_and_its_findings(tmp
     shown = " ".join(terminal_text(summary(content)).split())
     assert "Most goes from gen to filter: 64 MiB in 1 file, /w/part, read up to 2.00 s later, then removed." in shown
     assert "32 MiB in 1 file were written and removed unread." in shown
+
+
+@pytest.mark.parametrize(
+    ("called", "mapped", "said", "cells"),
+    [
+        (0, Range(0, 64 << 20), "0 B to 64 MiB read again through maps", f"{ABSENT} | 0 B to 64 MiB"),
+        (1 << 20, Range(8 << 20, 64 << 20), "1 MiB read again and 8 to 64 MiB through maps", "1 MiB | 8 to 64 MiB"),
+        (0, Range(0, 0), "read without a call: run, or mapped", ABSENT),
+    ],
+)
+def test_a_workflow_says_what_was_read_without_calls(
+    tmp_path: Path, called: int, mapped: Range, said: str, cells: str
+) -> None:
+    content = content_of(tmp_path / "record", *handing_on())
+    (one,) = content.workflow.exchanges
+    ends = {"mapped_least_bytes": mapped.least, "mapped_most_bytes": mapped.most}
+    files = content.workflow.files.with_columns(read_bytes=called, **{name: pl.lit(end) for name, end in ends.items()})
+    found = replace(content.workflow, exchanges=(replace(one, read_bytes=called, mapped=mapped),), files=files)
+    text = markdown(replace(content, workflow=found))
+    assert f"2 steps hand on 1 file (64 MiB written, {said})." in text
+    assert f"| gen | filter | `/w/part` | 1 | 64 MiB | {cells} | 2.00 s | 1 |" in text
 
 
 def test_the_data_of_a_workflow(tmp_path: Path) -> None:

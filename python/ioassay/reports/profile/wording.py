@@ -148,11 +148,12 @@ def nothing_found(content: Content) -> str:
 def _moved(content: Content, direction: Way) -> str:
     one, mapped = content.totals.of(direction), content.coverage.mapped(direction)
     spent = "" if one.spent_ns is None else f", {format.duration(one.spent_ns)}"
-    through_maps = f"; {_range(mapped)} through maps" if mapped.most else ""
+    through_maps = f"; {size_range(mapped)} through maps" if mapped.most else ""
     return f"{format.size(one.bytes)} in {format.count(one.calls, 'call')}{spent}{through_maps}"
 
 
-def _range(one: Range) -> str:
+def size_range(one: Range) -> str:
+    """`8 to 64 MiB`; one size where both ends are the same."""
     least, most = format.size(one.least), format.size(one.most)
     return most if least == most else format.span(least, most)
 
@@ -383,7 +384,7 @@ def _said(words: str, losses: list[Loss]) -> str:
     reasons = list(dict.fromkeys(one.reason or _UNSAID.get(kind, "unknown reason") for one in losses))
     return words.format(
         size=format.size(amount),
-        range=_range(Range(sum(one.least or 0 for one in losses), amount)),
+        range=size_range(Range(sum(one.least or 0 for one in losses), amount)),
         duration=format.duration(amount),
         counted=_counted([one.storage_bytes for one in losses if one.storage_bytes is not None]),
         processes=_processes(amount),
@@ -456,7 +457,7 @@ def _resident(size: int | None, *, is_sampled: bool) -> str:
 def file_maps(row: Mapping[str, Any]) -> list[str]:
     """The ranges of a row of `maps.BOUNDS`, or of the files that have their columns: read, and written."""
     return [
-        _range(Range(row[f"{name}_least_bytes"], most)) if (most := row[f"{name}_most_bytes"]) else format.ABSENT
+        size_range(Range(row[f"{name}_least_bytes"], most)) if (most := row[f"{name}_most_bytes"]) else format.ABSENT
         for name in ("read", "written")
     ]
 

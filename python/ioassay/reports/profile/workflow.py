@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from ioassay.analysis.profile.maps import Range
 from ioassay.analysis.profile.workflow import FATES, Exchange, Fate, Step, Workflow
 from ioassay.reports import format
 from ioassay.reports.document import Block, Bullets, Column, Figure, Notes, Paragraph, Span, Table, Text, numbers
+from ioassay.reports.profile.wording import size_range
 
 if TYPE_CHECKING:
     from ioassay.figures.picture import Picture
@@ -61,7 +63,7 @@ def data(workflow: Workflow) -> dict[str, Any]:
     files = workflow.files.group_by("fate").agg(
         pl.len().alias("files"),
         pl.col("is_removed").sum().alias("removed_files"),
-        pl.col("written_bytes", "read_bytes", "write_ns", "read_ns").sum(),
+        pl.col("written_bytes", "read_bytes", "write_ns", "read_ns", "mapped_least_bytes", "mapped_most_bytes").sum(),
     )
     return {
         "steps": [asdict(step) for step in workflow.steps],
@@ -84,24 +86,37 @@ def _opening(workflow: Workflow) -> str:
     files = workflow.of("between steps")
     chain = workflow.chain
     often = f", up to {chain} times one after another" if chain > 1 else ""
+    mapped = Range(*(int(files[f"mapped_{end}_bytes"].sum()) for end in ("least", "most")))
     return (
         f"{format.count(len(workflow.steps), 'step')} hand on {format.count(files.height, 'file')} "
-        f"({format.size(int(files['written_bytes'].sum()))} written, {format.size(int(files['read_bytes'].sum()))} "
-        f"read again{often})."
+        f"({format.size(int(files['written_bytes'].sum()))} written, "
+        f"{_read(int(files['read_bytes'].sum()), mapped, 'read again')}{often})."
     )
+
+
+def _read(called: int, mapped: Range, did: str) -> str:
+    """What was read by calls and through maps: `8 MiB read again and 0 to 64 MiB through maps`."""
+    ways = [f"{format.size(called)} {did}"] if called else []
+    if mapped.most:
+        ways.append(f"{size_range(mapped)} {'' if called else f'{did} '}through maps")
+    return " and ".join(ways) or "read without a call: run, or mapped"
 
 
 def _most(workflow: Workflow) -> str:
     one = workflow.exchanges[0]
     waited = f", read up to {format.duration(one.longest_wait_s * 1e9)} later" if one.longest_wait_s else ""
+    moved = format.size(moved_bytes(one))
+    if one.mapped.most and not one.read_bytes:
+        moved = f"{size_range(one.mapped)} through maps"
     return (
         f"Most goes from {step_name(workflow.steps[one.writer])} to {step_name(workflow.steps[one.reader])}: "
-        f"{format.size(moved_bytes(one))} in {format.count(one.files, 'file')}, {one.label}{waited}"
+        f"{moved} in {format.count(one.files, 'file')}, {one.label}{waited}"
         f"{', then removed' if one.removed_files == one.files else ''}."
     )
 
 
 def _exchanges(workflow: Workflow) -> Table:
+    is_mapped = any(one.mapped.most for one in workflow.exchanges)
     rows: list[list[Text]] = [
         [
             step_name(workflow.steps[one.writer]),
@@ -110,6 +125,7 @@ def _exchanges(workflow: Workflow) -> Table:
             format.count(one.files),
             format.size(one.written_bytes),
             format.size(one.read_bytes) if one.read_bytes else format.ABSENT,
+            *([size_range(one.mapped) if one.mapped.most else format.ABSENT] if is_mapped else ()),
             format.duration(one.longest_wait_s * 1e9),
             format.count(one.removed_files),
         ]
@@ -119,7 +135,7 @@ def _exchanges(workflow: Workflow) -> Table:
         Column("From"),
         Column("To"),
         Column("Files"),
-        *numbers("Number", "Written", "Read", "Longest wait", "Removed"),
+        *numbers("Number", "Written", "Read", *(["Read by maps"] if is_mapped else []), "Longest wait", "Removed"),
     ]
     return Table(columns, rows, "Files between steps", density="dense")
 
@@ -172,6 +188,6 @@ def _notes(workflow: Workflow) -> Iterator[str]:
             yield f"{format.count(count, 'file was', 'files were')} {did} by several steps."
     yield (
         "A step is a program with all its processes at the same place between others, or a script with everything that "
-        "it starts. Waits are from the last close by the writer to the first open by the reader; what only a map read, "
-        "or what was run, has no bytes read."
+        "it starts. Waits are from the last close by the writer to the first open by the reader. Maps and programs "
+        "that are run read without calls."
     )

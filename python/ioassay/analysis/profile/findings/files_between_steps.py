@@ -14,6 +14,7 @@ import polars as pl
 
 from ioassay.analysis.finding import Finding
 from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts, beyond_copying, files
+from ioassay.analysis.profile.maps import Range
 from ioassay.analysis.profile.totals import known_total
 
 
@@ -37,6 +38,9 @@ class HandOverEvidence(ProfileEvidence):
     kind: ClassVar[str] = "hand-overs"
     written_bytes: int
     read_bytes: int
+    """By calls."""
+    mapped: Range
+    """Read by maps."""
     files: int
     removed_files: int
     """Of these, removed in the end."""
@@ -96,6 +100,7 @@ def hand_overs(facts: ProfileFacts) -> Iterator[Finding]:
             saves_ns=spent_ns,
             written_bytes=int(found["written_bytes"].sum()),
             read_bytes=moved,
+            mapped=Range(int(found["mapped_least_bytes"].sum()), int(found["mapped_most_bytes"].sum())),
             files=found.height,
             removed_files=int(found["is_removed"].sum()),
             handed_on=facts.workflow.chain,

@@ -130,7 +130,7 @@ class ProfileFacts:
     @cached_property
     def workflow(self) -> Workflow:
         """Which step feeds which."""
-        return workflow(self.profile)
+        return workflow(self.profile, self.maps)
 
     def requests(self, direction: Direction) -> pl.DataFrame:
         """The application's requests by file: `causes.requests`."""
