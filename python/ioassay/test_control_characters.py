@@ -5,11 +5,15 @@ from __future__ import annotations
 import io
 from typing import TextIO, cast
 
-from ioassay.control_characters import PlainStream, encoded, styled, without_controls
+from ioassay.control_characters import PlainStream, encoded, escaped, styled, without_controls
 
 
 def test_escapes_and_overrides_are_replaced_one_for_one() -> None:
     assert without_controls("\x1b[2J\x9b \u202eexe.txt\r") == "\ufffd[2J\ufffd \ufffdexe.txt\ufffd"
+
+
+def test_a_name_is_on_one_line_and_says_which_control_characters_it_has() -> None:
+    assert escaped("we\nird\t\x1b[2J\x9b\u202eexe.größe") == r"we\nird\t\x1b[2J\x9b\u202eexe.größe"
 
 
 def test_lines_tabs_and_every_script_stay() -> None:

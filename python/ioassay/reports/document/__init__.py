@@ -6,8 +6,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
+
+from ioassay.control_characters import escaped
 
 if TYPE_CHECKING:
     from ioassay.figures.picture import Picture
@@ -56,8 +58,17 @@ Text = Piece | tuple[Piece, ...]
 
 
 def pieces(text: Text) -> tuple[Piece, ...]:
-    """The pieces of a text, of which one alone needs no tuple."""
-    return text if isinstance(text, tuple) else (text,)
+    """The pieces of a text, of which one alone needs no tuple. Names, which are code, are on one line."""
+    return tuple(map(_with_names_escaped, text if isinstance(text, tuple) else (text,)))
+
+
+def _with_names_escaped(piece: Piece) -> Piece:
+    match piece:
+        case Span(text, "code"):
+            return replace(piece, text=escaped(text))
+        case References(items):
+            return replace(piece, items=tuple(replace(item, text=escaped(item.text)) for item in items))
+    return piece
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,10 @@
-"""Blocks of a document on the terminal: all but the figures, of which lines of text may take the place."""
+"""Blocks of a document on the terminal: all but the figures, of which lines of text may take the place. Long words
+and names, such as the paths of files, are shortened in the middle; commands are not.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
 from rich.console import Group, RenderableType
@@ -42,6 +45,18 @@ _STYLES: dict[Style, str] = {
     "below": "dim",
     "caveat": "yellow",
 }
+
+
+_MOST_LETTERS = 160
+"""Of a word or a name: two lines of a terminal."""
+
+_LONG = re.compile(rf"\S{{{_MOST_LETTERS + 1},}}")
+
+
+def _shortened(name: str) -> str:
+    """Its beginning and its end, where it is long."""
+    begin = _MOST_LETTERS // 2
+    return name if len(name) <= _MOST_LETTERS else f"{name[:begin]}…{name[1 + begin - _MOST_LETTERS :]}"
 
 
 def rendered(blocks: Iterable[Block]) -> Group:
@@ -102,15 +117,19 @@ def _table(block: Table) -> FittingTable:
 
 def _inline(text: Text, style: str = "") -> RichText:
     made = RichText(style=style)
+
+    def fit(said: str, *, is_name: bool = False) -> str:
+        return bound(_shortened(said) if is_name else _LONG.sub(lambda word: _shortened(word[0]), said))
+
     for piece in pieces(text):
         match piece:
             case Marks(letters):
                 made.append(f" {''.join(letters)}" if letters else "", "yellow")
             case Span(said, how):
                 on_its_own = "\n" if how in ("below", "caveat") else ""
-                made.append(f"{on_its_own}{bound(said)}", _STYLES[how] if how else "")
+                made.append(f"{on_its_own}{fit(said, is_name=how == 'code')}", _STYLES[how] if how else "")
             case Anchor() | References():
                 pass
             case _:
-                made.append(bound(piece))
+                made.append(fit(piece))
     return made

@@ -118,6 +118,33 @@ def test_a_narrow_terminal_gets_commands_and_pictures_in_whole_lines() -> None:
     assert text.splitlines() == ["All", f"  {lines[0]}", *lines[1:]]
 
 
+def test_a_terminal_alone_shortens_long_names_in_the_middle() -> None:
+    name = f"/scratch/{'deep er/' * 480}output.h5"
+    word = f"/scratch/{'deep/' * 760}output.h5"
+    blocks: list[Block] = [
+        Table([Column("File"), Column("Calls")], [[Span(name, "code"), "7"]]),
+        Bullets([f"Most are in {word}."]),
+        Commands([("Remove it:", f"rm {word}")]),
+    ]
+    *lines, command = terminal_text(blocks, width=80).splitlines()
+    assert command == f"  rm {word}"
+    assert len(lines) < 12
+    assert max(map(len, lines)) <= 80
+    shown = "".join(line.strip() for line in lines)
+    assert (shown.count("…"), shown.count("output.h5")) == (2, 2)
+    for text in (markdown.rendered(Document("Names", blocks)), html.rendered(Document("Names", blocks))):
+        assert name in text
+        assert word in text
+
+
+def test_names_with_control_characters_are_escaped_wherever_they_are_shown() -> None:
+    name, shown = Span("/data/we\nird\x1b[2J", "code"), r"/data/we\nird\x1b[2J"
+    found = Document("Names", [Bullets([name]), Paragraph((References((name, name, name), "3 files"), ""))])
+    assert shown in terminal_text(found.blocks)
+    assert markdown.rendered(found).count(shown) == 1 + 2
+    assert html.rendered(found).count(shown) == 1 + 3
+
+
 def test_a_terminal_indents_what_follows_in_an_item() -> None:
     found = [line.rstrip() for line in terminal_text([Bullets(["a word " * 6, "another"])], 30).splitlines()]
     assert found == ["  a word a word a word a", "    word a word a word", "  another"]

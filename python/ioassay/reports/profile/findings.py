@@ -41,6 +41,7 @@ from ioassay.analysis.profile.findings.sync_storm import SyncEvidence
 from ioassay.analysis.profile.findings.synchronous_writes import SynchronousWriteEvidence
 from ioassay.analysis.profile.peers import Imbalance
 from ioassay.analysis.profile.programs import FileTool
+from ioassay.control_characters import escaped
 from ioassay.reports import format
 from ioassay.reports.document import Span
 
@@ -534,7 +535,7 @@ _IN_ORDER = 0.5
 
 
 def _directories(counts: Sequence[tuple[str, int]]) -> str:
-    return ", ".join(f"{directory} ({format.count(count)})" for directory, count in counts)
+    return ", ".join(f"{escaped(directory)} ({format.count(count)})" for directory, count in counts)
 
 
 def _searched(searched: int, names: int) -> str:

@@ -15,6 +15,7 @@ from ioassay.analysis.profile.findings.profile_facts import MOST_REFERENCES
 from ioassay.analysis.profile.maps import Range
 from ioassay.analysis.profile.phases import Phase
 from ioassay.analysis.profile.thresholds import Threshold
+from ioassay.control_characters import escaped
 from ioassay.reports import format
 from ioassay.reports.profile.content import Content
 from ioassay.results import document
@@ -390,7 +391,7 @@ def _said(words: str, losses: list[Loss]) -> str:
         processes=_processes(amount),
         entries=format.count(amount, "entry", "entries"),
         **{f"{noun}s": format.count(amount, noun) for noun in ("table", "row", "call", "request")},
-        where=_named(list(dict.fromkeys(one.where for one in losses))),
+        where=_named(list(dict.fromkeys(escaped(one.where) for one in losses))),
         reasons=_named(reasons),
         # Without the programs that they are about.
         causes=_named(list(dict.fromkeys(one.rpartition(": ")[2] for one in reasons))),

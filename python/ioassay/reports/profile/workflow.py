@@ -102,7 +102,7 @@ def _read(called: int, mapped: Range, did: str) -> str:
     return " and ".join(ways) or "read without a call: run, or mapped"
 
 
-def _most(workflow: Workflow) -> str:
+def _most(workflow: Workflow) -> Text:
     one = workflow.exchanges[0]
     waited = f", read up to {format.duration(one.longest_wait_s * 1e9)} later" if one.longest_wait_s else ""
     moved = format.size(moved_bytes(one))
@@ -110,8 +110,9 @@ def _most(workflow: Workflow) -> str:
         moved = f"{size_range(one.mapped)} through maps"
     return (
         f"Most goes from {step_name(workflow.steps[one.writer])} to {step_name(workflow.steps[one.reader])}: "
-        f"{moved} in {format.count(one.files, 'file')}, {one.label}{waited}"
-        f"{', then removed' if one.removed_files == one.files else ''}."
+        f"{moved} in {format.count(one.files, 'file')}, ",
+        Span(one.label, "code"),
+        f"{waited}{', then removed' if one.removed_files == one.files else ''}.",
     )
 
 

@@ -9,6 +9,7 @@ from ioassay.analysis.profile.condition_differences import Condition, ConditionD
 from ioassay.analysis.profile.file_changes import FileChange
 from ioassay.analysis.profile.finding_changes import Change, FindingChange
 from ioassay.analysis.profile.peers import Imbalance
+from ioassay.control_characters import escaped
 from ioassay.reports import format
 from ioassay.reports.profile.comparison.content import TRANSFERS, Content
 from ioassay.reports.profile.findings import Message, message
@@ -167,7 +168,7 @@ def _amount(noun: str, mine: int | None, its: int | None, show: Callable[[float]
 
 def _file(one: FileChange) -> str:
     change = one.spent_change_ns or 0
-    return f"{one.other.path} ({signed(change, format.duration)})"
+    return f"{escaped(one.other.path)} ({signed(change, format.duration)})"
 
 
 def signed(change: float | None, show: Callable[[float], str]) -> str:
