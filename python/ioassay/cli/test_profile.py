@@ -29,7 +29,7 @@ def test_a_record_a_folder_of_them_or_tables_are_what_a_profile_is_compared_with
     record: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = store_record(tmp_path / "before" / "node1", TableBuilder(node="node1"))
-    store_record(tmp_path / "before" / "node2", TableBuilder(node="node2"))
+    store_record(tmp_path / "before" / "node2", TableBuilder(101, node="node2"))
     for against, processes in ((before, 1), (tmp_path / "before", 2), (next(before.glob("*.tables")), 1)):
         assert profile([record], against=[against], as_json=True) == 0
         reference = data_of(capsys)["reference"]
