@@ -373,6 +373,15 @@ def test_bytes_that_were_written_and_deleted_unread_are_a_finding(load: Load) ->
     assert not list(deleted_unread(facts(load(*pipeline()))))
 
 
+def test_the_time_of_a_copy_that_was_deleted_unread_is_unknown(load: Load) -> None:
+    copier = Process(10, "cp", 0, 5).use("/w/copy")
+    copier.table.transfers(copier.table.file("/w/copy", inode=77), "copy to", {9 * GIB: 1})
+    (found,) = deleted_unread(facts(load(copier.table, Process(11, "rm copy", 6, 7).remove("/w/copy").table)))
+    evidence = found.evidence
+    assert isinstance(evidence, DeletedUnreadEvidence)
+    assert (evidence.unread_bytes, evidence.spent_ns, evidence.saves_ns) == (9 * GIB, None, None)
+
+
 def test_processes_without_a_recorder_may_have_read_what_was_deleted(load: Load) -> None:
     writer = Process(10, "sim", 0, 5).use("/w/debug", write=GIB)
     replaced = Process(12, "sh", 0, 5, state=State.REPLACED)

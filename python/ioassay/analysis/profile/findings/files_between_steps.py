@@ -69,12 +69,15 @@ def deleted_unread(facts: ProfileFacts) -> Iterator[Finding]:
     unread, written = int(found["written_bytes"].sum()), int(facts.workflow.files["written_bytes"].sum())
     if unread <= share.value * written or unread <= least.value:
         return
+    copied = facts.stored.filter(pl.col("operation") == "copy to", pl.col("file").is_in(found["file"].implode()))
+    # A copy within the kernel has its time with the file that it reads.
+    spent_ns = None if 2 * int(copied["bytes"].sum()) > unread else known_total(found["write_ns"])
     yield Finding(
         "warning",
         DeletedUnreadEvidence(
             thresholds=(share, least),
-            spent_ns=known_total(found["write_ns"]),
-            saves_ns=known_total(found["write_ns"]),
+            spent_ns=spent_ns,
+            saves_ns=spent_ns,
             unread_bytes=unread,
             written_bytes=written,
             files=found.height,
