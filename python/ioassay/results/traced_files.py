@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ioassay.results.profile_model import DIRECTION, FileKind
+from functools import lru_cache
+
+from ioassay.results.profile_model import DIRECTION, ON_STORAGE, FileKind
 
 
 def kind_of(path: str) -> FileKind:
@@ -18,3 +20,9 @@ def elsewhere(operation: str) -> str:
     """The operation of `ELSEWHERE` that stands for one on what is not on storage."""
     direction = DIRECTION.get(operation)
     return f"elsewhere {direction}" if direction in ("read", "write") else "elsewhere other"
+
+
+@lru_cache(maxsize=1 << 12)
+def shown_operation(operation: str, path: str) -> str:
+    """The operation by which a call on a path is shown in sums over files."""
+    return operation if kind_of(path) in ON_STORAGE else elsewhere(operation)

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+OF_STREAMS = "STDIO"
+"""The category of calls of streams."""
+
 OPERATIONS: Mapping[str, Mapping[str, str]] = {
     "POSIX": {
         **dict.fromkeys(("open", "open64", "openat", "openat64", "creat", "creat64"), "open"),
@@ -31,7 +34,7 @@ OPERATIONS: Mapping[str, Mapping[str, str]] = {
         **dict.fromkeys(("copy_file_range", "sendfile", "sendfile64"), "copy from"),
         **dict.fromkeys(("mmap", "mmap64"), "map"),
     },
-    "STDIO": {
+    OF_STREAMS: {
         **dict.fromkeys(("fopen", "fopen64", "freopen", "freopen64"), "open"),
         "fclose": "close",
         **dict.fromkeys(("fread", "fread_unlocked", "fgets", "fgetc", "getc", "getline", "getdelim"), "stream read"),
@@ -53,7 +56,8 @@ OF_LIBRARIES = frozenset({*OPERATIONS, OF_TRACER, "MPI", "HDF5"})
 _CALL = ("X", 1)
 """Phases of lines that are a call, before and since dftracer 2.2."""
 
-_MOST_NUMBER = 2**62
+MOST = 2**62
+"""What a damaged line claims is kept within it."""
 
 _ONE_BYTE = ("fgetc", "getc", "fputc", "putc")
 
@@ -66,13 +70,13 @@ _READ_WRITE = 0o2
 
 def number(value: object) -> int | None:
     """An argument that is a number, or the text of one; what a damaged line claims is kept within 62 bits."""
-    if type(value) is int and -_MOST_NUMBER <= value <= _MOST_NUMBER:  # nearly all: five are read of each line
+    if type(value) is int and -MOST <= value <= MOST:  # nearly all: five are read of each line
         return value
     if isinstance(value, str) and value.lstrip("-").isdecimal() and len(value) < 20:
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int):
         return None
-    return max(-_MOST_NUMBER, min(value, _MOST_NUMBER))
+    return max(-MOST, min(value, MOST))
 
 
 def is_call(line: Mapping[str, Any]) -> bool:
@@ -89,7 +93,7 @@ def moved_bytes(name: str, arguments: Mapping[str, Any]) -> int:
         return max(0, number(arguments.get("ret_len")) or 0)
     if name in ("fread", "fwrite", "fread_unlocked", "fwrite_unlocked", "fputs"):
         size = number(arguments.get("size"))
-        return max(0, (returned or 0) * (1 if size is None else size))
+        return min(max(0, (returned or 0) * (1 if size is None else size)), MOST)
     return max(0, returned or 0)
 
 

@@ -1,4 +1,4 @@
-"""The lines of a trace, one after another: a trace may be larger than memory, cut, damaged, or packed to hide its size.
+"""The lines of a trace, one after another: a trace may be long, cut, damaged, or packed to hide its size.
 
 DFTracer writes gzip in pieces that each can be read alone; after a damaged one, reading goes on at the next.
 """
@@ -18,16 +18,17 @@ _MEMBER = b"\x1f\x8b\x08"
 _AROUND = (b"", b"[", b"]")
 """Lines around those of calls."""
 
-_decode = json.JSONDecoder().decode
+_decode = json.JSONDecoder().raw_decode
 
 
 def parsed(line: bytes) -> dict[str, Any] | None:
     """The object of a line; `None` where it is none."""
     try:
-        found = _decode(line.decode())
+        text = line.decode()
+        found, end = _decode(text)
     except (ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict) else None
+    return found if isinstance(found, dict) and end == len(text) else None
 
 
 def _stripped(line: bytes) -> bytes:

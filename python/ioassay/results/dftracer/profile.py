@@ -1,52 +1,32 @@
 """Traces of DFTracer → the profile of an application.
 
-Each trace is read twice: first what names stand for and from when to when it goes, then its calls. What is kept grows
-with processes, files and operations, not with calls.
+Each trace is read twice: first what names stand for and from when to when it goes, then its calls. Memory grows with
+the calls of the longest trace.
 """
 
 from __future__ import annotations
 
 import posixpath
 import re
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from ioassay.errors import UsageError
-from ioassay.protocol.record_layout import FIRST_TRANSFER, LATENCY_BEGINS_TICKS, SIZE_BEGINS_BYTES
+from ioassay.protocol.record_layout import FIRST_TRANSFER
 from ioassay.protocol.record_layout import OPERATIONS as CLASSES
 from ioassay.results import other_files
-from ioassay.results.darshan.timelines import Moves, Timelines, timeline_step
 from ioassay.results.dftracer import calls
 from ioassay.results.dftracer.lines import Lines, parsed
 from ioassay.results.dftracer.recognise import trace_files
 from ioassay.results.dftracer.regions import Regions, Thread, is_annotated
-from ioassay.results.profile_model import (
-    COMMON_SIZES,
-    DIRECTION,
-    ERRORS,
-    FILE_OPERATIONS,
-    FILE_PROCESSES,
-    FILE_SIZES,
-    FILES,
-    IN_FLIGHT,
-    LATENCIES,
-    MAPS,
-    ON_STORAGE,
-    PROCESS_OPERATIONS,
-    PROCESSES,
-    FileKind,
-    Loss,
-    Profile,
-)
-from ioassay.results.traced_files import elsewhere, kind_of
+from ioassay.results.profile_model import PROCESSES, Loss, Profile
+from ioassay.results.traced_calls import CALLS, TracedCalls
+from ioassay.results.traced_files import shown_operation
 
 _NS = 1e9
 _MICROSECOND_NS = 1000
@@ -62,11 +42,22 @@ _MOST_UNIX_NS = 2**62
 _LONGEST_NS = 100 * 365 * 86400 * 10**9
 
 _MOST_PENDING = 1 << 16
-_MOST_COMMON = 4
-_MOST_SIZES = 64
-"""Sizes of requests of a file and operation that are counted each; those that come later are not."""
+"""Calls that are Python's own objects, before they are a part of a frame."""
 
-_MAPPED_AND_MOVED = frozenset(CLASSES[FIRST_TRANSFER:])
+_MOVES = frozenset(CLASSES[FIRST_TRANSFER:]) - {"map"}
+
+_ROWS = pl.Schema(
+    {
+        "process": pl.Int32(),
+        "path": pl.Int32(),  # its number, as of `new_path`
+        "new_path": pl.Int32(),
+        "operation": CALLS["operation"],
+        "begin_ns": pl.Int64(),  # since the origin
+        "ns": pl.Int64(),
+    }
+    | {name: CALLS[name] for name in ("bytes", "offset", "seek_to", "open_flags", "is_stream", "failed")}
+)
+"""Of calls, while lines are read."""
 
 _UNKNOWN = (
     "DFTracer has times of 1 µs: what is shorter counts as 0, and its latency as below 1 µs.",
@@ -92,37 +83,6 @@ def load_profile(paths: Sequence[Path]) -> Profile:
 
 
 @dataclass
-class _Operation:
-    """What a process did to a file by an operation."""
-
-    calls: int = 0
-    failed: int | None = 0
-    bytes: int = 0
-    ns: int = 0
-    slowest_ns: int = 0
-    consecutive: int | None = 0
-    forward: int | None = 0
-    strided: int | None = 0
-    begin: int | None = None
-    end: int | None = None
-    last_end: int = 0
-    last_stride: int = -1
-
-
-@dataclass
-class _Use:
-    """A file in the hands of a process."""
-
-    opens: int = 0
-    """Now."""
-    position: int | None = 0
-    """Of its descriptor; `None`: unknown, because there were several, or it appends."""
-    open_flags: int | None = None
-    first_open_ns: int | None = None
-    last_close_ns: int | None = None
-
-
-@dataclass
 class _Process:
     node: str
     pid: int
@@ -131,11 +91,9 @@ class _Process:
     end_ns: int
     parent: int | None = None
     command: str = ""
-    executable: str = ""
     directory: str = ""
     has_ended: bool = False
     threads: set[int] = field(default_factory=set)
-    uses: dict[int, _Use] = field(default_factory=dict)
 
 
 class _Reading:
@@ -151,17 +109,14 @@ class _Reading:
         self._regions = Regions()
         begin_ns, end_ns = self._find_names()
         self._begin_ns = begin_ns
-        duration_s = min(max(0, end_ns - begin_ns), _LONGEST_NS) / _NS
-        self._timelines = Timelines(duration_s, timeline_step(duration_s, [], is_traced=True))
+        self._calls = TracedCalls(min(max(0, end_ns - begin_ns), _LONGEST_NS) / _NS, _MICROSECOND_NS)
         self._processes: dict[tuple[str, int], _Process] = {}
-        self._files: dict[str, int] = {}
-        self._kinds: dict[int, FileKind] = {}
-        self._sums: dict[tuple[int, int, str], _Operation] = {}
-        self._sizes: Counter[tuple[int, str, int]] = Counter()
-        self._common: dict[tuple[int, str], Counter[int]] = {}
-        self._latencies: Counter[tuple[str, int]] = Counter()
-        self._pending: dict[tuple[int, str, bool], list[tuple[int, int, int]]] = {}
-        self._count = 0
+        self._paths: dict[str, int] = {}
+        """The number of each in the trace that is read."""
+        self._numbers: dict[tuple[str, str], int] = {}
+        """That of a path, by the directory in which a process was, and the name that it used."""
+        self._pending: list[tuple[object, ...]] = []
+        self._parts: list[pl.DataFrame] = []
         self._own_categories: Counter[str] = Counter()
         self._nameless = 0
         self._read_calls()
@@ -244,22 +199,23 @@ class _Reading:
                     other_phases += line.get("ph") not in ("M", 4)
                     continue
                 numbers += 1
-                thread = self._thread(line, trace)
-                last = None if thread is None else self._process(thread, line, unit_ns)
-                if thread is None or last is None:
+                thread, when = self._thread(line, trace), self._when(line, unit_ns)
+                if thread is None or when is None:
+                    last = None
                     continue
+                last = self._process(thread, *when)
                 if line.get("cat") == calls.OF_TRACER:
                     count = self._add_state(last, line)
                     expected, ended = (count, True) if line.get("name") == "end" else (expected, ended)
                 elif is_annotated(line):
                     self._regions.pass_event(thread)
                 else:
-                    self._add_call(last, thread, line, unit_ns)
+                    self._add_call(last, thread, line, *when)
+            self._add_calls()
             self._note_losses(
                 trace, lines.unread_bytes, numbers, expected, other_phases, is_whole=ended or last is None
             )
-        self._flush()
-        if not self._files:
+        if self._calls.is_empty:
             raise UsageError(
                 f"{', '.join(self._sources)}: its calls have no arguments, so neither files nor bytes are known.",
                 "Record again with DFTRACER_INC_METADATA=1.",
@@ -280,19 +236,23 @@ class _Reading:
             reason = "it has no end: its process was killed, or it was cut"
             self._losses.append(Loss("partial", 1, where, reason))
 
-    def _process(self, thread: Thread, line: Mapping[str, Any], unit_ns: int) -> _Process | None:
-        """The process of a line, which it is heard of; `None` where a damaged line does not say when."""
+    def _when(self, line: Mapping[str, Any], unit_ns: int) -> tuple[int, int] | None:
+        """When what a line says began, and how long it took; `None` where a damaged line does not say when."""
         start, lasted = calls.number(line.get("ts")), calls.number(line.get("dur"))
         if start is None or start < 0 or not 0 <= start * unit_ns - self._begin_ns <= _LONGEST_NS:
             return None
-        begin_ns = start * unit_ns
-        end_ns = begin_ns + min(max(0, lasted or 0) * unit_ns, _LONGEST_NS)
+        return start * unit_ns, min(max(0, lasted or 0) * unit_ns, _LONGEST_NS)
+
+    def _process(self, thread: Thread, begin_ns: int, ns: int) -> _Process:
+        """The process of a thread, which is heard of."""
+        end_ns = begin_ns + ns
         key = thread.node, thread.process
         found = self._processes.get(key)
         if found is None:
             found = _Process(*key, len(self._processes), begin_ns, end_ns)
             self._processes[key] = found
-        found.begin_ns, found.end_ns = min(found.begin_ns, begin_ns), max(found.end_ns, end_ns)
+        found.begin_ns = min(found.begin_ns, begin_ns)
+        found.end_ns = max(found.end_ns, end_ns)
         found.threads.add(thread.number)
         return found
 
@@ -309,11 +269,12 @@ class _Reading:
             process.directory = self._texts.get(str(arguments.get("cwd")), "")
         return None
 
-    def _add_call(self, process: _Process, thread: Thread, line: Mapping[str, Any], unit_ns: int) -> None:
+    def _add_call(self, process: _Process, thread: Thread, line: Mapping[str, Any], begin_ns: int, ns: int) -> None:
         name, category, arguments = str(line.get("name")), str(line.get("cat")), _arguments(line)
-        path = self._path(process, arguments)
+        given = arguments.get("fname") or self._texts.get(str(arguments.get("fhash")))
+        path = given if isinstance(given, str) and given else None
         if name == "chdir" and path is not None:
-            process.directory = path
+            process.directory = _absolute(process.directory, path)
             return
         if category not in calls.OPERATIONS:
             self._own_categories[category] += 1
@@ -324,79 +285,62 @@ class _Reading:
         if path is None:
             self._nameless += 1
             return
-        start = calls.number(line.get("ts")) or 0
-        lasted_ns = min(max(0, calls.number(line.get("dur")) or 0) * unit_ns, _LONGEST_NS)
-        file = self._file(path, name)
-        moved = calls.moved_bytes(name, arguments) if operation in _MAPPED_AND_MOVED and operation != "map" else 0
-        own = self._sums.setdefault((process.number, file, operation), _Operation())
-        own.calls += 1
-        failed = calls.has_failed(name, operation, arguments)
-        own.failed = None if failed is None or own.failed is None else own.failed + failed
-        own.bytes += moved
-        own.ns += lasted_ns
-        own.slowest_ns = max(own.slowest_ns, lasted_ns)
-        use = process.uses.setdefault(file, _Use())
-        begin_ns = start * unit_ns
-        if operation in ("open", "close", "seek"):
-            _follow(use, operation, arguments, begin_ns, begin_ns + lasted_ns)
-        if operation in ("read", "write") and not failed:
-            _add_place(own, use, calls.number(arguments.get("offset")), moved)
-            self._add_size(file, operation, moved)
-        elif moved:
-            self._add_size(file, operation, moved)
-        if operation == "rename":
-            new = self._texts.get(str(arguments.get("newpath_hash")))
-            if new is not None:
-                self._files.setdefault(_absolute(process.directory, new), file)
-        self._add_time((process.number, file, operation), begin_ns, lasted_ns, moved)
-        self._regions.add_call(thread, self._shown_operation(file, operation), begin_ns, lasted_ns, moved)
-
-    def _path(self, process: _Process, arguments: Mapping[str, Any]) -> str | None:
-        """The path that a line is about. `None`: none, or its name is lost."""
-        name = arguments.get("fname") or self._texts.get(str(arguments.get("fhash")))
-        return _absolute(process.directory, name) if isinstance(name, str) and name else None
-
-    def _file(self, path: str, function: str) -> int:
-        file = self._files.setdefault(path, len(self._files))
-        if function == "opendir":
-            self._kinds[file] = "directory"
-        elif file not in self._kinds:
-            self._kinds[file] = kind_of(path)
-        return file
-
-    def _add_size(self, file: int, operation: str, moved: int) -> None:
-        self._sizes[file, operation, bisect_right(SIZE_BEGINS_BYTES, moved) - 1] += 1
-        common = self._common.setdefault((file, operation), Counter())
-        if moved in common or len(common) < _MOST_SIZES:
-            common[moved] += 1
-
-    def _add_time(self, key: tuple[int, int, str], begin_ns: int, ns: int, moved: int) -> None:
-        process, file, operation = key
-        is_stored, shown = self._is_stored(file), self._shown_operation(file, operation)
-        bucket = bisect_right(LATENCY_BEGINS_TICKS, ns) - 1 if ns >= _MICROSECOND_NS else -1
-        self._latencies[shown, bucket] += 1
-        row = (begin_ns - self._begin_ns, ns, moved)
-        self._pending.setdefault((process, shown, is_stored), []).append(row)
-        self._count += 1
-        if self._count > _MOST_PENDING:
+        new = self._texts.get(str(arguments.get("newpath_hash"))) if operation == "rename" else None
+        moved = calls.moved_bytes(name, arguments) if operation in _MOVES else 0
+        offset = calls.number(arguments.get("offset")) if operation in ("read", "write") else None
+        row = (
+            process.number,
+            self._path(process, path),
+            None if new is None else self._path(process, new),
+            operation,
+            begin_ns - self._begin_ns,
+            ns,
+            moved,
+            None if offset is None else max(0, offset),
+            calls.number(arguments.get("ret")) if operation == "seek" else None,
+            calls.open_flags(arguments) if operation == "open" else None,
+            category == calls.OF_STREAMS,
+            calls.has_failed(name, operation, arguments),
+        )
+        self._pending.append(row)
+        if len(self._pending) >= _MOST_PENDING:
             self._flush()
+        if self._regions.has(thread):
+            shown = shown_operation(operation, _absolute(process.directory, path))
+            self._regions.add_call(thread, shown, begin_ns, ns, moved)
+
+    def _path(self, process: _Process, name: str) -> int:
+        """The number of a path."""
+        key = process.directory, name
+        if key not in self._numbers:
+            self._numbers[key] = self._paths.setdefault(_absolute(*key), len(self._paths))
+        return self._numbers[key]
 
     def _flush(self) -> None:
-        for (process, operation, is_stored), rows in self._pending.items():
-            begin, ns, moved = np.array(rows, dtype=np.float64).T
-            direction = DIRECTION.get(operation)
-            moves = Moves(
-                process, operation, direction == "write", begin / _NS, (begin + ns) / _NS, moved, is_traced=True
+        if self._pending:
+            columns = zip(_ROWS, zip(*self._pending, strict=True), strict=True)
+            self._parts.append(pl.DataFrame(dict(columns), schema=_ROWS))
+            self._pending.clear()
+
+    def _add_calls(self) -> None:
+        """Adds the calls of a trace that was read."""
+        self._flush()
+        if not self._parts:
+            return
+        paths = pl.lit(pl.Series(list(self._paths), dtype=pl.Categorical))
+        begin_ns = pl.col("begin_ns")
+        rows = pl.concat(self._parts, rechunk=True)
+        self._parts.clear()
+        self._calls.add(
+            rows.with_columns(
+                paths.gather("path").alias("path"),
+                paths.gather("new_path").alias("new_path"),
+                begin_s=begin_ns / _NS,
+                end_s=(begin_ns + pl.col("ns")) / _NS,
             )
-            self._timelines.add(moves, is_heat=is_stored and direction in ("read", "write"))
-        self._pending.clear()
-        self._count = 0
-
-    def _is_stored(self, file: int) -> bool:
-        return self._kinds[file] in ON_STORAGE
-
-    def _shown_operation(self, file: int, operation: str) -> str:
-        return operation if self._is_stored(file) else elsewhere(operation)
+        )
+        self._paths.clear()
+        self._numbers.clear()
 
     def profile(self) -> Profile:
         """The profile of all traces."""
@@ -405,29 +349,14 @@ class _Reading:
         roots = [one.command for one in processes if one.command and not self._has_parent(one)]
         end_ns = max(one.end_ns for one in processes)
         numbers = {key: one.number for key, one in self._processes.items()}
-        return Profile(
+        return self._calls.profile(
+            self._process_frame(processes),
             source="dftracer",
             names=self._sources,
             commands=tuple(dict.fromkeys(roots)) or tuple(commands),
-            is_running=False,
             begin_unix_ns=self._begin_ns,
             end_unix_ns=end_ns,
             origin_unix_ns=self._begin_ns,
-            timeline_step_s=self._timelines.step_s,
-            heat_step_s=self._timelines.heat_step_s,
-            processes=self._process_frame(processes),
-            process_operations=self._process_operations(),
-            timeline=self._timelines.timeline(),
-            heat=self._timelines.heat(),
-            files=self._file_frame(processes),
-            file_operations=self._file_operations(),
-            file_processes=self._file_processes(processes),
-            file_sizes=self._size_frame(),
-            common_sizes=self._common_frame(),
-            maps=MAPS.to_frame(),
-            latencies=self._latency_frame(),
-            errors=ERRORS.to_frame(),
-            in_flight=IN_FLIGHT.to_frame(),
             losses=(*self._losses, *self._lost_regions()),
             regions=self._regions.stays(numbers, self._begin_ns),
             region_operations=self._regions.operations(numbers),
@@ -450,192 +379,22 @@ class _Reading:
         return one.parent is not None and (one.node, one.parent) in self._processes
 
     def _process_frame(self, processes: Sequence[_Process]) -> pl.DataFrame:
-        columns = {"read": ("read_bytes", "read_ns"), "write": ("written_bytes", "write_ns")}
-        rows = []
-        spent: dict[int, Counter[str]] = {one.number: Counter() for one in processes}
-        for (process, file, operation), own in self._sums.items():
-            direction = DIRECTION.get(operation)
-            if not self._is_stored(file):
-                spent[process]["elsewhere_ns"] += own.ns
-            elif direction == "metadata":
-                spent[process]["metadata_ns"] += own.ns
-            elif direction is not None:
-                moved, time = columns[direction]
-                spent[process][moved] += own.bytes
-                spent[process][time] += own.ns
-        known = ("read_bytes", "written_bytes", "read_ns", "write_ns", "metadata_ns", "elsewhere_ns")
-        for one in processes:
-            rows.append(
-                {
-                    "process": one.number,
-                    "node": one.node or None,
-                    "pid": one.pid,
-                    "parent_pid": one.parent,
-                    "command": one.command,
-                    "executable": one.executable or None,
-                    "begin_unix_ns": one.begin_ns,
-                    "end_unix_ns": one.end_ns,
-                    "state": "ended" if one.has_ended else "killed",
-                    "threads": len(one.threads),
-                    "images": 1,
-                }
-                | {name: spent[one.number][name] for name in known}
-            )
-        return pl.DataFrame(rows, schema=PROCESSES)
-
-    def _process_operations(self) -> pl.DataFrame:
         rows = [
-            (
-                process,
-                self._shown_operation(file, operation),
-                own.calls,
-                own.bytes,
-                own.ns,
-                own.slowest_ns,
-            )
-            for (process, file, operation), own in self._sums.items()
+            {
+                "process": one.number,
+                "node": one.node or None,
+                "pid": one.pid,
+                "parent_pid": one.parent,
+                "command": one.command,
+                "begin_unix_ns": one.begin_ns,
+                "end_unix_ns": one.end_ns,
+                "state": "ended" if one.has_ended else "killed",
+                "threads": len(one.threads),
+                "images": 1,
+            }
+            for one in processes
         ]
-        every = pl.DataFrame(rows, schema=PROCESS_OPERATIONS, orient="row")
-        sums = every.group_by("process", "operation").agg(
-            pl.col("calls", "bytes", "duration_ns").sum(), pl.col("slowest_ns").max()
-        )
-        return sums.select(list(PROCESS_OPERATIONS)).sort("process", "operation")
-
-    def _sum_frame(self) -> pl.DataFrame:
-        """A row for each process, file and operation."""
-        names = (
-            "calls", "failed", "bytes", "ns", "slowest_ns", "consecutive", "forward", "strided", "begin", "end"
-        )  # fmt: skip
-        rows = [(*key, *(getattr(own, name) for name in names)) for key, own in self._sums.items()]
-        schema = {"process": pl.Int64, "file": pl.Int64, "operation": pl.String} | dict.fromkeys(names, pl.Int64)
-        return pl.DataFrame(rows, schema=schema, orient="row")
-
-    def _file_operations(self) -> pl.DataFrame:
-        known = ("failed", "consecutive", "forward", "strided")
-        moves = pl.col("operation").is_in(list(_MAPPED_AND_MOVED))
-        return (
-            self._sum_frame()
-            .group_by("file", "operation")
-            .agg(
-                pl.col("calls").sum(),
-                *(pl.when(pl.col(name).is_not_null().all()).then(pl.col(name).sum()).alias(name) for name in known),
-                pl.col("bytes").sum(),
-                pl.col("ns").sum().alias("duration_ns"),
-                pl.col("slowest_ns").max(),
-                pl.col("process").n_unique().cast(pl.Int64).alias("processes"),
-                pl.lit(None, pl.Int64).alias("misaligned"),
-                pl.col("begin").min().alias("begin_bytes"),
-                pl.col("end").max().alias("end_bytes"),
-            )
-            .with_columns(pl.when(moves).then(pl.col(name)) for name in ("bytes", "duration_ns", "slowest_ns"))
-            .select(list(FILE_OPERATIONS))
-            .sort("file", "operation")
-        )
-
-    def _file_frame(self, processes: Sequence[_Process]) -> pl.DataFrame:
-        sums = self._sum_frame()
-        direction = pl.col("operation").replace_strict(DIRECTION, default=None, return_dtype=pl.String)
-        of_process = (
-            sums.filter(direction.is_in(["read", "write"]))
-            .group_by("file", "process")
-            .agg(pl.col("bytes", "ns").sum())
-            .group_by("file")
-            .agg(
-                least_process_bytes=pl.col("bytes").min(),
-                most_process_bytes=pl.col("bytes").max(),
-                fastest_process_ns=pl.col("ns").min(),
-                slowest_process_ns=pl.col("ns").max(),
-            )
-        )
-        used = sums.group_by("file").agg(
-            processes=pl.col("process").n_unique().cast(pl.Int64),
-            metadata_ns=pl.col("ns").filter(direction == "metadata").sum(),
-        )
-        opened = (
-            self._file_processes(processes)
-            .group_by("file")
-            .agg(
-                pl.col("open_flags").drop_nulls().bitwise_or(),
-                pl.col("first_open_s").min(),
-                pl.col("last_close_s").max(),
-            )
-        )
-        names = Counter(self._files.values())
-        first: dict[int, str] = {}
-        for path, file in self._files.items():
-            first.setdefault(file, path)
-        rows = [(file, path, self._kinds[file], names[file]) for file, path in first.items()]
-        schema = {"file": pl.Int64, "path": pl.String, "kind": pl.String, "names": pl.Int64}
-        files = pl.DataFrame(rows, schema=schema, orient="row")
-        for part in (used, of_process, opened):
-            files = files.join(part, on="file", how="left")
-        return _shaped(files.sort("file"), FILES)
-
-    def _file_processes(self, processes: Sequence[_Process]) -> pl.DataFrame:
-        rows: dict[tuple[int, int], dict[str, Any]] = {}
-        counted = {
-            "create": "creates",
-            "remove": "removes",
-            "rename": "renames",
-            "truncate": "truncates",
-            "map": "maps",
-        }
-        for one in processes:
-            for file, use in one.uses.items():
-                if self._is_stored(file):
-                    rows[file, one.number] = dict.fromkeys(FILE_PROCESSES, 0) | {
-                        "file": file,
-                        "process": one.number,
-                        "processes": 1,
-                        "open_flags": use.open_flags,
-                        "first_open_s": self._second(use.first_open_ns),
-                        "last_close_s": self._second(use.last_close_ns),
-                    }
-        for (process, file, operation), own in self._sums.items():
-            row = rows.get((file, process))
-            if row is None:
-                continue
-            match DIRECTION.get(operation):
-                case "read":
-                    row["read_bytes"] += own.bytes
-                    row["read_ns"] += own.ns
-                case "write":
-                    row["written_bytes"] += own.bytes
-                    row["write_ns"] += own.ns
-            if operation in counted:
-                row[counted[operation]] += own.calls
-        frame = pl.DataFrame(list(rows.values()), schema=FILE_PROCESSES)
-        counts = ("read_bytes", "written_bytes", *counted.values())
-        is_used = pl.col("first_open_s").is_not_null() | pl.any_horizontal(pl.col(name) > 0 for name in counts)
-        return frame.filter(is_used).sort("file", "process")
-
-    def _second(self, unix_ns: int | None) -> float | None:
-        return None if unix_ns is None else (unix_ns - self._begin_ns) / _NS
-
-    def _size_frame(self) -> pl.DataFrame:
-        ends = [*SIZE_BEGINS_BYTES[1:], None]
-        rows = [
-            (file, operation, SIZE_BEGINS_BYTES[bucket], ends[bucket], count)
-            for (file, operation, bucket), count in sorted(self._sizes.items())
-        ]
-        return pl.DataFrame(rows, schema=FILE_SIZES, orient="row")
-
-    def _common_frame(self) -> pl.DataFrame:
-        rows = [
-            (file, operation, size, count)
-            for (file, operation), sizes in sorted(self._common.items())
-            for size, count in sorted(sizes.most_common(_MOST_COMMON))
-        ]
-        return pl.DataFrame(rows, schema=COMMON_SIZES, orient="row")
-
-    def _latency_frame(self) -> pl.DataFrame:
-        begins = (*map(float, LATENCY_BEGINS_TICKS), None)
-        rows = [
-            (operation, *((0.0, float(_MICROSECOND_NS)) if bucket < 0 else (begins[bucket], begins[bucket + 1])), count)
-            for (operation, bucket), count in self._latencies.items()
-        ]
-        order = pl.col("operation").cast(pl.Enum(CLASSES))
-        return pl.DataFrame(rows, schema=LATENCIES, orient="row").sort(order, "begin_ns")
+        return pl.DataFrame(rows, schema={name: PROCESSES[name] for name in rows[0]})
 
 
 def _arguments(line: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -643,50 +402,6 @@ def _arguments(line: Mapping[str, Any]) -> Mapping[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-@lru_cache(maxsize=1 << 12)
 def _absolute(directory: str, name: str) -> str:
     normal = posixpath.normpath(posixpath.join(directory, name))
     return normal[1:] if normal.startswith("//") else normal
-
-
-def _follow(use: _Use, operation: str, arguments: Mapping[str, Any], begin_ns: int, end_ns: int) -> None:
-    """What opens, closes and seeks do to the descriptor of a file."""
-    if operation == "open":
-        use.opens += 1
-        flags = calls.open_flags(arguments)
-        use.open_flags = flags | (use.open_flags or 0)
-        use.first_open_ns = begin_ns if use.first_open_ns is None else min(begin_ns, use.first_open_ns)
-        use.position = 0 if use.opens == 1 and not flags & 0o2000 else None
-    elif operation == "close":
-        use.opens = max(0, use.opens - 1)
-        use.last_close_ns = max(end_ns, use.last_close_ns or 0)
-    elif operation == "seek" and use.opens <= 1:
-        place = calls.number(arguments.get("ret"))
-        use.position = place if place is not None and place >= 0 else use.position
-
-
-def _add_place(own: _Operation, use: _Use, offset: int | None, moved: int) -> None:
-    """Where a request was, against the one before."""
-    begin = use.position if offset is None else max(0, offset)
-    if offset is None and use.position is not None:
-        use.position += moved
-    if begin is None or own.consecutive is None or own.forward is None or own.strided is None:
-        own.consecutive = own.forward = own.strided = None
-        return
-    if begin == own.last_end:
-        own.consecutive += 1
-    elif begin > own.last_end:
-        own.forward += 1
-        own.strided += begin - own.last_end == own.last_stride
-    own.last_stride = begin - own.last_end
-    own.last_end = begin + moved
-    if moved:
-        own.begin = begin if own.begin is None else min(own.begin, begin)
-        own.end = max(own.end or 0, begin + moved)
-
-
-def _shaped(rows: pl.DataFrame, schema: pl.Schema) -> pl.DataFrame:
-    return rows.select(
-        (pl.col(name) if name in rows.columns else pl.lit(None)).cast(kind, strict=False).alias(name)
-        for name, kind in schema.items()
-    )

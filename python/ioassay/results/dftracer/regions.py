@@ -193,6 +193,10 @@ class Regions:
         if thread in self._events:
             self._events[thread].lines_read += 1
 
+    def has(self, thread: Thread) -> bool:
+        """Whether a thread has annotated events."""
+        return thread in self._events
+
     def add_call(self, thread: Thread, operation: str, begin_ns: int, ns: int, moved: int) -> None:
         """Adds a call to the region in which it was."""
         events = self._events.get(thread)

@@ -2,8 +2,7 @@
 
     recognise   which files and directories are of it
     calls       which function is which operation, and what its arguments say
-    order       at which offset calls were that have none, and how they follow each other
-    profile     all calls of an application → its profile
+    profile     all calls of an application, for `traced_calls`
 
 Written from Recorder 2.5 (its VERSION; 2.3.3 of its build). Not: Recorder's own binary form, its recorder2text.
 """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 import polars as pl
@@ -108,6 +108,9 @@ _LOCKS = ("6", "7")
 _CREATES = 0o1101
 _MODES = {"r": 0, "w": 0o1101, "a": 0o2101}
 _READ_WRITE = 0o2
+_SET, _CURRENT = "0", "1"
+"""From where `lseek` counts."""
+_OF_STREAMS = ("fopen", "fopen64", "fclose")
 _ENDS_WITH_ZERO = "vfprintf"
 """Recorder counts the zero that ends a string among its bytes."""
 
@@ -158,8 +161,19 @@ def _product(numbers: tuple[int, ...], *, is_mpi: bool) -> pl.Expr:
     return first
 
 
-def open_flags() -> pl.Expr:
-    """The flags of an open of the C library; of a stream those that its mode stands for."""
+def states() -> Iterator[pl.Expr]:
+    """What opens, closes, seeks and renames say besides their file: columns of `traced_calls.CALLS`."""
+    is_seek = pl.col("operation") == "seek"
+    yield pl.when(pl.col("operation") == "open").then(_open_flags()).alias("open_flags")
+    yield pl.col("func_id").is_in(_OF_STREAMS).alias("is_stream")
+    yield pl.when(is_seek & (argument(3) == _SET)).then(whole(2)).alias("seek_to")
+    yield pl.when(is_seek & (argument(3) == _CURRENT)).then(whole(2).fill_null(0)).alias("seek_by")
+    new = pl.when(argument(2) != "").then(argument(2))
+    yield pl.when(pl.col("operation") == "rename").then(new).alias("new_path")
+
+
+def _open_flags() -> pl.Expr:
+    """Of an open of the C library; of a stream those that its mode stands for."""
     mode = argument(2).str.slice(0, 1).replace_strict(_MODES, default=0, return_dtype=pl.Int64)
     stream = pl.when(argument(2).str.contains("+", literal=True)).then((mode & ~0o3) | _READ_WRITE).otherwise(mode)
     return (
