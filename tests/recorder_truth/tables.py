@@ -33,7 +33,7 @@ class Recorded:
     executable: str
     counts: Counts
     kernel: dict[str, int]
-    """What the kernel counted of all threads; all 0 where nobody asked."""
+    """What the kernel counted of the process, or of all its threads; all 0 where nobody asked."""
     not_counted: int
     """Calls that are nowhere, or on no file."""
 
@@ -66,7 +66,9 @@ def read_record(directory: Path) -> tuple[list[Recorded], list[Escaped]]:
 def _recorded(table: Table) -> Recorded:
     header = table.header
     _, threads = table.rows(BlockKind.THREAD)
-    kernel = header["kernel_of_ended"] + threads["kernel"].sum(axis=0)
+    kernel = header["kernel_of_process"]
+    if not kernel.any():
+        kernel = header["kernel_of_ended"] + threads["kernel"].sum(axis=0)
     return Recorded(
         int(header["process"]),
         int(header["begin_ns"]) / 1e9,

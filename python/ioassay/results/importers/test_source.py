@@ -63,7 +63,7 @@ def test_a_file_larger_than_any_result_is_refused(tmp_path: Path) -> None:
 def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    assert _refusal(pipe).reason == "is not a regular file"
+    assert _refusal(pipe).reason == "is not a regular file, but a FIFO"
 
 
 def test_what_takes_the_place_of_a_file_while_it_is_opened_is_not_touched(
@@ -80,7 +80,7 @@ def test_what_takes_the_place_of_a_file_while_it_is_opened_is_not_touched(
         return real_open(path, flags, *arguments, **options)
 
     monkeypatch.setattr(os, "open", replace_then_open)
-    assert _refusal(file).reason == "is not a regular file"
+    assert _refusal(file).reason == "is not a regular file, but a FIFO"
 
 
 def test_a_link_that_was_typed_is_followed_and_one_in_a_tree_is_not(tmp_path: Path) -> None:
