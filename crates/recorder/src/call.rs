@@ -383,7 +383,7 @@ fn look_at_call(
         trace::add(words, thread, &Traced { operation, file, offset, bytes, errno, begin, end }, block_bytes);
     }
     if stacks::asked() {
-        stacks::look(thread, operation, file, bytes, end - begin);
+        stacks::look(thread, operation, file, bytes, [begin, end]);
     }
 }
 

@@ -108,17 +108,16 @@ pub fn prepare() {
 
 /// A call of the calling thread, which is busy, has ended: looks where it came from, if it is its turn.
 #[cold]
-pub fn look(thread: &Thread, operation: Operation, file: u32, bytes: u64, took: u64) {
+pub fn look(thread: &Thread, operation: Operation, file: u32, bytes: u64, [began, ended]: [u64; 2]) {
     if !READY.load(Acquire) {
         return;
     }
-    let cost = COST.load(Relaxed);
+    let (cost, took) = (COST.load(Relaxed), ended.saturating_sub(began));
     let is_long = took >= SHARE * cost;
     let (of, left) = (thread.sampled_of.load(Relaxed).max(1), thread.calls_to_sample.load(Relaxed).max(1));
-    let started = ticks::now();
     if !is_long && left > 1 {
         // The calls may have become slower, or rarer.
-        let since = started.saturating_sub(thread.last_sample_ticks.load(Relaxed));
+        let since = ended.saturating_sub(thread.last_sample_ticks.load(Relaxed));
         if since < 2 * SHARE * cost {
             thread.calls_to_sample.store(left - 1, Relaxed);
             return;
@@ -126,6 +125,7 @@ pub fn look(thread: &Thread, operation: Operation, file: u32, bytes: u64, took: 
     }
     // Of those that are short, all since the last one that was looked at.
     let stands_for = if is_long { 1 } else { u64::from(of.saturating_sub(left)) + 1 };
+    let started = ticks::now();
     let found = sys::keeping_errno(|| process::without_signals(|| caller(operation, file)));
     let now = ticks::now();
     let header = table::header();
@@ -147,11 +147,11 @@ pub fn look(thread: &Thread, operation: Operation, file: u32, bytes: u64, took: 
             header.stackless_calls.fetch_add(stands_for, Relaxed);
         }
     }
-    let took = now.saturating_sub(started);
-    header.own_ticks.fetch_add(took, Relaxed);
-    header.stack_ticks.fetch_add(took, Relaxed);
+    let looked = now.saturating_sub(started);
+    header.own_ticks.fetch_add(looked, Relaxed);
+    header.stack_ticks.fetch_add(looked, Relaxed);
     // One that was interrupted, or saw much for the first time, says little of the next.
-    COST.store((cost - cost / 8 + took.min(4 * cost) / 8).max(1), Relaxed);
+    COST.store((cost - cost / 8 + looked.min(4 * cost) / 8).max(1), Relaxed);
     if !is_long {
         plan_next(thread, stands_for, now);
     }
