@@ -250,12 +250,8 @@ layout! {
         pub step_width: AtomicU32,
         /// 1 where steps are kept.
         pub keeps_steps: u32,
-        /// Calls of which the stack was looked at ([`Caller`]).
-        pub sampled_calls: AtomicU64,
         /// Calls whose caller is unknown because their stack could not be read or kept: as many as the sample stood for.
         pub stackless_calls: AtomicU64,
-        /// What looking at stacks took, in ticks; it is in none of the times of calls.
-        pub stack_ticks: AtomicU64,
         /// [`Stacks`].
         pub stacks: AtomicU32,
         /// The Python that the process runs: major version in the upper half, minor in the lower; 0 for none.

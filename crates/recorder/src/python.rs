@@ -228,10 +228,8 @@ fn position(fields: &Fields, frame: usize) -> Option<Position> {
 
 impl Position {
     /// What tells it from others.
-    pub fn key(&self) -> u64 {
-        [self.code, self.instruction as usize, self.file, self.function]
-            .iter()
-            .fold(1, |key: u64, &part| (key ^ part as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29))
+    pub fn parts(&self) -> [u64; 4] {
+        [self.code, self.instruction as usize, self.file, self.function].map(|part| part as u64)
     }
 
     /// Its line.

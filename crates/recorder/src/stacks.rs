@@ -131,7 +131,6 @@ pub fn look(thread: &Thread, operation: Operation, file: u32, bytes: u64, [began
     let header = table::header();
     match found {
         Ok(caller) => {
-            header.sampled_calls.fetch_add(1, Relaxed);
             caller.samples.fetch_add(1, Relaxed);
             caller.calls.fetch_add(stands_for, Relaxed);
             caller.bytes.fetch_add(bytes.saturating_mul(stands_for), Relaxed);
@@ -149,7 +148,6 @@ pub fn look(thread: &Thread, operation: Operation, file: u32, bytes: u64, [began
     }
     let looked = now.saturating_sub(started);
     header.own_ticks.fetch_add(looked, Relaxed);
-    header.stack_ticks.fetch_add(looked, Relaxed);
     // One that was interrupted, or saw much for the first time, says little of the next.
     COST.store((cost - cost / 8 + looked.min(4 * cost) / 8).max(1), Relaxed);
     if !is_long {
@@ -283,7 +281,7 @@ fn native_frame(address: usize) -> Option<u32> {
 }
 
 fn python_frame(position: &Position) -> Option<u32> {
-    frame(position.key(), |head, key| {
+    frame(position.parts().into_iter().fold(1, mixed), |head, key| {
         let (line, (function, file)) = (position.line(), position.names());
         let (function, file) = (function.get(), file.get());
         table::allocate_for_directory::<Frame>(function.len() + file.len(), |frame, bytes| {

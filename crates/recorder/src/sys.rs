@@ -303,18 +303,28 @@ pub fn has_waited_for_children() -> bool {
     }
 }
 
+unsafe extern "C" {
+    fn __errno_location() -> *mut i32;
+}
+
+/// The error of the last call that failed.
+pub fn errno() -> i32 {
+    // SAFETY: it is the calling thread's own.
+    unsafe { *__errno_location() }
+}
+
+/// Sets the error of the last call that failed.
+pub fn set_errno(error: i32) {
+    // SAFETY: it is the calling thread's own.
+    unsafe { *__errno_location() = error };
+}
+
 /// Runs what may change `errno`, which is the program's.
 pub fn keeping_errno<R>(run: impl FnOnce() -> R) -> R {
-    unsafe extern "C" {
-        fn __errno_location() -> *mut i32;
-    }
-    // SAFETY: it is the calling thread's own.
-    unsafe {
-        let error = *__errno_location();
-        let result = run();
-        *__errno_location() = error;
-        result
-    }
+    let error = errno();
+    let result = run();
+    set_errno(error);
+    result
 }
 
 /// The number of this process.

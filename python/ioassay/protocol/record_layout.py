@@ -159,10 +159,10 @@ class Unreadable(IntEnum):
 
 HEADER: Final[np.dtype[np.void]] = np.dtype(
     {
-        "names": ["magic", "version", "header_bytes", "used_bytes", "state", "clock", "process", "parent", "user", "width", "begin_ticks", "begin_ns", "latest_ticks", "latest_ns", "folded_calls", "lost_calls", "handler_calls", "untraced_calls", "unwatched_calls", "throttled_ticks", "own_ticks", "kernel_of_ended", "storage_of_ended", "lost_regions", "step_width", "keeps_steps", "sampled_calls", "stackless_calls", "stack_ticks", "stacks", "python", "kernel_of_process", "storage_of_process"],
-        "formats": ["(8,)<u1", "<u4", "<u4", "<u8", "<u4", "<u4", "<u4", "<u4", "<u4", "<u4", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "(4,)<u8", "(3,)<u8", "<u8", "<u4", "<u4", "<u8", "<u8", "<u8", "<u4", "<u4", "(4,)<u8", "(3,)<u8"],
-        "offsets": [0, 8, 12, 16, 24, 28, 32, 36, 40, 44, 48, 56, 64, 72, 80, 88, 96, 104, 112, 120, 128, 136, 168, 192, 200, 204, 208, 216, 224, 232, 236, 240, 272],
-        "itemsize": 296,
+        "names": ["magic", "version", "header_bytes", "used_bytes", "state", "clock", "process", "parent", "user", "width", "begin_ticks", "begin_ns", "latest_ticks", "latest_ns", "folded_calls", "lost_calls", "handler_calls", "untraced_calls", "unwatched_calls", "throttled_ticks", "own_ticks", "kernel_of_ended", "storage_of_ended", "lost_regions", "step_width", "keeps_steps", "stackless_calls", "stacks", "python", "kernel_of_process", "storage_of_process"],
+        "formats": ["(8,)<u1", "<u4", "<u4", "<u8", "<u4", "<u4", "<u4", "<u4", "<u4", "<u4", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "(4,)<u8", "(3,)<u8", "<u8", "<u4", "<u4", "<u8", "<u4", "<u4", "(4,)<u8", "(3,)<u8"],
+        "offsets": [0, 8, 12, 16, 24, 28, 32, 36, 40, 44, 48, 56, 64, 72, 80, 88, 96, 104, 112, 120, 128, 136, 168, 192, 200, 204, 208, 216, 220, 224, 256],
+        "itemsize": 280,
     }
 )
 

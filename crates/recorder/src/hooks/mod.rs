@@ -41,23 +41,11 @@ use ioassay_record::operation::Operation;
 
 use crate::call::{self, Call, Outcome};
 use crate::files::{self, Base};
+use crate::sys::{errno, set_errno};
 
 unsafe extern "C" {
-    fn __errno_location() -> *mut c_int;
     /// As `atexit`, but for a library, whose end calls the function too; for none if that is null.
     fn __cxa_atexit(function: extern "C" fn(*mut c_void), argument: *mut c_void, library: *mut c_void) -> c_int;
-}
-
-/// The error of the last call that failed.
-fn errno() -> c_int {
-    // SAFETY: it is the calling thread's own.
-    unsafe { *__errno_location() }
-}
-
-/// Sets the error of the last call that failed back to what it was.
-fn set_errno(error: c_int) {
-    // SAFETY: it is the calling thread's own.
-    unsafe { *__errno_location() = error };
 }
 
 /// What functions of the C library return, and how they say that they failed.

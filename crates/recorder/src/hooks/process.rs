@@ -296,7 +296,7 @@ unsafe extern "C" fn listed(registers: *const usize, stack: *const usize, functi
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
         let memory = sys::map(0, bytes, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0);
         if memory < 0 {
-            *super::__errno_location() = libc::ENOMEM;
+            sys::set_errno(libc::ENOMEM);
             return -1;
         }
         let result = run(core::slice::from_raw_parts_mut(memory as *mut *const c_char, count + 1));

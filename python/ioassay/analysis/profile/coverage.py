@@ -142,16 +142,17 @@ def coverage(profile: Profile, mapped: Maps | None = None) -> Coverage:
     shortfalls = [one for way in WAYS for one in _shortfalls(rows, way)]
     shortfalls.sort(key=lambda one: (-one.missing_bytes, one.process))
     unknown = profile.processes.height - rows.height
+    unexplained = _unexplained_storage(profile, maps)
     return Coverage(
         read=_sum(rows, "read"),
         write=_sum(rows, "write"),
         shortfalls=tuple(shortfalls),
         compared=rows.height,
         unknown=unknown,
-        storage=_storage(profile, maps),
+        storage=_storage(profile, unexplained),
         mapped_read=maps.total("read"),
         mapped_write=maps.total("write"),
-        losses=(*profile.losses, *_unseen(profile, shortfalls, maps)),
+        losses=(*profile.losses, *_unseen(profile, shortfalls, maps, unexplained)),
     )
 
 
@@ -212,11 +213,10 @@ def _sum(rows: pl.DataFrame, way: Way) -> Compared:
     )
 
 
-def _storage(profile: Profile, maps: Maps) -> StorageTraffic | None:
+def _storage(profile: Profile, unexplained: pl.DataFrame) -> StorageTraffic | None:
     known = profile.processes.filter(pl.col("storage_read_bytes").is_not_null())
     if known.is_empty():
         return None
-    unexplained = _unexplained_storage(profile, maps)
     return StorageTraffic(
         read_bytes=int(known["storage_read_bytes"].sum()),
         written_bytes=int(known["storage_written_bytes"].sum()),
@@ -258,7 +258,7 @@ _NO_CALL: dict[Way, str] = {
 _MAPPED: dict[Way, LossKind] = {"read": "mapped-read-bytes", "write": "mapped-written-bytes"}
 
 
-def _unseen(profile: Profile, shortfalls: list[Shortfall], maps: Maps) -> Iterator[Loss]:
+def _unseen(profile: Profile, shortfalls: list[Shortfall], maps: Maps, unexplained: pl.DataFrame) -> Iterator[Loss]:
     """What the source cannot name: what the kernel and the maps tell of what no call has."""
     for one in shortfalls:
         yield Loss(_MISSING[one.direction], one.missing_bytes, _named(one.process, one.pid), one.cause)
@@ -272,7 +272,7 @@ def _unseen(profile: Profile, shortfalls: list[Shortfall], maps: Maps) -> Iterat
                 how = f"at least: {row[f'{name}_least_by']}, at most: {row[f'{name}_most_by']}"
                 yield Loss(_MAPPED[way], most, where, how, least)
     if not any(one.kind in HIDES_CALLS for one in profile.losses):
-        for process, read, written in _unexplained_storage(profile, maps).iter_rows():
+        for process, read, written in unexplained.iter_rows():
             if read is not None and read > _LOADED_BYTES:
                 yield Loss("unexplained-storage-bytes", read, _named(process, pids[process]), _NO_CALL["read"])
             if written:

@@ -159,7 +159,7 @@ def _in_flight(content: Content) -> list[Block]:
     columns = [Column("Process"), Column("Thread"), Column("Operation"), Column("File"), Column("Since (UTC)")]
     return [
         Table(columns, rows, "Calls that had begun and not ended"),
-        Notes([f"{format.count(more, 'more call')}."] if more else []),
+        Notes(_unshown(more, "more call")),
     ]
 
 
@@ -175,7 +175,7 @@ def _over_time(content: Content, pictures: Pictures) -> list[Block]:
         *(numbers("Through maps, at most") if is_mapped else ()),
     ]
     more = len(content.phases) - len(shown)
-    unshown = [f"{format.count(more, 'more phase')}."] if more else []
+    unshown = _unshown(more, "more phase")
     return [
         Figure(pictures.get("rates")),
         Figure(pictures.get("operations")),
@@ -205,7 +205,7 @@ def _regions(content: Content) -> list[Block]:
     ]
     more = len(content.regions) - len(rows)
     about = ["A region includes those within it; times are added over threads."] if rows else []
-    unshown = [f"{format.count(more, 'more region')}."] if more else []
+    unshown = _unshown(more, "more region")
     return [Table(columns, rows, "Regions that the application named", density="dense"), Notes([*about, *unshown])]
 
 
@@ -230,8 +230,13 @@ def _callers(content: Content, most: int) -> list[Block]:
         *numbers("Calls", "Bytes", "Time in calls", "Files", "Samples"),
     ]
     more = len(content.call_sites) - len(rows)
-    notes = [*([f"{format.count(more, 'more caller')}."] if more else []), wording.CALLERS_NOTE] if rows else []
+    notes = [*_unshown(more, "more caller"), wording.CALLERS_NOTE] if rows else []
     return [Table(columns, rows, "Functions of the application that make calls", density="dense"), Notes(notes)]
+
+
+def _unshown(more: int, *noun: str) -> list[str]:
+    """How many rows are left out, if any."""
+    return [f"{format.count(more, *noun)}."] if more else []
 
 
 def _maps(content: Content) -> list[Block]:
@@ -249,7 +254,7 @@ def _maps(content: Content) -> list[Block]:
         Column("Found by (least; most)"),
     ]
     more = bounds.height - len(rows)
-    notes = [*([f"{format.count(more, 'more row')}."] if more else []), wording.MAPS_NOTE] if rows else []
+    notes = [*_unshown(more, "more row"), wording.MAPS_NOTE] if rows else []
     caption = "Mapped files: when, and what went through maps"
     return [Table(columns, rows, caption, density="wide"), Notes(notes)]
 
@@ -283,7 +288,7 @@ def _processes(content: Content, pictures: Pictures) -> list[Block]:
     return [
         Figure(pictures.get("heat")),
         Table(columns, rows, "Processes with most time in I/O", density="dense"),
-        Notes([f"{format.count(more, 'more process', 'more processes')}."] if more else []),
+        Notes(_unshown(more, "more process", "more processes")),
         _imbalance(content),
     ]
 
