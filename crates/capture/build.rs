@@ -21,8 +21,9 @@ fn main() {
         .args(["--profile", "recorder", "--crate-type", "cdylib", "--target", &target, "--target-dir"])
         .arg(&out)
         // It is loaded into each process, where what the dynamic linker looks up for it takes time: its own functions are known,
-        // and it needs nothing of what the C compiler adds at the beginning and at the end.
-        .args(["--", "-Clink-arg=-Wl,-Bsymbolic-functions", "-Clink-arg=-nostartfiles"]);
+        // and it needs nothing of what the C compiler adds at the beginning and at the end. It exports no data, for which
+        // -Bsymbolic would mean more than -Bsymbolic-functions, which the linker of the cross build refuses.
+        .args(["--", "-Clink-arg=-Wl,-Bsymbolic", "-Clink-arg=-nostartfiles"]);
     // What is meant for this program and its build, by whom it was started, is not meant for the library's.
     for (name, _) in env::vars_os() {
         let name = name.to_string_lossy();
