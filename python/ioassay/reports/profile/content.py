@@ -147,9 +147,9 @@ def _callers(facts: ProfileFacts, finding: Finding) -> tuple[CallSite, ...]:
     """Where the calls that a finding is about come from, those with most of them first."""
     assert isinstance(finding.evidence, ProfileEvidence)
     files = {one.file for one in finding.rests_on if isinstance(one, FileRow)}
-    if not finding.evidence.called or facts.callers.rows.is_empty():
+    if not finding.evidence.called_operations or facts.callers.rows.is_empty():
         return ()
-    sites = facts.callers.of(finding.evidence.called, files or None)
+    sites = facts.callers.of(finding.evidence.called_operations, files or None)
     return tuple(sorted(sites, key=lambda one: -one.calls))
 
 

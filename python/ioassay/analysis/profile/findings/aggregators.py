@@ -16,17 +16,16 @@ from typing import ClassVar
 import polars as pl
 
 from ioassay.analysis.finding import Finding
-from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts, files, less
+from ioassay.analysis.profile.findings.profile_facts import DirectionEvidence, ProfileFacts, files, less
 from ioassay.analysis.profile.totals import REQUESTS
-from ioassay.results.profile_model import MPI_TRANSFERS, Direction
+from ioassay.results.profile_model import MPI_TRANSFERS
 
 
 @dataclass(frozen=True)
-class AggregatorEvidence(ProfileEvidence):
+class AggregatorEvidence(DirectionEvidence):
     """Aggregators of collective operations in one direction."""
 
     kind: ClassVar[str] = "aggregators"
-    direction: Direction
     aggregators: int
     """Of the file with most bytes."""
     nodes: int
@@ -42,8 +41,8 @@ class AggregatorEvidence(ProfileEvidence):
         return self.aggregators < self.nodes
 
     @property
-    def called(self) -> Collection[str]:
-        """Those."""
+    def called_operations(self) -> Collection[str]:
+        """All operations of MPI-IO in this direction."""
         return [name for kinds in MPI_TRANSFERS[self.direction] for name in kinds]
 
 

@@ -12,16 +12,15 @@ from typing import ClassVar
 import polars as pl
 
 from ioassay.analysis.finding import Finding
-from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts, files
-from ioassay.results.profile_model import MPI_TRANSFERS, Direction
+from ioassay.analysis.profile.findings.profile_facts import DirectionEvidence, ProfileFacts, files
+from ioassay.results.profile_model import MPI_TRANSFERS
 
 
 @dataclass(frozen=True)
-class BlockingEvidence(ProfileEvidence):
+class BlockingEvidence(DirectionEvidence):
     """Blocking operations of MPI-IO in one direction, where none is non-blocking."""
 
     kind: ClassVar[str] = "blocking-mpi-io"
-    direction: Direction
     calls: int
     share: float
     """Of the run time of the processes that make them, spent in these calls."""
@@ -30,8 +29,8 @@ class BlockingEvidence(ProfileEvidence):
     files: int
 
     @property
-    def called(self) -> Collection[str]:
-        """Those."""
+    def called_operations(self) -> Collection[str]:
+        """All operations of MPI-IO in this direction."""
         return [name for kinds in MPI_TRANSFERS[self.direction] for name in kinds]
 
 

@@ -30,8 +30,8 @@ class CachedReadEvidence(ProfileEvidence):
     files: int
 
     @property
-    def called(self) -> Collection[str]:
-        """Those."""
+    def called_operations(self) -> Collection[str]:
+        """All that read."""
         return OPERATIONS_OF["read"]
 
 

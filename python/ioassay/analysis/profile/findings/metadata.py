@@ -77,8 +77,8 @@ class MetadataEvidence(ProfileEvidence):
     """Of the time in metadata operations."""
 
     @property
-    def called(self) -> Collection[str]:
-        """Those."""
+    def called_operations(self) -> Collection[str]:
+        """The one that took most of the time, or all if that is unknown."""
         return (self.operation,) if self.operation else METADATA
 
 

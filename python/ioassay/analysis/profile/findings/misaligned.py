@@ -13,18 +13,16 @@ from typing import ClassVar
 
 from ioassay.analysis.finding import Finding
 from ioassay.analysis.profile.findings.causes import symptoms
-from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts, beyond_copying, files
+from ioassay.analysis.profile.findings.profile_facts import DirectionEvidence, ProfileFacts, beyond_copying, files
 from ioassay.analysis.profile.thresholds import Threshold
 from ioassay.analysis.profile.totals import REQUESTS, known_total
-from ioassay.results.profile_model import Direction
 
 
 @dataclass(frozen=True)
-class MisalignedEvidence(ProfileEvidence):
+class MisalignedEvidence(DirectionEvidence):
     """Misaligned transfers in one direction."""
 
     kind: ClassVar[str] = "misaligned"
-    direction: Direction
     misaligned: int
     requests: int
     block_bytes: int

@@ -10,23 +10,22 @@ import polars as pl
 
 from ioassay.analysis.finding import Finding
 from ioassay.analysis.profile.findings.causes import symptoms
-from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts, beyond_copying, files
+from ioassay.analysis.profile.findings.profile_facts import DirectionEvidence, ProfileFacts, beyond_copying, files
 from ioassay.analysis.profile.totals import known_total
-from ioassay.results.profile_model import MPI_TRANSFERS, Direction
+from ioassay.results.profile_model import MPI_TRANSFERS
 
 
 @dataclass(frozen=True)
-class NoCollectiveEvidence(ProfileEvidence):
+class NoCollectiveEvidence(DirectionEvidence):
     """Independent operations of MPI-IO in one direction."""
 
     kind: ClassVar[str] = "no-collectives"
-    direction: Direction
     independent: int
     files: int
 
     @property
-    def called(self) -> Collection[str]:
-        """Those."""
+    def called_operations(self) -> Collection[str]:
+        """The independent operations of MPI-IO in this direction."""
         return MPI_TRANSFERS[self.direction].independent
 
 

@@ -49,10 +49,21 @@ class ProfileEvidence(Evidence):
     """What kind of program for trees of files made these calls, which has a remedy of its own."""
 
     @property
-    def called(self) -> Collection[str]:
+    def called_operations(self) -> Collection[str]:
         """The operations that it is about, whose callers are named with it; empty: none in particular."""
-        direction: Direction | None = getattr(self, "direction", None)
-        return () if direction is None else OPERATIONS_OF[direction]
+        return ()
+
+
+@dataclass(frozen=True)
+class DirectionEvidence(ProfileEvidence):
+    """What the evidence of findings about reads or about writes has."""
+
+    direction: Direction
+
+    @property
+    def called_operations(self) -> Collection[str]:
+        """All that move bytes in this direction."""
+        return OPERATIONS_OF[self.direction]
 
 
 @dataclass(frozen=True)

@@ -13,20 +13,18 @@ from typing import ClassVar
 
 from ioassay.analysis.finding import Finding
 from ioassay.analysis.profile.findings.causes import symptoms
-from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts, beyond_copying, files
+from ioassay.analysis.profile.findings.profile_facts import DirectionEvidence, ProfileFacts, beyond_copying, files
 from ioassay.analysis.profile.totals import REQUESTS, known_total
-from ioassay.results.profile_model import Direction
 
 _BACKWARD = 0.9
 """Requests in random order go back in half of all cases."""
 
 
 @dataclass(frozen=True)
-class RandomEvidence(ProfileEvidence):
+class RandomEvidence(DirectionEvidence):
     """Random transfers in one direction."""
 
     kind: ClassVar[str] = "random-access"
-    direction: Direction
     random: int
     requests: int
     files: int

@@ -27,8 +27,8 @@ class ReopenEvidence(ProfileEvidence):
     """Of the worst file, on average over its processes."""
 
     @property
-    def called(self) -> Collection[str]:
-        """Those."""
+    def called_operations(self) -> Collection[str]:
+        """Opens."""
         return ("open",)
 
 
@@ -42,8 +42,8 @@ class RestatEvidence(ProfileEvidence):
     most_of_a_process: float
 
     @property
-    def called(self) -> Collection[str]:
-        """Those."""
+    def called_operations(self) -> Collection[str]:
+        """Queries of attributes."""
         return ("stat",)
 
 

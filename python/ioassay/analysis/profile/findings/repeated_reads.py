@@ -31,8 +31,8 @@ class RedundantReadEvidence(ProfileEvidence):
     """How often the file that is worst was read on average."""
 
     @property
-    def called(self) -> Collection[str]:
-        """Those."""
+    def called_operations(self) -> Collection[str]:
+        """All that read."""
         return OPERATIONS_OF["read"]
 
 
@@ -48,8 +48,8 @@ class SameDataEvidence(ProfileEvidence):
     files: int
 
     @property
-    def called(self) -> Collection[str]:
-        """Those."""
+    def called_operations(self) -> Collection[str]:
+        """All that read."""
         return OPERATIONS_OF["read"]
 
 

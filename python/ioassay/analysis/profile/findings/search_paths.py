@@ -81,8 +81,8 @@ class SearchEvidence(ProfileEvidence):
     """True if most of them look for the same paths again and again."""
 
     @property
-    def called(self) -> Collection[str]:
-        """Those."""
+    def called_operations(self) -> Collection[str]:
+        """Look-ups."""
         return LOOKUPS
 
 

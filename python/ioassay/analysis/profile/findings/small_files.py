@@ -14,10 +14,9 @@ import polars as pl
 
 from ioassay.analysis.finding import Finding
 from ioassay.analysis.profile.findings.causes import symptoms
-from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts, files, less
+from ioassay.analysis.profile.findings.profile_facts import DirectionEvidence, ProfileFacts, files, less
 from ioassay.analysis.profile.programs import file_tool
 from ioassay.analysis.profile.totals import REQUESTS, known_total
-from ioassay.results.profile_model import Direction
 
 _OF_SMALL_FILES = ("redundant-reads", "same-data")
 """Symptoms that mean something where a request is a whole file."""
@@ -27,11 +26,10 @@ _OFTEN = 10
 
 
 @dataclass(frozen=True)
-class SmallFileEvidence(ProfileEvidence):
+class SmallFileEvidence(DirectionEvidence):
     """Small files that are read or written whole."""
 
     kind: ClassVar[str] = "small-files"
-    direction: Direction
     small: int
     """Requests on them."""
     requests: int

@@ -13,17 +13,16 @@ import polars as pl
 
 from ioassay.analysis.finding import Finding
 from ioassay.analysis.profile.findings.causes import symptoms
-from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts, beyond_copying, files, less
+from ioassay.analysis.profile.findings.profile_facts import DirectionEvidence, ProfileFacts, beyond_copying, files, less
 from ioassay.analysis.profile.totals import REQUESTS, known_total
 from ioassay.results.profile_model import Direction
 
 
 @dataclass(frozen=True)
-class SmallRequestEvidence(ProfileEvidence):
+class SmallRequestEvidence(DirectionEvidence):
     """Requests below a size, in one direction."""
 
     kind: ClassVar[str] = "small-requests"
-    direction: Direction
     shared_only: bool
     """Of files on which several processes make them."""
     by_ranks: bool

@@ -30,8 +30,8 @@ class StallEvidence(ProfileEvidence):
     """Of the operation, in all."""
 
     @property
-    def called(self) -> Collection[str]:
-        """Those."""
+    def called_operations(self) -> Collection[str]:
+        """The one that stalled."""
         return (self.operation,)
 
 

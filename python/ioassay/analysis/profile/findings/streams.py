@@ -23,8 +23,8 @@ class StreamEvidence(ProfileEvidence):
     files: int
 
     @property
-    def called(self) -> Collection[str]:
-        """Those."""
+    def called_operations(self) -> Collection[str]:
+        """Calls of streams."""
         return ("stream read", "stream write")
 
 

@@ -22,8 +22,8 @@ class SyncEvidence(ProfileEvidence):
     files: int
 
     @property
-    def called(self) -> Collection[str]:
-        """Those."""
+    def called_operations(self) -> Collection[str]:
+        """Syncs."""
         return ("sync",)
 
 

@@ -25,8 +25,8 @@ class SynchronousWriteEvidence(ProfileEvidence):
     """Of the time in I/O, in these writes."""
 
     @property
-    def called(self) -> Collection[str]:
-        """Those."""
+    def called_operations(self) -> Collection[str]:
+        """All that write."""
         return OPERATIONS_OF["write"]
 
 
