@@ -48,6 +48,30 @@ int main(void) {
 }
 """
 
+MANY_FILES = """\
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+static char bytes[1000];
+static const char *name(int i) { static char text[20]; snprintf(text, sizeof text, "%d", i); return text; }
+__attribute__((noinline)) void make_files(void) {
+    for (int i = 0; i < 4000; i++) {
+        int file = open(name(i), O_CREAT | O_WRONLY, 0600);
+        write(file, bytes, sizeof bytes);
+        close(file);
+    }
+}
+__attribute__((noinline)) void read_files(void) {
+    for (int i = 0; i < 4000; i++) {
+        int file = open(name(i), O_RDONLY);
+        read(file, bytes, sizeof bytes);
+        close(file);
+    }
+}
+int main(void) { make_files(); read_files(); return 0; }
+"""
+
 LIBRARY = """\
 #include <fcntl.h>
 #include <unistd.h>
@@ -226,6 +250,29 @@ def test_calls_come_from_the_functions_that_make_them_with_their_lines(tmp_path:
     assert blocks.bytes > records.bytes
     assert set(sites(profile, "sync")) == {"checkpoint"}
     assert 0 < records.samples < 40_000
+
+
+def test_calls_on_files_of_which_no_call_was_looked_at_have_callers(tmp_path: Path) -> None:
+    profile = profiled(tmp_path, [compiled(tmp_path, MANY_FILES)])
+    of = {name: sites(profile, name) for name in ("open", "write", "read")}
+    assert of["write"]["make_files"].files < 3000
+    for name, found in of.items():
+        known = profile.process_operations.filter(pl.col("operation") == name)
+        assert sum(site.calls for site in found.values()) == pytest.approx(known["calls"].sum(), abs=20)
+        assert sum(site.duration_ns for site in found.values()) == pytest.approx(known["duration_ns"].sum(), rel=0.01)
+    made = of["write"]["make_files"]
+    assert (made.calls, made.bytes) == (4000, 4000 * 1000)
+    assert {"make_files", "read_files"} <= set(of["open"])
+
+
+def test_a_finding_on_many_files_names_who_uses_any_of_them(tmp_path: Path) -> None:
+    program = compiled(tmp_path, MANY_FILES)
+    profiled(tmp_path, [program])
+    _, out, _ = ioassay("profile", tmp_path / "record", "--format", "json")
+    found = {one["evidence"]["direction"]: one for one in json.loads(out)["findings"] if one["kind"] == "small-files"}
+    assert len(found["write"]["rests_on"]) == 100
+    [site] = found["write"]["callers"]
+    assert (site["place"]["function"], site["calls"]) == ("make_files", 4000)
 
 
 def test_without_debugging_information_functions_have_no_lines(tmp_path: Path) -> None:

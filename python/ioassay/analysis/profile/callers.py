@@ -1,10 +1,10 @@
 """Which code makes the calls: the application's function nearest to each, and the libraries that it went through.
 
 The recorder looked at the stacks of some calls (`record --stacks`); each stands for others. What all calls of an
-operation on a file are together is known: the stacks that were looked at share it out (a ratio estimator), so that
-numbers of calls, bytes and time here are estimates whose sums are right. A stack is reduced to its *call site*: the
-innermost function of the application itself, the one that whoever reads the profile can change. What lies further in
-are libraries.
+operation are together is known, and of those on a file, too: the stacks that were looked at share it out (a ratio
+estimator), so that numbers of calls, bytes and time here are estimates whose sums are right. A stack is reduced to its
+*call site*: the innermost function of the application itself, the one that whoever reads the profile can change. What
+lies further in are libraries.
 """
 
 from __future__ import annotations
@@ -16,7 +16,12 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from ioassay.results.profile_model import INTERPRETER, Profile
+from ioassay.results.profile_model import INTERPRETER, ON_STORAGE, Profile
+
+_ENOUGH_SAMPLES = 30
+"""Of an operation on a file, from which they say how its callers share it: a few may be of one of them by chance."""
+
+_ESTIMATES = ("calls", "bytes", "duration_ns")
 
 _MOST_OUTER = 6
 """Functions of the application around a call site."""
@@ -86,14 +91,15 @@ class CallSite:
     bytes: int
     duration_ns: int
     files: int
+    """Of the calls whose stack was looked at."""
 
 
 @dataclass(frozen=True)
 class Callers:
-    """The callers of a profile."""
+    """The callers of a profile's calls on storage."""
 
     rows: pl.DataFrame
-    """`profile.callers` with `site`, the number of the call site in `sites`."""
+    """`profile.callers` on storage with `site`, the number of the call site in `sites`; estimates are not rounded."""
     sites: tuple[tuple[CodePlace, tuple[str, ...]], ...]
     outer: dict[int, tuple[CodePlace, ...]]
     """By the number of the stack."""
@@ -110,7 +116,8 @@ class Callers:
         sites = (
             rows.group_by("site")
             .agg(
-                pl.col("samples", "calls", "bytes", "duration_ns").sum(),
+                pl.col("samples").sum(),
+                pl.col(_ESTIMATES).sum().round().cast(pl.Int64),
                 pl.col("file").drop_nulls().n_unique().alias("files"),
                 pl.col("caller").sort_by("duration_ns", "caller", descending=[True, False]).first(),
             )
@@ -121,7 +128,7 @@ class Callers:
                 place=self.sites[row["site"]][0],
                 through=self.sites[row["site"]][1],
                 outer=self.outer[row["caller"]],
-                **{name: row[name] for name in ("samples", "calls", "bytes", "duration_ns", "files")},
+                **{name: row[name] for name in ("samples", *_ESTIMATES, "files")},
             )
             for row in sites.iter_rows(named=True)
         )
@@ -145,20 +152,42 @@ def callers(profile: Profile) -> Callers:
 
 
 def _shared_out(profile: Profile) -> pl.DataFrame:
-    """`profile.callers`, scaled so that the sums of an operation on a file are those that are known."""
-    names = ("calls", "bytes", "duration_ns")
-    key = ["file", "operation"]
-    known = profile.file_operations.select(*key, *(pl.col(name).alias(f"known_{name}") for name in names))
-    of_calls = pl.col("known_calls") / pl.col("calls").sum().over(key)
+    """`profile.callers` on storage, scaled so that the sums of an operation are those that are known.
 
-    def scaled(name: str) -> pl.Expr:
-        """Where the sum is unknown, as the calls are."""
-        sampled = pl.col(name).sum().over(key)
-        factor = pl.when(sampled > 0).then(pl.col(f"known_{name}") / sampled).fill_null(of_calls).fill_null(1.0)
-        return (pl.col(name) * factor).round().cast(pl.Int64).alias(name)
+    A file with enough samples has sums of its own. All others are one: a few samples of a file may have missed who else
+    called, and a file of which no call was looked at has callers as well.
+    """
+    elsewhere = profile.files.filter(~pl.col("kind").is_in(ON_STORAGE)).select("file")
+    of_file = pl.col("samples").sum().over("file", "operation")
+    rows = profile.callers.join(elsewhere, on="file", how="anti", maintain_order="left").with_columns(
+        own_file=pl.when(of_file >= _ENOUGH_SAMPLES).then("file")
+    )
+    cell = ["operation", "own_file"]
+    known_ns = pl.when(pl.col("duration_ns").is_not_null().all()).then(pl.col("duration_ns").sum())
+    known = (
+        profile.file_operations.join(elsewhere, on="file", how="anti")
+        .join(rows.select("file", *cell).drop_nulls().unique(), on=["file", "operation"], how="left")
+        .group_by(cell)
+        .agg(pl.col("calls", "bytes").sum().name.prefix("known_"), known_duration_ns=known_ns)
+    )
+    # The time of calls that move no bytes is known of processes, not of files.
+    spent = profile.process_operations.group_by("operation").agg(spent_ns=pl.col("duration_ns").sum())
+    rows = rows.join(known, on=cell, how="left", maintain_order="left", nulls_equal=True)
+    rows = rows.join(spent, on="operation", how="left", maintain_order="left")
 
-    rows = profile.callers.join(known, on=key, how="left", maintain_order="left", nulls_equal=True)
-    return rows.with_columns(map(scaled, names)).select(profile.callers.columns)
+    def factor(known: str, name: str, over: list[str]) -> pl.Expr:
+        sampled = pl.col(name).sum().over(over)
+        return pl.when(sampled > 0).then(pl.col(known) / sampled)
+
+    of_calls = factor("known_calls", "calls", cell).fill_null(1.0)
+    return rows.with_columns(
+        pl.col("calls") * of_calls,
+        pl.col("bytes") * factor("known_bytes", "bytes", cell).fill_null(of_calls),
+        pl.col("duration_ns")
+        * pl.coalesce(
+            factor("known_duration_ns", "duration_ns", cell), factor("spent_ns", "duration_ns", ["operation"]), of_calls
+        ),
+    ).select(profile.callers.columns)
 
 
 def _site(

@@ -25,6 +25,9 @@ from ioassay.reports.document import Span
 from ioassay.reports.profile.findings import Message, message, reference, savings
 from ioassay.results.profile_model import DIRECTION, DIRECTIONS, STORED_FILES, Direction, Profile
 
+MOST_REFERENCES = 100
+"""Files, processes or steps of the time line that are shown of those that a finding rests on."""
+
 MOST_FILES = 25
 """Files and directories that are shown, the weightiest first; beyond these, what findings rest on first."""
 
@@ -110,7 +113,7 @@ def assemble(profile: Profile, limits: MeasuredLimits | None = None) -> Content:
             FindingLine(
                 one,
                 message(one.evidence),
-                tuple(reference(it, paths, processes, shown) for it in one.rests_on),
+                tuple(reference(it, paths, processes, shown) for it in one.rests_on[:MOST_REFERENCES]),
                 savings(one.evidence, facts.totals.io_ns),
                 _callers(facts, one),
             )

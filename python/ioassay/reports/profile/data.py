@@ -10,7 +10,7 @@ import polars as pl
 from ioassay.analysis.profile import phases
 from ioassay.analysis.profile.coverage import Coverage
 from ioassay.reports.profile import limits, workflow
-from ioassay.reports.profile.content import Content, FindingLine
+from ioassay.reports.profile.content import MOST_REFERENCES, Content, FindingLine
 from ioassay.results.profile_model import Direction
 
 PROFILE_VERSION = 1
@@ -92,5 +92,5 @@ def _finding(line: FindingLine) -> dict[str, Any]:
         "savings": line.savings,
         "evidence": asdict(finding.evidence),
         "callers": [asdict(one) for one in line.callers[:MOST_ROWS]],
-        "rests_on": [reference._asdict() for reference in finding.rests_on],
+        "rests_on": [reference._asdict() for reference in finding.rests_on[:MOST_REFERENCES]],
     }

@@ -213,7 +213,7 @@ def _callers(content: Content, most: int) -> list[Block]:
     rows: list[list[Text]] = [
         [
             Span(wording.place(one.place), "code"),
-            Span(" \N{LEFTWARDS ARROW} ".join(outer.function or "?" for outer in one.outer), "code"),
+            Span(wording.callers(one.outer), "code"),
             ", ".join(one.through),
             format.count(one.calls),
             format.size(one.bytes),

@@ -300,9 +300,11 @@ def _(evidence: IdleFilesEvidence) -> Message:
 
 @_message.register
 def _(evidence: CachedReadEvidence) -> Message:
+    share = _share(evidence.cached_bytes, evidence.read_bytes)
+    amount = "Nearly all" if share == format.share(1.0) else f"At least {share}"
     return Message(
-        f"At least {_share(evidence.cached_bytes, evidence.read_bytes)} of the bytes read were in the page cache: a "
-        f"read took {format.duration(evidence.mean_ns)} on average ({format.count(evidence.files, 'file')}).",
+        f"{amount} of the bytes read were in the page cache: a read took "
+        f"{format.duration(evidence.mean_ns)} on average ({format.count(evidence.files, 'file')}).",
         "Drop the page cache before recording, if the reads of a first run are what matters.",
     )
 

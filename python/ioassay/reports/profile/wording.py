@@ -5,19 +5,19 @@ from __future__ import annotations
 import errno as errors
 import posixpath
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import Any, NamedTuple
 
 from ioassay import prose
 from ioassay.analysis.finding import FileRow, Finding, ProcessRow
 from ioassay.analysis.profile.callers import OF_PYTHON, CallSite, CodePlace
 from ioassay.analysis.profile.coverage import WAYS, Cause, Shortfall, Way
-from ioassay.analysis.profile.findings.profile_facts import MOST_REFERENCES
 from ioassay.analysis.profile.maps import Range
 from ioassay.analysis.profile.phases import Phase
 from ioassay.analysis.profile.thresholds import Threshold
 from ioassay.control_characters import escaped
 from ioassay.reports import format
-from ioassay.reports.profile.content import Content
+from ioassay.reports.profile.content import MOST_REFERENCES, Content
 from ioassay.results import document
 from ioassay.results.profile_model import Direction, Loss, LossKind, Profile
 
@@ -334,7 +334,7 @@ _UNSAID: Mapping[LossKind, str] = {"damaged-bytes": "the tables are damaged"}
 
 CALLERS_NOTE = (
     "The recorder looked at the stacks of some calls, which share out what is known of all: calls, bytes and times are "
-    "estimates."
+    "estimates, and files those of the calls that it looked at."
 )
 
 _MOST_CALLERS = 2
@@ -352,6 +352,12 @@ def place(place: CodePlace) -> str:
     line = source if place.line is None else f"{source}:{place.line}"
     where = line or (module if place.module else "")
     return f"{place.function} ({where})" if where else place.function
+
+
+def callers(functions: Iterable[CodePlace]) -> str:
+    """Functions around a call, from the inside out; a run of such as have no name is one mark."""
+    names = (function for function, _ in groupby(one.function or "\N{HORIZONTAL ELLIPSIS}" for one in functions))
+    return " \N{LEFTWARDS ARROW} ".join(names)
 
 
 def called_from(sites: Sequence[CallSite]) -> str:

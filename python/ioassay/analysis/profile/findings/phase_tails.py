@@ -13,7 +13,7 @@ from typing import ClassVar
 import polars as pl
 
 from ioassay.analysis.finding import Finding, ProcessRow
-from ioassay.analysis.profile.findings.profile_facts import MOST_REFERENCES, ProfileEvidence, ProfileFacts
+from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts
 from ioassay.analysis.profile.peers import peers
 from ioassay.analysis.profile.phases import Phase
 
@@ -81,7 +81,7 @@ def phase_tails(facts: ProfileFacts) -> Iterator[Finding]:
             longest_start_s=worst.phase.start_s,
             longest_tail_s=worst.length_s,
         ),
-        tuple(ProcessRow(process) for process in worst.processes[:MOST_REFERENCES]),
+        tuple(ProcessRow(process) for process in worst.processes),
     )
 
 

@@ -23,10 +23,6 @@ from ioassay.analysis.profile.totals import REQUESTS, Totals, known_total
 from ioassay.analysis.profile.workflow import Workflow, workflow
 from ioassay.results.profile_model import OPERATIONS_OF, STORED_FILES, Direction, Profile
 
-MOST_REFERENCES = 100
-"""Files, processes or steps of the time line that a finding rests on at most, the weightiest first."""
-
-
 COPIED_BYTES_PER_S = 10e9
 """From memory to memory: no remedy makes a transfer faster than that."""
 
@@ -192,5 +188,5 @@ def beyond_copying(spent_ns: int | None, moved_bytes: float | None) -> int | Non
 
 
 def files(numbers: Iterable[int]) -> tuple[FileRow, ...]:
-    """The files that a finding rests on."""
-    return tuple(FileRow(number) for number in list(numbers)[:MOST_REFERENCES])
+    """The files that a finding rests on, the weightiest first."""
+    return tuple(map(FileRow, numbers))

@@ -9,7 +9,7 @@ from typing import ClassVar
 import polars as pl
 
 from ioassay.analysis.finding import Finding, StepRow
-from ioassay.analysis.profile.findings.profile_facts import MOST_REFERENCES, ProfileEvidence, ProfileFacts
+from ioassay.analysis.profile.findings.profile_facts import ProfileEvidence, ProfileFacts
 from ioassay.results.profile_model import DIRECTION
 
 _WAITS = ("lock",)
@@ -63,5 +63,5 @@ def stalls(facts: ProfileFacts) -> Iterator[Finding]:
                 steps=slow.height,
                 calls=row["calls"],
             ),
-            tuple(StepRow(start, name) for start in steps.head(MOST_REFERENCES)),
+            tuple(StepRow(start, name) for start in steps),
         )
