@@ -45,7 +45,8 @@ static inline int ioassay_mpi_fail(const struct ioassay_setup *setup, int error,
     } else if (class == MPI_ERR_QUOTA) {
         code = EDQUOT;
     } else if (class == MPI_ERR_ACCESS) {
-        code = EACCES;
+        /* Of an open file it is no lack of permission: the call does not go with the mode in which the file is open. */
+        code = strcmp(call, "MPI_File_open") == 0 ? EACCES : EBADF;
     } else if (class == MPI_ERR_READ_ONLY) {
         code = EROFS;
     } else if (class == MPI_ERR_FILE_EXISTS) {

@@ -5,9 +5,13 @@
  * nothing but its own through a file view: that of the plan's blocks (`view`), or one in which each transfer lies in
  * pieces between those of the others (`interleave`), so that one call moves them all.
  */
+#define _GNU_SOURCE /* fallocate */
+
 #include "mpi_files.h"
 
+#include <fcntl.h>
 #include <limits.h>
+#include <unistd.h>
 
 #define PIECE (UINT64_C(1) << 30) /* what an int can count safely */
 
@@ -113,6 +117,43 @@ static int set_view(const struct file *file) {
     return error;
 }
 
+/*
+ * Gives the file its space. Over data, OMPIO (Open MPI 4.1.4, 5.0.11) moves blocks and doubles them, and ROMIO reads and
+ * writes all of it; so a file that holds something gets the rest of its space from the file system, by one rank for all.
+ */
+static int preallocate(const struct file *file, uint64_t bytes) {
+    const struct ioassay_mpi *mpi = &file->connection->mpi;
+    MPI_Offset held = 0;
+    int rank, code = 0, error = MPI_File_get_size(file->handle, &held);
+    if (error != MPI_SUCCESS) {
+        return ioassay_mpi_fail(mpi->setup, error, "MPI_File_get_size");
+    }
+    /* Those who share the file decide alike, whatever each of them sees. */
+    if (mpi->sharers != MPI_COMM_SELF) {
+        MPI_Bcast(&held, 1, MPI_OFFSET, 0, mpi->sharers);
+    }
+    if (held == 0) {
+        error = MPI_File_preallocate(file->handle, (MPI_Offset)bytes);
+        return error == MPI_SUCCESS ? 0 : ioassay_mpi_fail(mpi->setup, error, "MPI_File_preallocate");
+    }
+    MPI_Comm_rank(mpi->sharers, &rank);
+    if (rank == 0) {
+        int descriptor = open(file->path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+        code = descriptor < 0 || fallocate(descriptor, 0, 0, (off_t)bytes) != 0 ? errno : 0;
+        if (descriptor >= 0) {
+            close(descriptor);
+        }
+    }
+    if (mpi->sharers != MPI_COMM_SELF) {
+        MPI_Bcast(&code, 1, MPI_INT, 0, mpi->sharers);
+    }
+    return code == 0 ? 0
+                     : ioassay_fail(mpi->setup, code,
+                                    "the file holds data already, over which MPI_File_preallocate of some libraries "
+                                    "destroys it, and fallocate failed: %s",
+                                    strerror(code));
+}
+
 static int prepare(struct file *file, const struct ioassay_opening *opening) {
     const struct ioassay_setup *setup = file->connection->mpi.setup;
     MPI_Info effect = MPI_INFO_NULL;
@@ -122,10 +163,13 @@ static int prepare(struct file *file, const struct ioassay_opening *opening) {
         switch (opening->size_at_open) {
         case IOASSAY_SIZE_EMPTY: error = MPI_File_set_size(file->handle, 0); break;
         case IOASSAY_SIZE_FULL: error = MPI_File_set_size(file->handle, (MPI_Offset)opening->bytes); break;
-        case IOASSAY_SIZE_PREALLOCATED:
-            call = "MPI_File_preallocate";
-            error = MPI_File_preallocate(file->handle, (MPI_Offset)opening->bytes);
+        case IOASSAY_SIZE_PREALLOCATED: {
+            int code = preallocate(file, opening->bytes);
+            if (code != 0) {
+                return code;
+            }
             break;
+        }
         default: break;
         }
     }
@@ -149,9 +193,11 @@ static int prepare(struct file *file, const struct ioassay_opening *opening) {
 static int open_mpiio(void *made, const char *path, const struct ioassay_opening *opening, void **opened) {
     struct connection *connection = made;
     int code = ioassay_mpi_look(&connection->mpi, path);
-    int mode = opening->access == IOASSAY_READ    ? MPI_MODE_RDONLY
-               : opening->access == IOASSAY_WRITE ? MPI_MODE_WRONLY | MPI_MODE_CREATE
-                                                  : MPI_MODE_RDWR | MPI_MODE_CREATE;
+    /* Whoever preallocates reads too: both MPI-IO libraries refuse it where a file is open for writing alone. */
+    int only_writes = opening->access == IOASSAY_WRITE && opening->size_at_open != IOASSAY_SIZE_PREALLOCATED;
+    int mode = opening->access == IOASSAY_READ ? MPI_MODE_RDONLY
+               : only_writes                   ? MPI_MODE_WRONLY | MPI_MODE_CREATE
+                                               : MPI_MODE_RDWR | MPI_MODE_CREATE;
     struct file *file;
     if (code < 0) {
         return code;

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use ioassay_engine::plan::Sizes;
 use ioassay_engine::storage::{
-    Access, Capabilities, Connection, Ended, InFlight, OpenFile, Opening, Range, Setup, StorageApi,
+    self, Access, Capabilities, Connection, Ended, InFlight, OpenFile, Opening, Range, Setup, StorageApi,
 };
 use ioassay_engine::workload::layout::Geometry;
 use ioassay_protocol::doubt::{Doubt, Reason};
@@ -18,6 +18,7 @@ use ioassay_protocol::events::Event;
 use ioassay_protocol::plan::cache::CacheStep;
 use ioassay_protocol::plan::data::{DataWork, FileSet, Fsync, Layout, Order, Payload, Source, Transfer, Verify};
 use ioassay_protocol::plan::pace::{Limit, Rate, Think};
+use ioassay_protocol::plan::storage::Storage;
 use ioassay_protocol::plan::{CacheMethod, Job, Operation, Plan, RankRange, Step};
 use proptest::prelude::*;
 use support::*;
@@ -663,17 +664,31 @@ fn making_bytes_counts_in_no_latency_and_is_doubted_where_it_takes_long() {
 
 #[test]
 fn what_is_read_is_compared_with_what_was_written_and_a_difference_fails_the_run() {
-    // This storage keeps nothing, so a read finds what the buffer held before: another transfer's bytes.
-    let set = FileSet { payload: Payload::Unique, ..SMALL };
-    let mut read = work(Transfer::Read, Order::Sequential);
-    read.verify = Some(Verify::Reads);
-    for depth in [1, 3] {
-        let steps = vec![phase("write", work(Transfer::Write, Order::Sequential)), phase("read", read.clone())];
-        let (events, place) = run(&in_flight(plan(set.clone(), 1, steps), depth), leak(Watched::obedient()));
-        let failure = place.failure().unwrap();
-        assert_eq!(failure.operation, "verify");
-        assert!(failure.message.contains("c1.data.00000000: at offset ") && failure.message.contains(" was written"));
-        assert!(!phases(&events)[1].complete);
+    // This storage reports success and copies nothing, so a read finds what the buffer held before. With one transfer in a
+    // file that would be just what is expected.
+    for (depth, block_bytes) in [(1, 1000), (3, 1000), (1, 100), (3, 100)] {
+        for payload in [Payload::Unique, Payload::IorTimestamp { signature: 5 }] {
+            let set = FileSet { payload, block_bytes, ..SMALL };
+            let mut read = work(Transfer::Read, Order::Sequential);
+            read.verify = Some(Verify::Reads);
+            let steps = vec![phase("write", work(Transfer::Write, Order::Sequential)), phase("read", read)];
+            let (events, place) = run(&in_flight(plan(set, 1, steps), depth), leak(Watched::obedient()));
+            let failure = place.failure().unwrap();
+            assert_eq!(failure.operation, "verify");
+            let said = ["c1.data.00000000: at offset ", "the read reported success and copied nothing", " was written"];
+            assert!(said.iter().all(|said| failure.message.contains(said)), "{}", failure.message);
+            assert!(
+                failure.message.ends_with("failed: it too reported success and copied nothing"),
+                "{}",
+                failure.message
+            );
+            assert!(
+                failure.remedy.starts_with("a read that copies nothing is no corrupted data"),
+                "{}",
+                failure.remedy
+            );
+            assert!(!phases(&events)[1].complete);
+        }
     }
 }
 
@@ -681,13 +696,22 @@ fn what_is_read_is_compared_with_what_was_written_and_a_difference_fails_the_run
 fn what_was_written_is_read_back_at_once_where_that_is_asked_for() {
     let mut write = work(Transfer::Write, Order::Sequential);
     write.verify = Some(Verify::Writes);
-    for depth in [1, 3] {
-        let storage = leak(Watched::obedient());
-        let steps = vec![phase("write", write.clone())];
-        let (events, place) = run(&in_flight(plan(SMALL, 1, steps), depth), storage);
-        assert_eq!(place.failure(), None);
-        assert_eq!(coverage(storage, Operation::Read), coverage(storage, Operation::Write));
+    let steps = vec![phase("write", write)];
+    for (api, depth) in [("posix", 1), ("io_uring", 3)] {
+        let mut plan = plan(FileSet { payload: Payload::Unique, ..SMALL }, 1, steps.clone());
+        plan.storage = Storage { depth, ..Storage::of(api) };
+        let (events, place) = run_by(target().path(), &plan, &storage::of_plan);
+        assert_eq!(place.failure(), None, "{api}");
         assert_eq!(phases(&events)[0].operations, 10, "the read back is part of the write");
         assert!(doubts(phases(&events)[0]).contains(&"verification-timed".to_owned()));
+    }
+    // What is read back lies where it was written from: a read that copies nothing would find it there.
+    for depth in [1, 3] {
+        let storage = leak(Watched::obedient());
+        let set = FileSet { payload: Payload::Unique, ..SMALL };
+        let (_, place) = run(&in_flight(plan(set, 1, steps.clone()), depth), storage);
+        let failure = place.failure().unwrap();
+        assert!(failure.message.contains("the read reported success and copied nothing"), "{}", failure.message);
+        assert!(!coverage(storage, Operation::Write).is_empty());
     }
 }

@@ -4,6 +4,7 @@
 mod support;
 
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
@@ -114,6 +115,17 @@ fn interleaved_pieces_of_mpi_io_lie_in_turn() {
 fn mpi_io_heeds_sizes_ends_of_files_and_ranks_that_have_another_job() {
     all_right("mpiio", &["own"], &["size=1", "size=3 files=2", "end=1", "interleave=1024"], |_, _, _| {});
     all_right("mpiio", &["shared"], &["size=2", "extra=1 size=3 files=2", "view=1 extra=1"], |_, _, _| {});
+}
+
+/// OMPIO's own preallocation moves blocks of what is there and doubles them.
+#[test]
+fn preallocation_over_data_keeps_it_and_gives_the_file_its_space() {
+    all_right("mpiio", &["own", "shared"], &["again=1", "size=3 again=1"], |layout, options, files| {
+        for entry in fs::read_dir(files).unwrap().map(Result::unwrap) {
+            let about = entry.metadata().unwrap();
+            assert!(about.blocks() * 512 >= about.len(), "{layout} {options}: holes");
+        }
+    });
 }
 
 #[test]

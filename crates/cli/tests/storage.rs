@@ -8,7 +8,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use ioassay_engine::storage::names::Presence;
-use ioassay_engine::storage::{self, Capabilities, StorageApi};
+use ioassay_engine::storage::{self, Capabilities, Connection, OpenFile, Opening, Setup, StorageApi};
 use ioassay_protocol::plan::data::{FileSet, Layout, Lock, Order, Payload, SizeAtOpen, Source, Transfer, Verify};
 use ioassay_protocol::plan::storage::{Storage, Uring};
 use ioassay_protocol::plan::{Plan, Step};
@@ -218,8 +218,74 @@ fn a_changed_byte_fails_the_run_with_file_offset_expected_and_found() {
         });
         assert_eq!(failure.operation, "verify", "{}", api.name());
         assert!(failure.message.contains("c1.data.00000000: at offset 20001 found "), "{}", failure.message);
-        assert!(failure.message.contains(" was written"), "{}", failure.message);
+        assert!(failure.message.contains(" was written; a second read (through POSIX"), "{}", failure.message);
+        assert!(failure.message.ends_with("found the same"), "{}", failure.message);
+        let blamed = "what is stored is wrong: the storage lost or corrupted data, or the page cache";
+        assert!(failure.remedy.starts_with(blamed), "{}", failure.remedy);
     }
+}
+
+/// POSIX whose reads change the first byte of each transfer.
+struct Liar;
+
+impl StorageApi for Liar {
+    fn name(&self) -> &'static str {
+        "mmap"
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        storage::of_plan("posix").capabilities()
+    }
+
+    fn connect(&self, setup: Setup<'_>) -> io::Result<Box<dyn Connection>> {
+        Ok(Box::new(LiarConnection(storage::of_plan("posix").connect(setup)?)))
+    }
+}
+
+struct LiarConnection(Box<dyn Connection>);
+
+impl Connection for LiarConnection {
+    fn open(&mut self, path: &Path, opening: Opening<'_>) -> io::Result<Box<dyn OpenFile>> {
+        Ok(Box::new(LiarFile(self.0.open(path, opening)?)))
+    }
+}
+
+struct LiarFile(Box<dyn OpenFile>);
+
+impl OpenFile for LiarFile {
+    fn write_at(&mut self, data: &[u8], offset: u64) -> io::Result<usize> {
+        self.0.write_at(data, offset)
+    }
+
+    fn read_at(&mut self, data: &mut [u8], offset: u64) -> io::Result<usize> {
+        let moved = self.0.read_at(data, offset)?;
+        data[0] ^= 1;
+        Ok(moved)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.0.sync()
+    }
+
+    fn check_linked(&self) -> io::Result<()> {
+        self.0.check_linked()
+    }
+
+    fn close(self: Box<Self>) -> io::Result<()> {
+        self.0.close()
+    }
+}
+
+#[test]
+fn the_storage_is_not_blamed_for_what_another_way_reads_as_it_was_written() {
+    let mut plan = plan(UNIQUE, 1, write_and_verify(Order::Sequential));
+    plan.storage = Storage::of("mmap");
+    let by_name = |name: &str| if name == "mmap" { &Liar as &'static dyn StorageApi } else { storage::of_plan(name) };
+    let (_, place) = run_by(target().path(), &plan, &by_name);
+    let failure = place.failure().unwrap();
+    assert!(failure.message.ends_with("found what was written"), "{}", failure.message);
+    let remedy = "what is stored is right; suspect what the read went through: the page cache, the file system";
+    assert!(failure.remedy.starts_with(remedy), "{}", failure.remedy);
 }
 
 #[test]

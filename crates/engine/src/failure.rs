@@ -143,6 +143,10 @@ fn remedy(errno: Option<i32>) -> &'static str {
         Some(libc::EFBIG) => {
             "the file system or ulimit -f does not allow a file this large: use more files or less data"
         }
+        Some(libc::EBADF) => {
+            "the file is open in a mode that does not allow this call: leave out the option that asks for it, or report \
+             this to the author of the storage plug-in"
+        }
         Some(libc::EMFILE | libc::ENFILE) => "raise the limit on open files (ulimit -n)",
         Some(libc::ENOMEM) => "use fewer ranks per node or a smaller transfer",
         Some(libc::EOPNOTSUPP) => {

@@ -123,6 +123,11 @@ pub fn monotonic_ns() -> u64 {
     nanoseconds(libc::CLOCK_MONOTONIC)
 }
 
+/// CLOCK_BOOTTIME in nanoseconds, which goes on while the machine sleeps.
+pub fn boottime_ns() -> u64 {
+    nanoseconds(libc::CLOCK_BOOTTIME)
+}
+
 /// The time with which the kernel stamps a file that changes now, in nanoseconds since 1970. It lags behind
 /// [`unix_ns`] by a tick, or by more where the machine is busy.
 pub fn file_stamp_unix_ns() -> u64 {

@@ -16,31 +16,47 @@ use nix::sys::time::TimeValLike;
 /// woken by others, and may have to wait for a processor then.
 pub struct Meter {
     before: Usage,
-    schedule: Option<File>,
+    waits: Waits,
+}
+
+/// How long a task has waited for a processor, as often as that is asked: one system call.
+#[derive(Debug)]
+pub struct Waits(Option<File>);
+
+impl Waits {
+    /// Those of this process's main thread.
+    pub fn of_process() -> Self {
+        Self(File::open("/proc/self/schedstat").ok())
+    }
+
+    /// Those of the calling thread, whoever asks afterwards.
+    pub fn of_thread() -> Self {
+        Self(File::open("/proc/thread-self/schedstat").ok())
+    }
+
+    /// Nanoseconds since the task began: the second number of three. `None` where the kernel does not count.
+    pub fn so_far_ns(&self) -> Option<u64> {
+        let mut text = [0; 64];
+        let length = self.0.as_ref()?.read_at(&mut text, 0).ok()?;
+        std::str::from_utf8(&text[..length]).ok()?.split_whitespace().nth(1)?.parse().ok()
+    }
 }
 
 impl Meter {
     /// A meter with the bytes so far.
     pub fn prepared() -> Self {
-        Self { before: with_device_bytes(Usage::default()), schedule: File::open("/proc/self/schedstat").ok() }
+        Self { before: with_device_bytes(Usage::default()), waits: Waits::of_process() }
     }
 
     /// Starts to measure: two system calls.
     pub fn start(&mut self) {
         let Usage { device_read_bytes, device_write_bytes, .. } = self.before;
-        self.before = Usage { device_read_bytes, device_write_bytes, waited_ns: self.waited_ns(), ..spent() };
-    }
-
-    /// How long this process has waited for a processor since it began: the second number of three.
-    fn waited_ns(&self) -> Option<u64> {
-        let mut text = [0; 64];
-        let length = self.schedule.as_ref()?.read_at(&mut text, 0).ok()?;
-        std::str::from_utf8(&text[..length]).ok()?.split_whitespace().nth(1)?.parse().ok()
+        self.before = Usage { device_read_bytes, device_write_bytes, waited_ns: self.waits.so_far_ns(), ..spent() };
     }
 
     /// What was spent since the start.
     pub fn stop(self) -> Usage {
-        let after = Usage { waited_ns: self.waited_ns(), ..with_device_bytes(spent()) };
+        let after = Usage { waited_ns: self.waits.so_far_ns(), ..with_device_bytes(spent()) };
         let before = self.before;
         let since = |count: fn(&Usage) -> Option<u64>| Some(count(&after)?.saturating_sub(count(&before)?));
         Usage {

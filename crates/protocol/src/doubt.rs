@@ -177,7 +177,16 @@ pub enum Reason {
         /// How long the phase took.
         duration_ns: u64,
     },
-    /// The run was suspended during the phase, so its rates and latencies count a pause.
+    /// No operation of any rank ended for a while, and at least one was under way: the storage stalled, or what leads to it.
+    Stalled {
+        /// How long: whole sample intervals in which nothing ended.
+        stalled_ns: u64,
+        /// When that began, since the start of the phase.
+        begin_ns: u64,
+        /// The slowest operation.
+        slowest_ns: u64,
+    },
+    /// The run was suspended during the phase, or nothing of it ran, so its rates and latencies count a pause.
     Suspended {
         /// How long, of the rank that was suspended longest.
         suspended_ns: u64,
@@ -229,6 +238,8 @@ pub enum Reason {
     },
     /// Data was verified within the measured time.
     VerificationTimed,
+    /// Data was verified that is the same in every transfer of a rank: what moved within a file would have passed.
+    PositionsUnverified,
     /// The phase ended with an error.
     Failed {
         /// The error as a sentence.

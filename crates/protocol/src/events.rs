@@ -347,7 +347,8 @@ pub struct RankRecord {
     pub suspended: Vec<Suspension>,
 }
 
-/// A time in which a rank was suspended: it did no I/O, because the run was suspended (Ctrl-Z).
+/// A time in which a rank was suspended: it did no I/O, because the run was suspended (Ctrl-Z) or its process did not run
+/// (SIGSTOP, a frozen control group, a paused or sleeping machine).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Suspension {

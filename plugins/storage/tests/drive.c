@@ -6,7 +6,8 @@
  *
  * KEY=VALUE: options of the plug-in, in the form in which it gets them; and of the driver's own transfer=, block=,
  * segments=, offset=, size= (size_at_open), files=, extra=1 (the last rank has another job: it does nothing), end=1
- * (reads past the end too, which must be told as short), link=1 (file.0 is a symbolic link to an empty file, mine).
+ * (reads past the end too, which must be told as short), link=1 (file.0 is a symbolic link to an empty file, mine),
+ * again=1 (each file is opened for writing and preallocated once more, to twice its size, before it is read).
  * Prints "right" on rank 0, or what is wrong, and exits with 1.
  */
 #include "ioassay_storage.h"
@@ -58,7 +59,7 @@ static unsigned char byte(uint64_t file, uint64_t at) {
 
 int main(int argc, char **argv) {
     static const char *drivers[] = {"transfer", "block", "segments", "offset", "size",
-                                    "files",    "extra", "end",      "link",   NULL};
+                                    "files",    "extra", "end",      "link",   "again", NULL};
     struct ioassay_setup setup;
     int provided, ranks, i, shared = strcmp(argv[3], "own") != 0, step;
     uint64_t groups, transfer, per_block, nth, files, capabilities;
@@ -149,6 +150,13 @@ int main(int argc, char **argv) {
             snprintf(path, sizeof path, "%s/file.%llu", argv[2], (unsigned long long)number);
             opening.bytes = setup.offset_bytes + setup.block_bytes * setup.segments * setup.sharers;
             opening.size_at_open = step == 0 ? (uint32_t)own(argc, argv, "size", 0) : 0;
+            if (step == 1 && own(argc, argv, "again", 0)) {
+                struct ioassay_opening again = {sizeof again, IOASSAY_WRITE, 2 * opening.bytes,
+                                                IOASSAY_SIZE_PREALLOCATED, 0};
+                if ((code = api->open(connection, path, &again, &file)) != 0 || (code = api->close(file)) != 0) {
+                    die("open again", code);
+                }
+            }
             code = api->open(connection, path, &opening, &file);
             if (code != 0) {
                 die("open", code);

@@ -81,9 +81,9 @@ class Row:
 
     @property
     def is_write_and_read(self) -> bool:
-        """True where nothing is done but one write and one read, as in the tables of the papers."""
+        """True where one write and one read are done and nothing else, as in the tables of the papers."""
         operations = [one.operation for one in self.series]
-        return set(operations) <= {"write", "read"} and len(set(operations)) == len(operations)
+        return sorted(operations) == ["read", "write"]
 
     def of(self, operation: str) -> PeakSustained | None:
         """The first series with this operation."""

@@ -560,15 +560,15 @@ class DoubtNothingDone(TypedDict):
 
 class Evidence22(TypedDict):
     begin_ns: int
-    """When that began first, since the start of the phase."""
-    suspended_ns: int
-    """How long, of the rank that was suspended longest."""
-    times: int
-    """How many times."""
+    """When that began, since the start of the phase."""
+    slowest_ns: int
+    """The slowest operation."""
+    stalled_ns: int
+    """How long: whole sample intervals in which nothing ended."""
 
 
-class DoubtSuspended(TypedDict):
-    """The run was suspended during the phase, so its rates and latencies count a pause."""
+class DoubtStalled(TypedDict):
+    """No operation of any rank ended for a while, and at least one was under way: the storage stalled, or what leads to it."""
 
     invalidates: bool
     """True if the number must not be used at all; false if it can be used with care."""
@@ -577,10 +577,32 @@ class DoubtSuspended(TypedDict):
     remedy: str
     """What to do to get a number without this doubt."""
     evidence: Evidence22
-    kind: Literal["suspended"]
+    kind: Literal["stalled"]
 
 
 class Evidence23(TypedDict):
+    begin_ns: int
+    """When that began first, since the start of the phase."""
+    suspended_ns: int
+    """How long, of the rank that was suspended longest."""
+    times: int
+    """How many times."""
+
+
+class DoubtSuspended(TypedDict):
+    """The run was suspended during the phase, or nothing of it ran, so its rates and latencies count a pause."""
+
+    invalidates: bool
+    """True if the number must not be used at all; false if it can be used with care."""
+    message: str
+    """The doubt as a sentence that names the evidence."""
+    remedy: str
+    """What to do to get a number without this doubt."""
+    evidence: Evidence23
+    kind: Literal["suspended"]
+
+
+class Evidence24(TypedDict):
     calls: int
     """How many calls."""
 
@@ -594,11 +616,11 @@ class DoubtShortTransfers(TypedDict):
     """The doubt as a sentence that names the evidence."""
     remedy: str
     """What to do to get a number without this doubt."""
-    evidence: Evidence23
+    evidence: Evidence24
     kind: Literal["short-transfers"]
 
 
-class Evidence24(TypedDict):
+class Evidence25(TypedDict):
     bytes: int
     """Bytes to read."""
     unwritten_bytes: int
@@ -617,11 +639,11 @@ class DoubtUnwritten(TypedDict):
     """The doubt as a sentence that names the evidence."""
     remedy: str
     """What to do to get a number without this doubt."""
-    evidence: Evidence24
+    evidence: Evidence25
     kind: Literal["unwritten"]
 
 
-class Evidence25(TypedDict):
+class Evidence26(TypedDict):
     content: str
     """What the data was; `unknown` for files that the case read but did not write."""
 
@@ -635,11 +657,11 @@ class DoubtReduciblePayload(TypedDict):
     """The doubt as a sentence that names the evidence."""
     remedy: str
     """What to do to get a number without this doubt."""
-    evidence: Evidence25
+    evidence: Evidence26
     kind: Literal["reducible-payload"]
 
 
-class Evidence26(TypedDict):
+class Evidence27(TypedDict):
     fill_ns: int
     """Its time generating data."""
     rank: int
@@ -657,11 +679,11 @@ class DoubtPayloadBound(TypedDict):
     """The doubt as a sentence that names the evidence."""
     remedy: str
     """What to do to get a number without this doubt."""
-    evidence: Evidence26
+    evidence: Evidence27
     kind: Literal["payload-bound"]
 
 
-class Evidence27(TypedDict):
+class Evidence28(TypedDict):
     given_per_s: float
     """The rate of the plan."""
     reached_per_s: float
@@ -679,11 +701,11 @@ class DoubtRateNotKept(TypedDict):
     """The doubt as a sentence that names the evidence."""
     remedy: str
     """What to do to get a number without this doubt."""
-    evidence: Evidence27
+    evidence: Evidence28
     kind: Literal["rate-not-kept"]
 
 
-class Evidence28(TypedDict):
+class Evidence29(TypedDict):
     because: str
     """What limited it."""
 
@@ -697,7 +719,7 @@ class DoubtPaced(TypedDict):
     """The doubt as a sentence that names the evidence."""
     remedy: str
     """What to do to get a number without this doubt."""
-    evidence: Evidence28
+    evidence: Evidence29
     kind: Literal["paced"]
 
 
@@ -713,7 +735,19 @@ class DoubtVerificationTimed(TypedDict):
     kind: Literal["verification-timed"]
 
 
-class Evidence29(TypedDict):
+class DoubtPositionsUnverified(TypedDict):
+    """Data was verified that is the same in every transfer of a rank: what moved within a file would have passed."""
+
+    invalidates: bool
+    """True if the number must not be used at all; false if it can be used with care."""
+    message: str
+    """The doubt as a sentence that names the evidence."""
+    remedy: str
+    """What to do to get a number without this doubt."""
+    kind: Literal["positions-unverified"]
+
+
+class Evidence30(TypedDict):
     error: str
     """The error as a sentence."""
 
@@ -727,7 +761,7 @@ class DoubtFailed(TypedDict):
     """The doubt as a sentence that names the evidence."""
     remedy: str
     """What to do to get a number without this doubt."""
-    evidence: Evidence29
+    evidence: Evidence30
     kind: Literal["failed"]
 
 
@@ -922,7 +956,10 @@ class Stonewall(TypedDict):
 
 
 class Suspension(TypedDict, closed=True):
-    """A time in which a rank was suspended: it did no I/O, because the run was suspended (Ctrl-Z)."""
+    """
+    A time in which a rank was suspended: it did no I/O, because the run was suspended (Ctrl-Z) or nothing on its node ran
+    (SIGSTOP, a frozen control group, a paused or sleeping machine).
+    """
 
     begin_ns: int
     """When it began."""
@@ -1107,6 +1144,7 @@ Doubt: TypeAlias = (
     | DoubtLateSamples
     | DoubtMissingBytes
     | DoubtNothingDone
+    | DoubtStalled
     | DoubtSuspended
     | DoubtShortTransfers
     | DoubtUnwritten
@@ -1115,6 +1153,7 @@ Doubt: TypeAlias = (
     | DoubtRateNotKept
     | DoubtPaced
     | DoubtVerificationTimed
+    | DoubtPositionsUnverified
     | DoubtFailed
 )
 """A doubt as it is stored beside the measurement that it concerns."""

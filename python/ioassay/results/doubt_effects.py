@@ -38,6 +38,7 @@ EFFECTS: Mapping[str, Effect] = {
     "late-samples": "detail",
     "missing-bytes": "conclusion",
     "nothing-done": "conclusion",
+    "stalled": "conclusion",
     "suspended": "conclusion",
     "short-transfers": "detail",
     "unwritten": "conclusion",
@@ -46,6 +47,7 @@ EFFECTS: Mapping[str, Effect] = {
     "rate-not-kept": "conclusion",
     "paced": "condition",
     "verification-timed": "conclusion",
+    "positions-unverified": "condition",
     "failed": "conclusion",
     # What other tools printed.
     "best-of-several": "conclusion",

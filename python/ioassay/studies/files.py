@@ -77,7 +77,11 @@ class FileSet(Part):
         default=0,
         description="Where the first block begins in each file; use it to measure unaligned I/O.",
     )
-    payload: Payload = Field(default="repeated", description=f"What is written. {spelling.PAYLOAD.described()}")
+    payload: Payload = Field(
+        default="repeated",
+        description=f"What is written. {spelling.PAYLOAD.described()} Default: `unique` where a step of the workload "
+        "has `verify`, otherwise `repeated`.",
+    )
     ranks: Share | None = Field(
         default=None,
         description="The share of the ranks that write and read this file set. Shares follow one another in the "

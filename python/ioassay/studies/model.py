@@ -100,6 +100,16 @@ class Workload(Sweep):
             raise ValueError("sweeps the groups of two file sets; sweep only one of them")
         return self
 
+    @model_validator(mode="after")
+    def _verify_what_differs_by_position(self) -> Self:
+        """What is to be verified must not be the same in each transfer: data that moved would pass."""
+        works = [work for step in self.steps for _, work in step.jobs()]
+        if any(work.phase is not None and work.phase.verify for work in works):
+            for name, files in self.files.items():
+                if "payload" not in files.model_fields_set:
+                    self.files[name] = files.model_copy(update={"payload": "unique"})
+        return self
+
 
 class Figure(Part):
     """A figure of the report: a rate against an axis of the sweep, a line for each value of the other axes."""

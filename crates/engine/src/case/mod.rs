@@ -20,6 +20,7 @@ pub mod remount;
 mod remove;
 mod replay;
 mod resident;
+mod second_reading;
 mod tree_state;
 mod wait_visible;
 mod write_back;

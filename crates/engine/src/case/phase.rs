@@ -21,6 +21,7 @@ use super::replay::ReplayJob;
 use super::written::OrderOfWrite;
 use super::{Case, Rank};
 use crate::failure;
+use crate::measure::heartbeat::Heartbeat;
 use crate::measure::node::NodeMeter;
 use crate::plan::Sizes;
 use crate::ranks::{Ranks, Start, Stopped};
@@ -64,6 +65,7 @@ impl<R: Ranks> Rank<'_, R> {
         let before = self.ranks.compare_clocks()?;
         self.stamps.push((step, clock::file_stamp_unix_ns()));
         let node = self.is_first_on_node().then(|| NodeMeter::prepared(self.device.as_deref()));
+        let heartbeat = own.map(|_| Heartbeat::started(*clock));
         let mut meter = process_usage::Meter::prepared();
         let start = self.ranks.start_together()?;
         let started_unix_ns = clock::unix_ns() - (clock.now_ns() - start.opened_ns);
@@ -89,6 +91,8 @@ impl<R: Ranks> Rank<'_, R> {
             }
             let before_read = inspected.map(|part| part.of(did.read.as_deref()));
             let own = (self.ranks.rank(), self.node());
+            let pauses = heartbeat.map(|heartbeat| heartbeat.stop()).unwrap_or_default();
+            pauses.iter().for_each(|&(begin_ns, end_ns)| self.ranks.counters().note_suspension(begin_ns, end_ns));
             let suspended = self.ranks.counters().suspensions(start.opened_ns);
             let mut report = RankReport::of_job(index, own, did, start, end_ns, (usage, suspended));
             report.before_read = before_read;

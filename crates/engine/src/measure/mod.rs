@@ -3,6 +3,7 @@
 //! Not here: formatting, statistics across runs, clocks and counters of the kernel (crate `ioassay-host`).
 
 pub mod doubts;
+pub mod heartbeat;
 pub mod histogram;
 pub mod node;
 pub mod phase;

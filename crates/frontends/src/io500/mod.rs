@@ -287,7 +287,10 @@ impl Running<'_> {
         for doubt in &record.doubts {
             if doubt.invalidates {
                 outcome.invalid.push(doubt.message.clone());
-            } else if !matches!(doubt.reason, Reason::VerificationTimed | Reason::ShortPhase { .. }) {
+            } else if !matches!(
+                doubt.reason,
+                Reason::VerificationTimed | Reason::PositionsUnverified | Reason::ShortPhase { .. }
+            ) {
                 self.report.note(&format!("; WARNING {}", doubt.message));
             }
         }

@@ -457,7 +457,7 @@ fn set_file(to: &mut Settings, given: &Given) -> Result<(), Failure> {
 
 fn set_packet(to: &mut Settings, given: &Given) -> Result<(), Failure> {
     let problem = || format!("{} {:?} is not a packet type", given.spelling, given.text());
-    to.test.packet = Packet::of_letter(given.text()).ok_or_else(|| usage(problem(), "use t, o, i or r"))?;
+    to.test.packet_type = Some(Packet::of_letter(given.text()).ok_or_else(|| usage(problem(), "use t, o, i or r"))?);
     Ok(())
 }
 

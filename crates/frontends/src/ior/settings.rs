@@ -176,8 +176,8 @@ pub struct Test {
     pub keep: bool,
     /// `-K`.
     pub keep_with_error: bool,
-    /// `-l`.
-    pub packet: Packet,
+    /// `-l`, where it was said.
+    pub packet_type: Option<Packet>,
     /// `-m`.
     pub multi_file: bool,
     /// `-M`, in bytes.
@@ -261,6 +261,14 @@ pub struct Test {
 }
 
 impl Test {
+    /// What the files hold. IOR's own default is the same in every transfer of a rank, and what moved within a file would
+    /// pass its verification: where this command both writes and verifies, and no other one can know the signature, the
+    /// default differs by position.
+    pub fn packet(&self) -> Packet {
+        let verifies_its_own = self.write && (self.check_read || self.check_write) && self.signature == 0;
+        self.packet_type.unwrap_or(if verifies_its_own { Packet::Offset } else { Packet::Timestamp })
+    }
+
     /// Sets an option of the plug-in for `api`.
     pub(super) fn give(&mut self, api: Api, key: &str, value: &str) {
         self.plug_in_options.insert(key.to_owned(), (api, value.to_owned()));
@@ -303,7 +311,7 @@ impl Default for Test {
             outlier_s: 0,
             keep: false,
             keep_with_error: false,
-            packet: Packet::Timestamp,
+            packet_type: None,
             multi_file: false,
             memory_per_node: 0,
             memory_per_task: 0,

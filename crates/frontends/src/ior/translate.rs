@@ -96,7 +96,7 @@ pub fn plan(test: &Test, ground: &Ground<'_>, (run, case): (&str, &str), repetit
         block_bytes: test.block_bytes.saturating_mul(at_once),
         segments,
         offset_bytes: 0,
-        payload: test.packet.payload(signature),
+        payload: test.packet().payload(signature),
     };
     let place = place(test, ground, repetition, tasks);
     let mut files = vec![(DATA.to_owned(), set.clone())];

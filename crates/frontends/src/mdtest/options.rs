@@ -303,8 +303,8 @@ pub struct Parameters {
     pub read_bytes: u64,
     /// `-G`
     pub signature: i32,
-    /// `--dataPacketType`
-    pub packet: Packet,
+    /// `--dataPacketType`, where it was said.
+    pub packet_type: Option<Packet>,
     /// `-i`
     pub iterations: u32,
     /// `-f`
@@ -368,7 +368,7 @@ impl Default for Parameters {
             write_bytes: 0,
             read_bytes: 0,
             signature: -1,
-            packet: Packet::Timestamp,
+            packet_type: None,
             iterations: 1,
             first_tasks: 1,
             last_tasks: 0,
@@ -407,10 +407,11 @@ fn more_verbose(to: &mut Parameters, given: &Given) -> Result<(), Failure> {
 }
 
 fn set_packet(to: &mut Parameters, given: &Given) -> Result<(), Failure> {
-    to.packet = Packet::of_letter(given.text()).ok_or_else(|| {
+    let packet = Packet::of_letter(given.text()).ok_or_else(|| {
         let remedy = "use timestamp, offset, incompressible or random";
         usage(format!("--dataPacketType {:?} is not a packet type", given.text()), remedy)
     })?;
+    to.packet_type = Some(packet);
     Ok(())
 }
 

@@ -18,6 +18,7 @@ use ioassay_protocol::plan::{Job, Phase, Plan, RankCount, Step, Work};
 use super::options::Parameters;
 use super::rows::Row;
 use crate::common::{Common, usage};
+use crate::packet::Packet;
 
 /// A second.
 const SECOND_NS: u64 = 1_000_000_000;
@@ -255,6 +256,14 @@ impl Parameters {
     pub fn has_unknown_signature(&self) -> bool {
         self.verify_read && self.signature == -1 && !Phases::of(self).create
     }
+
+    /// What the files hold. As with IOR, the default differs from file to file only where this command both writes and
+    /// verifies, and no other one can know the signature.
+    fn packet(&self) -> Packet {
+        let verifies = self.verify_read || self.verify_write;
+        let verifies_its_own = verifies && self.signature == -1 && Phases::of(self).create;
+        self.packet_type.unwrap_or(if verifies_its_own { Packet::Offset } else { Packet::Timestamp })
+    }
 }
 
 /// Who runs a plan, and which it is.
@@ -352,7 +361,7 @@ impl Writer<'_> {
     fn tree(&self, items: Items) -> Tree {
         let asked = self.asked;
         let signature = self.turn.signature;
-        let payload = asked.packet.payload(signature);
+        let payload = asked.packet().payload(signature);
         Tree {
             ranks: None,
             sharing: match (asked.unique, asked.shared_items) {

@@ -362,10 +362,18 @@ def _(evidence: MetadataEvidence) -> Message:
         limit = format.duration(evidence.thresholds[0].value * 1e9)
         processes = format.count(evidence.processes, "process", "processes")
         beyond = f"{processes} spent more than {limit} on them; the most is {format.duration(evidence.most_ns)}."
+    remedy = _METADATA_REMEDIES[evidence.group or "open"]
+    if evidence.lock_files:
+        lock_files = format.count(evidence.lock_files, "file")
+        of_mpi = (
+            f"Among them are {lock_files} called NAME.locktest.RANK, which Open MPI's own MPI-IO creates and removes "
+        )
+        beyond = " ".join(filter(None, (beyond, f"{of_mpi}at each open by each rank.")))
+        remedy += " Try ROMIO (OMPI_MCA_io=^ompio), which has no such files."
     return Message(
         f"Metadata operations take {format.share(evidence.share)} of the time in I/O: "
         f"{format.duration(evidence.spent_ns)} in {format.count(evidence.calls, 'call')}{most}.",
-        _METADATA_REMEDIES[evidence.group or "open"],
+        remedy,
         beyond,
     )
 

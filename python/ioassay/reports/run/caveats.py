@@ -49,6 +49,7 @@ _WITH_EVIDENCE: Mapping[str, Callable[[_Evidence], str]] = {
     "oversubscribed": lambda e: f"{e['ranks']} ranks on {format_count(e['processors'], 'processor')}",
     "shared-node": lambda e: f"{e['clients']} clients on {format_count(e['nodes'], 'node')}",
     "shared-machine": lambda e: f"{e['nodes']} nodes on {format_count(e['machines'], 'machine')}",
+    "stalled": lambda e: f"the storage stalled for {format.duration(e['slowest_ns'])}",
     "suspended": lambda e: f"the run was suspended for {format.duration(e['suspended_ns'])}",
     "unwritten": lambda e: f"{format.share(e['unwritten_bytes'] / e['bytes'])} of what was read was never written",
     "payload-bound": lambda e: f"a rank spent {format.share(e['fill_ns'] / e['worked_ns'])} generating data",

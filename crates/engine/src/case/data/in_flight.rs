@@ -14,11 +14,12 @@ use crate::case::operations::{Begin, Flow, Moved, Operations};
 use crate::ranks::Ranks;
 use crate::storage::{Ended, InFlight, OpenFile};
 use crate::workload::buffer::Buffer;
+use crate::workload::payload;
 
 /// The transfers of one rank in one open file.
 pub(super) struct InFlightTransfers<'a> {
     file: &'a mut dyn OpenFile,
-    context: TransferContext,
+    context: TransferContext<'a>,
     buffers: &'a mut [Buffer],
     scratch: &'a mut [u8],
     extras: bool,
@@ -48,7 +49,7 @@ impl<'a> InFlightTransfers<'a> {
     /// Transfers of `context` between `file` and `buffers`, one in flight for each of these.
     pub fn new(
         file: &'a mut dyn OpenFile,
-        context: TransferContext,
+        context: TransferContext<'a>,
         buffers: &'a mut [Buffer],
         scratch: &'a mut [u8],
         storage: &Storage,
@@ -129,9 +130,9 @@ impl<'a> InFlightTransfers<'a> {
             self.free.pop();
             let offset = self.context.offset(index);
             let lane = self.context.lane();
-            if self.extras && lane == WRITE {
+            if self.extras {
                 let (unpaced, before_ns) = (begin_ns == now_ns, operations.now_ns());
-                self.context.fill(&mut self.buffers[buffer as usize], offset);
+                self.context.prepare(&mut self.buffers[buffer as usize], lane, offset);
                 now_ns = operations.prepared(before_ns);
                 begin_ns = if unpaced { now_ns } else { begin_ns };
             }
@@ -211,6 +212,7 @@ impl<'a> InFlightTransfers<'a> {
             Some(Verify::Reads) => slot.lane == READ,
             Some(Verify::Writes) if slot.lane == WRITE && !slot.verifies => {
                 (slot.verifies, slot.moved) = (true, 0);
+                payload::poison(&mut self.buffers[buffer as usize]);
                 self.begin(buffer)?;
                 return Ok(false);
             }

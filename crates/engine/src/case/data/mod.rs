@@ -22,6 +22,7 @@ use super::Case;
 use super::job_result::{JobResult, JobTimes};
 use super::operations::{Flow, Operations};
 use super::profile::ReadShare;
+use super::second_reading::SecondReading;
 use super::written::{Prefix, Written};
 use crate::failure;
 use crate::plan::Sizes;
@@ -241,7 +242,7 @@ impl<'a> DataJob<'a> {
     fn move_bytes<R: Ranks>(
         &mut self,
         file: &mut dyn OpenFile,
-        context: TransferContext,
+        context: TransferContext<'a>,
         transfers: u64,
         operations: &mut Operations<'_, R>,
         counts: &mut Counts,
@@ -331,7 +332,7 @@ impl<'a> DataJob<'a> {
         self.case.workspace.place_of(&self.case.plan.case, &self.work.files, &self.geometry, file)
     }
 
-    fn context(&self, nth: u64, base_bytes: u64, path: &Path) -> TransferContext {
+    fn context(&self, nth: u64, base_bytes: u64, path: &Path) -> TransferContext<'a> {
         let file = self.geometry.file(self.part, nth);
         let keys = |step: u32| SplitMix64::keyed(&[self.case.plan.seed, u64::from(step), u64::from(self.part), file]);
         // Keyed by the step, so that a read does not follow the order in which the write filled the cache.
@@ -363,6 +364,7 @@ impl<'a> DataJob<'a> {
             file,
             part: self.part,
             verify: self.work.verify,
+            second_reading: SecondReading::of_files(self.case, self.storage, &self.work.files),
             lock: self.work.lock,
             sync_every: match self.work.fsync {
                 Fsync::EveryWrites(writes) => Some(writes),

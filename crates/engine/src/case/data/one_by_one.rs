@@ -10,11 +10,12 @@ use super::transfer::{READ, TransferContext, WRITE, name};
 use crate::case::operations::{Moved, Operate};
 use crate::failure::{self, Explained};
 use crate::storage::OpenFile;
+use crate::workload::payload;
 
 /// The transfers of one rank in one open file.
 pub(super) struct OneByOne<'a> {
     file: &'a mut dyn OpenFile,
-    context: TransferContext,
+    context: TransferContext<'a>,
     buffer: &'a mut [u8],
     /// To compare with.
     scratch: &'a mut [u8],
@@ -31,7 +32,7 @@ impl<'a> OneByOne<'a> {
     /// Transfers of `context` between `file` and `buffer`.
     pub fn new(
         file: &'a mut dyn OpenFile,
-        context: TransferContext,
+        context: TransferContext<'a>,
         buffer: &'a mut [u8],
         scratch: &'a mut [u8],
         clock: &'a Clock,
@@ -123,6 +124,7 @@ impl<'a> OneByOne<'a> {
         }
         match self.context.verify {
             Some(Verify::Writes) if lane == WRITE => {
+                payload::poison(self.buffer);
                 self.transfer(READ, offset)?;
                 self.context.compare(self.buffer, self.scratch, offset)
             }
@@ -154,9 +156,7 @@ impl Operate for OneByOne<'_> {
     #[inline(never)]
     fn prepare(&mut self, index: u64) {
         let (offset, lane) = (self.context.offset(index), self.context.lane());
-        if lane == WRITE {
-            self.context.fill(self.buffer, offset);
-        }
+        self.context.prepare(self.buffer, lane, offset);
         self.prepared = (lane, offset);
     }
 

@@ -1,14 +1,15 @@
 //! What both loops know of their transfers: where each lies, what it holds, and how it is checked.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use ioassay_protocol::events::Failure;
 use ioassay_protocol::plan::data::{Lock, Transfer, Verify};
 
+use crate::case::second_reading::SecondReading;
 use crate::failure;
 use crate::storage::Range;
 use crate::workload::layout::{Geometry, Place};
-use crate::workload::payload::{Content, Mismatch, Spot};
+use crate::workload::payload::{self, Content, Spot};
 use crate::workload::random::SplitMix64;
 use crate::workload::walk::Walk;
 
@@ -19,7 +20,7 @@ pub(super) const WRITE: usize = 0;
 pub(super) const READ: usize = 1;
 
 /// The transfers of one rank in one file.
-pub(super) struct TransferContext {
+pub(super) struct TransferContext<'a> {
     /// Reads, writes, or both.
     pub transfer: Transfer,
     /// In which order.
@@ -38,6 +39,8 @@ pub(super) struct TransferContext {
     pub part: u32,
     /// What is compared.
     pub verify: Option<Verify>,
+    /// What is said of what is not as expected.
+    pub second_reading: SecondReading<'a>,
     /// What is locked.
     pub lock: Option<Lock>,
     /// After how many writes the file is synced.
@@ -48,7 +51,7 @@ pub(super) struct TransferContext {
     pub path: PathBuf,
 }
 
-impl TransferContext {
+impl TransferContext<'_> {
     /// Offset in the file of the transfer at place `index`.
     #[inline(always)]
     pub fn offset(&mut self, index: u64) -> u64 {
@@ -86,8 +89,18 @@ impl TransferContext {
         Spot { file: self.file, part: self.part, offset }
     }
 
+    /// Makes `buffer` what a transfer in `lane` at `offset` needs of it: what is to be written, or nothing that a read could
+    /// leave there unnoticed.
+    pub fn prepare(&self, buffer: &mut [u8], lane: usize, offset: u64) {
+        if lane == WRITE {
+            self.fill(buffer, offset);
+        } else if self.verify == Some(Verify::Reads) {
+            payload::poison(buffer);
+        }
+    }
+
     /// Makes `buffer` what is to be written at `offset`.
-    pub fn fill(&self, buffer: &mut [u8], offset: u64) {
+    fn fill(&self, buffer: &mut [u8], offset: u64) {
         // A buffer of a mix may hold what was read last.
         if self.content.per_transfer() || self.transfer != Transfer::Write {
             self.content.fill(buffer, self.spot(offset));
@@ -96,7 +109,8 @@ impl TransferContext {
 
     /// An error if `found` is not what was written at `offset`.
     pub fn compare(&self, found: &[u8], scratch: &mut [u8], offset: u64) -> Result<(), Box<Failure>> {
-        self.content.compare(found, scratch, self.spot(offset)).map_err(|mismatch| wrong(&self.path, &mismatch))
+        let compared = self.content.compare(found, scratch, self.spot(offset));
+        compared.map_err(|mismatch| self.second_reading.explain(&self.path, self.base_bytes, &mismatch))
     }
 
     /// What is to be locked for a transfer.
@@ -121,18 +135,4 @@ pub(super) fn first_spot(geometry: &Geometry, part: u32) -> Spot {
 /// The name of a lane's operation in failures.
 pub(super) fn name(lane: usize) -> &'static str {
     if lane == WRITE { "write" } else { "read" }
-}
-
-fn wrong(path: &Path, mismatch: &Mismatch) -> Box<Failure> {
-    let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-    let message = format!(
-        "verify {}: at offset {} found {}, but {} was written",
-        path.display(),
-        mismatch.offset,
-        hex(&mismatch.found),
-        hex(&mismatch.expected)
-    );
-    let remedy = "the storage lost or corrupted data: keep the target as it is, run again with `verify: writes` to \
-                  see whether it happens when writing or later, and report it to the storage vendor";
-    Box::new(failure::about_path("verify", path, message, remedy))
 }

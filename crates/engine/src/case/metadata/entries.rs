@@ -8,9 +8,10 @@ use ioassay_protocol::events::Failure;
 use ioassay_protocol::plan::metadata::{CreateWith, EntryOrder, Items, MetadataOperation, Sharing};
 
 use super::directories::OpenDirectories;
-use super::file_content::FileContent;
-use super::tree::{Tree, failed};
+use super::file_content::{self, FileContent};
+use super::tree::Tree;
 use crate::case::operations::{Moved, Operate};
+use crate::case::second_reading::SecondReading;
 use crate::storage::names::{Content, Entry, Names, Presence};
 use crate::workload::permutation::Permutation;
 use crate::workload::random::SplitMix64;
@@ -105,6 +106,7 @@ pub(super) struct Works<'a> {
     in_directory: Range<u64>,
     buffer: &'a mut [u8],
     file_content: FileContent,
+    second_reading: SecondReading<'a>,
 }
 
 /// What an operation is, with all that does not change decided.
@@ -173,7 +175,7 @@ impl<'a> Works<'a> {
         order: Order,
         open: Option<OpenDirectories>,
         buffer: &'a mut [u8],
-        file_content: FileContent,
+        (file_content, second_reading): (FileContent, SecondReading<'a>),
     ) -> Self {
         let container = open.is_none().then_some(target.container.as_bytes());
         let path = |entries| EntryPath::new(target.shape, container, entries);
@@ -201,6 +203,7 @@ impl<'a> Works<'a> {
             in_directory,
             buffer,
             file_content,
+            second_reading,
         }
     }
 
@@ -249,6 +252,7 @@ impl<'a> Works<'a> {
             Kind::MakeNode => names.make_node(entry),
             Kind::Stat => names.stat(entry),
             Kind::Read => {
+                self.file_content.before_read(self.buffer);
                 names.read(entry, self.buffer)?;
                 self.file_content.compare(self.buffer, self.part, number)
             }
@@ -269,7 +273,7 @@ impl<'a> Works<'a> {
     fn failed(&self, directory: Option<u64>, number: u64, error: &io::Error) -> Box<Failure> {
         let mut path = self.target.paths(self.entries);
         path.set(directory, number);
-        failed(self.kind.name(), path.as_c_str(), error)
+        file_content::failed(&self.second_reading, self.kind.name(), path.as_c_str(), error)
     }
 }
 

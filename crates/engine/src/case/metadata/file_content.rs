@@ -1,17 +1,18 @@
 //! What the files of a tree hold, and whether what is read is that.
 
+use std::ffi::{CStr, OsStr};
 use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
+use ioassay_protocol::events::Failure;
 use ioassay_protocol::plan::Plan;
 use ioassay_protocol::plan::metadata::MetadataWork;
 
-use crate::failure::Explained;
+use crate::case::second_reading::SecondReading;
+use crate::failure;
 use crate::workload::buffer::Buffer;
-use crate::workload::payload::{Content, Mismatch, Spot};
-
-const REMEDY: &str = "check that payload and signature are those of the write; if they are, the storage lost or \
-                      corrupted data: keep the target as it is, verify writes to see when it happens, and report it \
-                      to the storage vendor";
+use crate::workload::payload::{self, Content, Mismatch, Spot};
 
 /// What the files of a tree hold.
 #[derive(Debug)]
@@ -61,6 +62,14 @@ impl FileContent {
         buffer
     }
 
+    /// Makes `buffer` ready for a read of which something is to be compared.
+    #[inline(always)]
+    pub fn before_read(&self, buffer: &mut [u8]) {
+        if self.scratch.is_some() {
+            payload::poison(buffer);
+        }
+    }
+
     /// An error if `found`, the bytes of item `number` of `part`, are not what belongs there. Nothing where nothing is
     /// compared.
     #[inline(always)]
@@ -71,7 +80,7 @@ impl FileContent {
             // What was read back may lie there.
             content.fill(scratch, spot);
         }
-        content.compare(found, scratch, spot).map_err(|mismatch| wrong(&mismatch, number))
+        content.compare(found, scratch, spot).map_err(|mismatch| wrong(mismatch, number))
     }
 
     /// The same of what `read` finds after `written` was written there.
@@ -85,8 +94,9 @@ impl FileContent {
     ) -> io::Result<()> {
         let spot = spot(part, number);
         let (Some(scratch), Some(content)) = (&mut self.scratch, &self.content) else { return Ok(()) };
+        payload::poison(scratch);
         read(scratch)?;
-        content.compare(scratch, written, spot).map_err(|mismatch| wrong(&mismatch, number))
+        content.compare(scratch, written, spot).map_err(|mismatch| wrong(mismatch, number))
     }
 }
 
@@ -95,12 +105,25 @@ fn spot(part: u32, number: u64) -> Spot {
     Spot { file: 0, part, offset: number }
 }
 
+/// An error of the operation that read it, until [`failed`] takes a second look.
+#[derive(Debug, thiserror::Error)]
+#[error("at offset {} is not what was written", .0.offset)]
+struct Wrong(Mismatch);
+
 #[cold]
-fn wrong(mismatch: &Mismatch, number: u64) -> io::Error {
-    let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-    let (found, expected) = (hex(&mismatch.found), hex(&mismatch.expected));
-    let what = format!("at offset {} found {found}, but {expected} was written", mismatch.offset - number);
-    Explained { what, remedy: REMEDY.to_owned() }.into_io()
+fn wrong(mismatch: Mismatch, number: u64) -> io::Error {
+    // The number stands where files of data have an offset.
+    io::Error::other(Wrong(Mismatch { offset: mismatch.offset - number, ..mismatch }))
+}
+
+/// The failure of `operation` on `path` because of `error`, after a second look at what is not as expected.
+#[cold]
+pub(super) fn failed(again: &SecondReading<'_>, operation: &str, path: &CStr, error: &io::Error) -> Box<Failure> {
+    let path = Path::new(OsStr::from_bytes(path.to_bytes()));
+    match error.get_ref().and_then(|inner| inner.downcast_ref()) {
+        Some(Wrong(mismatch)) => again.explain(path, 0, mismatch),
+        None => failure::boxed_on_path(operation, path, error),
+    }
 }
 
 #[cfg(test)]

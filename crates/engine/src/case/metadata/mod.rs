@@ -29,6 +29,7 @@ use self::tree::{Tree, failed};
 use super::Case;
 use super::job_result::{JobResult, JobTimes};
 use super::operations::Operations;
+use super::second_reading::SecondReading;
 use super::tree_state::{self, Part, TreeState};
 use crate::cache;
 use crate::failure;
@@ -118,6 +119,7 @@ impl<'a> MetadataJob<'a> {
         let bytes = moved_at_once(self.work);
         let mut operations = Operations::new(ranks, clock, (index, &self.job), bytes, start, plan.sample_interval_ns);
         let names = names_of(&mut *self.connection);
+        let checked = (self.file_content, SecondReading::of_tree(self.case, plan.storage_of(&self.job), self.work));
         let buffer = self.buffers.first_mut().map_or(&mut [][..], |buffer| &mut buffer[..]);
         let ended = match self.task {
             Task::Entries { entries, order, open } => {
@@ -125,14 +127,12 @@ impl<'a> MetadataJob<'a> {
                 let sharing = plan.trees[&self.work.tree].sharing;
                 let operation = self.work.operation;
                 let target = &self.target;
-                let mut works =
-                    Works::new(names, operation, sharing, target, entries, order, open, buffer, self.file_content);
+                let mut works = Works::new(names, operation, sharing, target, entries, order, open, buffer, checked);
                 operations.run(0..count, &mut works)
             }
             Task::Replacements { sets, of_each } => {
                 let count = operations_each(self.work) * sets.len() as u64 * of_each;
-                operations
-                    .run(0..count, &mut Replacements::new(names, self.work.operation, sets, buffer, self.file_content))
+                operations.run(0..count, &mut Replacements::new(names, self.work.operation, sets, buffer, checked))
             }
         };
         let mut failure = ended.err();

@@ -11,9 +11,9 @@ use ioassay_protocol::events::Failure;
 use ioassay_protocol::plan::Operation;
 use ioassay_protocol::plan::metadata::MetadataOperation;
 
-use super::file_content::FileContent;
-use super::tree::failed;
+use super::file_content::{self, FileContent};
 use crate::case::operations::{Moved, Operate};
+use crate::case::second_reading::SecondReading;
 use crate::storage::names::{Content, Entry, Names, Presence};
 use crate::workload::tree::{Entries, EntryPath, Shape};
 
@@ -54,6 +54,7 @@ pub(super) struct Replacements<'a> {
     operations: &'static [Operation],
     buffer: &'a mut [u8],
     file_content: FileContent,
+    second_reading: SecondReading<'a>,
 }
 
 impl<'a> Replacements<'a> {
@@ -63,9 +64,9 @@ impl<'a> Replacements<'a> {
         replace: MetadataOperation,
         sets: Vec<(Set, Set)>,
         buffer: &'a mut [u8],
-        file_content: FileContent,
+        (file_content, second_reading): (FileContent, SecondReading<'a>),
     ) -> Self {
-        Self { names, sets, operations: replace.operations(), buffer, file_content }
+        Self { names, sets, operations: replace.operations(), buffer, file_content, second_reading }
     }
 
     /// Does `operation` to the `nth` file of set number `set`; returns the bytes that it moved.
@@ -77,6 +78,7 @@ impl<'a> Replacements<'a> {
         match operation {
             Operation::Stat => names.stat(old.entry(nth)).map(|()| 0),
             Operation::Read => {
+                self.file_content.before_read(self.buffer);
                 names.read(old.entry(nth), self.buffer)?;
                 self.file_content.compare(self.buffer, old.part, old.number(nth))?;
                 Ok(bytes)
@@ -101,7 +103,7 @@ impl<'a> Replacements<'a> {
             Operation::Remove => ("remove", old.entry(nth)),
             _ => ("create", new.entry(nth)),
         };
-        failed(name, entry.name, error)
+        file_content::failed(&self.second_reading, name, entry.name, error)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Doubts about amounts: too little was done, or in too short a time, or not at once.
 
 use ioassay_protocol::doubt::{Doubt, Reason};
-use ioassay_protocol::events::RankRecord;
+use ioassay_protocol::events::{PhaseRecord, RankRecord};
 use ioassay_protocol::plan::Work;
 use ioassay_units::{Bytes, Nanoseconds, count};
 
@@ -48,8 +48,42 @@ pub(super) fn suspended(facts: Facts<'_>) -> Option<Doubt> {
         1 => format!("the run was suspended for {suspended}, from {begin} into the phase"),
         _ => format!("the run was suspended {times} times for {suspended} in all, first {begin} into the phase"),
     };
-    let remedy = "run again without suspending it (Ctrl-Z, SIGTSTP, a batch system that suspends jobs)";
+    let remedy = "run again, and let nothing suspend it: Ctrl-Z, SIGSTOP, a frozen control group, a batch system that \
+                  suspends jobs, a paused or sleeping machine";
     invalid(Reason::Suspended { suspended_ns, begin_ns, times }, message, remedy)
+}
+
+/// Fewer samples than this in which nothing ended may be one slow operation.
+const STALLED_SAMPLES: usize = 2;
+
+/// Of the longest time in which no rank ended an operation. A run that was suspended has no such time of its own.
+pub(super) fn stalled(facts: Facts<'_>) -> Option<Doubt> {
+    let PhaseRecord { ranks, sample_interval_ns, .. } = facts.record;
+    if ranks.iter().any(|rank| !rank.suspended.is_empty()) {
+        return None;
+    }
+    let count = ranks.iter().map(|rank| rank.sample_operations.len()).max()?;
+    let ended = |sample: usize| ranks.iter().any(|rank| rank.sample_operations.get(sample).is_some_and(|&all| all > 0));
+    let busy: Vec<usize> = (0..count).filter(|&sample| ended(sample)).collect();
+    let (before, after) =
+        busy.windows(2).map(|pair| (pair[0], pair[1])).max_by_key(|&(before, after)| after - before)?;
+    let samples = after - before - 1;
+    let stalled_ns = samples as u64 * sample_interval_ns;
+    let slowest_ns = ranks.iter().map(|rank| rank.slowest_ns).max()?;
+    // Who waits for a rate that the plan sets, or for its turn, is not stalled; nor is an operation that always takes so long.
+    if samples < STALLED_SAMPLES || slowest_ns < stalled_ns || facts.median_ns.saturating_mul(10) > stalled_ns {
+        return None;
+    }
+    let begin_ns = (before as u64 + 1) * sample_interval_ns;
+    let message = format!(
+        "no operation of any rank ended from {} to {} into the phase: the storage, or what leads to it, stalled, and the \
+         slowest operation took {}",
+        Nanoseconds(begin_ns).about(),
+        Nanoseconds(begin_ns + stalled_ns).about(),
+        Nanoseconds(slowest_ns).about(),
+    );
+    let remedy = "look for that time in the kernel's log and those of the servers; the rate includes the stall";
+    doubt(Reason::Stalled { stalled_ns, begin_ns, slowest_ns }, message, remedy)
 }
 
 pub(super) fn short_phase(facts: Facts<'_>) -> Option<Doubt> {
@@ -79,7 +113,7 @@ pub(super) fn short_transfers(facts: Facts<'_>) -> Option<Doubt> {
 
 #[cfg(test)]
 mod tests {
-    use ioassay_protocol::events::{PhaseRecord, Stonewall, Suspension};
+    use ioassay_protocol::events::{Stonewall, Suspension};
     use ioassay_protocol::plan::{Operation, Plan, Step};
     use serde_json::json;
 
@@ -112,6 +146,32 @@ mod tests {
         let message = suspended(given::facts(&plan, &[], &twice)).unwrap().message;
         assert!(message.starts_with("the run was suspended 2 times for 2.00 s in all, first 1.00 s into"), "{message}");
         assert_eq!(suspended(given::facts(&plan, &[], &suspended_at([&[], &[]]))), None);
+    }
+
+    #[test]
+    fn a_stall_is_a_time_in_which_nobody_ends_an_operation_and_somebody_waits_for_one() {
+        let (plan, second_ns) = (plan(), 1_000_000_000);
+        let phase = |slowest_ns, samples: [&[u64]; 2]| {
+            let of = |(rank, samples): (u32, &[u64])| RankRecord {
+                slowest_ns,
+                sample_operations: samples.to_vec(),
+                ..records::rank(rank)
+            };
+            records::phase("write", Operation::Write, (0..).zip(samples).map(of).collect())
+        };
+        let told = |record: &PhaseRecord| stalled(given::facts(&plan, &[], record)).map(|doubt| doubt.reason);
+        let stall = phase(5 * second_ns, [&[9, 0, 0, 0, 0, 9], &[9, 9, 0, 0, 0, 9]]);
+        let reason = Reason::Stalled { stalled_ns: 3 * second_ns, begin_ns: 2 * second_ns, slowest_ns: 5 * second_ns };
+        assert_eq!(told(&stall), Some(reason));
+        assert_eq!(told(&phase(2 * second_ns, [&[9, 0, 0, 0, 0, 9], &[9, 9, 0, 0, 0, 9]])), None, "nobody waits");
+        assert_eq!(told(&phase(5 * second_ns, [&[9, 0, 0, 0, 0, 9], &[9, 9, 0, 1, 0, 9]])), None, "one works");
+        assert_eq!(told(&phase(9 * second_ns, [&[9, 9, 0, 0, 0, 0], &[9, 9, 0, 0, 0, 0]])), None, "the final sync");
+        let slow = records::phase("write", Operation::Write, stall.ranks.clone());
+        let facts = Facts { median_ns: second_ns, ..given::facts(&plan, &[], &slow) };
+        assert_eq!(stalled(facts), None, "every operation takes long");
+        let mut suspended = stall;
+        suspended.ranks[0].suspended = vec![Suspension { begin_ns: 2 * second_ns, end_ns: 5 * second_ns }];
+        assert_eq!(told(&suspended), None, "the run was suspended");
     }
 
     #[test]

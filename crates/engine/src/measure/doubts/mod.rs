@@ -27,6 +27,7 @@ pub fn about(facts: Facts<'_>) -> Vec<Doubt> {
         amounts::missing_bytes,
         amounts::suspended,
         amounts::nothing_done,
+        amounts::stalled,
         memory::cache_resident,
         memory::cache_unknown,
         memory::device_moved_less,
@@ -53,6 +54,7 @@ pub fn about(facts: Facts<'_>) -> Vec<Doubt> {
         clocks::coarse_clock,
         pace::paced,
         payload::verified,
+        payload::positions_unverified,
         amounts::short_transfers,
     ];
     raise.iter().filter_map(|doubt| doubt(facts)).collect()

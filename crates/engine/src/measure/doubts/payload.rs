@@ -105,12 +105,43 @@ pub(super) fn payload_bound(facts: Facts<'_>) -> Option<Doubt> {
         Nanoseconds(fill_ns).about(),
         Nanoseconds(worked_ns).about(),
     );
-    let remedy = "use the payload repeated, which is generated once, or keep more transfers in flight";
+    let own = facts.data().map(|work| &work.files);
+    let verifies =
+        |job: &Job| matches!(&job.work, Work::Data(work) if work.verify.is_some() && Some(&work.files) == own);
+    let remedy = if facts.plan.jobs().any(verifies) {
+        "keep more transfers in flight, or measure the write without verification and with the payload repeated, which is \
+         generated once"
+    } else {
+        "use the payload repeated, which is generated once, or keep more transfers in flight"
+    };
     doubt(Reason::PayloadBound { rank, fill_ns, worked_ns }, message, remedy)
 }
 
+/// The payload of what a job compares, and what of it is moved at once; nothing where it compares nothing.
+fn compared(facts: Facts<'_>) -> Option<(Option<Payload>, &'static str)> {
+    match &facts.job.work {
+        Work::Data(work) if work.verify.is_some() => Some((Some(facts.plan.files[&work.files].payload), "transfer")),
+        Work::Metadata(work) if work.verify => Some((facts.plan.trees[&work.tree].payload, "file")),
+        _ => None,
+    }
+}
+
+/// Of a payload that is the same in every transfer or file of a rank.
+pub(super) fn positions_unverified(facts: Facts<'_>) -> Option<Doubt> {
+    let (payload, each) = compared(facts)?;
+    if !matches!(payload, Some(Payload::IorTimestamp { .. })) {
+        return None;
+    }
+    let message = format!(
+        "each {each} of a rank holds the same bytes (the packet type timestamp), so one in the place of another passes the \
+         verification"
+    );
+    let remedy = "write and verify what differs by position: the payload unique, or the packet type offset";
+    doubt(Reason::PositionsUnverified, message, remedy)
+}
+
 pub(super) fn verified(facts: Facts<'_>) -> Option<Doubt> {
-    facts.data()?.verify?;
+    compared(facts)?;
     let message = "every byte was compared with what was written, within the measured time".to_owned();
     doubt(Reason::VerificationTimed, message, "measure without verification, and verify in a separate phase")
 }

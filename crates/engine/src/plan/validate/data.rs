@@ -368,6 +368,11 @@ fn verification(key: &str, work: &DataWork, set: &FileSet) -> Result<(), Refusal
         Some(_) if set.payload == Payload::Zero => {
             refuse("zeros cannot be told from a hole, so nothing would be verified", "use another payload")
         }
+        Some(_) if set.payload == Payload::Repeated => {
+            let problem =
+                "each transfer of a rank holds the same bytes, so data that moved would pass the verification";
+            refuse(problem, "use the payload unique")
+        }
         Some(_) | None => Ok(()),
     }
 }

@@ -27,6 +27,23 @@ pub struct Mismatch {
     pub expected: Vec<u8>,
     /// The bytes that are there.
     pub found: Vec<u8>,
+    /// They are what [`poison`] put there: the read copied nothing to them.
+    pub untouched: bool,
+}
+
+/// What no read leaves in a buffer but one that does not write there.
+const POISON: u8 = 0xa5;
+
+/// Makes `buffer` what is expected nowhere, before a read whose outcome is compared. A read that reports success and copies
+/// nothing would otherwise be compared with what the buffer held before, which may be just what is expected.
+#[inline]
+pub fn poison(buffer: &mut [u8]) {
+    buffer.fill(POISON);
+}
+
+/// True if all of `found` is as [`poison`] left it.
+pub fn is_untouched(found: &[u8]) -> bool {
+    found.iter().all(|&byte| byte == POISON)
 }
 
 /// The content of a file set.
@@ -80,7 +97,8 @@ impl Content {
         let at = found.iter().zip(scratch.iter()).position(|(found, expected)| found != expected).unwrap_or(0);
         let end = found.len().min(at + 8);
         let offset = spot.offset + at as u64;
-        Err(Mismatch { offset, expected: scratch[at..end].to_vec(), found: found[at..end].to_vec() })
+        let (expected, found) = (scratch[at..end].to_vec(), found[at..end].to_vec());
+        Err(Mismatch { offset, untouched: is_untouched(&found), expected, found })
     }
 }
 

@@ -50,6 +50,9 @@ _GROUPS: dict[str, MetadataGroup] = {
 MOST_OPERATIONS = 3
 """That the evidence names."""
 
+OMPIO_LOCK_FILE = r"\.locktest\.\d+$"
+"""What Open MPI's own MPI-IO (OMPIO; seen in 4.1.4 and 5.0.11) creates and removes at each open, by each rank."""
+
 _NAMED_SHARE = 0.01
 """Of the time, of an operation that is worth a name."""
 
@@ -75,6 +78,8 @@ class MetadataEvidence(ProfileEvidence):
     """The operations that took most of it together; `None`: unknown."""
     group_share: float | None
     """Of the time in metadata operations."""
+    lock_files: int
+    """Files that Open MPI's MPI-IO creates and removes for itself."""
 
     @property
     def called_operations(self) -> Collection[str]:
@@ -125,6 +130,7 @@ def metadata_time(facts: ProfileFacts) -> Iterator[Finding]:
             ),
             group=group if known_ns else None,
             group_share=group_ns / known_ns if known_ns else None,
+            lock_files=found.filter(pl.col("path").str.contains(OMPIO_LOCK_FILE)).height,
         ),
         files(found.sort("metadata_ns", "file", descending=[True, False])["file"]),
     )

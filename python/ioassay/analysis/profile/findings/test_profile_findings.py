@@ -558,6 +558,18 @@ def test_the_remedy_of_metadata_time_is_that_of_the_operation_that_takes_most_of
     assert evidence.saves_ns == saves_ns
 
 
+def test_lock_files_of_mpi_io_are_told_apart_from_the_application_s(load: Callable[..., Profile]) -> None:
+    table = TableBuilder()
+    table.file("/data/many", {"create": 500, "remove": 500}, ns=2 * S)
+    for rank in range(3):
+        table.file(f"/data/out.h5.locktest.{rank}", {"create": 1, "remove": 1}, ns=S)
+    table.second("create", 1, 503, ns=4 * S)
+    table.second("remove", 2, 503, ns=S)
+    said = message(of_kind(load(table), MetadataEvidence).evidence)
+    assert "3 files called NAME.locktest.RANK, which Open MPI's own MPI-IO creates and removes" in said.details
+    assert said.remedy.endswith("Try ROMIO (OMPI_MCA_io=^ompio), which has no such files.")
+
+
 def test_time_in_metadata_that_another_finding_names_is_not_named_again(load: Callable[..., Profile]) -> None:
     table = TableBuilder()
     file = table.file("/data/journal", {"sync": 600, "open": 1}, ns=4 * S, inode=1)
