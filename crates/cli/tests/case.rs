@@ -697,7 +697,7 @@ fn what_was_written_is_read_back_at_once_where_that_is_asked_for() {
     let mut write = work(Transfer::Write, Order::Sequential);
     write.verify = Some(Verify::Writes);
     let steps = vec![phase("write", write)];
-    for (api, depth) in [("posix", 1), ("io_uring", 3)] {
+    for (api, depth) in [("posix", 1), ("uring", 3)] {
         let mut plan = plan(FileSet { payload: Payload::Unique, ..SMALL }, 1, steps.clone());
         plan.storage = Storage { depth, ..Storage::of(api) };
         let (events, place) = run_by(target().path(), &plan, &storage::of_plan);
