@@ -184,9 +184,9 @@ fn offsets(storage: &Watched) -> Vec<u64> {
     storage.calls().into_iter().filter_map(offset).collect()
 }
 
-/// The plan's storage API is asked for what it can do while the watched storage does the work: null can do it all.
+/// The plan's storage API is asked for what it can do while the watched storage does the work: uring can do it all.
 fn in_flight(mut plan: Plan, depth: u32) -> Plan {
-    plan.storage.api = "null".into();
+    plan.storage.api = "uring".into();
     plan.storage.depth = depth;
     plan
 }

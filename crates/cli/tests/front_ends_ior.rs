@@ -349,6 +349,7 @@ fn given_twice_z_reads_blocks_that_are_drawn_from_what_is_there_more_often_than_
     }
     for (line, problem) in [
         ("-w -z -z -o new", "it can neither write nor verify"),
+        ("-w -W -a DUMMY -o new", "keeps nothing that could be verified"),
         ("-r -z -z -o missing", "No such file"),
         ("-r -z -z -b 4m -o shared", "less than a block"),
     ] {
@@ -408,8 +409,8 @@ fn files_of_results_replace_only_what_is_one() {
 #[test]
 fn every_api_that_is_taken_writes_and_reads() {
     let directory = tempfile::tempdir().unwrap();
-    for api in ["POSIX", "AIO --aio.max-pending 4", "MMAP --mmap.madv_pattern", "DUMMY"] {
-        let printed = succeeds(directory.path(), &format!("--ranks 2 -a {api} -w -W -r -t 64k -b 256k -F -g -o d"));
+    for api in ["POSIX -W", "AIO --aio.max-pending 4 -W", "MMAP --mmap.madv_pattern -W", "DUMMY"] {
+        let printed = succeeds(directory.path(), &format!("--ranks 2 -a {api} -w -r -t 64k -b 256k -F -g -o d"));
         assert!(printed.lines().any(|line| line.starts_with("read ")), "{api}: {printed}");
     }
     for api in ["MPIIO", "HDF5", "NCMPI", "RADOS"] {
@@ -418,6 +419,26 @@ fn every_api_that_is_taken_writes_and_reads() {
         assert!(stderr(&output).contains(api), "{}", stderr(&output));
     }
     assert!(names(directory.path()).is_empty());
+}
+
+#[test]
+fn what_an_earlier_command_did_not_come_to_is_no_corrupted_data_and_is_not_written_either() {
+    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    succeeds(directory.path(), "-w -k -G 5 -t 64k -b 256k -o d");
+    // As a stonewall or a full file system leaves a shared file of which only one rank came to its end.
+    let file = fs::OpenOptions::new().write(true).open(directory.path().join("d")).unwrap();
+    file.set_len(512 << 10).unwrap();
+    let before = fs::read(directory.path().join("d")).unwrap();
+    let output = ior(directory.path(), "-r -R -k -G 5 -t 64k -b 512k -o d");
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(said.contains("at offset 262144 found 0000000000000000"), "{said}");
+    assert!(said.contains("the file has a hole there: nothing is stored in this place"), "{said}");
+    assert!(
+        said.contains("try: an earlier command did not come to this place (a stonewall, a full file system"),
+        "{said}"
+    );
+    assert_eq!(fs::read(directory.path().join("d")).unwrap(), before);
 }
 
 #[test]

@@ -12,7 +12,7 @@ fn valid() -> Value {
         "files": {
             "data": {
                 "layout": "N-N", "files_per_rank": 1, "transfer_bytes": 4096, "block_bytes": 8192, "segments": 1,
-                "payload": {"kind": "repeated"},
+                "payload": {"kind": "unique"},
             },
             "shared": {
                 "layout": {"N-M": 2}, "files_per_rank": 3, "transfer_bytes": 4096, "block_bytes": 8192, "segments": 2,

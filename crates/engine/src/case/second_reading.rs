@@ -13,6 +13,8 @@ use ioassay_protocol::plan::data::Transfer;
 use ioassay_protocol::plan::metadata::MetadataWork;
 use ioassay_protocol::plan::storage::{Storage, Target};
 use ioassay_protocol::plan::{Operation, Work};
+use nix::errno::Errno;
+use nix::unistd::{Whence, lseek};
 
 use super::Case;
 use crate::failure;
@@ -39,6 +41,8 @@ pub(super) struct SecondReading<'a> {
 enum Seen {
     /// The same wrong bytes.
     Same,
+    /// Zeros, of which the file system says that nothing is stored there.
+    Hole,
     /// What was written.
     Right,
     /// Other wrong bytes.
@@ -77,6 +81,7 @@ impl<'a> SecondReading<'a> {
         };
         let seen = match again {
             Ok(again) if again == mismatch.expected => Seen::Right,
+            Ok(again) if again.iter().all(|&byte| byte == 0) && self.is_hole(path, at.0) => Seen::Hole,
             Ok(again) if again == mismatch.found => Seen::Same,
             Ok(again) => Seen::Other(again),
             Err(error) => Seen::Failed(error),
@@ -127,6 +132,19 @@ impl<'a> SecondReading<'a> {
         Ok(found.to_vec())
     }
 
+    /// True if the file system says that no data is stored at `offset`.
+    fn is_hole(&self, path: &Path, offset: u64) -> bool {
+        if !matches!(self.case.plan.target, Target::Directory(_) | Target::InPlace(_)) {
+            return false;
+        }
+        let Ok(file) = self.case.workspace.open_to_read(path) else { return false };
+        match lseek(&file, offset as i64, Whence::SeekData) {
+            Ok(data) => data as u64 > offset,
+            // There is no data up to the end.
+            Err(error) => error == Errno::ENXIO,
+        }
+    }
+
     /// What to do about it, with every layer that can have done it.
     fn remedy(&self, mismatch: &Mismatch, seen: &Seen) -> String {
         let read = layers(self.storage, &self.case.plan.target);
@@ -134,6 +152,9 @@ impl<'a> SecondReading<'a> {
             let check = "an earlier command wrote it: check that payload, signature, transfer size and ranks are those of \
                          that command";
             return match seen {
+                Seen::Hole => "an earlier command did not come to this place (a stonewall, a full file system, other \
+                               sizes): read no more than it wrote. If it did write here, the storage lost it"
+                    .to_owned(),
                 Seen::Right => format!("what is stored is right; suspect what the read went through: {read}"),
                 _ => format!(
                     "{check}. If they are, suspect what it was written through, which only that command knows, and \
@@ -147,6 +168,10 @@ impl<'a> SecondReading<'a> {
             Seen::Same if is_library(writer) => format!(
                 "what is stored is wrong, and may have been written wrong. Suspect {written}: run the same again with the \
                  API posix, and blame the storage only if that fails too"
+            ),
+            Seen::Hole => format!(
+                "what was written is not stored: the storage lost it, or {written} did. Keep the target as it is, and \
+                 report it to the storage vendor"
             ),
             Seen::Same => format!(
                 "what is stored is wrong: the storage lost or corrupted data, or {written} did. Keep the target as it is, \
@@ -181,6 +206,7 @@ fn said(mismatch: &Mismatch, seen: &Seen, way: &str) -> String {
         format!("found {}, but {expected} was written", hex(&mismatch.found))
     };
     match seen {
+        Seen::Hole => format!("{first}; the file has a hole there: nothing is stored in this place"),
         Seen::Same => format!("{first}; a second read ({way}) found the same"),
         Seen::Right => format!("{first}; a second read ({way}) found what was written"),
         Seen::Other(found) => format!("{first}; a second read ({way}) found {}", hex(found)),

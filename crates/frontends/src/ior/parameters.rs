@@ -149,6 +149,11 @@ fn validate(test: &Test) -> Result<(), Failure> {
         "use one of them, or -F",
     )?;
     refuse(
+        test.api == Api::Dummy && (test.check_write || test.check_read),
+        "-a DUMMY keeps nothing that could be verified",
+        "leave out -R and -W, or use another API",
+    )?;
+    refuse(
         test.random == Random::Drawn && (test.write || test.check_write || test.check_read),
         "-z -z draws blocks of an existing file, whichever rank wrote them, so it can neither write nor verify",
         "use -r alone; IOR divides by zero when it writes",

@@ -160,6 +160,11 @@ pub fn check(asked: &Parameters, ranks: u32) -> Result<(), Failure> {
         ),
         (asked.paths.len() > first as usize, "there are more directories than tasks", "use more --ranks"),
         (asked.depth > 0 && asked.branch == 0, "-b 0 with -z: there are no branches", "use -b 1 or more"),
+        (
+            asked.dummy && (asked.verify_read || asked.verify_write),
+            "-a DUMMY keeps nothing that could be verified",
+            "leave out -X and --verify-write, or use another API",
+        ),
         (asked.verify_read && !(phases.read && phases.files), "-X needs a phase that reads files", "add -E and -F"),
         (asked.verify_read && asked.read_bytes == 0, "-X without -e: no bytes are read", "add -e SIZE"),
         (

@@ -182,7 +182,7 @@ pub(super) fn work(
     if work.transfer.writes() {
         writes(key, work, set, can, members, &geometry)?;
     }
-    verification(key, work, set)?;
+    verification(key, work, set, can)?;
     pieces(key, plan, work, set)?;
     let filled = filled.entry(work.files.clone()).or_insert_with(|| vec![false; geometry.parts as usize]);
     if work.transfer.reads() {
@@ -358,13 +358,14 @@ fn writes(
     Ok(())
 }
 
-fn verification(key: &str, work: &DataWork, set: &FileSet) -> Result<(), Refusal> {
+fn verification(key: &str, work: &DataWork, set: &FileSet, can: &Capabilities) -> Result<(), Refusal> {
     let refuse = |problem: &str, valid: &str| Err(Refusal::new(format!("{key}.verify"), problem, valid));
     match work.verify {
         Some(Verify::Reads) if !work.transfer.reads() => refuse("the job reads nothing", "use writes, or leave it out"),
         Some(Verify::Writes) if !work.transfer.writes() => {
             refuse("the job writes nothing", "use reads, or leave it out")
         }
+        Some(_) if !can.files => refuse("the storage API keeps nothing that could be compared", "leave it out"),
         Some(_) if set.payload == Payload::Zero => {
             refuse("zeros cannot be told from a hole, so nothing would be verified", "use another payload")
         }

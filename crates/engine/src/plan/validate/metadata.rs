@@ -279,6 +279,9 @@ impl Asked<'_> {
     /// What the storage API must be able to do.
     fn possible(&self, can: &Capabilities, names: NameCapabilities) -> Result<(), Refusal> {
         let api = self.api;
+        if self.work.verify && !can.files {
+            return self.refuse("verify", format!("{api} keeps nothing that could be compared"), "leave it out");
+        }
         if self.work.paths == Paths::At && !names.at {
             return self.refuse(
                 "paths",
