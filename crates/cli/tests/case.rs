@@ -184,10 +184,17 @@ fn offsets(storage: &Watched) -> Vec<u64> {
     storage.calls().into_iter().filter_map(offset).collect()
 }
 
-/// The plan's storage API is asked for what it can do while the watched storage does the work: uring can do it all.
+/// The plan's storage API is asked for what it can do while the watched storage does the work: null can do it all.
 fn in_flight(mut plan: Plan, depth: u32) -> Plan {
-    plan.storage.api = "uring".into();
+    plan.storage.api = "null".into();
     plan.storage.depth = depth;
+    plan
+}
+
+/// The same of a plan that compares, which no API may that keeps nothing.
+fn compared_in_flight(plan: Plan, depth: u32) -> Plan {
+    let mut plan = in_flight(plan, depth);
+    plan.storage.api = "uring".into();
     plan
 }
 
@@ -672,7 +679,7 @@ fn what_is_read_is_compared_with_what_was_written_and_a_difference_fails_the_run
             let mut read = work(Transfer::Read, Order::Sequential);
             read.verify = Some(Verify::Reads);
             let steps = vec![phase("write", work(Transfer::Write, Order::Sequential)), phase("read", read)];
-            let (events, place) = run(&in_flight(plan(set, 1, steps), depth), leak(Watched::obedient()));
+            let (events, place) = run(&compared_in_flight(plan(set, 1, steps), depth), leak(Watched::obedient()));
             let failure = place.failure().unwrap();
             assert_eq!(failure.operation, "verify");
             let said = ["c1.data.00000000: at offset ", "the read reported success and copied nothing", " was written"];
@@ -709,7 +716,7 @@ fn what_was_written_is_read_back_at_once_where_that_is_asked_for() {
     for depth in [1, 3] {
         let storage = leak(Watched::obedient());
         let set = FileSet { payload: Payload::Unique, ..SMALL };
-        let (_, place) = run(&in_flight(plan(set, 1, steps.clone()), depth), storage);
+        let (_, place) = run(&compared_in_flight(plan(set, 1, steps.clone()), depth), storage);
         let failure = place.failure().unwrap();
         assert!(failure.message.contains("the read reported success and copied nothing"), "{}", failure.message);
         assert!(!coverage(storage, Operation::Write).is_empty());

@@ -484,7 +484,7 @@ fn a_file_that_holds_something_else_is_not_replaced() {
     let other = |path: &Path| std::fs::write(path, "8 others").unwrap();
     let (ran, _) = disturbed(2, &tree, &replace, "mdtest_tree.1.0/file.mdtest.1.33", other);
     let failure = ran.place.failure().unwrap();
-    assert_eq!((failure.rank, failure.operation.as_str()), (Some(1), "read"));
+    assert_eq!((failure.rank, failure.operation.as_str()), (Some(1), "verify"));
     assert!(failure.message.contains("at offset 0 found"), "{}", failure.message);
 }
 

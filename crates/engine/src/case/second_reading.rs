@@ -120,7 +120,7 @@ impl<'a> SecondReading<'a> {
         let opening =
             Opening { access: Access::Read, presence: Presence::Shared, bytes: begin + bytes, size: None, advice: &[] };
         let mut file = connection.open(path, opening)?;
-        payload::poison(buffer);
+        buffer.fill(payload::POISON);
         let moved = file.read_at(buffer, begin)?;
         if moved < wanted.end {
             return Err(io::ErrorKind::UnexpectedEof.into());
