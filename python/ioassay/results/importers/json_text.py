@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +19,25 @@ _NOT_A_NUMBER = re.compile(r"(?<=[:,\[\s])-?(?:nan|inf)(?=\s*[,}\]])")
 """How C prints what is no number; no JSON."""
 
 _INDENT = re.compile(r"[ \t]*")
+
+
+class Repeated(tuple[Any, ...]):
+    """The values of a key that stands several times in one object, in their order.
+
+    A JSON library keeps the last without a word; which of them counts only the tool's module can tell.
+    """
+
+    __slots__ = ()
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        values: defaultdict[str, list[Any]] = defaultdict(list)
+        for name, value in pairs:
+            values[name].append(value)
+        found |= {name: Repeated(each) for name, each in values.items() if any(one != each[0] for one in each)}
+    return found
 
 
 @dataclass(frozen=True)
@@ -73,7 +93,10 @@ class Parsed:
     def _required(self, name: str) -> Any:
         if name not in self.values:
             raise Refused(f"lacks {name!r} in {self.what}", self.line)
-        return self.values[name]
+        found = self.values[name]
+        if isinstance(found, Repeated):
+            raise Refused(f"has {name!r} {len(found)} times in {self.what}, with different values", self.line)
+        return found
 
 
 def documents(source: Source, *, as_printed: bool = False) -> Iterator[Parsed]:
@@ -82,7 +105,8 @@ def documents(source: Source, *, as_printed: bool = False) -> Iterator[Parsed]:
     Raises `Refused` for one that does not end, or is broken.
     """
     text = _NOT_A_NUMBER.sub("null", source.text.replace("\r\n", "\n"))
-    decoder = json.JSONDecoder(parse_float=str, parse_int=str) if as_printed else json.JSONDecoder()
+    number_of = str if as_printed else None
+    decoder = json.JSONDecoder(parse_float=number_of, parse_int=number_of, object_pairs_hook=_object)
     starts = [0, *(match.end() for match in re.finditer("\n", text))]
     end = 0
     for number, start in enumerate(starts, start=1):

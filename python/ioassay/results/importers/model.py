@@ -25,13 +25,17 @@ OwnDoubt = Literal[
     "does-not-add-up",
     "errors-ignored",
     "job-failed",
+    "latencies-beyond-bins",
     "live-statistics",
     "may-be-cached",
     "mean-only",
     "not-imported",
     "parent-sees-less",
+    "ramp-measured",
     "ranks-missing",
     "test-failed",
+    "time-limit-overrun",
+    "unlike-jobs",
 ]
 """The doubts that only importers raise. Those that the engine raises too have its name."""
 

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -256,6 +257,99 @@ def test_a_table_that_is_cut_anywhere_is_refused_or_has_no_other_number() -> Non
         assert {(m.phase, m.operation, m.rate_bytes_per_s, m.duration_ns) for m in found} <= whole
 
 
+def test_a_table_of_versions_1_and_2_has_the_numbers_of_both_columns() -> None:
+    (write,) = measured(read, sample("elbencho/elbencho-2.1-console.txt"))
+    assert (write.operation, write.bytes, write.rate_bytes_per_s) == ("write", 448859 * MIB, 4446 * MIB)
+    assert write.duration_ns == 100_936_000_000
+    assert write.first_finished is not None
+    assert (write.first_finished.at_ns, write.first_finished.rate_bytes_per_s) == (61_339_000_000, 7285 * MIB)
+
+
+FORMATS = {
+    "1.0": "{:<9} {:<13} {:1} {:>10} {:>10}",
+    "1.3": "{:<9} {:<16} {:1} {:>10} {:>10}",
+    "2.0-7": "{:<9} {:<17}{:1} {:>10} {:>10}",
+    "2.3": "{:<9} {:<17}{:1} {:>11} {:>11}",
+}
+"""The rows of elbencho's table (`phaseResultsFormatStr` of `source/Statistics.h`), by the first version that has it."""
+
+
+def printed(version: str, *rows: tuple[str, str, str, str]) -> str:
+    """A table as a version prints it."""
+    head = ("OPERATION", "RESULT TYPE", "", "FIRST DONE", "LAST DONE")
+    lines = [head, *((phase, name, ":", first, last) for phase, name, first, last in rows)]
+    return "".join(FORMATS[version].format(*line) + "\n" for line in lines)
+
+
+@pytest.mark.parametrize("version", ["1.3", "2.0-7", "2.3"])
+def test_tables_of_each_width_are_read_and_their_cut_rows_refused(version: str) -> None:
+    text = printed(
+        version,
+        ("WRITE", "Elapsed ms", "169100", "170210"),
+        ("", "Files/s", "6163", "6160"),
+        ("", "Throughput MiB/s", "6", "6"),
+        ("", "Total files" if version == "1.3" else "Files total", "1042336", "1048576"),
+        ("", "Total MiB", "1017", "1024"),
+    )
+    write, create = measured(read, text + "---\n")
+    assert (write.bytes, write.rate_bytes_per_s) == (1024 * MIB, 6 * MIB)
+    assert (create.operations, create.rate_operations_per_s) == (1048576, 6160)
+    assert "cut off" in refused(read, text[:-3] + "\n").reason
+
+
+def test_the_table_of_1_0_has_other_names() -> None:
+    text = printed(
+        "1.0",
+        ("WRITE", "time ms", "987", "1000"),
+        ("", "entries/s", "100", "99"),
+        ("", "entries", "90", "99"),
+        ("", "IOPS", "200", "198"),
+        ("", "I/Os", "190", "198"),
+        ("", "MiB/s", "200", "198"),
+        ("", "MiB", "190", "198"),
+    )
+    write, create = measured(read, text)
+    assert (write.bytes, write.rate_bytes_per_s, write.operations) == (198 * MIB, 198 * MIB, 198)
+    assert (create.operations, create.rate_operations_per_s) == (99, 99)
+    assert {m.duration_ns for m in (write, create)} == {1_000_000_000}
+
+
+def test_lists_of_latencies_and_of_threads_do_not_end_a_phase() -> None:
+    text = printed("2.0-7", ("DROPCACHE", "Elapsed ms", "0", "86")) + "          Time ms each     : [ 0 86 ]\n---\n"
+    text += printed("2.0-7", ("READ", "Elapsed ms", "6001", "6001"), ("", "IOPS", "8219", "8219"))
+    text += "          IO latency us    : [ min=91 avg=120 max=1583 ]\n"
+    text += "".join(printed("2.0-7", ("", "Total MiB", "192", "192")).splitlines(keepends=True)[1:])
+    (found,) = measured(read, text)
+    assert (found.operation, found.bytes, found.rate_operations_per_s) == ("read", 192 * MIB, 8219)
+
+
+def test_decimal_totals_are_decimal() -> None:
+    text = CONSOLE.replace("Total MiB", "Total MB ").replace("MiB/s", "MB/s ")
+    (write,) = measured(read, text)
+    assert (write.bytes, write.rate_bytes_per_s) == (4194304 * 10**6, 33352 * 10**6)
+
+
+def undated(text: str) -> str:
+    """Live statistics as 2.1 to 3.0-17 write them."""
+    return "".join(line.partition(",")[2] for line in text.splitlines(keepends=True))
+
+
+def test_live_statistics_without_dates_are_read_too() -> None:
+    assert [(m.bytes, m.duration_ns) for m in measured(read, undated(LIVE))] == [
+        (m.bytes, m.duration_ns) for m in measured(read, LIVE)
+    ]
+    again = LIVE + LIVE.splitlines(keepends=True)[-1]
+    assert "out of order" in refused(read, undated(again)).reason
+
+
+def test_live_statistics_of_each_worker_leave_cells_empty_and_are_left_out() -> None:
+    worker = "2026-11-20T19:49:00.003+0000,,WRITE,2000,0,,0,31059968,,,0,,,,,,,\n"
+    header, first, *others = LIVE.splitlines(keepends=True)
+    assert measured(read, "".join([header, first, worker, *others])) == [
+        replace(m, line=m.line + 1) for m in measured(read, LIVE)
+    ]
+
+
 def test_live_statistics_are_samples_and_doubted_because_they_end_before_their_phase() -> None:
     write, second = measured(read, LIVE)
     assert (write.bytes, write.duration_ns) == (820 * MIB, 4_001_000_000)
@@ -275,6 +369,7 @@ def test_live_statistics_are_samples_and_doubted_because_they_end_before_their_p
         (LIVE_HEADER, "no result"),
         (LIVE + LIVE.splitlines(keepends=True)[1], "out of order"),
         (LIVE_HEADER.replace("RuntimeMS", "Runtime"), "'RuntimeMS' is missing"),
+        (undated(LIVE_HEADER.replace("RuntimeMS", "Runtime")), "'RuntimeMS' is missing"),
         (LIVE_HEADER + live(("WRITE", 2000, 40, 400, 200), mix="Read"), "mix"),
         (LIVE_HEADER + live(("WRITE", 0, 0, 0, 0)), "without a time"),
     ],
@@ -283,7 +378,7 @@ def test_live_statistics_that_say_too_little_are_refused(text: str, reason: str)
     assert reason in refused(read, text).reason
 
 
-@given(damages([LIVE]))
+@given(damages([LIVE, undated(LIVE)]))
 def test_damaged_live_statistics_tell_only_of_moments_that_stand_there(texts: tuple[str, str]) -> None:
     _, damaged = texts
     try:

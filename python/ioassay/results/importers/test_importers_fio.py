@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from ioassay.results.importers.fio import read
 from ioassay.results.importers.fio.latencies import bins
+from ioassay.results.importers.fio.options import Options
 from ioassay.results.importers.json_text import Parsed
 from ioassay.results.importers.model import Measured
 from ioassay.testing.importer_samples import (
@@ -251,8 +252,115 @@ def test_a_write_without_fsync_is_doubted_and_a_direct_or_synced_one_is_not() ->
 
 
 def test_the_block_size_may_differ_by_direction() -> None:
-    text = sample("fio/fio-3.33-plus.json").replace('"bs" : "4k"', '"bs" : "8k,16k"')
-    assert {m.operation: m.transfer_bytes for m in measured(read, text)} == {"read": 8192, "write": 16384}
+    options = Options({"bs": "8k,16k"}, is_told=True)
+    assert {name: options.transfer_bytes(name) for name in ("read", "write")} == {"read": 8192, "write": 16384}
+
+
+def test_sizes_of_a_job_in_si_units_are_powers_of_ten() -> None:
+    assert Options({"bs": "4k", "kb_base": "1000"}, is_told=True).transfer_bytes("read") == 4000
+
+
+@pytest.mark.parametrize(
+    ("said", "ms"), [("7", 7000), ("7s", 7000), ("2m", 120_000), ("1h", 3_600_000), ("250ms", 250), ("5msec", 5)]
+)
+def test_times_have_the_units_of_fio(said: str, ms: int) -> None:
+    assert Options({"runtime": said}, is_told=True).most_runtime_ms == ms
+
+
+def unlike(text: str) -> list[str]:
+    """What tells that the entries are sums of jobs that differ."""
+    return [d.message for m in measured(read, text) for d in m.doubts if d.kind == "unlike-jobs"]
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("unlike-jobs-read-and-write", "its options have it write, but it did a read"),
+        ("unlike-jobs-write", "its processes took 3.333 s together, but its options have 1 of at most 1.584 s"),
+    ],
+)
+def test_the_sum_of_unlike_jobs_has_no_conditions_and_says_what_gave_it_away(name: str, why: str) -> None:
+    text = sample(f"fio/fio-3.33-{name}.json")
+    assert "group_reporting" not in text, "fio does not say it"
+    (case,) = cases(read, text)
+    assert [setting.value for setting in case.settings] == ["sum of unlike jobs", "fio 3.33"]
+    for m in case.measured:
+        assert (m.ranks, m.transfer_bytes, m.order, m.layout, m.files) == (None, None, "", "", None)
+        assert next(why in d.message for d in m.doubts if d.kind == "unlike-jobs")
+
+
+def test_a_sum_whose_mean_transfer_is_not_that_of_its_options_is_of_unlike_jobs() -> None:
+    document = json.loads(sample("fio/fio-3.33-unlike-jobs-write.json"))
+    job = document["jobs"][0]
+    job["job_runtime"] = job["write"]["runtime"]
+    assert not unlike(json.dumps(document))
+    job["job options"]["bs"] = "16k"
+    assert ["moved 1 MiB in the mean" in message for message in unlike(json.dumps(document))] == [True]
+    job["job options"]["bs"] = "4m"
+    assert ["moved 1 MiB in the mean" in message for message in unlike(json.dumps(document))] == [True]
+
+
+def test_the_sum_of_processes_that_are_alike_keeps_their_conditions() -> None:
+    (case,) = cases(read, sample("fio/fio-3.42-alike.json"))
+    (m,) = case.measured
+    assert (case.ranks, m.transfer_bytes, m.layout, m.bytes) == (3, 1 << 20, "N-N", 48 << 20)
+    assert not unlike(sample("fio/fio-3.42-alike.json"))
+
+
+def test_a_direction_whose_counters_went_below_0_does_not_cost_the_other() -> None:
+    text = sample("fio/fio-absurd-read-after-verify.json")
+    (m,) = measured(read, text)
+    assert (m.operation, m.bytes, m.operations, m.ranks) == ("write", 128 << 20, 128, 2)
+    assert next("io_bytes 18446744073709547520" in d.message for d in m.doubts if d.kind == "not-imported")
+    document = json.loads(text)
+    for job in document["jobs"]:
+        job["write"]["io_bytes"] = 0
+    assert "impossible counters for read" in refused(read, json.dumps(document)).reason
+
+
+def test_percentiles_in_the_last_bin_are_lower_bounds() -> None:
+    (m,) = measured(read, sample("fio/fio-percentiles-at-the-last-bin.json"))
+    (doubt,) = (d for d in m.doubts if d.kind == "latencies-beyond-bins")
+    assert "94.4 s" in doubt.message
+    assert "at least 17.0 s" in doubt.remedy
+    assert "latencies-beyond-bins" not in {d.kind for d in measured(read, sample("fio/fio-3.33-plus.json"))[0].doubts}
+
+
+@pytest.mark.parametrize(("unit", "factor", "last"), [("clat_ns", 1, "17112760320"), ("clat", 1000, "16711680")])
+def test_the_last_bin_ends_with_the_slowest_operation(unit: str, factor: int, last: str) -> None:
+    direction = {unit: {"bins": {last: 2, "100": 1}, "N": 3, "max": 94_000_000_000 // factor}}
+    assert max(bins(Parsed(direction, 1)))[1] == 94_000_000_000
+
+
+def test_a_job_that_took_many_times_its_runtime_is_doubted() -> None:
+    document = json.loads(sample("fio/fio-3.33-unlike-jobs-write.json"))
+    for runtime, doubted in (("1", False), ("200ms", True), ("0", False), ("1m", False)):
+        document["jobs"][0] |= {
+            "eta": 0,
+            "job options": {"rw": "write", "bs": "1m", "numjobs": "3", "runtime": runtime},
+        }
+        kinds = {d.kind for d in measured(read, json.dumps(document))[0].doubts}
+        assert ("time-limit-overrun" in kinds) == doubted, runtime
+
+
+def test_a_ramp_that_is_not_shorter_than_the_runtime_is_doubted_and_named_where_it_left_nothing() -> None:
+    document = json.loads(sample("fio/fio-3.33-ramp.json"))
+    assert "ramp-measured" in {d.kind for d in measured(read, json.dumps(document))[0].doubts}
+    write = document["jobs"][0]["write"]
+    write |= dict.fromkeys(("io_bytes", "io_kbytes", "bw", "bw_bytes", "iops", "runtime", "total_ios"), 0)
+    assert "ended within its ramp" in refused(read, json.dumps(document)).reason
+    document["jobs"][0]["job options"]["ramp_time"] = "500ms"
+    assert "moved nothing" in refused(read, json.dumps(document)).reason
+
+
+def test_of_an_option_that_was_given_twice_the_last_counts() -> None:
+    text = sample("fio/fio-3.42-alike.json").replace('"bs" : "1m"', '"bs" : "4k", "bs" : "1m"')
+    assert measured(read, text)[0].transfer_bytes == 1 << 20
+
+
+def test_a_number_that_stands_twice_with_different_values_is_refused() -> None:
+    text = sample("fio/fio-3.42-alike.json").replace('"groupid" : 0', '"groupid" : 0, "groupid" : 1')
+    assert "has 'groupid' 2 times" in refused(read, text).reason
 
 
 def test_what_is_no_number_in_c_does_not_break_the_document() -> None:

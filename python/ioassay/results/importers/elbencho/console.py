@@ -1,8 +1,9 @@
 """elbencho's tables for people: what it prints on its console, and appends to `--resfile`.
 
-A phase has a row for each result, with the numbers of the first and of the last thread that was done, right-aligned, so
-that a row that was cut is too short. The file has the command line above the tables; on a console nothing tells how
-elbencho was run, unless the shell's line was copied with it.
+A phase has a row for each result, with the numbers of the first and of the last thread that was done, right-aligned
+below a header of the same width, so that a row that was cut is too short. From 1.0 to 3.0-9 tables grew from 47 to 54
+characters, and results were called otherwise up to 2.0. The file has the command line above the tables; on a console
+nothing tells how elbencho was run, unless the shell's line was copied with it.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from ioassay.units import parse_bytes
 
 _HEADER = re.compile(r"\s*OPERATION\s+RESULT TYPE\s+FIRST DONE\s+LAST DONE\s*$")
 _RESULT = re.compile(r"(\S*)\s+(\S[^:\[]*?)\s*:\s+(\S+)\s+(\S+)\s*$")
-_WIDTH = 54
-"""Of a row, at least: 11, 17, 1, 11 and 11 characters with spaces between most."""
+_LIST = re.compile(r"\s*\S[^:\[]*:\s*\[.*")
+"""A result of the phase that has more than two numbers: latencies, the time of each thread."""
 
 _COMMAND = re.compile(r"COMMAND LINE: (.*)|.*[#$>] (elbencho .*)")
 _LABEL = re.compile(r"LABEL: (.*)")
@@ -38,6 +39,8 @@ _VALUED = {
     "--hosts": "hosts",
 }
 _ENTRIES = ("Files", "Dirs", "Objects", "Buckets")
+_TOTALS = re.compile(r"(?:.* )?[Tt]otal(?: .*)?|entries|I/Os|MiB")
+"""The names of totals, which come last: `IOs total`, `Total MiB`, and those of 1.0."""
 _SIZES = ("file size", "block size")
 
 
@@ -77,14 +80,14 @@ def is_console(text: str) -> bool:
 def rows(source: Source) -> list[Row]:
     """The phases. Raises `Refused` for a table that was cut off or is of no known version."""
     found: list[Row] = []
-    execution, phase, in_table = _Execution(), None, False
+    execution, phase, width = _Execution(), None, 0
     if not source.text.endswith("\n"):
         raise Refused("ends within a line: it was cut off", len(source.lines))
     lines = source.text.splitlines()  # without the nothing after the last line, which is no end of a phase
     for number, line in enumerate(lines, start=1):
         noted = execution.notes(line)
-        if in_table and not noted and (match := _RESULT.match(line)):
-            if len(line) < _WIDTH:
+        if width and not noted and (match := _RESULT.match(line)):
+            if len(line.rstrip()) < width:
                 raise Refused("has a row that is cut off, or whose columns were changed", number)
             if match[1]:
                 found += [_row(source, phase, execution)] if phase else []
@@ -93,13 +96,15 @@ def rows(source: Source) -> list[Row]:
                 raise Refused("has a result without a phase: its beginning is missing", number)
             phase.values[match[2]] = match[3], match[4]
             continue
+        if phase is not None and _LIST.fullmatch(line):
+            continue
         # Any other line ends the phase: results below a damaged one are not those of the phase above it.
         header = _HEADER.match(line) is not None
         if phase is not None:
             regular = header or line.strip() in ("", "---")
             found.append(_row(source, phase, execution) if regular else _last_row(source, phase, execution, number))
             phase = None
-        in_table = in_table or header
+        width = len(line.rstrip()) if header else width
     found += [_last_row(source, phase, execution, len(lines))] if phase else []
     if not found:
         raise Refused("has a table without results", 1)
@@ -108,7 +113,7 @@ def rows(source: Source) -> list[Row]:
 
 def _last_row(source: Source, phase: _Phase, execution: _Execution, line: int) -> Row:
     """The row of a phase that no line ends. Raises `Refused` where its totals are missing, which come last."""
-    if not any("otal" in name for name in phase.values):
+    if not any(_TOTALS.fullmatch(name) for name in phase.values):
         raise Refused("ends within a phase: it was cut off", line)
     return _row(source, phase, execution)
 
@@ -121,19 +126,21 @@ def _row(source: Source, phase: _Phase, execution: _Execution) -> Row:
 
         # In a mix each row says which of both it is of.
         rates, totals = ((" read",), (" read",)) if mixed else (("", " write"), (" total", " write"))
-        mib = value("MiB read") if mixed else value("Total MiB", "MiB write")
-        binary = value("MiB/s read") if mixed else value("Throughput MiB/s", "MiB/s write")
+        mib = value("MiB read") if mixed else value("Total MiB", "MiB write", "MiB")
+        mb = None if mixed else value("Total MB")
+        binary = value("MiB/s read") if mixed else value("Throughput MiB/s", "MiB/s write", "MiB/s")
         decimal = value("MB/s read") if mixed else value("Throughput MB/s", "MB/s write")
         rate = binary * MIB if binary is not None else None if decimal is None else decimal * 1_000_000
+        entries = () if mixed else (*(f"Total {kind.lower()}" for kind in _ENTRIES), "entries")
         return Done(
             at_ms=_elapsed_ms(phase, which),
             # Less than a MiB is printed as none.
-            bytes=mib * MIB if mib else None,
+            bytes=mib * MIB if mib else mb * 1_000_000 if mb else None,
             bytes_per_s=rate or None,
-            ios=value(*(f"IOs{total}" for total in totals)),
+            ios=value(*(f"IOs{total}" for total in totals), *(() if mixed else ("I/Os",))),
             ios_per_s=value(*(f"IOPS{rate}" for rate in rates)),
-            entries=value(*(f"{kind}{total}" for kind in _ENTRIES for total in totals)),
-            entries_per_s=value(*(f"{kind}/s{rate}" for kind in _ENTRIES for rate in rates)),
+            entries=value(*(f"{kind}{total}" for kind in _ENTRIES for total in totals), *entries),
+            entries_per_s=value(*(f"{kind}/s{rate}" for kind in (*_ENTRIES, "entries") for rate in rates)),
         )
 
     return Row(
@@ -154,8 +161,9 @@ def _row(source: Source, phase: _Phase, execution: _Execution) -> Row:
 
 def _elapsed_ms(phase: _Phase, which: int) -> int:
     """Older versions print whole milliseconds, newer ones what a person reads: `87ms`, `2m5.755s`."""
-    if "Elapsed ms" in phase.values:
-        return whole(phase.values["Elapsed ms"][which], phase.line, "Elapsed ms")
+    for name in ("Elapsed ms", "time ms"):
+        if name in phase.values:
+            return whole(phase.values[name][which], phase.line, name)
     text = phase.values.get("Elapsed time", ("", ""))[which]
     match = _ELAPSED.fullmatch(text)
     if not text or match is None:

@@ -1,7 +1,8 @@
 """elbencho's CSV of live statistics (`--livecsv`): every two seconds, or as told, what has been done by then.
 
-The rows of all workers together become samples. The last of them is not the end of its phase: what came after it stands
-in the CSV of results alone, so what is made of it carries a doubt.
+The rows of all workers together become samples; those of each worker (`--livecsvex`) leave cells empty. The last row is
+not the end of its phase: what came after it stands in the CSV of results alone, so what is made of it carries a doubt.
+Up to 3.0-17 rows have no date.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from ioassay.results.importers.model import Doubt, Samples
 from ioassay.results.importers.numbers import whole
 from ioassay.results.importers.source import Refused, Source
 
-_COLUMNS = ("ISO Date", "Label", "Phase", "RuntimeMS", "Rank", "MixType", "Done%", "DoneBytes", "IOPS", "Entries")
+_DATE = "ISO Date"
+_COLUMNS = ("Label", "Phase", "RuntimeMS", "Rank", "MixType", "Done%", "DoneBytes", "IOPS", "Entries")
 _ALL = "Total"
 _UNEVEN = 0.1
 """The share by which intervals may differ from the usual one; where they do by more, they make no samples."""
@@ -23,7 +25,7 @@ _UNEVEN = 0.1
 
 def is_live(text: str) -> bool:
     """True for this CSV."""
-    return text.startswith(f"{_COLUMNS[0]},")
+    return text.startswith((f"{_DATE},", ",".join(_COLUMNS[:2])))
 
 
 def rows(source: Source) -> list[Row]:
@@ -37,12 +39,13 @@ def rows(source: Source) -> list[Row]:
         values = line.split(",")
         if len(values) != len(header) or not source.text.endswith("\n"):
             raise Refused("has a row that is cut off", number)
-        moment = _Moment(number, dict(zip(header, values, strict=True)))
-        if moment.values["Rank"] != _ALL:
+        named = dict(zip(header, values, strict=True))
+        if named["Rank"] != _ALL:
             continue
-        if moment.values["MixType"]:
+        if named["MixType"]:
             raise Refused("has live statistics of a mix of reads and writes: import the CSV of results", number)
-        if phases and not phases[-1][-1].values[_COLUMNS[0]] < moment.values[_COLUMNS[0]]:
+        moment = _Moment(number, named)
+        if phases and not phases[-1][-1].is_before(moment):
             raise Refused("has rows that are out of order", number)
         if not phases or not phases[-1][-1].goes_on(moment):
             phases.append([])
@@ -60,6 +63,12 @@ class _Moment:
         self.at_ms, self.bytes, self.iops, self.entries, self.percent = (
             whole(values[name], line, name) for name in ("RuntimeMS", "DoneBytes", "IOPS", "Entries", "Done%")
         )
+
+    def is_before(self, later: _Moment) -> bool:
+        """True unless `later` cannot have come later. Without dates that shows only within a phase."""
+        if _DATE in self.values:
+            return self.values[_DATE] < later.values[_DATE]
+        return self.at_ms != later.at_ms or self.values["Phase"] != later.values["Phase"]
 
     def goes_on(self, later: _Moment) -> bool:
         """True if `later` is of the same phase."""

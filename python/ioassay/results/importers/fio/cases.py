@@ -6,19 +6,32 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from ioassay.results.document import Operation
 from ioassay.results.importers import doubts, model
 from ioassay.results.importers.fio.jobs import Entry, Execution, Moved
-from ioassay.results.importers.fio.latencies import latencies
+from ioassay.results.importers.fio.latencies import BeyondBins, latencies
 from ioassay.results.importers.fio.options import Options
 from ioassay.results.importers.model import Case, Doubt, Measured, Rank, Setting
 from ioassay.results.importers.numbers import NS_PER_S
 from ioassay.results.importers.source import Source
-from ioassay.units import format_count
+from ioassay.units import format_bytes, format_count
 
 _NS_PER_MS = 1_000_000
 _ORDER: tuple[Operation, ...] = ("write", "read")
+
+_PROCESS_OVERHEAD, _PROCESS_OVERHEAD_MS = 1.1, 1000
+"""How much longer than its reads and writes a process may take: it also opens files and looks at the clock."""
+
+_FEW_IOS = 20
+"""Of fewer I/Os of a process, those at the ends of files may be a large share."""
+
+_LEAST_MEAN = 0.95
+"""The share of the transfer size below which a mean I/O is not that of one size."""
+
+_OVERRUN = 2
+"""From so many times its time limit on, a job did not end because of it."""
 
 
 def of(source: Source, execution: Execution) -> Case:
@@ -66,11 +79,27 @@ class _Job:
 
     @property
     def options(self) -> Options:
-        """What it was told. Of an entry that is the sum of several jobs (group_reporting) fio tells but one of them."""
+        """What it was told; nothing if its entry is the sum of jobs that differ, of which fio tells but one."""
+        return Options({}, is_told=False) if self.unlike else self.entries[0].options
+
+    @cached_property
+    def unlike(self) -> str:
+        """What tells that it is the sum of several jobs that were not alike (group_reporting), in words; empty where
+        nothing does.
+        """
         told = self.entries[0].options
-        is_sum = told.given.get("name", self.name) != self.name
-        is_sum = is_sum or not all(told.moves(operation) for operation in self.operations)
-        return Options({}, is_told=False) if is_sum else told
+        if told.given.get("name", self.name) != self.name:
+            return f"its name is {self.name}, and that of its options {told.given['name']}"
+        for operation in self.operations:
+            if not told.moves(operation):
+                return f"its options have it {told.access}, but it did a {operation}"
+        each = 1 if len(self.entries) > self.hosts else told.jobs
+        return next((why for entry in self.entries if (why := _more_than_told(entry, told, each))), "")
+
+    @property
+    def hosts(self) -> int:
+        """On how many it ran."""
+        return len({entry.host for entry in self.entries})
 
     @property
     def operations(self) -> list[Operation]:
@@ -79,10 +108,33 @@ class _Job:
     @property
     def ranks(self) -> int | None:
         """How many processes it had; of a sum (group_reporting) as many as it was told, `None` if it was not told."""
-        hosts = len({entry.host for entry in self.entries})
-        if len(self.entries) > hosts:
+        if len(self.entries) > self.hosts and not self.unlike:
             return len(self.entries)
-        return hosts * self.options.jobs if self.options.is_told else None
+        return self.hosts * self.options.jobs if self.options.is_told else None
+
+
+def _more_than_told(entry: Entry, told: Options, processes: int) -> str:
+    """What an entry did that `processes` with these options cannot do, in words; empty where there is nothing."""
+    if not told.is_told:
+        return ""
+    most_ms = processes * (entry.runtime_ms * _PROCESS_OVERHEAD + _PROCESS_OVERHEAD_MS)
+    if entry.processes_ms is not None and entry.runtime_ms and entry.processes_ms > most_ms:
+        return (
+            f"its processes took {entry.processes_ms / 1000:g} s together, but its options have "
+            f"{processes} of at most {entry.runtime_ms / 1000:g} s"
+        )
+    for operation, moved in entry.moved.items():
+        size = told.transfer_bytes(operation)
+        if not size or not moved.operations:
+            continue
+        may_be_less = moved.short_ios or told.may_have_short_ios or moved.operations < _FEW_IOS * processes
+        mean = moved.bytes / moved.operations
+        if mean > size or (mean < size * _LEAST_MEAN and not may_be_less):
+            return (
+                f"a {operation} moved {format_bytes(round(mean))} in the mean, but its options have transfers of "
+                f"{format_bytes(size)}"
+            )
+    return ""
 
 
 def _jobs(execution: Execution) -> Iterator[_Job]:
@@ -118,6 +170,8 @@ def _most_ranks(jobs: Sequence[_Job]) -> int | None:
 def _settings(jobs: Sequence[_Job]) -> list[Setting]:
     """What tells this execution from others: where jobs differ, what each was told."""
     found: dict[str, dict[str, None]] = {}
+    if any(job.unlike for job in jobs):
+        found["jobs"] = {"sum of unlike jobs": None}
     for job in jobs:
         for setting in job.options.settings:
             found.setdefault(setting.name, {})[setting.value] = None
@@ -171,6 +225,9 @@ def _ranks(did: Sequence[tuple[Entry, Moved]]) -> list[Rank]:
 
 def _doubts(job: _Job, operation: Operation, duration_ns: int) -> Iterator[Doubt]:
     options = job.options
+    did = [entry.moved[operation] for entry in job.entries if operation in entry.moved]
+    if job.unlike:
+        yield _unlike(job)
     for entry in [*job.entries, *job.failed]:
         if entry.error:
             yield _failed(entry)
@@ -190,11 +247,66 @@ def _doubts(job: _Job, operation: Operation, duration_ns: int) -> Iterator[Doubt
             message=f"the job also {' and '.join(others)}, which is left out: ioassay has no such operation",
             remedy="see fio's own output for it",
         )
+    impossible = dict.fromkeys(what for entry in job.entries for what in entry.impossible)
+    if impossible:
+        yield Doubt(
+            kind="not-imported",
+            message=f"fio printed {' and '.join(impossible)}",
+            remedy="see fio's own output for it; measure reads in a job without verify",
+        )
+    if beyond := [one.beyond_bins for one in did if one.beyond_bins]:
+        yield _beyond_bins(max(beyond, key=lambda one: one.slowest_ns))
+    limit_ms = options.most_runtime_ms
+    if limit_ms and duration_ns > _OVERRUN * (limit_ms + options.ramp_ms) * _NS_PER_MS + NS_PER_S:
+        yield _overran(limit_ms, duration_ns)
+    if not options.outlasts_ramp:
+        yield _measured_ramp(options)
     if operation == "write" and options.may_leave_unsynced:
         yield doubts.unsynced_write("end_fsync=1")
     if operation == "read" and not options.is_direct and options.keeps_cache and job.wrote_before & set(options.names):
         yield doubts.may_be_cached("an earlier job wrote the same file, and the page cache was not dropped", "direct=1")
     yield from doubts.short_phase(duration_ns / NS_PER_S)
+
+
+def _unlike(job: _Job) -> Doubt:
+    return Doubt(
+        kind="unlike-jobs",
+        message=f"the entry {job.name} is the sum of several jobs that were not alike (group_reporting): {job.unlike}; "
+        "the number of processes, transfer size, order, direct I/O and fsync are unknown",
+        remedy="run fio without group_reporting, or with one kind of job in each group (new_group)",
+    )
+
+
+def _beyond_bins(beyond: BeyondBins) -> Doubt:
+    least, slowest = (f"{ns / NS_PER_S:.1f} s" for ns in (beyond.from_ns, beyond.slowest_ns))
+    return Doubt(
+        kind="latencies-beyond-bins",
+        message=f"the slowest operation took {slowest}, but fio counts all from {least} on in one bin: percentiles "
+        "that it prints there are lower bounds",
+        remedy=f'read such a percentile as "at least {least}"; record each latency with write_lat_log',
+        evidence={"bin_from_ns": beyond.from_ns, "slowest_ns": beyond.slowest_ns},
+    )
+
+
+def _overran(limit_ms: int, duration_ns: int) -> Doubt:
+    return Doubt(
+        kind="time-limit-overrun",
+        message=f"the job took {duration_ns / NS_PER_S:g} s, but its runtime limits it to {limit_ms / 1000:g} s: "
+        "operations did not return in time, and the rate includes the wait",
+        remedy="look for stalls in the kernel's log and in fio's slowest latencies; measure again",
+        evidence={"duration_ns": duration_ns, "limit_ns": limit_ms * _NS_PER_MS},
+    )
+
+
+def _measured_ramp(options: Options) -> Doubt:
+    limit_ms = options.most_runtime_ms or 0
+    return Doubt(
+        kind="ramp-measured",
+        message=f"ramp_time ({options.ramp_ms / 1000:g} s) is not shorter than runtime ({limit_ms / 1000:g} s): fio "
+        "may have ended the job within its ramp, and printed what it did there",
+        remedy="measure again with a runtime that is longer than ramp_time",
+        evidence={"ramp_ns": options.ramp_ms * _NS_PER_MS, "limit_ns": limit_ms * _NS_PER_MS},
+    )
 
 
 def _failed(entry: Entry) -> Doubt:

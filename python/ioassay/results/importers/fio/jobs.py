@@ -1,5 +1,8 @@
 """A document of fio: its jobs, with what each read and wrote. One entry may stand for several processes.
 
+With group_reporting it has the name of the first job of its group, the options of the last, and what all of them did:
+the longest runtime, but the sum of the times that their processes took (`job_runtime`).
+
 `io_bytes` counts KiB up to 2.20; from 2.21 on it counts bytes and `io_kbytes` stands beside it. Amount, time and rate
 must agree, so that no unit is taken for another.
 """
@@ -10,14 +13,17 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ioassay.results.document import Operation
-from ioassay.results.importers.fio.latencies import Bins, bins
+from ioassay.results.importers.fio.latencies import BeyondBins, Bins, beyond_bins, bins
 from ioassay.results.importers.fio.options import Options
-from ioassay.results.importers.json_text import Parsed, lines_of
+from ioassay.results.importers.json_text import Parsed, Repeated, lines_of
 from ioassay.results.importers.source import Refused, Source
 
 _OPERATIONS: tuple[Operation, ...] = ("read", "write")
 _OTHERS = {"trim": "trimmed", "mixed": "read and wrote together (unified_rw_reporting)"}
 """What fio measures and the tables have no operation for."""
+
+_WRAPPED = 2**63
+"""From here on a counter went below 0: reads of a verification are taken back from those that were counted."""
 
 _ALL = "All clients"
 """The entry in which fio adds up those of all clients."""
@@ -36,7 +42,9 @@ class Moved:
     operations: int | None
     operations_per_s: float
     runtime_ms: int
+    short_ios: int
     bins: Bins
+    beyond_bins: BeyondBins | None
 
 
 @dataclass(frozen=True)
@@ -51,8 +59,14 @@ class Entry:
     host: str | None
     options: Options
     moved: Mapping[Operation, Moved]
+    runtime_ms: int
+    """Of all directions together: no process of it took longer."""
+    processes_ms: int | None
+    """What its processes took together; `None` where it is not told."""
     others: Sequence[str]
     """What else it did, in words."""
+    impossible: Sequence[str]
+    """What of it is left out because it cannot be, in words."""
     started_unix_ns: int | None
 
 
@@ -93,6 +107,16 @@ def _nothing(entries: Sequence[Entry]) -> str:
     failed = next((entry for entry in entries if entry.error), None)
     if failed is not None:
         return f"has no result: job {failed.name!r} ended with error {failed.error} before it moved any data"
+    impossible = [what for entry in entries for what in entry.impossible]
+    if impossible:
+        return f"has no result: it has {impossible[0]}"
+    stopped = next((entry for entry in entries if not entry.options.outlasts_ramp), None)
+    if stopped is not None:
+        ramp_s, runtime_s = stopped.options.ramp_ms / 1000, (stopped.options.most_runtime_ms or 0) / 1000
+        return (
+            f"has no result: job {stopped.name!r} ended within its ramp, as ramp_time ({ramp_s:g} s) is not shorter "
+            f"than runtime ({runtime_s:g} s)"
+        )
     others = [what for entry in entries for what in entry.others]
     return f"has no read and no write: its jobs {others[0]}" if others else "has no result: its jobs moved nothing"
 
@@ -100,18 +124,27 @@ def _nothing(entries: Sequence[Entry]) -> str:
 def _entry(told: Parsed, lines: _Lines, at: int, inherited: Mapping[str, str], is_of_clients: bool) -> Entry:
     own = told.part("job options").values if told.has("job options") else {}
     name = told.text("jobname")
-    options = Options({key: str(value) for key, value in {**inherited, **own}.items()}, bool(inherited or own))
+    options = Options({key: _last(value) for key, value in {**inherited, **own}.items()}, bool(inherited or own))
     parts: dict[Operation, Parsed] = {
         operation: told.part(operation)
         for operation in _OPERATIONS
         if operation in told.values or "mixed" not in told.values
     }
+    impossible = {
+        operation: f"impossible counters for {operation} ({what}), which is left out"
+        for operation, part in parts.items()
+        if (what := _impossible(part))
+    }
     moved = {
-        operation: _moved(part, lines.of(at, operation)) for operation, part in parts.items() if part.whole("io_bytes")
+        operation: _moved(part, lines.of(at, operation))
+        for operation, part in parts.items()
+        if operation not in impossible and part.whole("io_bytes")
     }
     eta_s = told.values.get("eta")
     if isinstance(eta_s, int) and _goes_on(eta_s, options, moved.values()):
         raise Refused(f"ends with a status before the end of job {name!r}: it was cut off", lines.of(at, "jobname"))
+    others = {name: told.part(name) for name in _OTHERS if told.has(name)}
+    timed = [part for operation, part in parts.items() if operation not in impossible]
     return Entry(
         name=name,
         group=told.whole("groupid"),
@@ -121,13 +154,30 @@ def _entry(told: Parsed, lines: _Lines, at: int, inherited: Mapping[str, str], i
         host=told.text("hostname") if is_of_clients else None,
         options=options,
         moved=moved,
+        runtime_ms=sum(part.whole("runtime") for part in (*timed, *others.values())),
+        processes_ms=told.whole("job_runtime") if told.has("job_runtime") else None,
         others=[
             words
             for other, words in _OTHERS.items()
-            if told.has(other) and told.part(other).whole("io_bytes") and not (other == "mixed" and parts)
+            if other in others and others[other].whole("io_bytes") and not (other == "mixed" and parts)
         ],
+        impossible=list(impossible.values()),
         started_unix_ns=told.whole("job_start") * 1_000_000 if told.has("job_start") else None,
     )
+
+
+def _last(value: object) -> str:
+    """Of an option that was given several times fio takes the last."""
+    return str(value[-1] if isinstance(value, Repeated) else value)
+
+
+def _impossible(told: Parsed) -> str:
+    """The first counter that went below 0, in words; empty where none did."""
+    for name in ("io_bytes", "total_ios", "runtime"):
+        value = told.values.get(name)
+        if type(value) is int and value >= _WRAPPED:
+            return f"{name} {value}"
+    return ""
 
 
 def _goes_on(eta_s: int, options: Options, moved: Collection[Moved]) -> bool:
@@ -158,7 +208,16 @@ def _moved(told: Parsed, line: int) -> Moved:
             fits = fits and abs(operations * 1000 / runtime_ms - iops) <= 1.01
         if not fits:
             raise Refused(f"has amounts, times and rates in {told.what} that do not agree, as fio's do", line)
-    return Moved(line, moved, operations, iops, runtime_ms, bins(at))
+    return Moved(
+        line,
+        moved,
+        operations,
+        iops,
+        runtime_ms,
+        at.whole("short_ios") if at.has("short_ios") else 0,
+        bins(at),
+        beyond_bins(at),
+    )
 
 
 def _global(told: Parsed, entry: Parsed) -> dict[str, str]:

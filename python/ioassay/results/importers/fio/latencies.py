@@ -1,13 +1,15 @@
 """The bins of json+: how many I/Os took how long, to 1/128 of the time.
 
 fio counts in 64 bins for each power of two (`plat_val_to_idx` of its `stat.c`), of nanoseconds from 3.0 on and of
-microseconds before. A bin is named by its number up to 2.18, and from then on by the value in its middle.
+microseconds before. A bin is named by its number up to 2.18, and from then on by the value in its middle. The last bin
+holds everything above its beginning, and its middle is the greatest percentile that fio prints.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from ioassay.results.importers.json_text import Parsed
 from ioassay.results.importers.model import Latencies
@@ -17,6 +19,13 @@ _BITS = 6
 _EACH = 1 << _BITS
 _CONSTANTS = ("FIO_IO_U_PLAT_BITS", "FIO_IO_U_PLAT_VAL", "FIO_IO_U_PLAT_NR")
 _US = 1000
+_UNITS = (("lat_ns", 1), ("clat_ns", 1), ("lat", _US), ("clat", _US))
+"""Latencies and their unit in nanoseconds. The time from submission on comes first: fio bins it only where it was told
+to (lat_percentiles), and otherwise that of the completion alone.
+"""
+
+_LAST = {1: 29 * _EACH - 1, _US: 19 * _EACH - 1}
+"""The number of the last bin (`FIO_IO_U_PLAT_GROUP_NR`), by the unit."""
 
 Bins = Counter[tuple[int, int]]
 """I/Os by least and greatest nanoseconds."""
@@ -24,14 +33,41 @@ Bins = Counter[tuple[int, int]]
 
 def bins(direction: Parsed) -> Bins:
     """The bins of a read or write; empty where there are none. Raises `Refused`."""
-    # The time from submission on where fio was told to bin it (lat_percentiles), or else that of the completion alone.
-    for name, unit_ns in (("lat_ns", 1), ("clat_ns", 1), ("lat", _US), ("clat", _US)):
+    for name, unit_ns in _UNITS:
         if direction.has(name) and (latency := direction.part(name)).has("bins"):
             found = _bins(latency.part("bins"), unit_ns)
             if latency.has("N") and latency.whole("N") != found.total():
                 raise Refused(f"has latency bins in {latency.what} that do not add up to its N", direction.line)
-            return found
+            return _with_open_end(found, latency, unit_ns)
     return Bins()
+
+
+def _with_open_end(found: Bins, latency: Parsed, unit_ns: int) -> Bins:
+    """The bins, the last of them up to the longest I/O."""
+    lowest, highest = (edge * unit_ns for edge in _range(_LAST[unit_ns]))
+    last = lowest, highest + unit_ns - 1
+    if last in found and latency.has("max"):
+        found[lowest, max(last[1], round(latency.number("max") * unit_ns))] = found.pop(last)
+    return found
+
+
+@dataclass(frozen=True)
+class BeyondBins:
+    """Latencies that fio's bins do not tell from each other."""
+
+    from_ns: int
+    """Where the last bin begins: percentiles there are lower bounds."""
+    slowest_ns: int
+
+
+def beyond_bins(direction: Parsed) -> BeyondBins | None:
+    """What lies beyond the last bin; `None` where nothing does, or nothing is told of it."""
+    for name, unit_ns in _UNITS:
+        if isinstance(latency := direction.values.get(name), dict) and type(slowest := latency.get("max")) is int:
+            lowest, highest = _range(_LAST[unit_ns])
+            if slowest > highest:
+                return BeyondBins(lowest * unit_ns, slowest * unit_ns)
+    return None
 
 
 def _bins(told: Parsed, unit_ns: int) -> Bins:

@@ -13,6 +13,8 @@ from ioassay.results.importers.model import Setting, told
 from ioassay.units import format_bytes
 
 _SIZE = re.compile(r"(\d+)([kmgtp]?)b?", re.IGNORECASE)
+_TIME = re.compile(r"(\d+)(?:(us|ms)(?:ec)?|([dhms]?))", re.IGNORECASE)
+_MS = {"d": 86_400_000, "h": 3_600_000, "m": 60_000, "s": 1000, "": 1000, "ms": 1, "us": 0.001}
 _THROUGH_THE_CACHE = frozenset(
     ("sync", "psync", "vsync", "pvsync", "pvsync2", "libaio", "posixaio", "io_uring", "mmap", "splice", "windowsaio")
 )
@@ -58,12 +60,12 @@ class Options:
         if not self.is_told or any(name in self.given for name in ("bsrange", "blocksize_range", "bssplit")):
             return None
         sizes = (self.given.get("bs") or self.given.get("blocksize") or "4096").split(",")
-        return _bytes(sizes[1] if operation == "write" and len(sizes) > 1 and sizes[1] else sizes[0])
+        return self._bytes(sizes[1] if operation == "write" and len(sizes) > 1 and sizes[1] else sizes[0])
 
     @property
     def size_bytes(self) -> int | None:
         """What one job reads or writes at most, of its files."""
-        return _bytes(self.given.get("size", ""))
+        return self._bytes(self.given.get("size", ""))
 
     @property
     def names(self) -> list[str]:
@@ -110,8 +112,24 @@ class Options:
     @property
     def most_runtime_ms(self) -> int | None:
         """What a job takes at most. Whether it is told to take as long (time_based) fio does not say."""
-        said = self.given.get("runtime", "").removesuffix("s")
-        return int(said) * 1000 if said.isdecimal() else None
+        return _ms(self.given.get("runtime") or self.given.get("timeout", ""))
+
+    @property
+    def ramp_ms(self) -> int:
+        """How long a job works before it is measured."""
+        return _ms(self.given.get("ramp_time", "")) or 0
+
+    @property
+    def outlasts_ramp(self) -> bool:
+        """False if its runtime ends the job before its ramp does: fio then prints what it did in the ramp, or nothing.
+        A runtime of 0 is no limit.
+        """
+        return not self.most_runtime_ms or not self.ramp_ms or self.ramp_ms < self.most_runtime_ms
+
+    @property
+    def may_have_short_ios(self) -> bool:
+        """True if files may be smaller than what one I/O asks for."""
+        return any(name in self.given for name in ("nrfiles", "filesize", "bs_unaligned", "blocksize_unaligned"))
 
     @property
     def target(self) -> str | None:
@@ -150,7 +168,12 @@ class Options:
     def _is_on(self, name: str) -> bool:
         return self.given.get(name) in ("1", "", "true")
 
+    def _bytes(self, text: str) -> int | None:
+        match = _SIZE.fullmatch(text.strip())
+        base = 1000 if self.given.get("kb_base") == "1000" else 1024
+        return int(match[1]) * base ** "_kmgtp".index(match[2].lower() or "_") if match else None
 
-def _bytes(text: str) -> int | None:
-    match = _SIZE.fullmatch(text.strip())
-    return int(match[1]) * 1024 ** "_kmgtp".index(match[2].lower() or "_") if match else None
+
+def _ms(text: str) -> int | None:
+    match = _TIME.fullmatch(text.strip())
+    return round(int(match[1]) * _MS[(match[2] or match[3]).lower()]) if match else None
