@@ -58,7 +58,7 @@ def import_(
     """
     from ioassay.analysis.printed_scores import recomputed  # noqa: PLC0415
     from ioassay.results.importers import IMPORTERS  # noqa: PLC0415
-    from ioassay.results.importers.stored import run  # noqa: PLC0415
+    from ioassay.results.importers.stored import storable  # noqa: PLC0415
     from ioassay.results.loaded import LoadedRun  # noqa: PLC0415
     from ioassay.results.new_directory import refuse_occupied  # noqa: PLC0415
     from ioassay.results.run_writer import store  # noqa: PLC0415
@@ -71,10 +71,11 @@ def import_(
         refuse_occupied(out)
     imported: list[_Imported] = []
     refused: list[RefusedFile] = []
-    for gathered, place in _placed(importer.gather(paths), out):
+    for found, place in _placed(importer.gather(paths), out):
+        gathered, made = storable(found, sys.argv)
         refused += gathered.refused
-        if gathered.cases:
-            document, tables = run(gathered, sys.argv)
+        if made is not None:
+            document, tables = made.document, made.tables
             store(place, document, tables)
             measured = tables["measurements"].height
             loaded = LoadedRun(document=document, samples=tables.pop("samples").lazy(), watch=None, **tables)

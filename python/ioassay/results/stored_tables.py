@@ -96,7 +96,8 @@ def check(path: Path, document: RunDocument, tables: dict[str, pl.DataFrame], sa
     for name, table in {**{name: table.lazy() for name, table in tables.items()}, "samples": samples}.items():
         file = path / table_name(name)
         with _undamaged(file), _unheard():
-            problem = _problem(name, table, document) or _stranger(table, known)
+            column = impossible_column(name, table, document)
+            problem = f"its column {column} has an impossible value" if column else _stranger(table, known)
         if problem is not None:
             raise _damaged(file, problem)
 
@@ -146,15 +147,15 @@ def _most_rows(name: str, document: RunDocument) -> int:
             return _LARGEST
 
 
-def _problem(name: str, table: pl.LazyFrame, document: RunDocument) -> str | None:
-    """The first column with a value that cannot be."""
+def impossible_column(name: str, table: pl.LazyFrame, document: RunDocument) -> str | None:
+    """The first column of a table with a value that nothing measured could have."""
     required = schema.required(name, imported=document.imported is not None)
     impossible = [
         _impossible(column, kind, column in required).any().alias(column)
         for column, kind in schema.TABLES[name].items()
     ]
     found = table.select(impossible).collect().row(0, named=True)
-    return next((f"its column {column} has an impossible value" for column, bad in found.items() if bad), None)
+    return next((column for column, bad in found.items() if bad), None)
 
 
 def _impossible(name: str, kind: pl.DataType | type[pl.DataType], required: bool) -> pl.Expr:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 import polars as pl
 
@@ -30,6 +31,7 @@ from ioassay.results.ingest import Tables, evidence, labelled, rate
 from ioassay.results.origin import ImportedFile, ImportOrigin, PrintedScore, RefusedFile
 from ioassay.results.point import CLIENTS, GROUPS, RANKS_PER_CLIENT
 from ioassay.results.point import text as point_text
+from ioassay.results.stored_tables import impossible_column
 from ioassay.slugs import slug, unique
 from ioassay.units import RateUnit, format_count
 from ioassay.version import __version__
@@ -48,6 +50,47 @@ class Gathered:
     files: Sequence[ImportedFile]
     refused: Sequence[RefusedFile]
     printed: Sequence[PrintedScore] = ()
+
+
+@dataclass(frozen=True)
+class Run:
+    """What `run.json` and the tables of a run hold."""
+
+    document: RunDocument
+    tables: Tables
+
+
+def storable(gathered: Gathered, command: Sequence[str]) -> tuple[Gathered, Run | None]:
+    """What of it a run directory can hold, and the run that this makes; `None` of nothing. Files with values that no
+    measurement can have are refused now: later every command would call the run damaged.
+    """
+    if not gathered.cases:
+        return gathered, None
+    if isinstance(made := _checked(gathered, command), Run):
+        return gathered, made
+    by_file: defaultdict[Path, list[Case]] = defaultdict(list)
+    for case in gathered.cases:
+        by_file[case.measured[0].file].append(case)
+    alone = {file: _checked(replace(gathered, cases=cases), command) for file, cases in by_file.items()}
+    bad = {file: why for file, why in alone.items() if isinstance(why, str)} or dict.fromkeys(by_file, made)
+    kept = replace(
+        gathered,
+        cases=[case for file, cases in by_file.items() if file not in bad for case in cases],
+        files=[file for file in gathered.files if Path(file.path) not in bad],
+        refused=[*gathered.refused, *(RefusedFile(path=str(file), line=None, reason=why) for file, why in bad.items())],
+    )
+    return storable(kept, command)
+
+
+def _checked(gathered: Gathered, command: Sequence[str]) -> Run | str:
+    """The run that the cases make, or why it cannot be stored."""
+    try:
+        made = Run(*run(gathered, command))
+        columns = (impossible_column(name, table.lazy(), made.document) for name, table in made.tables.items())
+        column = next(filter(None, columns), None)
+    except (pl.exceptions.PolarsError, OverflowError, ValueError, TypeError) as error:
+        return f"has a value that no measurement can have ({str(error).splitlines()[0][:120]})"
+    return f"has a value that no measurement can have ({column})" if column else made
 
 
 def run(gathered: Gathered, command: Sequence[str]) -> tuple[RunDocument, Tables]:

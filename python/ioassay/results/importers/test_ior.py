@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,7 +14,8 @@ from ioassay.results.importers.source import Refused, Source
 from ioassay.testing.importer_samples import FILES, beside_of, cases, changed, numbers, printed, read_or_refused
 
 MIB = 1 << 20
-TEXTS = sorted(path.name for path in (FILES / "ior").glob("*.txt"))
+JSON = sorted(path.name for path in (FILES / "ior").glob("*.json"))
+TEXTS = sorted(path.name for path in (FILES / "ior").glob("*.txt") if "unix-clock" not in path.name)
 
 
 def _cases(name: str) -> list[Case]:
@@ -288,11 +291,71 @@ def test_several_json_documents_in_a_file_are_several_executions() -> None:
     ]
 
 
-def test_json_that_goes_on_after_its_end_is_refused_with_the_line() -> None:
+def test_times_that_are_the_unix_clock_are_refused_with_the_reason() -> None:
+    with pytest.raises(Refused, match="the Unix clock and no duration") as error:
+        _cases("ior-4.1-times-are-the-unix-clock.txt")
+    assert error.value.line == 35
+
+
+def test_a_banner_and_other_lines_before_the_json_change_nothing() -> None:
+    source = printed("ior/ior-banner-before-json.json")
+    (case,) = ior.read(source, beside_of(source))
+    assert [one.rate_bytes_per_s for one in case.measured] == [3398.3043 * MIB, 3908.0401 * MIB]
+    (plain,) = ior.read(changed(source, source.text.partition("\n")[2]), beside_of(source))
+    assert [one.rate_bytes_per_s for one in plain.measured] == [one.rate_bytes_per_s for one in case.measured]
+    assert case.tool_version == plain.tool_version == "4.1.0+dev"
+
+
+@pytest.mark.parametrize(
+    ("name", "version", "rates"),
+    [
+        ("4.0.0-verbose2.json", "4.0.0", [(5289.1602, 26630.5016), (9950.8992, 45590.2609)]),
+        ("3.2.1-verbose-two-ranks-at-once.json", "3.2.1", [(6103.3107, 24067.6783), (11278.1531, 39946.4717)]),
+    ],
+)
+def test_json_with_verbose_lines_inside_has_every_iteration(
+    name: str, version: str, rates: list[tuple[float, float]]
+) -> None:
+    found = _cases(name)
+    assert [tuple(one.rate_bytes_per_s for one in case.measured) for case in found] == [
+        (write * MIB, read * MIB) for write, read in rates
+    ]
+    assert {(case.tool_version, case.clients, case.ranks, case.measured[0].layout) for case in found} == {
+        (version, 1, 2, "N-N")
+    }
+
+
+@pytest.mark.parametrize("name", JSON)
+def test_json_that_lacks_its_last_brackets_is_whole_if_every_iteration_is_there(name: str) -> None:
+    source = printed(f"ior/{name}")
+    whole = [one[3] for one in numbers(ior.read(source, lambda _: None))]
+    lines = source.text.splitlines(keepends=True)
+    last = max(at for at, line in enumerate(lines) if '"access": "' in line and '"remove"' not in line)
+    end = next(at for at in range(last, len(lines)) if lines[at].strip() == "}") + 1
+    for length in range(last, len(lines)):
+        found = read_or_refused(ior.read, changed(source, "".join(lines[:length])))
+        if length >= end:
+            assert found is not None, lines[length - 1]
+            assert [one[3] for one in found] == pytest.approx(whole)
+        else:
+            assert found is None, "the last iteration was cut off"
+
+
+@given(data=st.data())
+def test_json_with_a_line_or_word_less_or_twice_never_has_another_number(data: st.DataObject) -> None:
+    source = printed(f"ior/{data.draw(st.sampled_from(JSON))}")
+    known = {one[3] for one in numbers(ior.read(source, lambda _: None))}
+    pattern = data.draw(st.sampled_from([r".*\n", r"\S+\s*"]))
+    parts = re.findall(pattern, source.text)
+    parts[data.draw(st.integers(0, len(parts) - 1))] *= data.draw(st.sampled_from([0, 2]))
+    found = read_or_refused(ior.read, changed(source, "".join(parts)))
+    assert {one[3] for one in found or []} <= known
+
+
+def test_what_stands_after_the_end_of_the_json_changes_nothing() -> None:
     source = printed("ior/4.0.0.json")
-    with pytest.raises(Refused, match="continues after the end") as caught:
-        ior.read(changed(source, source.text.rstrip() + " and more\n"), lambda _: None)
-    assert caught.value.line == len(source.text.rstrip().split("\n"))
+    found = ior.read(changed(source, source.text.rstrip() + " and more\n"), lambda _: None)
+    assert numbers(found) == numbers(ior.read(source, lambda _: None))
 
 
 @pytest.mark.parametrize(("printed_as", "told"), [("(3.1)", "3.1"), ("1.3.2 (1320)", "1.3.2 (1320)"), ("", None)])

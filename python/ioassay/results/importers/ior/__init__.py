@@ -17,9 +17,8 @@ def read(source: Source, beside: Beside) -> list[Case]:
         return list(table.only_ranks(source))
     if table.is_iterations(source.text):
         return list(cases.of(source, table.execution(source), beside))
-    executions = list(text.executions(source))
-    if not executions and source.text.lstrip().startswith("{"):
-        executions = document.executions(source)
+    is_document = document.is_document(source.text)
+    executions = document.executions(source) if is_document else list(text.executions(source))
     if not executions:
         raise Refused("is not output of IOR: no line has its banner, `IOR-…: MPI Coordinated Test of Parallel I/O`")
     return [case for execution in executions for case in cases.of(source, execution, beside)]

@@ -19,13 +19,16 @@ from ioassay.results.importers.ior import table
 from ioassay.results.importers.ior.tests import Access, Execution, Row, Summary, Test
 from ioassay.results.importers.model import Beside, Case, Doubt, Measured, Setting, Stonewall, Summarised
 from ioassay.results.importers.numbers import MIB, NS_PER_S, Printed, adds_up, moment_ns, size_bytes
-from ioassay.results.importers.source import Source
+from ioassay.results.importers.source import Refused, Source
 from ioassay.units import format_bytes
 
 _BEYOND_COUNTING = 2**63
 
 _BETWEEN_PARTS = 1.05
 """How much longer than its parts together an access may take: there are barriers between them."""
+
+_UNIX_CLOCK_S = 1e9
+"""Seconds that are no duration but a moment: of any since 2001, by the Unix clock."""
 
 _OLD_CLIENTS = re.compile(r"(\d+) \((\d+) per node\)")
 _BY_RANK = re.compile(r"saveRankPerformanceDetailsCSV=(\S+)")
@@ -312,6 +315,12 @@ def _summed_up(source: Source, access: Access, summary: Summary, told: _Told) ->
 
 
 def _measured(at: _Line, told: _Told, rate: Printed, seconds: float | None, moved: int | None) -> Measured:
+    if seconds is not None and seconds >= _UNIX_CLOCK_S:
+        raise Refused(
+            f"has {seconds:.0f} s as the time of a {at.access}, which is the Unix clock and no duration: IOR was "
+            "started by a launcher that does not fit its MPI (PMI), and its rates are none",
+            at.line,
+        )
     transfer = told.transfer_bytes
     return Measured(
         file=at.source.path,

@@ -18,7 +18,7 @@ from ioassay.results.importers.numbers import Printed
 from ioassay.results.importers.source import Refused, Source
 from ioassay.results.importers.transcript import unknown_prefix
 
-_BANNER = re.compile(r"IOR-(\S+): MPI Coordinated Test of Parallel I/O")
+BANNER = re.compile(r"IOR-(\S+): MPI Coordinated Test of Parallel I/O")
 _TEST = re.compile(r"TestID\s*:\s*(\d+)|Test (\d+) started:")
 _KEY = re.compile(r"\s*([A-Za-z][A-Za-z ]*?)\s*[:=]\s*(.*?)\s*$")
 _STONEWALL = re.compile(
@@ -67,7 +67,7 @@ def executions(source: Source) -> Iterator[Execution]:
     """The executions in a file. Raises `Refused` for one that has no result, or was cut off."""
     reading: _Reading | None = None
     for number, line in enumerate(source.lines, start=1):
-        banner = _BANNER.search(line)
+        banner = BANNER.search(line)
         if banner is None:
             if reading is not None:
                 reading.take(line, number)
