@@ -44,6 +44,7 @@ _WORDS: Mapping[str, str] = {
     "declared-invalid": "declared invalid by its tool",
     "does-not-add-up": "the printed numbers contradict each other",
     "errors-ignored": "errors were ignored",
+    "interrupted": "the tool was interrupted",
     "job-failed": "the job failed",
     "latencies-beyond-bins": "the longest latencies are lower bounds",
     "live-statistics": "the timeline ends before the phase",

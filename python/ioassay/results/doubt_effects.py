@@ -56,6 +56,7 @@ EFFECTS: Mapping[str, Effect] = {
     "declared-invalid": "conclusion",
     "does-not-add-up": "conclusion",
     "errors-ignored": "conclusion",
+    "interrupted": "detail",
     "job-failed": "conclusion",
     "latencies-beyond-bins": "detail",
     "live-statistics": "detail",

@@ -46,7 +46,7 @@ IMPORTERS: Mapping[str, Importer] = {
         _one_run("elbencho", "elbencho", "1.0 to 3.1: CSV and JSON of results, console, live CSV", elbencho.read),
         _one_run("fio", "fio", "2.0 to 3.42: JSON and json+, of one machine and of clients", fio.read),
         _one_run("iozone", "IOzone", "3: throughput mode and auto mode", iozone.read),
-        _one_run("iperf3", "iperf3", "3.0 to 3.20: JSON and streamed JSON, of clients and servers", iperf3.read),
+        _one_run("iperf3", "iperf3", "3.0 to 3.21: JSON and streamed JSON, of clients and servers", iperf3.read),
         _one_run("obdfilter-survey", "obdfilter-survey", "the summary (.summary)", obdfilter_survey.read),
     )
 }

@@ -1,9 +1,9 @@
-"""iperf3 3.0 to 3.20: its JSON (`--json`, `--json-stream`) of clients and of servers.
+"""iperf3 3.0 to 3.21: its JSON (`--json`, `--json-stream`) of clients and of servers.
 
 A direction is a phase: what goes from iperf3's client to its server is a write, as a storage client sees the network,
 and what comes back is a read. Amounts are those that arrived; samples are those of the end that wrote the file.
-Formats: esnet/iperf (`src/iperf_api.c`) at 3.0.1 to 3.20, and what 3.12 prints. Not: the figures of processors, of
-TCP's windows and of single datagrams; running iperf3 (`ioassay.net`).
+Formats: esnet/iperf (`src/iperf_api.c`) at 3.0.1 to 3.21, and what 3.7, 3.12, 3.20 and 3.21 print. Not: the figures of
+processors, of TCP's windows and of single datagrams; running iperf3 (`ioassay.net`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from ioassay.results.document import Operation
 from ioassay.results.importers import doubts, model
-from ioassay.results.importers.json_text import Parsed, documents, lines_of
+from ioassay.results.importers.json_text import Parsed, Repeated, documents, lines_of
 from ioassay.results.importers.model import Beside, Case, Doubt, Measured, Rank, Samples, Setting
 from ioassay.results.importers.numbers import NS_PER_S
 from ioassay.results.importers.source import Refused, Source
@@ -23,6 +23,9 @@ _REVERSE = "_bidir_reverse"
 """Ends the names of the sums from server to client, where both directions are measured at once."""
 
 _CONGESTION = "sender_tcp_congestion"
+
+_IN_FLIGHT = 0.01
+"""The share of what was sent that may still be under way when a test ends."""
 
 _LEAST_INTERVAL_S = 0.1
 """What iperf3 allows; every interval is a multiple of it."""
@@ -47,18 +50,25 @@ def read(source: Source, _: Beside) -> list[Case]:
 
 
 def _tests(source: Source) -> Iterator[Parsed]:
-    """The tests, of a stream of events put together. Raises `Refused`."""
+    """The tests, of a stream of events put together. Raises `Refused`.
+
+    With --json-stream-full-output the whole document of a test follows its events: it is the same test.
+    """
     stream: dict[str, object] | None = None
     line = 1
+    streamed: list[object] = []
+    """The starts of the tests that were told as events."""
     for told in documents(source):
         if not told.has("event"):
-            if "start" in told.values or "error" in told.values:
+            is_told = any(told.values.get("start") == start for start in streamed)
+            if not is_told and ("start" in told.values or "error" in told.values):
                 yield Parsed(told.values, told.line, "the test")
             continue
         event = told.text("event")
         if event == "start":
             if stream is not None:
                 yield Parsed(stream, line, "the test")
+            streamed.append(told.values.get("data"))
             stream, line = {"start": told.values.get("data"), "intervals": []}, told.line
         elif stream is None:
             raise Refused(f"has the event {event!r} before the start of a test", told.line)
@@ -83,11 +93,13 @@ class _Way:
 
 
 def _case(source: Source, told: Parsed) -> Case:
-    start, end = told.part("start"), told.part("end")
+    start = told.part("start")
     settings = start.part("test_start")
     if start.has("connecting_to") == start.has("accepted_connection"):
         raise Refused("does not say whether a client or a server wrote it", told.line)
     is_client = start.has("connecting_to")
+    told = replace(told, values={**told.values, "end": _with_names_of_directions(told.part("end"), is_client).values})
+    end = told.part("end")
     streams = settings.whole("num_streams")
     version = start.text("version").removeprefix("iperf ")
     return Case(
@@ -108,12 +120,35 @@ def _case(source: Source, told: Parsed) -> Case:
     )
 
 
+def _with_names_of_directions(end: Parsed, is_client: bool) -> Parsed:
+    """The end of a test, in which the sums of each direction have a name of their own.
+
+    With --bidir 3.7 gives both the same name; which is which their `sender` says. Raises `Refused` where it does not.
+    """
+    found = dict(end.values)
+    for name in [name for name, value in found.items() if name.startswith("sum") and isinstance(value, Repeated)]:
+        sums = found.pop(name)
+        of_sender = {
+            one["sender"]: one for one in sums if isinstance(one, dict) and isinstance(one.get("sender"), bool)
+        }
+        if len(of_sender) != len(sums):
+            raise Refused(
+                f"has {name!r} {len(sums)} times, as iperf3 3.7 prints both directions of --bidir, but their `sender` "
+                "does not say which is which: measure again with 3.9 or later",
+                end.line,
+            )
+        found |= {name: of_sender[is_client], f"{name}{_REVERSE}": of_sender[not is_client]}
+    return replace(end, values=found)
+
+
 def _ways(told: Parsed, settings: Parsed, end: Parsed, is_client: bool) -> list[_Way]:
     """The directions. Raises `Refused` where the file does not say which it is."""
     up = _Way("client-to-server", "write", "", is_client)
     down = _Way("server-to-client", "read", "", not is_client)
     if any(name.endswith(_REVERSE) for name in end.values):
         return [up, replace(down, ending=_REVERSE)]
+    if settings.values.get("bidir"):
+        raise Refused("is of both directions (--bidir), but has the sums of one only", told.line)
     sends = _sends(told)
     if settings.has("reverse"):
         way = down if settings.whole("reverse") else up
@@ -172,12 +207,19 @@ def _total(end: Parsed, way: _Way) -> tuple[Parsed, bool]:
     """What arrived, and true; or what was sent, and false, where the file does not know the other."""
     for name in (f"sum_received{way.ending}", f"sum{way.ending}"):
         if end.has(name) and (found := replace(end.part(name), what=name)).whole("bytes"):
-            # The sum of datagrams counts those that were sent.
-            return found, name.startswith("sum_received") or not way.sent or found.whole("lost_packets") == 0
+            return found, name.startswith("sum_received") or not _counts_lost(found, way)
     sent = replace(end.part(f"sum_sent{way.ending}"), what=f"sum_sent{way.ending}")
     if not sent.whole("bytes"):
         raise Refused("reports neither sent nor received bytes", end.line)
     return sent, False
+
+
+def _counts_lost(datagrams: Parsed, way: _Way) -> bool:
+    """True if a sum of datagrams counts those that were sent, also of a receiver (3.7)."""
+    if not datagrams.has("lost_packets"):
+        return False
+    lost, packets = datagrams.whole("lost_packets"), datagrams.whole("packets")
+    return lost > 0 and (way.sent or datagrams.whole("bytes") % packets == 0)
 
 
 def _line_of(source: Source, told: Parsed, name: str) -> int:
@@ -249,14 +291,31 @@ def _amount(settings: Parsed) -> str:
 def _lost(end: Parsed, way: _Way) -> Doubt | None:
     """Of datagrams, those that did not arrive."""
     name = f"sum{way.ending}"
-    if not end.has(name) or not (lost := end.part(name).whole("lost_packets")):
+    if not end.has(name):
+        return None
+    datagrams = end.part(name)
+    sent, lost = datagrams.whole("packets"), datagrams.whole("lost_packets")
+    if lost:
+        message = f"{lost} of {sent} datagrams were lost"
+    elif (missing := _missing_bytes(end, way)) is not None:
+        message = f"iperf3 counts 0 lost datagrams, but {format_bytes(missing)} of what was sent did not arrive"
+    else:
         return None
     return Doubt(
         kind="datagrams-lost",
-        message=f"{lost} of {end.part(name).whole('packets')} datagrams were lost",
+        message=message,
         remedy="measure again with a lower --bitrate, or with TCP",
-        evidence={"lost": lost, "sent": end.part(name).whole("packets")},
+        evidence={"lost": lost, "sent": sent},
     )
+
+
+def _missing_bytes(end: Parsed, way: _Way) -> int | None:
+    """What was sent and did not arrive, but for what may have been in flight at the end."""
+    names = (f"sum_sent{way.ending}", f"sum_received{way.ending}")
+    if not all(end.has(name) for name in names):
+        return None
+    sent, received = (end.part(name).whole("bytes") for name in names)
+    return sent - received if received < sent * (1 - _IN_FLIGHT) else None
 
 
 def _counted_by_sender() -> Doubt:

@@ -24,6 +24,7 @@ OwnDoubt = Literal[
     "declared-invalid",
     "does-not-add-up",
     "errors-ignored",
+    "interrupted",
     "job-failed",
     "latencies-beyond-bins",
     "live-statistics",

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ioassay.results.importers.iozone import read
+from ioassay.results.importers.model import Measured
 from ioassay.testing.importer_samples import assert_same_or_refused, cases, damages, measured, refused, sample, samples
 
 KIB = 1024
@@ -178,6 +179,43 @@ def test_numbers_that_do_not_add_up_are_refused() -> None:
 )
 def test_what_is_not_iozone_is_refused(text: str) -> None:
     assert refused(read, text).reason
+
+
+INTERRUPTED = "\niozone: interrupted\n\nexiting iozone\n\n"
+
+
+def kinds(found: list[Measured]) -> set[str]:
+    """The doubts of any of them."""
+    return {doubt.kind for one in found for doubt in one.doubts}
+
+
+def test_of_an_interrupted_table_the_whole_rows_are_read_and_say_so() -> None:
+    text = sample("iozone/iozone-3.414-auto.txt")
+    whole = measured(read, text)
+    head, _, row = text.partition("\niozone test complete")[0].rstrip("\n").rpartition("\n")
+    for cut in (row[:48], row[:40], row[:33], row[:20]):
+        found = measured(read, f"{head}\n{cut}{INTERRUPTED}")
+        assert [(one.line, one.rate_bytes_per_s) for one in found] == [
+            (one.line, one.rate_bytes_per_s) for one in whole if one.line < whole[-1].line
+        ]
+        assert "interrupted" in kinds(found)
+    assert "interrupted" not in kinds(whole)
+
+
+def test_of_interrupted_throughput_the_whole_tests_are_read_and_say_so() -> None:
+    text = sample("iozone/iozone-3.465-throughput.txt")
+    whole = measured(read, text)
+    lines = text.splitlines(keepends=True)
+    end = next(at for at in range(len(lines) - 1, 0, -1) if "Max throughput" in lines[at])
+    found = measured(read, "".join(lines[:end]) + INTERRUPTED)
+    assert [one.phase for one in found] == [one.phase for one in whole][:-1]
+    assert kinds(found) >= {"interrupted"}
+
+
+def test_an_iozone_that_was_interrupted_before_its_first_result_says_so() -> None:
+    text = sample("iozone/iozone-3.414-auto.txt")
+    head = text[: text.index("reclen")] + text[text.index("reclen") :].splitlines(keepends=True)[0]
+    assert "was interrupted" in refused(read, f"{head}              64      16 206797{INTERRUPTED}").reason
 
 
 @given(damages([*samples("iozone"), EXCERPT]))

@@ -18,6 +18,8 @@ def read(source: Source, _: Beside) -> list[Case]:
     found: list[Case] = []
     for execution in executions(source):
         groups, rows = throughput.groups(execution), table.rows(execution)
+        if not groups and not rows and execution.interrupted:
+            raise Refused("has no result: IOzone was interrupted before the first was whole", execution.interrupted)
         if not groups and not rows and execution.is_whole_output:
             raise Refused("has no result: IOzone ended, or its output was cut off, before the first", execution.line)
         found += [cases.of_group(source, execution, group) for group in groups]

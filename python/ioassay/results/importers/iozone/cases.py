@@ -7,6 +7,7 @@ it is much less, the children did not run side by side, and that is a doubt.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from ioassay.results.document import Operation
 from ioassay.results.importers import doubts, model
@@ -47,6 +48,8 @@ def of_row(source: Source, execution: Execution, row: Row) -> Case:
 def _case(
     execution: Execution, record_kib: int | None, file_kib: int | None, children: int, measured: list[Measured]
 ) -> Case:
+    if execution.interrupted is not None:
+        measured = [replace(one, doubts=[*one.doubts, _interrupted(execution.interrupted)]) for one in measured]
     is_distributed = execution.options.says("-+m") or execution.says("Network distribution mode")
     return Case(
         tool_version=execution.version,
@@ -187,6 +190,15 @@ def _doubts(execution: Execution, operation: Operation) -> Iterator[Doubt]:
         yield doubts.unsynced_write("-e")
     if operation == "read" and not execution.options.has("U"):
         yield doubts.may_be_cached("each child reads what it has written itself", "-I, or -U")
+
+
+def _interrupted(line: int) -> Doubt:
+    return Doubt(
+        kind="interrupted",
+        message="IOzone was interrupted: tests that follow, and the one that ran, are missing",
+        remedy="let IOzone come to its end",
+        evidence={"line": line},
+    )
 
 
 def _side_by_side(test: Test) -> Iterator[Doubt]:

@@ -17,6 +17,7 @@ _VERSION = re.compile(r"Version \$Revision: ([\d.]+) \$|the command line of IOzo
 _COMMAND = re.compile(r"\s*Command line used: (.+?)\s*$")
 _BEGAN = re.compile(r"\s*Run began: (.+?)\s*$")
 _MACHINE = re.compile(r"\s*Machine = (.+?)\s*$")
+_INTERRUPTED = "iozone: interrupted"
 _UNITS = {
     "output is in kbytes/sec": "kB/s",
     "ops mode.": "operations/s",
@@ -41,6 +42,11 @@ class Execution:
     def is_whole_output(self) -> bool:
         """True if it begins with IOzone's banner; an excerpt does not."""
         return any(_BANNER in text for _, text in self.lines)
+
+    @cached_property
+    def interrupted(self) -> int | None:
+        """The line that says that a signal ended it: what stands right above may not be whole."""
+        return next((number for number, text in self.lines if text.strip() == _INTERRUPTED), None)
 
     @cached_property
     def version(self) -> str | None:

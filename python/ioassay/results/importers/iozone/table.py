@@ -57,11 +57,19 @@ def rows(execution: Execution) -> list[Row]:
         elif words[0].isdecimal():
             if execution.ends_open and number == execution.lines[-1][0]:
                 raise Refused("ends within a row: it was cut off", number)
-            found.append(_row(text, number, widths))
+            if not _was_interrupted_in(execution, number):
+                found.append(_row(text, number, widths))
         else:
             widths = ()
     _check(found, execution)
     return found
+
+
+def _was_interrupted_in(execution: Execution, line: int) -> bool:
+    """True for a row right above the words that IOzone was interrupted: IOzone prints each number when it has it."""
+    end = execution.interrupted or line
+    begin = execution.line
+    return end > line and not any(text.strip() for _, text in execution.lines[line - begin + 1 : end - begin])
 
 
 def _row(text: str, line: int, widths: Sequence[int]) -> Row:

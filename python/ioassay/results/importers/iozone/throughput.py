@@ -40,6 +40,11 @@ class Test:
     each: list[Printed] = field(default_factory=list)
     """What each child did."""
 
+    @property
+    def is_whole(self) -> bool:
+        """True if no line of it is missing but those of children."""
+        return self.least is not None and set(self.of_each) == {"Min", "Max", "Avg"}
+
 
 @dataclass
 class Group:
@@ -66,6 +71,8 @@ def groups(execution: Execution) -> list[Group]:
             found[-1].tests.append(test)
         elif _BLOCK.match(text):
             _take(found[-1].tests, text, number)
+    if execution.interrupted is not None and found[-1].tests and not found[-1].tests[-1].is_whole:
+        found[-1].tests.pop()
     for group in found:
         for test in group.tests:
             _check(test)
@@ -107,7 +114,7 @@ def _take(tests: Sequence[Test], text: str, line: int) -> None:
 
 def _check(test: Test) -> None:
     """Raises `Refused` unless the block is whole and its numbers agree."""
-    if test.least is None or set(test.of_each) != {"Min", "Max", "Avg"}:
+    if not test.is_whole:
         raise Refused(f"has an incomplete test: {test.phase.name}", test.line)
     most, mean = test.of_each["Max"], test.of_each["Avg"]  # the least leaves out children that did nothing
     rounding = test.children * mean.half_unit + test.rate.half_unit + 1e-6 * test.rate.value
