@@ -100,6 +100,8 @@ class PhaseScore:
     """Why it is not valid; none where it is."""
     place: Measurement | None
     """The measurement that it rests on."""
+    note: str = ""
+    """Why the score is not the rate that was measured; empty where it is."""
 
 
 @dataclass(frozen=True)
@@ -116,6 +118,8 @@ class Score:
     """kIOPS"""
     reasons: tuple[str, ...]
     """Why the whole is not valid, whatever its phases are."""
+    printed: float | None = None
+    """The total that another program printed, of an imported submission."""
 
     @property
     def total(self) -> float:
@@ -166,7 +170,14 @@ def _scores(run: LoadedRun, case: str) -> Iterator[Score]:
             bandwidth=_mean(counting, "bandwidth"),
             metadata=_mean(counting, "metadata"),
             reasons=tuple(_about_the_whole(run.document, rows)),
+            printed=_printed_total(run.document, name),
         )
+
+
+def _printed_total(document: RunDocument, of: List) -> float | None:
+    """The total of a list that a submission printed."""
+    printed = document.imported.printed if document.imported is not None else ()
+    return next((score.value for score in printed if score.list == of and score.name == "total"), None)
 
 
 def _row(measured: pl.DataFrame, rule: Rule, document: RunDocument) -> dict[str, Any] | None:
@@ -189,10 +200,17 @@ def _phase(rule: Rule, rows: Mapping[str, dict[str, Any]], doubts: pl.DataFrame,
         return PhaseScore(rule, 0.0, None, ("it was not measured",), None)
     rate = row["rate_bytes_per_s"] if rule.group == "bandwidth" else row["rate_operations_per_s"]
     score = (rate or 0.0) / PER_SECOND[UNITS[rule.group]] if row["valid"] else 0.0
+    note = ""
     if rule.operation == "find" and score and (files := _files(rows, rule.phase)) is not None and row["operations"]:
-        score *= min(row["operations"], files) / row["operations"]
+        counted = min(row["operations"], files) / row["operations"]
+        if counted < 1 - _ROUNDED:
+            note = (
+                f"counts {100 * counted:.3g} % of {score:.6g} kIOPS: it visited {row['operations']} entries, but there "
+            )
+            note += f"were {files} files"
+        score *= counted
     reasons = (*_no_number(row, score, doubts), *(_breaks(rule, row, rows, doubts, slack) if score else ()))
-    return PhaseScore(rule, score, row["duration_ns"], reasons, Measurement.of(row))
+    return PhaseScore(rule, score, row["duration_ns"], reasons, Measurement.of(row), note)
 
 
 def _no_number(row: Mapping[str, Any], score: float, doubts: pl.DataFrame) -> Iterator[str]:

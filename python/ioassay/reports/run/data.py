@@ -151,6 +151,7 @@ def _score(score: Score) -> dict[str, Any]:
         "bandwidth_gib_per_s": score.bandwidth,
         "metadata_kiops": score.metadata,
         "total": score.total,
+        "printed_total": score.printed,
         "phases": [
             {
                 "phase": phase.rule.phase,
@@ -160,6 +161,7 @@ def _score(score: Score) -> dict[str, Any]:
                 "duration_ns": phase.duration_ns,
                 "valid": not phase.reasons,
                 "reasons": list(phase.reasons),
+                "note": phase.note,
             }
             for phase in score.phases
         ],

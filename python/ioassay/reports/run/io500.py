@@ -20,6 +20,9 @@ NOTE = (
 
 INVALID = "INVALID"
 
+_ROUNDED = 1e-3
+"""The share by which the total of a submission may differ from ours: old ones have three digits."""
+
 
 @dataclass(frozen=True)
 class ScoreLine:
@@ -85,7 +88,7 @@ def _table(score: Score, found: Doubts, where: str) -> ScoreTable:
     return ScoreTable(
         title=title,
         sentence=f"{title}: {total} ({bandwidth}, {metadata}), {validity}. "
-        "Computed by ioassay; not an official submission.",
+        f"Computed by ioassay; not an official submission.{_printed(score)}",
         lines=[
             *(_line(phase, score.counts(phase), found) for phase in score.phases),
             ScoreLine("Bandwidth", bandwidth, "", "", "", ()),
@@ -95,6 +98,15 @@ def _table(score: Score, found: Doubts, where: str) -> ScoreTable:
     )
 
 
+def _printed(score: Score) -> str:
+    """The total that another program printed, where it is another."""
+    if score.printed is None or abs(score.total - score.printed) <= _ROUNDED * score.printed:
+        return ""
+    notes = [f"{phase.rule.phase}: {phase.note}" for phase in score.phases if phase.note and score.counts(phase)]
+    because = f" ({'; '.join(notes)})" if notes else ""
+    return f" The IO500 printed {score.printed:.8g}{because}."
+
+
 def _line(phase: PhaseScore, counts: bool, found: Doubts) -> ScoreLine:
     unit = io500.UNITS[phase.rule.group]
     return ScoreLine(
@@ -102,7 +114,9 @@ def _line(phase: PhaseScore, counts: bool, found: Doubts) -> ScoreLine:
         score=format_rate(phase.score * PER_SECOND[unit], unit) if phase.score else format.ABSENT,
         time=format.duration(phase.duration_ns),
         verdict=_verdict(not phase.reasons),
-        because="; ".join([*phase.reasons, *([] if counts else ["not in the score"])]),
+        because="; ".join(
+            [*phase.reasons, *([phase.note] if phase.note else []), *([] if counts else ["not in the score"])]
+        ),
         marks=found.marks([phase.place]) if phase.place else (),
     )
 

@@ -24,6 +24,7 @@ OwnDoubt = Literal[
     "declared-invalid",
     "does-not-add-up",
     "errors-ignored",
+    "hidden-short-write",
     "interrupted",
     "job-failed",
     "latencies-beyond-bins",
@@ -34,9 +35,11 @@ OwnDoubt = Literal[
     "parent-sees-less",
     "ramp-measured",
     "ranks-missing",
+    "score-hash",
     "test-failed",
     "time-limit-overrun",
     "unlike-jobs",
+    "visited-more-than-created",
 ]
 """The doubts that only importers raise. Those that the engine raises too have its name."""
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from ioassay import reports
@@ -15,10 +17,13 @@ from ioassay.analysis.findings.printed_scores import printed
 from ioassay.analysis.printed_scores import Recomputed, recomputed
 from ioassay.reports.run import RunReport
 from ioassay.results.importers import io500
-from ioassay.results.importers.model import Measured
+from ioassay.results.importers.io500 import cases, result_ini, score_hash, summary
+from ioassay.results.importers.io500.score_hash import ScoreHash
+from ioassay.results.importers.model import Case, Measured, Setting
 from ioassay.results.importers.stored import Gathered, run
 from ioassay.results.loaded import LoadedRun
-from ioassay.testing.importer_samples import FILES
+from ioassay.testing.importer_samples import FILES, source
+from ioassay.testing.importer_samples import printed as printed_file
 
 GIB = 1 << 30
 
@@ -300,3 +305,189 @@ def test_what_a_submission_says_of_itself_in_no_known_form_is_refused_alone(
     found = _one(place)
     assert [Path(one.path).name for one in found.refused] == [name]
     assert found.cases
+
+
+def _edited(place: Path, name: str, old: str, new: str) -> Gathered:
+    """The submission in `place`, a text in one of its files replaced everywhere."""
+    text = (place / name).read_text()
+    assert old in text
+    (place / name).write_text(text.replace(old, new))
+    return _one(place)
+
+
+def _messages(gathered: Gathered, phase: str = "find") -> list[str]:
+    return [doubt.message for doubt in _phase(gathered, phase).doubts]
+
+
+def test_a_score_that_was_edited_in_one_file_is_doubted_with_both_places_and_values(tmp_path: Path) -> None:
+    found = _edited(_copy("program-2025", tmp_path), "result_summary.txt", "TOTAL 22.076675", "TOTAL 32.076675")
+    message = "total: result_summary.txt has 32.076675, but result.txt 22.076675"
+    assert all(message in _messages(found, measured.phase) for measured in found.cases[0].measured)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("= 22.076675", "= 32.076675", "total: result_summary.txt has 22.076675, but result.txt 32.076675"),
+        ("= 6.486577", "= 9.486577", "bandwidth: result_summary.txt has 6.486577, but result.txt 9.486577"),
+        ("= 1706.298589", "= 2706.298589", "result_summary.txt has 1706.298589, but result.txt 2706.298589"),
+    ],
+)
+def test_a_number_that_was_edited_in_result_txt_is_doubted_and_fits_no_hash(
+    tmp_path: Path, old: str, new: str, said: str
+) -> None:
+    found = _edited(_copy("program-2025", tmp_path), "result.txt", old, new)
+    assert said in _messages(found)
+    (doubt,) = (doubt for doubt in _phase(found, "find").doubts if doubt.kind == "score-hash")
+    assert "result.txt has the hash AD436794 for its scores" in doubt.message
+    assert Setting(name="score hash", value="AD436794, fits none") in found.cases[0].facts
+
+
+@pytest.mark.parametrize("garbage", ["= nan", "=", "= 22,076675"])
+def test_a_result_txt_without_a_number_is_refused_and_leaves_the_summary(tmp_path: Path, garbage: str) -> None:
+    found = _edited(_copy("program-2025", tmp_path), "result.txt", "= 1706.298589", garbage)
+    assert [(Path(one.path).name, one.line) for one in found.refused] == [("result.txt", 53)]
+    assert len(found.cases[0].measured) == 13
+
+
+def test_a_score_of_an_invalid_run_is_compared_without_the_word(tmp_path: Path) -> None:
+    found = _edited(_copy("program-2025", tmp_path), "result.txt", "= 22.076675", "= 22.076675 [INVALID]")
+    assert not found.refused
+    assert not any("22.076675" in message for message in _messages(found))
+
+
+def test_the_time_of_a_phase_that_two_files_print_differently_is_doubted(tmp_path: Path) -> None:
+    found = _edited(_copy("program-2025", tmp_path), "result.txt", "= 23.3000", "= 33.3000")
+    assert "time of find: result_summary.txt has 23.300, but result.txt 33.3000" in _messages(found)
+
+
+def test_numbers_that_the_form_of_the_system_repeats_are_compared(tmp_path: Path) -> None:
+    place = _copy("program-2025", tmp_path)
+    tree = {
+        "type": "Site",
+        "att": {},
+        "childs": [
+            {"type": "IO500", "att": {"score": "22.08", "scoreBW": ["6.49", "GiB/s"], "scoreMD": ""}, "childs": []},
+            {"type": "find", "att": {"mixed": ["1806.30", "kOP/s"]}, "childs": []},
+        ],
+    }
+    (place / "system-information.json").write_text(json.dumps({"DATA": tree}))
+    found = _one(place)
+    assert not found.refused
+    for name in ("result_summary.txt", "result.txt"):
+        assert f"{name} has 1706.298589, but system-information.json 1806.30" in _messages(found)
+    assert not any("22.08" in message for message in _messages(found))
+
+
+def _hashed(text: str) -> list[ScoreHash]:
+    return list(score_hash.hashes(result_ini.read(source(text))))
+
+
+def test_the_hash_of_a_score_says_which_rule_it_follows() -> None:
+    text = (FILES / "io500" / "program-2025" / "result.txt").read_text()
+    (found,) = _hashed(text)
+    assert (found.printed, found.expected, found.rule) == ("AD436794", "AD436794", "phases, means and score")
+
+
+@pytest.mark.parametrize(
+    ("numbers", "printed", "rule"),
+    [
+        # Of public submissions: 545 (io500-isc21_v1-12), and the extended score of 582 (io500-sc21).
+        ("isc21", "1FECCF58", "phases and score, without the means (io500-isc21_v1)"),
+        ("isc21", "1FE5BD5F", "phases and score, without the means (io500-isc21_v1), of an invalid run"),
+        ("isc21", "6B523981", "phases, means and score"),
+        ("isc21", "6B523982", None),
+    ],
+)
+def test_the_rules_of_other_versions_are_known(numbers: str, printed: str, rule: str | None) -> None:
+    phases = {
+        "ior-easy-write": "112.999945",
+        "mdtest-easy-write": "4815.063677",
+        "timestamp": "0.000000",
+        "ior-hard-write": "108.445586",
+        "mdtest-hard-write": "1714.672326",
+        "find": "5057.189716",
+        "ior-easy-read": "108.468716",
+        "mdtest-easy-stat": "9277.016263",
+        "ior-hard-read": "92.411538",
+        "mdtest-hard-stat": "8016.986057",
+        "mdtest-easy-delete": "1982.357356",
+        "mdtest-hard-read": "1923.210161",
+        "mdtest-hard-delete": "2217.838889",
+    }
+    text = "version = io500-isc21_v1-12\n" + "".join(f"[{name}]\nscore = {value}\n" for name, value in phases.items())
+    text += f"[SCORE]\nMD = 3567.847794\nBW = 105.276201\nSCORE = 612.869856\nhash = {printed}\n"
+    (found,) = _hashed(text)
+    assert (found.expected, found.rule) == ("6B523981", rule)
+
+
+def test_optional_phases_have_the_hash_of_the_extended_score() -> None:
+    text = "[ior-easy-write]\nscore = 1.000000\n[find-easy]\nscore = 2.000000\n[mdworkbench-create]\nscore = 0.000000\n"
+    text += "[SCORE]\nMD = 1.000000\nBW = 1.000000\nSCORE = 1.000000\nhash = {}\n"
+    text += "[SCOREX]\nMD = 2.000000\nBW = 1.000000\nSCORE = 1.414214\nhash = {}\n"
+    standard, extended = (found.expected for found in _hashed(text.format("0", "0")))
+    assert [found.rule for found in _hashed(text.format(standard, extended))] == [
+        "phases, means and score",
+        "optional phases, means and score",
+    ]
+    again = text.replace("[find-easy]\nscore = 2", "[find-easy]\nscore = 3").format(standard, extended)
+    assert [found.rule for found in _hashed(again)] == ["phases, means and score", None]
+
+
+def _with_phases(**amounts: tuple[int, int]) -> Gathered:
+    """The submission `program-2025` with phases whose files say this: operations, and the tool's own seconds."""
+    place = "io500/program-2025"
+    phases = {}
+    for name, (operations, seconds) in amounts.items():
+        phase = name.replace("_", "-")
+        own = Measured(
+            file=Path("own.txt"),
+            line=1,
+            phase=phase,
+            operation="create",
+            operations=operations,
+            duration_ns=seconds * 10**9,
+        )
+        phases[phase] = Case(tool_version=None, settings=[], amount="", clients=1, ranks=1, measured=[own]), own
+    parsed = cases.Parsed(
+        summary=summary.read(printed_file(f"{place}/result_summary.txt")),
+        sections=result_ini.read(printed_file(f"{place}/result.txt")),
+        phases=phases,
+    )
+    return Gathered(
+        tool="io500",
+        title="IO500",
+        name="s",
+        cases=[cases.case(parsed)],
+        files=[],
+        refused=[],
+        printed=cases.printed(parsed),
+    )
+
+
+@pytest.mark.parametrize(("seconds", "hidden"), [(299, True), (301, False)])
+def test_a_write_of_less_than_300_s_that_its_phase_hides_is_doubted(seconds: int, hidden: bool) -> None:
+    write = _phase(_with_phases(mdtest_hard_write=(1, seconds)), "mdtest-hard-write")
+    said = [doubt.message for doubt in write.doubts if doubt.kind == "hidden-short-write"]
+    assert [
+        message.startswith("mdtest wrote for 299.0 s, but the rules require 300 s; the 391.4 s") for message in said
+    ] == ([True] if hidden else [])
+
+
+@pytest.mark.parametrize(("created", "more"), [(39_000_000, False), (19_872_496, True)])
+def test_a_find_that_visited_far_more_than_was_created_is_doubted(created: int, more: bool) -> None:
+    found = _with_phases(mdtest_easy_write=(created - 1, 664), mdtest_hard_write=(1, 391))
+    said = [doubt.message for doubt in _phase(found, "find").doubts if doubt.kind == "visited-more-than-created"]
+    assert len(said) == int(more)
+    assert all("visited 39,744,991 entries, but mdtest had created 19,872,496 files" in message for message in said)
+
+
+def test_a_report_says_why_its_score_is_not_the_printed_one() -> None:
+    files = 19_872_496
+    found = _run(_with_phases(mdtest_easy_write=(files - 411, 664), mdtest_hard_write=(1, 391)))
+    measurements = found.measurements.with_columns(files=pl.when(phase="ior-easy-write").then(410).otherwise("files"))
+    measurements = measurements.with_columns(files=pl.when(phase="ior-hard-write").then(0).otherwise("files"))
+    text = reports.build(RunReport(replace(found, measurements=measurements)), "md").decode()
+    note = f"counts 50 % of 1706.3 kIOPS: it visited 39744991 entries, but there were {files} files"
+    assert f"The IO500 printed 22.076675 (find: {note})." in text
+    assert f"valid: {note}" in text

@@ -1,7 +1,7 @@
 """A submission as one case: every phase by its official name, with what IOR and mdtest printed in it.
 
-The rate of a phase is what the IO500 printed, as that is what made the score; where the phase's own file says something
-else, that is a doubt. Bandwidths are GiB/s, also where they are labelled GB/s.
+The rate of a phase is what the IO500 printed, as that is what made the score; where another file says something else of
+the same number, that is a doubt with both (`contradictions`). Bandwidths are GiB/s, also where they are labelled GB/s.
 """
 
 from __future__ import annotations
@@ -11,12 +11,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 
-from ioassay.protocol.facts import IO500_PHASES
+from ioassay.protocol.facts import IO500_PHASES, IO500_STONEWALL_NS
 from ioassay.results.document import Operation
 from ioassay.results.importers import doubts, ior, mdtest
 from ioassay.results.importers.gather import Files, read_cases
+from ioassay.results.importers.io500 import contradictions, score_hash
+from ioassay.results.importers.io500.contradictions import Place
+from ioassay.results.importers.io500.described import Description
 from ioassay.results.importers.io500.result_ini import Sections, Value
-from ioassay.results.importers.io500.summary import Phase, Quantity, Summary
+from ioassay.results.importers.io500.summary import PHASES, Phase, Quantity, Summary
 from ioassay.results.importers.model import Beside, Case, Doubt, Measured, Setting, Stonewall, Summarised
 from ioassay.results.importers.numbers import NS_PER_S, Printed, moment_ns
 from ioassay.results.importers.source import Refused, Source
@@ -35,6 +38,15 @@ _FILES: Mapping[str, str] = MappingProxyType({"ior-rnd4K-easy-read": "ior-rnd4K-
 _LAYOUTS = {phase.name: phase.layout or "" for phase in IO500_PHASES}
 """What the rules fix, for submissions without the files of their phases."""
 
+_WALLED = frozenset(phase.name for phase in IO500_PHASES if phase.walled)
+"""Phases that end at a stonewall."""
+
+_FOUND_IN = ("mdtest-easy-write", "mdtest-hard-write")
+"""The phases that create what a find visits, but for the few files of IOR."""
+
+_MORE_VISITED = 1.05
+"""How many entries for each file a find may visit: there are directories, and the files of IOR."""
+
 _LONGER = 1.05
 """How much longer than the whole phase its tool may say that it worked: the clocks of nodes differ a little."""
 
@@ -47,8 +59,8 @@ class Parsed:
     summary_in: Path = field(default_factory=Path)
     sections: Sections | None = None
     sections_in: Path = field(default_factory=Path)
-    facts: Sequence[Setting] = ()
-    """What else the submission says of itself."""
+    description: Description = field(default_factory=Description)
+    """What the submission says of itself."""
     phases: dict[str, tuple[Case, Measured]] = field(default_factory=dict)
     """What the file of a phase tells of it, by the phase."""
 
@@ -130,6 +142,7 @@ def case(told: Parsed) -> Case:
     ranks = {case.ranks for case in own if case.ranks} | set(_procs(told))
     nodes = {case.clients for case in own if case.clients}
     sections = told.sections or {}
+    doubted = contradictions.by_phase(_places(told), sections, told.sections_in, told.names)
     begins = [moment for section in sections.values() if (moment := _moment(section, "t_start")) is not None]
     ends = [moment for section in sections.values() if (moment := _moment(section, "t_end")) is not None]
     began = [case.started_unix_ns for case in own if case.started_unix_ns is not None]
@@ -140,9 +153,12 @@ def case(told: Parsed) -> Case:
         amount="",
         clients=max(nodes, default=None),
         ranks=max(ranks, default=None),
-        measured=[_measured(told, phase) for phase in told.names],
+        measured=[
+            replace(one, doubts=[*one.doubts, *doubted.get(one.phase, ())])
+            for one in (_measured(told, phase) for phase in told.names)
+        ],
         target=next((case.target for case in own if case.target), None),
-        facts=[*_of_phases(own), *told.facts],
+        facts=[*_of_phases(own), *told.description.facts, *_hash_facts(told)],
         started_unix_ns=min(begins or began, default=None),
         ended_unix_ns=max(ends or ended, default=None),
     )
@@ -153,6 +169,49 @@ def _of_phases(own: Sequence[Case]) -> list[Setting]:
     wanted = ("machine", "API", "API version", "MPI-IO hints", "file system")
     told = [one for case in own for one in (*case.facts, *case.settings)]
     return [one for name in wanted for one in dict.fromkeys(told) if one.name == name]
+
+
+def _hash_facts(told: Parsed) -> list[Setting]:
+    """Which rule the hash of each score follows."""
+    found = score_hash.hashes(told.sections or {})
+    names = {"SCORE": "score hash", "SCOREX": "extended score hash"}
+    return [
+        Setting(
+            name=names[one.section], value=f"{one.printed}, of {one.rule}" if one.rule else f"{one.printed}, fits none"
+        )
+        for one in found
+    ]
+
+
+def _places(told: Parsed) -> list[Place]:
+    """Where a number of a phase, a time or a score is printed, by what it is of."""
+    found: list[Place] = []
+    if told.summary is not None:
+        numbers = {name: phase.value for name, phase in told.summary.phases.items()}
+        times = {f"time of {name}": phase.seconds for name, phase in told.summary.phases.items()}
+        scores = {
+            f"{'extended ' if line.is_extended else ''}{name}": value
+            for line in told.summary.scores
+            for name, value in line.values.items()
+        }
+        found.append(Place(told.summary_in, numbers | times | scores))
+    if told.sections is not None:
+        found.append(Place(told.sections_in, _of_sections(told.sections)))
+    if told.description.file is not None:
+        found.append(Place(told.description.file, told.description.scores))
+    return found
+
+
+def _of_sections(sections: Sections) -> dict[str, Printed]:
+    numbers = {name: section["score"] for name, section in sections.items() if "score" in section and name in PHASES}
+    times = {f"time of {name}": section["t_delta"] for name, section in sections.items() if "t_delta" in section}
+    scores = {
+        f"{ending}{_KEYS[key]}": value
+        for name, ending in (("SCORE", ""), ("SCOREX", "extended "))
+        for key, value in sections.get(name, {}).items()
+        if key in _KEYS
+    }
+    return {name: value.number for name, value in (numbers | times | scores).items()}
 
 
 def _version(told: Parsed) -> str | None:
@@ -267,15 +326,11 @@ def _doubts(told: Parsed, phase: str, line: _Line, base: Measured) -> Iterator[D
             remedy="see the reason in result.txt; measure again",
             invalidates=True,
         )
-    score = told.section(phase).get("score")
-    if told.summary is not None and score is not None and not score.number.agrees(line.value):
-        yield doubts.does_not_add_up(f"result_summary.txt has {line.value.text}, but result.txt {score.text}")
     own = _own_rate(phase, base)
     if phase in told.phases and own is not None and not _fits(own, base.summarised, line.value):
         unit = _unit(phase)
-        tool = "IOR" if phase.startswith("ior-") else "mdtest"
         yield doubts.does_not_add_up(
-            f"the IO500 printed {line.value.text} {unit}, but {tool} in the phase's file printed {own:.6f} {unit}"
+            f"the IO500 printed {line.value.text} {unit}, but {_tool(phase)} in the phase's file {own:.6f} {unit}"
         )
     took = line.seconds.value if line.seconds else 0.0
     if base.duration_ns is not None and took > 0 and base.duration_ns / NS_PER_S > took * _LONGER + 1:
@@ -283,6 +338,45 @@ def _doubts(told: Parsed, phase: str, line: _Line, base: Measured) -> Iterator[D
             f"the tool ran for {base.duration_ns / NS_PER_S:,.1f} s by its own clock, but the whole phase took only "
             f"{took:,.1f} s; the nodes' clocks may differ"
         )
+    if phase in _WALLED and base.duration_ns is not None and base.duration_ns < IO500_STONEWALL_NS <= took * NS_PER_S:
+        yield _hidden_short_write(phase, base.duration_ns / NS_PER_S, took)
+    if phase == "find" and (excess := _visited_more(told)) is not None:
+        yield excess
+
+
+def _hidden_short_write(phase: str, own_s: float, took_s: float) -> Doubt:
+    least_s = IO500_STONEWALL_NS // NS_PER_S
+    return Doubt(
+        kind="hidden-short-write",
+        message=f"{_tool(phase)} wrote for {own_s:,.1f} s, but the rules require {least_s} s; the {took_s:,.1f} s that "
+        "the IO500 printed for the phase include what is around it",
+        remedy="measure again with a longer stonewall-time",
+        evidence={"wrote_s": own_s, "phase_s": took_s},
+    )
+
+
+def _visited_more(told: Parsed) -> Doubt | None:
+    """That a find visited far more than the phases had created: there was more in its directory."""
+    section = told.section("find")
+    created = [told.phases[name][1].operations for name in _FOUND_IN if name in told.phases]
+    if "total-files" not in section or len(created) < len(_FOUND_IN) or None in created:
+        return None
+    if "mdworkbench-create" in told.names:
+        return None  # which creates files, too, and does not say how many
+    visited = round(section["total-files"].number.value)
+    files = sum(count or 0 for count in created)
+    if visited <= files * _MORE_VISITED:
+        return None
+    return Doubt(
+        kind="visited-more-than-created",
+        message=f"find visited {visited:,} entries, but mdtest had created {files:,} files: the rest was there before",
+        remedy="measure again in an empty directory",
+        evidence={"visited": visited, "created": files},
+    )
+
+
+def _tool(phase: str) -> str:
+    return "IOR" if phase.startswith("ior-") else "mdtest"
 
 
 def _unit(phase: str) -> str:

@@ -3,21 +3,25 @@ whose it is.
 
 `config-orig.ini` is what the program was given, `config.ini` the same with every default. `system-information.txt` or
 `.json` come from the form of the IO500: lines `io500_info_NAME="VALUE"`, or a tree of parts with attributes. What is in
-another form is no description, and left out; so is who submitted it, and every number that was measured.
+another form is no description, and left out; so is who submitted it. Numbers that were measured are no description
+either, but what the form repeats of them must be what was printed.
 """
 
 from __future__ import annotations
 
 import configparser
+import contextlib
 import json
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from ioassay.results.importers.gather import Files
 from ioassay.results.importers.model import Setting
+from ioassay.results.importers.numbers import Printed
 from ioassay.results.importers.source import Refused, Source
 
 Read = TypeVar("Read")
@@ -29,6 +33,8 @@ _DESCRIPTIONS = ("system-information.txt", "system-information.json")
 
 _ABOVE = 2
 """How many directories above its results a submission may have its description."""
+
+_KINDS = ("easy", "hard")
 
 _NO_SETTING = re.compile(r"run|verbosity|datadir|resultdir|timestamp-.*|pause-dir|score|config-hash")
 """Keys of a configuration that say where, and how much is printed."""
@@ -46,6 +52,21 @@ _PARTS = frozenset(
 """What the tree says of the system; the rest is the site, the submission and its results."""
 
 
+_REPEATED: Mapping[str, Mapping[str, str]] = MappingProxyType(
+    {
+        "IO500": {"score": "total", "scoreBW": "bandwidth", "scoreMD": "metadata"},
+        "IOR": {f"{kind} {access}": f"ior-{kind}-{access}" for kind in _KINDS for access in ("write", "read")},
+        "MDTest": {
+            f"{kind} {access}": f"mdtest-{kind}-{access}"
+            for kind in _KINDS
+            for access in ("write", "stat", "read", "delete")
+        },
+        "find": {"mixed": "find"},
+    }
+)
+"""Where the tree repeats what was measured."""
+
+
 @dataclass(frozen=True)
 class Description:
     """What a submission says of itself."""
@@ -54,6 +75,10 @@ class Description:
     institution: str | None = None
     system: str | None = None
     """The computer."""
+    file: Path | None = None
+    """Of the description."""
+    scores: Mapping[str, Printed] = field(default_factory=dict)
+    """What the form repeats: `bandwidth`, `metadata`, `total`, and phases by their names."""
 
 
 def read(directory: Path, files: Files) -> Description:
@@ -67,7 +92,7 @@ def read(directory: Path, files: Files) -> Description:
     named = (place / name for place in above for name in _DESCRIPTIONS)
     form = next((path for path in named if path.is_file()), None)
     description = (_read(form, files, _described) if form else None) or Description()
-    return replace(description, facts=(*configured, *description.facts))
+    return replace(description, file=form, facts=(*configured, *description.facts))
 
 
 def _read(path: Path, files: Files, read: Callable[[Source], Read]) -> Read | None:
@@ -117,9 +142,21 @@ def _of_tree(source: Source) -> Description:
             " ".join(name.split()) if isinstance(name, str) else None
             for name in (site["att"].get("institution"), next(computers, None))
         )
-        return Description(facts, institution or None, system or None)
+        return Description(facts, institution or None, system or None, scores=dict(_repeated(site)))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise Refused("is not a system description written by the IO500 form") from error
+
+
+def _repeated(part: dict[str, Any]) -> Iterator[tuple[str, Printed]]:
+    """The numbers of a part and of those in it that were measured, by what they are of; a unit may follow."""
+    for key, name in _REPEATED.get(part["type"], {}).items():
+        value = part["att"].get(key)
+        text = value[0] if isinstance(value, list) and value else value
+        if isinstance(text, str) and text.strip():
+            with contextlib.suppress(Refused):
+                yield name, Printed.of(text.strip(), 1)
+    for inner in part["childs"]:
+        yield from _repeated(inner)
 
 
 def _of_part(part: dict[str, Any], above: str) -> Iterator[Setting]:

@@ -12,6 +12,15 @@ from ioassay.results.importers.numbers import Printed
 from ioassay.results.importers.source import Refused, Source
 
 _SECTION = re.compile(r"\[([\w-]+)\]\s*")
+_INVALID = "[INVALID]"
+_NUMBERS = frozenset(
+    [
+        *("score", "t_delta", "throughput-stonewall", "rate-stonewall", "total-files", "found"),
+        *("MD", "BW", "SCORE"),
+    ]
+)
+"""Keys whose values are numbers."""
+
 _VALUE = re.compile(r"([\w-]+)\s*=\s*(.*?)\s*")
 
 
@@ -25,7 +34,12 @@ class Value:
     @property
     def number(self) -> Printed:
         """It as a number. Raises `Refused`."""
-        return Printed.of(self.text, self.line)
+        return Printed.of(self.valid_text, self.line)
+
+    @property
+    def valid_text(self) -> str:
+        """The text without the `[INVALID]` that may follow."""
+        return self.text.removesuffix(_INVALID).rstrip()
 
 
 Sections = Mapping[str, Mapping[str, Value]]
@@ -33,7 +47,7 @@ Sections = Mapping[str, Mapping[str, Value]]
 
 
 def read(source: Source) -> Sections:
-    """Reads the file. Raises `Refused` where it does not have the sections of the IO500, or no score."""
+    """Reads the file. Raises `Refused` where the sections of the IO500 or a score are missing, or no numbers."""
     if not source.text.endswith("\n"):
         raise Refused("ends in the middle of a line: it was cut off", len(source.lines))
     found: dict[str, dict[str, Value]] = {"run": {}}
@@ -42,7 +56,9 @@ def read(source: Source) -> Sections:
         if match := _SECTION.fullmatch(line.strip()):
             section = found.setdefault(match[1], {})
         elif match := _VALUE.fullmatch(line.strip()):
-            section[match[1]] = Value(number, match[2])
+            section[match[1]] = value = Value(number, match[2])
+            if match[1] in _NUMBERS:
+                _ = value.number
     if "ior-easy-write" not in found:
         raise Refused("has no section [ior-easy-write]: it is not an IO500 result")
     if "SCORE" not in found.get("SCORE", {}):

@@ -95,7 +95,7 @@ def _submission(directory: Path, typed: Sequence[Path], alone: Sequence[Path]) -
     if not alone and not found.is_empty:
         cases.read_phases(directory, files, found)
         description = described.read(directory, files)
-        found.facts = list(description.facts)
+        found.description = description
     return Gathered(
         tool="io500",
         title=_TITLE,
