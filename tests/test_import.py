@@ -66,6 +66,19 @@ def test_nothing_to_import_is_bad_input_and_leaves_nothing(tmp_path: Path) -> No
     assert not (tmp_path / "run").exists()
 
 
+def test_of_many_files_that_are_none_some_are_named_and_the_others_counted(tmp_path: Path) -> None:
+    for number in range(300):
+        (tmp_path / f"page-{number:03}.txt").write_text("<html></html>" if number % 3 else "")
+    code, stdout, stderr = ioassay("import", "fio", tmp_path, "--out", tmp_path / "run", "--json")
+    assert code == 2
+    lines = stderr.splitlines()
+    assert len(lines) < 30
+    assert "ioassay: 187 more files: is a web page or XML, not what the tool printed" in lines
+    assert "ioassay: 93 more files: is empty" in lines
+    assert "300 files not imported." in lines
+    assert len(json.loads(stdout)["refused"]) == 300
+
+
 def test_a_run_is_named_after_a_file_that_gave_results(tmp_path: Path) -> None:
     (tmp_path / "page.txt").write_text("<html></html>")
     code, _, _ = ioassay(

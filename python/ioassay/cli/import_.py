@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -24,6 +25,12 @@ if TYPE_CHECKING:
     _Imported = tuple[Path, RunDocument, int, Sequence[Recomputed]]
 
 _NOT_ALL = 1
+
+_MOST_NAMED = 20
+"""Files that are named one by one when they are refused; `--json` and run.json have all."""
+
+_MOST_REASONS = 5
+"""Reasons that are counted of the others."""
 
 
 def import_(
@@ -156,8 +163,13 @@ def _score(score: Recomputed) -> dict[str, Any]:
 
 
 def _print_refused(refused: list[RefusedFile]) -> None:
-    for one in refused:
+    for one in refused[:_MOST_NAMED]:
         where = one.path if one.line is None else f"{one.path}:{one.line}"
         print(f"ioassay: {where}: {one.reason}", file=sys.stderr)
+    reasons = Counter(one.reason for one in refused[_MOST_NAMED:])
+    for reason, files in reasons.most_common(_MOST_REASONS):
+        print(f"ioassay: {format_count(files, 'more file')}: {reason}", file=sys.stderr)
+    if (others := sum(files for _, files in reasons.most_common()[_MOST_REASONS:])) > 0:
+        print(f"ioassay: {format_count(others, 'more file')}, for other reasons", file=sys.stderr)
     if refused:
         print(f"{format_count(len(refused), 'file')} not imported.", file=sys.stderr)

@@ -1,9 +1,11 @@
 """Mistral's log lines: text → entries, and back.
 
 A line has its fields between commas. Within a field a backslash stands before a comma and a backslash, and `\\n` is a
-line feed; nothing is quoted. Lines that plug-ins get have `SCOPE#KIND#` before them; those of log files have not, for
-each scope and kind has a file of its own. Version 6 of the plug-in interface (since 2020) has the file system's type,
-name and host after the path, which version 5 has not.
+line feed; nothing is quoted. Until October 2019 (version 4 of the plug-in interface, early 5) it was the other way
+round: as in CSV, a field with a comma or a quote stood between quotes, and a backslash meant itself. Lines that
+plug-ins get have `SCOPE#KIND#` before them; those of log files have not, for each scope and kind has a file of its own.
+Version 6 (since 2020) has the file system's type, name and host after the path, which older ones have not; early
+version 4 has no sequence number, which is 0 here.
 
 Times are those of the host's clock on the wall, without a time zone.
 Not: what entries mean to ioassay (`alerts`), how plug-ins get them (`plugin_stream`).
@@ -38,7 +40,7 @@ from ioassay.monitoring.mistral.terms import (
     units_of,
     word,
 )
-from ioassay.yaml_models.source import Origin
+from ioassay.yaml_models.source import Origin, Problem
 
 Version = Literal[5, 6]
 """Of the plug-in interface."""
@@ -49,7 +51,10 @@ MOST_COMMAND: Final = 1405
 """Characters of a command line that Mistral keeps, and that plug-ins have room for."""
 
 _FIELDS: Final[dict[int, Version]] = {17: 5, 20: 6}
-"""How many fields a line has in which version."""
+"""How many fields a line has in which version; 4 has those of 5."""
+
+_WITHOUT_SEQUENCE: Final = 16
+"""Fields of a line of early version 4."""
 
 _NO_RANK: Final = ("", "-1")
 
@@ -58,6 +63,8 @@ _FILE_SYSTEM: Final = slice(3, 6)
 
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{6})?", re.ASCII)
 _ESCAPED: Final = re.compile(r"\\(.?)", re.DOTALL)
+_QUOTED: Final = re.compile(r'"((?:[^"]|"")*)"')
+_CSV_FIELD: Final = re.compile(rf"(?:{_QUOTED.pattern}(?=,|\Z)|[^,]*)", re.DOTALL)
 _FIELD: Final = re.compile(r"(?:[^\\,]|\\.|\\\Z)*", re.DOTALL)
 
 
@@ -105,10 +112,18 @@ class LogEntry:
     sequence: int
 
 
-def read_log(text: str, file: str, source: Source | None = None) -> list[LogEntry]:
+@dataclass(frozen=True)
+class Log:
+    """What could be read of a log, and the lines that could not."""
+
+    entries: list[LogEntry]
+    unreadable: list[Problem]
+
+
+def read_log(text: str, file: str, source: Source | None = None) -> Log:
     """Reads a log; `file` is what problems call it, `source` says what lines are of that do not say it themselves.
 
-    Raises `SourceError` with a line for each problem.
+    A line that cannot be read costs no other. Raises `SourceError` with a line for each problem if none can be read.
     """
     entries: list[LogEntry] = []
     problems = Problems()
@@ -117,13 +132,14 @@ def read_log(text: str, file: str, source: Source | None = None) -> list[LogEntr
             continue
         with problems.at(Origin(f"{file}:{number}")):
             entries.append(read_entry(line, source))
-    problems.check()
-    return entries
+    if not entries:
+        problems.check()
+    return Log(entries, problems.found)
 
 
 def read_entry(line: str, source: Source | None = None) -> LogEntry:
     """Reads a line without its end. Raises `Unreadable`."""
-    fields = [_ESCAPED.sub(_unescaped, field) for field in _split(line)]
+    fields = _fields(line)
     version = _FIELDS.get(len(fields))
     if version is None:
         counts = " or ".join(str(count) for count in _FIELDS)
@@ -167,6 +183,37 @@ def read_entry(line: str, source: Source | None = None) -> LogEntry:
         rank=_number(fields[15], "rank") if fields[15] not in _NO_RANK else None,
         sequence=_number(fields[16], "sequence number"),
     )
+
+
+def _fields(line: str) -> list[str]:
+    """The fields; what is no line has another number of them."""
+    quoted = list(_split_csv(line))
+    if any(_needs_quotes(field) for field in quoted):
+        plain = [match[1].replace('""', '"') if (match := _QUOTED.fullmatch(field)) else field for field in quoted]
+        if len(plain) == _WITHOUT_SEQUENCE:
+            plain.append("0")
+        if _FIELDS.get(len(plain)) == VERSIONS[0]:
+            return plain
+    fields = [_ESCAPED.sub(_unescaped, field) for field in _split(line)]
+    return [*fields, "0"] if len(fields) == _WITHOUT_SEQUENCE else fields
+
+
+def _needs_quotes(field: str) -> bool:
+    """True for a field in quotes that has a quote or a comma within, and that without a backslash."""
+    match = _QUOTED.fullmatch(field)
+    return match is not None and re.search(r'""|(?<!\\),', match[1]) is not None
+
+
+def _split_csv(line: str) -> Iterator[str]:
+    """The fields as in CSV, still quoted."""
+    at = 0
+    while True:
+        match = _CSV_FIELD.match(line, at)
+        assert match is not None  # a field may be empty
+        yield match[0]
+        if match.end() == len(line):
+            return
+        at = match.end() + 1
 
 
 def _split(line: str) -> Iterator[str]:

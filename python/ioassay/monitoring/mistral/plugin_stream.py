@@ -20,7 +20,7 @@ from typing import Final
 
 from ioassay.monitoring.mistral.log import VERSIONS, LogEntry, Version, read_entry, write_log
 from ioassay.monitoring.mistral.terms import Unreadable, shown
-from ioassay.yaml_models.source import Origin, SourceError
+from ioassay.yaml_models.source import Origin, Problem, SourceError
 
 OFFER: Final = f":PGNSUPVRSN:{VERSIONS[0]}:{VERSIONS[-1]}:\n"
 """How a stream begins."""
@@ -31,6 +31,7 @@ SHUTDOWN: Final = ":PGNSHUTDWN:\n"
 _CONTROL: Final = re.compile(
     r":(PGNSUPVRSN):([0-9]{1,9}):([0-9]{1,9}):|:(PGNDATASRT|PGNDATAEND):([0-9]{1,18}):|:(PGNSHUTDWN):"
 )
+_CONTROL_MARK: Final = ":PGN"
 _ANSWER: Final = re.compile(r":PGNVERSION:([0-9]{1,9}):")
 
 
@@ -41,6 +42,8 @@ class Stream:
     least_version: int
     most_version: int
     blocks: list[list[LogEntry]] = field(default_factory=list)
+    unreadable: list[Problem] = field(default_factory=list)
+    """Log lines that cannot be read; the others of their block can."""
     is_shut_down: bool = False
 
 
@@ -66,9 +69,10 @@ def read_answer(line: str) -> Version | None:
 
 
 def read_stream(text: str, file: str) -> Stream:
-    """Reads what a plug-in received; `file` is what problems call it. Raises `SourceError` with the line.
+    """Reads what a plug-in received; `file` is what problems call it.
 
-    What follows the end of the stream is not looked at, as by a plug-in.
+    A log line that cannot be read costs no other. Raises `SourceError` with the line for anything else that is not what
+    a plug-in is told. What follows the end of the stream is not looked at, as by a plug-in.
     """
     stream: Stream | None = None
     block: list[LogEntry] | None = None
@@ -78,7 +82,10 @@ def read_stream(text: str, file: str) -> Stream:
         try:
             stream, block = _after(line, stream, block)
         except Unreadable as error:
-            raise SourceError([Origin(f"{file}:{number}").problem(error.wrong, error.meant)]) from None
+            problem = Origin(f"{file}:{number}").problem(error.wrong, error.meant)
+            if stream is None or block is None or line.startswith(_CONTROL_MARK):
+                raise SourceError([problem]) from None
+            stream.unreadable.append(problem)
     if stream is None:
         raise SourceError([Origin(f"{file}:1").problem("the stream is empty", f"begin with {OFFER.strip()}")])
     return stream

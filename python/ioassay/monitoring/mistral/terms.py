@@ -97,7 +97,7 @@ class Problems:
     """Collects what is unreadable, so that all of it is reported at once."""
 
     def __init__(self) -> None:
-        self._found: list[Problem] = []
+        self.found: list[Problem] = []
 
     @contextmanager
     def at(self, origin: Origin) -> Iterator[None]:
@@ -105,12 +105,12 @@ class Problems:
         try:
             yield
         except Unreadable as error:
-            self._found.append(origin.problem(error.wrong, error.meant))
+            self.found.append(origin.problem(error.wrong, error.meant))
 
     def check(self) -> None:
         """Raises `SourceError` if there are any."""
-        if self._found:
-            raise SourceError(self._found)
+        if self.found:
+            raise SourceError(self.found)
 
 
 def shown(text: str) -> str:

@@ -85,11 +85,20 @@ def test_anything_else_is_no_answer(line: str) -> None:
         (OFFER + OFFER, r's:2: ":PGNSUPVRSN:5:6:" is out of order; expected :PGNDATASRT:1:'),
         (OFFER + ":PGNDATASRT:1:\n:PGNDATAEND:2:", r's:3: ":PGNDATAEND:2:" is out of order; expected :PGNDATAEND:1:'),
         (OFFER + ":PGNDATASRT:1:\n:PGNDATASRT:2:", r's:3: ":PGNDATASRT:2:" is out of order; expected :PGNDATAEND:1:'),
-        (OFFER + ":PGNDATASRT:1:\nx", r"s:3: 1 fields where a log line has 17 or 20; .*"),
+        (OFFER + ":PGNDATASRT:1:\n:PGNDATA", r"s:3: 1 fields where a log line has 17 or 20; .*"),
     ],
 )
 def test_what_no_plug_in_is_told_is_refused_with_its_line(text: str, problem: str) -> None:
     assert re.fullmatch(problem, refusal(text))
+
+
+def test_a_line_that_cannot_be_read_costs_no_other() -> None:
+    line = STREAMS[0]["text"].split("\n")[2]
+    found = read_stream(f"{OFFER}:PGNDATASRT:1:\n{line}\nx\n{line}\n:PGNDATAEND:1:\n:PGNSHUTDWN:\n", "s")
+    assert ([len(block) for block in found.blocks], found.is_shut_down) == ([2], True)
+    assert [str(problem).split(";")[0] for problem in found.unreadable] == [
+        "s:4: 1 fields where a log line has 17 or 20"
+    ]
 
 
 PIECES = [OFFER.strip(), ":PGNDATASRT:1:", ":PGNDATAEND:1:", ":PGNSHUTDWN:", STREAMS[0]["text"].split("\n")[2], "x", ""]
