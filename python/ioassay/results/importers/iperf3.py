@@ -219,7 +219,7 @@ def _counts_lost(datagrams: Parsed, way: _Way) -> bool:
     if not datagrams.has("lost_packets"):
         return False
     lost, packets = datagrams.whole("lost_packets"), datagrams.whole("packets")
-    return lost > 0 and (way.sent or datagrams.whole("bytes") % packets == 0)
+    return lost > 0 and (way.sent or (packets > 0 and datagrams.whole("bytes") % packets == 0))
 
 
 def _line_of(source: Source, told: Parsed, name: str) -> int:
