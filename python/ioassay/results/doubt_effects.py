@@ -63,6 +63,7 @@ EFFECTS: Mapping[str, Effect] = {
     "live-statistics": "detail",
     "may-be-cached": "conclusion",
     "mean-only": "detail",
+    "nominal-size": "condition",
     "not-imported": "detail",
     "parent-sees-less": "conclusion",
     "ramp-measured": "conclusion",
@@ -71,6 +72,7 @@ EFFECTS: Mapping[str, Effect] = {
     "test-failed": "conclusion",
     "time-limit-overrun": "conclusion",
     "unlike-jobs": "conclusion",
+    "utilisation-goal-missed": "conclusion",
     "visited-more-than-created": "conclusion",
     # Rates above what the network carries.
     "above-network-ceiling": "conclusion",

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from ioassay.results.importers import elbencho, fio, gather, io500, ior, iozone, iperf3, mdtest, obdfilter_survey
+from ioassay.results.importers import dlio, elbencho, fio, gather, io500, ior, iozone, iperf3, mdtest, obdfilter_survey
 from ioassay.results.importers.stored import Gathered
 
 
@@ -47,6 +47,12 @@ IMPORTERS: Mapping[str, Importer] = {
         _one_run("fio", "fio", "2.0 to 3.42: JSON and json+, of one machine and of clients", fio.read),
         _one_run("iozone", "IOzone", "3: throughput mode and auto mode", iozone.read),
         _one_run("iperf3", "iperf3", "3.0 to 3.21: JSON and streamed JSON, of clients and servers", iperf3.read),
+        Importer(
+            "dlio",
+            "DLIO",
+            "1 and 2, and MLPerf Storage 0.5 to 2.0: folders with summary.json, per_epoch_stats.json, N_output.json",
+            dlio.gather,
+        ),
         _one_run("obdfilter-survey", "obdfilter-survey", "the summary (.summary)", obdfilter_survey.read),
     )
 }

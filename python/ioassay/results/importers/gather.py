@@ -91,7 +91,7 @@ def one_run(tool: str, title: str, read: Reader, paths: Sequence[Path]) -> Itera
     yield Gathered(
         tool=tool,
         title=title,
-        name=_run_name(tool, [path for path in paths if any(own.is_relative_to(path) for own in cases)] or paths),
+        name=run_name(tool, [path for path in paths if any(own.is_relative_to(path) for own in cases)] or paths),
         # What belongs to another file is told there.
         cases=[case for path in found if path not in belong for case in cases.get(path, ())],
         files=list(files.read.values()),
@@ -119,7 +119,7 @@ def _renumbered(cases: list[Case], path: Path, numbers: Sequence[int]) -> list[C
     ]
 
 
-def _run_name(tool: str, paths: Sequence[Path]) -> str:
-    """What a run of results is called: the tool and the first of `paths`."""
+def run_name(tool: str, paths: Sequence[Path]) -> str:
+    """The name of a run of results: the tool and the first of `paths`."""
     first = paths[0].resolve().name if paths else ""
     return re.sub(r"[^A-Za-z0-9._-]+", "-", f"{tool}-{first}").strip("-") or tool

@@ -31,6 +31,7 @@ OwnDoubt = Literal[
     "live-statistics",
     "may-be-cached",
     "mean-only",
+    "nominal-size",
     "not-imported",
     "parent-sees-less",
     "ramp-measured",
@@ -39,6 +40,7 @@ OwnDoubt = Literal[
     "test-failed",
     "time-limit-overrun",
     "unlike-jobs",
+    "utilisation-goal-missed",
     "visited-more-than-created",
 ]
 """The doubts that only importers raise. Those that the engine raises too have its name."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from ioassay.results.importers.source import Refused
 
@@ -84,3 +84,13 @@ def moment_ns(text: str | None) -> int | None:
             continue
         return int(found.timestamp()) * NS_PER_S
     return None
+
+
+def isoformat_ns(text: str) -> int | None:
+    """A moment in ISO 8601, to the microsecond; without a zone it is taken for UTC. `None` for anything else."""
+    try:
+        found = datetime.fromisoformat(text)
+        since = (found if found.tzinfo else found.replace(tzinfo=UTC)) - datetime(1970, 1, 1, tzinfo=UTC)
+    except (ValueError, OverflowError):
+        return None
+    return since // timedelta(microseconds=1) * 1000
