@@ -44,6 +44,7 @@ def import_(
         list[Path],
         typer.Argument(metavar="PATH...", help="Files, or directories (searched recursively).", show_default=False),
     ],
+    *,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -53,6 +54,20 @@ def import_(
             show_default=False,
         ),
     ] = None,
+    beside: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="RUN",
+            help="Store counters of servers beside this run of the same minutes: lustre.",
+            show_default=False,
+        ),
+    ] = None,
+    clock_ahead: Annotated[
+        float,
+        typer.Option(
+            metavar="SECONDS", help="With --beside: so far the servers' clock is ahead of the run's (negative: behind)."
+        ),
+    ] = 0.0,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print what was imported as one JSON document on standard output.")
     ] = False,
@@ -74,6 +89,10 @@ def import_(
     missing = [path for path in paths if not path.exists()]
     if missing:
         raise UsageError(f"{missing[0]} does not exist.", "Use files or directories with results.")
+    if beside is not None:
+        if out is not None or as_json:
+            raise UsageError("--beside makes no run of its own.", "Leave out --out and --json.")
+        return _store_beside(importer, paths, beside, clock_ahead)
     if out is not None:
         refuse_occupied(out)
     imported: list[_Imported] = []
@@ -97,6 +116,38 @@ def import_(
         raise UsageError(
             f"Nothing was imported: none of {format_count(len(refused), 'file')} contains results of {importer.title}.",
             f"Results of {importer.title} are read from: {importer.reads}.",
+        )
+    return _NOT_ALL if refused else 0
+
+
+def _store_beside(importer: Importer, paths: list[Path], run: Path, ahead_s: float) -> int:
+    """Stores counters of servers beside a run."""
+    from ioassay.analysis.watch.phases import moments  # noqa: PLC0415
+    from ioassay.results.importers.servers.beside import MOST_AHEAD_S, gather, store  # noqa: PLC0415
+    from ioassay.results.run_directory import load  # noqa: PLC0415
+
+    if importer.counters is None:
+        raise UsageError(
+            f"Results of {importer.title} cannot stand beside a run.",
+            "--beside takes counters of servers: use the tool lustre.",
+        )
+    if not abs(ahead_s) <= MOST_AHEAD_S:
+        raise UsageError(f"--clock-ahead {ahead_s:g} is too much.", "Clocks differ by less than two days.")
+    took_place = moments(load(run))
+    if took_place is None:
+        raise UsageError(
+            f"{run} does not say when its phases were measured.", "Counters can stand beside runs of ioassay's own."
+        )
+    hosts, refused = gather(importer.counters, paths, round(ahead_s * 1e9))
+    if hosts:
+        for entry in store(run, hosts, *took_place):
+            print(f"{run}: counters of {entry.name}, read up to {entry.interval_s:,.3g} s apart", flush=True)
+    _print_refused(refused)
+    if not hosts:
+        raise UsageError(
+            f"Nothing was imported: none of {format_count(len(refused), 'file')} has counters of {importer.title} that "
+            "were read twice or more.",
+            f"Counters of {importer.title} are read from: {importer.reads}.",
         )
     return _NOT_ALL if refused else 0
 

@@ -1,7 +1,7 @@
 """The clients' rate and what servers and devices did in the same seconds, below one another on one axis of time.
 
 Behind the lines stand the phases, pale: what the clients write in the colour of writes, what they read in that of
-reads. All panels of hosts share their scale, so that servers compare at a glance.
+reads. Panels of hosts share their scale, so that servers compare at a glance.
 """
 
 from __future__ import annotations
@@ -42,13 +42,14 @@ _LEGEND: Final = alt.Legend(title=None, orient="bottom", direction="horizontal")
 
 def chart(line: RunTimeline) -> theme.Chart:
     """The figure."""
-    hosts = line.hosts.partition_by("host", maintain_order=True, as_dict=True)
-    unit = _unit(max(_highest(line.clients), _highest(line.hosts)))
-    highest = _highest(line.hosts) / unit.divisor
-    panels = [_panel(line, line.clients, "Clients", unit, _highest(line.clients) / unit.divisor, is_last=not hosts)]
-    panels += [
-        _panel(line, own.drop("host"), f"{host}: disks and network", unit, highest, is_last=at == len(hosts))
-        for at, ((host,), own) in enumerate(hosts.items(), start=1)
+    unit = _unit(max(_highest(line.clients), _highest(line.hosts), _highest(line.counted)))
+    shown = [("Clients", line.clients, _highest(line.clients))]
+    for every, what in ((line.hosts, "disks and network"), (line.counted, "counters of the file system")):
+        hosts = every.partition_by("host", maintain_order=True, as_dict=True)
+        shown += [(f"{host}: {what}", own.drop("host"), _highest(every)) for (host,), own in hosts.items()]
+    panels = [
+        _panel(line, rates, title, unit, highest / unit.divisor, is_last=at == len(shown))
+        for at, (title, rates, highest) in enumerate(shown, start=1)
     ]
     stacked: theme.Chart = alt.vconcat(*panels, spacing=8)
     return stacked
@@ -62,7 +63,8 @@ def data(line: RunTimeline) -> pl.DataFrame:
         pl.col("write").alias("client_write_bytes_per_s"),
         pl.col("read").alias("client_read_bytes_per_s"),
     )
-    return pl.concat([clients, line.hosts.rename(_per_s)], how="diagonal").with_columns(
+    counted = line.counted.rename({way: f"counted_{way}_bytes_per_s" for way in ("write", "read")})
+    return pl.concat([clients, line.hosts.rename(_per_s), counted], how="diagonal").with_columns(
         pl.col(pl.Float64).round(0).cast(pl.Int64)
     )
 

@@ -52,6 +52,7 @@ EFFECTS: Mapping[str, Effect] = {
     # What other tools printed.
     "best-of-several": "conclusion",
     "counted-by-sender": "conclusion",
+    "counters-reset": "detail",
     "datagrams-lost": "conclusion",
     "declared-invalid": "conclusion",
     "does-not-add-up": "conclusion",
@@ -62,6 +63,7 @@ EFFECTS: Mapping[str, Effect] = {
     "latencies-beyond-bins": "detail",
     "live-statistics": "detail",
     "may-be-cached": "conclusion",
+    "mean-of-intervals": "condition",
     "mean-only": "detail",
     "nominal-size": "condition",
     "not-imported": "detail",
@@ -71,6 +73,7 @@ EFFECTS: Mapping[str, Effect] = {
     "score-hash": "conclusion",
     "test-failed": "conclusion",
     "time-limit-overrun": "conclusion",
+    "totals-only": "conclusion",
     "unlike-jobs": "conclusion",
     "utilisation-goal-missed": "conclusion",
     "visited-more-than-created": "conclusion",

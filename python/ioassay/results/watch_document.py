@@ -1,6 +1,7 @@
 """`watch/watch.json`: which hosts were watched during a run, by what, and what each calls its own.
 
-It is there only for runs that were watched, beside the documents of the hosts' agents. Not: those (`watched`).
+It is there only for runs that were watched, or beside which counters of servers were imported, with the documents of
+the hosts. Not: those (`watched`).
 """
 
 from __future__ import annotations
@@ -9,8 +10,9 @@ from typing import Literal
 
 from pydantic import Field
 
+from ioassay.results.origin import ImportedFile
 from ioassay.results.stored_directory import StoredDirectory
-from ioassay.results.stored_types import Component, Count, StoredModel
+from ioassay.results.stored_types import Amount, Component, Count, StoredModel
 from ioassay.results.versions import parse
 
 WATCH = "watch"
@@ -41,6 +43,13 @@ class WatchedHost(StoredModel):
     )
     link_bits_per_s: Count | None = Field(
         default=None, description="The rate of its link in each direction; `None`: unknown, or not limited."
+    )
+    imported: list[ImportedFile] = Field(
+        default_factory=list,
+        description="The files of counters that its documents were made of, of a host that no agent watched.",
+    )
+    interval_s: Amount | None = Field(
+        default=None, description="How far apart these counters were read, at most; rates are means over that."
     )
     remark: str | None = Field(default=None, description="Why it was not watched, or not until the end.")
 

@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterable
 from ioassay.analysis.finding import SEVERITIES, Evidence, Finding, Severity
 from ioassay.analysis.findings.amplification import amplification
 from ioassay.analysis.findings.changes import changes
+from ioassay.analysis.findings.counted_bytes import counted_bytes
+from ioassay.analysis.findings.counter_clock import counter_clock
 from ioassay.analysis.findings.fluctuations import fluctuations
 from ioassay.analysis.findings.full_links import full_links
 from ioassay.analysis.findings.late_writes import late_writes
@@ -48,6 +50,8 @@ FINDERS: tuple[Callable[[RunFacts], Iterable[Finding]], ...] = (
     late_writes,
     uneven_servers,
     full_links,
+    counted_bytes,
+    counter_clock,
 )
 """Every kind of finding, in the order in which those of one series are reported."""
 

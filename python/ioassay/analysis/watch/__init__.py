@@ -3,6 +3,7 @@
     devices     which block devices and interfaces count, so that no byte counts twice
     seconds     the hosts, second by second
     phases      the same for each phase, as rates and in proportion to what the clients moved
+    counted     the same for counters of file systems that were imported
     timeline    clients and hosts on one axis of time
 
 All of it goes by the hosts' own clocks: they have to agree to well under a second, as any cluster's do.

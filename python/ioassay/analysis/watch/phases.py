@@ -16,7 +16,8 @@ import polars as pl
 from ioassay.analysis.ceilings import DIRECTIONS
 from ioassay.analysis.watch.seconds import AMOUNTS, SHARES, seconds
 from ioassay.results.loaded import LoadedRun
-from ioassay.results.watched import Watch
+from ioassay.results.watch_document import WatchDocument
+from ioassay.results.watched import Watch, WatchTables
 
 PHASE: Final = ("case", "phase")
 """What names a phase of a run."""
@@ -31,7 +32,7 @@ LATE_SHARE: Final = 0.05
 """A second in which disks write less than this share of the clients' rate is no more of a phase's data."""
 
 _LATE_LEAST_BYTES: Final = 1_000_000
-_LOOK_AFTER_S: Final = 0.1
+LOOK_AFTER_S: Final = 0.1
 """Agents look so long after each second."""
 _WHOLE: Final = 0.999
 _LEAST_COVERED: Final = 0.9
@@ -79,7 +80,7 @@ class Activity:
     @cached_property
     def storage_role(self) -> str:
         """Whose disks hold the data: those of servers, or, where none with disks is watched, of the clients."""
-        servers = (host for host in self.watch.document.hosts if host.role == "server")
+        servers = (host for host in self.watch.document.hosts if host.role == "server" and not host.imported)
         return "server" if any(host.devices != [] for host in servers) else "client"
 
     @cached_property
@@ -107,7 +108,7 @@ class Activity:
         duration_s, `AMOUNTS` of the whole phase, `WITHIN`, `SHARES` as means; null: not known.
         """
         long = self.windows.filter(pl.col("end_s") - pl.col("start_s") >= LEAST_S)
-        within = self._within.join(long.select(PHASE), on=list(PHASE), how="semi").join(self.seconds, on="second")
+        within = self.within.join(long.select(PHASE), on=list(PHASE), how="semi").join(self.seconds, on="second")
         overlap, duration = pl.col("overlap_s"), pl.col("end_s").first() - pl.col("start_s").first()
         known = overlap.sum() >= _LEAST_COVERED * duration
         # What was heard stands for the few seconds that were not.
@@ -157,12 +158,12 @@ class Activity:
         )
 
     @cached_property
-    def _within(self) -> pl.DataFrame:
+    def within(self) -> pl.DataFrame:
         """A row for each phase and second that it reaches into: `PHASE`, start_s, end_s, second, overlap_s, and part,
         the share of the second that counts for the phase.
         """
-        first, last = _second_of(pl.col("start_s")), _second_of(pl.col("end_s"))
-        begin = pl.col("second") + _LOOK_AFTER_S
+        first, last = second_of(pl.col("start_s")), second_of(pl.col("end_s"))
+        begin = pl.col("second") + LOOK_AFTER_S
         overlap = pl.min_horizontal(begin + 1, pl.col("end_s")) - pl.max_horizontal(begin, pl.col("start_s"))
         return (
             self.windows.select(*PHASE, "start_s", "end_s", pl.int_ranges(first, last + 1).alias("second"))
@@ -175,7 +176,7 @@ class Activity:
     @cached_property
     def _late(self) -> pl.DataFrame:
         """Of each phase that wrote and was followed by writes: until the last second with more than next to nothing."""
-        first = _second_of(pl.col("end_s")) + 1
+        first = second_of(pl.col("end_s")) + 1
         most = first + LATE_S
         after = self.windows.select(
             *PHASE,
@@ -183,7 +184,7 @@ class Activity:
                 LATE_SHARE * pl.col("write_bytes") / (pl.col("end_s") - pl.col("start_s")), pl.lit(_LATE_LEAST_BYTES)
             ).alias("least"),
             "write_bytes",
-            pl.int_ranges(first, pl.min_horizontal(_second_of(pl.col("start_s")).shift(-1), most)).alias("second"),
+            pl.int_ranges(first, pl.min_horizontal(second_of(pl.col("start_s")).shift(-1), most)).alias("second"),
         )
         written = (
             self.seconds.filter(pl.col("role") == self.storage_role)
@@ -204,16 +205,26 @@ class Activity:
         )
 
 
-def _second_of(moment_s: pl.Expr) -> pl.Expr:
+def second_of(moment_s: pl.Expr) -> pl.Expr:
     """The second in which a moment is, as agents count them."""
-    return (moment_s - _LOOK_AFTER_S).floor().cast(pl.Int64)
+    return (moment_s - LOOK_AFTER_S).floor().cast(pl.Int64)
+
+
+def moments(run: LoadedRun) -> tuple[int, int] | None:
+    """From when to when the phases of a run took place, in nanoseconds since 1970; `None`: it does not say."""
+    windows = Activity(run, Watch(WatchDocument(), lambda: WatchTables({}))).windows
+    if windows.is_empty():
+        return None
+    begin, end = windows.select(pl.col("start_s").min(), pl.col("end_s").max()).row(0)
+    return round(begin * 1e9), round(end * 1e9)
 
 
 def activity(run: LoadedRun) -> Activity | None:
     """The hosts of a run beside its phases; `None` where none was watched, or none reported anything."""
-    if run.watch is None or run.watch.table("agent").is_empty():
+    watch = run.watch
+    if watch is None or (watch.table("agent").is_empty() and not any(host.imported for host in watch.document.hosts)):
         return None
-    return Activity(run, run.watch)
+    return Activity(run, watch)
 
 
 def _or_null(column: pl.Expr, value: pl.Expr) -> pl.Expr:

@@ -9,6 +9,7 @@ from typing import Final
 import polars as pl
 
 from ioassay.analysis.ceilings import DIRECTIONS
+from ioassay.analysis.watch.counted import WAYS, counted
 from ioassay.analysis.watch.phases import PHASE, Activity
 from ioassay.analysis.watch.seconds import AMOUNTS
 from ioassay.results.schema import KEY
@@ -27,11 +28,13 @@ class RunTimeline:
     `clients`: start_s, write, read: what the ranks moved, from their samples.
     `hosts`: host, start_s, and the rate of each of `AMOUNTS`, null where the host was not heard: those whose disks hold
     the data, or all of them together as one host.
+    `counted`: host, start_s, write, read: what imported counters say, null where they are not known.
     `phases`: `PHASE`, start_s, end_s, moves (`write`, `read` or `other`).
     """
 
     clients: pl.DataFrame
     hosts: pl.DataFrame
+    counted: pl.DataFrame
     phases: pl.DataFrame
     step_s: int
     end_s: int
@@ -60,6 +63,7 @@ def timeline(found: Activity) -> RunTimeline | None:
     return RunTimeline(
         clients=_clients(found, grid, begin, step_s),
         hosts=_hosts(found, grid, begin, step_s),
+        counted=_counted(found, grid, begin, step_s),
         phases=windows.select(*PHASE, pl.col("start_s", "end_s") - begin, moves.alias("moves")),
         step_s=step_s,
         end_s=steps * step_s,
@@ -84,6 +88,21 @@ def _clients(found: Activity, grid: pl.DataFrame, begin: int, step_s: int) -> pl
         own = moved.filter(pl.col("way") == way).select("start_s", pl.col("bytes").alias(way))
         grid = grid.join(own, on="start_s", how="left", maintain_order="left")
     return grid.with_columns(pl.col("write", "read").fill_null(0.0))
+
+
+def _counted(found: Activity, grid: pl.DataFrame, begin: int, step_s: int) -> pl.DataFrame:
+    counters = counted(found)
+    columns = {"host": pl.String, "start_s": pl.Int64, **dict.fromkeys(WAYS, pl.Float64)}
+    if counters is None:
+        return pl.DataFrame(schema=columns)
+    own = counters.seconds.with_columns(pl.col("second") - begin).rename({f"{way}_bytes": way for way in WAYS})
+    if own["host"].n_unique() > MOST_HOSTS:
+        every = f"{own['host'].n_unique()} hosts together"
+        own = own.group_by("second").agg(pl.col(WAYS).sum()).with_columns(pl.lit(every).alias("host"))
+    start = (pl.col("second") // step_s * step_s).alias("start_s")
+    rates = own.group_by("host", start).agg(pl.col(WAYS).mean())
+    hosts = own.select(pl.col("host").unique(maintain_order=True))
+    return hosts.join(grid, how="cross").join(rates, on=["host", "start_s"], how="left", maintain_order="left")
 
 
 def _hosts(found: Activity, grid: pl.DataFrame, begin: int, step_s: int) -> pl.DataFrame:

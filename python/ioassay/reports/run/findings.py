@@ -19,6 +19,8 @@ from ioassay.analysis.finding import FileLine, Reference
 from ioassay.analysis.findings import Evidence
 from ioassay.analysis.findings.amplification import AmplificationEvidence
 from ioassay.analysis.findings.changes import ChangeEvidence
+from ioassay.analysis.findings.counted_bytes import CountedBytesEvidence
+from ioassay.analysis.findings.counter_clock import CounterClockEvidence
 from ioassay.analysis.findings.fluctuations import FluctuationEvidence
 from ioassay.analysis.findings.full_links import FullLinkEvidence
 from ioassay.analysis.findings.late_writes import LateWriteEvidence
@@ -204,6 +206,31 @@ class Sentences:
         return Message(
             f"{self._series(first)}: the servers' disks {wrote} {times} what the clients {wrote}.",
             f"{why} cost that, unless others used the servers at the same time.",
+        )
+
+    @of.register
+    def _(self, evidence: CountedBytesEvidence, first: Measurement) -> Message:
+        whose = "servers" if evidence.role == "server" else "clients"
+        moved = "wrote" if evidence.way == "write" else "read"
+        more = "Other jobs used the file system at the same time, or requests were repeated."
+        less = (
+            "The rest stayed in, or came from, the clients' page cache, or not all servers were imported."
+            if whose == "servers"
+            else "Not all clients were imported, or the rest did not go through this file system."
+        )
+        return _message(
+            f"{self._place(first)}: the file system's {whose} counted {evidence.ratio:.2f} times what the run {moved}.",
+            more if evidence.ratio > 1 else less,
+            f"{format_count(evidence.phases, 'phase')} of this series differ so." if evidence.phases > 1 else "",
+        )
+
+    @of.register
+    def _(self, evidence: CounterClockEvidence, first: Measurement) -> Message:
+        side = "ahead of" if evidence.lag_s > 0 else "behind"
+        return Message(
+            f"The clock of the imported counters seems to be {abs(evidence.lag_s)} s {side} that of the run: "
+            "shifted by that they fit the phases.",
+            f"Import them again with --clock-ahead {evidence.lag_s}; until then their bytes are not compared.",
         )
 
     @of.register

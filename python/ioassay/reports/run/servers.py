@@ -14,8 +14,9 @@ import polars as pl
 from ioassay.analysis import rates
 from ioassay.analysis.ceilings import DIRECTIONS
 from ioassay.analysis.doubts import Doubts
+from ioassay.analysis.watch.counted import Counted, counted
 from ioassay.analysis.watch.phases import LEAST_S, PHASE, Activity
-from ioassay.analysis.watch.seconds import counted
+from ioassay.analysis.watch.seconds import counted as counted_devices
 from ioassay.figures.picture import Picture
 from ioassay.reports import format
 from ioassay.reports.document import (
@@ -41,6 +42,8 @@ MOST_PHASES = 120
 
 TITLE = "Servers and devices"
 
+_MOST_FILES = 8
+
 _OPERATIONS = {
     way: {operation for operation, direction in DIRECTIONS.items() if direction == towards}
     for way, towards in (("write", "to-servers"), ("read", "to-clients"))
@@ -57,6 +60,10 @@ def blocks(
     remarks = Bullets(list(_remarks(watch)))
     if found is None:
         return [Paragraph("No host reported anything."), remarks]
+    counters = counted(found)
+    own = [] if counters is None else _counters(counters, names)
+    if found.watch.table("agent").is_empty():
+        return [Figure(picture), *own, remarks]
     shown = _shown(found)
     return [
         Paragraph(_about(found) if shown.height else f"No phase took {LEAST_S:.0f} s."),
@@ -64,8 +71,39 @@ def blocks(
         _phases(found, shown, doubts, names),
         Section("Each host in each phase", [_hosts(found, shown, names)], fold="closed"),
         Paragraph(_counted(found.watch), note=True),
+        *own,
         remarks,
     ]
+
+
+def _counters(counters: Counted, names: Names) -> list[Block]:
+    """What file systems' own counters say."""
+    whose = "servers" if counters.role == "server" else "clients"
+    files = [f"{host.name} ({file.path})" for host in counters.activity.watch.document.hosts for file in host.imported]
+    more = [f"and {len(files) - _MOST_FILES} more"] if len(files) > _MOST_FILES else []
+    about = (
+        f"Imported counters of the file system's {whose}, read up to {counters.interval_s:,.3g} s apart: "
+        f"{', '.join([*files[:_MOST_FILES], *more])}. "
+        "They count all jobs, by the clocks of their hosts; between two readings they are spread evenly."
+    )
+    rows: list[list[Text]] = [
+        [
+            f"{_place(row, names)} ({way}s)",
+            format.rate(row[f"{way}_bytes"] / row["duration_s"]),
+            format.rate(row[f"counted_{way}_bytes"] / row["duration_s"]),
+            ratio(row[f"counted_{way}_bytes"] / row[f"{way}_bytes"]),
+        ]
+        for row in counters.phases.head(MOST_PHASES).iter_rows(named=True)
+        for way in _OPERATIONS
+        if row[f"{way}_bytes"]
+    ]
+    columns = [Column("Phase"), *numbers("Clients", "Counted", "Counted / clients")]
+    title = f"Clients, and the counters of the file system's {whose} in the same seconds"
+    few = Paragraph(
+        "No phase is as long as two intervals between readings of the counters, and covered by them: only the timeline "
+        "can be compared."
+    )
+    return [Paragraph(about), Table(columns, rows, title=title, density="dense") if rows else few]
 
 
 def _about(found: Activity) -> str:
@@ -80,7 +118,7 @@ def _counted(watch: Watch) -> str:
     """Of what the numbers are made."""
     whole = [
         f"{host}: {', '.join([*disks, *links]) or 'no device of its own'}"
-        for host, (disks, links) in counted(watch).items()
+        for host, (disks, links) in counted_devices(watch).items()
     ]
     shares = any(host.shares_machine for host in watch.document.hosts)
     lab = " Processors and memory are those of the whole machine, which the hosts share." if shares else ""

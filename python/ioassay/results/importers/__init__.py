@@ -15,6 +15,8 @@ from functools import partial
 from pathlib import Path
 
 from ioassay.results.importers import dlio, elbencho, fio, gather, io500, ior, iozone, iperf3, mdtest, obdfilter_survey
+from ioassay.results.importers.servers import cases, lustre
+from ioassay.results.importers.servers.cases import ReadCounters
 from ioassay.results.importers.stored import Gathered
 
 
@@ -30,11 +32,18 @@ class Importer:
     """Which of its forms, in words."""
     gather: Callable[[Sequence[Path]], Iterator[Gathered]]
     """The runs that lie in files and below directories."""
+    counters: ReadCounters | None = None
+    """Reads a file of counters, which can stand beside a run."""
 
 
 def _one_run(tool: str, title: str, reads: str, read: gather.Reader) -> Importer:
     """A tool whose files are cases of one run."""
     return Importer(tool, title, reads, partial(gather.one_run, tool, title, read))
+
+
+def _counters(tool: str, title: str, reads: str, read: ReadCounters) -> Importer:
+    """Counters of servers, each file of which is of one server."""
+    return Importer(tool, title, reads, partial(gather.one_run, tool, title, cases.reader(read)), read)
 
 
 IMPORTERS: Mapping[str, Importer] = {
@@ -52,6 +61,12 @@ IMPORTERS: Mapping[str, Importer] = {
             "DLIO",
             "1 and 2, and MLPerf Storage 0.5 to 2.0: folders with summary.json, per_epoch_stats.json, N_output.json",
             dlio.gather,
+        ),
+        _counters(
+            "lustre",
+            "Lustre",
+            "statistics of 2.8 to 2.17: lctl get_param of stats, md_stats, job_stats, brw_stats, llite and LNet",
+            lustre.read,
         ),
         _one_run("obdfilter-survey", "obdfilter-survey", "the summary (.summary)", obdfilter_survey.read),
     )

@@ -20,6 +20,7 @@ from ioassay.results.importers.source import Source
 OwnDoubt = Literal[
     "best-of-several",
     "counted-by-sender",
+    "counters-reset",
     "datagrams-lost",
     "declared-invalid",
     "does-not-add-up",
@@ -30,6 +31,7 @@ OwnDoubt = Literal[
     "latencies-beyond-bins",
     "live-statistics",
     "may-be-cached",
+    "mean-of-intervals",
     "mean-only",
     "nominal-size",
     "not-imported",
@@ -39,6 +41,7 @@ OwnDoubt = Literal[
     "score-hash",
     "test-failed",
     "time-limit-overrun",
+    "totals-only",
     "unlike-jobs",
     "utilisation-goal-missed",
     "visited-more-than-created",

@@ -1,0 +1,59 @@
+"""File systems whose imported counters have clearly more or fewer bytes than the run moved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ioassay.analysis.ceilings import DIRECTIONS
+from ioassay.analysis.finding import Evidence, Finding
+from ioassay.analysis.findings.run_facts import LEAST_BYTES, RunFacts, Way
+from ioassay.analysis.watch.counted import Counted, counted
+from ioassay.results.schema import Measurement
+
+MORE = 1.2
+"""Retries, read-ahead and the metadata of a file system stay below."""
+
+LESS = 0.8
+"""Less is missing where intervals between readings do not begin and end with a phase."""
+
+
+@dataclass(frozen=True)
+class CountedBytesEvidence(Evidence):
+    """Phases of a series in which the counters have clearly more, or clearly less, than the run moved."""
+
+    kind: ClassVar[str] = "counted-bytes"
+    way: Way
+    ratio: float
+    """Counters to clients, in the phase where it is farthest from 1."""
+    phases: int
+    role: str
+    """Whose counters: `server` or `client`."""
+
+
+def counted_bytes(facts: RunFacts) -> Iterator[Finding]:
+    """A warning for each series whose bytes differ. Where clocks do, nothing can be compared."""
+    counters = counted(facts.activity)
+    if counters is None or counters.lag_s is not None:
+        return
+    for own in facts.grouped(_places(facts, counters), lambda one: one[0]):
+        off = sorted(
+            (one for one in own if not LESS <= one[2] <= MORE), key=lambda one: -max(one[2], 1 / (one[2] or 1e-9))
+        )
+        if off:
+            _, way, ratio = off[0]
+            evidence = CountedBytesEvidence(way, ratio, len(off), counters.role)
+            yield Finding("warning", evidence, tuple(place for place, _, _ in off))
+
+
+def _places(facts: RunFacts, counters: Counted) -> list[tuple[Measurement, Way, float]]:
+    """The measurements of data whose phase is known, with counters to clients."""
+    phases = {(row["case"], row["phase"]): row for row in counters.phases.iter_rows(named=True)}
+    found: list[tuple[Measurement, Way, float]] = []
+    for row in facts.run.measurements.filter("valid").iter_rows(named=True):
+        phase, to = phases.get((row["case"], row["phase"])), DIRECTIONS.get(row["operation"])
+        way: Way = "write" if to == "to-servers" else "read"
+        if phase is not None and to is not None and phase[f"{way}_bytes"] >= LEAST_BYTES:
+            found.append((Measurement.of(row), way, phase[f"counted_{way}_bytes"] / phase[f"{way}_bytes"]))
+    return found

@@ -1,0 +1,33 @@
+"""Imported counters that fit the run clearly better when their clock is taken to be off."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import polars as pl
+
+from ioassay.analysis.finding import Evidence, Finding
+from ioassay.analysis.findings.run_facts import LEAST_BYTES, RunFacts
+from ioassay.analysis.watch.counted import counted
+from ioassay.results.schema import Measurement
+
+
+@dataclass(frozen=True)
+class CounterClockEvidence(Evidence):
+    """The offset of the clock."""
+
+    kind: ClassVar[str] = "counter-clock"
+    lag_s: int
+    """So far the clock of the counters is ahead of the clients'."""
+
+
+def counter_clock(facts: RunFacts) -> Iterator[Finding]:
+    """One for the run, a warning."""
+    counters = counted(facts.activity)
+    if counters is None or counters.lag_s is None:
+        return
+    moved = facts.run.measurements.filter(pl.col("bytes") >= LEAST_BYTES).sort("started_unix_ns")
+    if not moved.is_empty():
+        yield Finding("warning", CounterClockEvidence(counters.lag_s), (Measurement.of(moved.row(0, named=True)),))
