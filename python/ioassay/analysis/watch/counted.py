@@ -76,10 +76,9 @@ class Counted:
 
     @cached_property
     def interval_s(self) -> float:
-        """How far apart the counters were read, at most."""
-        return max(
-            (host.interval_s or 0.0 for host in self.activity.watch.document.hosts if host.imported), default=0.0
-        )
+        """How far apart the counters that are compared were read, at most."""
+        hosts = self.activity.watch.document.hosts
+        return max((host.interval_s or 0.0 for host in hosts if host.imported and host.role == self.role), default=0.0)
 
     @cached_property
     def phases(self) -> pl.DataFrame:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from ioassay.results.document import Operation
-from ioassay.results.importers.source import Refused
+from ioassay.results.importers.source import Refused, Source
 
 Origin = Literal["target", "disks", "client", "network", "gpfs"]
 """What counts: a target of Lustre, the disks of one, a client, LNet, GPFS on a node."""
@@ -39,6 +39,12 @@ EARLIEST_NS = 10**18
 
 LARGEST = 2**62
 """Of what the tables hold."""
+
+
+def require_end(source: Source) -> None:
+    """Raises `Refused` where the last line has no end: its last number may have lost digits."""
+    if source.lines[-1].strip():
+        raise Refused("ends within a line, without a line feed: it is cut off", len(source.lines))
 
 
 @dataclass(frozen=True)

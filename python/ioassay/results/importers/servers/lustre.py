@@ -20,7 +20,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from ioassay.results.importers.numbers import NS_PER_S
-from ioassay.results.importers.servers.counters import EARLIEST_NS, LARGEST, OPERATIONS, Count, Counted, Origin, Reading
+from ioassay.results.importers.servers.counters import (
+    EARLIEST_NS,
+    LARGEST,
+    OPERATIONS,
+    Count,
+    Counted,
+    Origin,
+    Reading,
+    require_end,
+)
 from ioassay.results.importers.source import Refused, Source
 
 _NAME = re.compile(r"([a-z][^\s=:]*)=(.*)")
@@ -156,6 +165,8 @@ def _parameters(source: Source) -> Iterator[_Parameter]:
             if not current.lines:
                 current.stamp_ns = stamp_ns
             current.lines.append((number, line))
+    if current is not None:
+        require_end(source)
     yield from _ended(current)
 
 
