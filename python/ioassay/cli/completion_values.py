@@ -61,7 +61,20 @@ _FILES = {
 
 _DIRECTORIES = {"DIR", "RUN", "RECORD", "DIRECTORY", "MOUNT"}
 
-TOOLS = ("ior", "mdtest", "io500", "elbencho", "fio", "iozone", "iperf3", "dlio", "lustre", "gpfs", "obdfilter-survey")
+TOOLS = (
+    "ior",
+    "mdtest",
+    "io500",
+    "elbencho",
+    "fio",
+    "iozone",
+    "iperf3",
+    "dlio",
+    "lustre",
+    "prometheus",
+    "gpfs",
+    "obdfilter-survey",
+)
 """What `ioassay import` reads. A test compares them with the importers, whose modules take half a second."""
 
 _Find = Callable[[Any, str], Iterable[str]]

@@ -58,7 +58,7 @@ def import_(
         Path | None,
         typer.Option(
             metavar="RUN",
-            help="Store counters of servers beside this run of the same minutes: lustre, gpfs.",
+            help="Store counters of servers beside this run of the same minutes: lustre, prometheus, gpfs.",
             show_default=False,
         ),
     ] = None,
@@ -129,7 +129,7 @@ def _store_beside(importer: Importer, paths: list[Path], run: Path, ahead_s: flo
     if importer.counters is None:
         raise UsageError(
             f"Results of {importer.title} cannot stand beside a run.",
-            "--beside takes counters of servers: use the tools lustre or gpfs.",
+            "--beside takes counters of servers: use the tools lustre, prometheus or gpfs.",
         )
     if not abs(ahead_s) <= MOST_AHEAD_S:
         raise UsageError(f"--clock-ahead {ahead_s:g} is too much.", "Clocks differ by less than two days.")

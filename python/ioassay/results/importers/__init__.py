@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 
 from ioassay.results.importers import dlio, elbencho, fio, gather, io500, ior, iozone, iperf3, mdtest, obdfilter_survey
-from ioassay.results.importers.servers import cases, gpfs, lustre
+from ioassay.results.importers.servers import cases, gpfs, lustre, prometheus
 from ioassay.results.importers.servers.cases import ReadCounters
 from ioassay.results.importers.stored import Gathered
 
@@ -67,6 +67,12 @@ IMPORTERS: Mapping[str, Importer] = {
             "Lustre",
             "statistics of 2.8 to 2.17: lctl get_param of stats, md_stats, job_stats, brw_stats, llite and LNet",
             lustre.read,
+        ),
+        _counters(
+            "prometheus",
+            "Prometheus",
+            "text and OpenMetrics of Lustre's exporters (HPE and GSI, whamcloud): several scrapes with their times",
+            prometheus.read,
         ),
         _counters("gpfs", "GPFS", "mmpmon: responses to fs_io_s and io_s, with -p and without", gpfs.read),
         _one_run("obdfilter-survey", "obdfilter-survey", "the summary (.summary)", obdfilter_survey.read),

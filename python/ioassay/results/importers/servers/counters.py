@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 from ioassay.results.document import Operation
+from ioassay.results.importers.numbers import NS_PER_S
 from ioassay.results.importers.source import Refused, Source
 
 Origin = Literal["target", "disks", "client", "network", "gpfs"]
@@ -39,6 +41,15 @@ EARLIEST_NS = 10**18
 
 LARGEST = 2**62
 """Of what the tables hold."""
+
+
+STAMP = re.compile(r"(\d{10})(?:\.(\d{1,9}))?")
+"""What `date +%s` and `date +%s.%N` print before a reading."""
+
+
+def stamp_ns(match: re.Match[str]) -> int:
+    """The moment of a line that is a `STAMP`."""
+    return int(match[1]) * NS_PER_S + int((match[2] or "").ljust(9, "0"))
 
 
 def require_end(source: Source) -> None:

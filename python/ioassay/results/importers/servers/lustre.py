@@ -24,11 +24,13 @@ from ioassay.results.importers.servers.counters import (
     EARLIEST_NS,
     LARGEST,
     OPERATIONS,
+    STAMP,
     Count,
     Counted,
     Origin,
     Reading,
     require_end,
+    stamp_ns,
 )
 from ioassay.results.importers.source import Refused, Source
 
@@ -64,9 +66,6 @@ _LNET_COLUMNS = {"send": (3, 7), "receive": (4, 8)}
 """Of the line: how many messages, and their bytes."""
 
 _LNET_NAMES = {"send": ("send_count", "send_length"), "receive": ("recv_count", "recv_length")}
-_STAMP = re.compile(r"(\d{10})(?:\.(\d{1,9}))?")
-"""What `date +%s` and `date +%s.%N` print."""
-
 _DATE = re.compile(r"(?:[A-Z][a-z]{2} ){2}[ \d]\d .*\d{4}|\d{4}-\d\d-\d\d[T ][\d:.,]+\S*|[-=#*]{3,}.*")
 """What scripts print between readings."""
 
@@ -142,7 +141,7 @@ def _parameters(source: Source) -> Iterator[_Parameter]:
     """The parameters that are read, and of those without a name one that is called as the file."""
     current: _Parameter | None = None
     is_named = False
-    stamp_ns: int | None = None
+    stamp: int | None = None
     for number, full in enumerate(source.lines, start=1):
         line = full
         if (match := _LINE_OF_GREP.fullmatch(line)) and (found := _known(_name_of_path(match[1]), number)):
@@ -159,11 +158,11 @@ def _parameters(source: Source) -> Iterator[_Parameter]:
         elif not is_named and (current is None or _begins(line, current)):
             yield from _ended(current)
             current = _unnamed(source, line, number)
-        if match := _STAMP.fullmatch(line):
-            stamp_ns = int(match[1]) * NS_PER_S + int((match[2] or "").ljust(9, "0"))
+        if match := STAMP.fullmatch(line):
+            stamp = stamp_ns(match)
         elif current is not None:
             if not current.lines:
-                current.stamp_ns = stamp_ns
+                current.stamp_ns = stamp
             current.lines.append((number, line))
     if current is not None:
         require_end(source)
