@@ -87,10 +87,11 @@ def moment_ns(text: str | None) -> int | None:
 
 
 def isoformat_ns(text: str) -> int | None:
-    """A moment in ISO 8601, to the microsecond; without a zone it is taken for UTC. `None` for anything else."""
+    """A moment since 1970 in ISO 8601, to the microsecond; without a zone taken for UTC. `None` for anything else."""
     try:
         found = datetime.fromisoformat(text)
         since = (found if found.tzinfo else found.replace(tzinfo=UTC)) - datetime(1970, 1, 1, tzinfo=UTC)
     except (ValueError, OverflowError):
         return None
-    return since // timedelta(microseconds=1) * 1000
+    found_ns = since // timedelta(microseconds=1) * 1000
+    return found_ns if 0 <= found_ns < 2**62 else None

@@ -217,6 +217,29 @@ def test_several_folders_are_one_run(tmp_path: Path) -> None:
     assert len(found.cases) == 2 * len(gathered(NEWER).cases)
 
 
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"num_files_train": 10**30},
+        {"num_accelerators": 10**400},
+        {"num_files_train": 10**9, "num_samples_per_file": 10**9},
+        {"checkpoint_size_GB": 1e17},
+        {"train_throughput_samples_per_second": [1.0, 10**400, 1.0]},
+    ],
+)
+def test_numbers_that_no_table_holds_are_refused(copy: Path, values: dict[str, Any]) -> None:
+    for rank in (0, 1):
+        (copy / f"{rank}_output.json").unlink()
+    change(copy, **values)
+    assert "more than any" in reason(copy) or "checkpoint" in reason(copy)
+
+
+def test_a_moment_before_1970_is_none(copy: Path) -> None:
+    for stats in copy.glob("*per_epoch_stats.json"):
+        stats.write_text(stats.read_text().replace("2026-11-28", "0001-01-01"))
+    assert {one.started_unix_ns for one in measured(copy, "train")} == {None}
+
+
 def test_an_execution_that_only_generated_data_is_refused(copy: Path) -> None:
     for stats in copy.glob("*per_epoch_stats.json"):
         stats.unlink()

@@ -9,7 +9,7 @@ from statistics import fmean
 
 from ioassay.results.document import Operation
 from ioassay.results.importers import doubts, model
-from ioassay.results.importers.dlio.execution import Execution, Step, number
+from ioassay.results.importers.dlio.execution import Execution, Step, count, number
 from ioassay.results.importers.dlio.training import facts, hosts, name_of_model
 from ioassay.results.importers.json_text import Parsed, lines_of
 from ioassay.results.importers.model import Case, Doubt, Measured, Setting
@@ -50,7 +50,10 @@ def _size(execution: Execution) -> int | None:
     metric = execution.metric
     if metric is None or not metric.has("checkpoint_size_GB"):
         return None
-    return round(number(metric, "checkpoint_size_GB") * _GIB) or None
+    size = number(metric, "checkpoint_size_GB") * _GIB
+    if size >= 2**62:
+        raise Refused(f"has a checkpoint of {size:g} bytes", metric.line)
+    return round(size) or None
 
 
 def _case(execution: Execution, size: int | None, measured: Sequence[Measured], started: int | None) -> Case:
@@ -60,7 +63,7 @@ def _case(execution: Execution, size: int | None, measured: Sequence[Measured], 
         settings=_settings(execution),
         amount=f"{format_about_bytes(size)} a checkpoint" if size else "",
         clients=hosts(execution),
-        ranks=told.whole("num_accelerators") or None if told is not None else None,
+        ranks=count(told, "num_accelerators") if told is not None else None,
         measured=measured,
         target=execution.setting("checkpoint.checkpoint_folder") or None,
         facts=facts(execution, {}),

@@ -16,8 +16,9 @@ _EPOCH = re.compile(r"[1-9]\d{0,8}")
 _STEP = re.compile(r"(block|ckpt|save_ckpt|load_ckpt)(\d{1,9})|eval")
 _LONGEST_S = 10 * 366 * 86_400
 _LARGEST = 1e18
-_WHOLE = re.compile(r"\d{1,18}")
-_NUMBER = re.compile(r"\d{1,18}(?:\.\d{1,30})?(?:[eE][+-]?\d{1,2})?")
+_MOST = 10**12
+_WHOLE = re.compile(r"\d{1,12}")
+_NUMBER = re.compile(r"\d{1,15}(?:\.\d{1,30})?(?:[eE][+-]?\d)?")
 
 
 @dataclass(frozen=True)
@@ -201,6 +202,16 @@ def number(told: Parsed, name: str) -> float:
     if isinstance(value, (int, float)) and abs(value) > _LARGEST:
         raise Refused(f"has {name} of {str(value)[:20]} in {told.what}, more than any result", told.line)
     return told.number(name)
+
+
+def count(told: Parsed, name: str) -> int | None:
+    """How many there are; `None` for 0 and where it is not said. Raises `Refused`."""
+    if not told.has(name):
+        return None
+    found = told.whole(name)
+    if found > _MOST:
+        raise Refused(f"has {name} of {str(found)[:20]}, more than any execution", told.line)
+    return found or None
 
 
 def numbers(told: Parsed, name: str) -> list[float]:

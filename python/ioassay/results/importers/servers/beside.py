@@ -101,6 +101,8 @@ def gather(read: ReadCounters, paths: Sequence[Path], ahead_ns: int) -> tuple[li
         if (source := files.open(path)) is not None:
             try:
                 found = host(files.read[path], read(source), ahead_ns)
+                if same := [one for one in hosts.values() if one.file.sha256 == source.sha256]:
+                    raise Refused(f"has the same content as {same[0].file.path}: its bytes would count twice")
                 if found.name in hosts:
                     raise Refused(f"would be a host called as that of {hosts[found.name].file.path}: rename it")
                 hosts[found.name] = found

@@ -43,7 +43,7 @@ LARGEST = 2**62
 """Of what the tables hold."""
 
 
-STAMP = re.compile(r"(\d{10})(?:\.(\d{1,9}))?")
+STAMP = re.compile(r"([12]\d{9})(?:\.(\d{1,9}))?")
 """What `date +%s` and `date +%s.%N` print before a reading."""
 
 

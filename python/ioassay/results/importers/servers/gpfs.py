@@ -22,7 +22,7 @@ _OTHER = re.compile(r"_\w+_ .*")
 _HEAD = re.compile(r"mmpmon node (\S+) name (\S+) (\S+)(?: .*)? (\S+)")
 _VALUE = re.compile(r"([a-z][a-z ]*): +(\S.*?)\s*")
 _NUMBER = re.compile(r"\d{1,20}")
-_TIME = re.compile(r"(\d{1,11})/(\d{1,6})")
+_TIME = re.compile(r"([12]\d{9})/(\d{1,6})")
 
 _KEYS: Mapping[str, str] = {
     "_nn_": "node",

@@ -284,6 +284,8 @@ def _set(at: dict[str, int], match: re.Match[str], line: int) -> None:
     if part >= NS_PER_S:
         raise Refused(f"has {match[1]} with {match[3]} microseconds", line)
     at[match[1]] = int(match[2]) * NS_PER_S + part
+    if at[match[1]] >= LARGEST:
+        raise Refused(f"has a {match[1]} of {match[2]} s", line)
 
 
 def _jobs(parameter: _Parameter) -> Iterator[Reading]:

@@ -220,6 +220,16 @@ def test_what_cannot_stand_beside_a_run_is_refused(
     assert not (run / "watch").exists()
 
 
+def test_the_same_file_twice_does_not_count_twice(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = run.parent / "servers"
+    folder.mkdir()
+    for name in ("oss1", "oss2"):
+        (folder / f"{name}.txt").write_text(counters())
+    assert import_("lustre", [folder], beside=run) == 1
+    assert "the same content" in capsys.readouterr().err
+    assert evidence(load(run)) == []
+
+
 def test_a_host_that_an_agent_watched_is_not_replaced(problems: tuple[Path, Path]) -> None:
     run, file = problems
     found = beside(run, counters())

@@ -194,6 +194,7 @@ def test_counters_that_are_all_zero_measured_nothing() -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
+        (MDS.replace("1780000000.25", "99999999999.25"), "snapshot_time of"),
         ("health_check=healthy\n", "has none of Lustre's"),
         ("job_stats:\n", "no counter"),
         (OLD.replace("1048576, sum:      1048576000 }", "1048", 1), "cut off"),
