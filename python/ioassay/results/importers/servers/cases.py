@@ -239,10 +239,9 @@ def _shares(reading: Reading) -> dict[str, str]:
     for title in ("disk I/O size", "pages per bulk r/w"):
         rows = reading.histograms.get(title, {})
         for side, what in ((0, "reads"), (1, "writes")):
-            total = sum(row[side] for row in rows.values())
-            parts = [
-                f"{size} {100 * row[side] / total:.0f} %" for size, row in rows.items() if row[side] * 100 >= total
-            ]
-            if total:
-                found[f"{title}, {what}"] = ", ".join(parts)
+            if total := sum(row[side] for row in rows.values()):
+                shares = {size: 100 * row[side] / total for size, row in rows.items()}
+                found[f"{title}, {what}"] = ", ".join(
+                    f"{size} {share:.0f} %" for size, share in shares.items() if share >= 1
+                )
     return found

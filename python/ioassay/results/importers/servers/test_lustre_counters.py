@@ -93,6 +93,12 @@ def test_histograms_of_the_disks_are_counted_apart_and_kept_as_shares() -> None:
     assert facts["disk I/O size, reads"] == "4K 2 %, 4M 98 %"
 
 
+def test_disks_that_only_wrote_have_no_shares_of_reads() -> None:
+    text = re.sub(r":\t\t +\d+ +\d+ +\d+ ", ":\t\t         0   0   0 ", NEW)
+    (case,) = (case for case in cases(read, text) if case.settings[0].value.startswith("as the server's disks"))
+    assert {fact.name for fact in case.facts if fact.name.startswith("disk")} == {"disk I/O size, writes"}
+
+
 @pytest.mark.parametrize(
     ("text", "name"),
     [
