@@ -6,8 +6,8 @@ Not: what a document means (the module of its tool).
 from __future__ import annotations
 
 import json
-import math
 import re
+import sys
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -61,8 +61,8 @@ class Parsed:
     def number(self, name: str) -> float:
         """A finite number that is not negative."""
         found = self._required(name)
-        if type(found) not in (int, float) or not math.isfinite(found) or found < 0:
-            raise Refused(f"has {found!r} where {self.what} should have a number ({name})", self.line)
+        if type(found) not in (int, float) or not 0 <= found <= sys.float_info.max:
+            raise Refused(f"has {str(found)[:40]} where {self.what} should have a number ({name})", self.line)
         return float(found)
 
     def text(self, name: str) -> str:

@@ -37,6 +37,12 @@ def test_a_whole_number_is_nothing_else(value: object) -> None:
         Parsed({"a": value}, 7).whole("a")
 
 
+@pytest.mark.parametrize("value", [None, True, -1.5, "1", float("inf"), float("nan"), 10**400, [], {}])
+def test_a_number_is_finite_and_not_negative(value: object) -> None:
+    with pytest.raises(Refused, match="should have a number"):
+        Parsed({"a": value}, 7).number("a")
+
+
 def test_what_is_missing_is_named_with_its_place() -> None:
     told = Parsed({"a": {"b": {}}}, 7)
     with pytest.raises(Refused, match="lacks 'c' in 'b' of 'a' of the document"):
