@@ -17,11 +17,12 @@ def test_a_directory_of_ior_results_becomes_a_run_that_can_be_reported(tmp_path:
     results = tmp_path / "results"
     shutil.copytree(FILES / "ior", results)
     code, _, stderr = ioassay("import", "ior", results, "--out", tmp_path / "run")
-    assert code == 1  # for the CSV without separators
+    assert code == 1  # for the CSV without separators, and times that are none
     assert "3.2.1.csv:2: is the CSV of IOR 3.2.1" in stderr
+    assert "ior-4.1-times-are-the-unix-clock.txt:35: has 1795860000 s" in stderr
     run = load(tmp_path / "run")
     assert run.document.imported is not None
-    assert len(run.document.imported.files) == len(list(results.iterdir())) - 1
+    assert len(run.document.imported.files) == len(list(results.iterdir())) - 2
     assert run.sources.height == run.measurements.height
     # What each rank did was taken over with the output that names the table, and is not told twice.
     assert not run.sources["file"].str.ends_with("4.0.0-ranks.csv").any()

@@ -84,6 +84,17 @@ def test_a_case_is_stored_and_loads_again_or_is_refused(
     assert load(path).measurements.height == 1
 
 
+def test_a_moment_that_no_calendar_has_refuses_its_file() -> None:
+    measured = Measured(file=Path("out.txt"), line=1, phase="write", operation="write", bytes=1, duration_ns=7)
+    case = Case(
+        tool_version=None, settings=[], amount="", clients=1, ranks=1, measured=[measured], started_unix_ns=2**62 * 1000
+    )
+    found = Gathered(tool="fio", title="fio", name="r", cases=[case], files=[], refused=[])
+    gathered, made = storable(found, ["ioassay"])
+    assert made is None
+    assert [one.path for one in gathered.refused] == ["out.txt"]
+
+
 def test_a_file_with_an_impossible_value_does_not_cost_the_others() -> None:
     def case(file: str, duration_ns: int) -> Case:
         measured = Measured(file=Path(file), line=1, phase="write", operation="write", bytes=1, duration_ns=duration_ns)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -17,6 +16,8 @@ from ioassay.results.importers.source import Refused, Source
 
 _NOT_A_NUMBER = re.compile(r"(?<=[:,\[\s])-?(?:nan|inf)(?=\s*[,}\]])")
 """How C prints what is no number; no JSON."""
+
+_BEYOND_COUNTING = 2**63
 
 _INDENT = re.compile(r"[ \t]*")
 
@@ -52,16 +53,16 @@ class Parsed:
     """As it is called in a refusal."""
 
     def whole(self, name: str) -> int:
-        """A whole number that is not negative."""
+        """A whole number that is not negative, and that 63 bits can hold."""
         found = self._required(name)
-        if type(found) is not int or found < 0:
+        if type(found) is not int or not 0 <= found < _BEYOND_COUNTING:
             raise Refused(f"has {found!r} where {self.what} should have a whole number ({name})", self.line)
         return found
 
     def number(self, name: str) -> float:
-        """A finite number that is not negative."""
+        """A number that is not negative, and no larger than whole ones may be."""
         found = self._required(name)
-        if type(found) not in (int, float) or not 0 <= found <= sys.float_info.max:
+        if type(found) not in (int, float) or not 0 <= found < _BEYOND_COUNTING:
             raise Refused(f"has {str(found)[:40]} where {self.what} should have a number ({name})", self.line)
         return float(found)
 

@@ -88,7 +88,7 @@ def _checked(gathered: Gathered, command: Sequence[str]) -> Run | str:
         made = Run(*run(gathered, command))
         columns = (impossible_column(name, table.lazy(), made.document) for name, table in made.tables.items())
         column = next(filter(None, columns), None)
-    except (pl.exceptions.PolarsError, OverflowError, ValueError, TypeError) as error:
+    except (pl.exceptions.PolarsError, OSError, OverflowError, ValueError, TypeError) as error:
         return f"has a value that no measurement can have ({str(error).splitlines()[0][:120]})"
     return f"has a value that no measurement can have ({column})" if column else made
 

@@ -313,6 +313,8 @@ def test_a_direction_whose_counters_went_below_0_does_not_cost_the_other() -> No
     assert (m.operation, m.bytes, m.operations, m.ranks) == ("write", 128 << 20, 128, 2)
     assert next("io_bytes 18446744073709547520" in d.message for d in m.doubts if d.kind == "not-imported")
     document = json.loads(text)
+    document["jobs"][0]["trim"]["total_ios"] = 2**64 - 1
+    assert [m.operation for m in measured(read, json.dumps(document))] == ["write"]
     for job in document["jobs"]:
         job["write"]["io_bytes"] = 0
     assert "impossible counters for read" in refused(read, json.dumps(document)).reason

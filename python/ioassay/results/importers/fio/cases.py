@@ -310,9 +310,13 @@ def _measured_ramp(options: Options) -> Doubt:
 
 
 def _failed(entry: Entry) -> Doubt:
+    try:
+        meaning = os.strerror(entry.error)
+    except (OSError, OverflowError):
+        meaning = "unknown"
     return Doubt(
         kind="job-failed",
-        message=f"job {entry.name} ended with error {entry.error} ({os.strerror(entry.error)})",
+        message=f"job {entry.name} ended with error {entry.error} ({meaning})",
         remedy="look for the failure in the kernel's log and fio's standard error; measure again",
         invalidates=True,
         evidence={"errno": entry.error},

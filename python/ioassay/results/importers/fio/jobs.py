@@ -130,9 +130,10 @@ def _entry(told: Parsed, lines: _Lines, at: int, inherited: Mapping[str, str], i
         for operation in _OPERATIONS
         if operation in told.values or "mixed" not in told.values
     }
+    others = {name: told.part(name) for name in _OTHERS if told.has(name)}
     impossible = {
         operation: f"impossible counters for {operation} ({what}), which is left out"
-        for operation, part in parts.items()
+        for operation, part in (*parts.items(), *others.items())
         if (what := _impossible(part))
     }
     moved = {
@@ -143,8 +144,7 @@ def _entry(told: Parsed, lines: _Lines, at: int, inherited: Mapping[str, str], i
     eta_s = told.values.get("eta")
     if isinstance(eta_s, int) and _goes_on(eta_s, options, moved.values()):
         raise Refused(f"ends with a status before the end of job {name!r}: it was cut off", lines.of(at, "jobname"))
-    others = {name: told.part(name) for name in _OTHERS if told.has(name)}
-    timed = [part for operation, part in parts.items() if operation not in impossible]
+    possible = [part for operation, part in (*parts.items(), *others.items()) if operation not in impossible]
     return Entry(
         name=name,
         group=told.whole("groupid"),
@@ -154,12 +154,15 @@ def _entry(told: Parsed, lines: _Lines, at: int, inherited: Mapping[str, str], i
         host=told.text("hostname") if is_of_clients else None,
         options=options,
         moved=moved,
-        runtime_ms=sum(part.whole("runtime") for part in (*timed, *others.values())),
+        runtime_ms=sum(part.whole("runtime") for part in possible),
         processes_ms=told.whole("job_runtime") if told.has("job_runtime") else None,
         others=[
             words
             for other, words in _OTHERS.items()
-            if other in others and others[other].whole("io_bytes") and not (other == "mixed" and parts)
+            if other in others
+            and other not in impossible
+            and others[other].whole("io_bytes")
+            and not (other == "mixed" and parts)
         ],
         impossible=list(impossible.values()),
         started_unix_ns=told.whole("job_start") * 1_000_000 if told.has("job_start") else None,

@@ -34,6 +34,9 @@ _SUMMARY = {
 }
 """The names of a summary's numbers in the table that IOR prints, and here."""
 
+_OF_TEST = {"StartTime": "StartTime", "FS": "Capacity", "Path": "Path"}
+"""What stands beside a test's parameters, by the names of the text."""
+
 _ASKED = {"write": "writeFile", "read": "readFile"}
 """The parameters that say whether an access was asked for."""
 
@@ -76,7 +79,7 @@ def _checked(source: Source, told: Parsed) -> Execution:
         return _execution(source, told)
     except KeyError as error:
         raise Refused(f"is not JSON as IOR writes it: it lacks {error}", told.line) from error
-    except (TypeError, AttributeError, ValueError) as error:
+    except (IndexError, TypeError, AttributeError, ValueError) as error:
         raise Refused(f"is not JSON as IOR writes it: {type(error).__name__} {error}", told.line) from error
 
 
@@ -86,7 +89,7 @@ def _execution(source: Source, told: Parsed) -> Execution:
     found = Execution(
         told.line,
         content.get("Version") or _version_above(source, told.line),
-        {name: content[key] for name, key in facts.items() if content.get(key)},
+        {name: str(content[key]) for name, key in facts.items() if content.get(key)},
     )
     lines = lines_of(source, told, '"access": "')
     for test in content["tests"]:
@@ -113,9 +116,7 @@ def _version_above(source: Source, line: int) -> str | None:
 def _test(test: dict[str, Any], lines: list[int]) -> Test:
     parameters, options = test.get("Parameters", {}), test.get("Options", {})
     own = Test(int(test["TestID"]), 1, {key: str(value) for key, value in options.items()})
-    own.options["StartTime"] = test.get("StartTime", "")
-    own.options["FS"] = test.get("Capacity", "")
-    own.options["Path"] = test.get("Path", "")
+    own.options |= {name: str(test.get(key, "")) for name, key in _OF_TEST.items()}
     own.options |= {name: str(parameters[name]) for name in _ASKED.values() if name in parameters}
     own.options["stonewallingTime"] = str(parameters.get("deadlineForStonewall", "0"))
     own.block_bytes, own.transfer_bytes = int(parameters["blockSize"]), int(parameters["transferSize"])
