@@ -3,7 +3,8 @@
 A system call on a dead mount cannot be ended, not even by SIGKILL. So whatever the control plane itself asks of a path
 that the user named is asked by a child process, which is left alone when it does not answer.
 
-`crates/host/src/mounts.rs` reads the same list for the engine; `crates/host/mounts.json` has answers that both give.
+`crates/host/src/mounts.rs` reads the same list for the engine, and `room.rs` judges the same of statfs;
+`crates/host/mounts.json` has answers that both give.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ ANSWER_S = 5.0
 """How long a path may take to answer: longer than any file system that is well, shorter than patience."""
 
 _LOOK_EVERY_S = 0.1
+_UNLIMITED_BYTES = 1 << 63
+_UNSIGNED = (1 << 64) - 1
 _MOST_LINKS = 40
 _NOTE_BYTES = 16384
 _MOUNTS = Path("/proc/self/mountinfo")
@@ -42,6 +45,82 @@ class Mount:
     source: str | None
     """`None` where the kernel says `none`, or nothing."""
     file_system: str
+
+
+@dataclass(frozen=True)
+class Statfs:
+    """What statfs says, in its own units: unsigned, and made up where a file system has no such number."""
+
+    fuse: bool
+    """The file system is a process of a user, which fills in what it likes."""
+    fragment_bytes: int
+    blocks: int
+    blocks_free: int
+    blocks_available: int
+    inodes: int
+    inodes_free: int
+    inodes_available: int
+
+    @classmethod
+    def of(cls, about: os.statvfs_result, mount: Mount | None) -> Statfs:
+        """What `os.statvfs` gave, which takes numbers from 2^63 on for negative ones."""
+        fuse = mount is not None and mount.file_system.startswith("fuse")
+        said = (about.f_frsize, about.f_blocks, about.f_bfree, about.f_bavail)
+        inodes = (about.f_files, about.f_ffree, about.f_favail)
+        return cls(fuse, *(number & _UNSIGNED for number in (*said, *inodes)))
+
+
+@dataclass(frozen=True)
+class Room:
+    """The room on a file system. `None` where it does not say, or says what cannot be right."""
+
+    total_bytes: int | None
+    free_bytes: int | None
+    """What an unprivileged user may still write."""
+    free_inodes: int | None
+    notes: list[str]
+    """What it says that cannot be right, each with what was therefore not checked."""
+
+    @classmethod
+    def of(cls, said: Statfs) -> Room:
+        """Room as far as what statfs says can be right."""
+        total_bytes = min(said.blocks * said.fragment_bytes, _UNSIGNED)
+        free_bytes = min(said.blocks_available * said.fragment_bytes, _UNSIGNED)
+        notes = []
+        if wrong := _wrong_blocks(said, total_bytes):
+            notes.append(f"the file system says that {wrong}: free space was not checked")
+        if wrong_inodes := _wrong_inodes(said):
+            notes.append(f"the file system says that {wrong_inodes}: inodes were not checked")
+        return cls(
+            total_bytes=None if wrong else total_bytes,
+            free_bytes=None if wrong else free_bytes,
+            free_inodes=None if wrong_inodes or not _counts_inodes(said) else said.inodes_available,
+            notes=notes,
+        )
+
+
+def _wrong_blocks(said: Statfs, total_bytes: int) -> str | None:
+    free = max(said.blocks_free, said.blocks_available)
+    if said.blocks == 0:
+        return "its size is 0"
+    if free > said.blocks:
+        return f"{free} of its {said.blocks} blocks are free"
+    if total_bytes >= _UNLIMITED_BYTES:
+        return f"it has {said.blocks} blocks of {said.fragment_bytes} bytes"
+    return None
+
+
+def _counts_inodes(said: Statfs) -> bool:
+    return any((said.inodes, said.inodes_free, said.inodes_available))
+
+
+def _wrong_inodes(said: Statfs) -> str | None:
+    free = max(said.inodes_free, said.inodes_available)
+    if free > said.inodes:
+        return f"{free} of its {said.inodes} inodes are free"
+    if said.fuse and _counts_inodes(said) and said.inodes_available == 0:
+        return f"none of its {said.inodes} inodes is free, as FUSE file systems do that count none"
+    return None
 
 
 def mount_of(path: PurePath | str) -> Mount | None:

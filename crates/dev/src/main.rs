@@ -1,8 +1,10 @@
 //! Generates and checks what is generated from Rust: the JSON schemas in `python/ioassay/schemas/`, the reference of
 //! the front ends, the facts that the control plane goes by too, the layouts of a recorder's tables, the documents of an agent.
 //!
-//! `cargo run -p ioassay-dev -- generate` writes them, `-- check` fails when one is stale. Not shipped.
+//! `cargo run -p ioassay-dev -- generate` writes them, `-- check` fails when one is stale. `-- read KIND` reads documents as
+//! engine and agent do, for the tests of the control plane. Not shipped.
 
+mod documents;
 mod facts;
 mod record_layout;
 mod watch_kinds;
@@ -10,7 +12,7 @@ mod watch_kinds;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::{Parser, ValueEnum};
+use clap::Parser;
 use ioassay_protocol::events::{Event, Progress};
 use ioassay_protocol::front_end::FrontEnd;
 use ioassay_protocol::plan::Plan;
@@ -23,15 +25,21 @@ use schemars::{Schema, schema_for};
 #[derive(Parser)]
 struct Arguments {
     /// What to do.
+    #[command(subcommand)]
     mode: Mode,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
+#[derive(Clone, Copy, clap::Subcommand)]
 enum Mode {
     /// Write them.
     Generate,
     /// Fail if one differs from what would be written.
     Check,
+    /// Read a document from each line of standard input, and write it again, or why it is refused.
+    Read {
+        /// What the documents are.
+        kind: documents::Kind,
+    },
 }
 
 /// Every generated file, with its content.
@@ -57,6 +65,9 @@ fn generated() -> Vec<(PathBuf, String)> {
 
 fn main() -> ExitCode {
     let mode = Arguments::parse().mode;
+    if let Mode::Read { kind } = mode {
+        return documents::read_lines(kind);
+    }
     let mut stale = 0;
     for (path, text) in generated() {
         let current = std::fs::read_to_string(&path).unwrap_or_default() == text;
@@ -73,7 +84,7 @@ fn main() -> ExitCode {
                     stale += 1;
                 }
             }
-            Mode::Check | Mode::Generate => {}
+            Mode::Check | Mode::Generate | Mode::Read { .. } => {}
         }
     }
     if stale == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }

@@ -26,6 +26,7 @@ pub mod node_view;
 pub mod process_usage;
 pub mod processors;
 pub mod quota;
+pub mod room;
 pub mod snapshot;
 mod text;
 

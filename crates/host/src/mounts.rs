@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 
 use ioassay_protocol::environment::Mount;
 
+use crate::room::room;
+
 /// What is mounted at `path` or above, in words. Nothing is asked of it: links on the way are not followed.
 pub fn mounted_at(path: &Path) -> Option<String> {
     let Listed { point, source, file_system, .. } = covering(&list()?, path)?;
@@ -19,15 +21,16 @@ pub fn mounted_at(path: &Path) -> Option<String> {
 pub fn mount_of(target: &Path) -> Option<Mount> {
     let target = target.canonicalize().ok()?;
     let Listed { point, source, file_system, options } = covering(&list()?, &target)?;
-    let room = nix::sys::statvfs::statvfs(&target).ok()?;
+    let room = room(&target).ok()?;
     Some(Mount {
         mount_point: point.display().to_string(),
         source,
         file_system,
         options,
-        total_bytes: room.blocks() * room.fragment_size(),
-        free_bytes: room.blocks_available() * room.fragment_size(),
-        block_bytes: room.block_size(),
+        total_bytes: room.total_bytes,
+        free_bytes: room.free_bytes,
+        block_bytes: room.block_bytes,
+        notes: room.notes,
     })
 }
 

@@ -97,12 +97,15 @@ pub struct Mount {
     pub file_system: String,
     /// Mount options and super block options, as the kernel prints them.
     pub options: Vec<String>,
-    /// Size of the file system.
-    pub total_bytes: u64,
-    /// Bytes that an unprivileged user may still write.
-    pub free_bytes: u64,
+    /// Size of the file system; `None` where it does not say, or says what cannot be right.
+    pub total_bytes: Option<u64>,
+    /// Bytes that an unprivileged user may still write; `None` as above.
+    pub free_bytes: Option<u64>,
     /// Block size that the file system prefers for I/O.
     pub block_bytes: u64,
+    /// What it says of itself that cannot be right, each with what was therefore not checked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }
 
 /// A block device's queue settings, as in `/sys/block/NAME/queue`.

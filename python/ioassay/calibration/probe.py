@@ -54,19 +54,21 @@ class Speeds:
     """What a case takes beside its phases: starting processes, emptying caches, removing files."""
 
 
-def measure(place: Place, ranks: int, free_bytes: int, watcher: Watcher) -> Speeds:
-    """Measures how fast `place` is with `ranks` processes, where `free_bytes` are free.
+def measure(place: Place, ranks: int, free_bytes: int | None, watcher: Watcher) -> Speeds:
+    """Measures how fast `place` is with `ranks` processes, where `free_bytes` are free (`None`: unknown).
 
     Raises `UsageError` and `CannotRun` where it cannot be measured, the latter with what remains on the target.
     """
     least = _LEAST_SHARE * ranks * _FILE_BYTES
-    if free_bytes < least:
+    if free_bytes is not None and free_bytes < least:
         raise CannotRun(
             f"{place.target.place} has {format_about_bytes(free_bytes)} free; measuring takes at least "
             f"{format_about_bytes(least)}.",
             "Free space there, or use a directory of another file system.",
         )
-    files = max(1, min(_MOST_FILES, free_bytes // (_SHARE_OF_FREE * ranks * _FILE_BYTES)))
+    files = _MOST_FILES
+    if free_bytes is not None:
+        files = max(1, min(files, free_bytes // (_SHARE_OF_FREE * ranks * _FILE_BYTES)))
     with TemporaryDirectory(prefix="ioassay-probe-") as scratch:
         request = Request(
             study=str(_STUDY),

@@ -89,8 +89,8 @@ class Sizes:
         ]
 
 
-def suitable(speeds: Speeds, ranks: int, free_bytes: int, left_s: float) -> Sizes:
-    """The sizes for `ranks` processes where `free_bytes` are free and `left_s` are left for measuring.
+def suitable(speeds: Speeds, ranks: int, free_bytes: int | None, left_s: float) -> Sizes:
+    """The sizes for `ranks` processes where `free_bytes` are free (`None`: unknown) and `left_s` are left.
 
     At least one repetition is planned, however little time is left.
     """
@@ -98,8 +98,9 @@ def suitable(speeds: Speeds, ranks: int, free_bytes: int, left_s: float) -> Size
     return next((sizes for sizes in every if sizes.repetition_s * _DELAY * FEWEST <= left_s), every[-1])
 
 
-def _sizes(speeds: Speeds, ranks: int, free_bytes: int, left_s: float, phase_s: float) -> Sizes:
-    most = min(_MOST_AT_ONCE_BYTES, free_bytes // _SHARE_OF_FREE) / ranks
+def _sizes(speeds: Speeds, ranks: int, free_bytes: int | None, left_s: float, phase_s: float) -> Sizes:
+    room = _MOST_AT_ONCE_BYTES if free_bytes is None else free_bytes // _SHARE_OF_FREE
+    most = min(_MOST_AT_ONCE_BYTES, room) / ranks
     writable = speeds.write_bytes_per_s * phase_s / ranks
     wanted = min(_SPARE * speeds.read_bytes_per_s * phase_s / ranks, _MOST_WRITING * writable)
     total = rounded_up(min(most, max(wanted, writable)) / _FEWEST_BYTES) * _FEWEST_BYTES

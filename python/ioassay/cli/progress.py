@@ -161,7 +161,7 @@ class Lines:
         self._names = Names(document)
         self._say(_headline(document))
         if self._need:
-            self._say(self._need.sentence)
+            self._say(self._need.text)
 
     def case_begins(self, case: CaseEntry) -> None:
         """Nothing: its phases speak."""
@@ -261,7 +261,7 @@ class LiveView:
         self._began_s = time.monotonic()
         self._console.print(_headline(document), markup=False)
         if self._need:
-            self._console.print(self._need.sentence, markup=False)
+            self._console.print(self._need.text, markup=False)
         self._live.start()
         self._draw()
 

@@ -103,8 +103,8 @@ def _place(directory: str) -> Place:
     return place
 
 
-def _look(place: Place) -> tuple[Storage, int]:
-    """The file system there, and how many bytes of it are free. Raises `UsageError`, `CannotRun`."""
+def _look(place: Place) -> tuple[Storage, int | None]:
+    """The file system there, and its free bytes, where it says how many. Raises `UsageError`, `CannotRun`."""
     from ioassay import mounts  # noqa: PLC0415
     from ioassay.reports.run.storage import Storage  # noqa: PLC0415
     from ioassay.studies.target import no_directory  # noqa: PLC0415
@@ -116,13 +116,13 @@ def _look(place: Place) -> tuple[Storage, int]:
         cannot = CannotRun(f"{where}: {error.strerror}.", "Use a directory that you may write to.")
         raise (no_directory(where, error.errno) or cannot) from error
     mount = mounts.mount_of(where)
-    free_bytes = found.f_bavail * found.f_frsize
+    room = mounts.Room.of(mounts.Statfs.of(found, mount))
+    file_system = mount.file_system if mount else None
+    if room.total_bytes is None or room.free_bytes is None:
+        return Storage(where, file_system), None
     used = found.f_blocks - found.f_bfree
     available = used + found.f_bavail  # as df counts it: without what is reserved for root
-    return (
-        Storage(where, mount.file_system if mount else None, found.f_blocks * found.f_frsize, used / max(1, available)),
-        free_bytes,
-    )
+    return Storage(where, file_system, room.total_bytes, used / max(1, available)), room.free_bytes
 
 
 def _directory(path: str) -> os.statvfs_result:

@@ -184,7 +184,7 @@ def _show(runs: Sequence[Prepared], study: StudyPreview | None, as_json: bool) -
             run.plans,
             run.document.where,
             str(run.path),
-            run.need.sentence,
+            run.need.text,
             {case.id: run.command(case) for case in run.document.cases},
         )
         for run in runs

@@ -59,10 +59,16 @@ class Need:
     """A phase with a minimum time may write its files more than once, so that more is written."""
     stops_early: bool = False
     """A stop rule may spare cases, so that less is written."""
+    notes: Sequence[str] = ()
+    """What the file system says of its room that cannot be right, each with what was therefore not checked."""
 
     @property
-    def sentence(self) -> str:
-        """What is written, and what the target has room for."""
+    def text(self) -> str:
+        """What is written, what the target has room for, and what of that is not known."""
+        return " ".join([self._sentence, *(f"{note[:1].upper()}{note[1:]}." for note in self.notes)])
+
+    @property
+    def _sentence(self) -> str:
         where = self.file_system or "the target"
         free = (
             "does not say how much is free"
@@ -192,4 +198,5 @@ def _need(checked_cases: list[tuple[EventChecked, int]]) -> Need:
         at_once_files=max(event["files"] for event in checked),
         free_bytes=min((event["free_bytes"] for event in checked if event["free_bytes"] is not None), default=None),
         file_system=mount["file_system"] if mount else None,
+        notes=mount.get("notes", ()) if mount else (),
     )

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self
 
 import yaml
-from pydantic import Field, TypeAdapter, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from ioassay import units
 from ioassay.errors import UsageError
@@ -31,6 +31,7 @@ from ioassay.monitoring.rule_check import (
 )
 from ioassay.protocol.contract import Contract, Measure, Rule, Scope
 from ioassay.protocol.facts import LONGEST_WINDOW_S, PROTOCOL_VERSION
+from ioassay.results import protocol
 from ioassay.yaml_models.source import (
     Origin,
     Problem,
@@ -290,11 +291,9 @@ def _document(text: str, file: str) -> Contract:
     """The contract in the JSON that agents read."""
     top = Origin(f"{file}:1")
     try:
-        contract = TypeAdapter(Contract).validate_python(json.loads(text), strict=True)
+        contract: Contract = protocol.validator("contract").validate_python(json.loads(text))
     except ValidationError as error:
-        details = error.errors()[0]
-        where = ".".join(map(str, details["loc"]))
-        raise SourceError([top.problem(f"{where}: {details['msg']}", "write it with `ioassay watch set`")]) from None
+        raise SourceError([top.problem(protocol.reason(error), "write it with `ioassay watch set`")]) from None
     except (ValueError, RecursionError) as error:
         raise SourceError([top.problem(f"not JSON: {error}", "write a contract as YAML")]) from None
     if contract["version"] != PROTOCOL_VERSION:

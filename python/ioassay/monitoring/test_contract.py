@@ -284,7 +284,6 @@ OF_AGENTS: dict[str, object] = {
         ({"window_s": 0}, "window of 0 s"),
         ({"window_s": 90_000}, "window of 90000 s"),
         ({"limit": 0}, "would stop the job for good"),
-        ({"limit": -1}, "limit of -1"),
         ({"calls": ["reed"]}, 'calls "reed", which no recorder counts'),
         ({"calls": []}, "is measured of calls"),
         ({"calls": ["map"]}, "nothing can hold these calls back"),
@@ -298,3 +297,9 @@ def test_rules_of_a_document_are_checked_like_those_of_people(change: dict[str, 
     text = json.dumps({"version": PROTOCOL_VERSION, "rules": [{**OF_AGENTS, **change}]})
     assert said in problems(text)
     assert "contract.yaml:1: rules[0]" in problems(text)
+
+
+@pytest.mark.parametrize("limit", [-1, 2**64, 0.5])
+def test_a_document_with_a_number_that_no_agent_reads_is_refused(limit: float) -> None:
+    text = json.dumps({"version": PROTOCOL_VERSION, "rules": [{**OF_AGENTS, "limit": limit}]})
+    assert "contract.yaml:1: rules.0.limit: Input should be" in problems(text)

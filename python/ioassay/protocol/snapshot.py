@@ -57,16 +57,18 @@ class Mount(TypedDict):
     """Block size that the file system prefers for I/O."""
     file_system: str
     """File system type, for example `ext4`, `nfs4`, `lustre`."""
-    free_bytes: int
-    """Bytes that an unprivileged user may still write."""
+    free_bytes: NotRequired[int | None]
+    """Bytes that an unprivileged user may still write; `None` as above."""
     mount_point: str
     """Where it is mounted."""
+    notes: NotRequired[list[str]]
+    """What it says of itself that cannot be right, each with what was therefore not checked."""
     options: list[str]
     """Mount options and super block options, as the kernel prints them."""
     source: NotRequired[str | None]
     """What is mounted: a device, a server and path, a name."""
-    total_bytes: int
-    """Size of the file system."""
+    total_bytes: NotRequired[int | None]
+    """Size of the file system; `None` where it does not say, or says what cannot be right."""
 
 
 class NetworkLink(TypedDict):

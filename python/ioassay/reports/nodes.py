@@ -91,8 +91,13 @@ def _mount(mount: Mapping[str, Any] | None) -> list[tuple[str, str]]:
         ("File system", f"{mount['file_system']}, preferred I/O size {format.size(mount['block_bytes'])}"),
         ("Mounted", f"{mount.get('source') or UNKNOWN} on {mount['mount_point']}"),
         ("Mount options", ", ".join(mount["options"])),
-        ("Size, free", f"{format.size(mount['total_bytes'])}, {format.size(mount['free_bytes'])}"),
+        ("Size, free", f"{_size(mount['total_bytes'])}, {_size(mount['free_bytes'])}"),
+        *[("Not believed", note) for note in mount.get("notes", [])],
     ]
+
+
+def _size(size_bytes: int | None) -> str:
+    return UNKNOWN if size_bytes is None else format.size(size_bytes)
 
 
 def _block_device(device: Mapping[str, Any] | None) -> list[tuple[str, str]]:

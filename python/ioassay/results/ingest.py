@@ -16,6 +16,7 @@ import polars as pl
 from ioassay.results import schema
 from ioassay.results.document import CaseEntry
 from ioassay.results.point import text as point_text
+from ioassay.results.stored_types import LARGEST
 
 if TYPE_CHECKING:
     from ioassay.protocol.event import Event, EventPhase, RankRecord, Stonewall, Suspension
@@ -89,7 +90,8 @@ class _Rows:
             return
         self._keys.append((*key.values(), count))
         for name, values in self._values.items():
-            values.extend(columns[name])
+            own = columns[name]
+            values.extend(_bounded(own) if self._own[name] == pl.Int64 else own)
         self._count += count
         if self._count > _MOST_ROWS_OF_PYTHON:
             self._make_frame()
@@ -119,6 +121,16 @@ _STRINGS = dict.fromkeys(schema.KEY, pl.String)
 
 _MOST_ROWS_OF_PYTHON = 200_000
 """As lists of Python's numbers they take ten times the memory of a frame."""
+
+
+def _bounded(values: Sequence[int | None]) -> Sequence[int | None]:
+    """Numbers as a column holds them: the protocol's are unsigned, and those of a kernel or file system may be absurd.
+
+    The largest number that a column holds is as absurd, and damages no run.
+    """
+    if max((value for value in values if value is not None), default=0) <= LARGEST:
+        return values
+    return [value if value is None else min(value, LARGEST) for value in values]
 
 
 def case_tables(case: CaseEntry, events: Iterable[Event]) -> Tables:

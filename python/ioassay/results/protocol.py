@@ -1,7 +1,8 @@
 """The documents of the engine's protocol, checked against their JSON schemas (`crates/protocol`) as they are read.
 
-A stored file may be damaged or made up. What has passed has the keys and types that the protocol says, numbers that fit
-the tables, and strings of a bounded length, so readers take its parts by name without asking again.
+A stored file may be damaged or made up. What has passed has the keys and types that the protocol says, numbers of the
+engine's types (unsigned ones may exceed what the tables hold), and strings of a bounded length, so readers take its
+parts by name without asking again.
 
 Not: what a document means, its version.
 """
@@ -16,14 +17,18 @@ from typing import Any, Literal
 
 from pydantic_core import CoreSchema, SchemaValidator, ValidationError, core_schema
 
-Document = Literal["event", "plan", "front-end", "progress", "snapshot"]
+Document = Literal["agent", "contract", "event", "front-end", "plan", "progress", "snapshot"]
 """A schema in `ioassay/schemas`."""
 
 MOST_CHARACTERS = 4 << 20
 """Of a string in a stored document: more than a command line may have."""
 
-_INT64 = 2**63 - 1
-_UINT64 = 2**64 - 1
+LIMITS = {
+    f"{sign}int{bits}": (0, 2**bits - 1) if sign == "u" else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+    for sign in ("", "u")
+    for bits in (8, 16, 32, 64)
+}
+"""The lowest and highest number of each type of the engine's."""
 
 _Schema = Mapping[str, Any]
 
@@ -33,8 +38,7 @@ def validator(document: Document, definition: str | None = None) -> SchemaValida
     """What checks a document, or one of the definitions in its schema, and gives it as plain dicts and lists."""
     schema = json.loads(resources.files("ioassay").joinpath("schemas", f"{document}.json").read_bytes())
     definitions: dict[str, _Schema] = schema.get("$defs", {})
-    # The tables have signed integers; only plans hold seeds, which take all 64 bits.
-    compiled = _Compiler(definitions, _UINT64 if document == "plan" else _INT64)
+    compiled = _Compiler(definitions)
     top = {"$ref": f"#/$defs/{definition}"} if definition else schema
     return SchemaValidator(
         core_schema.definitions_schema(
@@ -59,9 +63,8 @@ def is_cut_short(error: ValidationError) -> bool:
 class _Compiler:
     """Turns the parts of JSON Schema that the protocol's schemas use into pydantic's own."""
 
-    def __init__(self, definitions: Mapping[str, _Schema], largest: int) -> None:
+    def __init__(self, definitions: Mapping[str, _Schema]) -> None:
         self._definitions = definitions
-        self._largest = largest
 
     def of(self, schema: _Schema) -> Any:
         """The schema of a value. Raises `ValueError` for a keyword that is new to this."""
@@ -86,10 +89,8 @@ class _Compiler:
             case "string":
                 return core_schema.str_schema(strict=True, max_length=MOST_CHARACTERS)
             case "integer":
-                lowest = schema.get("minimum", -_INT64)
-                return core_schema.int_schema(
-                    strict=True, ge=lowest, le=min(schema.get("maximum", self._largest), self._largest)
-                )
+                lowest, highest = LIMITS[schema["format"]]
+                return core_schema.int_schema(strict=True, ge=lowest, le=highest)
             case "number":
                 return core_schema.float_schema(strict=True, allow_inf_nan=False)
             case "boolean":

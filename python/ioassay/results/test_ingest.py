@@ -131,3 +131,16 @@ def test_cases_follow_one_another_in_the_order_given(case: CaseEntry, events: Ev
     other = case.model_copy(update={"id": "a-later-one"})
     joined = joined_tables([case_tables(case, events(case.id)), case_tables(other, events(other.id))])
     assert joined["measurements"]["case"].to_list() == ["seq-1", "a-later-one"]
+
+
+def test_numbers_beyond_what_a_column_holds_damage_no_run(case: CaseEntry, events: Events) -> None:
+    given = events(case.id)
+    most = 2**64 - 1
+    given[1]["resident_bytes_before"] = most
+    given[1]["ranks"][0]["usage"]["device_read_bytes"] = most
+    given[1]["latencies"]["highest_ns"][-1] = most
+    tables = case_tables(case, given)
+    held = 2**63 - 1
+    assert tables["measurements"]["resident_bytes_before"].to_list() == [held]
+    assert tables["ranks"]["device_read_bytes"][0] == held
+    assert tables["latencies"]["highest_ns"][-1] == held

@@ -41,12 +41,8 @@ pub fn path(target: &Path, run: &str) -> PathBuf {
 
 /// The room on the file system of `target`.
 pub fn room(target: &Path) -> Result<Room, Failure> {
-    let found = nix::sys::statvfs::statvfs(target)
-        .map_err(|errno| failure::on_path("statvfs", target, &io::Error::from(errno)))?;
-    Ok(Room {
-        free_bytes: Some(found.blocks_available().saturating_mul(found.fragment_size())),
-        free_inodes: (found.files() > 0).then(|| found.files_available()),
-    })
+    let found = ioassay_host::room::room(target).map_err(|error| failure::on_path("statvfs", target, &error))?;
+    Ok(Room { free_bytes: found.free_bytes, free_inodes: found.free_inodes })
 }
 
 /// An error if `target` is no writable directory, if `run` has a workspace there already, or if `bytes` in

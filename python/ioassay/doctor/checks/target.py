@@ -78,8 +78,9 @@ def free_space(facts: Meeting, nodes: Sequence[SurveyedNode]) -> Verdict | None:
         if (free_bytes := _look(node)["free_bytes"]) is not None
         for inodes in (_look(node)["free_inodes"],)
     ]
+    notes = [f"{_capital(note)}." for note in _notes(nodes)]
     if not told:
-        return None
+        return not_checked(" ".join(notes), "Nothing to do.") if notes else None
     is_short, free_bytes, inodes, name = min(told, key=lambda one: (not one[0], one[1]))
     seen = format_about_bytes(free_bytes) + (f" and {format_count(inodes, 'inode')}" if inodes is not None else "")
     if is_short:
@@ -87,7 +88,7 @@ def free_space(facts: Meeting, nodes: Sequence[SurveyedNode]) -> Verdict | None:
             f"Only {seen} are free, according to {name}.",
             "Free some space, check quotas, or use a smaller total (--set total=…); a run prints its needs first.",
         )
-    return ok(f"{seen} are free.")
+    return ok(" ".join([f"{seen} are free.", *notes]))
 
 
 def left_behind(facts: Meeting, nodes: Sequence[SurveyedNode]) -> Verdict:
@@ -102,6 +103,12 @@ def left_behind(facts: Meeting, nodes: Sequence[SurveyedNode]) -> Verdict:
             f"{listed(list(facts.left))} could not be removed.", f"Remove it by hand: rm -r {' '.join(facts.left)}"
         )
     return ok("Nothing: the test files were removed.")
+
+
+def _notes(nodes: Sequence[SurveyedNode]) -> list[str]:
+    """What the file systems say of their room that cannot be right, each once."""
+    mounts = [mount for node in nodes if (mount := node["environment"].get("mount"))]
+    return list(dict.fromkeys(note for mount in mounts for note in mount.get("notes", [])))
 
 
 def _look(node: SurveyedNode) -> TargetLook:

@@ -13,11 +13,13 @@ class Storage:
 
     place: str
     file_system: str | None
-    size_bytes: int
-    used: float
+    size_bytes: int | None = None
+    """`None` where it does not say."""
+    used: float | None = None
     """The share of it that is in use."""
 
     def text(self) -> str:
         """`/mnt/scratch: lustre, 1.20 PiB, 34 % used`."""
-        facts = [self.file_system, format.size(self.size_bytes), f"{format.share(self.used)} used"]
-        return f"{self.place}: {', '.join(filter(None, facts))}"
+        size = "size unknown" if self.size_bytes is None else format.size(self.size_bytes)
+        used = None if self.used is None else f"{format.share(self.used)} used"
+        return f"{self.place}: {', '.join(filter(None, [self.file_system, size, used]))}"
