@@ -178,6 +178,24 @@ def test_what_is_not_right_with_the_target_is_said_with_the_node_and_what_to_do(
     assert (verdict.status, words in verdict.seen) == (status, True), verdict
 
 
+def test_what_a_file_system_says_of_its_room_that_cannot_be_right_is_shown() -> None:
+    survey = two()
+    mount = survey[1]["environment"]["mount"]
+    assert mount
+    mount["notes"] = ["it has no size: free space was not checked"]
+    verdict = target.free_space(met(), survey)
+    assert verdict
+    assert (verdict.status, verdict.seen.endswith("are free. It has no size: free space was not checked.")) == (
+        "ok",
+        True,
+    )
+    for node in survey:
+        node["target"] = {**node["target"], "free_bytes": None} if node["target"] else None
+    verdict = target.free_space(met(), survey)
+    assert verdict
+    assert (verdict.status, verdict.seen) == ("not checked", "It has no size: free space was not checked.")
+
+
 def test_who_mounts_it_otherwise_is_named_with_how() -> None:
     changed = [node("n1"), node("n2"), node("n3")]
     mount = changed[2]["environment"]["mount"]

@@ -6,10 +6,11 @@
 use std::fs::File;
 use std::io;
 use std::num::NonZeroUsize;
-use std::os::unix::fs::FileTypeExt;
+use std::os::unix::fs::{FileExt, FileTypeExt};
 
+use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
 use nix::sys::mman::{MapFlags, ProtFlags, mmap, munmap};
-use nix::sys::statfs::{ECRYPTFS_SUPER_MAGIC, FsType, OVERLAYFS_SUPER_MAGIC, fstatfs};
+use nix::sys::statfs::{ECRYPTFS_SUPER_MAGIC, FUSE_SUPER_MAGIC, FsType, OVERLAYFS_SUPER_MAGIC, fstatfs};
 
 use super::{descriptor, page_bytes};
 
@@ -72,6 +73,21 @@ pub fn count_resident(
         found(begin, (pages * page_bytes()).min(end - begin));
     }
     Ok(measured_with)
+}
+
+/// True if to look at a file would empty what is looked at: whenever a file is opened, FUSE drops its cached pages, unless
+/// the file system asks it not to (`FOPEN_KEEP_CACHE`). Found out with the first page of a file that holds data, which is
+/// read and `reopen`ed. A file system that keeps no page at all is none to look at either.
+pub fn is_emptied_by_opening(file: &File, reopen: impl FnOnce() -> io::Result<File>) -> io::Result<bool> {
+    if fstatfs(file)?.filesystem_type() != FUSE_SUPER_MAGIC {
+        return Ok(false);
+    }
+    // Nothing more than that page is to be read ahead.
+    posix_fadvise(file, 0, 0, PosixFadviseAdvice::POSIX_FADV_RANDOM)?;
+    file.read_at(&mut [0], 0)?;
+    let _again = reopen()?;
+    let kept = cachestat_pages(file, 0, 1).or_else(|_| mincore_pages(file, 0, 1))?;
+    Ok(kept == 0)
 }
 
 #[repr(C)]

@@ -26,6 +26,7 @@ mod wait_visible;
 mod write_back;
 mod written;
 
+use std::cell::OnceCell;
 use std::ops::Range;
 use std::time::Duration;
 
@@ -183,6 +184,8 @@ struct Rank<'a, R> {
     reads_shifted_by: u32,
     /// What cold-cache steps have emptied.
     emptied: Emptied,
+    /// Whether opening a file drops its cached pages, once that is known.
+    emptied_by_opening: OnceCell<bool>,
     /// What can be read back.
     written: Written,
     /// What there is of each tree.
@@ -204,6 +207,7 @@ impl<'a, R: Ranks> Rank<'a, R> {
             device: None,
             reads_shifted_by: 0,
             emptied: Emptied::default(),
+            emptied_by_opening: OnceCell::new(),
             written: Written::default(),
             trees: found(case),
             earlier_rates: EarlierRates::default(),

@@ -3,9 +3,10 @@
 //! Every rank looks, on its own node, at the parts that it would read itself: what the node that wrote them still holds
 //! makes no read of another one warm. Not here: what that means for a number ([`crate::measure::doubts`]).
 
+use std::fs::File;
 use std::io;
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use ioassay_protocol::plan::data::{DataWork, FileSet};
 use ioassay_protocol::plan::storage::Target;
@@ -157,11 +158,11 @@ impl<R: Ranks> Rank<'_, R> {
     }
 
     /// Counts in `profile` what of `part` is in this node's memory and, if asked, what of it is `unwritten`. Returns what
-    /// measured the memory; `None` where none of the files is there.
+    /// measured the memory; `None` where none of the files is there. An error where that cannot be measured.
     fn look(&self, part: &Part<'_>, unwritten: bool, profile: &mut Profile) -> io::Result<Option<Instrument>> {
         let Part { geometry, part: number, .. } = part;
         let (file_bytes, slicing) = (geometry.part_bytes() / geometry.files_per_rank, profile.slicing());
-        let mut measured_with = None;
+        let (mut measured_with, mut emptied) = (None, false);
         for (nth, (path, begin)) in (0..).zip(self.files_of(part)) {
             let file = match self.case.workspace.open_to_read(&path) {
                 // A file that is not written yet has nothing in the cache.
@@ -176,6 +177,10 @@ impl<R: Ranks> Rank<'_, R> {
                 // Not every file system can be asked.
                 let _ = holes::holes(&file, of_file, hole);
             }
+            if self.is_emptied_by_opening(&path, &file)? {
+                emptied = true;
+                continue;
+            }
             let pieces = geometry.blocks(*number).flat_map(|(offset, bytes)| {
                 let block = position(begin + offset);
                 slicing
@@ -185,7 +190,25 @@ impl<R: Ranks> Rank<'_, R> {
             let resident = |offset, bytes| profile.add_resident(position(offset), bytes);
             measured_with = Some(residency::count_resident(&file, pieces, resident)?);
         }
-        Ok(measured_with)
+        if emptied { Err(io::ErrorKind::Unsupported.into()) } else { Ok(measured_with) }
+    }
+
+    /// True if looking at files would empty what is looked at. Asked once of a file that the workspace has for itself, or
+    /// where it has none of this `file`.
+    fn is_emptied_by_opening(&self, path: &Path, file: &File) -> io::Result<bool> {
+        if let Some(&known) = self.emptied_by_opening.get() {
+            return Ok(known);
+        }
+        let workspace = self.case.workspace;
+        let found = if workspace.is_new() {
+            let own = workspace.sample();
+            residency::is_emptied_by_opening(&workspace.open_to_read(&own)?, || workspace.open_to_read(&own))?
+        } else if file.metadata()?.len() > 0 {
+            residency::is_emptied_by_opening(file, || workspace.open_to_read(path))?
+        } else {
+            return Ok(false);
+        };
+        Ok(*self.emptied_by_opening.get_or_init(|| found))
     }
 
     /// Sums of what ranks found on each node.

@@ -89,8 +89,19 @@ pub(super) fn cache_unknown(facts: Facts<'_>) -> Option<Doubt> {
         return None;
     }
     let (because, remedy) = if facts.record.resident_bytes_before.is_none() {
-        let because = "neither cachestat nor mincore works on these files";
-        (because.to_owned(), "use Linux 6.5 or newer, or a file set twice the size of memory")
+        match fuse_of(facts.nodes) {
+            Some(file_system) => (
+                format!(
+                    "on {file_system} opening a file drops its cached pages, so looking would empty what is looked at"
+                ),
+                "clear the cache of its process with a hook or a remount in the cold-cache step, or use a file set twice \
+                 the size of that cache",
+            ),
+            None => (
+                "neither cachestat nor mincore works on these files".to_owned(),
+                "use Linux 6.5 or newer, or a file set twice the size of memory",
+            ),
+        }
     } else {
         let writes = |job: &Job| matches!(&job.work, Work::Data(work) if work.files == *files);
         let because = memory_of_others(facts.nodes).filter(|_| !facts.is_later(facts.emptied.servers, writes))?;
@@ -107,6 +118,12 @@ pub(super) fn cache_unknown(facts: Facts<'_>) -> Option<Doubt> {
 pub(super) fn on_network(nodes: &[Environment]) -> bool {
     let mounts = nodes.iter().filter_map(|node| node.mount.as_ref());
     mounts.into_iter().any(|mount| NETWORK_FILE_SYSTEMS.contains(&mount.file_system.as_str()))
+}
+
+/// The type of a file system that is a process of a user.
+fn fuse_of(nodes: &[Environment]) -> Option<&str> {
+    let mut types = nodes.iter().filter_map(|node| Some(node.mount.as_ref()?.file_system.as_str()));
+    types.find(|file_system| file_system.starts_with("fuse"))
 }
 
 /// Whose memory may hold what no node has in its page cache.
