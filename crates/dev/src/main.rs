@@ -4,6 +4,7 @@
 //! `cargo run -p ioassay-dev -- generate` writes them, `-- check` fails when one is stale. `-- read KIND` reads documents as
 //! engine and agent do, for the tests of the control plane. Not shipped.
 
+mod caches;
 mod documents;
 mod facts;
 mod record_layout;
@@ -47,12 +48,15 @@ fn generated() -> Vec<(PathBuf, String)> {
     let control_plane = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python/ioassay");
     let schemas = control_plane.join("schemas");
     let reference = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference");
+    let guide = reference.join("../guides/cold-caches.md");
+    let caches = caches::guide(&std::fs::read_to_string(&guide).unwrap_or_default());
     let text = |schema: Schema| format!("{:#}\n", schema.as_value());
     vec![
         (schemas.join("plan.json"), text(schema_for!(Plan))),
         (schemas.join("event.json"), text(schema_for!(Event))),
         (schemas.join("front-end.json"), text(schema_for!(FrontEnd))),
         (reference.join("front-ends.md"), ioassay_frontends::reference()),
+        (guide, caches),
         (schemas.join("progress.json"), text(schema_for!(Progress))),
         (schemas.join("snapshot.json"), text(schema_for!(Snapshot))),
         (schemas.join("contract.json"), text(schema_for!(Contract))),

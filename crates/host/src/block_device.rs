@@ -7,6 +7,8 @@ use std::path::Path;
 
 use ioassay_protocol::environment::BlockDevice;
 
+use crate::caches::backing_file;
+
 /// The settings that decide how I/O reaches the device.
 const QUEUE: [&str; 13] = [
     "scheduler",
@@ -45,7 +47,7 @@ pub fn under(target: &Path) -> Option<BlockDevice> {
         name: entry.file_name()?.to_string_lossy().into_owned(),
         model: read("device/model"),
         size_bytes: read("size").and_then(|sectors| sectors.parse::<u64>().ok()).unwrap_or(0) * SECTOR_BYTES,
-        cached_file: read("loop/backing_file").filter(|_| read("loop/dio").as_deref() != Some("1")),
+        cached_file: backing_file(&entry),
         queue,
     })
 }

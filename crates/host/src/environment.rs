@@ -1,14 +1,14 @@
 //! What this node looks like: processors, memory, kernel, network, and the storage under the target.
 
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
-use ioassay_protocol::environment::{Clock as ClockRecord, Environment};
+use ioassay_protocol::environment::{Clock as ClockRecord, Environment, Mount};
 use procfs::FromRead;
 
 use crate::clock::Clock;
 use crate::mounts::mount_of;
-use crate::{block_device, boot_id, client, host_name, memory, network, processors};
+use crate::{block_device, boot_id, caches, client, host_name, memory, network, processors};
 
 /// This node, with the storage under `target`, a directory or a block device, where that is a path of this node. Where its
 /// ranks are bound each of them tells by itself ([`processors::binding`]).
@@ -16,8 +16,9 @@ pub fn of_this_node(target: Option<&Path>, clock: &Clock) -> Environment {
     // What lies on a device itself is on no file system.
     let directory = target.filter(|target| target.is_dir());
     let mount = directory.and_then(mount_of);
-    let device = directory.and_then(|directory| directory.metadata().ok()).map_or(0, |about| about.dev());
-    let device = (nix::sys::stat::major(device), nix::sys::stat::minor(device));
+    let numbers = |device| (nix::sys::stat::major(device), nix::sys::stat::minor(device));
+    let device = numbers(directory.and_then(|directory| directory.metadata().ok()).map_or(0, |about| about.dev()));
+    let storage = numbers(target.map_or(0, |target| storage_device(target, mount.as_ref())));
     let host = host_name();
     let root = Path::new("/");
     Environment {
@@ -40,8 +41,17 @@ pub fn of_this_node(target: Option<&Path>, clock: &Clock) -> Environment {
         clock: ClockRecord { source: clock.name().to_owned(), resolution_ns: clock.resolution_ns() },
         block_device: target.and_then(block_device::under),
         network: network::links(root),
+        caches: caches::found(root, mount.as_ref(), storage),
         mount,
     }
+}
+
+/// The block device that `target` is or lies on, by its number. Of some file systems, such as Btrfs, only the mount names it.
+fn storage_device(target: &Path, mount: Option<&Mount>) -> u64 {
+    let number = |path: &Path| path.metadata().ok().filter(|about| about.file_type().is_block_device());
+    let source = mount.and_then(|mount| mount.source.as_deref()).map(Path::new);
+    let device = number(target).or_else(|| number(source?)).map(|about| about.rdev());
+    device.or_else(|| Some(target.metadata().ok()?.dev())).unwrap_or_default()
 }
 
 fn cpu_model() -> Option<String> {

@@ -10,6 +10,7 @@
 //! Not here: ranks, plans, what a number means for a measurement, printing.
 
 pub mod block_device;
+pub mod caches;
 mod client;
 pub mod clock;
 mod control_groups;

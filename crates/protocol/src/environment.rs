@@ -46,6 +46,9 @@ pub struct Environment {
     /// `sunrpc.tcp_max_slot_table_entries` of NFS, `pagepool` of GPFS.
     #[serde(default)]
     pub client_parameters: BTreeMap<String, String>,
+    /// What may hold data of the target beside the node's page cache.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub caches: Vec<DataCache>,
     /// The block device under that, where there is one.
     pub block_device: Option<BlockDevice>,
     /// What connects the node to others.
@@ -106,6 +109,15 @@ pub struct Mount {
     /// What it says of itself that cannot be right, each with what was therefore not checked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+}
+
+/// Something that may hold data between an application and its storage, beside the page cache of the node.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct DataCache {
+    /// What it is called: `ZFS ARC`, `FS-Cache`, `bcache`.
+    pub name: String,
+    /// What it may have done, in words.
+    pub because: String,
 }
 
 /// A block device's queue settings, as in `/sys/block/NAME/queue`.

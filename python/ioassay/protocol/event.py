@@ -116,6 +116,15 @@ class CommandRun(TypedDict):
     """The program and its arguments."""
 
 
+class DataCache(TypedDict):
+    """Something that may hold data between an application and its storage, beside the page cache of the node."""
+
+    because: str
+    """What it may have done, in words."""
+    name: str
+    """What it is called: `ZFS ARC`, `FS-Cache`, `bcache`."""
+
+
 Disturber: TypeAlias = Literal["write-back", "others-read", "others-wrote", "quota", "steal", "processors"]
 """What can disturb a phase."""
 
@@ -1173,6 +1182,8 @@ class Environment(TypedDict):
     """The block device under that, where there is one."""
     boot_id: NotRequired[str | None]
     """Identifies the running kernel: hosts that have the same one are one machine."""
+    caches: NotRequired[list[DataCache]]
+    """What may hold data of the target beside the node's page cache."""
     client_parameters: NotRequired[dict[str, str]]
     """
     Parameters of that file system's client besides its mount options, by name: `osc.max_rpcs_in_flight` of Lustre,

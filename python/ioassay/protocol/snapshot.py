@@ -46,6 +46,15 @@ class CommandOutput(TypedDict):
     """The member of the archive that has its standard output; `None` if it wrote nothing."""
 
 
+class DataCache(TypedDict):
+    """Something that may hold data between an application and its storage, beside the page cache of the node."""
+
+    because: str
+    """What it may have done, in words."""
+    name: str
+    """What it is called: `ZFS ARC`, `FS-Cache`, `bcache`."""
+
+
 Kind: TypeAlias = Literal["snapshot"]
 """What a document is."""
 
@@ -116,6 +125,8 @@ class Environment(TypedDict):
     """The block device under that, where there is one."""
     boot_id: NotRequired[str | None]
     """Identifies the running kernel: hosts that have the same one are one machine."""
+    caches: NotRequired[list[DataCache]]
+    """What may hold data of the target beside the node's page cache."""
     client_parameters: NotRequired[dict[str, str]]
     """
     Parameters of that file system's client besides its mount options, by name: `osc.max_rpcs_in_flight` of Lustre,

@@ -48,6 +48,7 @@ def _rows(node: Mapping[str, Any]) -> list[tuple[str, str]]:
         *[("Network", _link(link)) for link in node.get("network", [])],
     ]
     rows += _mount(node.get("mount"))
+    rows += [("Caches beside the page cache", cache["name"]) for cache in node.get("caches", [])]
     rows += _listed("Client parameters", node.get("client_parameters"))
     return rows + _block_device(node.get("block_device"))
 

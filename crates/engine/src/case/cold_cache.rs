@@ -30,7 +30,7 @@ impl<R: Ranks> Rank<'_, R> {
         let mut tried: Vec<CacheAttempt> = Vec::new();
         let mut resident = self.resident_next()?;
         if going_on && !hooks.is_empty() {
-            self.emptied.servers = Some(step);
+            self.emptied.by_hooks = Some(step);
         }
         let (has_files, has_trees) = (!self.case.plan.files.is_empty(), !self.case.plan.trees.is_empty());
         for &method in &cold.attempts {
@@ -65,6 +65,9 @@ impl<R: Ranks> Rank<'_, R> {
         }
         if tried.iter().any(|attempt| attempt.done && attempt.method.forgets_attributes()) {
             self.emptied.attributes = Some(step);
+        }
+        if tried.iter().any(|attempt| attempt.done && attempt.method == CacheMethod::Remount) {
+            self.emptied.by_remount = Some(step);
         }
         if self.ranks.rank() == 0 {
             self.write(&Event::ColdCache(ColdCache {

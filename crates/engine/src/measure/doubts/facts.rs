@@ -51,8 +51,10 @@ pub struct Unwritten {
 pub struct Emptied {
     /// What the nodes remembered of files and directories.
     pub attributes: Option<u32>,
-    /// Servers, by hooks.
-    pub servers: Option<u32>,
+    /// Whatever the site's hooks are for.
+    pub by_hooks: Option<u32>,
+    /// What does not outlive a mount.
+    pub by_remount: Option<u32>,
 }
 
 impl Facts<'_> {

@@ -1,24 +1,19 @@
 //! Doubts about memory: what was read from it and not from the storage, or was written into it and may still be there.
 
+use ioassay_host::caches;
 use ioassay_protocol::doubt::{Doubt, Reason};
-use ioassay_protocol::environment::Environment;
+use ioassay_protocol::environment::{DataCache, Environment};
 use ioassay_protocol::events::RankRecord;
 use ioassay_protocol::plan::data::{Order, Transfer};
 use ioassay_protocol::plan::metadata::MetadataOperation;
 use ioassay_protocol::plan::storage::Target;
-use ioassay_protocol::plan::{Job, Operation, Work};
+use ioassay_protocol::plan::{CacheMethod, Job, Operation, Work};
 use ioassay_units::{Bytes, count};
 
 use super::facts::{Facts, doubt};
 use super::payload::unwritten;
 use crate::plan::Sizes;
 use crate::workload::layout::Geometry;
-
-/// File systems whose data lies on other machines.
-const NETWORK_FILE_SYSTEMS: [&str; 15] = [
-    "9p", "afs", "beegfs", "ceph", "cifs", "gpfs", "lustre", "nfs", "nfs4", "orangefs", "panfs", "pvfs2", "smb3",
-    "virtiofs", "wekafs",
-];
 
 /// File systems that keep their data in memory.
 const MEMORY_FILE_SYSTEMS: [&str; 3] = ["tmpfs", "ramfs", "devtmpfs"];
@@ -88,57 +83,60 @@ pub(super) fn cache_unknown(facts: Facts<'_>) -> Option<Doubt> {
     if facts.record.operation != Operation::Read {
         return None;
     }
-    let (because, remedy) = if facts.record.resident_bytes_before.is_none() {
-        match fuse_of(facts.nodes) {
-            Some(file_system) => (
-                format!(
-                    "on {file_system} opening a file drops its cached pages, so looking would empty what is looked at"
-                ),
-                "clear the cache of its process with a hook or a remount in the cold-cache step, or use a file set twice \
-                 the size of that cache",
-            ),
-            None => (
-                "neither cachestat nor mincore works on these files".to_owned(),
-                "use Linux 6.5 or newer, or a file set twice the size of memory",
-            ),
-        }
-    } else {
-        let writes = |job: &Job| matches!(&job.work, Work::Data(work) if work.files == *files);
-        let because = memory_of_others(facts.nodes).filter(|_| !facts.is_later(facts.emptied.servers, writes))?;
-        (
-            because,
-            "clear that cache with a hook in the cold-cache step, or use a file set twice the size of that memory",
-        )
+    let measured = facts.record.resident_bytes_before.is_some();
+    let (unseen, remedy) = match fuse_of(facts.nodes) {
+        _ if measured => (
+            None,
+            "clear that cache with a hook in the cold-cache step (docs/guides/cold-caches.md), or use a file set twice \
+             its size",
+        ),
+        Some(file_system) => (
+            Some(format!(
+                "on {file_system} opening a file drops its cached pages, so looking would empty what is looked at"
+            )),
+            "clear the caches of its process with a hook in the cold-cache step, or use a file set twice their size",
+        ),
+        None => (
+            Some("neither cachestat nor mincore works on these files".to_owned()),
+            "use Linux 6.5 or newer, or a file set twice the size of memory",
+        ),
     };
+    let because: Vec<String> = unseen.into_iter().chain(caches_of(facts, files)).collect();
+    if because.is_empty() {
+        return None;
+    }
+    let because = because.join("; ");
     let message = format!("page-cache residency before the read is unknown: {because}");
     doubt(Reason::CacheUnknown { because }, message, remedy)
 }
 
+/// What may hold `files` although the page cache does not, unless something has emptied it since they were written.
+fn caches_of(facts: Facts<'_>, files: &str) -> Option<String> {
+    let writes = |job: &Job| matches!(&job.work, Work::Data(work) if work.files == *files);
+    if facts.is_later(facts.emptied.by_hooks, writes) {
+        return None;
+    }
+    let remounted = facts.is_later(facts.emptied.by_remount, writes);
+    let is_emptied = |cache: &&DataCache| {
+        let ways = caches::by_name(&cache.name).map(|entry| entry.emptied_by).unwrap_or_default();
+        remounted && ways.contains(&CacheMethod::Remount)
+    };
+    let every = facts.nodes.iter().flat_map(|node| &node.caches).filter(|cache| !is_emptied(cache));
+    let mut may: Vec<&str> = every.map(|cache| cache.because.as_str()).collect();
+    may.sort_unstable();
+    may.dedup();
+    (!may.is_empty()).then(|| may.join("; "))
+}
+
 /// True if the target's data lies on other machines.
 pub(super) fn on_network(nodes: &[Environment]) -> bool {
-    let mounts = nodes.iter().filter_map(|node| node.mount.as_ref());
-    mounts.into_iter().any(|mount| NETWORK_FILE_SYSTEMS.contains(&mount.file_system.as_str()))
+    nodes.iter().filter_map(|node| node.mount.as_ref()).any(|mount| caches::is_network(&mount.file_system))
 }
 
 /// The type of a file system that is a process of a user.
 fn fuse_of(nodes: &[Environment]) -> Option<&str> {
     let mut types = nodes.iter().filter_map(|node| Some(node.mount.as_ref()?.file_system.as_str()));
-    types.find(|file_system| file_system.starts_with("fuse"))
-}
-
-/// Whose memory may hold what no node has in its page cache.
-fn memory_of_others(nodes: &[Environment]) -> Option<String> {
-    nodes.iter().find_map(|node| {
-        let file_system = &node.mount.as_ref()?.file_system;
-        if NETWORK_FILE_SYSTEMS.contains(&file_system.as_str()) {
-            return Some(format!("the {file_system} servers may have cached the files"));
-        }
-        if file_system.starts_with("fuse") {
-            return Some(format!("the {file_system} process may have cached the files itself or in the page cache"));
-        }
-        let backing = node.block_device.as_ref()?.cached_file.as_ref()?;
-        Some(format!("the device is backed by the file {backing}, which the node may have cached"))
-    })
+    types.find(|file_system| caches::is_fuse(file_system))
 }
 
 /// What was in memory before is another doubt; here it comes into memory, or stays there, while the phase lasts.
@@ -287,7 +285,7 @@ pub(super) fn unsynced_create(facts: Facts<'_>) -> Option<Doubt> {
         MetadataOperation::Create { write_bytes: 0, .. } | MetadataOperation::Replace { bytes: 0 }
     );
     let local = |file_system: &str| {
-        let elsewhere = NETWORK_FILE_SYSTEMS.contains(&file_system) || file_system.starts_with("fuse");
+        let elsewhere = caches::is_network(file_system) || caches::is_fuse(file_system);
         !elsewhere && !MEMORY_FILE_SYSTEMS.contains(&file_system)
     };
     let in_memory = facts.nodes.iter().filter_map(|node| node.mount.as_ref()).any(|mount| local(&mount.file_system));
@@ -302,11 +300,11 @@ pub(super) fn unsynced_create(facts: Facts<'_>) -> Option<Doubt> {
 
 #[cfg(test)]
 mod tests {
-    use ioassay_protocol::environment::Environment;
+    use ioassay_protocol::environment::{Environment, Mount};
     use ioassay_protocol::events::PhaseRecord;
     use serde_json::json;
 
-    use super::super::given;
+    use super::super::{Emptied, given};
     use super::*;
     use crate::measure::records;
     use crate::storage::Capabilities;
@@ -334,5 +332,40 @@ mod tests {
         assert_eq!(passes(1000 * M, 2000 * M, true), None, "one pass");
         assert_eq!(passes(1001 * M, 999 * M, true), None, "memory does not hold it");
         assert_eq!(passes(1001 * M, 2000 * M, false), None, "that it may be in memory is another doubt");
+    }
+
+    /// What the doubt about a read says that follows a write on a node with this file system, cold by `resident_bytes`, after
+    /// a step has `emptied` something.
+    fn unknown(file_system: &str, resident_bytes: Option<u64>, emptied: Emptied) -> Option<String> {
+        let plan = given::plan(1, json!("at-end"), json!({}));
+        let mount = Mount { file_system: file_system.to_owned(), ..Mount::default() };
+        let caches = caches::found(std::path::Path::new("/"), Some(&mount), (0, 0));
+        let nodes = [Environment { mount: Some(mount), caches, ..Environment::default() }];
+        let mut record = records::phase("read", Operation::Read, vec![records::rank(0)]);
+        (record.step, record.resident_bytes_before) = (2, resident_bytes);
+        let capabilities = Capabilities { files: true, ..Capabilities::NONE };
+        let facts = Facts { capabilities, emptied, ..given::facts(&plan, &nodes, &record) };
+        match cache_unknown(facts)?.reason {
+            Reason::CacheUnknown { because } => Some(because),
+            other => unreachable!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_read_that_a_cache_beside_the_page_cache_may_have_answered_is_doubted_until_it_was_emptied() {
+        let nothing = Emptied::default();
+        let hooks = Emptied { by_hooks: Some(1), ..nothing };
+        let remount = Emptied { by_remount: Some(1), ..nothing };
+        assert_eq!(unknown("ext4", Some(0), nothing), None);
+        let arc = "ZFS may have cached the files in its ARC or L2ARC";
+        assert_eq!(unknown("zfs", Some(0), nothing).as_deref(), Some(arc));
+        assert_eq!(unknown("zfs", Some(0), remount).as_deref(), Some(arc));
+        assert_eq!(unknown("zfs", Some(0), hooks), None);
+        assert!(unknown("fuse.sshfs", Some(0), nothing).is_some());
+        assert_eq!(unknown("fuse.sshfs", Some(0), remount), None);
+        let rclone = unknown("fuse.rclone", None, nothing).unwrap();
+        assert!(rclone.starts_with("on fuse.rclone opening a file drops its cached pages"), "{rclone}");
+        assert!(rclone.ends_with("; rclone may have kept the files in its cache directory"), "{rclone}");
+        assert!(unknown("fuse.rclone", None, hooks).unwrap().ends_with("looking would empty what is looked at"));
     }
 }
