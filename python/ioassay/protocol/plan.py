@@ -789,6 +789,11 @@ class Storage(TypedDict, closed=True):
     With `direct`: leave it to the file system whether it takes transfers that are no whole sectors, as IOR and mdtest
     do. Otherwise such a plan is refused before anything is written.
     """
+    uncached: NotRequired[bool]
+    """
+    Through the page cache, whose pages are dropped as soon as they were moved (`RWF_DONTCACHE`). Where kernel or file
+    system lack it, such a plan is refused before anything is written.
+    """
     uring: NotRequired[Uring | None]
     """How io_uring is used, where the API does."""
     vectors: NotRequired[int]

@@ -80,6 +80,11 @@ class JobEntry(StoredModel):
     planned_operations: Count
     api: str | None = Field(default=None, description="The storage API. `None`, here and below: not told.")
     direct: bool | None = Field(default=None, description="Past the page cache; `None` for a walk as well.")
+    uncached: bool | None = Field(
+        default=None,
+        description="Through the page cache, whose pages are dropped at once (`RWF_DONTCACHE`); `None`, as of earlier "
+        "versions: not.",
+    )
     depth: Count | None = Field(default=None, description="Transfers that each rank keeps in flight.")
     fsync: str | None = Field(
         default=None, description="When what it changes is forced to stable storage; `None` where it changes nothing."

@@ -300,6 +300,7 @@ def _replay_entry(plan: Plan, job: Job, work: WorkReplay, command: str) -> JobEn
         orders={name: TransferOrder.model_validate(own) for name, own in done.orders.items()},
         api=storage["api"],
         direct=storage.get("direct", False),
+        uncached=storage.get("uncached"),
         depth=storage.get("depth", 1),
         command=command,
     )
@@ -328,6 +329,7 @@ def _entry(plan: Plan, job: Job, command: str) -> JobEntry:
         entry |= {
             "api": storage["api"],
             "direct": storage.get("direct", False),
+            "uncached": storage.get("uncached"),
             "depth": storage.get("depth", 1),
         }
     if work["kind"] == "data":

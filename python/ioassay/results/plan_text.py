@@ -114,6 +114,7 @@ def storage(through: Storage) -> str:
     """How I/O is done."""
     said = [f"{through['api']} storage API"]
     said += ["past the page cache"] * through.get("direct", False)
+    said += ["uncached (RWF_DONTCACHE)"] * through.get("uncached", False)
     said += [f"with {through['depth']} transfers of each rank in flight"] if through.get("depth", 1) > 1 else []
     said += [f"in {through['vectors']} pieces per call"] if through.get("vectors", 1) > 1 else []
     said += [f"{key} {value}" for key, value in sorted(through.get("options", {}).items())]

@@ -118,6 +118,7 @@ def _ior_storage(line: _Ior, storage: Storage) -> None:
             line.notes.append(f"here with {key} {value}")
     if storage.direct:
         line.flag("--posix.odirect")
+    line.notes += _uncached(storage)
     if api == "AIO":
         line.option("--aio.max-pending", storage.depth)
         line.notes.append("here by io_uring")
@@ -133,7 +134,12 @@ def _mdtest_storage(line: _Mdtest, storage: Storage) -> None:
     line.notes += [f"here with {key} {value}" for key, value in storage.options.items()]
     if storage.direct:
         line.flag("--posix.odirect")
-    line.notes += [*_in_flight(storage), *_vectors(storage)]
+    line.notes += [*_uncached(storage), *_in_flight(storage), *_vectors(storage)]
+
+
+def _uncached(storage: Storage) -> Iterator[str]:
+    if storage.cache == "uncached":
+        yield "here with pages dropped from the page cache as soon as they were moved (RWF_DONTCACHE)"
 
 
 def _in_flight(storage: Storage) -> Iterator[str]:

@@ -81,6 +81,7 @@ _OF_JOB: Mapping[str, _Keys] = {
     "limit.at_rate_of.duration_ns": ("limit", "at_rate_of", "time"),
     "limit.stonewall_ns": ("limit", "stonewall"),
     "limit.minimum_ns": ("limit", "minimum"),
+    "storage.uncached": ("storage", "cache"),
     "rate": ("rate",),
     "think": ("think",),
     "ranks": (),
@@ -183,6 +184,8 @@ def _path(workload: Workload, name: str, key: str) -> _Keys | None:
     match re.findall(r"[^.\[\]]+", key):
         case ["storage", "plugin"]:  # a study names a plug-in as it names every API
             return ("workloads", name, "storage", "api")
+        case ["storage", "uncached"]:
+            return ("workloads", name, "storage", "cache")
         case ["storage", *option]:
             return ("workloads", name, "storage", *option)
         case ["sample_interval_ns"]:

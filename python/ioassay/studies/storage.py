@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field, model_validator
 
-from ioassay.studies.values import ApiName, Batch, Depth, PlugInOptions, Vectors
+from ioassay.studies.values import ApiName, Batch, Depth, PageCache, PlugInOptions, Vectors
 from ioassay.yaml_models.values import Part, YesNo
 
 if TYPE_CHECKING:
@@ -63,6 +63,11 @@ class Storage(Part):
         "describes them.",
     )
     direct: YesNo = Field(default=False, description="Bypass the page cache (`O_DIRECT`).")
+    cache: PageCache = Field(
+        default="buffered",
+        description="`buffered`: as the kernel sees fit. `uncached`: pages are dropped from the page cache as soon as "
+        "they were moved (`RWF_DONTCACHE`, Linux 6.14), refused before any I/O where kernel or file system lack it.",
+    )
     depth: Depth = Field(default=1, description="Transfers that each rank keeps in flight.")
     vectors: Vectors = Field(
         default=1, description="Pieces of memory that one call moves (`preadv`, `pwritev`). 1: `pread`, `pwrite`."
@@ -81,6 +86,8 @@ class Storage(Part):
             made["options"] = dict(self.options)
         if self.direct:
             made["direct"] = True
+        if self.cache == "uncached":
+            made["uncached"] = True
         if self.depth != 1:
             made["depth"] = self.depth
         if self.vectors != 1:

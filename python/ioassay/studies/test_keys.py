@@ -246,6 +246,7 @@ EVERY_KEY: dict[tuple[type[Part], Callable[[Keys], Plan]], Keys] = {
         "api": "mmap",
         "options": {"collective": "yes"},
         "direct": "yes",
+        "cache": "uncached",
         "depth": 8,
         "vectors": 2,
         "uring": {"sqpoll": "yes"},

@@ -172,6 +172,7 @@ ItemPayload = Annotated[str, _spelled(spelling.ITEM_PAYLOAD), _forms(spelling.IT
 Source = Annotated[str, _spelled(spelling.SOURCE), _forms(spelling.SOURCE)]
 Rate = Annotated[str, _checked(spelling.rate_plan), Kind("`200MB/s` or `5kIOPS`")]
 Think = Annotated[str, _checked(spelling.think_plan), Kind("`10ms every 100 operations`")]
+PageCache = Annotated[Literal["buffered", "uncached"], BeforeValidator(text_of)]
 Layout = Annotated[Literal["N-N", "N-1", "N-M"], BeforeValidator(text_of)]
 Interleave = Annotated[Literal["segmented", "strided"], BeforeValidator(text_of)]
 KindOfTarget = Annotated[Literal["directory", "device", "url"], BeforeValidator(text_of)]

@@ -22,6 +22,7 @@ use crate::output::EventLog;
 use crate::plan;
 use crate::rank_set::{RankSet, Ready};
 use crate::ranks::local::Watched;
+use crate::storage::uncached;
 use crate::supervise::{self, guard, with_timeout};
 use crate::survey::path_timeout;
 use crate::workspace::Workspace;
@@ -81,6 +82,11 @@ fn run_plan(
     if let Err(refusal) = plan::validate_alignment(plan, direct_alignment_bytes.unwrap_or(1)) {
         let removed = Some(workspace.remove());
         return Ok(Conclusion { ended: Ended::with(REFUSED, refused(&refusal)), signal: None, removed });
+    }
+    let fits = sample().map_or(Ok(()), |file| uncached::check_in_workspace(plan, &file, workspace.path()));
+    if let Err(failure) = fits {
+        let removed = Some(workspace.remove());
+        return Ok(Conclusion { ended: Ended::could_not(failure), signal: None, removed });
     }
 
     let ready = Ready { plan, workspace: &workspace, clock, direct_alignment_bytes };

@@ -8,6 +8,7 @@ use nix::sys::resource::{RLIM_INFINITY, Resource, getrlimit};
 use crate::case::memory;
 use crate::plan::Sizes;
 use crate::ranks::local::MeetingPlace;
+use crate::storage::uncached;
 use crate::workspace::{Room, Workspace};
 use crate::{failure, storage};
 
@@ -16,7 +17,9 @@ pub(super) fn check_room(plan: &Plan) -> Result<Room, Failure> {
     memory::check(plan, plan.rank_count())?;
     check_file_size(plan)?;
     let (bytes, files) = if storage::keeps_files(plan) { (plan.sure_bytes(), plan.sure_entries()) } else { (0, 0) };
-    Workspace::check(plan, bytes, files)
+    let room = Workspace::check(plan, bytes, files)?;
+    plan.target.path().map_or(Ok(()), |target| uncached::check(plan, target))?;
+    Ok(room)
 }
 
 /// Ranks that could not gather what they measured would find it out at the end of their first phase.

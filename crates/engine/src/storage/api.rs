@@ -43,6 +43,8 @@ pub struct Capabilities {
     pub vectors: bool,
     /// Can go past the page cache.
     pub direct: bool,
+    /// Can drop pages from the page cache as soon as they were moved.
+    pub uncached: bool,
     /// Can lock files.
     pub locks: bool,
     /// Can give a file its size before it is written.
@@ -76,6 +78,7 @@ impl Capabilities {
         depth: 1,
         vectors: false,
         direct: false,
+        uncached: false,
         locks: false,
         sizes: false,
         advice: &[],

@@ -18,6 +18,7 @@ pub mod plugin;
 mod posix;
 mod registry;
 mod skeleton;
+pub mod uncached;
 mod uring;
 
 use ioassay_protocol::plan::Plan;

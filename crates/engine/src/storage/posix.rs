@@ -10,10 +10,10 @@ use ioassay_protocol::plan::data::{Advice, SizeAtOpen};
 use ioassay_protocol::plan::storage::Target;
 use nix::fcntl::{FallocateFlags, OFlag, PosixFadviseAdvice, fallocate, posix_fadvise};
 use nix::sys::stat::Mode;
-use nix::sys::uio::{preadv, pwritev};
 
 use super::names::posix::{CAPABILITIES, PosixNames};
 use super::names::{Names, Presence};
+use super::uncached::{self, Flags};
 use super::{Access, Capabilities, Connection, OpenFile, Opening, Range, Setup, StorageApi};
 use crate::beneath::Resolver;
 
@@ -38,6 +38,7 @@ impl StorageApi for Posix {
             sync: true,
             vectors: true,
             direct: true,
+            uncached: true,
             locks: true,
             sizes: true,
             advice: FILE_ADVICE,
@@ -52,6 +53,7 @@ impl StorageApi for Posix {
             direct: setup.storage.direct,
             device: matches!(setup.target, Target::Device(_)),
             pieces,
+            flags: uncached::flags(setup.storage.uncached),
             names: PosixNames::new(&setup),
         }))
     }
@@ -62,16 +64,17 @@ struct PosixConnection {
     /// The target is a device, named twice.
     device: bool,
     pieces: usize,
+    flags: Flags,
     names: PosixNames,
 }
 
 impl Connection for PosixConnection {
     fn open(&mut self, path: &Path, opening: Opening<'_>) -> io::Result<Box<dyn OpenFile>> {
         let file = open(&self.names.resolver, path, opening, self.direct, self.device)?;
-        if self.pieces == 1 {
+        if self.pieces == 1 && self.flags == 0 {
             return Ok(Box::new(PosixFile(file)));
         }
-        Ok(Box::new(VectoredFile { file: PosixFile(file), pieces: self.pieces }))
+        Ok(Box::new(VectoredFile { file: PosixFile(file), pieces: self.pieces, flags: self.flags }))
     }
 
     fn names(&mut self) -> Option<&mut dyn Names> {
@@ -225,10 +228,11 @@ impl OpenFile for PosixFile {
     }
 }
 
-/// The same, with each transfer cut into pieces that one call moves.
+/// The same, with each transfer cut into pieces that one call moves, and with flags.
 struct VectoredFile {
     file: PosixFile,
     pieces: usize,
+    flags: Flags,
 }
 
 impl VectoredFile {
@@ -240,14 +244,20 @@ impl VectoredFile {
 
 impl OpenFile for VectoredFile {
     fn write_at(&mut self, data: &[u8], offset: u64) -> io::Result<usize> {
+        if self.pieces == 1 {
+            return uncached::write_pieces(&self.file.0, &[IoSlice::new(data)], offset, self.flags);
+        }
         let pieces: Vec<IoSlice<'_>> = data.chunks(self.piece_bytes(data.len())).map(IoSlice::new).collect();
-        Ok(pwritev(&self.file.0, &pieces, offset as i64)?)
+        uncached::write_pieces(&self.file.0, &pieces, offset, self.flags)
     }
 
     fn read_at(&mut self, data: &mut [u8], offset: u64) -> io::Result<usize> {
+        if self.pieces == 1 {
+            return uncached::read_pieces(&self.file.0, &mut [IoSliceMut::new(data)], offset, self.flags);
+        }
         let piece_bytes = self.piece_bytes(data.len());
         let mut pieces: Vec<IoSliceMut<'_>> = data.chunks_mut(piece_bytes).map(IoSliceMut::new).collect();
-        Ok(preadv(&self.file.0, &mut pieces, offset as i64)?)
+        uncached::read_pieces(&self.file.0, &mut pieces, offset, self.flags)
     }
 
     fn sync(&mut self) -> io::Result<()> {

@@ -20,6 +20,7 @@ use ioassay_protocol::plan::storage::{Target, Uring as Options};
 use super::names::Names;
 use super::names::posix::{CAPABILITIES, PosixNames};
 use super::posix::{self, FILE_ADVICE};
+use super::uncached::{self, Flags};
 use super::{Capabilities, Connection, Ended, InFlight, OpenFile, Opening, Range, Setup, StorageApi};
 use crate::stdio::say;
 
@@ -40,6 +41,7 @@ impl StorageApi for Uring {
             sync: true,
             depth: 4096,
             direct: true,
+            uncached: true,
             locks: true,
             sizes: true,
             advice: FILE_ADVICE,
@@ -52,8 +54,9 @@ impl StorageApi for Uring {
     fn connect(&self, setup: Setup<'_>) -> io::Result<Box<dyn Connection>> {
         let names = PosixNames::new(&setup);
         let (direct, device) = (setup.storage.direct, matches!(setup.target, Target::Device(_)));
+        let flags = uncached::flags(setup.storage.uncached);
         let ring = Ring::new(setup).map_err(explained)?;
-        Ok(Box::new(UringConnection { ring: Rc::new(RefCell::new(ring)), direct, device, names }))
+        Ok(Box::new(UringConnection { ring: Rc::new(RefCell::new(ring)), direct, flags, device, names }))
     }
 }
 
@@ -197,6 +200,7 @@ impl Drop for Ring {
 struct UringConnection {
     ring: Rc<RefCell<Ring>>,
     direct: bool,
+    flags: Flags,
     /// The target is a device, named twice.
     device: bool,
     names: PosixNames,
@@ -210,7 +214,7 @@ impl Connection for UringConnection {
         if registered {
             self.ring.borrow().ring.submitter().register_files_update(0, &[file.as_raw_fd()])?;
         }
-        Ok(Box::new(UringFile { ring: Rc::clone(&self.ring), file, registered }))
+        Ok(Box::new(UringFile { ring: Rc::clone(&self.ring), file, flags: self.flags, registered }))
     }
 
     fn names(&mut self) -> Option<&mut dyn Names> {
@@ -227,6 +231,7 @@ const NO_FILE: RawFd = -1;
 struct UringFile {
     ring: Rc<RefCell<Ring>>,
     file: File,
+    flags: Flags,
     registered: bool,
 }
 
@@ -238,21 +243,21 @@ impl UringFile {
 
 impl OpenFile for UringFile {
     fn write_at(&mut self, data: &[u8], offset: u64) -> io::Result<usize> {
-        let (start, bytes) = (data.as_ptr(), data.len() as u32);
+        let (start, bytes, flags) = (data.as_ptr(), data.len() as u32, self.flags);
         let entry = if self.registered {
-            opcode::Write::new(SLOT, start, bytes).offset(offset).build()
+            opcode::Write::new(SLOT, start, bytes).offset(offset).rw_flags(flags).build()
         } else {
-            opcode::Write::new(self.descriptor(), start, bytes).offset(offset).build()
+            opcode::Write::new(self.descriptor(), start, bytes).offset(offset).rw_flags(flags).build()
         };
         self.ring.borrow_mut().one(entry)
     }
 
     fn read_at(&mut self, data: &mut [u8], offset: u64) -> io::Result<usize> {
-        let (start, bytes) = (data.as_mut_ptr(), data.len() as u32);
+        let (start, bytes, flags) = (data.as_mut_ptr(), data.len() as u32, self.flags);
         let entry = if self.registered {
-            opcode::Read::new(SLOT, start, bytes).offset(offset).build()
+            opcode::Read::new(SLOT, start, bytes).offset(offset).rw_flags(flags).build()
         } else {
-            opcode::Read::new(self.descriptor(), start, bytes).offset(offset).build()
+            opcode::Read::new(self.descriptor(), start, bytes).offset(offset).rw_flags(flags).build()
         };
         self.ring.borrow_mut().one(entry)
     }
@@ -280,17 +285,25 @@ impl OpenFile for UringFile {
         let (start, bytes) = ring.buffers[buffer as usize];
         // SAFETY: `from` is less than the buffer's length: it says how much of a transfer has been moved.
         let (start, bytes) = (unsafe { start.add(from as usize) }, bytes - from);
-        let file = self.descriptor();
+        let (file, flags) = (self.descriptor(), self.flags);
         // Each combination is a type of its own in the library.
         let entry = match (ring.options.registered_buffers, self.registered, write) {
-            (true, true, true) => opcode::WriteFixed::new(SLOT, start, bytes, buffer as u16).offset(offset).build(),
-            (true, true, false) => opcode::ReadFixed::new(SLOT, start, bytes, buffer as u16).offset(offset).build(),
-            (true, false, true) => opcode::WriteFixed::new(file, start, bytes, buffer as u16).offset(offset).build(),
-            (true, false, false) => opcode::ReadFixed::new(file, start, bytes, buffer as u16).offset(offset).build(),
-            (false, true, true) => opcode::Write::new(SLOT, start, bytes).offset(offset).build(),
-            (false, true, false) => opcode::Read::new(SLOT, start, bytes).offset(offset).build(),
-            (false, false, true) => opcode::Write::new(file, start, bytes).offset(offset).build(),
-            (false, false, false) => opcode::Read::new(file, start, bytes).offset(offset).build(),
+            (true, true, true) => {
+                opcode::WriteFixed::new(SLOT, start, bytes, buffer as u16).offset(offset).rw_flags(flags).build()
+            }
+            (true, true, false) => {
+                opcode::ReadFixed::new(SLOT, start, bytes, buffer as u16).offset(offset).rw_flags(flags).build()
+            }
+            (true, false, true) => {
+                opcode::WriteFixed::new(file, start, bytes, buffer as u16).offset(offset).rw_flags(flags).build()
+            }
+            (true, false, false) => {
+                opcode::ReadFixed::new(file, start, bytes, buffer as u16).offset(offset).rw_flags(flags).build()
+            }
+            (false, true, true) => opcode::Write::new(SLOT, start, bytes).offset(offset).rw_flags(flags).build(),
+            (false, true, false) => opcode::Read::new(SLOT, start, bytes).offset(offset).rw_flags(flags).build(),
+            (false, false, true) => opcode::Write::new(file, start, bytes).offset(offset).rw_flags(flags).build(),
+            (false, false, false) => opcode::Read::new(file, start, bytes).offset(offset).rw_flags(flags).build(),
         };
         ring.push(entry.user_data(buffer.into()))
     }

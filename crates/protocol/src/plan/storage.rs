@@ -108,6 +108,10 @@ pub struct Storage {
     /// Go past the page cache (`O_DIRECT`).
     #[serde(default, skip_serializing_if = "is_false")]
     pub direct: bool,
+    /// Through the page cache, whose pages are dropped as soon as they were moved (`RWF_DONTCACHE`). Where kernel or file
+    /// system lack it, such a plan is refused before anything is written.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub uncached: bool,
     /// With `direct`: leave it to the file system whether it takes transfers that are no whole sectors, as IOR and mdtest
     /// do. Otherwise such a plan is refused before anything is written.
     #[serde(default, skip_serializing_if = "is_false")]
@@ -131,6 +135,7 @@ impl Storage {
             plugin: None,
             options: BTreeMap::new(),
             direct: false,
+            uncached: false,
             unaligned: false,
             depth: 1,
             vectors: 1,

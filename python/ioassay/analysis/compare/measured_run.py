@@ -134,6 +134,7 @@ def _points(measured: _Measured, valid: pl.DataFrame, column: RateColumn) -> Ite
                 files=row["files"],
                 api=job.api,
                 direct=job.direct,
+                uncached=bool(job.uncached),
                 depth=job.depth,
                 fsync=job.fsync,
                 payload=job.payload,

@@ -32,6 +32,7 @@ class Conditions:
     files: int | None = None
     api: str | None = None
     direct: bool | None = None
+    uncached: bool | None = None
     depth: int | None = None
     fsync: str | None = None
     payload: str | None = None

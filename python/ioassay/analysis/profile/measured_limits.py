@@ -149,6 +149,7 @@ class _Conditions:
     clients: int | None
     ranks: int | None
     direct: bool | None
+    uncached: bool | None
     depth: int | None
     api: str | None
     fsync: str | None
@@ -376,6 +377,7 @@ def _series(run: LoadedRun) -> Iterator[_Series]:
             row["clients"],
             row["ranks"],
             job.direct,
+            bool(job.uncached),
             job.depth,
             job.api,
             job.fsync,

@@ -46,6 +46,7 @@ CONDITIONS: Mapping[str, str] = {
     "files": "files",
     "api": "storage API",
     "direct": "direct I/O",
+    "uncached": "uncached I/O",
     "depth": "depth",
     "fsync": "fsync",
     "payload": "payload",

@@ -379,3 +379,13 @@ def test_what_is_not_fio_is_refused(text: str) -> None:
 @given(damages([*samples("fio"), OLD, NUMBERED]))
 def test_damage_changes_no_number(texts: tuple[str, str]) -> None:
     assert_same_or_refused(read, *texts)
+
+
+def test_uncached_io_is_told_from_buffered() -> None:
+    def of(**more: str) -> set[str]:
+        return {
+            setting.name for setting in Options({"rw": "read", "ioengine": "io_uring", **more}, is_told=True).settings
+        }
+
+    assert of(uncached="1") - of() == {"uncached"}
+    assert of(uncached="0") == of()

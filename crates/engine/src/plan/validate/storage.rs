@@ -109,6 +109,13 @@ fn api(key: &str, asked: &Storage, on: &Target) -> Result<Capabilities, Refusal>
     if asked.direct && !can.direct {
         return cannot("direct", "does not support direct I/O", |can| can.direct);
     }
+    if asked.uncached && !can.uncached {
+        return cannot("uncached", "does not support uncached I/O", |can| can.uncached);
+    }
+    if asked.uncached && asked.direct {
+        let problem = "direct I/O goes past the page cache already".to_owned();
+        return refuse("uncached", problem, "leave out one of the two".to_owned());
+    }
     if let Some(uring) = asked.uring {
         if !can.uring {
             return cannot("uring", "does not use io_uring", |can| can.uring);

@@ -1,18 +1,18 @@
 //! Directory entries by system calls.
 
 use std::ffi::CStr;
-use std::io;
+use std::io::{self, IoSlice, IoSliceMut};
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 use nix::fcntl::{AtFlags, OFlag, openat, renameat};
 use nix::sys::stat::{Mode, SFlag, fstatat, mkdirat, mknodat};
-use nix::sys::uio::{pread, pwrite};
 use nix::unistd::{UnlinkatFlags, unlinkat};
 
 use super::{Content, Entry, Names, Presence};
 use crate::beneath::Resolver;
 use crate::failure;
+use crate::storage::uncached::{self, Flags};
 use crate::storage::{NameCapabilities, Setup, move_all};
 
 /// What they can do.
@@ -29,6 +29,8 @@ const DIRECTORY_MODE: Mode = Mode::from_bits_truncate(0o775);
 pub(in crate::storage) struct PosixNames {
     /// Bytes go past the page cache.
     direct: bool,
+    /// Of calls that move bytes.
+    flags: Flags,
     /// Time in syncs.
     synced: Duration,
     /// Calls that moved fewer bytes than asked.
@@ -41,7 +43,8 @@ impl PosixNames {
     /// Those of a connection.
     pub fn new(setup: &Setup<'_>) -> Self {
         let resolver = Resolver::new(setup.root);
-        Self { direct: setup.storage.direct, synced: Duration::ZERO, short_transfers: 0, resolver }
+        let flags = uncached::flags(setup.storage.uncached);
+        Self { direct: setup.storage.direct, flags, synced: Duration::ZERO, short_transfers: 0, resolver }
     }
 
     /// The flags for opening a file whose bytes are moved. One that is only opened and closed needs no more, and some
@@ -60,9 +63,9 @@ impl PosixNames {
     }
 
     fn write_and_close(&mut self, file: OwnedFd, content: Content<'_>) -> io::Result<()> {
-        let (bytes, short) = (content.bytes, &mut self.short_transfers);
+        let (bytes, short, flags) = (content.bytes, &mut self.short_transfers, self.flags);
         move_all(bytes.len(), short, failure::nothing_written, |from| {
-            Ok(pwrite(&file, &bytes[from..], from as libc::off_t)?)
+            uncached::write_pieces(&file, &[IoSlice::new(&bytes[from..])], from as u64, flags)
         })?;
         if content.sync {
             let before = Instant::now();
@@ -129,8 +132,10 @@ impl Names for PosixNames {
 
     fn read(&mut self, entry: Entry<'_>, content: &mut [u8]) -> io::Result<()> {
         let file = self.open(entry, self.moving(OFlag::O_RDONLY, content))?;
-        let (bytes, short) = (content.len(), &mut self.short_transfers);
-        move_all(bytes, short, file_ends, |from| Ok(pread(&file, &mut content[from..], from as libc::off_t)?))?;
+        let (bytes, short, flags) = (content.len(), &mut self.short_transfers, self.flags);
+        move_all(bytes, short, file_ends, |from| {
+            uncached::read_pieces(&file, &mut [IoSliceMut::new(&mut content[from..])], from as u64, flags)
+        })?;
         Ok(nix::unistd::close(file)?)
     }
 

@@ -153,6 +153,7 @@ class Options:
             "layout": self.layout,
             "mix": f"{mix} % reads" if mix else "",
             "direct": "direct I/O" if self.is_direct else "",
+            "uncached": "uncached I/O" if self.given.get("uncached", "0") != "0" else "",
             "fsync": ", ".join(forced),
         }
         return told(found)
