@@ -79,7 +79,7 @@ def _checked(source: Source, told: Parsed) -> Execution:
         return _execution(source, told)
     except KeyError as error:
         raise Refused(f"is not JSON as IOR writes it: it lacks {error}", told.line) from error
-    except (IndexError, TypeError, AttributeError, ValueError) as error:
+    except (IndexError, OverflowError, TypeError, AttributeError, ValueError) as error:
         raise Refused(f"is not JSON as IOR writes it: {type(error).__name__} {error}", told.line) from error
 
 
