@@ -968,7 +968,7 @@ class Stonewall(TypedDict):
 
 class Suspension(TypedDict, closed=True):
     """
-    A time in which a rank was suspended: it did no I/O, because the run was suspended (Ctrl-Z) or nothing on its node ran
+    A time in which a rank was suspended: it did no I/O, because the run was suspended (Ctrl-Z) or its process did not run
     (SIGSTOP, a frozen control group, a paused or sleeping machine).
     """
 

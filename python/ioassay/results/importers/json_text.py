@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import reprlib
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -56,21 +57,21 @@ class Parsed:
         """A whole number that is not negative, and that 63 bits can hold."""
         found = self._required(name)
         if type(found) is not int or not 0 <= found < _BEYOND_COUNTING:
-            raise Refused(f"has {found!r} where {self.what} should have a whole number ({name})", self.line)
+            raise Refused(f"has {reprlib.repr(found)} where {self.what} should have a whole number ({name})", self.line)
         return found
 
     def number(self, name: str) -> float:
         """A number that is not negative, and no larger than whole ones may be."""
         found = self._required(name)
         if type(found) not in (int, float) or not 0 <= found < _BEYOND_COUNTING:
-            raise Refused(f"has {str(found)[:40]} where {self.what} should have a number ({name})", self.line)
+            raise Refused(f"has {reprlib.repr(found)} where {self.what} should have a number ({name})", self.line)
         return float(found)
 
     def text(self, name: str) -> str:
         """A text."""
         found = self._required(name)
         if not isinstance(found, str):
-            raise Refused(f"has {found!r} where {self.what} should have text ({name})", self.line)
+            raise Refused(f"has {reprlib.repr(found)} where {self.what} should have text ({name})", self.line)
         return found
 
     def part(self, name: str) -> Parsed:
