@@ -126,7 +126,7 @@ fn result(rank: u32, node: u32) -> RankResult {
         sample_operations,
         suspended: Vec::new(),
     };
-    RankResult { record, complete: true, latencies }
+    RankResult { record, complete: true, latencies, first_byte: None }
 }
 
 /// What the kernel says of this process in proc(5)'s `status`.

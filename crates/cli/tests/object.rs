@@ -2,18 +2,20 @@
 
 mod support;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
+use ioassay_protocol::doubt::Reason;
 use ioassay_protocol::events::{Event, Outcome};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
 use support::lab::Lab;
+use support::object_server::{Asked, Fate, ObjectServer};
 use support::process::{Bench, check_clean_up, entries, read, set, start_waiting, write};
 
 fn free_port() -> u16 {
@@ -107,7 +109,7 @@ fn plan(url: &str, depth: u32, fsync: &str) -> Value {
     json!({
         "version": 2, "run": "r1", "case": "c1", "target": {"url": url},
         "storage": {"api": "object", "depth": depth}, "ranks": {"clients": 2, "per_client": 1},
-        "files": {"large": set(1 << 20, 7 << 20, 2), "small": set(4096, 4096, 20)},
+        "files": {"large": set(5 << 20, 15 << 20, 2), "small": set(4096, 4096, 20)},
         "steps": [write("large", fsync), write("small", fsync), read("large"), read("small")],
         "seed": 1, "sample_interval_ns": 1_000_000_000,
     })
@@ -120,7 +122,7 @@ fn what_is_written_over_s3_is_read_back_and_nothing_is_left() {
         let ran = s3.bench().run(&plan(&s3.url(), depth, "at-close"));
         ran.complete();
         let bytes: Vec<u64> = ran.phases().iter().map(|p| p.ranks.iter().map(|rank| rank.bytes).sum()).collect();
-        assert_eq!(bytes, [28 << 20, 160 << 10, 28 << 20, 160 << 10]);
+        assert_eq!(bytes, [60 << 20, 160 << 10, 60 << 20, 160 << 10]);
         assert_eq!(ran.removed().files, 44);
         assert_eq!(s3.objects(), BTreeSet::new());
     }
@@ -255,7 +257,7 @@ fn an_object_that_was_cut_or_changed_or_is_gone_fails_the_read_and_nothing_is_le
         for (damage, expected) in [(cut as fn(&Path), " ends "), (change, "verify"), (remove, "c1.large.00000000")] {
             let bench = lab.map_or_else(Bench::new, Bench::on);
             let mut plan = plan(&url, 1, "never");
-            plan["files"] = json!({"large": set(1 << 20, 3 << 20, 1)});
+            plan["files"] = json!({"large": set(5 << 20, 15 << 20, 1)});
             plan["steps"] =
                 json!([write("large", "never"), {"step": "pause", "duration_ns": 1_500_000_000}, read("large")]);
             let mut engine = start_waiting(&bench, &plan);
@@ -273,7 +275,7 @@ fn an_object_that_was_cut_or_changed_or_is_gone_fails_the_read_and_nothing_is_le
 }
 
 fn cut(object: &Path) {
-    fs::OpenOptions::new().write(true).open(object).unwrap().set_len((2 << 20) + 17).unwrap();
+    fs::OpenOptions::new().write(true).open(object).unwrap().set_len((10 << 20) + 17).unwrap();
 }
 
 fn change(object: &Path) {
@@ -343,6 +345,9 @@ fn what_no_object_store_can_do_is_refused_before_any_request() {
         (with_storage("direct", json!(true)), "direct I/O"),
         (with_storage("vectors", json!(4)), "vectored"),
         (with_storage("depth", json!(100_000)), "at most 256"),
+        (with_storage("retries", json!(21)), "hide that a server does not answer"),
+        (changed("/files/large/transfer_bytes", json!(1 << 20)), "refuses parts of 1.00 MiB"),
+        (changed("/files/large", set(5 << 20, 50_005 << 20, 1)), "10001 parts"),
         (changed("/target/url", json!("https://host/x")), "only reads"),
         (changed("/target/url", json!("webdav+http://127.0.0.1:1/x")), "in a single transfer"),
         (changed("/target/url", json!(format!("s3://bucket/x?secret_access_key={SECRET}"))), "is not an option"),
@@ -368,4 +373,125 @@ fn a_plan_behind_a_url_can_be_checked_and_how_much_is_free_nobody_says() {
     let mount = checked.node.as_ref().map(|node| &node.mount);
     assert_eq!((checked.files, checked.free_bytes, mount), (44, None, Some(&None)));
     assert_eq!(s3.objects(), BTreeSet::new());
+}
+
+/// An engine that asks a server of the test's own, which checks no credentials.
+fn asking() -> Bench {
+    let environment = ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"].map(|name| (name, SECRET.to_owned())).to_vec();
+    Bench { environment, ..Bench::new() }
+}
+
+/// One rank writes an object of eight parts and reads it back, compared.
+fn parts_plan(url: &str, depth: u32, retries: u32) -> Value {
+    let mut plan = plan(url, depth, "never");
+    plan["ranks"] = json!({"clients": 1, "per_client": 1});
+    plan["storage"]["retries"] = json!(retries);
+    plan["files"] = json!({"large": set(5 << 20, 40 << 20, 1)});
+    plan["steps"] = json!([write("large", "never"), read("large")]);
+    plan
+}
+
+#[test]
+fn as_many_parts_and_ranges_are_in_flight_as_the_depth_says_and_each_has_a_latency() {
+    for depth in [1, 4] {
+        let server = ObjectServer::start(|asked: &Asked| match asked.is_part() || asked.key.contains("large") {
+            true => Fate::Slow(Duration::from_millis(50)),
+            false => Fate::Served,
+        });
+        let ran = asking().run(&parts_plan(&server.url(), depth as u32, 0));
+        ran.complete();
+        let bucket = server.bucket.lock().unwrap();
+        assert_eq!((bucket.most_parts_at_once, bucket.most_reads_at_once), (depth, depth));
+        assert_eq!(bucket.asked.iter().filter(|asked| asked.is_part()).count(), 8);
+        assert!(bucket.objects.is_empty() && bucket.uploads.is_empty());
+        for phase in ran.phases() {
+            let (count, lowest_ns) = (phase.latencies.count.iter().sum::<u64>(), phase.latencies.lowest_ns[0]);
+            // No part waits for the next one, and none is acknowledged before it was sent.
+            assert!(count == 8 && lowest_ns >= 49_000_000, "{} {:?}", phase.name, phase.latencies);
+        }
+    }
+}
+
+/// A server that fails the first `times` requests for which `which` is true.
+fn failing(times: u32, fate: Fate, which: fn(&Asked) -> bool) -> ObjectServer {
+    let mut left = times;
+    ObjectServer::start(move |asked: &Asked| {
+        if left == 0 || !which(asked) {
+            return Fate::Served;
+        }
+        left -= 1;
+        fate
+    })
+}
+
+fn is_read(asked: &Asked) -> bool {
+    asked.method == "GET" && asked.key.contains("large")
+}
+
+#[test]
+fn without_retries_a_failed_request_ends_the_phase_and_nothing_is_left() {
+    for (fate, which, expected) in [
+        (Fate::Status(503), Asked::is_part as fn(&Asked) -> bool, "HTTP 503: SlowDown"),
+        (Fate::Reset, Asked::is_part, "no answer from http://127.0.0.1:"),
+        (Fate::Status(503), is_read, "HTTP 503: SlowDown"),
+        (Fate::Cut, is_read, "closed before the end of the answer"),
+    ] {
+        let server = failing(1, fate, which);
+        let ran = asking().run(&parts_plan(&server.url(), 4, 0));
+        assert_eq!(ran.code, 1, "{}", ran.said);
+        assert!(ran.failure().message.contains(expected), "{fate:?}: {}", ran.said);
+        assert!(!ran.failure().remedy.is_empty());
+        let bucket = server.bucket.lock().unwrap();
+        assert!(bucket.objects.is_empty() && bucket.uploads.is_empty(), "{fate:?}");
+    }
+}
+
+#[test]
+fn retries_are_counted_by_reason_and_are_a_doubt_of_their_phase_alone() {
+    for (fate, which, phase, expected) in [
+        (Fate::Status(503), Asked::is_part as fn(&Asked) -> bool, 0, "HTTP 503 SlowDown"),
+        (Fate::Reset, Asked::is_part, 0, "connection reset"),
+        (Fate::Status(503), is_read, 1, "HTTP 503 SlowDown"),
+        (Fate::Cut, is_read, 1, "connection closed"),
+    ] {
+        let server = failing(3, fate, which);
+        let ran = asking().run(&parts_plan(&server.url(), 4, 3));
+        ran.complete();
+        let repeated: Vec<BTreeMap<String, u64>> = ran.phases().iter().map(|p| p.ranks[0].retries.clone()).collect();
+        let mut wanted = vec![BTreeMap::new(); 2];
+        wanted[phase].insert(expected.to_owned(), 3);
+        assert_eq!(repeated, wanted, "{fate:?}");
+        let doubted: Vec<bool> = ran
+            .phases()
+            .iter()
+            .map(|phase| phase.doubts.iter().any(|doubt| matches!(doubt.reason, Reason::Retried { requests: 3, .. })))
+            .collect();
+        assert_eq!(doubted, [phase == 0, phase == 1], "{fate:?}");
+    }
+}
+
+#[test]
+fn a_server_that_stays_busy_is_asked_as_often_as_the_plan_says_and_not_more() {
+    let server = failing(u32::MAX, Fate::Status(503), Asked::is_part);
+    let ran = asking().run(&parts_plan(&server.url(), 1, 2));
+    assert_eq!(ran.code, 1);
+    let bucket = server.bucket.lock().unwrap();
+    assert_eq!(bucket.asked.iter().filter(|asked| asked.is_part()).count(), 3);
+    assert!(bucket.objects.is_empty() && bucket.uploads.is_empty());
+}
+
+#[test]
+fn what_is_refused_for_good_is_not_asked_again() {
+    let server = failing(u32::MAX, Fate::Status(403), Asked::is_part);
+    let ran = asking().run(&parts_plan(&server.url(), 1, 5));
+    assert!(ran.failure().message.contains("HTTP 403"), "{}", ran.said);
+    assert_eq!(server.bucket.lock().unwrap().asked.iter().filter(|asked| asked.is_part()).count(), 1);
+}
+
+#[test]
+fn an_upload_whose_completion_was_done_and_whose_answer_got_lost_is_complete() {
+    let server = failing(1, Fate::Cut, |asked| asked.method == "POST" && asked.query.starts_with("uploadId"));
+    let ran = asking().run(&parts_plan(&server.url(), 2, 1));
+    ran.complete();
+    assert_eq!(ran.phases()[0].ranks[0].retries.len(), 1);
 }

@@ -36,6 +36,7 @@ pub fn module() -> String {
     fact("LARGEST_CASE_BYTES: Final", &engine::LARGEST_CASE_BYTES, "What a case may hold, and write.");
     fact("LARGEST_TRANSFER_BYTES: Final", &engine::LARGEST_TRANSFER_BYTES, "In one call.");
     fact("MOST_IN_FLIGHT: Final", &engine::MOST_IN_FLIGHT, "Transfers of a rank.");
+    fact("MOST_RETRIES: Final", &engine::MOST_RETRIES, "Repetitions of one request.");
     fact("MOST_VECTORS: Final", &engine::MOST_VECTORS, "Pieces of memory in one call.");
     fact("LONGEST_WAIT_NS: Final", &engine::A_DAY_NS, "A day: nothing waits longer.");
     fact("SHORTEST_SAMPLE_NS: Final", &engine::SHORTEST_SAMPLE_NS, "The shortest `sample_interval`.");

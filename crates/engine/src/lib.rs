@@ -19,6 +19,7 @@ pub mod facts;
 pub mod failure;
 pub mod forked;
 pub mod hosts;
+pub mod latencies;
 pub mod launched;
 pub mod measure;
 pub mod output;

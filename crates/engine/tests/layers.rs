@@ -12,6 +12,7 @@ const LAYERS: &[&str] = &[
     "beneath",
     "compiled",
     "cache",
+    "latencies",
     "workload",
     "storage",
     "plan",

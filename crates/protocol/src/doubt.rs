@@ -1,5 +1,7 @@
 //! Doubts: typed reasons not to believe a number, each with its evidence and its remedy.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -199,6 +201,13 @@ pub enum Reason {
     ShortTransfers {
         /// How many calls.
         calls: u64,
+    },
+    /// Requests failed for the moment and were repeated, so latencies contain the failed tries and the pauses between them.
+    Retried {
+        /// Requests that were repeated.
+        requests: u64,
+        /// The same by the reason, for example `HTTP 503 SlowDown`.
+        by: BTreeMap<String, u64>,
     },
     /// Part of what was read was never written: holes, or extents that were only allocated. The file system returns
     /// zeros for them without reading anything.

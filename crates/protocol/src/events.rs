@@ -3,6 +3,8 @@
 //! A phase is one event, written when all ranks have ended it: a reader that finds the line has the whole
 //! phase, and a reader that does not has nothing of it to misread.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -220,6 +222,9 @@ pub struct PhaseRecord {
     pub nodes: Vec<NodeRecord>,
     /// Latencies of the single operations of all ranks.
     pub latencies: Histogram,
+    /// From the beginning of each read of all ranks to its first byte, where the storage API knows it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_byte: Option<Histogram>,
     /// Every rank, ascending.
     pub ranks: Vec<RankRecord>,
     /// Reasons not to believe the figures.
@@ -327,6 +332,9 @@ pub struct RankRecord {
     pub operations: u64,
     /// Calls that moved fewer bytes than asked and were repeated.
     pub short_transfers: u64,
+    /// Requests that were repeated, by the reason, for example `HTTP 503 SlowDown`; those of all the rank's operations.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub retries: BTreeMap<String, u64>,
     /// Its slowest operation.
     pub slowest_ns: u64,
     /// Bytes and operations at the stonewall, where it met one.

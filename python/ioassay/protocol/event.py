@@ -569,28 +569,6 @@ class DoubtNothingDone(TypedDict):
 
 class Evidence22(TypedDict):
     begin_ns: int
-    """When that began, since the start of the phase."""
-    slowest_ns: int
-    """The slowest operation."""
-    stalled_ns: int
-    """How long: whole sample intervals in which nothing ended."""
-
-
-class DoubtStalled(TypedDict):
-    """No operation of any rank ended for a while, and at least one was under way: the storage stalled, or what leads to it."""
-
-    invalidates: bool
-    """True if the number must not be used at all; false if it can be used with care."""
-    message: str
-    """The doubt as a sentence that names the evidence."""
-    remedy: str
-    """What to do to get a number without this doubt."""
-    evidence: Evidence22
-    kind: Literal["stalled"]
-
-
-class Evidence23(TypedDict):
-    begin_ns: int
     """When that began first, since the start of the phase."""
     suspended_ns: int
     """How long, of the rank that was suspended longest."""
@@ -599,7 +577,7 @@ class Evidence23(TypedDict):
 
 
 class DoubtSuspended(TypedDict):
-    """The run was suspended during the phase, or nothing of it ran, so its rates and latencies count a pause."""
+    """The run was suspended during the phase, so its rates and latencies count a pause."""
 
     invalidates: bool
     """True if the number must not be used at all; false if it can be used with care."""
@@ -607,11 +585,11 @@ class DoubtSuspended(TypedDict):
     """The doubt as a sentence that names the evidence."""
     remedy: str
     """What to do to get a number without this doubt."""
-    evidence: Evidence23
+    evidence: Evidence22
     kind: Literal["suspended"]
 
 
-class Evidence24(TypedDict):
+class Evidence23(TypedDict):
     calls: int
     """How many calls."""
 
@@ -625,8 +603,28 @@ class DoubtShortTransfers(TypedDict):
     """The doubt as a sentence that names the evidence."""
     remedy: str
     """What to do to get a number without this doubt."""
-    evidence: Evidence24
+    evidence: Evidence23
     kind: Literal["short-transfers"]
+
+
+class Evidence24(TypedDict):
+    by: dict[str, int]
+    """The same by the reason, for example `HTTP 503 SlowDown`."""
+    requests: int
+    """Requests that were repeated."""
+
+
+class DoubtRetried(TypedDict):
+    """Requests failed for the moment and were repeated, so latencies contain the failed tries and the pauses between them."""
+
+    invalidates: bool
+    """True if the number must not be used at all; false if it can be used with care."""
+    message: str
+    """The doubt as a sentence that names the evidence."""
+    remedy: str
+    """What to do to get a number without this doubt."""
+    evidence: Evidence24
+    kind: Literal["retried"]
 
 
 class Evidence25(TypedDict):
@@ -742,18 +740,6 @@ class DoubtVerificationTimed(TypedDict):
     remedy: str
     """What to do to get a number without this doubt."""
     kind: Literal["verification-timed"]
-
-
-class DoubtPositionsUnverified(TypedDict):
-    """Data was verified that is the same in every transfer of a rank: what moved within a file would have passed."""
-
-    invalidates: bool
-    """True if the number must not be used at all; false if it can be used with care."""
-    message: str
-    """The doubt as a sentence that names the evidence."""
-    remedy: str
-    """What to do to get a number without this doubt."""
-    kind: Literal["positions-unverified"]
 
 
 class Evidence30(TypedDict):
@@ -1155,16 +1141,15 @@ Doubt: TypeAlias = (
     | DoubtLateSamples
     | DoubtMissingBytes
     | DoubtNothingDone
-    | DoubtStalled
     | DoubtSuspended
     | DoubtShortTransfers
+    | DoubtRetried
     | DoubtUnwritten
     | DoubtReduciblePayload
     | DoubtPayloadBound
     | DoubtRateNotKept
     | DoubtPaced
     | DoubtVerificationTimed
-    | DoubtPositionsUnverified
     | DoubtFailed
 )
 """A doubt as it is stored beside the measurement that it concerns."""
@@ -1279,6 +1264,8 @@ class RankRecord(TypedDict):
     """Operations done."""
     rank: int
     """The rank."""
+    retries: NotRequired[dict[str, int]]
+    """Requests that were repeated, by the reason, for example `HTTP 503 SlowDown`; those of all the rank's operations."""
     sample_bytes: list[int]
     """
     Bytes moved by operations that ended in sample 0, 1, 2, …; sample k covers
@@ -1430,6 +1417,8 @@ class EventPhase(TypedDict):
     """
     finish_spread_ns: int
     """From the first rank's end to the last rank's end."""
+    first_byte: NotRequired[Histogram | None]
+    """From the beginning of each read of all ranks to its first byte, where the storage API knows it."""
     first_finished_bytes: int
     """Bytes that all ranks had moved at `first_finished_ns`."""
     first_finished_ns: int
@@ -1517,6 +1506,8 @@ class PhaseRecord(TypedDict):
     """
     finish_spread_ns: int
     """From the first rank's end to the last rank's end."""
+    first_byte: NotRequired[Histogram | None]
+    """From the beginning of each read of all ranks to its first byte, where the storage API knows it."""
     first_finished_bytes: int
     """Bytes that all ranks had moved at `first_finished_ns`."""
     first_finished_ns: int

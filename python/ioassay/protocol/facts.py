@@ -22,6 +22,9 @@ LARGEST_TRANSFER_BYTES: Final = 1073741824
 MOST_IN_FLIGHT: Final = 4096
 """Transfers of a rank."""
 
+MOST_RETRIES: Final = 20
+"""Repetitions of one request."""
+
 MOST_VECTORS: Final = 1024
 """Pieces of memory in one call."""
 
@@ -67,7 +70,7 @@ REPLACEMENT: tuple[Operation, ...] = ("stat", "read", "remove", "create")
 Tool = Literal["ior", "mdtest", "iozone", "obdfilter-survey", "io500"]
 """The tools that have a front end."""
 
-DoubtKind = Literal["cache-resident", "cache-unknown", "device-moved-less", "repeated-passes", "attributes-cached", "memory-backed", "unsynced-write", "unsynced-create", "short-phase", "start-spread", "finish-spread", "imbalance", "disturbed", "oversubscribed", "shared-node", "shared-machine", "coarse-clock", "clock-drift", "clock-uncertain", "late-samples", "missing-bytes", "nothing-done", "stalled", "suspended", "short-transfers", "unwritten", "reducible-payload", "payload-bound", "rate-not-kept", "paced", "verification-timed", "positions-unverified", "failed"]
+DoubtKind = Literal["cache-resident", "cache-unknown", "device-moved-less", "repeated-passes", "attributes-cached", "memory-backed", "unsynced-write", "unsynced-create", "short-phase", "start-spread", "finish-spread", "imbalance", "disturbed", "oversubscribed", "shared-node", "shared-machine", "coarse-clock", "clock-drift", "clock-uncertain", "late-samples", "missing-bytes", "nothing-done", "suspended", "short-transfers", "retried", "unwritten", "reducible-payload", "payload-bound", "rate-not-kept", "paced", "verification-timed", "failed"]
 """The doubts that the engine raises."""
 
 IOR_APIS: Mapping[str, str] = {"POSIX": "posix", "AIO": "uring", "MMAP": "mmap", "DUMMY": "null", "MPIIO": "mpiio", "HDF5": "hdf5", "NCMPI": "pnetcdf"}

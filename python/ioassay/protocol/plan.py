@@ -784,6 +784,11 @@ class Storage(TypedDict, closed=True):
     The absolute path of the library that has the API, where it is none of the engine's own
     (plugins/storage/ioassay_storage.h).
     """
+    retries: NotRequired[int]
+    """
+    How often a request is repeated that failed for the moment: the server was busy, or the connection was lost. 0: the
+    first such failure ends the phase.
+    """
     unaligned: NotRequired[bool]
     """
     With `direct`: leave it to the file system whether it takes transfers that are no whole sectors, as IOR and mdtest

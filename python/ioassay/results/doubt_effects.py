@@ -41,6 +41,7 @@ EFFECTS: Mapping[str, Effect] = {
     "stalled": "conclusion",
     "suspended": "conclusion",
     "short-transfers": "detail",
+    "retried": "conclusion",
     "unwritten": "conclusion",
     "reducible-payload": "conclusion",
     "payload-bound": "conclusion",

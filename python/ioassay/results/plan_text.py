@@ -117,6 +117,7 @@ def storage(through: Storage) -> str:
     said += ["uncached (RWF_DONTCACHE)"] * through.get("uncached", False)
     said += [f"with {through['depth']} transfers of each rank in flight"] if through.get("depth", 1) > 1 else []
     said += [f"in {through['vectors']} pieces per call"] if through.get("vectors", 1) > 1 else []
+    said += [f"with up to {retries} retries of a request"] if (retries := through.get("retries")) else []
     said += [f"{key} {value}" for key, value in sorted(through.get("options", {}).items())]
     if uring := through.get("uring"):
         said += [f"io_uring {key.replace('_', ' ')}" for key, on in uring.items() if on is True]

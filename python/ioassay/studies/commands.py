@@ -124,7 +124,7 @@ def _ior_storage(line: _Ior, storage: Storage) -> None:
         line.notes.append("here by io_uring")
     else:
         line.notes += _in_flight(storage)
-    line.notes += _vectors(storage)
+    line.notes += [*_vectors(storage), *_retries(storage)]
 
 
 def _mdtest_storage(line: _Mdtest, storage: Storage) -> None:
@@ -134,7 +134,7 @@ def _mdtest_storage(line: _Mdtest, storage: Storage) -> None:
     line.notes += [f"here with {key} {value}" for key, value in storage.options.items()]
     if storage.direct:
         line.flag("--posix.odirect")
-    line.notes += [*_uncached(storage), *_in_flight(storage), *_vectors(storage)]
+    line.notes += [*_uncached(storage), *_in_flight(storage), *_vectors(storage), *_retries(storage)]
 
 
 def _uncached(storage: Storage) -> Iterator[str]:
@@ -150,6 +150,11 @@ def _in_flight(storage: Storage) -> Iterator[str]:
 def _vectors(storage: Storage) -> Iterator[str]:
     if storage.vectors > 1:
         yield f"here each call moved {storage.vectors} pieces of memory"
+
+
+def _retries(storage: Storage) -> Iterator[str]:
+    if storage.retries:
+        yield f"here each request was repeated up to {storage.retries} times"
 
 
 def _ior(start: list[str], workload: Workload, work: Work, files: Placed, *, storage: Storage, inside: str) -> _Ior:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field, model_validator
 
-from ioassay.studies.values import ApiName, Batch, Depth, PageCache, PlugInOptions, Vectors
+from ioassay.studies.values import ApiName, Batch, Depth, PageCache, PlugInOptions, Retries, Vectors
 from ioassay.yaml_models.values import Part, YesNo
 
 if TYPE_CHECKING:
@@ -72,6 +72,11 @@ class Storage(Part):
     vectors: Vectors = Field(
         default=1, description="Pieces of memory that one call moves (`preadv`, `pwritev`). 1: `pread`, `pwrite`."
     )
+    retries: Retries = Field(
+        default=0,
+        description="How often a request to S3 is repeated that failed for the moment: 503, a timeout, a lost connection. "
+        "Repeated requests raise the doubt `retried`.",
+    )
     uring: Uring | None = Field(default=None, description="Options of io_uring, for the APIs that use it.")
 
     @model_validator(mode="before")
@@ -92,6 +97,8 @@ class Storage(Part):
             made["depth"] = self.depth
         if self.vectors != 1:
             made["vectors"] = self.vectors
+        if self.retries:
+            made["retries"] = self.retries
         if self.uring:
             made["uring"] = self.uring.plan()
         return made

@@ -249,6 +249,7 @@ EVERY_KEY: dict[tuple[type[Part], Callable[[Keys], Plan]], Keys] = {
         "cache": "uncached",
         "depth": 8,
         "vectors": 2,
+        "retries": 3,
         "uring": {"sqpoll": "yes"},
     },
     (Uring, of_uring): {

@@ -5,6 +5,7 @@ pub mod engines;
 pub mod hung_mount;
 pub mod lab;
 pub mod mpi;
+pub mod object_server;
 pub mod plug_ins;
 pub mod process;
 pub mod record;

@@ -7,6 +7,7 @@ use ioassay_protocol::plan::Operation;
 
 use super::operations::OperationStats;
 use super::profile::ReadShare;
+use crate::storage::RequestCounts;
 
 /// What one rank did in its job.
 pub(super) struct JobResult {
@@ -18,6 +19,8 @@ pub(super) struct JobResult {
     pub times: JobTimes,
     /// Calls that moved less than asked.
     pub short_transfers: u64,
+    /// What was counted of its requests.
+    pub requests: RequestCounts,
     /// All that was to be done is done.
     pub complete: bool,
     /// What it wrote has been forced to stable storage.

@@ -8,8 +8,8 @@ use ioassay_protocol::plan::{Job, Operation, Phase};
 use super::Rank;
 use super::rank_report::RankReport;
 use super::resident;
+use crate::latencies::Latencies;
 use crate::measure::doubts::{self, Facts, Unwritten};
-use crate::measure::histogram::Latencies;
 use crate::measure::node::NodeMeter;
 use crate::measure::phase::{Circumstances, RankResult, combine};
 use crate::plan::Sizes;
@@ -88,10 +88,13 @@ impl<R: Ranks> Rank<'_, R> {
             }
             let Some((first, others)) = own.split_first_mut() else { continue };
             for nth in 0..first.results.len() {
-                let mut all = Latencies::default();
-                all.add(&first.results[nth].2.latencies);
-                others.iter_mut().for_each(|other| all.add(&std::mem::take(&mut other.results[nth].2.latencies)));
-                first.results[nth].2.latencies = all.buckets();
+                let mut of_others: Vec<_> = others.iter_mut().map(|other| &mut other.results[nth].2).collect();
+                let first = &mut first.results[nth].2;
+                let latencies = of_others.iter_mut().map(|other| std::mem::take(&mut other.latencies));
+                first.latencies = Latencies::sum([std::mem::take(&mut first.latencies)].into_iter().chain(latencies));
+                let first_bytes = of_others.iter_mut().filter_map(|other| other.first_byte.take());
+                let first_bytes: Vec<_> = first.first_byte.take().into_iter().chain(first_bytes).collect();
+                first.first_byte = (!first_bytes.is_empty()).then(|| Latencies::sum(first_bytes.into_iter()));
             }
         }
     }

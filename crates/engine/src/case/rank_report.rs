@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::job_result::JobResult;
 use super::profile::BeforeRead;
+use crate::latencies::Latencies;
 use crate::measure::phase::RankResult;
 use crate::measure::recorder::LANES;
 use crate::ranks::Start;
@@ -55,7 +56,9 @@ impl RankReport {
         end_ns: u64,
         (usage, suspended): (Usage, Vec<Suspension>),
     ) -> Self {
-        let JobResult { lanes, statistics, times, short_transfers, complete, synced, matched, written, .. } = result;
+        let JobResult {
+            lanes, statistics, times, short_transfers, requests, complete, synced, matched, written, ..
+        } = result;
         let complete = complete && result.failure.is_none();
         let mut recorded: Vec<_> = statistics.recorded.into_iter().map(Some).collect();
         let results = lanes
@@ -75,6 +78,7 @@ impl RankReport {
                     bytes: recorded.bytes,
                     operations: recorded.operations,
                     short_transfers,
+                    retries: requests.retries.clone(),
                     slowest_ns: recorded.slowest_ns,
                     at_stonewall: statistics.at_stonewall.map(|lanes| lanes[lane]),
                     at_first_finish: None,
@@ -83,7 +87,9 @@ impl RankReport {
                     sample_operations: recorded.sample_operations,
                     suspended: suspended.clone(),
                 };
-                Some((lane, operation, RankResult { record, complete, latencies: recorded.latencies.buckets() }))
+                let first_byte = requests.first_byte.as_ref().filter(|_| operation == Operation::Read);
+                let (latencies, first_byte) = (recorded.latencies.buckets(), first_byte.map(Latencies::buckets));
+                Some((lane, operation, RankResult { record, complete, latencies, first_byte }))
             })
             .collect();
         Self { job, results, synced, matched, written, before_read: None, first_finished: None }

@@ -138,6 +138,7 @@ impl<'a> ReplayJob<'a> {
             statistics,
             times,
             short_transfers,
+            requests: self.connection.take_request_counts(),
             complete,
             synced: false,
             matched: None,

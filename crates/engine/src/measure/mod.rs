@@ -1,10 +1,9 @@
-//! Histograms, samples, phase records and doubts.
+//! Samples, phase records and doubts.
 //!
 //! Not here: formatting, statistics across runs, clocks and counters of the kernel (crate `ioassay-host`).
 
 pub mod doubts;
 pub mod heartbeat;
-pub mod histogram;
 pub mod node;
 pub mod phase;
 pub mod recorder;

@@ -4,7 +4,7 @@ use ioassay_protocol::events::{Done, Histogram, PhaseRecord, RankRecord, Stonewa
 use ioassay_protocol::plan::{Job, Operation, Phase, Plan};
 use serde::{Deserialize, Serialize};
 
-use super::histogram::Latencies;
+use crate::latencies::Latencies;
 
 /// What one rank sends to rank 0 when a phase has ended.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -15,6 +15,8 @@ pub struct RankResult {
     pub complete: bool,
     /// Its latencies.
     pub latencies: Histogram,
+    /// The latencies of first bytes, where they are known.
+    pub first_byte: Option<Histogram>,
 }
 
 /// What is known of a job besides the ranks' results.
@@ -46,6 +48,8 @@ pub fn combine(
 ) -> (PhaseRecord, u64) {
     let mut latencies = Latencies::default();
     results.iter().for_each(|result| latencies.add(&result.latencies));
+    let first_bytes: Vec<Histogram> = results.iter().filter_map(|result| result.first_byte.clone()).collect();
+    let first_byte = (!first_bytes.is_empty()).then(|| Latencies::sum(first_bytes.into_iter()));
     let complete = results.iter().all(|result| result.complete);
     let ranks: Vec<RankRecord> = results.into_iter().map(|result| result.record).collect();
     let starts = || ranks.iter().map(|rank| rank.start_ns);
@@ -81,6 +85,7 @@ pub fn combine(
         settled: None,
         nodes: Vec::new(),
         latencies: latencies.buckets(),
+        first_byte,
         ranks,
         doubts: Vec::new(),
     };

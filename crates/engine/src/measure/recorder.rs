@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use ioassay_protocol::events::{Done, Suspension};
 use ioassay_shm::gate::Waiter;
 
-use super::histogram::Latencies;
+use crate::latencies::Latencies;
 
 /// A job records up to nine kinds of operations, each in a lane of its own: a mix has reads and writes, a replacement
 /// stat, read, remove and create, a replay most kinds.

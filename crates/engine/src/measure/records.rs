@@ -18,6 +18,7 @@ pub fn rank(number: u32) -> RankRecord {
         bytes: 0,
         operations: 0,
         short_transfers: 0,
+        retries: Default::default(),
         slowest_ns: 0,
         at_stonewall: None,
         at_first_finish: None,
@@ -54,6 +55,7 @@ pub fn phase(name: &str, operation: Operation, ranks: Vec<RankRecord>) -> PhaseR
         resident_bytes_before: None,
         resident_bytes_before_per_node: Vec::new(),
         latencies: Default::default(),
+        first_byte: None,
         ranks,
         doubts: Vec::new(),
     }

@@ -16,7 +16,7 @@ pub use self::sizes::{Sizes, moved_at_once};
 pub(crate) use self::sizes::{is_walled, is_written, operations_each};
 pub use self::validate::{
     A_DAY_NS, LARGEST_CASE_BYTES, LARGEST_TRANSFER_BYTES, LONGEST_SAMPLE_NS, MOST_IN_FLIGHT, MOST_JOBS, MOST_RANKS,
-    MOST_VECTORS, SHORTEST_SAMPLE_NS, validate, validate_alignment, validate_meeting,
+    MOST_RETRIES, MOST_VECTORS, SHORTEST_SAMPLE_NS, validate, validate_alignment, validate_meeting,
 };
 
 /// Reads and validates the plan in `file`.

@@ -2,6 +2,7 @@
 //!
 //! Not here: directory entries ([`super::names`]), and which APIs there are ([`super::registry`]).
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -12,6 +13,7 @@ use ioassay_protocol::plan::storage::{Storage, Target};
 
 use super::names::{Names, Presence};
 use crate::beneath::Root;
+use crate::latencies::Latencies;
 use crate::workload::buffer::Buffer;
 use crate::workload::layout::Geometry;
 
@@ -33,6 +35,10 @@ pub struct Capabilities {
     pub rewrites: bool,
     /// Writes a whole file at once: one transfer is all of it.
     pub whole_files: bool,
+    /// A file of several transfers is written in parts, one for each.
+    pub parts: Option<Parts>,
+    /// Repeats requests that failed for the moment, where the plan asks for it.
+    pub retries: bool,
     /// Returns from sync when what was written would survive a crash.
     pub sync: bool,
     /// A file that was written to its end and closed without an error would survive a crash, also without sync.
@@ -73,6 +79,8 @@ impl Capabilities {
         shared_files: false,
         rewrites: false,
         whole_files: false,
+        parts: None,
+        retries: false,
         sync: false,
         synced_by_close: false,
         depth: 1,
@@ -88,6 +96,15 @@ impl Capabilities {
         collective_transfers: false,
         names: None,
     };
+}
+
+/// What the parts of a file must be like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Parts {
+    /// Bytes of each at least, except the last.
+    pub smallest_bytes: u64,
+    /// How many at most.
+    pub most: u64,
 }
 
 /// What a storage API can do with directory entries.
@@ -255,6 +272,20 @@ pub trait Connection {
     fn names(&mut self) -> Option<&mut dyn Names> {
         None
     }
+
+    /// What it has counted of its requests since this was last asked.
+    fn take_request_counts(&mut self) -> RequestCounts {
+        RequestCounts::default()
+    }
+}
+
+/// What a connection counts of its requests, where it makes any over a network.
+#[derive(Debug, Clone, Default)]
+pub struct RequestCounts {
+    /// Requests that were repeated, by the reason.
+    pub retries: BTreeMap<String, u64>,
+    /// From the beginning of each read to its first byte.
+    pub first_byte: Option<Latencies>,
 }
 
 /// A file that one rank has open.

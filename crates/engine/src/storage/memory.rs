@@ -18,6 +18,9 @@ impl Memory {
         Self { start: buffer.as_mut_ptr(), bytes: buffer.len() }
     }
 
+    /// No memory.
+    pub const NOTHING: Self = Self { start: std::ptr::NonNull::dangling().as_ptr(), bytes: 0 };
+
     /// Memory that is only read from: nobody may write through what is made of it.
     pub fn read_from(data: &[u8]) -> Self {
         Self { start: data.as_ptr().cast_mut(), bytes: data.len() }

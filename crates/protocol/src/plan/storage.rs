@@ -122,6 +122,10 @@ pub struct Storage {
     /// Pieces of memory that one call moves (`preadv`, `pwritev`). 1: `pread` and `pwrite`.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub vectors: u32,
+    /// How often a request is repeated that failed for the moment: the server was busy, or the connection was lost. 0: the
+    /// first such failure ends the phase.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub retries: u32,
     /// How io_uring is used, where the API does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uring: Option<Uring>,
@@ -139,6 +143,7 @@ impl Storage {
             unaligned: false,
             depth: 1,
             vectors: 1,
+            retries: 0,
             uring: None,
         }
     }
@@ -162,6 +167,10 @@ pub struct Uring {
 
 fn one() -> u32 {
     1
+}
+
+fn is_zero(value: &u32) -> bool {
+    *value == 0
 }
 
 fn is_one(value: &u32) -> bool {

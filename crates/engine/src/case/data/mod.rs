@@ -138,6 +138,7 @@ impl<'a> DataJob<'a> {
             statistics,
             times: counts.times,
             short_transfers: counts.short_transfers,
+            requests: self.connection.take_request_counts(),
             complete: counts.complete,
             synced: counts.complete && failure.is_none() && self.work.fsync != Fsync::Never,
             matched: None,

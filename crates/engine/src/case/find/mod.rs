@@ -28,6 +28,7 @@ use super::job_result::{JobResult, JobTimes};
 use super::operations::{Flow, Moved, Operate, Operations};
 use crate::failure;
 use crate::ranks::{Ranks, Start};
+use crate::storage::RequestCounts;
 
 /// All operations of a walk are of one kind, so they have one lane.
 const LANE: usize = 0;
@@ -102,6 +103,7 @@ impl<'a> FindJob<'a> {
             statistics: operations.finish(failure.is_some()),
             times: JobTimes { transfer: clock.now_ns() - start.left_ns, ..JobTimes::default() },
             short_transfers: 0,
+            requests: RequestCounts::default(),
             synced: false,
             complete: !ranks.must_stop(),
             matched: Some(matched),

@@ -157,6 +157,7 @@ impl<'a> MetadataJob<'a> {
             statistics,
             times,
             short_transfers,
+            requests: self.connection.take_request_counts(),
             complete: !ranks.must_stop(),
             synced: failure.is_none() && !ranks.must_stop() && self.work.forces_to_storage(),
             matched: None,

@@ -13,6 +13,7 @@ mod others;
 mod pace;
 mod payload;
 mod ranks;
+mod requests;
 
 use ioassay_protocol::doubt::Doubt;
 
@@ -36,6 +37,7 @@ pub fn about(facts: Facts<'_>) -> Vec<Doubt> {
         memory::memory_backed,
         memory::unsynced_write,
         memory::unsynced_create,
+        requests::retried,
         payload::unwritten,
         payload::reducible_payload,
         payload::payload_bound,

@@ -8,6 +8,8 @@ use ioassay_protocol::plan::data::{
 use ioassay_protocol::plan::storage::Target;
 use ioassay_protocol::plan::{Job, Plan, Work};
 
+use ioassay_units::Bytes;
+
 use super::checks::{positive, range};
 use super::collective;
 use super::storage::JobStorage;
@@ -69,6 +71,22 @@ fn kept(key: &str, set: &FileSet, geometry: &Geometry, storage: &JobStorage<'_>)
         let problem = format!("{api} writes each file of this target in a single transfer");
         let valid = format!("use block_bytes {}, 1 segment and more files", set.transfer_bytes);
         return refuse("block_bytes", problem, valid);
+    }
+    let parts = geometry.transfers_per_file;
+    if let Some(can) = storage.can.parts.filter(|_| parts > 1) {
+        if set.transfer_bytes < can.smallest_bytes {
+            let problem = format!(
+                "each transfer is a part of an object, and this storage refuses parts of {}",
+                Bytes(set.transfer_bytes).about()
+            );
+            let smallest = Bytes(can.smallest_bytes).about();
+            return refuse("transfer_bytes", problem, format!("use at least {smallest}, or files of one transfer"));
+        }
+        if parts > can.most {
+            let problem = format!("an object would have {parts} parts, one for each transfer");
+            let valid = format!("use larger transfers or smaller files: at most {} parts", can.most);
+            return refuse("transfer_bytes", problem, valid);
+        }
     }
     if geometry.sharers > 1 && !storage.can.shared_files {
         let problem = format!("{api} does not support files shared by ranks");

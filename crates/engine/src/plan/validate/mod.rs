@@ -20,7 +20,7 @@ use self::checks::range;
 use self::data::Filled;
 pub use self::data::{LARGEST_CASE_BYTES, LARGEST_TRANSFER_BYTES};
 use self::storage::{JobStorage, SECTOR_BYTES};
-pub use self::storage::{MOST_IN_FLIGHT, MOST_VECTORS, validate_meeting};
+pub use self::storage::{MOST_IN_FLIGHT, MOST_RETRIES, MOST_VECTORS, validate_meeting};
 use super::{Refusal, Sizes};
 use crate::workload::layout::geometries;
 

@@ -15,6 +15,9 @@ pub const MOST_IN_FLIGHT: u32 = 4096;
 /// More pieces than this no call takes (IOV_MAX).
 pub const MOST_VECTORS: u32 = 1024;
 
+/// More retries than this take minutes for one request.
+pub const MOST_RETRIES: u32 = 20;
+
 /// Direct I/O moves whole sectors.
 pub(super) const SECTOR_BYTES: u64 = 512;
 
@@ -105,6 +108,14 @@ fn api(key: &str, asked: &Storage, on: &Target) -> Result<Capabilities, Refusal>
     if asked.vectors > MOST_VECTORS {
         let problem = format!("a call cannot take {} vectors", asked.vectors);
         return refuse("vectors", problem, format!("use at most {MOST_VECTORS}"));
+    }
+    if asked.retries > 0 && !can.retries {
+        let problem = format!("{} repeats no requests on this target", asked.api);
+        return refuse("retries", problem, "leave it out; requests to S3 can be repeated".to_owned());
+    }
+    if asked.retries > MOST_RETRIES {
+        let problem = format!("{} retries hide that a server does not answer", asked.retries);
+        return refuse("retries", problem, format!("use at most {MOST_RETRIES}"));
     }
     if asked.direct && !can.direct {
         return cannot("direct", "does not support direct I/O", |can| can.direct);

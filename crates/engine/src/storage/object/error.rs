@@ -13,7 +13,7 @@ use super::protocol::Protocol;
 use crate::failure::Explained;
 
 /// More than this of what a server says is a page of HTML.
-const LONGEST_MESSAGE: usize = 300;
+pub(super) const LONGEST_MESSAGE: usize = 300;
 
 /// What OpenDAL says of an answer that is shorter than its range.
 const SHORT: &str = "reader got too little data";
@@ -41,7 +41,7 @@ pub(super) fn explained(error: &Error, location: &Location) -> io::Error {
         _ => io::ErrorKind::Other,
     };
     let what = protocol.without_secrets(&what);
-    io::Error::new(kind, Explained { what, remedy: remedy(error, status, cause.is_some(), protocol) })
+    io::Error::new(kind, Explained { what, remedy: remedy(error.kind(), status, cause.is_some(), protocol) })
 }
 
 /// Where requests go, if it does not stand in the URL anyway.
@@ -74,9 +74,10 @@ fn said(error: &Error) -> String {
     format!(": {}", &message[..end])
 }
 
-fn remedy(error: &Error, status: Option<u16>, below: bool, protocol: &Protocol) -> String {
+/// What to try next.
+pub(super) fn remedy(kind: ErrorKind, status: Option<u16>, below: bool, protocol: &Protocol) -> String {
     let credentials = protocol.credentials.join(", ");
-    match (status, error.kind()) {
+    match (status, kind) {
         (Some(401 | 403), _) | (_, ErrorKind::PermissionDenied) if credentials.is_empty() => {
             "run as a user with permission for this operation".to_owned()
         }
@@ -88,8 +89,8 @@ fn remedy(error: &Error, status: Option<u16>, below: bool, protocol: &Protocol) 
                 .to_owned()
         }
         (Some(429 | 503), _) | (_, ErrorKind::RateLimited) => {
-            "the server is overloaded or throttles its clients: use fewer ranks or a rate limit; requests are not \
-             retried, because that would hide it"
+            "the server is overloaded or throttles its clients: use fewer ranks or a rate limit; requests are retried \
+             only where `storage: {retries: N}` asks for it, because that would hide it"
                 .to_owned()
         }
         (None, _) if below => {

@@ -1,10 +1,10 @@
-//! `object`: objects behind a protocol, through Apache OpenDAL.
+//! `object`: objects behind a protocol: S3 by the engine itself ([`s3`]), the others through Apache OpenDAL.
 //!
 //! An object is written once, from its beginning to its end, and read in any range. What a rank does:
-//! * its connection is a [`client`] of its own: one thread, one pool of connections, made after ranks were forked;
+//! * its connection is a client of its own: one thread, one pool of connections, made after ranks were forked;
 //! * the write that completes an object finishes it, so that its time counts where it belongs ([`file`]);
 //! * an object of one transfer is one request; larger ones go in parts or appends, as the [`protocol`] has it;
-//! * no request is repeated: an error that a repetition hides would be measured as a slow request.
+//! * no request is repeated unless the plan asks for it: what a repetition hides is measured as a slow request.
 //!
 //! Not here: timing, which objects there are, removing them ([`crate::workspace`]).
 
@@ -14,6 +14,8 @@ mod file;
 pub mod location;
 mod names;
 mod protocol;
+pub mod s3;
+mod tls;
 
 use std::io;
 use std::path::Path;
@@ -25,9 +27,10 @@ use self::client::{Client, Timeout};
 use self::file::ObjectFile;
 use self::location::Location;
 use self::names::ObjectNames;
+use self::s3::S3Connection;
 use super::memory::Memory;
 use super::names::Names;
-use super::{Capabilities, Connection, OpenFile, Opening, Setup, StorageApi, Unfit};
+use super::{Capabilities, Connection, OpenFile, Opening, Parts, Setup, StorageApi, Unfit};
 
 pub(super) struct Object;
 
@@ -55,7 +58,10 @@ impl StorageApi for Object {
     fn capabilities_for(&self, target: &Target) -> Capabilities {
         let Ok(location) = location_of(target) else { return self.capabilities() };
         let protocol = location.protocol();
+        let s3 = protocol.is_s3();
         Capabilities {
+            parts: s3.then_some(Parts { smallest_bytes: s3::SMALLEST_PART, most: s3::MOST_PARTS }),
+            retries: s3,
             sync: protocol.durable,
             synced_by_close: protocol.durable,
             whole_files: protocol.writes == protocol::Writes::Whole,
@@ -70,6 +76,9 @@ impl StorageApi for Object {
 
     fn connect(&self, setup: Setup<'_>) -> io::Result<Box<dyn Connection>> {
         let location = location_of(setup.target).map_err(|unfit| io::Error::other(unfit.problem))?;
+        if location.protocol().is_s3() {
+            return Ok(Box::new(S3Connection::new(location, setup)?));
+        }
         let client = Rc::new(Client::new(location, Timeout::AsLongAsItTakes)?);
         let names = ObjectNames::new(Rc::clone(&client));
         Ok(Box::new(ObjectConnection { client, memory: setup.buffers.iter_mut().map(Memory::of).collect(), names }))

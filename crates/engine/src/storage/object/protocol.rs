@@ -6,6 +6,7 @@
 use std::env;
 
 use opendal::{Operator, services};
+use url::{Position, Url};
 
 use super::location::Location;
 use crate::failure::Explained;
@@ -41,6 +42,20 @@ pub struct Protocol {
     /// Variables with credentials.
     pub credentials: &'static [&'static str],
     operator: fn(&Location) -> Result<Operator, Explained>,
+}
+
+/// Where an S3 server is, and how it is asked.
+pub(super) struct S3Place {
+    /// Its URL.
+    pub endpoint: String,
+    /// What requests call it.
+    pub host: String,
+    /// What keys come after in a path.
+    pub root: String,
+    /// The region that signatures are for.
+    pub region: String,
+    /// Access key, secret key and session token; `None` where nothing is signed.
+    pub credentials: Option<(String, String, Option<String>)>,
 }
 
 /// How an object of several transfers is written.
@@ -127,6 +142,11 @@ impl Protocol {
         (self.operator)(location)
     }
 
+    /// True for S3.
+    pub fn is_s3(&self) -> bool {
+        self.schemes == S3.schemes
+    }
+
     /// `text` without anything that is secret in this process's environment.
     pub(super) fn without_secrets(&self, text: &str) -> String {
         let secrets = self.credentials.iter().filter_map(|name| variable(name)).filter(|value| value.len() > 3);
@@ -154,29 +174,67 @@ fn made(operator: opendal::Result<Operator>) -> Result<Operator, Explained> {
 }
 
 fn s3(location: &Location) -> Result<Operator, Explained> {
-    let region = location.option("region").map(str::to_owned);
-    let region = region.or_else(|| variable("AWS_REGION")).or_else(|| variable("AWS_DEFAULT_REGION"));
+    let region = s3_region(location);
     let mut s3 = services::S3::default()
         .bucket(location.authority())
-        .region(&region.unwrap_or_else(|| "us-east-1".to_owned()))
+        .endpoint(&s3_endpoint(location, &region))
+        .region(&region)
         .disable_config_load();
-    if let Some(endpoint) = location.option("endpoint") {
-        s3 = s3.endpoint(endpoint);
-    }
-    if location.option("addressing") == Some("virtual-host") {
+    if has_virtual_host(location) {
         s3 = s3.enable_virtual_host_style();
     }
-    if location.option("anonymous") == Some("true") {
+    let Some((access_key, secret_key, session_token)) = s3_credentials(location)? else {
         return made(Operator::new(s3.skip_signature()));
-    }
-    let otherwise = ", or add anonymous=true to the query of the target's URL";
-    s3 = s3
-        .access_key_id(&required("AWS_ACCESS_KEY_ID", otherwise)?)
-        .secret_access_key(&required("AWS_SECRET_ACCESS_KEY", "")?);
-    if let Some(token) = variable("AWS_SESSION_TOKEN") {
+    };
+    s3 = s3.access_key_id(&access_key).secret_access_key(&secret_key);
+    if let Some(token) = session_token {
         s3 = s3.session_token(&token);
     }
     made(Operator::new(s3))
+}
+
+/// Where the S3 server of `location` is.
+pub(super) fn s3_place(location: &Location) -> Result<S3Place, Explained> {
+    let region = s3_region(location);
+    let endpoint = s3_endpoint(location, &region);
+    let unusable = |what: String| Explained { what, remedy: "check the endpoint in the target's URL".to_owned() };
+    let mut url = Url::parse(&endpoint).map_err(|error| unusable(format!("{endpoint}: {error}")))?;
+    let bucket = location.authority();
+    let mut root = format!("{}/", url.path().trim_end_matches('/'));
+    if has_virtual_host(location) {
+        let host = format!("{bucket}.{}", url.host_str().unwrap_or_default());
+        url.set_host(Some(&host)).map_err(|error| unusable(format!("{host}: {error}")))?;
+    } else {
+        root = format!("{root}{bucket}/");
+    }
+    let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
+    let host = format!("{}{port}", url.host_str().unwrap_or_default());
+    let endpoint = url[..Position::BeforePath].to_owned();
+    Ok(S3Place { endpoint, host, root, region, credentials: s3_credentials(location)? })
+}
+
+fn s3_region(location: &Location) -> String {
+    let region = location.option("region").map(str::to_owned);
+    let region = region.or_else(|| variable("AWS_REGION")).or_else(|| variable("AWS_DEFAULT_REGION"));
+    region.unwrap_or_else(|| "us-east-1".to_owned())
+}
+
+fn s3_endpoint(location: &Location, region: &str) -> String {
+    let endpoint = location.option("endpoint").map(|endpoint| endpoint.trim_end_matches('/').to_owned());
+    endpoint.unwrap_or_else(|| format!("https://s3.{region}.amazonaws.com"))
+}
+
+fn has_virtual_host(location: &Location) -> bool {
+    location.option("addressing") == Some("virtual-host")
+}
+
+fn s3_credentials(location: &Location) -> Result<Option<(String, String, Option<String>)>, Explained> {
+    if location.option("anonymous") == Some("true") {
+        return Ok(None);
+    }
+    let otherwise = ", or add anonymous=true to the query of the target's URL";
+    let access_key = required("AWS_ACCESS_KEY_ID", otherwise)?;
+    Ok(Some((access_key, required("AWS_SECRET_ACCESS_KEY", "")?, variable("AWS_SESSION_TOKEN"))))
 }
 
 fn swift(location: &Location) -> Result<Operator, Explained> {

@@ -36,6 +36,13 @@ impl Latencies {
         }
     }
 
+    /// All of what several ranks counted.
+    pub fn sum(all: impl Iterator<Item = Buckets>) -> Buckets {
+        let mut sum = Self::default();
+        all.for_each(|buckets| sum.add(&buckets));
+        sum.buckets()
+    }
+
     /// Latency below which half of the operations lie; 0 if there are none.
     pub fn median_ns(&self) -> u64 {
         self.0.value_at_quantile(0.5)
