@@ -76,6 +76,12 @@ def by_sweep_point(measurements: pl.DataFrame, latencies: pl.DataFrame, ranks: p
     )
 
 
+def first_bytes_by_sweep_point(measurements: pl.DataFrame, first_bytes: pl.DataFrame) -> pl.DataFrame:
+    """As `by_sweep_point`, of the times to the first byte of reads."""
+    valid = measurements.filter("valid").select("case", *POINT)
+    return percentiles(first_bytes.join(valid, on=list(KEY)), POINT)
+
+
 def is_resolved(operations: int, column: str) -> bool:
     """True if so many operations tell the percentile in `column` from the maximum: at least one lies beyond it."""
     permille = PERCENTILES[column]

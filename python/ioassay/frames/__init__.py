@@ -89,6 +89,11 @@ class Runs:
         return self._joined({path: run.latencies for path, run in self.by_path.items()})
 
     @cached_property
+    def first_bytes(self) -> pl.DataFrame:
+        """The same of the times to the first byte of reads."""
+        return self._joined({path: run.first_bytes for path, run in self.by_path.items()})
+
+    @cached_property
     def sources(self) -> pl.DataFrame:
         """Where each imported measurement was read."""
         return self._joined({path: run.sources for path, run in self.by_path.items()})

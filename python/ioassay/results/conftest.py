@@ -102,6 +102,7 @@ def _phase(name: str = "write") -> EventPhase:
         "sample_interval_ns": 1_000_000_000,
         "resident_bytes_before": None,
         "latencies": {"lowest_ns": [10, 50], "highest_ns": [11, 52], "count": [4, 2]},
+        "first_byte": {"lowest_ns": [5], "highest_ns": [5], "count": [6]},
         "ranks": [rank(0, [2, 1]), rank(1, [1, 1, 1])],
         "doubts": [
             {

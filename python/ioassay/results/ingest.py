@@ -19,7 +19,7 @@ from ioassay.results.point import text as point_text
 from ioassay.results.stored_types import LARGEST
 
 if TYPE_CHECKING:
-    from ioassay.protocol.event import Event, EventPhase, RankRecord, Stonewall, Suspension
+    from ioassay.protocol.event import Event, EventPhase, Histogram, RankRecord, Stonewall, Suspension
 
 Tables = dict[str, pl.DataFrame]
 """Every table of `schema.TABLES` by name."""
@@ -144,9 +144,9 @@ def _refuse_inconsistent(case: CaseEntry, nodes: list[str], phase: EventPhase) -
     name = f"{phase['name']} {phase['job']} {phase['operation']}"
     if tuple(_key(case, phase).values()) not in case.measured:
         raise Inconsistent(f"the case does not measure {name}")
-    latencies = phase["latencies"]
-    if len({len(latencies[column]) for column in ("lowest_ns", "highest_ns", "count")}) > 1:
-        raise Inconsistent(f"the columns of the latencies of {name} differ in length")
+    for what, histogram in (("latencies", phase["latencies"]), ("first bytes", _first_byte(phase))):
+        if len({len(histogram[column]) for column in ("lowest_ns", "highest_ns", "count")}) > 1:
+            raise Inconsistent(f"the columns of the {what} of {name} differ in length")
     for rank in phase["ranks"]:
         if len(rank["sample_bytes"]) != len(rank["sample_operations"]):
             raise Inconsistent(f"the columns of the samples of rank {rank['rank']} in {name} differ in length")
@@ -166,7 +166,8 @@ def _phase_columns(case: CaseEntry, nodes: list[str], phase: EventPhase) -> dict
         "measurements": _measurement(case, phase),
         "ranks": _ranks(nodes, phase),
         "samples": _samples(phase),
-        "latencies": _latencies(phase),
+        "latencies": _buckets(phase["latencies"]),
+        "first_bytes": _buckets(_first_byte(phase)),
         "doubts": _doubts(phase),
     }
 
@@ -254,9 +255,12 @@ def _suspended(times: Sequence[Suspension], samples: int, interval_ns: int) -> l
     return found
 
 
-def _latencies(phase: EventPhase) -> Columns:
-    buckets = phase["latencies"]
-    return {"lowest_ns": buckets["lowest_ns"], "highest_ns": buckets["highest_ns"], "count": buckets["count"]}
+def _first_byte(phase: EventPhase) -> Histogram:
+    return phase.get("first_byte") or {"lowest_ns": [], "highest_ns": [], "count": []}
+
+
+def _buckets(histogram: Histogram) -> Columns:
+    return {"lowest_ns": histogram["lowest_ns"], "highest_ns": histogram["highest_ns"], "count": histogram["count"]}
 
 
 def evidence(values: Mapping[str, object]) -> str:

@@ -25,6 +25,8 @@ class LoadedRun:
     ranks: pl.DataFrame
     samples: pl.LazyFrame
     latencies: pl.DataFrame
+    first_bytes: pl.DataFrame
+    """As latencies, from the beginning of reads to their first byte; empty where no storage API knows it."""
     doubts: pl.DataFrame
     sources: pl.DataFrame
     """Of imported measurements where they were read; empty for a run of our own."""

@@ -132,6 +132,9 @@ LATENCIES = pl.Schema(
     }
 )
 
+FIRST_BYTES = LATENCIES
+"""The same of the times to the first byte of reads, where the storage API knows them."""
+
 DOUBTS = pl.Schema(
     {
         **_KEY,
@@ -166,10 +169,14 @@ TABLES = {
     "ranks": RANKS,
     "samples": SAMPLES,
     "latencies": LATENCIES,
+    "first_bytes": FIRST_BYTES,
     "doubts": DOUBTS,
     "sources": SOURCES,
 }
 """Every table of a run directory by name; the file is `NAME.parquet`."""
+
+ADDED_TABLES = frozenset({"first_bytes"})
+"""Tables that runs of older versions lack: nothing of theirs was measured then."""
 
 REBUILT = "Delete it: a missing table is rebuilt from the run's logs."
 """What to do about a damaged table."""

@@ -61,7 +61,11 @@ def read_tables(directory: StoredDirectory, document: RunDocument) -> tuple[dict
 
     Raises `UsageError` for a damaged table, `FileNotFoundError` where one is missing.
     """
-    tables = {name: _table(directory, name, document) for name in schema.TABLES}
+    missing = {name for name in schema.ADDED_TABLES if not directory.exists(table_name(name))}
+    tables = {
+        name: pl.LazyFrame(schema=columns) if name in missing else _table(directory, name, document)
+        for name, columns in schema.TABLES.items()
+    }
     samples = _with_suspended(tables.pop("samples"), document)
     read = {}
     for name, table in tables.items():
@@ -141,7 +145,7 @@ def _most_rows(name: str, document: RunDocument) -> int:
             return sum(len(job.operations) * max(job.ranks, each) for job in jobs)
         case "doubts":
             return measured * _MOST_DOUBTS
-        case "latencies":
+        case "latencies" | "first_bytes":
             return measured * _MOST_BUCKETS
         case _:
             return _LARGEST

@@ -27,6 +27,13 @@ def test_ranks_and_samples_add_up_to_the_measurement(case: CaseEntry, events: Ev
     assert tables["latencies"]["count"].sum() == 6
 
 
+def test_first_bytes_are_kept_where_the_engine_tells_them(case: CaseEntry, events: Events) -> None:
+    given = events(case.id)
+    assert case_tables(case, given)["first_bytes"]["count"].to_list() == [6]
+    del given[1]["first_byte"]
+    assert case_tables(case, given)["first_bytes"].is_empty()
+
+
 def test_rates_are_amounts_over_the_time_that_belongs_to_them(case: CaseEntry, events: Events) -> None:
     row = case_tables(case, events(case.id))["measurements"].row(0, named=True)
     assert row["rate_bytes_per_s"] == 3 * MIB

@@ -74,8 +74,8 @@ class Storage(Part):
     )
     retries: Retries = Field(
         default=0,
-        description="How often a request to S3 is repeated that failed for the moment: 503, a timeout, a lost connection. "
-        "Repeated requests raise the doubt `retried`.",
+        description="How often a request to S3 is repeated that failed temporarily: 503, a timeout, a lost "
+        "connection. Repeated requests raise the doubt `retried`.",
     )
     uring: Uring | None = Field(default=None, description="Options of io_uring, for the APIs that use it.")
 

@@ -94,7 +94,15 @@ def latency_percentiles(run: LoadedRun) -> pl.DataFrame:
     """A row per point of a sweep: the columns of `schema.POINT`, operations, and percentiles in nanoseconds over the
     valid repetitions; null where so few operations cannot tell one from the maximum.
     """
-    points = latency.by_sweep_point(run.measurements, run.latencies, run.ranks)
+    return _resolved(latency.by_sweep_point(run.measurements, run.latencies, run.ranks))
+
+
+def first_byte_percentiles(run: LoadedRun) -> pl.DataFrame:
+    """As `latency_percentiles`, from the beginning of reads to their first byte."""
+    return _resolved(latency.first_bytes_by_sweep_point(run.measurements, run.first_bytes))
+
+
+def _resolved(points: pl.DataFrame) -> pl.DataFrame:
     return points.with_columns(
         pl.when(pl.col("operations") * (1000 - permille) >= (permille < 1000) * 1000).then(column).alias(column)
         for column, permille in latency.PERCENTILES.items()
@@ -205,6 +213,9 @@ TABLES: dict[str, Table] = {
     ),
     "latency-percentiles": Table(
         latency_percentiles, "Percentiles of the time of one operation, valid repetitions together."
+    ),
+    "first-byte-percentiles": Table(
+        first_byte_percentiles, "Percentiles of the time to the first byte of a read, valid repetitions together."
     ),
     "findings": Table(findings, "Findings about repetitions, sweeps, ranks and samples, as sentences."),
     "scores": Table(

@@ -13,11 +13,14 @@ from ioassay.analysis.acceptance import judge
 from ioassay.criteria.model import Criterion
 from ioassay.criteria.verdicts import check
 from ioassay.figures import latency as figure
+from ioassay.reports import format
+from ioassay.reports.run.content import assemble
 from ioassay.reports.run.tables import (
     TABLES,
     criteria,
     environment,
     findings,
+    first_byte_percentiles,
     latency_percentiles,
     medians,
     peaks_and_sustained,
@@ -38,7 +41,9 @@ from ioassay.testing.importer_samples import FILES
 def test_every_table_of_a_run_becomes_csv(run: LoadedRun) -> None:
     for name, table in TABLES.items():
         frame = table.of(run)
-        assert frame.is_empty() == (name in ("sources", "scores") or name.startswith("watched")), name
+        assert frame.is_empty() == (
+            name in ("sources", "scores", "first-byte-percentiles") or name.startswith("watched")
+        ), name
         assert pl.read_csv(frame.write_csv().encode(), infer_schema=False).columns == frame.columns
 
 
@@ -76,6 +81,23 @@ def test_percentiles_that_few_operations_cannot_tell_are_null() -> None:
     assert row["operations"] == 64
     assert row["p99_9_ns"] is None
     assert row["p50_ns"] <= row["p90_ns"] <= row["max_ns"]
+
+
+def test_first_bytes_have_percentiles_of_their_own_beside_the_whole_latency(tmp_path: Path) -> None:
+    run = RunBuilder().workload("w", transfer_bytes=16 << 20).clients(1).build()
+    reads = run.latencies.filter(operation="read")
+    run = replace(run, first_bytes=reads.with_columns(pl.col("lowest_ns", "highest_ns") // 2))
+    whole = latency_percentiles(run).filter(operation="read")
+    first = first_byte_percentiles(run)
+    assert first["operation"].to_list() == ["read"]
+    assert first["p50_ns"].item() == whole["p50_ns"].item() // 2
+    store(tmp_path / "run", run.document, {name: getattr(run, name).lazy().collect() for name in schema.TABLES})
+    rows = {row["operation"]: row["percentiles"] for row in assemble(load(tmp_path / "run")).workloads[0].latencies}
+    assert rows["read, first byte"][0] == format.duration(first["p50_ns"].item())
+    assert rows["read"][0] == format.duration(whole["p50_ns"].item())
+    # A run of an older version has no such table.
+    (tmp_path / "run" / "first_bytes.parquet").unlink()
+    assert load(tmp_path / "run").first_bytes.is_empty()
 
 
 @pytest.mark.parametrize("exact", [True, False])

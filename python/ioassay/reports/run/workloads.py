@@ -106,6 +106,7 @@ def assemble(
         .sort("point_order", "repetition", maintain_order=True)
     )
     sweep_points = latency.by_sweep_point(run.measurements, run.latencies, run.ranks)
+    first_bytes = latency.first_bytes_by_sweep_point(run.measurements, run.first_bytes)
     parts = []
     for name in run.document.workloads:
         own = every.filter(pl.col("workload") == name)
@@ -120,7 +121,10 @@ def assemble(
                 title=names.workload(name),
                 measurements=table,
                 measured=own.height,
-                latencies=_latencies(sweep_points.filter(pl.col("workload") == name), own, found, run.document, names),
+                latencies=[
+                    *_latencies(sweep_points, own, found, run.document, names),
+                    *_latencies(first_bytes, own, found, run.document, names, until="first byte"),
+                ],
                 cases=sorted(
                     (case for case in run.document.cases if case.workload == name),
                     key=lambda case: (case.repetition, order[case.id]),
@@ -212,20 +216,32 @@ def _resident(row: dict[str, Any]) -> str:
 
 
 def _latencies(
-    points: pl.DataFrame, measured: pl.DataFrame, found: Doubts, document: RunDocument, names: Names
+    points: pl.DataFrame,
+    measured: pl.DataFrame,
+    found: Doubts,
+    document: RunDocument,
+    names: Names,
+    *,
+    until: str | None = None,
 ) -> list[dict[str, Any]]:
-    """Rows of the latency table: series in the order in which they run, then ascending points."""
+    """Rows of the latency table: series in the order in which they run, then ascending points.
+
+    `until` says where the times of `points` end, if not with the operation.
+    """
     rows = []
     workload = measured["workload"].first()
     for one in series.of_workload(document, str(workload)) if workload is not None else []:
         own = points.filter(
-            (pl.col("phase") == one.phase) & (pl.col("job") == one.job) & (pl.col("operation") == one.operation)
+            (pl.col("workload") == workload)
+            & (pl.col("phase") == one.phase)
+            & (pl.col("job") == one.job)
+            & (pl.col("operation") == one.operation)
         )
         for point in axes.in_order(own, "clients", "ranks", "files", "point").iter_rows(named=True):
             same = measured.filter(pl.col("valid") & rates.at(point))
             rows.append(
                 {
-                    "operation": series.label(one),
+                    "operation": series.label(one) + (f", {until}" if until else ""),
                     "at": _at(str(workload), same["case"][0], point["clients"], names),
                     "operations": point["operations"],
                     "percentiles": [
