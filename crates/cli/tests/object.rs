@@ -16,7 +16,7 @@ use nix::unistd::Pid;
 use serde_json::{Value, json};
 use support::lab::Lab;
 use support::object_server::{Asked, Fate, ObjectServer};
-use support::process::{Bench, check_clean_up, entries, read, set, start_waiting, write};
+use support::process::{Bench, Running, check_clean_up, entries, read, set, start_waiting, wait_until, write};
 
 fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
@@ -494,4 +494,112 @@ fn an_upload_whose_completion_was_done_and_whose_answer_got_lost_is_complete() {
     let ran = asking().run(&parts_plan(&server.url(), 2, 1));
     ran.complete();
     assert_eq!(ran.phases()[0].ranks[0].retries.len(), 1);
+}
+
+/// A rank that waits in the fourth part of its object, for a minute.
+fn hanging_in_a_part(stop: bool) -> (ObjectServer, Bench, Running) {
+    let mut parts = 0;
+    let server = ObjectServer::start(move |asked: &Asked| {
+        parts += u32::from(asked.is_part());
+        if asked.is_part() && parts > 3 { Fate::Slow(Duration::from_secs(60)) } else { Fate::Served }
+    });
+    let bench = asking();
+    let plan = bench.write(&parts_plan(&server.url(), 4, 0));
+    let engine = Running(bench.engine(&["run", &plan]).spawn().unwrap());
+    wait_until("it is in the middle of an upload", || {
+        server.bucket.lock().unwrap().asked.iter().filter(|asked| asked.is_part()).count() > 3
+    });
+    if stop {
+        kill(Pid::from_raw(engine.0.id() as i32), Signal::SIGTERM).unwrap();
+    }
+    (server, bench, engine)
+}
+
+#[test]
+fn an_upload_under_way_is_given_up_when_the_run_is_stopped() {
+    let (server, bench, mut engine) = hanging_in_a_part(true);
+    assert_eq!(engine.0.wait().unwrap().code(), Some(3));
+    let bucket = server.bucket.lock().unwrap();
+    assert!(bucket.uploads.is_empty() && bucket.objects.is_empty(), "{:?}", bench.events().last());
+}
+
+#[test]
+fn the_upload_of_a_killed_run_is_cleaned_and_those_of_others_stay() {
+    let (server, bench, mut engine) = hanging_in_a_part(false);
+    engine.kill_engine();
+    let Some(Event::Started(started)) = bench.events().into_iter().next() else { panic!("not started") };
+    {
+        let mut bucket = server.bucket.lock().unwrap();
+        assert_eq!(bucket.uploads.len(), 1);
+        for (id, key) in [("theirs", "some/thesis.dat"), ("strange", "some/ioassay-r1/thesis.dat")] {
+            bucket.uploads.insert(id.to_owned(), (key.to_owned(), BTreeMap::new()));
+        }
+    }
+    let cleaned = bench.ran(&["clean", &started.workspace]);
+    assert_eq!(cleaned.code, 3, "{}", cleaned.said);
+    assert!(cleaned.removed().left[0].path.ends_with("ioassay-r1/thesis.dat"), "{:?}", cleaned.removed());
+    let uploads = || server.bucket.lock().unwrap().uploads.keys().cloned().collect::<Vec<_>>();
+    assert_eq!(uploads(), ["strange", "theirs"]);
+    // What is not ours goes by its owner's hand, and then nothing keeps the rest.
+    server.bucket.lock().unwrap().uploads.remove("strange");
+    assert_eq!(bench.ran(&["clean", &started.workspace]).code, 0);
+    assert_eq!(uploads(), ["theirs"]);
+    assert!(server.keys().is_empty());
+}
+
+#[test]
+fn a_server_that_lists_uploads_by_their_whole_key_alone_is_asked_for_those() {
+    let (server, bench, mut engine) = hanging_in_a_part(false);
+    engine.kill_engine();
+    server.bucket.lock().unwrap().lists_whole_keys_alone = true;
+    let Some(Event::Started(started)) = bench.events().into_iter().next() else { panic!("not started") };
+    assert_eq!(bench.ran(&["clean", &started.workspace]).code, 0);
+    assert!(server.bucket.lock().unwrap().uploads.is_empty());
+}
+
+#[test]
+fn a_timed_write_of_objects_is_read_back_as_far_as_it_went() {
+    let server = ObjectServer::start(|asked: &Asked| match asked.is_part() {
+        true => Fate::Slow(Duration::from_millis(30)),
+        false => Fate::Served,
+    });
+    let s3 = S3::get();
+    let mut places = vec![(server.url(), asking())];
+    places.extend(s3.iter().map(|s3| (s3.url(), s3.bench())));
+    for (url, bench) in places {
+        let mut plan = parts_plan(&url, 3, 0);
+        // Far more than can be written until the stonewall comes, which is in the middle of an object.
+        plan["files"] = json!({"large": set(5 << 20, 20 << 20, 1000), "small": set(4096, 4096, 100_000)});
+        let mut steps = Vec::new();
+        for files in ["large", "small"] {
+            let mut timed = write(files, "never");
+            timed["jobs"][0]["limit"] = json!({"stonewall_ns": 400_000_000});
+            steps.extend([timed, read(files)]);
+        }
+        plan["steps"] = Value::from(steps);
+        let ran = bench.run(&plan);
+        ran.complete();
+        let bytes: Vec<u64> = ran.phases().iter().map(|phase| phase.bytes).collect();
+        assert!(bytes[0] > 0 && bytes[0] == bytes[1] && bytes[2] > 0 && bytes[2] == bytes[3], "{bytes:?}");
+        assert!(ran.phases().iter().all(|phase| phase.complete));
+    }
+    assert!(server.keys().is_empty() && server.bucket.lock().unwrap().uploads.is_empty());
+}
+
+#[test]
+fn the_first_byte_of_a_read_is_timed_apart_from_its_end() {
+    let server = ObjectServer::start(|asked: &Asked| match is_read(asked) {
+        true => Fate::SlowBody(Duration::from_millis(80)),
+        false => Fate::Served,
+    });
+    for depth in [1, 4] {
+        let ran = asking().run(&parts_plan(&server.url(), depth, 0));
+        ran.complete();
+        assert_eq!(ran.phases()[0].first_byte, None);
+        let read = &ran.phases()[1];
+        let first = read.first_byte.as_ref().expect("reads over HTTP have first bytes");
+        assert_eq!(first.count.iter().sum::<u64>(), 8);
+        assert!(first.lowest_ns[0] >= 79_000_000, "{first:?}");
+        assert!(first.highest_ns.last() <= read.latencies.highest_ns.last(), "{read:?}");
+    }
 }

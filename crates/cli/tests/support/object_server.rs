@@ -53,6 +53,8 @@ pub struct Bucket {
     pub asked: Vec<Asked>,
     /// Requests in service now, by what the test counts together, and the most that ever were.
     now: usize,
+    /// As MinIO does: a prefix that is not all of a key finds no upload.
+    pub lists_whole_keys_alone: bool,
     pub most_parts_at_once: usize,
     pub most_reads_at_once: usize,
     begun: u32,
@@ -255,7 +257,9 @@ fn answer(asked: &Asked, body: &[u8], range: Option<(usize, usize)>, bucket: &mu
             let prefix = unescaped(value(query, "prefix").unwrap_or_default());
             if query.split('&').any(|pair| pair.starts_with("uploads")) {
                 let mut list = "<ListMultipartUploadsResult><IsTruncated>false</IsTruncated>".to_owned();
-                for (id, (key, _)) in bucket.uploads.iter().filter(|(_, (key, _))| key.starts_with(&prefix)) {
+                let whole = bucket.lists_whole_keys_alone;
+                let is_listed = |key: &str| if whole { key == prefix } else { key.starts_with(&prefix) };
+                for (id, (key, _)) in bucket.uploads.iter().filter(|(_, (key, _))| is_listed(key)) {
                     list += &format!("<Upload><Key>{key}</Key><UploadId>{id}</UploadId></Upload>");
                 }
                 return (200, none, (list + "</ListMultipartUploadsResult>").into_bytes());

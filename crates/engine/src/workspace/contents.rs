@@ -11,7 +11,7 @@ use ioassay_protocol::plan::{Plan, Work};
 use serde::{Deserialize, Serialize};
 
 use crate::plan::Sizes;
-use crate::workload::layout::{file_name, geometries};
+use crate::workload::layout::{Geometry, file_name, geometries};
 use crate::workload::replay;
 use crate::workload::tree::{Shape, container_name};
 
@@ -60,6 +60,25 @@ impl Contents {
         geometries(&self.files, self.ranks).flat_map(move |(set, geometry)| {
             (0..geometry.files()).map(move |file| file_name(&self.case, set, &geometry, file))
         })
+    }
+
+    /// True if files may be written in several transfers.
+    pub fn has_parts(&self) -> bool {
+        geometries(&self.files, self.ranks).any(|(_, geometry)| geometry.transfers_per_file > 1)
+    }
+
+    /// Names of the files of several transfers that ranks, each writing its files in order, may have been writing: of each
+    /// part the first file that is not among those that exist.
+    pub fn begun(&self, exists: impl Fn(&str) -> bool) -> Vec<String> {
+        let several = geometries(&self.files, self.ranks).filter(|(_, geometry)| geometry.transfers_per_file > 1);
+        let of_set = |(set, geometry): (&str, Geometry)| {
+            let of_part = |part| {
+                let files = (0..geometry.files_per_rank).map(|nth| geometry.file(part, nth));
+                files.map(|file| file_name(&self.case, set, &geometry, file)).find(|name| !exists(name))
+            };
+            (0..geometry.parts).filter_map(of_part).collect::<Vec<_>>()
+        };
+        several.flat_map(of_set).collect()
     }
 
     /// All trees. A description that no engine has written is left out: nothing of it can be there.

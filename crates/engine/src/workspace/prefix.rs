@@ -25,6 +25,7 @@ use super::room::Room;
 use crate::failure;
 use crate::storage::object::client::{Client, Timeout};
 use crate::storage::object::location::Location;
+use crate::storage::object::s3::S3;
 use crate::workload::tree::{Entries, EntryPath};
 
 /// Objects that one request deletes, where the protocol can delete several.
@@ -196,6 +197,7 @@ impl Prefix {
         };
         let mut there = self.there(&client)?;
         there.objects.remove(LIST);
+        self.give_up_uploads(&contents, &there, removed);
         let lags = self.location.protocol().listing_lags;
         let mut batch = Vec::with_capacity(BATCH);
         for name in objects(&contents) {
@@ -225,6 +227,38 @@ impl Prefix {
         let deleted = client.wait(client.operator().delete(&self.key(LIST)));
         deleted.map_err(|error| failure::on_path("delete", &list_path, &error))?;
         self.remove_itself(&client)
+    }
+
+    /// Gives up the incomplete uploads of objects on the list: no listing of objects shows them, and they cost their owner
+    /// money. Those of other objects stay and are named.
+    fn give_up_uploads(&self, contents: &Contents, there: &There, removed: &mut Removed) {
+        if !self.location.protocol().is_s3() || !contents.has_parts() {
+            return;
+        }
+        let given_up = S3::new(self.location.clone(), 0, 0).and_then(|s3| {
+            let mut uploads = s3.uploads(&self.key(""))?;
+            if uploads.is_empty() {
+                // Some servers (MinIO) list uploads only by their whole key.
+                for name in contents.begun(|name| there.objects.contains(name)) {
+                    uploads.extend(s3.uploads(&self.key(&name))?);
+                }
+            }
+            if uploads.is_empty() {
+                return Ok(());
+            }
+            let ours: BTreeSet<String> = objects(contents).map(|name| self.key(&name)).collect();
+            for upload in uploads {
+                if ours.contains(&upload.key) {
+                    s3.abort(&upload)?;
+                } else if let Some(name) = upload.key.strip_prefix(&self.key("")) {
+                    self.left(removed, name, "is an incomplete upload that ioassay did not begin");
+                }
+            }
+            Ok(())
+        });
+        if let Err(error) = given_up {
+            self.left(removed, "", &format!("incomplete uploads below it could not be ended: {error}"));
+        }
     }
 
     /// Removes the directory, where the protocol has directories.

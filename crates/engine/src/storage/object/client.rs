@@ -24,7 +24,7 @@ const CONNECT: Duration = Duration::from_secs(3);
 const SILENCE: Duration = Duration::from_secs(30);
 
 /// The small requests of a workspace take no longer than this.
-const HOUSEKEEPING: Duration = Duration::from_secs(10);
+pub(super) const HOUSEKEEPING: Duration = Duration::from_secs(10);
 
 /// How long a request may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

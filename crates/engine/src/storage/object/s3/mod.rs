@@ -19,6 +19,7 @@ use std::path::Path;
 use std::rc::Rc;
 
 use tokio::runtime::Runtime;
+use tokio::time::timeout;
 
 use self::fault::Fault;
 use self::file::S3File;
@@ -27,6 +28,7 @@ use self::names::S3Names;
 use self::requests::Requests;
 pub use self::requests::Upload;
 use self::signature::{Credentials, Signer};
+use super::client::HOUSEKEEPING;
 use super::location::Location;
 use super::protocol::{self, S3Place};
 use super::tls;
@@ -84,13 +86,21 @@ impl S3 {
 
     /// Incomplete uploads of keys that begin with `prefix`.
     pub fn uploads(&self, prefix: &str) -> io::Result<Vec<Upload>> {
-        self.wait(|requests| requests.uploads(prefix))
+        self.wait(|requests| in_seconds(requests.uploads(prefix)))
     }
 
     /// Gives an upload up.
     pub fn abort(&self, upload: &Upload) -> io::Result<()> {
-        self.wait(|requests| requests.abort(&upload.key, &upload.upload_id))
+        self.wait(|requests| in_seconds(requests.abort(&upload.key, &upload.upload_id)))
     }
+}
+
+/// A small request of a workspace, which somebody waits for.
+async fn in_seconds<T>(request: impl Future<Output = Result<T, Fault>>) -> Result<T, Fault> {
+    timeout(HOUSEKEEPING, request).await.unwrap_or_else(|_| {
+        let error = io::Error::new(io::ErrorKind::TimedOut, "the server does not answer in time");
+        Err(Fault::Lost(error))
+    })
 }
 
 /// A rank's way to S3 during one phase.
