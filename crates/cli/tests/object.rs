@@ -10,13 +10,14 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use ioassay_protocol::doubt::Reason;
-use ioassay_protocol::events::{Event, Outcome};
+use ioassay_protocol::events::{Event, Outcome, PhaseRecord};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
 use support::lab::Lab;
 use support::object_server::{Asked, Fate, ObjectServer};
 use support::process::{Bench, Running, check_clean_up, entries, read, set, start_waiting, wait_until, write};
+use support::skipped::skipped;
 
 fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
@@ -602,4 +603,61 @@ fn the_first_byte_of_a_read_is_timed_apart_from_its_end() {
         assert!(first.lowest_ns[0] >= 79_000_000, "{first:?}");
         assert!(first.highest_ns.last() <= read.latencies.highest_ns.last(), "{read:?}");
     }
+}
+
+#[test]
+fn ranks_take_turns_on_several_endpoints_and_each_says_which_it_asked() {
+    let servers = [ObjectServer::start(|_| Fate::Served), ObjectServer::start(|_| Fate::Served)];
+    let [first, second] = servers.each_ref().map(ObjectServer::endpoint);
+    let mut plan = plan(&format!("s3://bucket/some?endpoint={first},{second}"), 1, "never");
+    plan["ranks"] = json!({"clients": 1, "per_client": 3});
+    plan["files"] = json!({"small": set(4096, 4096, 4)});
+    plan["steps"] = json!([write("small", "never"), read("small")]);
+    let ran = asking().run(&plan);
+    ran.complete();
+    let asked = ran.phases()[0].ranks.iter().map(|rank| rank.endpoint.clone().unwrap()).collect::<Vec<_>>();
+    assert_eq!(asked, [first.clone(), second, first]);
+    let puts = |server: &ObjectServer| {
+        let bucket = server.bucket.lock().unwrap();
+        bucket.asked.iter().filter(|asked| asked.method == "PUT" && asked.key.contains("small")).count()
+    };
+    assert_eq!(servers.each_ref().map(puts), [8, 4]);
+}
+
+/// A server with a certificate of its own, and the file of that. `None`, said aloud, without `openssl`.
+fn secured(place: &Path) -> Option<(ObjectServer, PathBuf)> {
+    let (key, certificate) = (place.join("key.pem"), place.join("site.pem"));
+    let mut openssl = std::process::Command::new("openssl");
+    openssl.args("req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=site".split(' '));
+    openssl.args(["-addext", "subjectAltName=IP:127.0.0.1", "-addext", "basicConstraints=critical,CA:FALSE"]);
+    openssl.arg("-keyout").arg(&key).arg("-out").arg(&certificate);
+    match openssl.output() {
+        Ok(made) if made.status.success() => Some((ObjectServer::secured(&key, &certificate), certificate)),
+        _ => {
+            skipped("a certificate of openssl 3", "install openssl");
+            None
+        }
+    }
+}
+
+#[test]
+fn a_server_with_the_sites_certificate_is_measured_with_its_file_and_otherwise_on_demand_alone() {
+    let place = tempfile::tempdir().unwrap();
+    let Some((server, certificate)) = secured(place.path()) else { return };
+    let url = format!("s3://bucket/some?endpoint=https://127.0.0.1:{}", server.port);
+    let ran = asking().run(&parts_plan(&url, 2, 0));
+    assert_eq!(ran.code, 3);
+    assert!(ran.failure().message.contains("certificate"), "{}", ran.said);
+    assert!(ran.failure().remedy.contains("ca-file="), "{}", ran.said);
+    for (option, doubted) in [(format!("ca-file={}", certificate.display()), false), ("tls-verify=no".to_owned(), true)]
+    {
+        let ran = asking().run(&parts_plan(&format!("{url}&{option}"), 2, 0));
+        ran.complete();
+        let is_doubted =
+            |phase: &PhaseRecord| phase.doubts.iter().any(|doubt| doubt.reason == Reason::UnverifiedServer);
+        assert!(ran.phases().iter().all(|phase| is_doubted(phase) == doubted), "{option}");
+        assert!(server.keys().is_empty());
+    }
+    let ran = asking().run(&parts_plan(&format!("{url}&ca-file=/nowhere/site.pem"), 2, 0));
+    assert!(ran.failure().message.contains("ca-file /nowhere/site.pem"), "{}", ran.said);
 }

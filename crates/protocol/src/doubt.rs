@@ -202,6 +202,8 @@ pub enum Reason {
         /// How many calls.
         calls: u64,
     },
+    /// The server's certificate was not verified, because the target's URL says so: whoever answered was measured.
+    UnverifiedServer,
     /// Requests failed for the moment and were repeated, so latencies contain the failed tries and the pauses between them.
     Retried {
         /// Requests that were repeated.

@@ -332,6 +332,9 @@ pub struct RankRecord {
     pub operations: u64,
     /// Calls that moved fewer bytes than asked and were repeated.
     pub short_transfers: u64,
+    /// The server that it asked, where the target has several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub endpoint: Option<String>,
     /// Requests that were repeated, by the reason, for example `HTTP 503 SlowDown`; those of all the rank's operations.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub retries: BTreeMap<String, u64>,

@@ -29,6 +29,7 @@ _WORDS: Mapping[str, str] = {
     "nothing-done": "no operation completed",
     "stalled": "the storage stalled",
     "suspended": "the run was suspended during the phase",
+    "unverified-server": "the server's certificate was not verified",
     "retried": "requests had to be repeated",
     "short-transfers": "calls moved fewer bytes than requested",
     "unwritten": "part of what was read was never written",

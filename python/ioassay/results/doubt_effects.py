@@ -42,6 +42,7 @@ EFFECTS: Mapping[str, Effect] = {
     "suspended": "conclusion",
     "short-transfers": "detail",
     "retried": "conclusion",
+    "unverified-server": "condition",
     "unwritten": "conclusion",
     "reducible-payload": "conclusion",
     "payload-bound": "conclusion",

@@ -109,6 +109,7 @@ RANKS = pl.Schema(
         "device_read_bytes": pl.Int64,  # null where the kernel does not tell
         "device_write_bytes": pl.Int64,
         "waited_ns": pl.Int64,  # could have run and had no processor; null where the kernel does not tell
+        "endpoint": pl.String,  # the server that it asked, null where the target has only one
     }
 )
 
@@ -161,7 +162,7 @@ SOURCES = pl.Schema(
     }
 )
 
-ADDED = {"measurements": "point", "samples": "suspended_ns"}
+ADDED = {"measurements": "point", "ranks": "endpoint", "samples": "suspended_ns"}
 """The column of a table that tables of older versions lack."""
 
 TABLES = {
@@ -190,7 +191,15 @@ _TOLD_BY_ALL = frozenset(
 
 _MAY_BE_NULL = frozenset(
     {"transfer_bytes", "rate_bytes_per_s", "rate_operations_per_s", "matched", "resident_bytes_before", "settled_ns"}
-    | {"waited_ns", "device_read_bytes", "device_write_bytes", "half_unit_per_s", "lowest_rate", "highest_rate"}
+    | {
+        "waited_ns",
+        "endpoint",
+        "device_read_bytes",
+        "device_write_bytes",
+        "half_unit_per_s",
+        "lowest_rate",
+        "highest_rate",
+    }
     | {"rate_standard_deviation", "first_finished_rate_bytes_per_s", "first_finished_rate_operations_per_s"}
     | {name for columns in (MEASUREMENTS, RANKS) for name in columns if name.startswith("stonewall_")}
 )

@@ -72,6 +72,7 @@ def read_tables(directory: StoredDirectory, document: RunDocument) -> tuple[dict
         with _undamaged(directory.path / table_name(name)), _unheard():
             read[name] = table.collect()
     read["measurements"] = with_points(read["measurements"], document)
+    read["ranks"] = _with_endpoints(read["ranks"])
     check(directory.path, document, read, samples)
     return read, samples
 
@@ -81,6 +82,13 @@ def _with_suspended(samples: pl.LazyFrame, document: RunDocument) -> pl.LazyFram
     if "suspended_ns" in samples.collect_schema():
         return samples
     return samples.with_columns(pl.lit(None if document.imported else 0, pl.Int64).alias("suspended_ns"))
+
+
+def _with_endpoints(ranks: pl.DataFrame) -> pl.DataFrame:
+    """The ranks with the servers that they asked; older engines asked one server alone."""
+    if "endpoint" in ranks.columns:
+        return ranks
+    return ranks.with_columns(pl.lit(None, pl.String).alias("endpoint"))
 
 
 def with_points(measurements: pl.DataFrame, document: RunDocument) -> pl.DataFrame:

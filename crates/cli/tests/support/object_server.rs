@@ -5,9 +5,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
+
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
 /// What happens to a request.
 #[derive(Debug, Clone, Copy)]
@@ -69,6 +74,23 @@ pub struct ObjectServer {
 impl ObjectServer {
     /// Serves, and lets `decide` say what becomes of each request.
     pub fn start(decide: impl FnMut(&Asked) -> Fate + Send + 'static) -> Self {
+        Self::serving(decide, None)
+    }
+
+    /// Serves everything over TLS, with the key and the certificate of these PEM files.
+    pub fn secured(key: &Path, certificate: &Path) -> Self {
+        let certificates = CertificateDer::pem_file_iter(certificate).unwrap().map(Result::unwrap).collect();
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let tls = ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(certificates, PrivateKeyDer::from_pem_file(key).unwrap())
+            .unwrap();
+        Self::serving(|_| Fate::Served, Some(Arc::new(tls)))
+    }
+
+    fn serving(decide: impl FnMut(&Asked) -> Fate + Send + 'static, tls: Option<Arc<ServerConfig>>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let bucket = Arc::new(Mutex::new(Bucket::default()));
@@ -77,7 +99,16 @@ impl ObjectServer {
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let (bucket, decide) = (Arc::clone(&served), Arc::clone(&decide));
-                thread::spawn(move || while serve(&stream, &bucket, &decide).is_some() {});
+                let tls = tls.clone().map(|tls| ServerConnection::new(tls).unwrap());
+                thread::spawn(move || {
+                    let tcp = stream.try_clone().unwrap();
+                    match tls {
+                        None => serve_all(&mut BufReader::new(stream), &tcp, &bucket, &decide),
+                        Some(tls) => {
+                            serve_all(&mut BufReader::new(StreamOwned::new(tls, stream)), &tcp, &bucket, &decide);
+                        }
+                    }
+                });
             }
         });
         Self { port, bucket }
@@ -99,9 +130,22 @@ impl ObjectServer {
     }
 }
 
+fn serve_all<S: Read + Write>(
+    stream: &mut BufReader<S>,
+    tcp: &TcpStream,
+    bucket: &Mutex<Bucket>,
+    decide: &Mutex<Decide>,
+) {
+    while serve(stream, tcp, bucket, decide).is_some() {}
+}
+
 /// Serves one request; `None` where the connection is over.
-fn serve(mut stream: &TcpStream, bucket: &Mutex<Bucket>, decide: &Mutex<Decide>) -> Option<()> {
-    let mut reader = BufReader::new(stream);
+fn serve<S: Read + Write>(
+    reader: &mut BufReader<S>,
+    tcp: &TcpStream,
+    bucket: &Mutex<Bucket>,
+    decide: &Mutex<Decide>,
+) -> Option<()> {
     let mut line = String::new();
     if reader.read_line(&mut line).ok()? == 0 {
         return None;
@@ -148,11 +192,12 @@ fn serve(mut stream: &TcpStream, bucket: &Mutex<Bucket>, decide: &Mutex<Decide>)
         }
     };
     bucket.lock().unwrap().now -= usize::from(counted);
+    let stream = reader.get_mut();
     match (fate, answer) {
         (Fate::Reset, _) => {
             // With data that nobody has read, closing is a reset.
             nix::sys::socket::setsockopt(
-                stream,
+                &tcp,
                 nix::sys::socket::sockopt::Linger,
                 &libc::linger { l_onoff: 1, l_linger: 0 },
             )
@@ -168,8 +213,8 @@ fn serve(mut stream: &TcpStream, bucket: &Mutex<Bucket>, decide: &Mutex<Decide>)
                 body.len()
             );
             // So that the answer is read although the request was not.
-            let _ = stream.shutdown(Shutdown::Write);
-            let _ = std::io::copy(&mut stream, &mut std::io::sink());
+            let _ = tcp.shutdown(Shutdown::Write);
+            let _ = std::io::copy(stream, &mut std::io::sink());
             None
         }
         (_, Some((status, headers, body))) => {
@@ -182,7 +227,7 @@ fn serve(mut stream: &TcpStream, bucket: &Mutex<Bucket>, decide: &Mutex<Decide>)
                 Fate::SlowBody(time) => thread::sleep(time),
                 Fate::Cut => {
                     stream.write_all(&body[..body.len() / 2]).ok()?;
-                    stream.shutdown(Shutdown::Both).ok()?;
+                    tcp.shutdown(Shutdown::Both).ok()?;
                     return None;
                 }
                 _ => {}

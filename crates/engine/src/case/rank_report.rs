@@ -78,6 +78,7 @@ impl RankReport {
                     bytes: recorded.bytes,
                     operations: recorded.operations,
                     short_transfers,
+                    endpoint: requests.endpoint.clone(),
                     retries: requests.retries.clone(),
                     slowest_ns: recorded.slowest_ns,
                     at_stonewall: statistics.at_stonewall.map(|lanes| lanes[lane]),

@@ -18,6 +18,7 @@ pub fn rank(number: u32) -> RankRecord {
         bytes: 0,
         operations: 0,
         short_transfers: 0,
+        endpoint: None,
         retries: Default::default(),
         slowest_ns: 0,
         at_stonewall: None,

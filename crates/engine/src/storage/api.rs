@@ -282,6 +282,8 @@ pub trait Connection {
 /// What a connection counts of its requests, where it makes any over a network.
 #[derive(Debug, Clone, Default)]
 pub struct RequestCounts {
+    /// The server that was asked, where there are several.
+    pub endpoint: Option<String>,
     /// Requests that were repeated, by the reason.
     pub retries: BTreeMap<String, u64>,
     /// From the beginning of each read to its first byte.

@@ -28,8 +28,8 @@ use crate::storage::object::location::Location;
 use crate::storage::object::s3::S3;
 use crate::workload::tree::{Entries, EntryPath};
 
-/// Objects that one request deletes, where the protocol can delete several.
-const BATCH: usize = 1000;
+/// Objects that one request deletes, where the protocol can delete several: few enough for a slow server to do so in time.
+const BATCH: usize = 100;
 
 /// Deletes under way at a time, where each is a request.
 const AT_A_TIME: usize = 16;

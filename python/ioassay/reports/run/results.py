@@ -46,6 +46,7 @@ def results(content: Content, drawn: Pictures | None) -> list[Block]:
         Section("Acceptance", [verdicts.table(content.verdicts)]),
         *_rates(content, drawn),
         Section("Surveys", _surveys(content, drawn)),
+        Section("Rates by endpoint", _endpoints(content)),
         Section("Latency", _latencies(content, drawn)),
         Section("The network's ceilings", _ceilings(content)),
     ]
@@ -151,6 +152,28 @@ def _latencies_of(part: WorkloadPart, drawn: Pictures | None) -> Section:
     picture = drawn.latencies.get(part.name) if drawn else None
     values = table if picture is None else Section("The values as a table", [table], fold="closed")
     return Section(part.title, [Figure(picture), values])
+
+
+def _endpoints(content: Content) -> list[Block]:
+    parts = [part for part in content.workloads if part.endpoints]
+    if not parts:
+        return []
+    about = (
+        "Ranks took turns on the endpoints. The rate of an endpoint is what its ranks moved until the last of them had "
+        "ended, the median of the valid repetitions; endpoints whose ranks end at different times add up to more than "
+        "the rate of all."
+    )
+    return [Paragraph(about, note=True), *map(_endpoints_of, parts)]
+
+
+def _endpoints_of(part: WorkloadPart) -> Section:
+    rows: list[list[Text]] = [
+        [row["operation"], row["at"], row["endpoint"], row["ranks"], row["rate"], row["operations"]]
+        for row in part.endpoints
+    ]
+    columns = [Column("Phase"), *numbers(part.at), Column("Endpoint"), *numbers("Ranks", "Rate", "Operations")]
+    rules = changes(row["operation"] for row in part.endpoints)
+    return Section(part.title, [Table(columns, rows, f"{part.title}: rates by endpoint", rules=rules, density="dense")])
 
 
 def _ceilings(content: Content) -> list[Block]:

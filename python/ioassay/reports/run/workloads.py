@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from ioassay.analysis import axes, ceilings, latency, phase_times, rates, series
+from ioassay.analysis import axes, ceilings, endpoints, latency, phase_times, rates, series
 from ioassay.analysis.doubts import Doubts
 from ioassay.analysis.rate_units import UNITS
 from ioassay.analysis.run_units import RunUnits
@@ -65,6 +65,8 @@ class WorkloadPart:
     measured: int
     """How many there are."""
     latencies: list[dict[str, Any]]
+    endpoints: list[dict[str, Any]]
+    """Its rates by the server that was asked, where ranks took turns on several."""
     cases: list[CaseEntry]
     is_swept: bool
     """More than clients tells the cases apart."""
@@ -106,6 +108,7 @@ def assemble(
         .sort("point_order", "repetition", maintain_order=True)
     )
     sweep_points = latency.by_sweep_point(run.measurements, run.latencies, run.ranks)
+    by_endpoint = endpoints.by_sweep_point(run.measurements, run.ranks)
     first_bytes = latency.first_bytes_by_sweep_point(run.measurements, run.first_bytes)
     parts = []
     for name in run.document.workloads:
@@ -125,6 +128,7 @@ def assemble(
                     *_latencies(sweep_points, own, found, run.document, names),
                     *_latencies(first_bytes, own, found, run.document, names, until="first byte"),
                 ],
+                endpoints=_endpoints(by_endpoint, own, run.document, names, units),
                 cases=sorted(
                     (case for case in run.document.cases if case.workload == name),
                     key=lambda case: (case.repetition, order[case.id]),
@@ -249,6 +253,36 @@ def _latencies(
                         for column in latency.PERCENTILES
                     ],
                     "marks": found.marks(rates.places(same)),
+                }
+            )
+    return rows
+
+
+def _endpoints(
+    points: pl.DataFrame, measured: pl.DataFrame, document: RunDocument, names: Names, units: RunUnits
+) -> list[dict[str, Any]]:
+    """Rows of the table of rates by endpoint: series in the order in which they run, ascending points, endpoints."""
+    rows = []
+    workload = measured["workload"].first()
+    for one in series.of_workload(document, str(workload)) if workload is not None and not points.is_empty() else []:
+        own = points.filter(
+            (pl.col("workload") == workload)
+            & (pl.col("phase") == one.phase)
+            & (pl.col("job") == one.job)
+            & (pl.col("operation") == one.operation)
+        )
+        for row in axes.in_order(own, "clients", "ranks", "files", "point", "endpoint").iter_rows(named=True):
+            same = measured.filter(pl.col("valid") & rates.at(row))
+            bytes_unit = units.of("rate_bytes_per_s", one.operation).name
+            operations_unit = units.of("rate_operations_per_s", one.operation).name
+            rows.append(
+                {
+                    "operation": series.label(one),
+                    "at": _at(str(workload), same["case"][0], row["clients"], names),
+                    "endpoint": row["endpoint"],
+                    "ranks": str(row["endpoint_ranks"]),
+                    "rate": format.rate_in(bytes_unit, row["bytes_per_s"]) if row["bytes_per_s"] else format.ABSENT,
+                    "operations": format.rate_in(operations_unit, row["operations_per_s"], NOUNS[one.operation]),
                 }
             )
     return rows

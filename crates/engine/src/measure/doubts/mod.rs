@@ -38,6 +38,7 @@ pub fn about(facts: Facts<'_>) -> Vec<Doubt> {
         memory::unsynced_write,
         memory::unsynced_create,
         requests::retried,
+        requests::unverified_server,
         payload::unwritten,
         payload::reducible_payload,
         payload::payload_bound,

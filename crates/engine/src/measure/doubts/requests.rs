@@ -1,11 +1,13 @@
-//! Doubts about requests over a network: those that had to be repeated.
+//! Doubts about requests over a network: those that had to be repeated, and servers that proved nothing.
 
 use std::collections::BTreeMap;
 
 use ioassay_protocol::doubt::{Doubt, Reason};
+use ioassay_protocol::plan::storage::Target;
 use ioassay_units::count;
 
 use super::facts::{Facts, doubt};
+use crate::storage::object::location::Location;
 
 pub(super) fn retried(facts: Facts<'_>) -> Option<Doubt> {
     let mut by: BTreeMap<String, u64> = BTreeMap::new();
@@ -25,6 +27,15 @@ pub(super) fn retried(facts: Facts<'_>) -> Option<Doubt> {
     let remedy = "use fewer ranks, a lower depth or a rate limit, and read the server's log; without `retries` the first \
                   such failure ends the phase";
     doubt(Reason::Retried { requests, by }, message, remedy)
+}
+
+pub(super) fn unverified_server(facts: Facts<'_>) -> Option<Doubt> {
+    let Target::Url(url) = &facts.plan.target else { return None };
+    if Location::parse(url).ok()?.is_verified() {
+        return None;
+    }
+    let message = "the server's certificate was not verified (tls-verify=no)".to_owned();
+    doubt(Reason::UnverifiedServer, message, "name the site's certificates with ca-file=FILE in the target's URL")
 }
 
 #[cfg(test)]
@@ -55,5 +66,19 @@ mod tests {
             "{}",
             doubt.message
         );
+    }
+
+    #[test]
+    fn a_server_that_is_not_verified_is_a_doubt_and_one_without_tls_is_none() {
+        let about = |url: &str| {
+            let mut plan = given::plan(2, json!("at-end"), json!({}));
+            plan.target = Target::Url(url.to_owned());
+            let record = records::phase("w", Operation::Write, vec![records::rank(0)]);
+            unverified_server(given::facts(&plan, &[], &record)).map(|doubt| doubt.reason)
+        };
+        assert_eq!(about("s3://b?endpoint=https://h:1&tls-verify=no"), Some(Reason::UnverifiedServer));
+        for url in ["s3://b?endpoint=https://h:1&tls-verify=yes", "s3://b?endpoint=http://h:1", "nfs://host/export"] {
+            assert_eq!(about(url), None, "{url}");
+        }
     }
 }

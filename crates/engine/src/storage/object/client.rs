@@ -12,9 +12,11 @@ use std::time::Duration;
 use opendal::{HttpTransporter, OperationContext, Operator};
 use opendal_http_transport_reqwest::ReqwestTransport;
 use tokio::runtime::Runtime;
+use tokio::task::unconstrained;
 
 use super::error;
 use super::location::Location;
+use super::{protocol, tls};
 use crate::failure::Explained;
 
 /// A host that does not answer at all is given up after this long.
@@ -48,7 +50,8 @@ impl Client {
     pub fn new(location: Location, timeout: Timeout) -> io::Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let operator = location.protocol().operator(&location).map_err(Explained::into_io)?;
-        let transport = HttpTransporter::new(ReqwestTransport::new(http(timeout).map_err(cannot_begin)?));
+        let transport = ReqwestTransport::new(http(&location, timeout)?);
+        let transport = HttpTransporter::new(transport);
         let operator = operator.with_context(OperationContext::new().with_http_transport(transport));
         Ok(Self { location, operator, runtime })
     }
@@ -70,7 +73,7 @@ impl Client {
 
     /// Runs whatever needs the runtime.
     pub fn run<T>(&self, work: impl Future<Output = T>) -> T {
-        self.runtime.block_on(work)
+        run_on(&self.runtime, work)
     }
 
     /// A failed request, as the user reads it.
@@ -80,11 +83,23 @@ impl Client {
     }
 }
 
+/// Runs `work` on a runtime that runs only meanwhile.
+///
+/// Without tokio's budget: what has used it up is woken when the runtime parks, and never if it ends before. A request
+/// that is still in flight then would hang for ever.
+pub(super) fn run_on<T>(runtime: &Runtime, work: impl Future<Output = T>) -> T {
+    runtime.block_on(unconstrained(work))
+}
+
 /// HTTP without anything that would repeat a request or lead it elsewhere: no retries and no proxy.
-fn http(timeout: Timeout) -> reqwest::Result<reqwest::Client> {
+fn http(location: &Location, timeout: Timeout) -> io::Result<reqwest::Client> {
     // The first one in a process decides; it is always the same.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    let mut http = reqwest::Client::builder()
+    let mut http = reqwest::Client::builder();
+    if protocol::has_tls(location) {
+        http = http.tls_backend_preconfigured(tls::configuration(location)?);
+    }
+    let mut http = http
         .retry(reqwest::retry::never())
         .no_proxy()
         .connect_timeout(CONNECT)
@@ -93,7 +108,7 @@ fn http(timeout: Timeout) -> reqwest::Result<reqwest::Client> {
     if timeout == Timeout::Seconds {
         http = http.timeout(HOUSEKEEPING);
     }
-    http.build()
+    http.build().map_err(cannot_begin)
 }
 
 fn cannot_begin(error: impl Display) -> io::Error {

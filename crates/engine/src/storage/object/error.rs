@@ -41,7 +41,7 @@ pub(super) fn explained(error: &Error, location: &Location) -> io::Error {
         _ => io::ErrorKind::Other,
     };
     let what = protocol.without_secrets(&what);
-    io::Error::new(kind, Explained { what, remedy: remedy(error.kind(), status, cause.is_some(), protocol) })
+    io::Error::new(kind, Explained { what, remedy: remedy(error.kind(), status, cause.as_deref(), protocol) })
 }
 
 /// Where requests go, if it does not stand in the URL anyway.
@@ -75,7 +75,9 @@ fn said(error: &Error) -> String {
 }
 
 /// What to try next.
-pub(super) fn remedy(kind: ErrorKind, status: Option<u16>, below: bool, protocol: &Protocol) -> String {
+///
+/// `lost` says why there was no answer.
+pub(super) fn remedy(kind: ErrorKind, status: Option<u16>, lost: Option<&str>, protocol: &Protocol) -> String {
     let credentials = protocol.credentials.join(", ");
     match (status, kind) {
         (Some(401 | 403), _) | (_, ErrorKind::PermissionDenied) if credentials.is_empty() => {
@@ -93,7 +95,12 @@ pub(super) fn remedy(kind: ErrorKind, status: Option<u16>, below: bool, protocol
              only where `storage: {retries: N}` asks for it, because that would hide it"
                 .to_owned()
         }
-        (None, _) if below => {
+        (None, _) if lost.is_some_and(|why| why.contains("certificate")) => {
+            "name a PEM file with the certificates of the server's authority in the target's URL \
+             (ca-file=/etc/ssl/site.pem); tls-verify=no accepts any certificate, with a doubt"
+                .to_owned()
+        }
+        (None, _) if lost.is_some() => {
             "check that the endpoint is correct, that its server runs, and that this node reaches it".to_owned()
         }
         _ => "read the server's log, then run again".to_owned(),

@@ -5,6 +5,7 @@
 use url::Url;
 
 use super::protocol::{self, Protocol};
+use super::tls;
 use crate::storage::Unfit;
 use crate::storage::location::{Grammar, host, unfit};
 
@@ -34,7 +35,34 @@ impl Location {
             authority: if scheme == "fs" { no_authority } else { some_authority },
             credentials: by_environment(protocol),
         };
-        Self::taken_apart(url, protocol, &grammar)
+        let location = Self::taken_apart(url, protocol, &grammar)?;
+        if location.endpoints().len() > 1 && !protocol.is_s3() {
+            return unfit("only S3 can have several endpoints", "name one endpoint, or use S3");
+        }
+        let schemes = |scheme: &str| location.endpoints().iter().filter(|one| one.starts_with(scheme)).count();
+        if schemes("https:") > 0 && schemes("http:") > 0 {
+            return unfit("some endpoints use TLS and others do not", "use https for all of them, or http");
+        }
+        if location.options().any(|(key, _)| matches!(key, tls::CA_FILE | tls::VERIFY)) && !protocol::has_tls(&location)
+        {
+            let problem = format!("{} and {} are about TLS, which this target does not use", tls::CA_FILE, tls::VERIFY);
+            return unfit(&problem, "use https, or leave them out");
+        }
+        if location.option(tls::CA_FILE).is_some() && !tls::is_verified(&location) {
+            let problem = format!("{} has no meaning with {}=no", tls::CA_FILE, tls::VERIFY);
+            return unfit(&problem, "leave one of them out");
+        }
+        Ok(location)
+    }
+
+    /// Its endpoints, as far as the URL names any.
+    pub fn endpoints(&self) -> Vec<&str> {
+        self.option("endpoint").map(|endpoints| endpoints.split(',').collect()).unwrap_or_default()
+    }
+
+    /// False if whoever answers is believed to be the server.
+    pub fn is_verified(&self) -> bool {
+        tls::is_verified(self)
     }
 }
 
@@ -50,7 +78,15 @@ fn no_authority(authority: &str) -> Result<(), &'static str> {
 
 fn value(key: &str, value: &str) -> Result<(), &'static str> {
     let (can_be_meant, valid) = match key {
-        "endpoint" => (is_endpoint(value), "write http://HOST:PORT or https://HOST, without user and password"),
+        "endpoint" => (
+            value.split(',').all(is_endpoint),
+            "write http://HOST:PORT or https://HOST, without user and password, several with commas between them",
+        ),
+        tls::VERIFY => (matches!(value, "yes" | "no"), "use yes or no"),
+        tls::CA_FILE => {
+            let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@".contains(c);
+            (value.starts_with('/') && value.chars().all(plain), "write the absolute path of a PEM file")
+        }
         "addressing" => (matches!(value, "path" | "virtual-host"), "use path or virtual-host"),
         "anonymous" => (matches!(value, "true" | "false"), "use true or false"),
         _ => {
@@ -131,6 +167,16 @@ mod tests {
             "s3://bucket?region=a&region=b",
             "webhdfs://host:1/x?user=a%26op=DELETE",
             "https://host/x",
+            "s3://bucket?endpoint=http://a:1,ftp://b:1",
+            "s3://bucket?endpoint=http://a:1,",
+            "s3://bucket?endpoint=http://a:1,https://b:1",
+            "swift://box?endpoint=https://a:1,https://b:1",
+            "s3://bucket?endpoint=http://a:1&tls-verify=no",
+            "s3://bucket?endpoint=https://a:1&tls-verify=maybe",
+            "s3://bucket?endpoint=https://a:1&ca-file=site.pem",
+            "s3://bucket?endpoint=https://a:1&ca-file=/site.pem&tls-verify=no",
+            "webdav+http://host/x?ca-file=/site.pem",
+            "fs:///x?tls-verify=no",
         ] {
             let unfit = Location::parse(url).err().unwrap_or_else(|| panic!("{url} was taken"));
             assert!(!unfit.valid.is_empty());

@@ -9,6 +9,7 @@ use opendal::{Operator, services};
 use url::{Position, Url};
 
 use super::location::Location;
+use super::tls;
 use crate::failure::Explained;
 use crate::storage::NameCapabilities;
 
@@ -71,7 +72,7 @@ pub enum Writes {
 
 static S3: Protocol = Protocol {
     schemes: &["s3"],
-    options: &["endpoint", "region", "addressing", "anonymous"],
+    options: &["endpoint", "region", "addressing", "anonymous", tls::CA_FILE, tls::VERIFY],
     durable: true,
     writes: Writes::Parts,
     names: Some(OBJECT_NAMES),
@@ -83,7 +84,7 @@ static S3: Protocol = Protocol {
 
 static SWIFT: Protocol = Protocol {
     schemes: &["swift"],
-    options: &["endpoint"],
+    options: &["endpoint", tls::CA_FILE, tls::VERIFY],
     durable: true,
     writes: Writes::Parts,
     names: Some(OBJECT_NAMES),
@@ -95,7 +96,7 @@ static SWIFT: Protocol = Protocol {
 
 static WEBHDFS: Protocol = Protocol {
     schemes: &["webhdfs", "swebhdfs"],
-    options: &["user"],
+    options: &["user", tls::CA_FILE, tls::VERIFY],
     // A file that is closed is in the memory of the data nodes; HDFS syncs to disk only where it is told to.
     durable: false,
     writes: Writes::Appends,
@@ -108,7 +109,7 @@ static WEBHDFS: Protocol = Protocol {
 
 static WEBDAV: Protocol = Protocol {
     schemes: &["webdav+http", "webdav+https"],
-    options: &[],
+    options: &[tls::CA_FILE, tls::VERIFY],
     durable: false,
     writes: Writes::Whole,
     // DELETE of a collection takes all that is in it, and metadata work removes what should be empty.
@@ -177,7 +178,7 @@ fn s3(location: &Location) -> Result<Operator, Explained> {
     let region = s3_region(location);
     let mut s3 = services::S3::default()
         .bucket(location.authority())
-        .endpoint(&s3_endpoint(location, &region))
+        .endpoint(&s3_endpoint(location, &region, 0))
         .region(&region)
         .disable_config_load();
     if has_virtual_host(location) {
@@ -194,9 +195,11 @@ fn s3(location: &Location) -> Result<Operator, Explained> {
 }
 
 /// Where the S3 server of `location` is.
-pub(super) fn s3_place(location: &Location) -> Result<S3Place, Explained> {
+///
+/// Of several servers it is the one for client `number`: they take turns.
+pub(super) fn s3_place(location: &Location, number: u32) -> Result<S3Place, Explained> {
     let region = s3_region(location);
-    let endpoint = s3_endpoint(location, &region);
+    let endpoint = s3_endpoint(location, &region, number);
     let unusable = |what: String| Explained { what, remedy: "check the endpoint in the target's URL".to_owned() };
     let mut url = Url::parse(&endpoint).map_err(|error| unusable(format!("{endpoint}: {error}")))?;
     let bucket = location.authority();
@@ -219,9 +222,12 @@ fn s3_region(location: &Location) -> String {
     region.unwrap_or_else(|| "us-east-1".to_owned())
 }
 
-fn s3_endpoint(location: &Location, region: &str) -> String {
-    let endpoint = location.option("endpoint").map(|endpoint| endpoint.trim_end_matches('/').to_owned());
-    endpoint.unwrap_or_else(|| format!("https://s3.{region}.amazonaws.com"))
+fn s3_endpoint(location: &Location, region: &str, number: u32) -> String {
+    let endpoints = location.endpoints();
+    match endpoints.get(number as usize % endpoints.len().max(1)) {
+        Some(endpoint) => endpoint.trim_end_matches('/').to_owned(),
+        None => format!("https://s3.{region}.amazonaws.com"),
+    }
 }
 
 fn has_virtual_host(location: &Location) -> bool {
@@ -270,6 +276,15 @@ fn webdav(location: &Location) -> Result<Operator, Explained> {
 
 fn fs(_: &Location) -> Result<Operator, Explained> {
     made(Operator::new(services::Fs::default().root("/")))
+}
+
+/// True if TLS secures the connections to any server of `location`.
+pub(super) fn has_tls(location: &Location) -> bool {
+    match location.protocol().schemes {
+        [_, secured] => *secured == location.scheme(),
+        [scheme] if *scheme == FS.schemes[0] => false,
+        _ => location.endpoints().first().is_none_or(|endpoint| endpoint.starts_with("https:")),
+    }
 }
 
 /// Where a protocol with two schemes is spoken.

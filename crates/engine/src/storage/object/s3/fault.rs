@@ -99,9 +99,9 @@ impl Fault {
             Self::Lost(error) => (format!("no answer from {endpoint}: {error}"), ErrorKind::Unexpected, None),
             Self::Unexpected(what) => (what.clone(), ErrorKind::Unexpected, None),
         };
-        let lost = matches!(self, Self::Lost(_));
-        let explained =
-            Explained { what: protocol.without_secrets(&what), remedy: remedy(kind, status, lost, protocol) };
+        let lost = matches!(self, Self::Lost(_)).then_some(what.as_str());
+        let remedy = remedy(kind, status, lost, protocol);
+        let explained = Explained { what: protocol.without_secrets(&what), remedy };
         let kind = match kind {
             ErrorKind::NotFound => io::ErrorKind::NotFound,
             ErrorKind::PermissionDenied => io::ErrorKind::PermissionDenied,

@@ -475,3 +475,68 @@ fn parse_head(received: &[u8]) -> io::Result<Option<(usize, u16, Head)>> {
         httparse::Status::Complete(bytes) => Ok(Some((bytes, parsed.code.unwrap_or_default(), Head::of(&parsed)?))),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
+
+    use super::*;
+
+    /// What a request gets from a server that gives these answers, one on each of its connections: status and body.
+    fn asked(answers: &'static [&'static str], bytes: usize) -> Vec<io::Result<(u16, String)>> {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let server = std::thread::spawn(move || {
+            for answer in answers {
+                let (mut stream, _) = listener.accept().unwrap();
+                let _ = stream.read(&mut [0; 1000]).unwrap();
+                stream.write_all(answer.as_bytes()).unwrap();
+            }
+        });
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let endpoint = Endpoint::resolve(&url, "host", || unreachable!()).unwrap();
+        let ask = async || {
+            let request = Request { head: "GET / HTTP/1.1\r\nhost: host\r\n\r\n", body: b"" };
+            let answer = endpoint.send(request, false).await?;
+            let (status, mut data) = (answer.status, vec![0; bytes]);
+            let (received, _) = answer.receive(&mut data).await?;
+            Ok((status, String::from_utf8(data[..received].to_vec()).unwrap()))
+        };
+        let received = answers.iter().map(|_| runtime.block_on(ask())).collect();
+        server.join().unwrap();
+        received
+    }
+
+    #[test]
+    fn a_body_ends_as_its_head_says_and_the_head_may_come_after_another() {
+        let received = asked(
+            &[
+                "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 206 Partial\r\ncontent-length: 4\r\n\r\nbody",
+                "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3;x=y\r\nbod\r\n1\r\ny\r\n0\r\ntrailer: x\r\n\r\n",
+                "HTTP/1.0 200 OK\r\n\r\nbody",
+            ],
+            4,
+        );
+        let received: Vec<_> = received.into_iter().map(Result::unwrap).collect();
+        assert_eq!(received, [206, 200, 200].map(|status| (status, "body".to_owned())));
+    }
+
+    #[test]
+    fn an_answer_that_is_cut_off_too_long_or_no_http_is_an_error() {
+        let received = asked(
+            &[
+                "HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nbo",
+                "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\nbo",
+                "HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nlonge",
+                "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nlonge\r\n0\r\n\r\n",
+                "HTTP/1.1 200 OK\r\ncontent-length: many\r\n\r\n",
+                "SSH-2.0-OpenSSH_9.2\r\n",
+            ],
+            4,
+        );
+        let kinds = received.into_iter().map(|answer| answer.unwrap_err().kind()).collect::<Vec<_>>();
+        let (cut, wrong) = (io::ErrorKind::UnexpectedEof, io::ErrorKind::InvalidData);
+        assert_eq!(kinds, [cut, cut, wrong, wrong, wrong, wrong]);
+    }
+}

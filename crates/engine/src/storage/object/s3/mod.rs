@@ -28,7 +28,7 @@ use self::names::S3Names;
 use self::requests::Requests;
 pub use self::requests::Upload;
 use self::signature::{Credentials, Signer};
-use super::client::HOUSEKEEPING;
+use super::client::{self, HOUSEKEEPING};
 use super::location::Location;
 use super::protocol::{self, S3Place};
 use super::tls;
@@ -56,7 +56,7 @@ impl S3 {
     pub fn new(location: Location, retries: u32, number: u32) -> io::Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let S3Place { endpoint, host, root, region, credentials } =
-            protocol::s3_place(&location).map_err(Explained::into_io)?;
+            protocol::s3_place(&location, number).map_err(Explained::into_io)?;
         let endpoint = Endpoint::resolve(&endpoint, &host, || tls::configuration(&location))
             .map_err(|error| Fault::Lost(error).explain(&location, &endpoint))?;
         let signer = credentials.map(|(access_key, secret_key, session_token)| {
@@ -66,9 +66,9 @@ impl S3 {
         Ok(Self { location, requests, runtime })
     }
 
-    /// Runs a request to its end.
+    /// Runs a request to its end. Others that are in flight go on while it runs.
     fn run<T>(&self, request: impl Future<Output = T>) -> T {
-        self.runtime.block_on(request)
+        client::run_on(&self.runtime, request)
     }
 
     /// Waits for a request.
@@ -132,6 +132,8 @@ impl Connection for S3Connection {
     }
 
     fn take_request_counts(&mut self) -> RequestCounts {
-        self.s3.requests.take_counts()
+        let s3 = &self.s3;
+        let endpoint = (s3.location.endpoints().len() > 1).then(|| s3.requests.endpoint().to_owned());
+        RequestCounts { endpoint, ..s3.requests.take_counts() }
     }
 }
