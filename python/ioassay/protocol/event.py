@@ -569,15 +569,15 @@ class DoubtNothingDone(TypedDict):
 
 class Evidence22(TypedDict):
     begin_ns: int
-    """When that began first, since the start of the phase."""
-    suspended_ns: int
-    """How long, of the rank that was suspended longest."""
-    times: int
-    """How many times."""
+    """When that began, since the start of the phase."""
+    slowest_ns: int
+    """The slowest operation."""
+    stalled_ns: int
+    """How long: whole sample intervals in which nothing ended."""
 
 
-class DoubtSuspended(TypedDict):
-    """The run was suspended during the phase, so its rates and latencies count a pause."""
+class DoubtStalled(TypedDict):
+    """No operation of any rank ended for a while, and at least one was under way: the storage stalled, or what leads to it."""
 
     invalidates: bool
     """True if the number must not be used at all; false if it can be used with care."""
@@ -586,10 +586,32 @@ class DoubtSuspended(TypedDict):
     remedy: str
     """What to do to get a number without this doubt."""
     evidence: Evidence22
-    kind: Literal["suspended"]
+    kind: Literal["stalled"]
 
 
 class Evidence23(TypedDict):
+    begin_ns: int
+    """When that began first, since the start of the phase."""
+    suspended_ns: int
+    """How long, of the rank that was suspended longest."""
+    times: int
+    """How many times."""
+
+
+class DoubtSuspended(TypedDict):
+    """The run was suspended during the phase, or nothing of it ran, so its rates and latencies count a pause."""
+
+    invalidates: bool
+    """True if the number must not be used at all; false if it can be used with care."""
+    message: str
+    """The doubt as a sentence that names the evidence."""
+    remedy: str
+    """What to do to get a number without this doubt."""
+    evidence: Evidence23
+    kind: Literal["suspended"]
+
+
+class Evidence24(TypedDict):
     calls: int
     """How many calls."""
 
@@ -603,11 +625,23 @@ class DoubtShortTransfers(TypedDict):
     """The doubt as a sentence that names the evidence."""
     remedy: str
     """What to do to get a number without this doubt."""
-    evidence: Evidence23
+    evidence: Evidence24
     kind: Literal["short-transfers"]
 
 
-class Evidence24(TypedDict):
+class DoubtUnverifiedServer(TypedDict):
+    """The server's certificate was not verified, because the target's URL says so: whoever answered was measured."""
+
+    invalidates: bool
+    """True if the number must not be used at all; false if it can be used with care."""
+    message: str
+    """The doubt as a sentence that names the evidence."""
+    remedy: str
+    """What to do to get a number without this doubt."""
+    kind: Literal["unverified-server"]
+
+
+class Evidence25(TypedDict):
     by: dict[str, int]
     """The same by the reason, for example `HTTP 503 SlowDown`."""
     requests: int
@@ -623,11 +657,11 @@ class DoubtRetried(TypedDict):
     """The doubt as a sentence that names the evidence."""
     remedy: str
     """What to do to get a number without this doubt."""
-    evidence: Evidence24
+    evidence: Evidence25
     kind: Literal["retried"]
 
 
-class Evidence25(TypedDict):
+class Evidence26(TypedDict):
     bytes: int
     """Bytes to read."""
     unwritten_bytes: int
@@ -646,11 +680,11 @@ class DoubtUnwritten(TypedDict):
     """The doubt as a sentence that names the evidence."""
     remedy: str
     """What to do to get a number without this doubt."""
-    evidence: Evidence25
+    evidence: Evidence26
     kind: Literal["unwritten"]
 
 
-class Evidence26(TypedDict):
+class Evidence27(TypedDict):
     content: str
     """What the data was; `unknown` for files that the case read but did not write."""
 
@@ -664,11 +698,11 @@ class DoubtReduciblePayload(TypedDict):
     """The doubt as a sentence that names the evidence."""
     remedy: str
     """What to do to get a number without this doubt."""
-    evidence: Evidence26
+    evidence: Evidence27
     kind: Literal["reducible-payload"]
 
 
-class Evidence27(TypedDict):
+class Evidence28(TypedDict):
     fill_ns: int
     """Its time generating data."""
     rank: int
@@ -686,11 +720,11 @@ class DoubtPayloadBound(TypedDict):
     """The doubt as a sentence that names the evidence."""
     remedy: str
     """What to do to get a number without this doubt."""
-    evidence: Evidence27
+    evidence: Evidence28
     kind: Literal["payload-bound"]
 
 
-class Evidence28(TypedDict):
+class Evidence29(TypedDict):
     given_per_s: float
     """The rate of the plan."""
     reached_per_s: float
@@ -708,11 +742,11 @@ class DoubtRateNotKept(TypedDict):
     """The doubt as a sentence that names the evidence."""
     remedy: str
     """What to do to get a number without this doubt."""
-    evidence: Evidence28
+    evidence: Evidence29
     kind: Literal["rate-not-kept"]
 
 
-class Evidence29(TypedDict):
+class Evidence30(TypedDict):
     because: str
     """What limited it."""
 
@@ -726,7 +760,7 @@ class DoubtPaced(TypedDict):
     """The doubt as a sentence that names the evidence."""
     remedy: str
     """What to do to get a number without this doubt."""
-    evidence: Evidence29
+    evidence: Evidence30
     kind: Literal["paced"]
 
 
@@ -742,7 +776,19 @@ class DoubtVerificationTimed(TypedDict):
     kind: Literal["verification-timed"]
 
 
-class Evidence30(TypedDict):
+class DoubtPositionsUnverified(TypedDict):
+    """Data was verified that is the same in every transfer of a rank: what moved within a file would have passed."""
+
+    invalidates: bool
+    """True if the number must not be used at all; false if it can be used with care."""
+    message: str
+    """The doubt as a sentence that names the evidence."""
+    remedy: str
+    """What to do to get a number without this doubt."""
+    kind: Literal["positions-unverified"]
+
+
+class Evidence31(TypedDict):
     error: str
     """The error as a sentence."""
 
@@ -756,7 +802,7 @@ class DoubtFailed(TypedDict):
     """The doubt as a sentence that names the evidence."""
     remedy: str
     """What to do to get a number without this doubt."""
-    evidence: Evidence30
+    evidence: Evidence31
     kind: Literal["failed"]
 
 
@@ -1141,8 +1187,10 @@ Doubt: TypeAlias = (
     | DoubtLateSamples
     | DoubtMissingBytes
     | DoubtNothingDone
+    | DoubtStalled
     | DoubtSuspended
     | DoubtShortTransfers
+    | DoubtUnverifiedServer
     | DoubtRetried
     | DoubtUnwritten
     | DoubtReduciblePayload
@@ -1150,6 +1198,7 @@ Doubt: TypeAlias = (
     | DoubtRateNotKept
     | DoubtPaced
     | DoubtVerificationTimed
+    | DoubtPositionsUnverified
     | DoubtFailed
 )
 """A doubt as it is stored beside the measurement that it concerns."""
@@ -1252,6 +1301,8 @@ class RankRecord(TypedDict):
     """Time in close."""
     end_ns: int
     """When it had closed its file."""
+    endpoint: NotRequired[str | None]
+    """The server that it asked, where the target has several."""
     fill_ns: NotRequired[int]
     """Time in which it made the bytes that it wrote; no operation's."""
     fsync_ns: int

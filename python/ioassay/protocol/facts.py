@@ -70,7 +70,7 @@ REPLACEMENT: tuple[Operation, ...] = ("stat", "read", "remove", "create")
 Tool = Literal["ior", "mdtest", "iozone", "obdfilter-survey", "io500"]
 """The tools that have a front end."""
 
-DoubtKind = Literal["cache-resident", "cache-unknown", "device-moved-less", "repeated-passes", "attributes-cached", "memory-backed", "unsynced-write", "unsynced-create", "short-phase", "start-spread", "finish-spread", "imbalance", "disturbed", "oversubscribed", "shared-node", "shared-machine", "coarse-clock", "clock-drift", "clock-uncertain", "late-samples", "missing-bytes", "nothing-done", "suspended", "short-transfers", "retried", "unwritten", "reducible-payload", "payload-bound", "rate-not-kept", "paced", "verification-timed", "failed"]
+DoubtKind = Literal["cache-resident", "cache-unknown", "device-moved-less", "repeated-passes", "attributes-cached", "memory-backed", "unsynced-write", "unsynced-create", "short-phase", "start-spread", "finish-spread", "imbalance", "disturbed", "oversubscribed", "shared-node", "shared-machine", "coarse-clock", "clock-drift", "clock-uncertain", "late-samples", "missing-bytes", "nothing-done", "stalled", "suspended", "short-transfers", "unverified-server", "retried", "unwritten", "reducible-payload", "payload-bound", "rate-not-kept", "paced", "verification-timed", "positions-unverified", "failed"]
 """The doubts that the engine raises."""
 
 IOR_APIS: Mapping[str, str] = {"POSIX": "posix", "AIO": "uring", "MMAP": "mmap", "DUMMY": "null", "MPIIO": "mpiio", "HDF5": "hdf5", "NCMPI": "pnetcdf"}

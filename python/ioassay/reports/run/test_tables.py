@@ -14,7 +14,9 @@ from ioassay.criteria.model import Criterion
 from ioassay.criteria.verdicts import check
 from ioassay.figures import latency as figure
 from ioassay.reports import format
+from ioassay.reports.document import Section
 from ioassay.reports.run.content import assemble
+from ioassay.reports.run.results import results
 from ioassay.reports.run.tables import (
     TABLES,
     criteria,
@@ -98,6 +100,17 @@ def test_first_bytes_have_percentiles_of_their_own_beside_the_whole_latency(tmp_
     # A run of an older version has no such table.
     (tmp_path / "run" / "first_bytes.parquet").unlink()
     assert load(tmp_path / "run").first_bytes.is_empty()
+
+
+def test_the_rates_of_several_endpoints_are_reported_and_that_of_an_only_one_is_not() -> None:
+    run = RunBuilder().workload("w").clients(4).build()
+    assert assemble(run).workloads[0].endpoints == []
+    turns = pl.when(pl.col("rank") % 2 == 0).then(pl.lit("http://a:1")).otherwise(pl.lit("http://b:1"))
+    content = assemble(replace(run, ranks=run.ranks.with_columns(endpoint=turns)))
+    rows = [(row["operation"], row["endpoint"], row["ranks"]) for row in content.workloads[0].endpoints]
+    assert rows == [(name, at, "2") for name in ("write", "read") for at in ("http://a:1", "http://b:1")]
+    titles = [block.title for block in results(content, None) if isinstance(block, Section)]
+    assert "Rates by endpoint" in titles
 
 
 @pytest.mark.parametrize("exact", [True, False])
