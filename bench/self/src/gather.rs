@@ -125,6 +125,8 @@ fn result(rank: u32, node: u32) -> RankResult {
         sample_bytes,
         sample_operations,
         suspended: Vec::new(),
+        retries: Default::default(),
+        endpoint: None,
     };
     RankResult { record, complete: true, latencies, first_byte: None }
 }

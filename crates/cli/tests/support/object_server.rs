@@ -58,7 +58,7 @@ pub struct Bucket {
     pub asked: Vec<Asked>,
     /// Requests in service now, by what the test counts together, and the most that ever were.
     now: usize,
-    /// As MinIO does: a prefix that is not all of a key finds no upload.
+    /// As of some servers: a prefix that is not all of a key finds no upload.
     pub lists_whole_keys_alone: bool,
     pub most_parts_at_once: usize,
     pub most_reads_at_once: usize,

@@ -245,7 +245,7 @@ impl VectoredFile {
 impl OpenFile for VectoredFile {
     fn write_at(&mut self, data: &[u8], offset: u64) -> io::Result<usize> {
         if self.pieces == 1 {
-            return uncached::write_pieces(&self.file.0, &[IoSlice::new(data)], offset, self.flags);
+            return uncached::write(&self.file.0, data, offset, self.flags);
         }
         let pieces: Vec<IoSlice<'_>> = data.chunks(self.piece_bytes(data.len())).map(IoSlice::new).collect();
         uncached::write_pieces(&self.file.0, &pieces, offset, self.flags)
@@ -253,7 +253,7 @@ impl OpenFile for VectoredFile {
 
     fn read_at(&mut self, data: &mut [u8], offset: u64) -> io::Result<usize> {
         if self.pieces == 1 {
-            return uncached::read_pieces(&self.file.0, &mut [IoSliceMut::new(data)], offset, self.flags);
+            return uncached::read(&self.file.0, data, offset, self.flags);
         }
         let piece_bytes = self.piece_bytes(data.len());
         let mut pieces: Vec<IoSliceMut<'_>> = data.chunks_mut(piece_bytes).map(IoSliceMut::new).collect();

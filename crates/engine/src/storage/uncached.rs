@@ -10,6 +10,7 @@ use std::path::Path;
 
 use ioassay_protocol::events::Failure;
 use ioassay_protocol::plan::Plan;
+use nix::sys::uio::{pread, pwrite};
 
 use crate::failure;
 
@@ -19,6 +20,22 @@ pub type Flags = libc::c_int;
 /// The flags of transfers that are `uncached`, or are not.
 pub fn flags(uncached: bool) -> Flags {
     if uncached { libc::RWF_DONTCACHE } else { 0 }
+}
+
+/// `pwrite`, or `pwritev2` with flags: how many of `bytes` it wrote.
+pub fn write(file: impl AsFd, bytes: &[u8], offset: u64, flags: Flags) -> io::Result<usize> {
+    if flags == 0 {
+        return Ok(pwrite(file, bytes, offset as libc::off_t)?);
+    }
+    write_pieces(file, &[IoSlice::new(bytes)], offset, flags)
+}
+
+/// `pread`, or `preadv2` with flags: how many of `bytes` it filled.
+pub fn read(file: impl AsFd, bytes: &mut [u8], offset: u64, flags: Flags) -> io::Result<usize> {
+    if flags == 0 {
+        return Ok(pread(file, bytes, offset as libc::off_t)?);
+    }
+    read_pieces(file, &mut [IoSliceMut::new(bytes)], offset, flags)
 }
 
 /// `pwritev2`: how many bytes of `pieces` it wrote.

@@ -238,7 +238,7 @@ impl Prefix {
         let given_up = S3::new(self.location.clone(), 0, 0).and_then(|s3| {
             let mut uploads = s3.uploads(&self.key(""))?;
             if uploads.is_empty() {
-                // Some servers (MinIO) list uploads only by their whole key.
+                // Some servers list uploads only by their whole key.
                 for name in contents.begun(|name| there.objects.contains(name)) {
                     uploads.extend(s3.uploads(&self.key(&name))?);
                 }

@@ -1,7 +1,7 @@
 //! Directory entries by system calls.
 
 use std::ffi::CStr;
-use std::io::{self, IoSlice, IoSliceMut};
+use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
@@ -65,7 +65,7 @@ impl PosixNames {
     fn write_and_close(&mut self, file: OwnedFd, content: Content<'_>) -> io::Result<()> {
         let (bytes, short, flags) = (content.bytes, &mut self.short_transfers, self.flags);
         move_all(bytes.len(), short, failure::nothing_written, |from| {
-            uncached::write_pieces(&file, &[IoSlice::new(&bytes[from..])], from as u64, flags)
+            uncached::write(&file, &bytes[from..], from as u64, flags)
         })?;
         if content.sync {
             let before = Instant::now();
@@ -133,9 +133,7 @@ impl Names for PosixNames {
     fn read(&mut self, entry: Entry<'_>, content: &mut [u8]) -> io::Result<()> {
         let file = self.open(entry, self.moving(OFlag::O_RDONLY, content))?;
         let (bytes, short, flags) = (content.len(), &mut self.short_transfers, self.flags);
-        move_all(bytes, short, file_ends, |from| {
-            uncached::read_pieces(&file, &mut [IoSliceMut::new(&mut content[from..])], from as u64, flags)
-        })?;
+        move_all(bytes, short, file_ends, |from| uncached::read(&file, &mut content[from..], from as u64, flags))?;
         Ok(nix::unistd::close(file)?)
     }
 
