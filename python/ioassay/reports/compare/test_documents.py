@@ -70,7 +70,8 @@ def test_a_published_peak_has_a_ratio_and_no_sentence_and_it_is_said_what_is_not
     assert write.unlike == ("isilon-f800: its sequential N-N (write).", "isilon-f800, not published: fsync.")
     assert content.throughout[0] == "isilon-f800, different conditions: tool IOR against ioassay of before."
     assert content.throughout[1] == (
-        "isilon-f800, not published: number of clients, total, ranks, storage API, direct I/O, depth, payload."
+        "isilon-f800, not published: number of clients, total, ranks, storage API, direct I/O, uncached I/O, "
+        "depth, payload."
     )
     assert "single figures are published" in few(content.comparisons[0])
 

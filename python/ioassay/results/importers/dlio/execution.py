@@ -149,6 +149,9 @@ def read_output(source: Source, execution: Execution) -> None:
 
 def read_configuration(source: Source, execution: Execution) -> None:
     """Reads Hydra's `config.yaml`. Raises `Refused`."""
+    # Hydra ends each line. A number of which only the first digits are left would be another one.
+    if not source.text.endswith("\n"):
+        raise Refused("ends within a line: it was cut off")
     try:
         tree = parse_source(source.text, source.path.name, "configuration", "workload").tree
     except UsageError as error:
