@@ -13,7 +13,7 @@ use ioassay_protocol::events::{Event, PhaseRecord};
 use serde_json::{Value, json};
 use skipped::skipped;
 
-/// A loop device on a file of 32 MiB, detached at the end.
+/// A loop device on a file of 32 MiB, whose pages it keeps out of memory, detached at the end.
 struct LoopDevice {
     directory: tempfile::TempDir,
     path: PathBuf,
@@ -25,7 +25,7 @@ impl LoopDevice {
         let directory = tempfile::tempdir_in(std::env::current_dir().unwrap()).unwrap();
         let image = directory.path().join("image");
         fs::File::create(&image).unwrap().set_len(32 << 20).unwrap();
-        let made = Command::new("losetup").args(["--find", "--show"]).arg(&image).output();
+        let made = Command::new("losetup").args(["--find", "--show", "--direct-io=on"]).arg(&image).output();
         let Some(made) = made.ok().filter(|made| made.status.success()) else {
             skipped("a loop device", "losetup needs root");
             return None;

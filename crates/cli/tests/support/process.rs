@@ -119,7 +119,7 @@ impl Bench {
         for (_, secret) in secrets {
             assert!(!said.contains(secret.as_str()) && !stored.contains(secret.as_str()), "a secret got out");
         }
-        Ran { code: ended.status.code().unwrap(), said, events }
+        Ran { code: ended.status.code().unwrap_or_else(|| panic!("{}: {said}", ended.status)), said, events }
     }
 
     pub fn events(&self) -> Vec<Event> {

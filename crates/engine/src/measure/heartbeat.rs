@@ -42,7 +42,7 @@ impl Heartbeat {
         let theirs = Arc::clone(&shared);
         // What is sent to the process is for its first thread, which may be waiting for just that.
         let masked = SigSet::all().thread_swap_mask(SigmaskHow::SIG_SETMASK);
-        let builder = thread::Builder::new().name("heartbeat".to_owned()).stack_size(64 << 10);
+        let builder = thread::Builder::new().name("heartbeat".to_owned());
         let thread = builder.spawn(move || watch(&theirs, &clock)).ok();
         if let Ok(mask) = masked {
             // It was valid before.
