@@ -9,7 +9,6 @@ use std::io;
 use std::path::Path;
 
 use ioassay_protocol::events::Failure;
-use ioassay_protocol::plan::data::Transfer;
 use ioassay_protocol::plan::metadata::MetadataWork;
 use ioassay_protocol::plan::storage::{Storage, Target};
 use ioassay_protocol::plan::{Operation, Work};
@@ -54,7 +53,7 @@ enum Seen {
 impl<'a> SecondReading<'a> {
     /// Of what a job that uses `storage` reads of the file set `files`.
     pub fn of_files(case: &'a Case<'a>, storage: &'a Storage, files: &str) -> Self {
-        let writes = |work: &Work| matches!(work, Work::Data(data) if data.files == files && !matches!(data.transfer, Transfer::Read));
+        let writes = |work: &Work| matches!(work, Work::Data(data) if data.files == files && data.transfer.writes());
         Self { case, storage, writer: writer(case, writes) }
     }
 
@@ -147,38 +146,35 @@ impl<'a> SecondReading<'a> {
 
     /// What to do about it, with every layer that can have done it.
     fn remedy(&self, mismatch: &Mismatch, seen: &Seen) -> String {
-        let read = layers(self.storage, &self.case.plan.target);
-        let Some(writer) = self.writer else {
-            let check = "an earlier command wrote it: check that payload, signature, transfer size and ranks are those of \
-                         that command";
-            return match seen {
-                Seen::Hole => "an earlier command did not come to this place (a stonewall, a full file system, other \
-                               sizes): read no more than it wrote. If it did write here, the storage lost it"
-                    .to_owned(),
-                Seen::Right => format!("what is stored is right; suspect what the read went through: {read}"),
-                _ => format!(
-                    "{check}. If they are, suspect what it was written through, which only that command knows, and \
-                     {read}; keep the target as it is"
-                ),
-            };
-        };
-        let written = layers(writer, &self.case.plan.target);
-        match seen {
-            Seen::Right => format!("what is stored is right; suspect what the read went through: {read}"),
-            Seen::Same if is_library(writer) => format!(
-                "what is stored is wrong, and may have been written wrong. Suspect {written}: run the same again with the \
-                 API posix, and blame the storage only if that fails too"
+        let target = &self.case.plan.target;
+        let (read, written) =
+            (layers(self.storage, target), self.writer.map(|writer| (writer, layers(writer, target))));
+        match (seen, written) {
+            (Seen::Right, _) => format!("what is stored is right; suspect what the read went through: {read}"),
+            (Seen::Hole, None) => {
+                "an earlier command did not come to this place (a stonewall, a full file system, other \
+                                   sizes): read no more than it wrote. If it did write here, the storage lost it"
+                    .to_owned()
+            }
+            (_, None) => format!(
+                "an earlier command wrote it: check that payload, signature, transfer size and ranks are those of that \
+                 command. If they are, suspect what it was written through, which only that command knows, and {read}; \
+                 keep the target as it is"
             ),
-            Seen::Hole => format!(
+            (Seen::Hole, Some((_, written))) => format!(
                 "what was written is not stored: the storage lost it, or {written} did. Keep the target as it is, and \
                  report it to the storage vendor"
             ),
-            Seen::Same => format!(
+            (Seen::Same, Some((writer, written))) if is_library(writer) => format!(
+                "what is stored is wrong, and may have been written wrong. Suspect {written}: run the same again with the \
+                 API posix, and blame the storage only if that fails too"
+            ),
+            (Seen::Same, Some((_, written))) => format!(
                 "what is stored is wrong: the storage lost or corrupted data, or {written} did. Keep the target as it is, \
                  run again with `verify: writes` to see whether it happens when writing or later, and report it to the \
                  storage vendor with both reads"
             ),
-            Seen::Other(_) | Seen::Failed(_) => {
+            (Seen::Other(_) | Seen::Failed(_), Some((_, written))) => {
                 let untouched =
                     if mismatch.untouched { "a read that copies nothing is no corrupted data. " } else { "" };
                 let suspects = if read == written { read } else { format!("{read}, and for the write {written}") };

@@ -43,6 +43,7 @@ pub(super) struct DataJob<'a> {
     work: &'a DataWork,
     geometry: Geometry,
     content: Content,
+    second_reading: SecondReading<'a>,
     part: u32,
     /// What is to be read: all of the part, or what a stonewall let be written.
     prefix: Prefix,
@@ -106,6 +107,7 @@ impl<'a> DataJob<'a> {
             work,
             geometry,
             content,
+            second_reading: SecondReading::of_files(case, storage, &work.files),
             part,
             prefix,
             step,
@@ -365,7 +367,7 @@ impl<'a> DataJob<'a> {
             file,
             part: self.part,
             verify: self.work.verify,
-            second_reading: SecondReading::of_files(self.case, self.storage, &self.work.files),
+            second_reading: self.second_reading,
             lock: self.work.lock,
             sync_every: match self.work.fsync {
                 Fsync::EveryWrites(writes) => Some(writes),

@@ -9,8 +9,8 @@ use ioassay_protocol::events::Failure;
 use ioassay_protocol::plan::Plan;
 use ioassay_protocol::plan::metadata::MetadataWork;
 
+use super::tree;
 use crate::case::second_reading::SecondReading;
-use crate::failure;
 use crate::workload::buffer::Buffer;
 use crate::workload::payload::{self, Content, Mismatch, Spot};
 
@@ -119,10 +119,9 @@ fn wrong(mismatch: Mismatch, number: u64) -> io::Error {
 /// The failure of `operation` on `path` because of `error`, after a second look at what is not as expected.
 #[cold]
 pub(super) fn failed(again: &SecondReading<'_>, operation: &str, path: &CStr, error: &io::Error) -> Box<Failure> {
-    let path = Path::new(OsStr::from_bytes(path.to_bytes()));
     match error.get_ref().and_then(|inner| inner.downcast_ref()) {
-        Some(Wrong(mismatch)) => again.explain(path, 0, mismatch),
-        None => failure::boxed_on_path(operation, path, error),
+        Some(Wrong(mismatch)) => again.explain(Path::new(OsStr::from_bytes(path.to_bytes())), 0, mismatch),
+        None => tree::failed(operation, path, error),
     }
 }
 
