@@ -115,8 +115,8 @@ def assert_no_secret_is_on_a_command_line_or_in_a_log(started: Up) -> None:
 
 
 def plan(target: record.Target) -> dict[str, Any]:
-    """A plan of the engine: two ranks write objects of several transfers, and read them back compared."""
-    files = {"layout": "N-N", "files_per_rank": 2, "transfer_bytes": 1 << 20, "block_bytes": 3 << 20, "segments": 1}
+    """A plan of the engine: two ranks write objects of several parts, as small as S3 takes, and read them back compared."""
+    files = {"layout": "N-N", "files_per_rank": 2, "transfer_bytes": 5 << 20, "block_bytes": 15 << 20, "segments": 1}
     work = {"kind": "data", "files": "objects", "order": "sequential", "fsync": "never"}
     works = {"write": {"transfer": "write"}, "read": {"transfer": "read", "verify": "reads"}}
     return {
@@ -140,7 +140,7 @@ def assert_the_engine_measures_it(started: Up, engine: Path) -> None:
     started.space.path("/run/plan.json").write_text(json.dumps(plan(started.target)))
     started.run("client1", str(engine), "run", "/run/plan.json", "--events", "/run/events.jsonl")
     events = [json.loads(line) for line in started.space.path("/run/events.jsonl").read_text().splitlines()]
-    assert [event["bytes"] for event in events if event["event"] == "phase"] == [12 << 20, 12 << 20]
+    assert [event["bytes"] for event in events if event["event"] == "phase"] == [60 << 20, 60 << 20]
 
 
 SIGNED = """\
