@@ -99,25 +99,27 @@ def test_ctrl_z_suspends_the_ranks_and_invalidates_their_phase(launcher: str, ta
     assert dict(run.measurements.select("workload", "valid").iter_rows()) == {"paced": False, "after": True}
 
 
-def test_ranks_that_are_stopped_from_outside_invalidate_their_phase(target: Path, tmp_path: Path) -> None:
-    """SIGSTOP, as a frozen control group or a paused machine, reaches every process of the engine at once."""
+@pytest.mark.parametrize("stopped", ["all", "one rank"])
+def test_ranks_that_are_stopped_from_outside_invalidate_their_phase(stopped: str, target: Path, tmp_path: Path) -> None:
+    """SIGSTOP; a frozen control group or a paused machine reaches every process of the engine at once, as does `all`."""
     paced = workload("paced", transfer="4KiB", total="8MiB", steps="[{write: {rate: 1kIOPS}}]")
     file = study(tmp_path, paced, workload("after", steps="[write]"))
     command: list[str | Path] = [sys.executable, "-m", "ioassay", "run", file, "--target", target]
     with subprocess.Popen([*command, "--out", tmp_path / "run"], stdout=subprocess.DEVNULL) as run:
         until(lambda: any(_moved_bytes(tmp_path / "run")), "the phase to move data")
         engine = [one for one in psutil.Process(run.pid).children(recursive=True) if one.name() == "ioassay-engine"]
-        assert len(engine) > 1, "ranks and who looks after them"
-        for process in engine:
+        assert len(engine) > 2, "ranks and who looks after them"
+        chosen = engine if stopped == "all" else [engine[-1]]
+        for process in chosen:
             process.suspend()
         time.sleep(1)
-        for process in engine:
+        for process in chosen:
             process.resume()
         assert run.wait() == 1
-    stopped = load(tmp_path / "run")
-    (doubt,) = stopped.doubts.filter(kind="suspended").iter_rows(named=True)
+    loaded = load(tmp_path / "run")
+    (doubt,) = loaded.doubts.filter(kind="suspended").iter_rows(named=True)
     evidence = json.loads(doubt["evidence"])
     assert (doubt["phase"], doubt["invalidates"], evidence["times"]) == ("write", True, 1)
     assert evidence["suspended_ns"] >= 0.9e9
     assert "SIGSTOP" in doubt["remedy"]
-    assert dict(stopped.measurements.select("workload", "valid").iter_rows()) == {"paced": False, "after": True}
+    assert dict(loaded.measurements.select("workload", "valid").iter_rows()) == {"paced": False, "after": True}

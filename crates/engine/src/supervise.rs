@@ -8,6 +8,7 @@ pub mod guard;
 pub(crate) mod hanging;
 pub(crate) mod in_child;
 pub(crate) mod one_thread;
+mod pauses;
 mod signals;
 pub(crate) mod with_timeout;
 
@@ -25,6 +26,7 @@ use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{ForkResult, Pid, fork, getpid, getppid};
 
 pub use self::signals::{StopSignal, not_stopping};
+use self::pauses::Pauses;
 use crate::failure;
 use crate::ranks::Stopped;
 use crate::ranks::local::{LocalRank, MeetingPlace, Watched};
@@ -37,6 +39,9 @@ const LAST_WORDS: Duration = Duration::from_millis(300);
 
 /// How long killed ranks may take to disappear; one that hangs in the kernel never does.
 const REAPING: Duration = Duration::from_millis(500);
+
+/// How long who looks after ranks sleeps between two looks: ranks that stop or die without a signal must be seen too.
+const MOMENT: Duration = Duration::from_millis(20);
 
 /// How often those who watch are told.
 pub const WATCH_EVERY: Duration = Duration::from_millis(200);
@@ -84,7 +89,7 @@ pub fn run(
                 place.abandon();
                 let mut started = Supervisor::new(&place, ranks);
                 started.kill_all();
-                started.reap();
+                started.reap(clock.now_ns());
                 return Err(error);
             }
         }
@@ -92,7 +97,7 @@ pub fn run(
     let mut supervisor = Supervisor::new(&place, ranks);
     let mut watched = Instant::now();
     while supervisor.look() {
-        match next_request() {
+        match supervisor.next_request() {
             Some(Request::Stop(signal)) => supervisor.signalled(signal),
             Some(Request::Suspend) => {
                 place.suspend();
@@ -145,6 +150,7 @@ pub struct Child {
 pub struct Supervisor<'a> {
     place: &'a MeetingPlace,
     children: Vec<Child>,
+    pauses: Pauses<'a>,
     escalation: Escalation,
     ending: Ending,
 }
@@ -152,13 +158,18 @@ pub struct Supervisor<'a> {
 impl<'a> Supervisor<'a> {
     /// Of `children`, who meet in `place`.
     pub fn new(place: &'a MeetingPlace, children: Vec<Child>) -> Self {
-        Self { place, children, escalation: Escalation::None, ending: Ending::default() }
+        let pauses = Pauses::new(place);
+        Self { place, children, pauses, escalation: Escalation::None, ending: Ending::default() }
     }
 
     /// Sees what has become of them, and takes the next step of stopping them where that has begun. False when there is
     /// nothing left to be seen: all have ended, or are given up.
     pub fn look(&mut self) -> bool {
-        self.reap();
+        let now_ns = self.place.clock().now_ns();
+        self.reap(now_ns);
+        for child in &self.children {
+            self.place.counters()[child.seat as usize].looked_ns.store(now_ns, Ordering::SeqCst);
+        }
         if self.children.is_empty() {
             return false;
         }
@@ -171,6 +182,11 @@ impl<'a> Supervisor<'a> {
             self.ending.failure.get_or_insert(stuck);
         }
         self.escalation != Escalation::GivenUp
+    }
+
+    /// Waits for a signal, at most a moment. If that moment takes far longer, nothing ran, and the ranks learn it.
+    pub fn next_request(&mut self) -> Option<Request> {
+        self.pauses.over(MOMENT, &self.children, next_request)
     }
 
     /// Stops all ranks, because this process was sent `signal`.
@@ -217,12 +233,21 @@ impl<'a> Supervisor<'a> {
         }
     }
 
-    /// Takes note of ranks that have ended. One that did not end by itself stops the others.
-    fn reap(&mut self) {
-        let place = self.place;
-        self.children.retain(|&Child { rank, pid, .. }| {
-            let how = match waitpid(pid, Some(WaitPidFlag::WNOHANG)) {
+    /// Takes note of ranks that have ended, were stopped or go on. One that did not end by itself stops the others.
+    fn reap(&mut self, now_ns: u64) {
+        let (place, pauses) = (self.place, &mut self.pauses);
+        let flags = WaitPidFlag::WNOHANG | WaitPidFlag::WUNTRACED | WaitPidFlag::WCONTINUED;
+        self.children.retain(|&Child { rank, seat, pid }| {
+            let how = match waitpid(pid, Some(flags)) {
                 Ok(WaitStatus::StillAlive) | Err(Errno::EINTR) => return true,
+                Ok(WaitStatus::Stopped(..)) => {
+                    pauses.stopped(seat, now_ns);
+                    return true;
+                }
+                Ok(WaitStatus::Continued(_)) => {
+                    pauses.continued(seat, now_ns);
+                    return true;
+                }
                 Ok(WaitStatus::Exited(_, 0)) | Err(_) => return false,
                 Ok(WaitStatus::Signaled(_, Signal::SIGBUS, _)) => died(rank, "was killed by SIGBUS", MAPPING_LOST),
                 Ok(WaitStatus::Signaled(_, signal, _)) => died(rank, &format!("was killed by {signal}"), KILLED),
@@ -318,12 +343,11 @@ impl Request {
     }
 }
 
-/// Waits for a signal, at most a moment: ranks that stop or die without one must be seen too.
-pub fn next_request() -> Option<Request> {
-    signals::next(Duration::from_millis(20)).and_then(Request::of)
+fn next_request() -> Option<Request> {
+    signals::next(MOMENT).and_then(Request::of)
 }
 
-/// The same where there are no ranks to suspend.
+/// The signal that asks for an end, if one comes within a moment; for where there are no ranks.
 pub fn next_signal() -> Option<StopSignal> {
     if let Some(Request::Stop(signal)) = next_request() { Some(signal) } else { None }
 }

@@ -4,6 +4,7 @@
 //! [`super::phase_records`].
 
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use ioassay_host::{clock, process_usage};
 use ioassay_protocol::events::Failure;
@@ -21,12 +22,14 @@ use super::replay::ReplayJob;
 use super::written::OrderOfWrite;
 use super::{Case, Rank};
 use crate::failure;
-use crate::measure::heartbeat::Heartbeat;
 use crate::measure::node::NodeMeter;
 use crate::plan::Sizes;
 use crate::ranks::{Ranks, Start, Stopped};
 use crate::workload::layout::Geometry;
 use crate::workload::tree::Shape;
+
+/// How long to wait for the next look of who looks after the ranks, which mostly comes within 20 ms.
+const LOOK_LIMIT_NS: u64 = 1_000_000_000;
 
 /// A job, ready to start.
 enum Prepared<'a> {
@@ -65,7 +68,6 @@ impl<R: Ranks> Rank<'_, R> {
         let before = self.ranks.compare_clocks()?;
         self.stamps.push((step, clock::file_stamp_unix_ns()));
         let node = self.is_first_on_node().then(|| NodeMeter::prepared(self.device.as_deref()));
-        let heartbeat = own.map(|_| Heartbeat::started(*clock));
         let mut meter = process_usage::Meter::prepared();
         let start = self.ranks.start_together()?;
         let started_unix_ns = clock::unix_ns() - (clock.now_ns() - start.opened_ns);
@@ -91,8 +93,7 @@ impl<R: Ranks> Rank<'_, R> {
             }
             let before_read = inspected.map(|part| part.of(did.read.as_deref()));
             let own = (self.ranks.rank(), self.node());
-            let pauses = heartbeat.map(|heartbeat| heartbeat.stop()).unwrap_or_default();
-            pauses.iter().for_each(|&(begin_ns, end_ns)| self.ranks.counters().note_suspension(begin_ns, end_ns));
+            self.wait_for_a_look(end_ns);
             let suspended = self.ranks.counters().suspensions(start.opened_ns);
             let mut report = RankReport::of_job(index, own, did, start, end_ns, (usage, suspended));
             report.before_read = before_read;
@@ -103,6 +104,16 @@ impl<R: Ranks> Rank<'_, R> {
         self.note_writes(step, phase, &reports)?;
         self.note_rates(step, &reports)?;
         self.go_on()
+    }
+
+    /// Waits until who looks after this rank has looked after `end_ns`, and so has noted all pauses before that. Where it does
+    /// not come to it, they are not known.
+    fn wait_for_a_look(&self, end_ns: u64) {
+        let (clock, looked_ns) = (self.case.clock, &self.ranks.counters().looked_ns);
+        let is_due = |looked_ns| looked_ns > 0 && looked_ns <= end_ns && clock.now_ns() - end_ns < LOOK_LIMIT_NS;
+        while is_due(looked_ns.load(Ordering::SeqCst)) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
     }
 
     /// The job in which this rank has something to do, the job's number in the phase, and the rank's place in it.

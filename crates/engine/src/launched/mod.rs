@@ -392,7 +392,7 @@ impl Launched {
             counters.carried_out.store(u32::MAX, Ordering::SeqCst);
             channel.doorbell.ring();
         }
-        match supervise::next_request() {
+        match supervisor.next_request() {
             Some(Request::Stop(signal)) => {
                 channel.signal.store(signal.number() as u32, Ordering::SeqCst);
                 supervisor.signalled(signal);

@@ -3,7 +3,6 @@
 //! Not here: formatting, statistics across runs, clocks and counters of the kernel (crate `ioassay-host`).
 
 pub mod doubts;
-pub mod heartbeat;
 pub mod node;
 pub mod phase;
 pub mod recorder;

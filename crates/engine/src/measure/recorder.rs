@@ -33,39 +33,47 @@ pub struct LiveCounters {
     pub carried_out: AtomicU32,
     /// When the process that looks after it last looked, where it has one of its own; on the node's time line.
     pub guarded_ns: AtomicU64,
+    /// When who looks after it last looked, on the node's time line; 0 before, and where nobody does.
+    pub looked_ns: AtomicU64,
     /// Bytes and operations when the first rank of its job finished, by lane. Written once, by that rank.
     at_first_finish: [[AtomicU64; LANES]; 2],
-    /// When it was suspended in this step, begin and end, on the node's time line; 0 where it was not.
+    /// When it was suspended in this step, begin and end, on the node's time line; 0 where it was not. Written by the rank.
     suspended: [[AtomicU64; 2]; SUSPENSIONS],
+    /// The same of when it did not run. Written by who looks after it.
+    paused: [[AtomicU64; 2]; SUSPENSIONS],
 }
 
 impl LiveCounters {
     /// Nothing is done yet.
     pub fn reset(&self) {
-        let suspended = self.suspended.iter().flatten();
-        self.bytes.iter().chain(&self.operations).chain(suspended).for_each(|word| word.store(0, Ordering::Relaxed));
+        let times = self.suspended.iter().chain(&self.paused).flatten();
+        self.bytes.iter().chain(&self.operations).chain(times).for_each(|word| word.store(0, Ordering::Relaxed));
     }
 
     /// Keeps that it was suspended, as the rank itself.
     pub fn note_suspension(&self, begin_ns: u64, end_ns: u64) {
-        let is_free = |[_, end]: &&[AtomicU64; 2]| end.load(Ordering::Relaxed) == 0;
-        match self.suspended.iter().find(is_free) {
-            Some([begin, end]) => {
-                begin.store(begin_ns, Ordering::Relaxed);
-                end.store(end_ns, Ordering::Relaxed);
-            }
-            None => self.suspended[SUSPENSIONS - 1][1].store(end_ns, Ordering::Relaxed),
-        }
+        note(&self.suspended, begin_ns, end_ns);
     }
 
-    /// When it was suspended after `opened_ns`, counted from there.
+    /// Keeps that it did not run, as who looks after it.
+    pub fn note_pause(&self, begin_ns: u64, end_ns: u64) {
+        note(&self.paused, begin_ns, end_ns);
+    }
+
+    /// When it was suspended or did not run after `opened_ns`, counted from there, in order. Times that overlap are one.
     pub fn suspensions(&self, opened_ns: u64) -> Vec<Suspension> {
-        let times = self.suspended.iter().map(|words| words.each_ref().map(|word| word.load(Ordering::Relaxed)));
-        let within = times.filter(|&[_, end_ns]| end_ns > opened_ns);
-        within
-            .map(|times| times.map(|at_ns| at_ns.saturating_sub(opened_ns)))
-            .map(|[begin_ns, end_ns]| Suspension { begin_ns, end_ns })
-            .collect()
+        let words = self.suspended.iter().chain(&self.paused);
+        let times = words.map(|words| words.each_ref().map(|word| word.load(Ordering::Acquire)));
+        let mut within: Vec<_> = times.filter(|&[_, end_ns]| end_ns > opened_ns).collect();
+        within.sort_unstable();
+        let mut found: Vec<Suspension> = Vec::new();
+        for [begin_ns, end_ns] in within.into_iter().map(|times| times.map(|at_ns| at_ns.saturating_sub(opened_ns))) {
+            match found.last_mut() {
+                Some(last) if begin_ns <= last.end_ns => last.end_ns = last.end_ns.max(end_ns),
+                _ => found.push(Suspension { begin_ns, end_ns }),
+            }
+        }
+        found
     }
 
     /// What it has done so far in one lane.
@@ -90,6 +98,17 @@ impl LiveCounters {
             bytes: bytes[lane].load(Ordering::SeqCst),
             operations: operations[lane].load(Ordering::SeqCst),
         })
+    }
+}
+
+/// Keeps a time from `begin_ns` to `end_ns`; there is one writer.
+fn note(times: &[[AtomicU64; 2]; SUSPENSIONS], begin_ns: u64, end_ns: u64) {
+    match times.iter().find(|[_, end]| end.load(Ordering::Relaxed) == 0) {
+        Some([begin, end]) => {
+            begin.store(begin_ns, Ordering::Relaxed);
+            end.store(end_ns, Ordering::Release);
+        }
+        None => times[SUSPENSIONS - 1][1].store(end_ns, Ordering::Release),
     }
 }
 
@@ -243,6 +262,18 @@ mod tests {
         (5..20).for_each(|at| counters.note_suspension(at * 10, at * 10 + 1));
         let all = counters.suspensions(0);
         assert_eq!((all.len(), all[0], all[SUSPENSIONS - 1]), (SUSPENSIONS, of(10, 20), of(100, 191)));
+        counters.reset();
+        assert_eq!(counters.suspensions(0), []);
+    }
+
+    #[test]
+    fn a_pause_within_a_suspension_is_a_part_of_it_and_another_one_is_not() {
+        let counters = LiveCounters::default();
+        counters.note_pause(50, 60);
+        counters.note_pause(12, 30);
+        counters.note_suspension(10, 20);
+        let of = |begin_ns, end_ns| Suspension { begin_ns, end_ns };
+        assert_eq!(counters.suspensions(0), [of(10, 30), of(50, 60)]);
         counters.reset();
         assert_eq!(counters.suspensions(0), []);
     }
