@@ -101,8 +101,10 @@ impl TransferContext<'_> {
 
     /// Makes `buffer` what is to be written at `offset`.
     fn fill(&self, buffer: &mut [u8], offset: u64) {
-        // A buffer of a mix may hold what was read last.
-        if self.content.per_transfer() || self.transfer != Transfer::Write {
+        if self.transfer == Transfer::Write {
+            self.content.refill(buffer, self.spot(offset));
+        } else {
+            // A buffer of a mix may hold what was read last.
             self.content.fill(buffer, self.spot(offset));
         }
     }

@@ -76,27 +76,25 @@ impl FileContent {
     pub fn compare(&mut self, found: &[u8], part: u32, number: u64) -> io::Result<()> {
         let spot = spot(part, number);
         let (Some(scratch), Some(content)) = (&mut self.scratch, &self.content) else { return Ok(()) };
-        if !content.per_transfer() {
-            // What was read back may lie there.
-            content.fill(scratch, spot);
-        }
-        content.compare(found, scratch, spot).map_err(|mismatch| wrong(mismatch, number))
+        // What was read back may lie there, or what belongs to another part.
+        content.fill(scratch, spot);
+        payload::compare(found, scratch, spot).map_err(|mismatch| wrong(mismatch, number))
     }
 
     /// The same of what `read` finds after `written` was written there.
     #[inline(always)]
     pub fn read_back(
         &mut self,
-        written: &mut [u8],
+        written: &[u8],
         part: u32,
         number: u64,
         read: impl FnOnce(&mut [u8]) -> io::Result<()>,
     ) -> io::Result<()> {
         let spot = spot(part, number);
-        let (Some(scratch), Some(content)) = (&mut self.scratch, &self.content) else { return Ok(()) };
+        let (Some(scratch), true) = (&mut self.scratch, self.content.is_some()) else { return Ok(()) };
         payload::poison(scratch);
         read(scratch)?;
-        content.compare(scratch, written, spot).map_err(|mismatch| wrong(mismatch, number))
+        payload::compare(scratch, written, spot).map_err(|mismatch| wrong(mismatch, number))
     }
 }
 
@@ -145,7 +143,7 @@ mod tests {
             let mut on_disk = file_content.fill(&mut buffer, 3, 5).to_vec();
             file_content.compare(&on_disk, 3, 5).unwrap();
             let mut read_back = |on_disk: &[u8]| {
-                file_content.read_back(&mut buffer, 3, 5, |content| {
+                file_content.read_back(&buffer, 3, 5, |content| {
                     content.copy_from_slice(on_disk);
                     Ok(())
                 })

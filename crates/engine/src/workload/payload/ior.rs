@@ -60,14 +60,23 @@ pub(super) fn fill(transfer: &mut [u8], packet: Packet, signature: i32, spot: Sp
             });
         }
     }
-    if matches!(packet, Packet::Offset | Packet::Incompressible) {
-        for (block, bytes) in (1..).zip(whole.chunks_mut(BLOCK_WORDS * 8)) {
-            let item = u64::from((spot.offset as u32).wrapping_mul(block));
-            bytes[..8].copy_from_slice(&(item | rank).to_le_bytes());
-        }
-    }
     for (index, byte) in (words * 8..).zip(rest) {
         *byte = index as u8;
+    }
+    if matches!(packet, Packet::Offset | Packet::Incompressible) {
+        set_offsets(transfer, spot);
+    }
+}
+
+/// Makes what depends on the offset in a transfer of [`Packet::Offset`] or [`Packet::Incompressible`] what IOR writes at
+/// `spot`; all else is the same in the whole part.
+pub(super) fn set_offsets(transfer: &mut [u8], spot: Spot) {
+    let rank = u64::from(spot.part) << 32;
+    for (block, bytes) in (1..).zip(transfer.chunks_mut(BLOCK_WORDS * 8)) {
+        if let Some(word) = bytes.first_chunk_mut() {
+            let item = u64::from((spot.offset as u32).wrapping_mul(block));
+            *word = (item | rank).to_le_bytes();
+        }
     }
 }
 

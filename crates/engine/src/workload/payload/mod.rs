@@ -46,8 +46,10 @@ const SECTOR: usize = 512;
 #[inline]
 pub fn poison(buffer: &mut [u8]) {
     for sector in buffer.chunks_mut(SECTOR) {
-        let bytes = sector.len().min(POISONED);
-        sector[..bytes].fill(POISON);
+        match sector.first_chunk_mut() {
+            Some(first) => *first = [POISON; POISONED],
+            None => sector.fill(POISON),
+        }
     }
 }
 
@@ -71,7 +73,7 @@ impl Content {
         Self { payload, keys: [seed, set], pool: Pool::new([seed, set]) }
     }
 
-    /// True where each transfer has bytes of its own, so that it must be filled anew.
+    /// True where each transfer has bytes of its own.
     pub fn per_transfer(&self) -> bool {
         !matches!(self.payload, Payload::Zero | Payload::Repeated | Payload::IorTimestamp { .. })
     }
@@ -94,22 +96,34 @@ impl Content {
         }
     }
 
-    /// An error if `found`, a transfer that was read at `spot`, is not what [`Content::fill`] makes. `scratch` is as
-    /// long, and holds what was made for some transfer of the same part: what is the same in all of them is not made
-    /// again, because that would take as much of the memory's bandwidth as the read (hpc/ior#249).
-    pub fn compare(&self, found: &[u8], scratch: &mut [u8], spot: Spot) -> Result<(), Mismatch> {
-        if self.per_transfer() {
-            self.fill(scratch, spot);
+    /// The same of a `transfer` that holds what belongs at some spot of the same part: what is the same in all of them is not
+    /// made again, because that would take as much of the memory's bandwidth as a read (hpc/ior#249).
+    pub fn refill(&self, transfer: &mut [u8], spot: Spot) {
+        match self.payload {
+            Payload::Zero | Payload::Repeated | Payload::IorTimestamp { .. } => {}
+            Payload::IorOffset { .. } | Payload::IorIncompressible { .. } => ior::set_offsets(transfer, spot),
+            Payload::Unique | Payload::Reducible { .. } | Payload::IorRandom { .. } => self.fill(transfer, spot),
         }
-        if found == scratch {
-            return Ok(());
-        }
-        let at = found.iter().zip(scratch.iter()).position(|(found, expected)| found != expected).unwrap_or(0);
-        let end = found.len().min(at + 8);
-        let offset = spot.offset + at as u64;
-        let (expected, found) = (scratch[at..end].to_vec(), found[at..end].to_vec());
-        Err(Mismatch { offset, untouched: is_untouched(&found), expected, found })
     }
+
+    /// An error if `found`, a transfer that was read at `spot`, is not what [`Content::fill`] makes. `scratch` is as
+    /// long, and holds what belongs at some spot of the same part.
+    pub fn compare(&self, found: &[u8], scratch: &mut [u8], spot: Spot) -> Result<(), Mismatch> {
+        self.refill(scratch, spot);
+        compare(found, scratch, spot)
+    }
+}
+
+/// An error if `found`, which was read at `spot`, is not what is `expected` there.
+pub fn compare(found: &[u8], expected: &[u8], spot: Spot) -> Result<(), Mismatch> {
+    if found == expected {
+        return Ok(());
+    }
+    let at = found.iter().zip(expected).position(|(found, expected)| found != expected).unwrap_or(0);
+    let end = found.len().min(at + 8);
+    let offset = spot.offset + at as u64;
+    let (expected, found) = (expected[at..end].to_vec(), found[at..end].to_vec());
+    Err(Mismatch { offset, untouched: is_untouched(&found), expected, found })
 }
 
 /// True if IOR wrote all `samples`: with the signature of `planned`, or one that is a time within `began_s`, in seconds
