@@ -51,6 +51,7 @@ _WORDS: Mapping[str, str] = {
     "interrupted": "the tool was interrupted",
     "job-failed": "the job failed",
     "latencies-beyond-bins": "the longest latencies are lower bounds",
+    "latencies-of-zero": "the tool timed no operation",
     "live-statistics": "the timeline ends before the phase",
     "may-be-cached": "may have been read from the page cache",
     "mean-of-intervals": "mean between readings of counters, pauses included",

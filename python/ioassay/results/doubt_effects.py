@@ -63,6 +63,7 @@ EFFECTS: Mapping[str, Effect] = {
     "interrupted": "detail",
     "job-failed": "conclusion",
     "latencies-beyond-bins": "detail",
+    "latencies-of-zero": "detail",
     "live-statistics": "detail",
     "may-be-cached": "conclusion",
     "mean-of-intervals": "condition",

@@ -29,6 +29,7 @@ OwnDoubt = Literal[
     "interrupted",
     "job-failed",
     "latencies-beyond-bins",
+    "latencies-of-zero",
     "live-statistics",
     "may-be-cached",
     "mean-of-intervals",

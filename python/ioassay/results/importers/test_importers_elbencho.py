@@ -1,14 +1,20 @@
 """elbencho's CSV and JSON of all versions become the numbers that elbencho printed, or are refused."""
 
 import hashlib
+import json
+import math
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from ioassay.results.importers.elbencho import read
+from ioassay.results.importers.elbencho.latencies import of_bins
+from ioassay.results.importers.model import Measured
 from ioassay.results.importers.source import Refused, Source
 from ioassay.testing.importer_samples import assert_same_or_refused, cases, damages, measured, refused, sample, samples
 
@@ -68,7 +74,7 @@ LIVE_HEADER = (
 def live(*moments: tuple[str, int, int, int, int], rank: str = "Total", mix: str = "") -> str:
     """Rows of live statistics: phase, ms, %, bytes, operations per second."""
     return "".join(
-        f"2026-11-20T19:49:{at:02}.003+0000,,{phase},{at_ms},{rank},{mix},{percent},{moved},0,{iops},0,0,0,0,2,100,,\n"
+        f"2026-11-20T19:49:{at:02}.003+0000,,{phase},{at_ms},{rank},{mix},{percent},{moved},0,{iops},0,0,0,530,2,100,,\n"
         for at, (phase, at_ms, percent, moved, iops) in enumerate(moments)
     )
 
@@ -321,6 +327,82 @@ def test_lists_of_latencies_and_of_threads_do_not_end_a_phase() -> None:
     text += "".join(printed("2.0-7", ("", "Total MiB", "192", "192")).splitlines(keepends=True)[1:])
     (found,) = measured(read, text)
     assert (found.operation, found.bytes, found.rate_operations_per_s) == ("read", 192 * MIB, 8219)
+
+
+HISTOGRAM = {"8.0": 4, "9.5": 111, "11": 6, "27": 7}
+"""What elbencho 3.1 printed of 128 reads of 64 KiB: ends of bins in µs, and I/Os in them."""
+
+
+def bins(of: Measured) -> list[tuple[int, int, int]]:
+    assert of.latencies is not None
+    return list(zip(of.latencies.lowest_ns, of.latencies.highest_ns, of.latencies.count, strict=True))
+
+
+def test_the_histogram_of_the_console_and_of_the_json_has_whole_microseconds() -> None:
+    listed = ", ".join(f"{end}: {count}" for end, count in HISTOGRAM.items())
+    (of_console,) = measured(read, CONSOLE + f"            IO lat hist      : [ {listed} ]\n---\n")
+    assert bins(of_console) == [
+        (7_000, 7_999, 4),  # from 6.73 µs on, and elbencho counts whole ones
+        (8_000, 9_999, 111),
+        (10_000, 11_999, 6),
+        (23_000, 26_999, 7),
+    ]
+    _, document = sample("elbencho/elbencho-3.1.json").splitlines()
+    told = json.loads(document)
+    starts = ("6.7", "8.0", "9.5", "23")
+    buckets = [
+        {"range": f"{start}-{end}us", "count": str(count)}
+        for start, (end, count) in zip(starts, HISTOGRAM.items(), strict=True)
+    ]
+    told["last_done"]["latency"]["IO"]["histogram"] = {"buckets": buckets}
+    (of_document,) = measured(read, json.dumps(told))
+    assert bins(of_document) == bins(of_console)
+    del buckets[1]["count"]
+    assert "lacks 'count'" in refused(read, json.dumps(told)).reason
+
+
+@given(st.lists(st.integers(0, (1 << 26) - 1), min_size=1))
+def test_a_latency_is_within_the_bin_that_elbencho_counts_it_in(latencies_us: list[int]) -> None:
+    """elbencho's own rule (`LatencyHistogram::addLatency`), and the end that it prints."""
+    numbers = sorted(int(4 * math.log2(us)) if us else 0 for us in latencies_us)
+    ends = {number: 2 ** ((number + 1) / 4) for number in numbers}
+    printed = [(f"{end:.{1 if end < 10 else 0}f}", numbers.count(number)) for number, end in ends.items()]
+    found = of_bins(printed, 1)
+    for us in latencies_us:
+        at = list(ends).index(int(4 * math.log2(us)) if us else 0)
+        assert found.lowest_ns[at] <= us * 1000
+        assert us * 1000 + 999 <= found.highest_ns[at]
+    assert sum(found.count) == len(latencies_us)
+
+
+@pytest.mark.parametrize("listed", ["8.1: 4", "1.4: 4", "11: 3, 8.0: 1", "8.0: 0", "8.0: 1, 8.0: 2"])
+def test_bins_that_elbencho_cannot_have_printed_are_refused(listed: str) -> None:
+    """1.4 is the end of a bin without a whole microsecond."""
+    reason = refused(read, CONSOLE + f"            IO lat hist      : [ {listed} ]\n---\n").reason
+    assert "of latencies" in reason
+
+
+def test_a_histogram_that_elbencho_left_out_because_it_is_too_small_is_none() -> None:
+    (found,) = measured(read, CONSOLE + "            IO lat hist      : [ Histogram size exceeded ]\n---\n")
+    assert found.latencies is None
+
+
+ZERO_IN_CSV = sample("elbencho/elbencho-3.1.csv").replace(",686,2699,6161,", ",0,0,0,")
+ZERO_IN_JSON = re.sub(r'"(min|avg|max)_us":"\d+"', r'"\1_us":"0"', sample("elbencho/elbencho-3.1.json"))
+ZERO_IN_LIST = (
+    CONSOLE
+    + "            IO latency       : [ min=0us avg=0us max=0us ]\n            IO lat hist      : [ 1.2: 9 ]\n---\n"
+)
+
+
+@pytest.mark.parametrize("text", [ZERO_IN_CSV, ZERO_IN_JSON, ZERO_IN_LIST, LIVE.replace(",0,530,", ",0,0,")])
+def test_latencies_of_zero_beside_operations_are_doubted_and_not_taken(text: str) -> None:
+    """elbencho's issue 103: with `--limitread` and `--iodepth` above 1."""
+    found = measured(read, text)[0]
+    assert found.latencies is None
+    (doubt,) = [doubt for doubt in found.doubts if doubt.kind == "latencies-of-zero"]
+    assert not doubt.invalidates
+    assert found.rate_bytes_per_s is not None
 
 
 def test_decimal_totals_are_decimal() -> None:

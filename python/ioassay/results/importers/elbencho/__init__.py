@@ -2,7 +2,7 @@
 
 `rows` is what all of them say of a phase, `table`, `document`, `console` and `live` read them, `cases` puts the phases
 of one execution together. Formats: breuner/elbencho (`source/Statistics.cpp`, `source/ProgArgs.cpp`) at 1.0-0 to 3.1-9.
-Not: latency histograms.
+Latencies are those of `--lathisto` (`latencies`), which the JSON and the console have. Not: percentiles.
 """
 
 from __future__ import annotations

@@ -143,7 +143,8 @@ def _of_io(row: Row, operation: Operation, first: Done | None, last: Done, befor
             rate_operations_per_s=first.ios_per_s,
         ),
         samples=row.samples,
-        doubts=[*row.doubts, *_doubts(row, operation, before)],
+        latencies=last.io_latencies if last.longest_io_us != 0 else None,
+        doubts=[*row.doubts, *_doubts(row, operation, before), *_of_zero(last.longest_io_us, "I/O")],
     )
 
 
@@ -160,7 +161,12 @@ def _of_entries(row: Row, operation: Operation) -> Measured:
             operations=row.first.entries,
             rate_operations_per_s=row.first.entries_per_s,
         ),
-        doubts=[*row.doubts, *doubts.short_phase(row.last.at_ms / 1000)],
+        latencies=row.last.entry_latencies if row.last.longest_entry_us != 0 else None,
+        doubts=[
+            *row.doubts,
+            *doubts.short_phase(row.last.at_ms / 1000),
+            *_of_zero(row.last.longest_entry_us, "operation"),
+        ],
     )
 
 
@@ -252,6 +258,17 @@ def _doubts(row: Row, operation: Operation, before: Sequence[Row]) -> Iterator[D
     if operation == "read" and through_the_cache and "WRITE" in phases and not emptied:
         yield doubts.may_be_cached("the same command wrote it before", "--direct")
     yield from doubts.short_phase(row.last.at_ms / 1000)
+
+
+def _of_zero(longest_us: int | None, what: str) -> Iterator[Doubt]:
+    """A doubt where elbencho timed nothing: each latency is cut off to whole microseconds, but not all to 0."""
+    if longest_us == 0:
+        yield Doubt(
+            kind="latencies-of-zero",
+            message=f"elbencho says that no {what} took longer than 0 µs, so it timed none of them; its rates are not "
+            "concerned",
+            remedy="do not use its latencies; measure again without --limitread and --limitwrite, or with --iodepth 1",
+        )
 
 
 def _not_imported(phases: Sequence[str]) -> Doubt:

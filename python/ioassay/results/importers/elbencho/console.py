@@ -13,7 +13,9 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from ioassay.results.importers.elbencho import latencies
 from ioassay.results.importers.elbencho.rows import CONFIGURATION, Done, Row
+from ioassay.results.importers.model import Latencies
 from ioassay.results.importers.numbers import MIB, whole
 from ioassay.results.importers.source import Refused, Source
 from ioassay.units import parse_bytes
@@ -22,6 +24,12 @@ _HEADER = re.compile(r"\s*OPERATION\s+RESULT TYPE\s+FIRST DONE\s+LAST DONE\s*$")
 _RESULT = re.compile(r"(\S*)\s+(\S[^:\[]*?)\s*:\s+(\S+)\s+(\S+)\s*$")
 _LIST = re.compile(r"\s*\S[^:\[]*:\s*\[.*")
 """A result of the phase that has more than two numbers: latencies, the time of each thread."""
+
+_LATENCIES = re.compile(r"\s*(\S+)(?: (wr|rd))? (?:lat hist\w*|latency(?: us)?)\s*:\s*\[ (.*) \]\s*")
+"""Their histogram, or the least, mean and greatest of them: of I/Os, or of what the first word calls entries."""
+
+_BIN = re.compile(r"([\d.]+): (\d+)")
+_NO_TIME = re.compile(r"\bmax=0(?:us)?\b")
 
 _COMMAND = re.compile(r"COMMAND LINE: (.*)|.*[#$>] (elbencho .*)")
 _LABEL = re.compile(r"LABEL: (.*)")
@@ -51,6 +59,21 @@ class _Phase:
     line: int
     name: str
     values: dict[str, tuple[str, str]] = field(default_factory=dict)
+    latencies: dict[tuple[bool, bool], Latencies] = field(default_factory=dict)
+    """By whether they are of I/Os, and of the reads of a mix."""
+
+    longest_us: dict[tuple[bool, bool], int] = field(default_factory=dict)
+    """0 where elbencho says so; others are rounded, and left out."""
+
+    def notes(self, line: str, number: int) -> None:
+        """Keeps what a list of the phase says of latencies. Raises `Refused`."""
+        if not (match := _LATENCIES.fullmatch(line)):
+            return
+        of = match[1] == "IO", match[2] == "rd"
+        if _NO_TIME.search(match[3]):
+            self.longest_us[of] = 0
+        elif all(bins := [_BIN.fullmatch(one) for one in match[3].split(", ")]):
+            self.latencies[of] = latencies.of_bins([(one[1], int(one[2])) for one in bins if one], number)
 
 
 @dataclass
@@ -97,6 +120,7 @@ def rows(source: Source) -> list[Row]:
             phase.values[match[2]] = match[3], match[4]
             continue
         if phase is not None and _LIST.fullmatch(line):
+            phase.notes(line, number)
             continue
         # Any other line ends the phase: results below a damaged one are not those of the phase above it.
         header = _HEADER.match(line) is not None
@@ -141,6 +165,10 @@ def _row(source: Source, phase: _Phase, execution: _Execution) -> Row:
             ios_per_s=value(*(f"IOPS{rate}" for rate in rates)),
             entries=value(*(f"{kind}{total}" for kind in _ENTRIES for total in totals), *entries),
             entries_per_s=value(*(f"{kind}/s{rate}" for kind in (*_ENTRIES, "entries") for rate in rates)),
+            io_latencies=phase.latencies.get((True, mixed)),
+            entry_latencies=phase.latencies.get((False, mixed)),
+            longest_io_us=phase.longest_us.get((True, mixed)),
+            longest_entry_us=phase.longest_us.get((False, mixed)),
         )
 
     return Row(

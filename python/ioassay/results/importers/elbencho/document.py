@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from ioassay.results.importers.elbencho import latencies
 from ioassay.results.importers.elbencho.rows import CONFIGURATION, Done, Row
 from ioassay.results.importers.json_text import Parsed, documents
+from ioassay.results.importers.model import Latencies
 from ioassay.results.importers.numbers import whole
 from ioassay.results.importers.source import Refused, Source
 
@@ -48,7 +50,9 @@ def _done(told: Parsed, part: str | None = None) -> Done:
     at_ms = _whole(told, "elapsed_time_ms")
     if at_ms is None:
         raise Refused("has a phase without a time", told.line)
-    own = told if part is None else told.part(part) if told.has(part) else Parsed({}, told.line)
+    own = told if part is None else _part(told, part)
+    spent = _part(told, "latency")
+    io, entries = _part(spent, "IO"), _part(spent, "entries")
     return Done(
         at_ms=at_ms,
         bytes=_whole(own, "bytes"),
@@ -56,7 +60,25 @@ def _done(told: Parsed, part: str | None = None) -> Done:
         ios_per_s=_whole(own, "iops"),
         entries=_whole(own, "entries"),
         entries_per_s=_whole(own, "entries/s"),
+        io_latencies=_latencies(io, part),
+        entry_latencies=_latencies(entries, part),
+        longest_io_us=_whole(io if part is None else _part(io, part), "max_us"),
+        longest_entry_us=_whole(entries if part is None else _part(entries, part), "max_us"),
     )
+
+
+def _latencies(told: Parsed, part: str | None) -> Latencies | None:
+    histogram = _part(told, "histogram")
+    own = histogram if part is None else _part(histogram, part)
+    if not own.has("buckets"):
+        return None
+    counts = [(one.text("range"), whole(one.text("count"), told.line, "count")) for one in own.parts("buckets")]
+    return latencies.of_bins([(range_.removesuffix("us").split("-")[-1], count) for range_, count in counts], told.line)
+
+
+def _part(told: Parsed, name: str) -> Parsed:
+    """An object in it, an empty one where there is none."""
+    return told.part(name) if told.has(name) else Parsed({}, told.line)
 
 
 def _whole(told: Parsed, name: str) -> int | None:

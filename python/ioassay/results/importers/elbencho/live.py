@@ -90,6 +90,8 @@ def _row(source: Source, phase: Sequence[_Moment]) -> Row:
         bytes_per_s=per_s(last.bytes),
         entries=last.entries or None,
         entries_per_s=per_s(last.entries),
+        longest_io_us=_highest(phase, "Lat IO us"),
+        longest_entry_us=_highest(phase, "Lat Ent us"),
     )
     return Row(
         file=source.path,
@@ -107,6 +109,10 @@ def _row(source: Source, phase: Sequence[_Moment]) -> Row:
         samples=_samples(phase),
         doubts=tuple(_doubts(last)),
     )
+
+
+def _highest(phase: Sequence[_Moment], name: str) -> int | None:
+    return max(whole(one.values[name], one.line, name) for one in phase) if name in phase[-1].values else None
 
 
 def _samples(phase: Sequence[_Moment]) -> Samples | None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ioassay.results.importers.model import Doubt, Samples
+from ioassay.results.importers.model import Doubt, Latencies, Samples
 
 CONFIGURATION: Mapping[str, str] = {
     "path type": "path_type",
@@ -38,6 +38,11 @@ class Done:
     ios_per_s: int | None = None
     entries: int | None = None
     entries_per_s: int | None = None
+    io_latencies: Latencies | None = None
+    entry_latencies: Latencies | None = None
+    longest_io_us: int | None = None
+    """In whole microseconds, as is the next; of live statistics the highest mean of an interval."""
+    longest_entry_us: int | None = None
 
     @property
     def has_io(self) -> bool:

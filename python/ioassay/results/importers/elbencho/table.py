@@ -54,6 +54,10 @@ def _row(source: Source, line: int, values: Mapping[str, str]) -> Row:
         def value(name: str) -> int | None:
             return _whole(values.get(f"{mixed}{name} [{which}]", ""), name, line)
 
+        def longest(of: str) -> int | None:
+            name = f"{mixed}{of} lat us [max]"
+            return _whole(values.get(name, ""), name, line) if which == "last" else None
+
         ios_per_s, mib, mib_per_s = value("IOPS"), value("MiB"), value("MiB/s")
         at_ms = _whole(values[f"time ms [{which}]"], "time ms", line)
         if at_ms is None:
@@ -67,6 +71,8 @@ def _row(source: Source, line: int, values: Mapping[str, str]) -> Row:
             ios_per_s=ios_per_s,
             entries=value("entries"),
             entries_per_s=value("entries/s"),
+            longest_io_us=longest("IO"),
+            longest_entry_us=longest("Ent"),
         )
 
     return Row(

@@ -4,7 +4,11 @@ With `-p` a response is a line of keywords and values (`_fs_io_s_ _n_ 10.0.0.1 _
 line `mmpmon node ADDRESS name NODE fs_io_s OK` and a line for each value. Both count what the node's applications read
 and wrote, from and to its page pool, since the file system was mounted or the counters were reset. Other responses are
 left out. Format: IBM's documentation of mmpmon, "Display I/O statistics per mounted file system" and "… for the entire
-node". Not: `mmperfmon`.
+node".
+
+Not: `mmperfmon`. A value that it prints for a bucket is the mean of what the sensor counted in each of its periods, and
+how long those are its output does not tell. In a public one (NERSC/pytokio, tests/inputs/mmperfmon-nsdds.txt.gz, of
+2019, buckets of 60 s) 110 of 300 amounts read from disks are multiples of 512 bytes, and 197 are a third of one.
 """
 
 from __future__ import annotations
@@ -63,8 +67,11 @@ def read(source: Source) -> list[Reading]:
     if responses:
         require_end(source)
     if not responses:
-        perfmon = ": it is of mmperfmon, whose values are rounded" if _PERFMON.search(source.text) else ""
-        raise Refused(f"has no response of mmpmon to fs_io_s or io_s{perfmon}")
+        if _PERFMON.search(source.text):
+            raise Refused(
+                "is of mmperfmon, whose values are means of its sensor's periods, which may have any length: use mmpmon"
+            )
+        raise Refused("has no response of mmpmon to fs_io_s or io_s")
     # What a node counts for all its file systems has what it counts for each.
     detailed = {one.node for one in responses if one.request == "fs_io_s"}
     return [
