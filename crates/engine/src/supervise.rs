@@ -25,8 +25,8 @@ use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{ForkResult, Pid, fork, getpid, getppid};
 
-pub use self::signals::{StopSignal, not_stopping};
 use self::pauses::Pauses;
+pub use self::signals::{StopSignal, not_stopping};
 use crate::failure;
 use crate::ranks::Stopped;
 use crate::ranks::local::{LocalRank, MeetingPlace, Watched};

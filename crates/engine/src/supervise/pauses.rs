@@ -3,7 +3,8 @@
 //! A signal (SIGSTOP), a frozen control group and a paused or sleeping machine stop a rank, mostly all of them at once, and
 //! in its figures that looks like a storage that answered late. A storage that stalls stops only who waits for it: the
 //! supervisor never does. Its sleep that ends late is told apart from a busy machine by what the kernel counts as time in
-//! which it waited for a processor. What stops a rank alone the kernel tells its parent.
+//! which it waited for a processor, and from one that is short of memory by its major page faults. What stops a rank alone the
+//! kernel tells its parent.
 //! Not here: a thread in the rank. That would cost each small transfer 4 %, since the kernel and the C library then lock what
 //! a process with one thread has for itself (pread of 4 KiB in memory, Linux 6.18, glibc 2.36: 0.98 µs, with one 1.02 µs).
 //! Nor suspensions that the engine was asked for ([`super::run`]), which ranks heed between two operations.
@@ -12,6 +13,7 @@ use std::time::Duration;
 
 use ioassay_host::clock::{self, Clock};
 use ioassay_host::process_usage::Waits;
+use nix::sys::resource::{UsageWho, getrusage};
 
 use super::Child;
 use crate::ranks::local::MeetingPlace;
@@ -70,22 +72,31 @@ impl<'a> Pauses<'a> {
     }
 }
 
-/// The time by clocks that go on in different states of the machine, and how long the thread waited for a processor so far.
+/// The time by clocks that go on in different states of the machine, and what kept the thread from running so far.
 struct Instant {
     now_ns: u64,
     boottime_ns: u64,
+    /// For a processor.
     waited_ns: Option<u64>,
+    /// Page faults that waited for a device or a server.
+    major_faults: i64,
 }
 
 impl Instant {
     fn now(clock: &Clock, waits: &Waits) -> Self {
-        Self { now_ns: clock.now_ns(), boottime_ns: clock::boottime_ns(), waited_ns: waits.so_far_ns() }
+        let major_faults = getrusage(UsageWho::RUSAGE_THREAD).map_or(0, |usage| usage.major_page_faults());
+        let (now_ns, boottime_ns) = (clock.now_ns(), clock::boottime_ns());
+        Self { now_ns, boottime_ns, waited_ns: waits.so_far_ns(), major_faults }
     }
 
-    /// How much more than `limit` passed until `then`, beside waiting for a processor: by the clock that says most.
+    /// How much more than `limit` passed until `then`, beside waiting for a processor: by the clock that says most. With a
+    /// major fault only what the machine slept: the rest may have been that.
     fn late_ns(&self, then: &Self, limit: Duration) -> u64 {
         let by_clock = then.now_ns.saturating_sub(self.now_ns);
         let by_boottime = then.boottime_ns.saturating_sub(self.boottime_ns);
+        if then.major_faults > self.major_faults {
+            return by_boottime.saturating_sub(by_clock);
+        }
         let waited = then.waited_ns.zip(self.waited_ns).map_or(0, |(then, before)| then.saturating_sub(before));
         by_clock.max(by_boottime).saturating_sub(limit.as_nanos() as u64).saturating_sub(waited)
     }
@@ -100,7 +111,7 @@ mod tests {
     const SECOND_NS: u64 = 1_000_000_000;
 
     fn at(now_ns: u64, boottime_ns: u64, waited_ns: Option<u64>) -> Instant {
-        Instant { now_ns, boottime_ns, waited_ns }
+        Instant { now_ns, boottime_ns, waited_ns, major_faults: 3 }
     }
 
     #[test]
@@ -114,6 +125,9 @@ mod tests {
         assert_eq!(late_ns(at(SECOND_NS, SECOND_NS, Some(890_000_000))), 10_000_000, "a busy machine");
         let unknown = at(0, 0, None);
         assert_eq!(unknown.late_ns(&at(SECOND_NS, SECOND_NS, None), limit), 900_000_000, "the kernel does not count");
+        let faulted = |then: Instant| Instant { major_faults: 4, ..then };
+        assert_eq!(late_ns(faulted(at(SECOND_NS, SECOND_NS, Some(0)))), 0, "its own code was read from a device");
+        assert_eq!(late_ns(faulted(at(SECOND_NS, 9 * SECOND_NS, Some(0)))), 8 * SECOND_NS, "and the machine slept");
     }
 
     #[test]
