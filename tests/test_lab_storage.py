@@ -115,7 +115,7 @@ def assert_no_secret_is_on_a_command_line_or_in_a_log(started: Up) -> None:
 
 
 def plan(target: record.Target) -> dict[str, Any]:
-    """A plan of the engine: two ranks write objects of several parts, as small as S3 takes, and read them back compared."""
+    """A plan of the engine: two ranks write objects of several parts, as small as S3 takes, and compare them."""
     files = {"layout": "N-N", "files_per_rank": 2, "transfer_bytes": 5 << 20, "block_bytes": 15 << 20, "segments": 1}
     work = {"kind": "data", "files": "objects", "order": "sequential", "fsync": "never"}
     works = {"write": {"transfer": "write"}, "read": {"transfer": "read", "verify": "reads"}}

@@ -101,7 +101,7 @@ def test_ctrl_z_suspends_the_ranks_and_invalidates_their_phase(launcher: str, ta
 
 @pytest.mark.parametrize("stopped", ["all", "one rank"])
 def test_ranks_that_are_stopped_from_outside_invalidate_their_phase(stopped: str, target: Path, tmp_path: Path) -> None:
-    """SIGSTOP; a frozen control group or a paused machine reaches every process of the engine at once, as does `all`."""
+    """`all` is what a frozen control group or a paused machine does too: it reaches every process of the engine."""
     paced = workload("paced", transfer="4KiB", total="8MiB", steps="[{write: {rate: 1kIOPS}}]")
     file = study(tmp_path, paced, workload("after", steps="[write]"))
     command: list[str | Path] = [sys.executable, "-m", "ioassay", "run", file, "--target", target]
