@@ -293,7 +293,8 @@ fn wrong_credentials_and_missing_ones_are_named_with_a_remedy_and_without_the_se
     let Some(s3) = S3::get() else { return };
     let ran = s3.with_secret("wrong").run(&plan(&s3.url(), 1, "at-close"));
     assert_eq!(ran.code, 3);
-    assert!(ran.failure().message.contains("HTTP 403") && !ran.said.contains("wrong"), "{}", ran.said);
+    assert!(ran.failure().message.contains("HTTP 403: SignatureDoesNotMatch: "), "{}", ran.said);
+    assert!(!ran.said.contains("wrong") && !ran.said.contains("S3Error"), "{}", ran.said);
     assert!(ran.failure().remedy.contains("AWS_SECRET_ACCESS_KEY"), "{}", ran.said);
     let ran = s3.with_secret("").run(&plan(&s3.url(), 1, "at-close"));
     assert!(ran.failure().message.contains("AWS_SECRET_ACCESS_KEY is not set"), "{}", ran.said);
@@ -622,6 +623,16 @@ fn ranks_take_turns_on_several_endpoints_and_each_says_which_it_asked() {
         bucket.asked.iter().filter(|asked| asked.method == "PUT" && asked.key.contains("small")).count()
     };
     assert_eq!(servers.each_ref().map(puts), [8, 4]);
+}
+
+#[test]
+fn an_endpoint_of_several_that_nobody_serves_is_named_before_anything_is_written() {
+    let server = ObjectServer::start(|_| Fate::Served);
+    let dead = format!("http://127.0.0.1:{}", free_port());
+    let ran = asking().run(&plan(&format!("s3://bucket/some?endpoint={},{dead}", server.endpoint()), 1, "never"));
+    assert_eq!(ran.code, 3);
+    assert!(ran.failure().message.contains(&format!("to {dead}")), "{}", ran.said);
+    assert!(server.bucket.lock().unwrap().asked.iter().all(|asked| asked.method == "GET"));
 }
 
 /// A server with a certificate of its own, and the file of that. `None`, said aloud, without `openssl`.

@@ -81,6 +81,13 @@ impl<P: Copy> Location<P> {
         self.options.get(name).map(String::as_str)
     }
 
+    /// The same with another value of an option; its URL stays as it was.
+    pub fn with_option(&self, name: &str, value: &str) -> Self {
+        let mut other = self.clone();
+        other.options.insert(name.to_owned(), value.to_owned());
+        other
+    }
+
     /// All options of the query.
     pub fn options(&self) -> impl Iterator<Item = (&str, &str)> {
         self.options.iter().map(|(key, value)| (key.as_str(), value.as_str()))

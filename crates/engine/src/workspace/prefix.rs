@@ -69,11 +69,14 @@ impl Prefix {
         Ok(Self { location, name, path })
     }
 
-    /// An error if the target cannot be listed or if something has the name of the workspace of `run`. Nothing is
-    /// written. How much room there is no protocol tells.
+    /// An error if the target cannot be listed at each of its endpoints, or if something has the name of the workspace of
+    /// `run`. Nothing is written. How much room there is no protocol tells.
     pub fn check(url: &str, run: &str) -> Result<Room, Failure> {
         let prefix = Self::of(url, run)?;
-        prefix.refuse_existing(&prefix.client()?)?;
+        for location in prefix.location.by_endpoint() {
+            let there = Self { location, ..prefix.clone() };
+            there.refuse_existing(&there.client()?)?;
+        }
         Ok(Room { free_bytes: None, free_inodes: None })
     }
 

@@ -67,11 +67,19 @@ fn cause(error: &Error) -> Option<String> {
 
 fn said(error: &Error) -> String {
     let message = error.message().trim();
+    let document = field(message, "code").zip(field(message, "message"));
+    let message = document.map_or(message.to_owned(), |(code, text)| format!("{code}: {text}"));
     if message.is_empty() {
         return String::new();
     }
     let end = message.char_indices().nth(LONGEST_MESSAGE).map_or(message.len(), |(end, _)| end);
     format!(": {}", &message[..end])
+}
+
+/// The value of a field of the server's document, which OpenDAL prints as Rust does (`S3Error { code: "…", … }`).
+fn field<'m>(message: &'m str, name: &str) -> Option<&'m str> {
+    let (_, after) = message.split_once(&format!(" {name}: \""))?;
+    after.split_once('"').map(|(value, _)| value).filter(|value| !value.is_empty())
 }
 
 /// What to try next.

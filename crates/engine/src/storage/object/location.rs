@@ -60,6 +60,13 @@ impl Location {
         self.option("endpoint").map(|endpoints| endpoints.split(',').collect()).unwrap_or_default()
     }
 
+    /// The same place at each of its endpoints alone, in their order; itself where the URL names none.
+    pub fn by_endpoint(&self) -> Vec<Self> {
+        let alone = |endpoint| self.with_option("endpoint", endpoint);
+        let each: Vec<Self> = self.endpoints().into_iter().map(alone).collect();
+        if each.is_empty() { vec![self.clone()] } else { each }
+    }
+
     /// False if whoever answers is believed to be the server.
     pub fn is_verified(&self) -> bool {
         tls::is_verified(self)
