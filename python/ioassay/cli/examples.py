@@ -43,7 +43,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "import": (
         "ioassay import ior results/*.txt --out runs/ior-2019",
         "ioassay import io500 submissions/",
-        "ioassay import lustre oss1.txt oss2.txt --beside runs/ior",
+        "ioassay import lustre oss1.txt oss2.txt --beside runs/night",
     ),
     "record": (
         "ioassay record -- ./climate run.nml",

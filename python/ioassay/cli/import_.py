@@ -136,13 +136,16 @@ def _store_beside(importer: Importer, paths: list[Path], run: Path, ahead_s: flo
     took_place = moments(load(run))
     if took_place is None:
         raise UsageError(
-            f"{run} does not say when its phases were measured.", "Counters can stand beside runs of ioassay's own."
+            f"{run} does not say when its phases were measured.",
+            "Counters can stand beside runs of ioassay's own, and imported ones whose tool tells that: DLIO.",
         )
     hosts, refused = gather(importer.counters, paths, round(ahead_s * 1e9))
     if hosts:
         for entry in store(run, hosts, *took_place):
             print(f"{run}: counters of {entry.name}, read up to {entry.interval_s:,.3g} s apart", flush=True)
     _print_refused(refused)
+    if hosts:
+        print(f"Write its report anew: ioassay report {run}", flush=True)
     if not hosts:
         raise UsageError(
             f"Nothing was imported: none of {format_count(len(refused), 'file')} has counters of {importer.title} that "

@@ -138,15 +138,15 @@ def test_without_a_terminal_there_is_a_line_per_phase() -> None:
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        ({"walled": True}, "Writes up to 8.00 GiB before its stonewalls come; "),
-        ({"again": True}, "Writes at least 8.00 GiB: phases with a minimum time write their files again until "),
+        ({"walled": True}, "Writes at most 8.00 GiB, and less where stonewalls end a phase; "),
+        ({"again": True}, "Writes at least 8.00 GiB: phases that last a set time write their files again until "),
         (
             {"again": True, "walled": True},
-            "Writes at most 8.00 GiB in one pass: phases with a minimum time write their ",
+            "Writes at most 8.00 GiB in one pass: phases that last a set time write their ",
         ),
         (
             {"again": True, "stops_early": True},
-            "Writes at most 8.00 GiB in one pass: phases with a minimum time write their ",
+            "Writes at most 8.00 GiB in one pass: phases that last a set time write their ",
         ),
     ],
 )

@@ -80,10 +80,10 @@ class Need:
         less = self.walled or self.stops_early
         if self.again:
             in_all = f"at most {written} in one pass" if less else f"at least {written}"
-            again = "phases with a minimum time write their files again until it has passed"
+            again = "phases that last a set time write their files again until it has passed"
             return f"Writes {in_all}: {again}; {at_once}; {where} {free}."
         if self.walled:
-            return f"Writes up to {written} before its stonewalls come; {where} {free}."
+            return f"Writes at most {written}, and less where stonewalls end a phase; {where} {free}."
         return f"Writes {'at most ' if less else ''}{written}, {at_once}; {where} {free}."
 
 

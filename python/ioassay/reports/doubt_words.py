@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 _WORDS: Mapping[str, str] = {
     "cache-resident": "partly read from the page cache",
-    "cache-unknown": "page-cache residency unknown",
+    "cache-unknown": "what caches held is unknown",
     "device-moved-less": "partly from memory: the device moved less",
     "repeated-passes": "later passes may have read the page cache",
     "attributes-cached": "attributes may have been cached",

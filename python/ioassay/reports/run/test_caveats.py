@@ -89,7 +89,7 @@ def test_what_holds_for_all_numbers_alike_is_said_once_and_stands_beside_none() 
     run = builder.build()
     doubts = grouped(run.doubts, run.measurements)
     assert caveats.common(doubts) == (
-        ("4 of 8 measurements, every read: page-cache residency unknown", "know it"),
+        ("4 of 8 measurements, every read: what caches held is unknown", "know it"),
         ("2 of 8 measurements: several clients on one node", ""),
     )
     assert caveats.beside(doubts, [Measurement("v-c1-r1", "read", "read", "read")]) == ()

@@ -87,8 +87,8 @@ pub(super) fn cache_unknown(facts: Facts<'_>) -> Option<Doubt> {
     let (unseen, remedy) = match fuse_of(facts.nodes) {
         _ if measured => (
             None,
-            "clear that cache with a hook in the cold-cache step (docs/guides/cold-caches.md), or use a file set twice \
-             its size",
+            "empty each with a hook in the cold-cache step (docs/guides/cold-caches.md says how), or use a file set twice \
+             as large as they are",
         ),
         Some(file_system) => (
             Some(format!(
@@ -106,7 +106,8 @@ pub(super) fn cache_unknown(facts: Facts<'_>) -> Option<Doubt> {
         return None;
     }
     let because = because.join("; ");
-    let message = format!("page-cache residency before the read is unknown: {because}");
+    let whose = if measured { "what other caches than the page cache held" } else { "page-cache residency" };
+    let message = format!("{whose} before the read is unknown: {because}");
     doubt(Reason::CacheUnknown { because }, message, remedy)
 }
 
