@@ -124,10 +124,12 @@ def _latencies(content: Content, drawn: Pictures | None) -> list[Block]:
     parts: list[Block] = [_latencies_of(part, drawn) for part in content.workloads if part.latencies]
     if not parts and content.document.imported:
         return []
-    about = (
-        "Each single operation is timed into a histogram with an error under 1 %. A percentile without an operation "
-        "beyond it is left out (–): it would only repeat the slowest."
+    counted = (
+        "Latencies were counted in the tool's own bins, of which each percentile is the end: the true one lies within."
+        if content.document.imported
+        else "Each single operation is timed into a histogram with an error under 1 %."
     )
+    about = f"{counted} A percentile without an operation beyond it is left out (–): it would only repeat the slowest."
     return [Paragraph(about, note=True), *(parts or [Paragraph("No valid phase has latencies.")])]
 
 

@@ -354,9 +354,12 @@ def test_the_histogram_of_the_console_and_of_the_json_has_whole_microseconds() -
         {"range": f"{start}-{end}us", "count": str(count)}
         for start, (end, count) in zip(starts, HISTOGRAM.items(), strict=True)
     ]
-    told["last_done"]["latency"]["IO"]["histogram"] = {"buckets": buckets}
+    told["last_done"]["latency"]["IO"] |= {"max_us": "24", "histogram": {"buckets": buckets}}
     (of_document,) = measured(read, json.dumps(told))
-    assert bins(of_document) == bins(of_console)
+    assert bins(of_document) == [*bins(of_console)[:-1], (23_000, 24_999, 7)], "the longest one is known"
+    told["last_done"]["latency"]["IO"]["max_us"] = "27"
+    assert "a longest latency of 27 µs" in refused(read, json.dumps(told)).reason
+    told["last_done"]["latency"]["IO"]["max_us"] = "24"
     del buckets[1]["count"]
     assert "lacks 'count'" in refused(read, json.dumps(told)).reason
 

@@ -289,6 +289,19 @@ def test_the_sum_of_unlike_jobs_has_no_conditions_and_says_what_gave_it_away(nam
         assert next(why in d.message for d in m.doubts if d.kind == "unlike-jobs")
 
 
+def test_an_entry_that_no_job_has_filled_is_left_out() -> None:
+    """fio 3.33 prints one where `group_reporting` stands with the second of two jobs alone."""
+    told = json.loads(OLD)
+    unused = json.loads(OLD)["jobs"][0]
+    del unused["jobname"]
+    for direction in ("read", "write"):
+        unused[direction]["io_bytes"] = 0
+    text = json.dumps(told | {"jobs": [*told["jobs"], unused | {"error": 4294967295}]})
+    assert [case.measured for case in cases(read, text)] == [case.measured for case in cases(read, json.dumps(told))]
+    unused["read"]["io_bytes"] = 1
+    assert "jobname" in refused(read, json.dumps(told | {"jobs": [*told["jobs"], unused]})).reason
+
+
 def test_a_sum_whose_mean_transfer_is_not_that_of_its_options_is_of_unlike_jobs() -> None:
     document = json.loads(sample("fio/fio-3.33-unlike-jobs-write.json"))
     job = document["jobs"][0]

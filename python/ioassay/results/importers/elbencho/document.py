@@ -73,7 +73,9 @@ def _latencies(told: Parsed, part: str | None) -> Latencies | None:
     if not own.has("buckets"):
         return None
     counts = [(one.text("range"), whole(one.text("count"), told.line, "count")) for one in own.parts("buckets")]
-    return latencies.of_bins([(range_.removesuffix("us").split("-")[-1], count) for range_, count in counts], told.line)
+    ends = [(range_.removesuffix("us").split("-")[-1], count) for range_, count in counts]
+    longest_us = _whole(told if part is None else _part(told, part), "max_us")
+    return latencies.of_bins(ends, told.line, longest_us or None)
 
 
 def _part(told: Parsed, name: str) -> Parsed:

@@ -30,8 +30,11 @@ def _printed(at: int) -> str:
 _BY_END = {_printed(at): at for at in range(_BINS)}
 
 
-def of_bins(counts: Iterable[tuple[str, int]], line: int) -> Latencies:
-    """The latencies, from the printed ends of bins in µs and what is counted in each, ascending. Raises `Refused`."""
+def of_bins(counts: Iterable[tuple[str, int]], line: int, longest_us: int | None = None) -> Latencies:
+    """The latencies, from the printed ends of bins in µs and what is counted in each, ascending. Raises `Refused`.
+
+    The last bin ends with the longest latency, where that is known to the microsecond.
+    """
     found: list[tuple[int, int]] = []
     for end, count in counts:
         if end not in _BY_END or not count or _is_empty(_BY_END[end]):
@@ -39,9 +42,15 @@ def of_bins(counts: Iterable[tuple[str, int]], line: int) -> Latencies:
         found.append((_BY_END[end], count))
     if not found or any(after <= before for (before, _), (after, _) in pairwise(found)):
         raise Refused("has bins of latencies that are out of order", line)
+    highest_ns = [_first_us(at + 1) * _NS_PER_US - 1 for at, _ in found]
+    if longest_us is not None:
+        last = found[-1][0]
+        if not _first_us(last) <= longest_us < _first_us(last + 1):
+            raise Refused(f"has a longest latency of {longest_us} µs, which is not in the last of its bins", line)
+        highest_ns[-1] = (longest_us + 1) * _NS_PER_US - 1
     return Latencies(
         lowest_ns=[_first_us(at) * _NS_PER_US for at, _ in found],
-        highest_ns=[_first_us(at + 1) * _NS_PER_US - 1 for at, _ in found],
+        highest_ns=highest_ns,
         count=[count for _, count in found],
     )
 

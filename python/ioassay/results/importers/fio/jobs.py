@@ -89,7 +89,7 @@ def execution(source: Source, told: Parsed) -> Execution:
     found = [
         _entry(one, lines, at, _global(told, one), is_of_clients)
         for at, one in enumerate(entries)
-        if not (is_of_clients and one.values.get("jobname") == _ALL)
+        if not (is_of_clients and one.values.get("jobname") == _ALL) and not _is_unused(one)
     ]
     if not any(entry.moved for entry in found):
         raise Refused(_nothing(found), told.line)
@@ -100,6 +100,12 @@ def execution(source: Source, told: Parsed) -> Execution:
         len({entry.host for entry in found}),
         _ended(told),
     )
+
+
+def _is_unused(told: Parsed) -> bool:
+    """True for an entry that no job has filled: fio 3.33 prints one where only some jobs have `group_reporting`."""
+    parts = [told.part(name) for name in _OPERATIONS if name in told.values]
+    return "jobname" not in told.values and bool(parts) and not any(part.whole("io_bytes") for part in parts)
 
 
 def _nothing(entries: Sequence[Entry]) -> str:
