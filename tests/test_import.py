@@ -80,6 +80,17 @@ def test_of_many_files_that_are_none_some_are_named_and_the_others_counted(tmp_p
     assert len(json.loads(stdout)["refused"]) == 300
 
 
+def test_a_copy_of_a_file_is_no_repetition(tmp_path: Path) -> None:
+    for name in ("a.txt", "copy.txt"):
+        shutil.copy(FILES / "ior" / "4.0.0-verbose2.json", tmp_path / name)
+    code, _, stderr = ioassay("import", "ior", tmp_path, "--out", tmp_path / "run")
+    assert code == 1
+    assert f"copy.txt: is a copy of {tmp_path / 'a.txt'}" in stderr
+    once, _, _ = ioassay("import", "ior", tmp_path / "a.txt", "--out", tmp_path / "once")
+    assert once == 0
+    assert load(tmp_path / "run").measurements.height == load(tmp_path / "once").measurements.height
+
+
 def test_a_run_is_named_after_a_file_that_gave_results(tmp_path: Path) -> None:
     (tmp_path / "page.txt").write_text("<html></html>")
     code, _, _ = ioassay(

@@ -68,6 +68,7 @@ def one_run(tool: str, title: str, read: Reader, paths: Sequence[Path]) -> Itera
     files = Files(paths)
     cases: dict[Path, list[Case]] = {}
     belong: set[Path] = set()
+    by_content: dict[str, Path] = {}
     found = list(below(paths))
     # Tables that another file names come last, and are read with it alone.
     for path in sorted(found, key=lambda path: path.suffix == ".csv"):
@@ -75,6 +76,9 @@ def one_run(tool: str, title: str, read: Reader, paths: Sequence[Path]) -> Itera
             continue
         source = files.open(path)
         if source is None:
+            continue
+        if (same := by_content.get(source.sha256)) is not None:
+            files.refuse(path, Refused(f"is a copy of {same}: repetitions would be counted twice"))
             continue
 
         def beside(name: str, at: Path = path) -> Source | None:
@@ -86,6 +90,7 @@ def one_run(tool: str, title: str, read: Reader, paths: Sequence[Path]) -> Itera
 
         try:
             cases[path] = read_cases(read, source, beside)
+            by_content[source.sha256] = path
         except Refused as error:
             files.refuse(path, error)
     yield Gathered(
