@@ -23,7 +23,7 @@ use super::list::{self, LIST, Mark, name_of_ours};
 use super::marked::{self, not_ours};
 use super::room::Room;
 use crate::failure;
-use crate::storage::object::client::{Client, Timeout};
+use crate::storage::object::client::{Client, HOUSEKEEPING_RETRIES, Timeout, repeated};
 use crate::storage::object::location::Location;
 use crate::storage::object::s3::S3;
 use crate::workload::tree::{Entries, EntryPath};
@@ -86,10 +86,10 @@ impl Prefix {
         let client = prefix.client()?;
         prefix.refuse_existing(&client)?;
         let list = prefix.key(LIST);
-        if let Err(error) = client.wait(client.operator().write(&list, list::list(run, None, contents))) {
+        if let Err(error) = client.settle(|| client.operator().write(&list, list::list(run, None, contents))) {
             let failure = failure::on_path("write", &prefix.path.join(LIST), &error);
             // It may be there in spite of the error; only the list can be.
-            let _ = client.wait(client.operator().delete(&list));
+            let _ = client.settle(|| client.operator().delete(&list));
             let _ = prefix.remove_itself(&client);
             return Err(failure);
         }
@@ -99,6 +99,8 @@ impl Prefix {
     /// Opens what an earlier process left at `url`; `None` if nothing is there. Refuses what has no list that says
     /// it is the workspace of that name.
     pub fn open(url: &str) -> Result<Option<Self>, Failure> {
+        use io::ErrorKind::{InvalidData, NotFound, UnexpectedEof};
+
         let refused = || not_ours(Path::new(url), "URL `…/ioassay-RUN?…`");
         let (location, name) = location(url)?.split_last().ok_or_else(refused)?;
         let path = location.base().join(&name);
@@ -106,7 +108,11 @@ impl Prefix {
         let client = prefix.client()?;
         match prefix.read_list(&client) {
             Ok((mark, _)) if prefix.name == workspace_name(&mark.run) => Ok(Some(prefix)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound && !prefix.exists(&client)? => Ok(None),
+            Err(error) if error.kind() == NotFound && !prefix.exists(&client)? => Ok(None),
+            // What the server refuses, or does not answer, says nothing of what lies there.
+            Err(error) if !matches!(error.kind(), NotFound | InvalidData | UnexpectedEof) => {
+                Err(failure::on_path("read", &prefix.path.join(LIST), &error))
+            }
             _ => Err(refused()),
         }
     }
@@ -146,7 +152,7 @@ impl Prefix {
         let base = self.location.base();
         let unusable = |error: &io::Error| failure::on_path("open target", &base, error);
         let key = format!("{}/", self.location.prefix());
-        match client.wait(client.operator().stat(&key)) {
+        match client.settle(|| client.operator().stat(&key)) {
             Ok(about) if about.is_dir() => Ok(()),
             Ok(_) => Err(unusable(&io::Error::from_raw_os_error(libc::ENOTDIR))),
             Err(error) => Err(unusable(&error)),
@@ -158,7 +164,7 @@ impl Prefix {
         let operator = client.operator();
         let own = self.key("");
         let found = if self.location.protocol().directories {
-            client.run(async {
+            client.settle(|| async {
                 match operator.stat(own.trim_end_matches('/')).await {
                     Err(error) if error.kind() == ErrorKind::NotFound => {}
                     // Whatever is there: also a directory that should be no directory.
@@ -170,16 +176,17 @@ impl Prefix {
                 }
             })
         } else {
-            client.run(async {
+            client.settle(|| async {
                 let mut first = operator.lister_with(&own).recursive(true).limit(1).await?;
                 Ok(first.try_next().await?.is_some())
             })
         };
-        found.map_err(|error| failure::on_path("look for", &self.path, &client.explain(&error)))
+        found.map_err(|error| failure::on_path("look for", &self.path, &error))
     }
 
     fn read_list(&self, client: &Client) -> io::Result<(Mark, Contents)> {
-        list::parse(&client.wait(client.operator().read(&self.key(LIST)))?.to_bytes())
+        let list = self.key(LIST);
+        list::parse(&client.settle(|| client.operator().read(&list))?.to_bytes())
     }
 
     /// Removes the objects of the list, the directories that came with them, and the list.
@@ -215,7 +222,8 @@ impl Prefix {
         }
         self.delete(&client, &mut batch, removed);
         for name in directories(&contents).filter(|name| there.directories.contains(name)).collect::<Vec<_>>() {
-            match client.wait(client.operator().delete(&self.key(&name))) {
+            let key = self.key(&name);
+            match client.settle(|| client.operator().delete(&key)) {
                 Ok(()) => drop(there.directories.remove(&name)),
                 Err(error) => self.left(removed, &name, &error.to_string()),
             }
@@ -227,7 +235,8 @@ impl Prefix {
             return Ok(());
         }
         // The list goes last: without it nobody could remove the rest.
-        let deleted = client.wait(client.operator().delete(&self.key(LIST)));
+        let list = self.key(LIST);
+        let deleted = client.settle(|| client.operator().delete(&list));
         deleted.map_err(|error| failure::on_path("delete", &list_path, &error))?;
         self.remove_itself(&client)
     }
@@ -238,7 +247,7 @@ impl Prefix {
         if !self.location.protocol().is_s3() || !contents.has_parts() {
             return;
         }
-        let given_up = S3::new(self.location.clone(), 0, 0).and_then(|s3| {
+        let given_up = S3::new(self.location.clone(), HOUSEKEEPING_RETRIES, 0).and_then(|s3| {
             let mut uploads = s3.uploads(&self.key(""))?;
             if uploads.is_empty() {
                 // Some servers list uploads only by their whole key.
@@ -275,14 +284,15 @@ impl Prefix {
             let message = format!("{} appeared while the workspace was being removed", self.path.join(other).display());
             return Err(failure::about_path("delete", &self.path, message, "inspect it, and remove it by hand"));
         }
-        let deleted = client.wait(client.operator().delete(&self.key("")));
+        let own = self.key("");
+        let deleted = client.settle(|| client.operator().delete(&own));
         deleted.map_err(|error| failure::on_path("delete", &self.path, &error))
     }
 
     /// What lies below the prefix.
     fn there(&self, client: &Client) -> Result<There, Failure> {
         let own = self.key("");
-        let listed: opendal::Result<There> = client.run(async {
+        let listed = client.settle(|| async {
             let mut there = There::default();
             let mut entries = client.operator().lister_with(&own).recursive(true).await?;
             while let Some(entry) = entries.try_next().await? {
@@ -296,8 +306,8 @@ impl Prefix {
             Ok(there)
         });
         match listed {
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(There::default()),
-            listed => listed.map_err(|error| failure::on_path("list", &self.path, &client.explain(&error))),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(There::default()),
+            listed => listed.map_err(|error| failure::on_path("list", &self.path, &error)),
         }
     }
 
@@ -305,7 +315,7 @@ impl Prefix {
     fn delete(&self, client: &Client, names: &mut Vec<String>, removed: &mut Removed) {
         let operator = client.operator();
         if operator.info().capability().delete_max_size.is_some_and(|size| size > 1) {
-            let deleted = client.wait(operator.delete_iter(names.iter().map(|name| self.key(name))));
+            let deleted = client.settle(|| operator.delete_iter(names.iter().map(|name| self.key(name))));
             if let (Err(error), Some(first)) = (deleted, names.first()) {
                 let because = format!("could not be deleted, like {} others: {error}", names.len() - 1);
                 self.left(removed, first, &because);
@@ -326,7 +336,8 @@ impl Prefix {
         names: &'a [String],
     ) -> impl stream::Stream<Item = (String, opendal::Error)> + 'a {
         let delete = move |name: &'a String| async move {
-            operator.delete(&self.key(name)).await.err().map(|error| (name.clone(), error))
+            let key = self.key(name);
+            repeated(|| operator.delete(&key)).await.err().map(|error| (name.clone(), error))
         };
         stream::iter(names).map(delete).buffer_unordered(AT_A_TIME).filter_map(std::future::ready)
     }
@@ -390,4 +401,20 @@ fn items(tree: Planted) -> impl Iterator<Item = String> {
 
 fn text(path: &CStr) -> String {
     path.to_string_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    #[test]
+    fn a_server_that_does_not_answer_says_nothing_of_whose_a_workspace_is() {
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let url = format!("s3://bucket/ioassay-r?endpoint=http://127.0.0.1:{port}&anonymous=true");
+        let failure = Prefix::open(&url).unwrap_err();
+        assert!(failure.message.contains("Connection refused"), "{}", failure.message);
+        assert!(failure.remedy.contains("check that the endpoint is correct"), "{}", failure.remedy);
+    }
 }

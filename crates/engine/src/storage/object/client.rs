@@ -13,6 +13,7 @@ use opendal::{HttpTransporter, OperationContext, Operator};
 use opendal_http_transport_reqwest::ReqwestTransport;
 use tokio::runtime::Runtime;
 use tokio::task::unconstrained;
+use tokio::time::{Instant, sleep};
 
 use super::error;
 use super::location::Location;
@@ -27,6 +28,12 @@ const SILENCE: Duration = Duration::from_secs(30);
 
 /// The small requests of a workspace take no longer than this.
 pub(super) const HOUSEKEEPING: Duration = Duration::from_secs(10);
+
+/// The pause before a small request of a workspace is repeated; each further one is twice as long.
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+
+/// How often such a request is repeated.
+pub const HOUSEKEEPING_RETRIES: u32 = 4;
 
 /// How long a request may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,6 +78,11 @@ impl Client {
         self.run(request).map_err(|error| self.explain(&error))
     }
 
+    /// Waits for a small request of a workspace, and repeats it as [`repeated`] does.
+    pub fn settle<T, F: Future<Output = opendal::Result<T>>>(&self, request: impl FnMut() -> F) -> io::Result<T> {
+        self.wait(repeated(request))
+    }
+
     /// Runs whatever needs the runtime.
     pub fn run<T>(&self, work: impl Future<Output = T>) -> T {
         run_on(&self.runtime, work)
@@ -81,6 +93,24 @@ impl Client {
     pub fn explain(&self, error: &opendal::Error) -> io::Error {
         error::explained(error, &self.location)
     }
+}
+
+/// Makes a small request of a workspace, again while the server is busy or the connection gets lost, but not for long.
+///
+/// Nothing of it is measured, and a server that throttles would else keep what the run has written.
+pub async fn repeated<T, F: Future<Output = opendal::Result<T>>>(mut request: impl FnMut() -> F) -> opendal::Result<T> {
+    let begin = Instant::now();
+    let mut pause = FIRST_PAUSE;
+    for _ in 0..HOUSEKEEPING_RETRIES {
+        let done = request().await;
+        let busy = done.as_ref().is_err_and(opendal::Error::is_temporary);
+        if !busy || begin.elapsed() + pause > HOUSEKEEPING {
+            return done;
+        }
+        sleep(pause).await;
+        pause *= 2;
+    }
+    request().await
 }
 
 /// Runs `work` on a runtime that runs only meanwhile.
@@ -114,4 +144,29 @@ fn http(location: &Location, timeout: Timeout) -> io::Result<reqwest::Client> {
 fn cannot_begin(error: impl Display) -> io::Error {
     let remedy = "check that the system's certificates are installed and readable (ca-certificates)".to_owned();
     Explained { what: format!("the HTTP client cannot be set up: {error}"), remedy }.into_io()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use opendal::{Error, ErrorKind};
+
+    use super::*;
+
+    #[test]
+    fn a_small_request_is_repeated_while_the_server_is_busy_and_not_when_it_refuses() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let asked = Cell::new(0);
+        let ask = async |error: fn() -> Error| {
+            asked.set(asked.get() + 1);
+            if asked.get() < 3 { Err(error()) } else { Ok(asked.get()) }
+        };
+        let busy = || Error::new(ErrorKind::Unexpected, "503").set_temporary();
+        assert_eq!(run_on(&runtime, repeated(|| ask(busy))).unwrap(), 3);
+        asked.set(0);
+        let refused = || Error::new(ErrorKind::PermissionDenied, "403");
+        assert!(run_on(&runtime, repeated(|| ask(refused))).is_err());
+        assert_eq!(asked.get(), 1);
+    }
 }

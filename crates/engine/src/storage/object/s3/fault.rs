@@ -10,6 +10,10 @@ use crate::failure::Explained;
 use crate::storage::object::error::{LONGEST_MESSAGE, remedy};
 use crate::storage::object::location::Location;
 
+/// What to try where the server does not find a part that it has taken.
+const NO_PARTS: &str = "check that the server keeps parts and their ETags until the upload is complete (versitygw does \
+                        not with --nometa), or write objects of one transfer";
+
 /// Why a request has no result.
 #[derive(Debug)]
 pub enum Fault {
@@ -80,13 +84,14 @@ impl Fault {
         matches!(self, Self::Answer(ErrorAnswer { status: 404, .. }))
     }
 
-    /// As an I/O error that knows its remedy.
+    /// As an I/O error that knows its remedy. `retries` is how often a request was repeated if that could help.
     #[cold]
-    pub fn explain(&self, location: &Location, endpoint: &str) -> io::Error {
+    pub fn explain(&self, location: &Location, endpoint: &str, retries: u32) -> io::Error {
         let protocol = location.protocol();
         let (what, kind, status) = match self {
             Self::Answer(ErrorAnswer { status, code, message, .. }) => {
-                let message: String = message.trim().chars().take(LONGEST_MESSAGE).collect();
+                let message = message.trim().trim_end_matches('.');
+                let message: String = message.chars().take(LONGEST_MESSAGE).collect();
                 let said = [code.as_str(), &message].into_iter().filter(|text| !text.is_empty());
                 let what = said.fold(format!("HTTP {status}"), |what, text| format!("{what}: {text}"));
                 let kind = match status {
@@ -99,8 +104,15 @@ impl Fault {
             Self::Lost(error) => (format!("no answer from {endpoint}: {error}"), ErrorKind::Unexpected, None),
             Self::Unexpected(what) => (what.clone(), ErrorKind::Unexpected, None),
         };
+        let what = match self.temporary() {
+            Some(_) if retries > 0 => format!("{what} (also when asked again, {retries} times)"),
+            _ => what,
+        };
         let lost = matches!(self, Self::Lost(_)).then_some(what.as_str());
-        let remedy = remedy(kind, status, lost, protocol);
+        let remedy = match self {
+            Self::Answer(ErrorAnswer { code, .. }) if code == "InvalidPart" => NO_PARTS.to_owned(),
+            _ => remedy(kind, status, lost, protocol),
+        };
         let explained = Explained { what: protocol.without_secrets(&what), remedy };
         let kind = match kind {
             ErrorKind::NotFound => io::ErrorKind::NotFound,
@@ -114,6 +126,24 @@ impl Fault {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_upload_whose_parts_the_server_has_lost_is_about_the_server() {
+        let body = "<Error><Code>InvalidPart</Code><Message>A part could not be found.</Message></Error>";
+        let location = Location::parse("s3://bucket/p?endpoint=http://127.0.0.1:9000").unwrap();
+        let error = Fault::Answer(ErrorAnswer::of(400, body, None)).explain(&location, "http://127.0.0.1:9000", 5);
+        let explained = error.get_ref().unwrap().downcast_ref::<Explained>().unwrap();
+        assert_eq!(explained.what, "HTTP 400: InvalidPart: A part could not be found");
+        assert_eq!(explained.remedy, NO_PARTS);
+    }
+
+    #[test]
+    fn an_error_says_how_often_the_request_was_repeated() {
+        let location = Location::parse("s3://bucket/p?endpoint=http://127.0.0.1:9000").unwrap();
+        let said = |retries| Fault::Answer(ErrorAnswer::of(503, "", None)).explain(&location, "", retries).to_string();
+        assert_eq!(said(0), "HTTP 503");
+        assert_eq!(said(5), "HTTP 503 (also when asked again, 5 times)");
+    }
 
     #[test]
     fn a_busy_server_and_a_lost_connection_are_temporary_and_a_refusal_is_not() {

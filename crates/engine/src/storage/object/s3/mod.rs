@@ -58,7 +58,7 @@ impl S3 {
         let S3Place { endpoint, host, root, region, credentials } =
             protocol::s3_place(&location, number).map_err(Explained::into_io)?;
         let endpoint = Endpoint::resolve(&endpoint, &host, || tls::configuration(&location))
-            .map_err(|error| Fault::Lost(error).explain(&location, &endpoint))?;
+            .map_err(|error| Fault::Lost(error).explain(&location, &endpoint, 0))?;
         let signer = credentials.map(|(access_key, secret_key, session_token)| {
             Signer::new(Credentials { access_key, secret_key, session_token }, region, host)
         });
@@ -81,7 +81,7 @@ impl S3 {
 
     #[cold]
     fn explain(&self, fault: &Fault) -> io::Error {
-        fault.explain(&self.location, self.requests.endpoint())
+        fault.explain(&self.location, self.requests.endpoint(), self.requests.retries())
     }
 
     /// Incomplete uploads of keys that begin with `prefix`.

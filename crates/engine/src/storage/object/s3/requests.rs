@@ -84,6 +84,11 @@ impl Requests {
         self.endpoint.url()
     }
 
+    /// How often a request is repeated before its error counts.
+    pub fn retries(&self) -> u32 {
+        self.retries
+    }
+
     /// What was counted since this was last asked for.
     pub fn take_counts(&self) -> RequestCounts {
         self.counts.take()
