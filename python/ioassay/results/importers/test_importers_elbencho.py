@@ -320,6 +320,13 @@ def test_the_table_of_1_0_has_other_names() -> None:
     assert {m.duration_ns for m in (write, create)} == {1_000_000_000}
 
 
+def test_a_console_without_a_command_line_is_told_from_others_by_what_it_moved() -> None:
+    (case,) = cases(read, sample("elbencho/elbencho-2.1-console.txt"))
+    assert case.amount == "448859 MiB"
+    (other,) = cases(read, sample("elbencho/elbencho-2.1-console.txt").replace("448859", "448860"))
+    assert other.amount != case.amount
+
+
 def test_lists_of_latencies_and_of_threads_do_not_end_a_phase() -> None:
     text = printed("2.0-7", ("DROPCACHE", "Elapsed ms", "0", "86")) + "          Time ms each     : [ 0 86 ]\n---\n"
     text += printed("2.0-7", ("READ", "Elapsed ms", "6001", "6001"), ("", "IOPS", "8219", "8219"))

@@ -89,7 +89,7 @@ def _case(group: Sequence[Row]) -> Case | None:
     return Case(
         tool_version=row.version,
         settings=_settings(row),
-        amount=_amount(said),
+        amount=_amount(said) or _moved_in_all(group),
         clients=clients,
         ranks=clients * threads if clients and threads else None,
         measured=measured,
@@ -245,6 +245,16 @@ def _amount(said: Mapping[str, str]) -> str:
     if not _is_of_trees(said):
         return f"files{each}" if each or said["path type"] else ""
     return f"{said['dirs'] or 'given'} directories with {said['files'] or 'given'} files{each}"
+
+
+def _moved_in_all(group: Sequence[Row]) -> str:
+    """What the phases moved, in words: without a command line a console has no other difference between executions."""
+    if group[0].command:
+        return ""
+    bytes_ = max((row.last.bytes or 0 for row in group), default=0)
+    entries = max((row.last.entries or 0 for row in group), default=0)
+    told = (format_bytes(bytes_) if bytes_ else "", format_count(entries, "file") if entries else "")
+    return ", ".join(filter(None, told))
 
 
 def _doubts(row: Row, operation: Operation, before: Sequence[Row]) -> Iterator[Doubt]:
