@@ -21,7 +21,7 @@ from ioassay.results.events import ProgressTail
 from ioassay.results.loaded import LoadedRun
 from ioassay.results.run_directory import load
 
-from .support import study, until, workload
+from .support import OPEN_MPI_AS_ROOT, study, until, workload
 
 
 class Shell:
@@ -99,9 +99,34 @@ def test_ctrl_z_suspends_the_ranks_and_invalidates_their_phase(launcher: str, ta
     assert dict(run.measurements.select("workload", "valid").iter_rows()) == {"paced": False, "after": True}
 
 
+@pytest.mark.parametrize("launcher", ["local", "mpirun"])
+def test_no_limit_counts_a_pause_of_everything(launcher: str, target: Path, tmp_path: Path) -> None:
+    """It is longer than the time limit of a step, and than a node may be silent."""
+    if launcher == "mpirun" and shutil.which("mpicc") is None:
+        pytest.skip("there is no mpicc")
+    paced = workload("paced", transfer="4KiB", total="8MiB", steps="[{write: {rate: 1kIOPS}}]")
+    file = study(tmp_path, paced, workload("after", steps="[write]"))
+    command: list[str | Path] = [sys.executable, "-m", "ioassay", "run", file, "--target", target]
+    command += ["--launcher", launcher, "--time-limit", "5s", "--out", tmp_path / "run"]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, env=os.environ | OPEN_MPI_AS_ROOT) as run:
+        until(lambda: any(_moved_bytes(tmp_path / "run")), "the phase to move data")
+        started = psutil.Process(run.pid).children(recursive=True)
+        for process in started:
+            process.suspend()
+        time.sleep(6)
+        for process in started:
+            process.resume()
+        assert run.wait() == 1
+    loaded = load(tmp_path / "run")
+    assert loaded.doubts.filter(kind="failed").is_empty()
+    (doubt,) = loaded.doubts.filter(kind="suspended").iter_rows(named=True)
+    assert json.loads(doubt["evidence"])["suspended_ns"] >= 5.9e9
+    assert dict(loaded.measurements.select("workload", "valid").iter_rows()) == {"paced": False, "after": True}
+
+
 @pytest.mark.parametrize("stopped", ["all", "one rank"])
 def test_ranks_that_are_stopped_from_outside_invalidate_their_phase(stopped: str, target: Path, tmp_path: Path) -> None:
-    """`all` is what a frozen control group or a paused machine does too: it reaches every process of the engine."""
+    """SIGSTOP; a frozen control group or a paused machine stops every process of the engine, as does `all`."""
     paced = workload("paced", transfer="4KiB", total="8MiB", steps="[{write: {rate: 1kIOPS}}]")
     file = study(tmp_path, paced, workload("after", steps="[write]"))
     command: list[str | Path] = [sys.executable, "-m", "ioassay", "run", file, "--target", target]

@@ -25,6 +25,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{ForkResult, Pid, fork, getpid, getppid};
 
+pub use self::pauses::LEAST_PAUSE_NS;
 use self::pauses::Pauses;
 pub use self::signals::{StopSignal, not_stopping};
 use crate::failure;
@@ -189,6 +190,11 @@ impl<'a> Supervisor<'a> {
         self.pauses.over(MOMENT, &self.children, next_request)
     }
 
+    /// When this process went on after its last pause, on the node's time line; 0 where there was none.
+    pub fn went_on_ns(&self) -> u64 {
+        self.pauses.ended_ns()
+    }
+
     /// Stops all ranks, because this process was sent `signal`.
     pub fn signalled(&mut self, signal: StopSignal) {
         self.ending.signal.get_or_insert(signal);
@@ -267,7 +273,8 @@ impl<'a> Supervisor<'a> {
     fn overdue(&self) -> Option<Failure> {
         let (limit_ns, since_ns) = self.place.step_limit()?;
         let now_ns = self.place.clock().now_ns();
-        if self.place.stopping() || self.place.suspended() || now_ns.saturating_sub(since_ns) <= limit_ns {
+        let ran_ns = now_ns.saturating_sub(since_ns).saturating_sub(self.pauses.lasted_ns(since_ns));
+        if self.place.stopping() || self.place.suspended() || ran_ns <= limit_ns {
             return None;
         }
         // A rank in a phase may wait in a library of its storage API; outside of one, whoever waits does so for others.

@@ -38,7 +38,7 @@ impl Waits {
     pub fn so_far_ns(&self) -> Option<u64> {
         let mut text = [0; 64];
         let length = self.0.as_ref()?.read_at(&mut text, 0).ok()?;
-        std::str::from_utf8(&text[..length]).ok()?.split_whitespace().nth(1)?.parse().ok()
+        std::str::from_utf8(text.get(..length)?).ok()?.split_whitespace().nth(1)?.parse().ok()
     }
 }
 

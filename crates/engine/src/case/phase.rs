@@ -25,6 +25,7 @@ use crate::failure;
 use crate::measure::node::NodeMeter;
 use crate::plan::Sizes;
 use crate::ranks::{Ranks, Start, Stopped};
+use crate::supervise;
 use crate::workload::layout::Geometry;
 use crate::workload::tree::Shape;
 
@@ -93,7 +94,10 @@ impl<R: Ranks> Rank<'_, R> {
             }
             let before_read = inspected.map(|part| part.of(did.read.as_deref()));
             let own = (self.ranks.rank(), self.node());
-            self.wait_for_a_look(end_ns);
+            // What is shorter than any pause had none, and many short phases must not take longer for it.
+            if end_ns.saturating_sub(start.opened_ns) >= supervise::LEAST_PAUSE_NS {
+                self.wait_for_a_look(end_ns);
+            }
             let suspended = self.ranks.counters().suspensions(start.opened_ns);
             let mut report = RankReport::of_job(index, own, did, start, end_ns, (usage, suspended));
             report.before_read = before_read;

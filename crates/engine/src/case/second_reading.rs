@@ -149,6 +149,11 @@ impl<'a> SecondReading<'a> {
         let target = &self.case.plan.target;
         let (read, written) =
             (layers(self.storage, target), self.writer.map(|writer| (writer, layers(writer, target))));
+        // What a case has made it also removes; IOR keeps it with -k.
+        let kept = match target {
+            Target::InPlace(_) | Target::Device(_) => "; keep what is left there as it is",
+            Target::Directory(_) | Target::Url(_) => "",
+        };
         match (seen, written) {
             (Seen::Right, _) => format!("what is stored is right; suspect what the read went through: {read}"),
             (Seen::Hole, None) => {
@@ -162,25 +167,25 @@ impl<'a> SecondReading<'a> {
                  keep the target as it is"
             ),
             (Seen::Hole, Some((_, written))) => format!(
-                "what was written is not stored: the storage lost it, or {written} did. Keep the target as it is, and \
-                 report it to the storage vendor"
+                "what was written is not stored: the storage lost it, or {written} did. Report it to the storage \
+                 vendor{kept}"
             ),
             (Seen::Same, Some((writer, written))) if is_library(writer) => format!(
                 "what is stored is wrong, and may have been written wrong. Suspect {written}: run the same again with the \
                  API posix, and blame the storage only if that fails too"
             ),
             (Seen::Same, Some((_, written))) => format!(
-                "what is stored is wrong: the storage lost or corrupted data, or {written} did. Keep the target as it is, \
-                 run again with `verify: writes` to see whether it happens when writing or later, and report it to the \
-                 storage vendor with both reads"
+                "what is stored is wrong: the storage lost or corrupted data, or {written} did. Run again \
+                 with `verify: writes` to see whether it happens when writing or later, and report it to the storage \
+                 vendor with both reads{kept}"
             ),
             (Seen::Other(_) | Seen::Failed(_), Some((_, written))) => {
                 let untouched =
                     if mismatch.untouched { "a read that copies nothing is no corrupted data. " } else { "" };
                 let suspects = if read == written { read } else { format!("{read}, and for the write {written}") };
                 format!(
-                    "{untouched}It is open whether what is stored is wrong: keep the target as it is, read it again from \
-                     another node, and suspect {suspects}"
+                    "{untouched}It is open whether what is stored is wrong: read it again from another node, and suspect \
+                     {suspects}{kept}"
                 )
             }
         }

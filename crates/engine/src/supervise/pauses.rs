@@ -19,7 +19,7 @@ use super::Child;
 use crate::ranks::local::MeetingPlace;
 
 /// What is later than this, and did not wait for a processor, did not run.
-const LEAST_PAUSE_NS: u64 = 200_000_000;
+pub const LEAST_PAUSE_NS: u64 = 200_000_000;
 
 /// Sees the pauses of a supervisor's ranks, and notes them where the ranks find them.
 pub(super) struct Pauses<'a> {
@@ -29,12 +29,14 @@ pub(super) struct Pauses<'a> {
     stopped: Vec<(u32, u64)>,
     /// Begin and end of the last sleep, if it was a pause.
     overslept: Option<(u64, u64)>,
+    /// Begin and end of all sleeps that were pauses.
+    all_overslept: Vec<(u64, u64)>,
 }
 
 impl<'a> Pauses<'a> {
     /// Those of ranks that meet in `place`, as this thread sees them.
     pub(super) fn new(place: &'a MeetingPlace) -> Self {
-        Self { place, waits: Waits::of_thread(), stopped: Vec::new(), overslept: None }
+        Self { place, waits: Waits::of_thread(), stopped: Vec::new(), overslept: None, all_overslept: Vec::new() }
     }
 
     /// Runs `sleep`, which takes `limit` at most while processes run, and notes for `children` if it took far longer. Only a
@@ -47,8 +49,19 @@ impl<'a> Pauses<'a> {
         self.overslept = is_pause.then_some((before.now_ns, after.now_ns));
         if let Some((begin_ns, end_ns)) = self.overslept {
             children.iter().for_each(|child| self.note(child.seat, begin_ns, end_ns));
+            self.all_overslept.push((begin_ns, end_ns));
         }
         returned
+    }
+
+    /// For how long nothing ran after `since_ns`: no time limit counts that.
+    pub(super) fn lasted_ns(&self, since_ns: u64) -> u64 {
+        self.all_overslept.iter().map(|&(begin_ns, end_ns)| end_ns.saturating_sub(begin_ns.max(since_ns))).sum()
+    }
+
+    /// When the last pause ended; 0 where there was none. Who was not heard before that may have been paused too.
+    pub(super) fn ended_ns(&self) -> u64 {
+        self.all_overslept.last().map_or(0, |&(_, end_ns)| end_ns)
     }
 
     /// The rank on `seat` was stopped, at the latest at `now_ns`.
@@ -140,6 +153,14 @@ mod tests {
         assert_eq!([pauses_of(0).len(), pauses_of(1).len()], [1, 1]);
 
         let now_ns = place.clock().now_ns();
+        let (begin_ns, end_ns) = (pauses_of(0)[0].begin_ns, pauses_of(0)[0].end_ns);
+        assert_eq!(pauses.ended_ns(), end_ns);
+        assert_eq!(pauses.lasted_ns(0), end_ns - begin_ns);
+        assert_eq!(
+            [begin_ns + 1, end_ns, now_ns].map(|since_ns| pauses.lasted_ns(since_ns)),
+            [end_ns - begin_ns - 1, 0, 0]
+        );
+
         pauses.stopped(1, now_ns);
         pauses.continued(1, now_ns + SECOND_NS);
         assert_eq!(pauses_of(0)[0].begin_ns, pauses_of(1)[0].begin_ns);

@@ -144,8 +144,9 @@ pub(super) fn nothing_moved(write: bool, offset: u64, moved: u64) -> io::Error {
         0 => format!("the file ends at or before byte {offset}, where the transfer starts"),
         _ => format!("the file ends at byte {}, within the transfer", offset + moved),
     };
-    let remedy = "read no more than was written: use the same block, segments, transfer and ranks".to_owned();
-    Explained { what: message, remedy }.into_io()
+    let remedy = "read no more than was written: use the same block, segments, transfer and ranks. If all of it was written, \
+                  the file was cut off since, or its end was lost";
+    Explained { what: message, remedy: remedy.to_owned() }.into_io()
 }
 
 impl Operate for OneByOne<'_> {

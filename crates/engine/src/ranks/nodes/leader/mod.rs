@@ -35,6 +35,9 @@ use crate::ranks::seating::Seating;
 /// The longest nap between turns.
 const LONGEST_NAP: Duration = Duration::from_millis(5);
 
+/// A nap that takes longer than this was one of everybody here: a signal, a frozen control group, a machine that was paused.
+const LEAST_PAUSE_NS: u64 = 1_000_000_000;
+
 /// As long as something happened this short a time ago it stays awake: an answer is on its way.
 const AWAKE: Duration = Duration::from_millis(2);
 
@@ -57,6 +60,8 @@ pub struct NodeLeader<'a, W> {
     stealing: WorkStealing,
     /// When each node was heard last; on the others only the first one.
     heard_ns: Vec<u64>,
+    /// When it went on after it last did not run itself; 0 where it always did.
+    went_on_ns: u64,
     lost: BTreeSet<u32>,
     /// What the ranks of each node have done.
     done: Vec<[Done; LANES]>,
@@ -89,6 +94,7 @@ impl<'a, W: Wire> NodeLeader<'a, W> {
             reduce: MaxReduce::default(),
             stealing: WorkStealing::default(),
             heard_ns: vec![now_ns; nodes as usize],
+            went_on_ns: 0,
             lost: BTreeSet::new(),
             done: vec![<[Done; LANES]>::default(); nodes as usize],
             heartbeat_ns: 0,
@@ -146,12 +152,17 @@ impl<'a, W: Wire> NodeLeader<'a, W> {
     }
 
     /// Sleeps until there may be something to do: the longer nothing happened, the longer.
-    fn nap(&self, rings: u32) {
-        let still = Duration::from_nanos(self.now_ns().saturating_sub(self.active_ns));
+    fn nap(&mut self, rings: u32) {
+        let begin_ns = self.now_ns();
+        let still = Duration::from_nanos(begin_ns.saturating_sub(self.active_ns));
         if still < AWAKE && (self.questions.is_some() || self.call.kind.is_some()) {
             std::thread::yield_now();
         } else {
             self.place.leader_channel().doorbell.wait(rings, (still / 8).clamp(Duration::from_micros(50), LONGEST_NAP));
+        }
+        let end_ns = self.now_ns();
+        if end_ns - begin_ns > LEAST_PAUSE_NS {
+            self.went_on_ns = end_ns;
         }
     }
 

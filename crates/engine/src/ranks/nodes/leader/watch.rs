@@ -103,20 +103,22 @@ impl<W: Wire> NodeLeader<'_, W> {
 
     /// Notices nodes, and processes of this node, that are not there any more.
     pub(super) fn notice_silence(&mut self) {
-        let now_ns = self.now_ns();
+        // What was said while this process did not run either it hears only now.
+        let (now_ns, went_on_ns) = (self.now_ns(), self.went_on_ns);
+        let is_silent = |heard_ns: u64| is_silent(heard_ns.max(went_on_ns), now_ns);
         let guarded = |rank: &LiveCounters| rank.guarded_ns.load(Ordering::SeqCst);
-        if self.place.counters().iter().any(|rank| guarded(rank) > 0 && is_silent(guarded(rank), now_ns)) {
+        if self.place.counters().iter().any(|rank| guarded(rank) > 0 && is_silent(guarded(rank))) {
             self.place
                 .fail(&gone(&format!("a process that the launcher started on {}", self.names[self.node as usize])));
         }
         if self.is_first() {
-            let quiet = |node: &u32| is_silent(self.heard_ns[*node as usize], now_ns) && !self.lost.contains(node);
+            let quiet = |node: &u32| is_silent(self.heard_ns[*node as usize]) && !self.lost.contains(node);
             let newly: Vec<u32> = (1..self.nodes).filter(quiet).collect();
             for node in newly {
                 self.lost.insert(node);
                 self.place.fail(&gone(&self.names[node as usize]));
             }
-        } else if is_silent(self.heard_ns[0], now_ns) {
+        } else if is_silent(self.heard_ns[0]) {
             self.leave_alone(&gone(&self.names[0]));
         }
     }
