@@ -635,6 +635,30 @@ fn an_endpoint_of_several_that_nobody_serves_is_named_before_anything_is_written
     assert!(server.bucket.lock().unwrap().asked.iter().all(|asked| asked.method == "GET"));
 }
 
+#[test]
+fn an_object_that_a_server_creates_after_the_ranks_were_killed_is_cleaned_by_the_list() {
+    let is_data = |asked: &Asked| asked.method == "PUT" && asked.key.contains("large");
+    let late = move |asked: &Asked| if is_data(asked) { Fate::Slow(Duration::from_secs(6)) } else { Fate::Served };
+    let server = ObjectServer::start(late);
+    let mut plan = parts_plan(&server.url(), 1, 0);
+    plan["files"] = json!({"large": set(5 << 20, 5 << 20, 1)});
+    let bench = asking();
+    let mut engine = Running(bench.engine(&["run", &bench.write(&plan)]).spawn().unwrap());
+    wait_until("the object is under way", || server.bucket.lock().unwrap().asked.iter().any(is_data));
+    kill(Pid::from_raw(engine.0.id() as i32), Signal::SIGTERM).unwrap();
+    let begin = Instant::now();
+    assert_eq!(engine.0.wait().unwrap().code(), Some(3));
+    assert!(begin.elapsed() < Duration::from_secs(5));
+    let removed = |event| if let Event::Removed(removed) = event { Some(removed) } else { None };
+    let removed = bench.events().into_iter().find_map(removed).unwrap();
+    let [left] = &removed.left[..] else { panic!("the list is left: {removed:?}") };
+    assert!(left.path.ends_with("/.ioassay-workspace") && left.because.contains("ioassay clean"), "{left:?}");
+    wait_until("the object is there", || server.keys().iter().any(|key| key.contains("large")));
+    let (workspace, _) = left.path.rsplit_once('/').unwrap();
+    let cleaned = asking().ran(&["clean", &format!("{workspace}?endpoint={}", server.endpoint())]);
+    assert_eq!((cleaned.code, server.keys()), (0, BTreeSet::new()), "{}", cleaned.said);
+}
+
 /// A server with a certificate of its own, and the file of that. `None`, said aloud, without `openssl`.
 fn secured(place: &Path) -> Option<(ObjectServer, PathBuf)> {
     let (key, certificate) = (place.join("key.pem"), place.join("site.pem"));

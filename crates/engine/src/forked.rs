@@ -55,7 +55,7 @@ impl Forked {
         ran.unwrap_or_else(|error| {
             let failure =
                 failure::because_of(&error, "start ranks", "the ranks cannot be started", failure::START_REMEDY);
-            Ending { failure: Some(failure), signal: None }
+            Ending { failure: Some(failure), ..Ending::default() }
         })
     }
 }

@@ -54,6 +54,8 @@ pub struct Ending {
     pub signal: Option<StopSignal>,
     /// What stopped them, if they did not come to the end of the case.
     pub failure: Option<Failure>,
+    /// Somebody did not wait for the end of a call: what it asked of a server may still be done.
+    pub abandoned: bool,
 }
 
 /// Blocks the signals that end a run, so that [`run`] can wait for them; call it before anything is created that
@@ -220,6 +222,7 @@ impl<'a> Supervisor<'a> {
     pub fn ending(mut self) -> Ending {
         // What a rank said itself is more precise than what its death looks like from outside.
         self.ending.failure = self.place.failure().or(self.ending.failure);
+        self.ending.abandoned = self.place.abandoned();
         self.ending
     }
 

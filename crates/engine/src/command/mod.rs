@@ -98,7 +98,8 @@ pub fn survey(
     let hurried = ending.signal.is_some() || ending.failure.is_some();
     let workspace =
         request.target.as_ref().map(|target| Workspace::Directory(Directory::of(target, &request.run, None)));
-    let removed = workspace.map(|workspace| remove(workspace, Some(if hurried { LOOK_REMOVAL } else { ANSWER })));
+    let removed =
+        workspace.map(|workspace| remove(workspace, false, Some(if hurried { LOOK_REMOVAL } else { ANSWER })));
     finish(&mut log, Conclusion::after(ending, removed))
 }
 
@@ -188,7 +189,7 @@ fn remove_left(name: &Path) -> (Event, Ended) {
         Ok(None) => (Event::Removed(Removed::default()), Ended::default()),
         Err(failure) => (Event::Error(failure.clone()), Ended::with(REFUSED, failure)),
         Ok(Some(workspace)) => {
-            let removed = workspace.remove();
+            let removed = workspace.remove(false);
             let left = removed.left.first().map(|left| format!("{} {}", left.path, left.because));
             let remedy = "inspect it and remove it by hand, then clean again";
             let ended = left.map(|left| Ended::with(COULD_NOT_RUN, failure::plain("clean", left, remedy)));

@@ -271,7 +271,7 @@ impl RankSet for Launched {
         if self.broken {
             let message = "a rank of an earlier case has not finished".to_owned();
             let failure = failure::plain("run", message, "read the messages above, then run again");
-            return Ending { failure: Some(failure), signal: None };
+            return Ending { failure: Some(failure), ..Ending::default() };
         }
         let order = CaseOrder {
             plan: ready.plan.clone(),

@@ -230,12 +230,13 @@ impl Workspace {
         }
     }
 
-    /// Removes what is on its list, and itself. What could not be removed is named.
-    pub fn remove(&self) -> Removed {
+    /// Removes what is on its list, and itself. What could not be removed is named. `abandoned`: ranks may have left calls
+    /// behind that a server still carries out.
+    pub fn remove(&self, abandoned: bool) -> Removed {
         match self {
             Self::Directory(directory) => directory.remove(),
             Self::Placed(placed) => placed.remove(),
-            Self::Prefix(prefix) => prefix.remove(),
+            Self::Prefix(prefix) => prefix.remove(abandoned),
             Self::Export(export) => export.remove(),
             Self::Device(_) => Removed::default(),
         }

@@ -189,16 +189,18 @@ impl Prefix {
         list::parse(&client.settle(|| client.operator().read(&list))?.to_bytes())
     }
 
-    /// Removes the objects of the list, the directories that came with them, and the list.
-    pub fn remove(&self) -> Removed {
+    /// Removes the objects of the list, the directories that came with them, and the list: but where ranks were `abandoned`
+    /// within a request, the server may still create an object (a multipart upload takes seconds to be completed), which
+    /// nobody could remove without the list.
+    pub fn remove(&self, abandoned: bool) -> Removed {
         let mut removed = Removed::default();
-        if let Err(failure) = self.remove_into(&mut removed) {
+        if let Err(failure) = self.remove_into(&mut removed, abandoned) {
             removed.left.push(Left { path: self.url(), because: failure.message });
         }
         removed
     }
 
-    fn remove_into(&self, removed: &mut Removed) -> Result<(), Failure> {
+    fn remove_into(&self, removed: &mut Removed, abandoned: bool) -> Result<(), Failure> {
         let client = self.client()?;
         let list_path = self.path.join(LIST);
         let (_, contents) = match self.read_list(&client) {
@@ -230,6 +232,13 @@ impl Prefix {
         }
         for name in there.objects.iter().chain(&there.directories) {
             self.left(removed, name, "is not on the list of files that ioassay created");
+        }
+        if abandoned {
+            self.left(
+                removed,
+                LIST,
+                "is kept for `ioassay clean`: the server may still do what killed ranks asked for",
+            );
         }
         if !removed.left.is_empty() {
             return Ok(());

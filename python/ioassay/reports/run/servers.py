@@ -84,8 +84,8 @@ def _counters(counters: Counted, names: Names) -> list[Block]:
     about = (
         f"Imported counters of the file system's {whose}, read up to {counters.interval_s:,.3g} s apart: "
         f"{', '.join([*files[:_MOST_FILES], *more])}. "
-        "They count all jobs, by the clocks of their hosts; between two readings they are spread evenly. An interval in "
-        "which a phase begins or ends counts for it as a whole, with what others moved in it."
+        "They count all jobs, by the clocks of their hosts; between two readings they are spread evenly. An interval "
+        "in which a phase begins or ends counts for it as a whole, with what others moved in it."
     )
     rows: list[list[Text]] = [
         [
