@@ -641,7 +641,8 @@ fn an_object_that_a_server_creates_after_the_ranks_were_killed_is_cleaned_by_the
     let late = move |asked: &Asked| if is_data(asked) { Fate::Slow(Duration::from_secs(6)) } else { Fate::Served };
     let server = ObjectServer::start(late);
     let mut plan = parts_plan(&server.url(), 1, 0);
-    plan["files"] = json!({"large": set(5 << 20, 5 << 20, 1)});
+    // It is all on its way to the server when the rank is killed.
+    plan["files"] = json!({"large": set(4096, 4096, 1)});
     let bench = asking();
     let mut engine = Running(bench.engine(&["run", &bench.write(&plan)]).spawn().unwrap());
     wait_until("the object is under way", || server.bucket.lock().unwrap().asked.iter().any(is_data));

@@ -80,12 +80,12 @@ fn run_plan(
     let sample = || workspace.open_to_read(&workspace.sample()).ok();
     let direct_alignment_bytes = direct.then(sample).flatten().and_then(|file| direct_io::alignment_bytes(&file));
     if let Err(refusal) = plan::validate_alignment(plan, direct_alignment_bytes.unwrap_or(1)) {
-        let removed = Some(workspace.remove(false));
+        let removed = Some(workspace.remove());
         return Ok(Conclusion { ended: Ended::with(REFUSED, refused(&refusal)), signal: None, removed });
     }
     let fits = sample().map_or(Ok(()), |file| uncached::check_in_workspace(plan, &file, workspace.path()));
     if let Err(failure) = fits {
-        let removed = Some(workspace.remove(false));
+        let removed = Some(workspace.remove());
         return Ok(Conclusion { ended: Ended::could_not(failure), signal: None, removed });
     }
 
@@ -160,11 +160,11 @@ fn with_timeout_of<T: Send + 'static>(
 }
 
 /// Removes the workspace, for no longer than `limit`: after a signal or a failure as long as the user may be kept waiting. What
-/// a file system that takes longer, or hangs, still has is left to `clean`. `abandoned` as in [`Workspace::remove`].
+/// a file system that takes longer, or hangs, still has is left to `clean`. `abandoned` as in [`Workspace::remove_after`].
 pub(super) fn remove(workspace: Workspace, abandoned: bool, limit: Option<Duration>) -> Removed {
-    let Some(limit) = limit else { return workspace.remove(abandoned) };
+    let Some(limit) = limit else { return workspace.remove_after(abandoned) };
     let places = workspace.places();
-    with_timeout::with_timeout(limit, || false, move || workspace.remove(abandoned)).unwrap_or_else(|_| {
+    with_timeout::with_timeout(limit, || false, move || workspace.remove_after(abandoned)).unwrap_or_else(|_| {
         let because = format!("removing it took longer than {}", Nanoseconds(limit.as_nanos() as u64).about());
         let left = |path| Left { path, because: because.clone() };
         Removed { files: 0, left: places.into_iter().map(left).collect() }

@@ -189,7 +189,7 @@ fn remove_left(name: &Path) -> (Event, Ended) {
         Ok(None) => (Event::Removed(Removed::default()), Ended::default()),
         Err(failure) => (Event::Error(failure.clone()), Ended::with(REFUSED, failure)),
         Ok(Some(workspace)) => {
-            let removed = workspace.remove(false);
+            let removed = workspace.remove();
             let left = removed.left.first().map(|left| format!("{} {}", left.path, left.because));
             let remedy = "inspect it and remove it by hand, then clean again";
             let ended = left.map(|left| Ended::with(COULD_NOT_RUN, failure::plain("clean", left, remedy)));

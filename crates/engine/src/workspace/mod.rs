@@ -230,9 +230,13 @@ impl Workspace {
         }
     }
 
-    /// Removes what is on its list, and itself. What could not be removed is named. `abandoned`: ranks may have left calls
-    /// behind that a server still carries out.
-    pub fn remove(&self, abandoned: bool) -> Removed {
+    /// Removes what is on its list, and itself. What could not be removed is named.
+    pub fn remove(&self) -> Removed {
+        self.remove_after(false)
+    }
+
+    /// The same after ranks were `abandoned`, which may have left calls behind that a server still carries out.
+    pub fn remove_after(&self, abandoned: bool) -> Removed {
         match self {
             Self::Directory(directory) => directory.remove(),
             Self::Placed(placed) => placed.remove(),
