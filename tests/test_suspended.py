@@ -11,7 +11,9 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import psutil
@@ -79,16 +81,37 @@ def _suspended(command: list[str | Path], run: Path, target: Path) -> LoadedRun:
     return load(run)
 
 
-@pytest.mark.parametrize("launcher", ["local", "mpirun"])
-def test_ctrl_z_suspends_the_ranks_and_invalidates_their_phase(launcher: str, target: Path, tmp_path: Path) -> None:
+def _paced(launcher: str, target: Path, tmp_path: Path, *options: str) -> list[str | Path]:
+    """A run of two seconds of small writes, and of another phase after them. Skips where the launcher is missing."""
     if launcher == "mpirun" and shutil.which("mpicc") is None:
         pytest.skip("there is no mpicc")
-    # Two seconds of small writes.
     paced = workload("paced", transfer="4KiB", total="8MiB", steps="[{write: {rate: 1kIOPS}}]")
     file = study(tmp_path, paced, workload("after", steps="[write]"))
     command: list[str | Path] = [sys.executable, "-m", "ioassay", "run", file, "--target", target]
-    command += ["--launcher", launcher, "--out", tmp_path / "run"]
-    run = _suspended(command, tmp_path / "run", target)
+    return [*command, "--launcher", launcher, "--out", tmp_path / "run", *options]
+
+
+def _stopped(
+    command: list[str | Path], run: Path, seconds: float, chosen: Callable[[list[psutil.Process]], list[psutil.Process]]
+) -> tuple[LoadedRun, dict[str, Any], dict[str, Any]]:
+    """The run, some processes of which are stopped in its first phase, the doubt of that, and its evidence."""
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, env=os.environ | OPEN_MPI_AS_ROOT) as running:
+        until(lambda: any(_moved_bytes(run)), "the phase to move data")
+        processes = chosen(psutil.Process(running.pid).children(recursive=True))
+        for process in processes:
+            process.suspend()
+        time.sleep(seconds)
+        for process in processes:
+            process.resume()
+        assert running.wait() == 1
+    loaded = load(run)
+    (doubt,) = loaded.doubts.filter(kind="suspended").iter_rows(named=True)
+    return loaded, doubt, json.loads(doubt["evidence"])
+
+
+@pytest.mark.parametrize("launcher", ["local", "mpirun"])
+def test_ctrl_z_suspends_the_ranks_and_invalidates_their_phase(launcher: str, target: Path, tmp_path: Path) -> None:
+    run = _suspended(_paced(launcher, target, tmp_path), tmp_path / "run", target)
     (doubt,) = run.doubts.filter(kind="suspended").iter_rows(named=True)
     assert doubt["phase"] == "write"
     assert doubt["invalidates"]
@@ -102,49 +125,24 @@ def test_ctrl_z_suspends_the_ranks_and_invalidates_their_phase(launcher: str, ta
 @pytest.mark.parametrize("launcher", ["local", "mpirun"])
 def test_no_limit_counts_a_pause_of_everything(launcher: str, target: Path, tmp_path: Path) -> None:
     """It is longer than the time limit of a step, and than a node may be silent."""
-    if launcher == "mpirun" and shutil.which("mpicc") is None:
-        pytest.skip("there is no mpicc")
-    paced = workload("paced", transfer="4KiB", total="8MiB", steps="[{write: {rate: 1kIOPS}}]")
-    file = study(tmp_path, paced, workload("after", steps="[write]"))
-    command: list[str | Path] = [sys.executable, "-m", "ioassay", "run", file, "--target", target]
-    command += ["--launcher", launcher, "--time-limit", "5s", "--out", tmp_path / "run"]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, env=os.environ | OPEN_MPI_AS_ROOT) as run:
-        until(lambda: any(_moved_bytes(tmp_path / "run")), "the phase to move data")
-        started = psutil.Process(run.pid).children(recursive=True)
-        for process in started:
-            process.suspend()
-        time.sleep(6)
-        for process in started:
-            process.resume()
-        assert run.wait() == 1
-    loaded = load(tmp_path / "run")
-    assert loaded.doubts.filter(kind="failed").is_empty()
-    (doubt,) = loaded.doubts.filter(kind="suspended").iter_rows(named=True)
-    assert json.loads(doubt["evidence"])["suspended_ns"] >= 5.9e9
-    assert dict(loaded.measurements.select("workload", "valid").iter_rows()) == {"paced": False, "after": True}
+    command = _paced(launcher, target, tmp_path, "--time-limit", "5s")
+    run, _, evidence = _stopped(command, tmp_path / "run", 6, lambda started: started)
+    assert run.doubts.filter(kind="failed").is_empty()
+    assert evidence["suspended_ns"] >= 5.9e9
+    assert dict(run.measurements.select("workload", "valid").iter_rows()) == {"paced": False, "after": True}
 
 
 @pytest.mark.parametrize("stopped", ["all", "one rank"])
 def test_ranks_that_are_stopped_from_outside_invalidate_their_phase(stopped: str, target: Path, tmp_path: Path) -> None:
     """SIGSTOP; a frozen control group or a paused machine stops every process of the engine, as does `all`."""
-    paced = workload("paced", transfer="4KiB", total="8MiB", steps="[{write: {rate: 1kIOPS}}]")
-    file = study(tmp_path, paced, workload("after", steps="[write]"))
-    command: list[str | Path] = [sys.executable, "-m", "ioassay", "run", file, "--target", target]
-    with subprocess.Popen([*command, "--out", tmp_path / "run"], stdout=subprocess.DEVNULL) as run:
-        until(lambda: any(_moved_bytes(tmp_path / "run")), "the phase to move data")
-        engine = [one for one in psutil.Process(run.pid).children(recursive=True) if one.name() == "ioassay-engine"]
+
+    def chosen(started: list[psutil.Process]) -> list[psutil.Process]:
+        engine = [process for process in started if process.name() == "ioassay-engine"]
         assert len(engine) > 2, "ranks and who looks after them"
-        chosen = engine if stopped == "all" else [engine[-1]]
-        for process in chosen:
-            process.suspend()
-        time.sleep(1)
-        for process in chosen:
-            process.resume()
-        assert run.wait() == 1
-    loaded = load(tmp_path / "run")
-    (doubt,) = loaded.doubts.filter(kind="suspended").iter_rows(named=True)
-    evidence = json.loads(doubt["evidence"])
+        return engine if stopped == "all" else engine[-1:]
+
+    run, doubt, evidence = _stopped(_paced("local", target, tmp_path), tmp_path / "run", 1, chosen)
     assert (doubt["phase"], doubt["invalidates"], evidence["times"]) == ("write", True, 1)
     assert evidence["suspended_ns"] >= 0.9e9
     assert "SIGSTOP" in doubt["remedy"]
-    assert dict(loaded.measurements.select("workload", "valid").iter_rows()) == {"paced": False, "after": True}
+    assert dict(run.measurements.select("workload", "valid").iter_rows()) == {"paced": False, "after": True}
