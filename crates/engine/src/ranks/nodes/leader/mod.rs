@@ -36,7 +36,7 @@ use crate::ranks::seating::Seating;
 const LONGEST_NAP: Duration = Duration::from_millis(5);
 
 /// A nap that takes longer than this was one of everybody here: a signal, a frozen control group, a machine that was paused.
-const LEAST_PAUSE_NS: u64 = 1_000_000_000;
+const OVERSLEPT_NS: u64 = 1_000_000_000;
 
 /// As long as something happened this short a time ago it stays awake: an answer is on its way.
 const AWAKE: Duration = Duration::from_millis(2);
@@ -161,7 +161,7 @@ impl<'a, W: Wire> NodeLeader<'a, W> {
             self.place.leader_channel().doorbell.wait(rings, (still / 8).clamp(Duration::from_micros(50), LONGEST_NAP));
         }
         let end_ns = self.now_ns();
-        if end_ns - begin_ns > LEAST_PAUSE_NS {
+        if end_ns - begin_ns > OVERSLEPT_NS {
             self.went_on_ns = end_ns;
         }
     }
