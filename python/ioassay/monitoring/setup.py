@@ -277,22 +277,47 @@ class InfluxdbPart(ServerPart):
         )
 
 
-class PrometheusPart(ServerPart):
+_Names = Annotated[int, between(units.parse_count, 1, 100_000), Kind("whole number")]
+
+
+class SeriesPart(Part):
+    """How many names have series of their own; what is beyond is added up as `other`."""
+
+    jobs: _Names = Field(
+        default=64,
+        description="How many jobs have series of their own. The others are added up as `other`, each of them wholly; "
+        "one that nothing was heard of for a minute makes room. On a Lustre server: up to 10,000.",
+    )
+    devices: _Names = Field(
+        default=64,
+        description="How many names of each other kind have series of their own: block devices, network links, mounts, "
+        "rules, phases of runs.",
+    )
+
+    @property
+    def limits(self) -> protocol.SeriesLimits:
+        """As agents read it."""
+        return protocol.SeriesLimits(jobs=self.jobs, devices=self.devices)
+
+
+class PrometheusPart(SeriesPart, ServerPart):
     """Prometheus, by remote write. A `url` without a path means `/api/v1/write`."""
 
     def sink(self, base: Path) -> protocol.Sink:
         """As agents read it; paths are relative to `base`."""
-        return protocol.SinkPrometheusRemoteWrite(kind="prometheus-remote-write", server=self.server(base))
+        return protocol.SinkPrometheusRemoteWrite(
+            kind="prometheus-remote-write", server=self.server(base), series=self.limits
+        )
 
 
-class ExporterPart(Part):
+class ExporterPart(SeriesPart):
     """An exporter that Prometheus scrapes."""
 
     listen: Listen = Field(default="127.0.0.1:9464", description="Where it answers.")
 
     def sink(self, _base: Path) -> protocol.Sink:
         """As agents read it."""
-        return protocol.SinkPrometheusExporter(kind="prometheus-exporter", listen=self.listen)
+        return protocol.SinkPrometheusExporter(kind="prometheus-exporter", listen=self.listen, series=self.limits)
 
 
 class MistralPluginPart(Part):

@@ -8,6 +8,15 @@ from typing import Literal, NotRequired, TypeAlias
 from typing_extensions import TypedDict
 
 
+class SeriesLimits(TypedDict, closed=True):
+    """How many names have series of their own in Prometheus. Those beyond are added up as `other`."""
+
+    devices: int
+    """Of each kind: devices, network links, mounts, rules, phases of runs."""
+    jobs: int
+    """Jobs: what is said of one stands under one name, whole."""
+
+
 class Server(TypedDict, closed=True):
     """How a server is reached."""
 
@@ -65,6 +74,8 @@ class SinkPrometheusRemoteWrite(TypedDict, closed=True):
     """Prometheus, by remote write."""
 
     kind: Literal["prometheus-remote-write"]
+    series: NotRequired[SeriesLimits]
+    """How many names have series of their own."""
     server: Server
     """How it is reached."""
 
@@ -75,6 +86,8 @@ class SinkPrometheusExporter(TypedDict, closed=True):
     kind: Literal["prometheus-exporter"]
     listen: str
     """A loopback address with a port, or the path of a Unix socket."""
+    series: NotRequired[SeriesLimits]
+    """How many names have series of their own."""
 
 
 class SinkMistralPlugin(TypedDict, closed=True):

@@ -4,7 +4,6 @@
 //! there already, and after midnight, too.
 
 use ioassay_protocol::watch::document::{Document, FieldKind, Value};
-use ioassay_protocol::watch::kinds::KINDS;
 use ioassay_protocol::watch::setup::Server;
 use jiff::Timestamp;
 use reqwest::header::{CONTENT_ENCODING, CONTENT_TYPE};
@@ -16,7 +15,6 @@ use serde_json::json;
 use super::batch::{self, Bulk, Outcome, packed};
 use super::http::{Answer, Store};
 use super::{Encoder, Payload, Refusal, Sink, SinkError, Transport, directory_name, id, moment};
-use crate::node;
 
 /// Longer texts are stored, and not found.
 const SEARCHED_LETTERS: u32 = 1024;
@@ -222,7 +220,7 @@ fn date(ns: u64) -> String {
 /// The types of all fields of all kinds: texts are found as a whole, numbers are whole numbers, moments are dates.
 fn mappings() -> serde_json::Value {
     let keyword = json!({"type": "keyword", "ignore_above": SEARCHED_LETTERS});
-    let fields = KINDS.iter().chain(node::KINDS.iter()).flat_map(|kind| kind.fields);
+    let fields = super::kinds().flat_map(|kind| kind.fields);
     let moments = fields.filter(|field| field.kind == FieldKind::Moment);
     let mut properties: serde_json::Map<_, _> =
         moments.map(|field| (field.time_name(), json!({"type": "date", "format": DATE_FORMAT}))).collect();

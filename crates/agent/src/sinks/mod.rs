@@ -18,11 +18,14 @@ mod scripted_server;
 
 use std::time::Duration;
 
-use ioassay_protocol::watch::document::{Document, Value};
+use ioassay_protocol::watch::document::{Document, Kind, Value};
+use ioassay_protocol::watch::kinds::KINDS;
 use ioassay_protocol::watch::setup;
 use jiff::Timestamp;
 use serde::ser::SerializeMap;
 use sha2::{Digest, Sha256};
+
+use crate::node;
 
 /// Documents as a store takes them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -123,11 +126,16 @@ pub fn open(setup: &setup::Sink, node: &str) -> Result<Sink, SinkError> {
         setup::Sink::JsonLines { directory } => json_lines::open(directory.as_deref(), node),
         setup::Sink::Elasticsearch { server, prefix } => elasticsearch::open(server, prefix),
         setup::Sink::Influxdb { server, query, path } => influxdb::open(server, query, path),
-        setup::Sink::PrometheusRemoteWrite { server } => prometheus::remote_write::open(server, node),
-        setup::Sink::PrometheusExporter { listen } => prometheus::exporter::open(listen, node),
+        setup::Sink::PrometheusRemoteWrite { server, series } => prometheus::remote_write::open(server, *series, node),
+        setup::Sink::PrometheusExporter { listen, series } => prometheus::exporter::open(listen, *series, node),
         setup::Sink::Parquet { directory, file_s } => parquet::open(directory, *file_s, node),
         setup::Sink::MistralPlugin { command } => mistral_plugin::open(command),
     }
+}
+
+/// All kinds of documents: of jobs and of the node.
+fn kinds() -> impl Iterator<Item = &'static Kind> {
+    KINDS.iter().chain(node::KINDS.iter())
 }
 
 /// What a store knows a document by: made of its content, so that one that is sent twice is stored once.
@@ -169,7 +177,7 @@ mod tests {
     use std::fs;
     use std::os::unix::fs::PermissionsExt;
 
-    use ioassay_protocol::watch::kinds::{Io, KINDS};
+    use ioassay_protocol::watch::kinds::Io;
     use tempfile::tempdir;
 
     use super::scripted_server::ScriptedServer;
@@ -177,7 +185,7 @@ mod tests {
 
     #[test]
     fn no_kind_has_a_field_that_sinks_have_themselves() {
-        for field in KINDS.iter().flat_map(|kind| kind.fields) {
+        for field in kinds().flat_map(|kind| kind.fields) {
             assert!(!["kind", "time", "second", "part", "id", "@timestamp"].contains(&field.name), "{}", field.name);
         }
     }
@@ -209,7 +217,10 @@ mod tests {
                         query: "db=x".to_owned(),
                         path: "/write".to_owned(),
                     },
-                    setup::Sink::PrometheusRemoteWrite { server: server.clone() },
+                    setup::Sink::PrometheusRemoteWrite {
+                        server: server.clone(),
+                        series: setup::SeriesLimits::default(),
+                    },
                 ] {
                     let mut sink = open(&setup, "n1").unwrap();
                     let mut payloads = sink.encoder.encode(&[Io::default().of(1, 0)]);

@@ -1,6 +1,9 @@
 //! Parquet files, a directory for each kind of documents: nothing but a file system is needed to keep them.
 //!
-//! A file is whole or not there. What is in memory when the agent is killed is lost: at most what a file holds.
+//! A file is whole or not there. Until it is, its documents stand as lines in a journal beside it ([`journal`]), of which the next
+//! agent makes the file if this one is killed.
+
+mod journal;
 
 use std::collections::BTreeMap;
 use std::fs::{DirBuilder, File};
@@ -22,6 +25,7 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::{Type, TypePtr};
 
+use self::journal::Journal;
 use super::{Encoder, Payload, Refusal, Sink, SinkError, Transport, directory_name, file_name};
 
 /// Documents in memory at most: files are closed early then.
@@ -35,40 +39,91 @@ pub fn open(directory: &Path, file_s: u32, node: &str) -> std::result::Result<Si
     Ok(Sink {
         name: format!("Parquet files in {shown}"),
         directory: directory_name("parquet", &shown.to_string()),
-        encoder: Box::new(Tables { node: file_name(node), file_s: file_s.max(1).into(), tables: BTreeMap::new() }),
+        encoder: Box::new(Tables::of(directory, file_s, node)),
         transport: Box::new(Files { directory: directory.to_owned() }),
     })
 }
 
 struct Tables {
+    directory: PathBuf,
     node: String,
     file_s: u64,
     /// Rows that are not in a file yet, by kind.
-    tables: BTreeMap<&'static str, Vec<Document>>,
+    tables: BTreeMap<&'static str, Table>,
+    /// Whether what agents before left was looked for.
+    has_recovered: bool,
+}
+
+impl Tables {
+    fn of(directory: &Path, file_s: u32, node: &str) -> Self {
+        Self {
+            directory: directory.to_owned(),
+            node: file_name(node),
+            file_s: file_s.max(1).into(),
+            tables: BTreeMap::new(),
+            has_recovered: false,
+        }
+    }
+
+    /// The files of which an agent that was killed left the journals.
+    fn recover(&mut self) -> Vec<Payload> {
+        if std::mem::replace(&mut self.has_recovered, true) {
+            return Vec::new();
+        }
+        let left = journal::left_behind(&self.directory, &self.node).into_iter();
+        left.map(|(name, documents)| payload(&name, &documents)).collect()
+    }
+}
+
+/// The rows of a file to come.
+struct Table {
+    /// Nothing where it cannot be written: the file, once it is tried, will say why.
+    journal: Option<Journal>,
+    name: String,
+    documents: Vec<Document>,
+}
+
+impl Table {
+    fn begin(directory: &Path, node: &str, first: &Document) -> Self {
+        let name = format!("{node}-{}", first.second);
+        let journal = Journal::begin(directory, first.kind, &name).ok();
+        let name = journal.as_ref().map_or(name, |journal| journal.name.clone());
+        Self { journal, name, documents: Vec::new() }
+    }
+
+    fn end(self) -> Payload {
+        payload(&self.name, &self.documents)
+    }
 }
 
 impl Encoder for Tables {
     fn encode(&mut self, documents: &[Document]) -> Vec<Payload> {
-        let mut payloads = Vec::new();
+        let mut payloads = self.recover();
         for document in documents {
-            let table = self.tables.entry(document.kind.name).or_default();
-            if table
-                .first()
-                .is_some_and(|first| second_of_look(document).abs_diff(second_of_look(first)) >= self.file_s)
-            {
-                payloads.push(payload(&self.node, &std::mem::take(table)));
+            let kind = document.kind.name;
+            let is_over =
+                |table: &Table| second_of_look(document).abs_diff(second_of_look(&table.documents[0])) >= self.file_s;
+            if self.tables.get(kind).is_some_and(is_over) {
+                payloads.extend(self.tables.remove(kind).map(Table::end));
             }
-            table.push(document.clone());
+            let begin = || Table::begin(&self.directory, &self.node, document);
+            let table = self.tables.entry(kind).or_insert_with(begin);
+            table.documents.push(document.clone());
+            if let Some(journal) = &mut table.journal {
+                journal.add(document);
+            }
         }
-        if self.tables.values().map(Vec::len).sum::<usize>() >= ROWS {
+        self.tables.values_mut().filter_map(|table| table.journal.as_mut()).for_each(Journal::write);
+        if self.tables.values().map(|table| table.documents.len()).sum::<usize>() >= ROWS {
             payloads.extend(self.flush());
         }
         payloads
     }
 
     fn flush(&mut self) -> Vec<Payload> {
-        let tables = std::mem::take(&mut self.tables);
-        tables.values().filter(|table| !table.is_empty()).map(|table| payload(&self.node, table)).collect()
+        let mut payloads = self.recover();
+        payloads.extend(std::mem::take(&mut self.tables).into_values().map(Table::end));
+        payloads
     }
 }
 
@@ -78,9 +133,8 @@ fn second_of_look(document: &Document) -> u64 {
 }
 
 /// A file, behind its kind and name in a line.
-fn payload(node: &str, table: &[Document]) -> Payload {
-    let first = table.iter().map(|document| document.second).min().unwrap_or(0);
-    let mut bytes = format!("{} {node}-{first}\n", table[0].kind.name).into_bytes();
+fn payload(name: &str, table: &[Document]) -> Payload {
+    let mut bytes = format!("{} {name}\n", table[0].kind.name).into_bytes();
     write(&mut bytes, table).expect("the columns have the types of the schema");
     Payload::of(table, bytes)
 }
@@ -198,14 +252,15 @@ impl Files {
             Err(error) => return Err(error.into()),
         }
         let directory = openat(&above, kind, OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC, Mode::empty())?;
-        let Some(free) = free(&directory, name, bytes)? else { return Ok(()) };
+        let Some(free) = free(&directory, name, bytes)? else { return Ok(journal::remove(&directory, name)) };
         let new = format!(".{name}.{}", std::process::id());
         let flags = OFlag::O_CREAT | OFlag::O_TRUNC | OFlag::O_WRONLY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
         let mut file = File::from(openat(&directory, new.as_str(), flags, Mode::from_bits_truncate(0o644))?);
         let written = file.write_all(bytes).and_then(|()| file.sync_data());
         let named = written.and_then(|()| Ok(renameat(&directory, new.as_str(), &directory, free.as_str())?));
-        if named.is_err() {
-            let _ = unlinkat(&directory, new.as_str(), UnlinkatFlags::NoRemoveDir);
+        match named {
+            Ok(()) => journal::remove(&directory, name),
+            Err(_) => drop(unlinkat(&directory, new.as_str(), UnlinkatFlags::NoRemoveDir)),
         }
         named
     }
@@ -248,8 +303,9 @@ mod tests {
         Io { node: "n1".into(), calls: u64::MAX, ..Io::default() }.of(second, 3)
     }
 
-    fn tables(file_s: u64) -> Tables {
-        Tables { node: "n1".to_owned(), file_s, tables: BTreeMap::new() }
+    /// Tables whose journals cannot be written.
+    fn tables(file_s: u32) -> Tables {
+        Tables::of(Path::new("/nonexistent"), file_s, "n1")
     }
 
     fn head(payload: &Payload) -> (String, u64) {
@@ -320,7 +376,7 @@ mod tests {
         for second in [5, 5, 6] {
             let mut table = vec![io(5)];
             table.extend((second > 5).then(|| io(second)));
-            files.send(&payload("n1", &table).bytes).unwrap();
+            files.send(&payload("n1-5", &table).bytes).unwrap();
         }
         let mut names: Vec<_> = fs::read_dir(directory.path().join("io"))
             .unwrap()
@@ -330,12 +386,94 @@ mod tests {
         assert_eq!(names, ["n1-5-1.parquet", "n1-5.parquet"]);
     }
 
+    /// The seconds in all files of a kind, in order.
+    fn seconds(directory: &Path) -> Vec<i64> {
+        let files = fs::read_dir(directory).into_iter().flatten().map(|entry| entry.unwrap().path());
+        let files = files.filter(|path| path.extension().is_some_and(|extension| extension == "parquet"));
+        let rows = files.flat_map(|path| SerializedFileReader::new(File::open(path).unwrap()).unwrap().into_iter());
+        let mut seconds: Vec<_> = rows
+            .map(|row| match row.unwrap().get_column_iter().next() {
+                Some((_, Field::Long(second))) => *second,
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        seconds.sort_unstable();
+        seconds
+    }
+
+    /// What a directory holds, by name.
+    fn names(directory: &Path) -> Vec<String> {
+        let entries = fs::read_dir(directory).into_iter().flatten();
+        let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn no_second_is_lost_with_an_agent_that_was_killed() {
+        let place = tempdir().unwrap();
+        let mut killed = Tables::of(place.path(), 60, "n1");
+        for second in 5..30 {
+            assert_eq!(killed.encode(&[io(second), Job { node: "n1".into(), ..Job::default() }.of(second, 0)]), []);
+        }
+        // While it lives, its journals are its own.
+        let mut other = Tables::of(place.path(), 60, "n1");
+        assert_eq!(other.encode(&[]), []);
+        // The kernel closes the files of who is killed, and nothing else happens.
+        drop(killed);
+        let mut next = Sink { ..open(place.path(), 60, "n1").unwrap() };
+        let mut payloads = next.encoder.encode(&[io(31)]);
+        payloads.extend(next.encoder.flush());
+        for payload in &payloads {
+            next.transport.send(&payload.bytes).unwrap();
+        }
+        assert_eq!(seconds(&place.path().join("io")), [(5..30).collect::<Vec<_>>(), vec![31]].concat());
+        assert_eq!(seconds(&place.path().join("job")), (5..30).collect::<Vec<_>>());
+        assert_eq!(names(&place.path().join("io")), ["n1-31.parquet", "n1-5.parquet"]);
+        assert_eq!(payloads.iter().map(|payload| payload.documents).sum::<u64>(), 51);
+    }
+
+    #[test]
+    fn a_file_that_waits_in_the_spool_and_whose_journal_is_there_is_kept_once() {
+        let place = tempdir().unwrap();
+        let mut killed = Tables::of(place.path(), 60, "n1");
+        killed.encode(&[io(5), io(6)]);
+        let spooled = killed.flush();
+        let mut next = open(place.path(), 60, "n1").unwrap();
+        let recovered = next.encoder.encode(&[]);
+        assert_eq!(recovered, spooled);
+        for payload in spooled.iter().chain(&recovered) {
+            next.transport.send(&payload.bytes).unwrap();
+        }
+        assert_eq!(names(&place.path().join("io")), ["n1-5.parquet"]);
+    }
+
+    #[test]
+    fn a_journal_that_is_cut_off_or_foreign_costs_no_more_than_its_last_line() {
+        let place = tempdir().unwrap();
+        let mut killed = Tables::of(place.path(), 60, "n1");
+        killed.encode(&[io(5), io(6)]);
+        drop(killed);
+        let directory = place.path().join("io");
+        let journal = directory.join(".n1-5.journal");
+        let text = fs::read(&journal).unwrap();
+        fs::write(&journal, &text[..text.len() - 3]).unwrap();
+        fs::write(directory.join(".n1-7.journal"), "no journal\n").unwrap();
+        fs::write(directory.join(".n1-8.journal"), "").unwrap();
+        fs::write(directory.join(".n2-5.journal"), &text).unwrap();
+        std::os::unix::fs::symlink(directory.join(".n2-5.journal"), directory.join(".n1-9.journal")).unwrap();
+        let recovered = Tables::of(place.path(), 60, "n1").encode(&[]);
+        assert_eq!(recovered.iter().map(head).collect::<Vec<_>>(), [("io n1-5".to_owned(), 1)]);
+        // What is another node's or no journal stays, and an empty one goes.
+        assert_eq!(names(&directory), [".n1-5.journal", ".n1-7.journal", ".n1-9.journal", ".n2-5.journal"]);
+    }
+
     #[test]
     fn a_directory_that_cannot_be_written_is_said_and_leaves_nothing_behind() {
         let directory = tempdir().unwrap();
         fs::write(directory.path().join("io"), "").unwrap();
         let mut files = Files { directory: directory.path().to_owned() };
-        let refusal = files.send(&payload("n1", &[io(5)]).bytes).unwrap_err();
+        let refusal = files.send(&payload("n1-5", &[io(5)]).bytes).unwrap_err();
         assert!(matches!(refusal, Refusal::Later { reason, .. } if reason.contains("io cannot be written")));
         assert!(matches!(files.send(b"no head"), Err(Refusal::Never { .. })));
     }

@@ -83,17 +83,39 @@ pub enum Sink {
     PrometheusRemoteWrite {
         /// How it is reached.
         server: Server,
+        /// How many names have series of their own.
+        #[serde(default)]
+        series: SeriesLimits,
     },
     /// Prometheus, which asks: an exporter.
     PrometheusExporter {
         /// A loopback address with a port, or the path of a Unix socket.
         listen: String,
+        /// How many names have series of their own.
+        #[serde(default)]
+        series: SeriesLimits,
     },
     /// A plug-in of Mistral, which is started and gets alerts on its standard input.
     MistralPlugin {
         /// The program and its arguments.
         command: Vec<String>,
     },
+}
+
+/// How many names have series of their own in Prometheus. Those beyond are added up as `other`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SeriesLimits {
+    /// Jobs: what is said of one stands under one name, whole.
+    pub jobs: u32,
+    /// Of each kind: devices, network links, mounts, rules, phases of runs.
+    pub devices: u32,
+}
+
+impl Default for SeriesLimits {
+    fn default() -> Self {
+        Self { jobs: 64, devices: 64 }
+    }
 }
 
 /// How a server is reached.

@@ -20,6 +20,7 @@ use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use ioassay_protocol::watch::document::Document;
+use ioassay_protocol::watch::setup::SeriesLimits;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::runtime;
 use tokio::sync::{Semaphore, oneshot};
@@ -38,7 +39,7 @@ const OPEN_METRICS: &str = "application/openmetrics-text";
 const OPEN_METRICS_ANSWER: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// The sink, which listens from now on.
-pub fn open(listen: &str, node: &str) -> Result<Sink, SinkError> {
+pub fn open(listen: &str, limits: SeriesLimits, node: &str) -> Result<Sink, SinkError> {
     let fault = |what: String| {
         SinkError(format!(
             "the exporter cannot listen on {listen}: {what}; name a loopback address with a port (127.0.0.1:9464), or the \
@@ -55,7 +56,7 @@ pub fn open(listen: &str, node: &str) -> Result<Sink, SinkError> {
         }
         (Listener::Loopback(TcpListener::bind(address).map_err(|error| fault(error.to_string()))?), None)
     };
-    let series = Arc::new(Mutex::new(Series::of(node)));
+    let series = Arc::new(Mutex::new(Series::of(node, limits)));
     let stop = serve(listener, Arc::clone(&series)).map_err(|error| fault(error.to_string()))?;
     Ok(Sink {
         name: format!("exporter for Prometheus on {listen}"),
@@ -229,8 +230,10 @@ fn answer(request: &Request<Incoming>, series: &Mutex<Series>) -> Response<Full<
 /// All series, as Prometheus reads them.
 fn text(series: &mut Series, is_open_metrics: bool) -> String {
     let mut metrics: BTreeMap<String, (&str, Meaning, String)> = BTreeMap::new();
-    let (name, about, labels, folded) = series.folded();
-    metrics.insert(name.to_owned(), (about, Meaning::Level, sample(name, &labels, folded)));
+    for (name, about, labels, value) in series.about_names() {
+        let entry = metrics.entry(name.to_owned()).or_insert((about, Meaning::Level, String::new()));
+        entry.2.push_str(&sample(name, &labels, value));
+    }
     for (labels, group) in series.groups() {
         for (metric, slot) in group.slots() {
             let Some(value) = slot.value else { continue };
@@ -272,7 +275,7 @@ mod tests {
     use super::*;
 
     fn series(job: &str) -> Series {
-        let mut series = Series::of("n1");
+        let mut series = Series::of("n1", SeriesLimits::default());
         series.advance(10);
         for calls in [3, 4] {
             let (node, job) = ("n1".into(), job.into());
@@ -289,7 +292,8 @@ mod tests {
                      ioassay_io_calls_total{node=\"n1\",job=\"7\",class=\"read\"} 7\n";
         assert!(text.contains(calls), "{text}");
         assert!(text.contains("# TYPE ioassay_io_slowest_ns_max gauge\n"));
-        assert!(text.contains("ioassay_series_folded{node=\"n1\"} 0\n"));
+        assert!(text.contains("ioassay_folded_names{node=\"n1\",of=\"job\"} 0\n"));
+        assert!(text.contains("ioassay_most_names{node=\"n1\",of=\"device\"} 64\n"));
         assert!(text.contains("ioassay_job_processes{node=\"n1\",job=\"8\"} 2\n"));
     }
 
@@ -333,7 +337,7 @@ mod tests {
     #[test]
     fn only_metrics_are_answered_and_greatest_values_begin_anew() {
         let address = free();
-        let mut sink = open(&address, "n1").unwrap();
+        let mut sink = open(&address, SeriesLimits::default(), "n1").unwrap();
         let job = Io { class: "read".into(), calls: 3, slowest_ns: 9, ..Io::default() };
         assert!(sink.encoder.encode(&[job.of(10, 0)]).is_empty());
         let ask = |request: &str| asked(TcpStream::connect(&address).unwrap(), request);
@@ -353,7 +357,7 @@ mod tests {
     #[test]
     fn connections_beyond_the_limit_are_closed_and_idle_ones_cut_off() {
         let address = free();
-        let _sink = open(&address, "n1").unwrap();
+        let _sink = open(&address, SeriesLimits::default(), "n1").unwrap();
         let mut idle: Vec<_> = (0..CONNECTIONS + 1).map(|_| TcpStream::connect(&address).unwrap()).collect();
         // The last one at once, the others after a while: all without an answer.
         for connection in idle.iter_mut().rev() {
@@ -371,22 +375,25 @@ mod tests {
         let listen = path.to_str().unwrap();
         // What an agent that was killed left there is in nobody's way.
         drop(UnixListener::bind(&path).unwrap());
-        let sink = open(listen, "n1").unwrap();
+        let sink = open(listen, SeriesLimits::default(), "n1").unwrap();
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         let answer = asked(UnixStream::connect(&path).unwrap(), "GET /metrics HTTP/1.1\r\nHost: x");
         assert!(answer.starts_with("HTTP/1.1 200 OK"));
-        assert!(open(listen, "n1").err().unwrap().0.contains("another process listens there"));
+        assert!(open(listen, SeriesLimits::default(), "n1").err().unwrap().0.contains("another process listens there"));
         drop(sink);
         assert!(!path.exists());
         fs::write(&path, "thesis").unwrap();
-        assert!(open(listen, "n1").err().unwrap().0.contains("no socket"));
+        assert!(open(listen, SeriesLimits::default(), "n1").err().unwrap().0.contains("no socket"));
         assert_eq!(fs::read_to_string(&path).unwrap(), "thesis");
     }
 
     #[test]
     fn an_address_that_others_can_reach_is_refused() {
         for listen in ["0.0.0.0:9464", "[::]:9464", "192.0.2.1:9464", "9464", "localhost"] {
-            assert!(open(listen, "n1").err().unwrap().0.contains("127.0.0.1:9464"), "{listen}");
+            assert!(
+                open(listen, SeriesLimits::default(), "n1").err().unwrap().0.contains("127.0.0.1:9464"),
+                "{listen}"
+            );
         }
     }
 }

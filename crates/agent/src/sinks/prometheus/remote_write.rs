@@ -3,7 +3,7 @@
 use std::mem::take;
 
 use ioassay_protocol::watch::document::Document;
-use ioassay_protocol::watch::setup::Server;
+use ioassay_protocol::watch::setup::{SeriesLimits, Server};
 use prost::Message;
 use reqwest::Method;
 use reqwest::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderName};
@@ -20,15 +20,17 @@ const ENDED: u64 = 0x7ff0_0000_0000_0002;
 /// A counter begins at nothing so long before its first sample: after the last one of an agent before, since Prometheus
 /// refuses all of a request with two samples of a moment.
 const BEFORE_MS: i64 = 500;
+/// Series of a request at most. Receivers bound what they take at once.
+const SERIES: usize = 5000;
 
 /// The sink at `server`.
-pub fn open(server: &Server, node: &str) -> Result<Sink, SinkError> {
+pub fn open(server: &Server, limits: SeriesLimits, node: &str) -> Result<Sink, SinkError> {
     let store = Store::open("Prometheus", server, "Bearer")?;
     let path = if store.has_path() { "" } else { PATH };
     Ok(Sink {
         name: store.name(),
         directory: directory_name("prometheus", &store.name()),
-        encoder: Box::new(Samples { series: Series::of(node), documents: 0 }),
+        encoder: Box::new(Samples { series: Series::of(node, limits), documents: 0 }),
         transport: Box::new(Receiver { store, path }),
     })
 }
@@ -56,19 +58,23 @@ impl Encoder for Samples {
     }
 
     fn flush(&mut self) -> Vec<Payload> {
-        self.second().into_iter().collect()
+        self.second()
     }
 }
 
 impl Samples {
     /// The samples of the second that is over.
-    fn second(&mut self) -> Option<Payload> {
+    fn second(&mut self) -> Vec<Payload> {
         if self.documents == 0 {
-            return None;
+            return Vec::new();
         }
         let moment = moment(self.series.second());
-        let (name, _, labels, folded) = self.series.folded();
-        let mut all = vec![time_series(name, &labels, vec![Sample { value: folded as f64, timestamp: moment }])];
+        let about_names = self.series.about_names().into_iter();
+        let mut all: Vec<_> = about_names
+            .map(|(name, _, labels, value)| {
+                time_series(name, &labels, vec![Sample { value: value as f64, timestamp: moment }])
+            })
+            .collect();
         for (labels, group) in self.series.groups() {
             for (metric, slot) in group.slots() {
                 let samples = samples(metric, slot, moment);
@@ -78,11 +84,11 @@ impl Samples {
             }
         }
         self.series.reset_greatest();
-        Some(payload(all, take(&mut self.documents)))
+        payloads(all, take(&mut self.documents))
     }
 
     /// What says of series that they have ended.
-    fn ended(&mut self, groups: Vec<(Labels, super::series::Group)>) -> Option<Payload> {
+    fn ended(&mut self, groups: Vec<(Labels, super::series::Group)>) -> Vec<Payload> {
         let moment = moment(self.series.second()) - BEFORE_MS - 1;
         let mut all = Vec::new();
         for (labels, mut group) in groups {
@@ -95,7 +101,7 @@ impl Samples {
             }
         }
         // It is of no document, and is counted as one.
-        (!all.is_empty()).then(|| payload(all, 1))
+        payloads(all, 1)
     }
 }
 
@@ -119,10 +125,17 @@ fn moment(second: u64) -> i64 {
     i64::try_from(second).unwrap_or(i64::MAX).saturating_mul(1000)
 }
 
-fn payload(timeseries: Vec<TimeSeries>, documents: u64) -> Payload {
-    let request = WriteRequest { timeseries }.encode_to_vec();
-    let bytes = snap::raw::Encoder::new().compress_vec(&request).expect("200 series are no 4 GiB");
-    Payload { documents, bytes }
+/// Requests with all of these series. The first is counted as the one with the documents, and those after it as one each: what is
+/// no document at all does not wait in a spool.
+fn payloads(mut series: Vec<TimeSeries>, mut documents: u64) -> Vec<Payload> {
+    let mut payloads = Vec::new();
+    while !series.is_empty() {
+        let rest = series.split_off(series.len().min(SERIES));
+        let request = WriteRequest { timeseries: std::mem::replace(&mut series, rest) }.encode_to_vec();
+        let bytes = snap::raw::Encoder::new().compress_vec(&request).expect("so few series are no 4 GiB");
+        payloads.push(Payload { documents: take(&mut documents).max(1), bytes });
+    }
+    payloads
 }
 
 fn time_series(name: &str, labels: &Labels, samples: Vec<Sample>) -> TimeSeries {
@@ -213,7 +226,7 @@ mod tests {
 
     #[test]
     fn a_second_has_one_sample_of_each_series_and_counters_begin_at_nothing() {
-        let mut samples = Samples { series: Series::of("n1"), documents: 0 };
+        let mut samples = Samples { series: Series::of("n1", SeriesLimits::default()), documents: 0 };
         let mut payloads = samples.encode(&[io(3, 10, 0)]);
         assert!(payloads.is_empty());
         payloads.extend(samples.encode(&[io(2, 10, 1), io(5, 11, 0)]));
@@ -226,8 +239,17 @@ mod tests {
     }
 
     #[test]
+    fn many_series_go_in_several_requests_each_of_which_waits_in_a_spool() {
+        let one = time_series("x", &vec![("job", "7".to_owned())], vec![Sample { value: 1.0, timestamp: 1 }]);
+        let payloads = payloads(vec![one; 2 * SERIES + 1], 7);
+        let series: Vec<_> = payloads.iter().map(|payload| request(&payload.bytes).timeseries.len()).collect();
+        assert_eq!(series, [SERIES, SERIES, 1]);
+        assert_eq!(payloads.iter().map(|payload| payload.documents).collect::<Vec<_>>(), [7, 1, 1]);
+    }
+
+    #[test]
     fn samples_of_a_series_that_ends_and_comes_back_follow_each_other() {
-        let mut samples = Samples { series: Series::of("n1"), documents: 0 };
+        let mut samples = Samples { series: Series::of("n1", SeriesLimits::default()), documents: 0 };
         let mut payloads = samples.encode(&[io(3, 10, 0), io(3, 400, 0)]);
         payloads.extend(samples.flush());
         let all = payloads.iter().flat_map(|payload| request(&payload.bytes).timeseries);
@@ -238,7 +260,7 @@ mod tests {
 
     #[test]
     fn labels_are_sorted_and_none_is_empty() {
-        let mut samples = Samples { series: Series::of("n1"), documents: 0 };
+        let mut samples = Samples { series: Series::of("n1", SeriesLimits::default()), documents: 0 };
         samples.encode(&[io(3, 10, 0), Job { node: "n1".into(), ..Job::default() }.of(10, 0)]);
         for series in request(&samples.flush()[0].bytes).timeseries {
             assert!(series.labels.is_sorted_by(|one, other| one.name < other.name));
@@ -248,7 +270,7 @@ mod tests {
 
     #[test]
     fn series_of_a_job_that_ended_are_ended() {
-        let mut samples = Samples { series: Series::of("n1"), documents: 0 };
+        let mut samples = Samples { series: Series::of("n1", SeriesLimits::default()), documents: 0 };
         let job = Job { node: "n1".into(), job: "7".into(), processes: 3, ..Job::default() };
         let mut payloads = samples.encode(&[job.of(10, 0), io(3, 10, 0), io(3, 20, 0), io(3, 400, 0)]);
         payloads.extend(samples.flush());
@@ -267,7 +289,7 @@ mod tests {
             let scripted = ScriptedServer::start(|_| ("204 No Content".to_owned(), String::new()));
             let mut server = scripted.server();
             server.url += path;
-            let mut sink = open(&server, "n1").unwrap();
+            let mut sink = open(&server, SeriesLimits::default(), "n1").unwrap();
             sink.encoder.encode(&[io(3, 10, 0)]);
             sink.transport.send(&sink.encoder.flush()[0].bytes).unwrap();
             let asked = scripted.asked();
@@ -279,7 +301,7 @@ mod tests {
     #[test]
     fn a_receiver_that_is_not_switched_on_is_said() {
         let scripted = ScriptedServer::start(|_| ("404 Not Found".to_owned(), String::new()));
-        let mut sink = open(&scripted.server(), "n1").unwrap();
+        let mut sink = open(&scripted.server(), SeriesLimits::default(), "n1").unwrap();
         let refusal = sink.transport.send(b"").unwrap_err();
         assert!(
             matches!(refusal, Refusal::Later { reason, .. } if reason.contains("--web.enable-remote-write-receiver"))

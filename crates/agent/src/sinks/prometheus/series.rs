@@ -1,21 +1,21 @@
 //! Documents as series: few enough for a store that pays for each.
 //!
-//! Amounts become counters, the rest gauges. Classes of calls are put into groups, and what there are too many of (jobs,
-//! devices) is added up as `other`. Texts and keys (paths, processes, commands) are no labels.
+//! Amounts become counters, the rest gauges. Classes of calls are put into groups. So many jobs and, of each kind, so many devices
+//! have series of their own as the setup allows; those beyond are added up as `other`. A job is whole or wholly in `other`: what is
+//! said of it in documents of several kinds stands under one name. Texts and keys (paths, processes, commands) are no labels.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use ioassay_protocol::watch::document::{Document, Field, FieldKind, Kind, Value};
+use ioassay_protocol::watch::setup::SeriesLimits;
 use ioassay_record::operation::Operation;
 
-/// Series of groups that have their own names, and of one kind of documents among them.
-const NAMED: usize = 150;
-const NAMED_OF_KIND: usize = 96;
-/// Series of groups that are called other. With the one that says how many are folded there are 200 at most.
-const OTHER: usize = 49;
-/// What is folded is counted up to this.
-const FOLDED: usize = 10_000;
+/// Names that are in `other` are remembered up to this many of a space, so that they stay there.
+const FOLDED: usize = 100_000;
+/// A name of which so long nothing was said makes room for a new one where there is none, in seconds. A store that asks once a minute
+/// has seen its last values then.
+const IDLE_S: u64 = 60;
 /// A series goes when so long nothing was said of it, in seconds.
 const STALE_S: u64 = 300;
 /// A state that nothing was said of for so long is not known any more, in seconds.
@@ -61,20 +61,87 @@ pub struct Metric {
 /// Names and values, in the order of the kind's fields, none of them empty.
 pub type Labels = Vec<(&'static str, String)>;
 
+/// The space of the names of jobs, whatever kind of documents says something of them.
+const JOBS: &str = "job";
+/// The space of the labels of rules.
+const RULES: &str = "rule";
+
 /// The series of a node.
 pub struct Series {
     node: String,
+    limits: SeriesLimits,
     metrics: HashMap<&'static str, Arc<Vec<Metric>>>,
     groups: BTreeMap<(&'static str, Labels), Group>,
-    /// What was added up as other, and when last.
-    folded: HashMap<(&'static str, Labels), u64>,
+    /// By space: jobs, rules, and the devices of each other kind of documents.
+    names: BTreeMap<&'static str, Names>,
     second: u64,
+}
+
+/// The names of a space: those with series of their own, and those in `other`.
+#[derive(Default)]
+struct Names {
+    /// When something was last said of each, in seconds.
+    named: HashMap<String, u64>,
+    folded: HashMap<String, u64>,
+    /// Those among the named that can make room, as of the beginning of this second.
+    idle: Vec<String>,
+    /// Those that did, and whose series are still to go.
+    evicted: HashSet<String>,
+}
+
+impl Names {
+    /// Whether a name has series of its own, now that something is said of it.
+    fn admit(&mut self, name: &str, most: usize, now: u64) -> bool {
+        if let Some(updated) = self.named.get_mut(name) {
+            *updated = now;
+            return true;
+        }
+        if let Some(updated) = self.folded.get_mut(name) {
+            // It stays there: counters cannot be taken out of a sum again.
+            *updated = now;
+            return false;
+        }
+        if self.named.len() >= most && !self.evict(now) {
+            if self.folded.len() < FOLDED {
+                self.folded.insert(name.to_owned(), now);
+            }
+            return false;
+        }
+        self.evicted.remove(name);
+        self.named.insert(name.to_owned(), now);
+        true
+    }
+
+    /// Makes room for a name, if one is idle.
+    fn evict(&mut self, now: u64) -> bool {
+        while let Some(name) = self.idle.pop() {
+            if self.named.get(&name).is_some_and(|updated| is_idle(*updated, now)) {
+                self.named.remove(&name);
+                self.evicted.insert(name);
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Goes on to another second.
+    fn advance(&mut self, now: u64) {
+        let is_stale = |updated: u64| updated.abs_diff(now) > STALE_S;
+        self.named.retain(|_, updated| !is_stale(*updated));
+        self.folded.retain(|_, updated| !is_stale(*updated));
+        self.evicted.clear();
+        self.idle =
+            self.named.iter().filter(|(_, updated)| is_idle(**updated, now)).map(|(name, _)| name.clone()).collect();
+    }
+}
+
+fn is_idle(updated: u64, now: u64) -> bool {
+    updated.abs_diff(now) >= IDLE_S
 }
 
 /// The series of one set of labels: one for each metric of a kind.
 pub struct Group {
     metrics: Arc<Vec<Metric>>,
-    is_other: bool,
     updated: u64,
     slots: Vec<Slot>,
 }
@@ -99,12 +166,13 @@ impl Group {
 
 impl Series {
     /// None yet.
-    pub fn of(node: &str) -> Self {
+    pub fn of(node: &str, limits: SeriesLimits) -> Self {
         Self {
             node: node.to_owned(),
+            limits,
             metrics: HashMap::new(),
             groups: BTreeMap::new(),
-            folded: HashMap::new(),
+            names: BTreeMap::new(),
             second: 0,
         }
     }
@@ -127,7 +195,6 @@ impl Series {
     pub fn advance(&mut self, second: u64) -> Vec<(Labels, Group)> {
         self.second = second;
         let is_stale = |updated: u64| updated.abs_diff(second) > STALE_S;
-        self.folded.retain(|_, updated| !is_stale(*updated));
         for (_, slot) in
             self.groups.values_mut().flat_map(Group::slots).filter(|(metric, _)| metric.meaning == Meaning::Level)
         {
@@ -135,8 +202,17 @@ impl Series {
                 slot.value = None;
             }
         }
-        let gone = self.groups.extract_if(.., |_, group| is_stale(group.updated));
-        gone.map(|((_, labels), group)| (labels, group)).collect()
+        let names = &self.names;
+        let made_room = |kind: &'static str, labels: &Labels| {
+            let is_evicted =
+                |(space, name): (&'static str, String)| names.get(space).is_some_and(|of| of.evicted.contains(&name));
+            names.values().any(|of| !of.evicted.is_empty()) && spaces(kind, labels).into_iter().any(is_evicted)
+        };
+        let gone =
+            self.groups.extract_if(.., |(kind, labels), group| is_stale(group.updated) || made_room(kind, labels));
+        let gone = gone.map(|((_, labels), group)| (labels, group)).collect();
+        self.names.values_mut().for_each(|of| of.advance(second));
+        gone
     }
 
     /// Adds a document. It may be of an earlier second, about which it says more.
@@ -178,61 +254,75 @@ impl Series {
         self.groups.iter_mut().map(|((_, labels), group)| (labels, group))
     }
 
-    /// How many series are folded into others.
-    pub fn folded(&self) -> (&'static str, &'static str, Labels, u64) {
-        let series: usize =
-            self.folded.keys().map(|(kind, _)| self.metrics.get(kind).map_or(0, |metrics| metrics.len())).sum();
-        let about = "Series that were added up as \"other\" so that there are not too many.";
-        ("ioassay_series_folded", about, vec![("node", self.node.clone())], series as u64)
+    /// How many names are in `other`, and how many may have series of their own: gauges, with their values.
+    pub fn about_names(&self) -> Vec<(&'static str, &'static str, Labels, u64)> {
+        let of = |space: &str| vec![("node", self.node.clone()), ("of", space.to_owned())];
+        let about = "Names that are added up as \"other\", since there are more than may have series of their own.";
+        let folded = |space: &str| self.names.get(space).map_or(0, |names| names.folded.len()) as u64;
+        let spaces = self.names.keys().copied().filter(|space| *space != JOBS && folded(space) > 0);
+        let folded =
+            std::iter::once(JOBS).chain(spaces).map(|space| ("ioassay_folded_names", about, of(space), folded(space)));
+        let about = "Names that may have series of their own: of jobs, and of devices of each kind.";
+        let limits = [(JOBS, self.limits.jobs), ("device", self.limits.devices)];
+        let limits = limits.map(|(space, most)| ("ioassay_most_names", about, of(space), most.into()));
+        folded.chain(limits).collect()
     }
 
-    /// The group of a document; `None`: there is no space for it, not even as other.
+    /// The group of a document; `None`: it has no numbers.
     fn group(&mut self, document: &Document) -> Option<&mut Group> {
         let kind = document.kind;
         let metrics = Arc::clone(self.metrics.entry(kind.name).or_insert_with(|| Arc::new(metrics(kind))));
         if metrics.is_empty() {
             return None;
         }
-        let key = (kind.name, labels(document));
-        if !self.groups.contains_key(&key) {
-            let size = metrics.len();
-            let used = |of: &dyn Fn(&str, &Group) -> bool| -> usize {
-                self.groups
-                    .iter()
-                    .filter(|((kind, _), group)| of(kind, group))
-                    .map(|(_, group)| group.slots.len())
-                    .sum()
-            };
-            let of_kind = used(&|other, group| other == kind.name && !group.is_other);
-            let fits =
-                used(&|_, group| !group.is_other) + size <= NAMED && (of_kind == 0 || of_kind + size <= NAMED_OF_KIND);
-            if !fits {
-                if self.folded.len() < FOLDED || self.folded.contains_key(&key) {
-                    self.folded.insert(key.clone(), self.second);
-                }
-                let other = (kind.name, key.1.into_iter().map(folded).collect());
-                if !self.groups.contains_key(&other) {
-                    if used(&|_, group| group.is_other) + size > OTHER {
-                        return None;
+        let mut labels = labels(document);
+        for (space, name) in spaces(kind.name, &labels) {
+            let most = if space == JOBS { self.limits.jobs } else { self.limits.devices };
+            if !self.names.entry(space).or_default().admit(&name, most as usize, self.second) {
+                for (label, value) in &mut labels {
+                    if self::space(kind.name, label) == Some(space) {
+                        OTHER_NAME.clone_into(value);
                     }
-                    self.groups.insert(other.clone(), Group::of(metrics, true));
                 }
-                return self.groups.get_mut(&other);
             }
-            self.folded.remove(&key);
-            self.groups.insert(key.clone(), Group::of(metrics, false));
         }
-        self.groups.get_mut(&key)
+        Some(self.groups.entry((kind.name, labels)).or_insert_with(|| Group::of(metrics)))
     }
 }
 
+/// The space of the names that a label of a kind of documents has; `None`: there are few of them.
+fn space(kind: &'static str, label: &str) -> Option<&'static str> {
+    match label {
+        "node" | "class" | "action" => None,
+        "job" | "user" => Some(JOBS),
+        "label" => Some(RULES),
+        _ => Some(kind),
+    }
+}
+
+/// The spaces that labels are of, and the name in each: that of a job without its user, all others in one text.
+fn spaces(kind: &'static str, labels: &Labels) -> Vec<(&'static str, String)> {
+    let mut names: Vec<(&'static str, String)> = Vec::new();
+    for (label, value) in labels.iter().filter(|(label, _)| *label != "user") {
+        let Some(space) = space(kind, label) else { continue };
+        match names.iter_mut().find(|(of, _)| *of == space) {
+            Some((_, name)) => {
+                name.push('\u{1f}');
+                name.push_str(value);
+            }
+            None => names.push((space, value.clone())),
+        }
+    }
+    names
+}
+
 impl Group {
-    fn of(metrics: Arc<Vec<Metric>>, is_other: bool) -> Self {
+    fn of(metrics: Arc<Vec<Metric>>) -> Self {
         let slots = metrics.iter().map(|metric| match metric.meaning {
             Meaning::Counter | Meaning::Greatest => Slot { value: Some(0), ..Slot::default() },
             Meaning::Level | Meaning::Moment => Slot::default(),
         });
-        Self { slots: slots.collect(), metrics, is_other, updated: 0 }
+        Self { slots: slots.collect(), metrics, updated: 0 }
     }
 }
 
@@ -267,12 +357,6 @@ fn labels(document: &Document) -> Labels {
     labels.filter(|(_, value)| !value.is_empty()).collect()
 }
 
-/// A label of what is added up: what there are only few of stays.
-fn folded((name, value): (&'static str, String)) -> (&'static str, String) {
-    let stays = matches!(name, "node" | "class" | "action");
-    (name, if stays { value } else { OTHER_NAME.to_owned() })
-}
-
 /// The group of a class of calls. Calls of MPI-IO stand by themselves, since those that they make are counted, too.
 fn class_group(class: &str) -> &'static str {
     use Operation::{
@@ -296,7 +380,7 @@ fn class_group(class: &str) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use ioassay_protocol::watch::kinds::{Alert, InFlight, Io, Job, Phase};
+    use ioassay_protocol::watch::kinds::{Alert, InFlight, Io, Job, Phase, RuleState};
 
     use super::*;
 
@@ -323,7 +407,7 @@ mod tests {
 
     #[test]
     fn amounts_grow_greatest_values_are_reset_and_states_are_as_they_are() {
-        let mut series = Series::of("n1");
+        let mut series = Series::of("n1", SeriesLimits { jobs: 3, devices: 2 });
         series.advance(10);
         for document in [io("7", "read", 3, 10), io("7", "stream read", 5, 10), io("7", "open", 1, 10), job("7", 4, 10)]
         {
@@ -350,29 +434,109 @@ mod tests {
     }
 
     #[test]
-    fn there_are_never_more_than_200_series_and_nothing_is_left_out_of_sums() {
-        let mut series = Series::of("n1");
+    fn a_job_is_whole_or_wholly_in_other_and_nothing_is_left_out_of_sums() {
+        let mut series = Series::of("n1", SeriesLimits { jobs: 3, devices: 2 });
         series.advance(10);
+        // Documents of all kinds come in turns, and those of some jobs begin with another kind.
         for number in 0..100 {
+            if number % 2 == 0 {
+                series.add(&job(&number.to_string(), 1, 10));
+            }
             for class in ["read", "write", "open", "map"] {
                 series.add(&io(&number.to_string(), class, 1, 10));
             }
-            series.add(&job(&number.to_string(), 1, 10));
+            if number % 2 == 1 {
+                series.add(&job(&number.to_string(), 1, 10));
+            }
         }
         let all = said(&mut series);
-        assert!((150..=199).contains(&all.len()), "{}", all.len());
         let sum =
             |name: &str| all.iter().filter(|(other, _)| other.starts_with(name)).map(|(_, value)| value).sum::<u64>();
         assert_eq!((sum("ioassay_io_calls_total"), sum("ioassay_job_processes{")), (400, 100));
-        assert_eq!(all["ioassay_io_calls_total{node=n1,job=other,class=read}"], 94);
-        let (.., folded) = series.folded();
-        // 23 classes of jobs have series of calls by themselves, four each, and five jobs those of processes, eleven each.
-        assert_eq!(folded, 4 * (400 - 23) + 11 * 95);
+        assert_eq!(all["ioassay_io_calls_total{node=n1,job=other,class=read}"], 97);
+        assert_eq!(all["ioassay_job_processes{node=n1,job=other}"], 97);
+        for number in 0..100 {
+            let calls = all.contains_key(&format!("ioassay_io_calls_total{{node=n1,job={number},class=read}}"));
+            let processes = all.contains_key(&format!("ioassay_job_processes{{node=n1,job={number}}}"));
+            assert_eq!((calls, processes), (number < 3, number < 3), "{number}");
+        }
+        let said: Vec<_> = series
+            .about_names()
+            .into_iter()
+            .map(|(name, _, labels, value)| (name, labels[1].1.clone(), value))
+            .collect();
+        let expected = [("ioassay_folded_names", "job", 97), ("ioassay_most_names", "job", 3)];
+        let expected: Vec<_> = expected.into_iter().map(|(name, of, value)| (name, of.to_owned(), value)).collect();
+        assert_eq!(said[..2], expected);
+    }
+
+    #[test]
+    fn devices_take_no_room_from_jobs_and_those_beyond_the_limit_are_one() {
+        let mut series = Series::of("n1", SeriesLimits { jobs: 3, devices: 2 });
+        series.advance(10);
+        let rule = |job: &str, label: &str| {
+            RuleState { node: "n1".into(), job: job.into(), label: label.into(), waits: 1, ..RuleState::default() }
+                .of(10, 0)
+        };
+        let phase =
+            |phase: &str| Phase { node: "n1".into(), phase: phase.into(), bytes: 5, ..Phase::default() }.of(10, 0);
+        for name in ["a", "b", "c", "d"] {
+            series.add(&phase(name));
+            series.add(&rule("7", name));
+        }
+        for number in ["7", "8", "9"] {
+            series.add(&io(number, "read", 1, 10));
+        }
+        let all = said(&mut series);
+        assert_eq!(all["ioassay_phase_bytes_total{node=n1,phase=b}"], 5);
+        assert_eq!(all["ioassay_phase_bytes_total{node=n1,phase=other}"], 10);
+        // A job of which a rule of many is said has its own name all the same.
+        assert_eq!(all["ioassay_rule_waits_total{node=n1,job=7,label=other}"], 2);
+        assert_eq!(all["ioassay_io_calls_total{node=n1,job=9,class=read}"], 1);
+        let folded: Vec<_> =
+            series.about_names().into_iter().map(|(.., labels, value)| (labels[1].1.clone(), value)).collect();
+        assert!(folded.contains(&("phase".to_owned(), 2)) && folded.contains(&("rule".to_owned(), 2)), "{folded:?}");
+    }
+
+    #[test]
+    fn a_job_that_is_in_other_stays_there_and_an_idle_one_makes_room_for_a_new_one() {
+        let mut series = Series::of("n1", SeriesLimits { jobs: 1, devices: 2 });
+        series.advance(10);
+        series.add(&io("a", "read", 1, 10));
+        series.add(&job("a", 1, 10));
+        series.add(&io("b", "read", 1, 10));
+        series.advance(10 + IDLE_S);
+        series.add(&io("b", "read", 1, 10 + IDLE_S));
+        series.add(&io("c", "read", 1, 10 + IDLE_S));
+        series.add(&job("c", 1, 10 + IDLE_S));
+        let gone = series.advance(11 + IDLE_S);
+        let gone: Vec<_> = gone.iter().map(|(labels, _)| labels[1].clone()).collect();
+        assert_eq!(gone, [("job", "a".to_owned()), ("job", "a".to_owned())]);
+        series.add(&job("c", 1, 11 + IDLE_S));
+        let all = said(&mut series);
+        assert_eq!(all["ioassay_io_calls_total{node=n1,job=other,class=read}"], 2);
+        assert_eq!(all["ioassay_io_calls_total{node=n1,job=c,class=read}"], 1);
+        assert_eq!(all["ioassay_job_processes{node=n1,job=c}"], 1);
+        assert!(all.keys().all(|name| !name.contains("job=a")), "{all:?}");
+    }
+
+    #[test]
+    fn ten_thousand_jobs_have_series_of_their_own_where_the_setup_allows_it() {
+        let mut series = Series::of("n1", SeriesLimits { jobs: 10_000, devices: 2 });
+        for second in 10..13 {
+            series.advance(second);
+            for number in 0..10_000 {
+                series.add(&io(&format!("kworker/{number}:1.0"), "write", 1, second));
+            }
+        }
+        let all = said(&mut series);
+        assert_eq!(all["ioassay_io_calls_total{node=n1,job=kworker/9999:1.0,class=write}"], 3);
+        assert_eq!(series.about_names()[0].3, 0);
     }
 
     #[test]
     fn series_of_a_job_that_ended_go_and_make_room() {
-        let mut series = Series::of("n1");
+        let mut series = Series::of("n1", SeriesLimits { jobs: 8, devices: 2 });
         series.advance(10);
         (0..7).for_each(|number| series.add(&io(&format!("{number}"), "read", 1, 10)));
         series.add(&job("7", 4, 10));
@@ -387,7 +551,7 @@ mod tests {
 
     #[test]
     fn moments_are_never_added_up_and_stay_until_their_series_goes() {
-        let mut series = Series::of("n1");
+        let mut series = Series::of("n1", SeriesLimits { jobs: 3, devices: 2 });
         series.advance(10);
         let phase = |end_ns| Phase { run: "r".into(), begin_ns: end_ns - 1, end_ns, ..Phase::default() }.of(10, 0);
         for end_ns in [7, 9] {
@@ -403,7 +567,7 @@ mod tests {
 
     #[test]
     fn a_clock_that_was_set_back_does_not_stop_the_series() {
-        let mut series = Series::of("n1");
+        let mut series = Series::of("n1", SeriesLimits { jobs: 3, devices: 2 });
         series.advance(1_000_000);
         let is_beyond = |second, part| series.is_beyond(&Io::default().of(second, part));
         assert!(is_beyond(1_000_001, 0) && !is_beyond(999_999, 0) && is_beyond(5, 0) && !is_beyond(5, 999_995));
@@ -411,7 +575,7 @@ mod tests {
 
     #[test]
     fn a_phase_that_ended_long_ago_or_by_a_clock_ahead_moves_no_series() {
-        let mut series = Series::of("n1");
+        let mut series = Series::of("n1", SeriesLimits { jobs: 3, devices: 2 });
         series.advance(1_000_000);
         for end_s in [5, 1_000_100] {
             let phase = Phase { run: "r".into(), end_ns: end_s * 1_000_000_000, ..Phase::default() };
@@ -421,7 +585,7 @@ mod tests {
 
     #[test]
     fn paths_processes_commands_and_ranks_are_no_labels() {
-        let mut series = Series::of("n1");
+        let mut series = Series::of("n1", SeriesLimits { jobs: 3, devices: 2 });
         series.advance(10);
         let secret = || String::from("secret");
         let alert = Alert {
