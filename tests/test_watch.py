@@ -10,8 +10,11 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 
+import polars as pl
+import psutil
 import pytest
 
 from ioassay.engine import find_agent
@@ -144,6 +147,30 @@ def test_a_recorded_command_is_held_to_its_rate_and_the_view_says_so(agent: Path
     code, out, _ = ioassay("watch", "view", "--once", tmp_path / "lines")
     assert code == 0
     assert "hold" in out
+
+
+def test_parquet_files_have_the_seconds_that_other_sinks_have_after_the_agent_was_killed(
+    agent: Path, target: Path, tmp_path: Path
+) -> None:
+    record, lines, setup = tmp_path / "record", tmp_path / "lines", tmp_path / "setup.yaml"
+    setup.write_text("node: no\nsinks: [{json lines: {directory: lines}}, {parquet: {directory: tables}}]\n")
+    ends = tmp_path / "ends"
+    loop = f"for i in $(seq 5000); do [ -e {ends} ] && exit; cp {agent} {target}/copy; sleep 0.01; done"
+    command = Command(["record", "--setup", setup, "--out", record, "--", "sh", "-c", loop])
+    until(lambda: len({one["second"] for one in documents(lines) if one["kind"] == "io"}) > 2, "three seconds")
+    asked = str(record / "watch/agent.json")
+    (watching,) = [one for one in psutil.process_iter(["cmdline"]) if asked in (one.info["cmdline"] or [])]
+    watching.kill()
+    until(lambda: not watching.is_running(), "the end of the agent")
+    ends.touch()
+    code, _, err = command.end()
+    assert (code, "the agent ended before the command" in err) == (0, True), err
+    tables = pl.read_parquet(tmp_path / "tables/io/*.parquet")
+    counted = Counter(tables.select("second", "class", "calls").iter_rows())
+    assert counted == Counter(
+        (one["second"], one["class"], one["calls"]) for one in documents(lines) if one["kind"] == "io"
+    )
+    assert not [*(tmp_path / "tables").glob("*/.*")]
 
 
 def test_rules_change_while_a_command_runs_and_a_directory_shows_it_live(

@@ -105,10 +105,13 @@ impl Agent {
         }
     }
 
-    /// Looks at what registrations have come, and for a last time at the tables of those that leave. Whether there was any.
+    /// Looks at what registrations have come, and for a last time at the tables of those that leave. Whether there was any, be it
+    /// one that left before the agent saw it come.
     pub fn look_at_registrations(&mut self, last: u32) -> bool {
         let Some(registrations) = self.registrations.take() else { return false };
+        let mut was_any = false;
         if let Ok(found) = registrations.look() {
+            was_any = !found.holding.is_empty() || !found.leaving.is_empty();
             for (name, holder) in &found.holding {
                 if !self.registered.contains_key(name) {
                     // Whoever gave up waiting for an agent has taken it away.
@@ -129,7 +132,7 @@ impl Agent {
             }
         }
         self.registrations = Some(registrations);
-        !self.registered.is_empty()
+        was_any
     }
 
     /// Watches what a process has registered. The directory, unless it cannot be watched.

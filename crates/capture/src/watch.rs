@@ -60,6 +60,8 @@ pub struct Watch {
     registration: File,
     /// What the agent of the record has to say is there.
     log: Option<PathBuf>,
+    /// What the agent of the record was asked.
+    setup: PathBuf,
     /// An agent looks at the tables, as far as is known.
     is_watched: bool,
 }
@@ -75,8 +77,9 @@ impl Watch {
         keep(setup, &folder)?;
         let registrations = meeting_place(&common).map_err(|error| on_path("create", &common, &error))?;
         let mut watch = Self::register(registrations, job(&common), tables)?;
+        watch.setup = folder.join(SETUP);
         let log = folder.join(format!("agent-{}.log", ioassay_host::host_name()));
-        let begun = watch.start_agent(&folder.join(SETUP), &log).and_then(|()| watch.wait_for_agent(tables));
+        let begun = watch.start_agent(&log).and_then(|()| watch.wait_for_agent(tables));
         if let Err(error) = begun {
             say!("ioassay-engine: nobody watches the command: {error}");
             say_log(&log);
@@ -108,17 +111,17 @@ impl Watch {
         let name = file.path().file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let path = registrations.join(format!("{name}.{HOLDS}"));
         let registration = file.persist(path).map_err(|error| about(error.error))?;
-        Ok(Self { registrations, name, registration, log: None, is_watched: true })
+        Ok(Self { registrations, name, registration, log: None, setup: PathBuf::new(), is_watched: true })
     }
 
     /// Starts an agent, unless one is there. Several that are started at the same time agree which goes on.
-    fn start_agent(&self, setup: &Path, log: &Path) -> io::Result<()> {
+    fn start_agent(&self, log: &Path) -> io::Result<()> {
         if serving(&self.registrations).is_some() {
             return Ok(());
         }
         let log = OpenOptions::new().create(true).append(true).mode(0o644).open(log)?;
         let mut command = Command::new(program());
-        command.arg(setup).arg("--registrations").arg(&self.registrations);
+        command.arg(&self.setup).arg("--registrations").arg(&self.registrations);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).current_dir("/");
         // It watches others too, so it is no child of ours: neither our terminal nor our end is its own.
         // SAFETY: these functions may be called between `fork` and `exec`.
@@ -159,8 +162,26 @@ impl Watch {
         Err(io::Error::new(io::ErrorKind::TimedOut, reason))
     }
 
+    /// Starts an agent again where that of the record ended before the command: it delivers what the first had not, and looks at the
+    /// tables for the last time.
+    fn replace_agent(&self) {
+        let Some(log) = self.log.as_ref().filter(|_| self.is_watched && serving(&self.registrations).is_none()) else {
+            return;
+        };
+        say!("ioassay-engine: the agent ended before the command, which nobody watched and held since");
+        if let Err(error) = self.start_agent(log) {
+            say!("ioassay-engine: no other can be started: {error}");
+            return;
+        }
+        let until = Instant::now() + PATIENCE;
+        while serving(&self.registrations).is_none() && Instant::now() < until {
+            std::thread::sleep(POLL_INTERVAL);
+        }
+    }
+
     /// Leaves, once the agent has looked at the tables for the last time.
     pub fn end(self) {
+        self.replace_agent();
         let leaving = self.registrations.join(format!("{}.{LEAVING}", self.name));
         let holds = self.registrations.join(format!("{}.{HOLDS}", self.name));
         // Where it has gone, the agent of the node ended before us.

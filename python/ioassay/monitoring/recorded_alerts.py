@@ -52,7 +52,7 @@ def alerts_of(watched: Path) -> Iterator[str]:
         .sort("len", "label", descending=[True, False])
     )
     for label, action, count, nodes in sums.head(MOST_LABELS).iter_rows():
-        verb = "broken" if action == "monitor" else "reached"
+        verb = "broken" if action == "monitor" else "held calls"
         yield f"rule {label}: {verb} in {format_count(count, 'window')} on {format_count(nodes, 'node')}"
     if (more := sums.height - MOST_LABELS) > 0:
         yield f"{format_count(more, 'more rule')} broken; see {watched}"

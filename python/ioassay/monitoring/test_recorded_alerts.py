@@ -24,7 +24,7 @@ def test_rules_are_counted_over_files_and_nodes_those_broken_most_often_first(tm
     write(tmp_path, "n2-2", ["hold"], node="n2", action="throttle")
     assert [*alerts_of(tmp_path)] == [
         "rule often: broken in 3 windows on 2 nodes",
-        "rule hold: reached in 1 window on 1 node",
+        "rule hold: held calls in 1 window on 1 node",
         "rule rare: broken in 1 window on 1 node",
     ]
 

@@ -33,7 +33,7 @@ sinks:
       prefix: site-io
   - influxdb: {url: "http://influx:8086", database: a b}
   - influxdb: {url: "http://influx:8086/x", organization: site, bucket: io}
-  - prometheus: {url: "http://prometheus:9090"}
+  - prometheus: {url: "http://prometheus:9090", jobs: 10000, devices: 8}
   - prometheus exporter: {}
   - prometheus exporter: {listen: /run/ioassay.sock}
   - mistral plug-in: {command: [sh, -c, cat]}
@@ -52,6 +52,10 @@ def place(tmp_path: Path) -> Path:
         (tmp_path / name).chmod(0o600)
     (tmp_path / "rules.yaml").write_text("rules: [{monitor: a, calls: [read], count: 1/s}]")
     return tmp_path
+
+
+SERIES = {"jobs": 64, "devices": 64}
+FEWER = {"jobs": 10_000, "devices": 8}
 
 
 def setup(place: Path, text: str) -> Path:
@@ -92,9 +96,9 @@ def test_every_sink_and_path_becomes_what_agents_read(place: Path) -> None:
                 "query": "org=site&bucket=io",
                 "path": "/api/v2/write",
             },
-            {"kind": "prometheus-remote-write", "server": {"url": "http://prometheus:9090", **plain}},
-            {"kind": "prometheus-exporter", "listen": "127.0.0.1:9464"},
-            {"kind": "prometheus-exporter", "listen": "/run/ioassay.sock"},
+            {"kind": "prometheus-remote-write", "server": {"url": "http://prometheus:9090", **plain}, "series": FEWER},
+            {"kind": "prometheus-exporter", "listen": "127.0.0.1:9464", "series": SERIES},
+            {"kind": "prometheus-exporter", "listen": "/run/ioassay.sock", "series": SERIES},
             {"kind": "mistral-plugin", "command": ["sh", "-c", "cat"]},
         ],
     }
@@ -194,6 +198,7 @@ def test_every_file_that_is_not_what_it_should_be_is_a_problem_of_its_own(place:
         ("sinks: [{influxdb: {url: 'http://a'}}]", "write `database`, or `organization` and `bucket`"),
         ("sinks: [{influxdb: {url: 'http://a', bucket: b}}]", "`organization` and `bucket`"),
         ("sinks: [{prometheus exporter: {listen: '0.0.0.0:9464'}}]", "is not a loopback address with a port"),
+        ("sinks: [{prometheus exporter: {jobs: 0}}]", "is out of range; use 1 to 100000"),
         ("sinks: [{prometheus exporter: {listen: '127.0.0.1'}}]", "is not a loopback address with a port"),
         ("sinks: [{elasticsearch: {url: 'ftp://a'}}]", "write https://HOST:PORT"),
         ("sinks: [{elasticsearch: {url: 'http://a:x'}}]", "write https://HOST:PORT"),
@@ -210,7 +215,7 @@ def test_what_makes_no_sense_is_refused_with_what_to_write(place: Path, text: st
 
 def test_a_listening_address_may_be_of_ipv6(place: Path) -> None:
     found = load(setup(place, "sinks: [{prometheus exporter: {listen: '[::1]:9464'}}]"), place, "node")
-    assert found.setup["sinks"] == [{"kind": "prometheus-exporter", "listen": "[::1]:9464"}]
+    assert found.setup["sinks"] == [{"kind": "prometheus-exporter", "listen": "[::1]:9464", "series": SERIES}]
 
 
 @given(st.one_of(st.text(), st.lists(st.sampled_from([*ALL.splitlines(keepends=True), "{", ":", "- "])).map("".join)))

@@ -90,6 +90,8 @@ JOB_KINDS: Final[Mapping[str, Kind]] = {
             Field("measured", "level", "What was measured in the window, in the unit of the measure."),
             Field("allowed", "level", "What is allowed, in the same unit."),
             Field("window_s", "level", "The length of the window."),
+            Field("waits", "amount", "Calls that had to wait, of a rule that throttles."),
+            Field("waited_ns", "amount", "What they waited."),
             Field("pid", "text", "The process that contributed most."),
             Field("command", "text", "Its command."),
             Field("file", "text", "The file that it used last, or in the slowest call."),

@@ -266,6 +266,8 @@ fn alert(node: &str, rule: &Rule, job: Option<&JobKey>, window: &Window) -> Aler
         measured: window.counted.measured(rule.measure),
         allowed: rule.limit,
         window_s: rule.window_s.into(),
+        waits: window.counted.waits,
+        waited_ns: window.counted.waited_ns,
         pid: pid.to_string(),
         command,
         file,

@@ -101,6 +101,10 @@ documents! {
         allowed: u64 as Level,
         /// The length of the window.
         window_s: u64 as Level,
+        /// Calls that had to wait, of a rule that throttles.
+        waits: u64 as Amount,
+        /// What they waited.
+        waited_ns: u64 as Amount,
         /// The process that contributed most.
         pid: String as Text,
         /// Its command.

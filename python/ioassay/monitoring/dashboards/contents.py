@@ -92,7 +92,7 @@ def _means(kind: str, by: tuple[str, ...], fields: Sequence[tuple[str, str, str]
 
 _ON_STORAGE: Final = "Calls on files of storage. Those of MPI-IO are counted as the calls that they make."
 _ALERT_COLUMNS: Final = (
-    *("label", "action", "node", "job", "measure", "measured", "allowed", "window_s"),
+    *("label", "action", "node", "job", "measure", "measured", "allowed", "window_s", "waits", "waited_ns"),
     *("path", "classes", "command", "pid", "rank", "user", "file"),
 )
 _GREATEST: Final = "The slowest call of each interval, among those that ended in it."
@@ -122,7 +122,11 @@ def _alerts(*, shown: tuple[str, ...]) -> tuple[Top | Documents, ...]:
             "How often rules were broken in the time that is shown.",
         ),
         Documents(
-            "Latest alerts", "alert", columns, "What was measured and what is allowed are in the unit of the measure."
+            "Latest alerts",
+            "alert",
+            columns,
+            "What was measured and what is allowed are in the unit of the measure. A rule that throttles held calls: "
+            "`waits` of them, for `waited_ns` together.",
         ),
     )
 

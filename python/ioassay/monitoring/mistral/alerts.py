@@ -48,6 +48,9 @@ class Alert:
     """In the unit of the measure: bytes, nanoseconds, calls."""
     allowed: int
     window_s: int
+    waits: int
+    waited_ns: int
+    """What a rule that throttles held; 0 in what Mistral says."""
     pid: str
     command: str
     file: str
@@ -121,6 +124,8 @@ def alert_of(entry: LogEntry, zone: tzinfo) -> Alert:
         measured=entry.measured * per_unit,
         allowed=entry.threshold * per_unit,
         window_s=entry.timeframe_us // _US,
+        waits=0,
+        waited_ns=0,
         pid=str(entry.pid),
         command=entry.command,
         file=entry.file,

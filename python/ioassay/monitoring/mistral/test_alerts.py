@@ -44,6 +44,8 @@ def test_an_entry_becomes_an_alert() -> None:
         measured=12_000_000,
         allowed=10_000_000,
         window_s=5,
+        waits=0,
+        waited_ns=0,
         pid="4242",
         command="cat x",
         file="/scratch/x",

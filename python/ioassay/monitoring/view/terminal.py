@@ -195,7 +195,7 @@ def summary(view: View, now: int | None = None) -> str:
 def alert_line(alert: Document) -> str:
     """An alert in a line."""
     job = alert.text("job") or "all jobs"
-    parts = [f"{_clock(alert.second)} {alert.text('label')}: {job} on {alert.node}: {_measured(alert)}"]
+    parts = [f"{_clock(alert.second)} {alert.text('label')}: {job} on {alert.node}: {_broken(alert)}"]
     if path := alert.text("file") or alert.text("path"):
         parts.append(path)
     if command := alert.text("command"):
@@ -203,8 +203,13 @@ def alert_line(alert: Document) -> str:
     return ", ".join(parts)
 
 
-def _measured(alert: Document) -> str:
-    """What was measured and what is allowed, such as `512MB of 500MB in 10 s`."""
+def _broken(alert: Document) -> str:
+    """How a rule was broken: `512MB of 500MB in 10 s`; of one that throttles, `12 calls held 2.1 s`.
+
+    A rule that throttles held the job to its limit, so that what was measured is no more than what is allowed.
+    """
+    if alert.text("action") == "throttle" and (waits := alert.number("waits")):
+        return f"{scaled(waits)} call{'' if waits == 1 else 's'} held {_time(alert.number('waited_ns'))}"
     measured, allowed = (_about(alert.text("measure"), alert.number(name)) for name in ("measured", "allowed"))
     return f"{measured} of {allowed} in {alert.number('window_s')} s"
 
@@ -251,7 +256,7 @@ _ALERT: Final = (
     _Column("ALERT", lambda alert: f"{_clock(alert.second)} {alert.text('label')}", right=False, least=16),
     _Column("JOB", lambda alert: alert.text("job") or "all", right=False, least=4),
     _Column("NODE", lambda alert: alert.node, right=False, roomy=True),
-    _Column("MEASURED", _measured, right=False, least=16),
+    _Column("BROKEN BY", _broken, right=False, least=16),
     _Column("FILE", lambda alert: alert.text("file") or alert.text("path"), right=False, least=8),
 )
 

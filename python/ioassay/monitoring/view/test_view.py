@@ -169,6 +169,13 @@ def test_an_alert_says_what_was_measured_by_whom_on_which_file() -> None:
     assert "2 MB of 1 MB in 10 s" in text(found, width=80)
 
 
+def test_an_alert_of_a_rule_that_throttles_says_what_it_held_and_not_that_less_than_the_limit_was_moved() -> None:
+    held = {**ALERT, "action": "throttle", "measured": 900_000, "waits": 12, "waited_ns": 2_100_000_000}
+    found = view(line("alert", **held), line("agent"))  # type: ignore[arg-type]
+    assert alert_line(found.alerts[-1]).endswith(" reads: 1 on n1: 12 calls held 2.10 s, /home/x, cp (pid 7)")
+    assert "0.9 MB" not in text(found, width=80)
+
+
 @pytest.mark.parametrize("width", [20, 40, 80, 120, 149, 150, 200, 400])
 @pytest.mark.parametrize("height", [3, 10, 24, 50])
 def test_the_view_fits_any_terminal_and_keeps_what_matters_most(width: int, height: int) -> None:
