@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator
 
 from ioassay.sizing.arithmetic import Origin
-from ioassay.sizing.catalogue import Catalogue, Entry, load
+from ioassay.sizing.catalogue import LIBRARY, Catalogue, Entry, load
 from ioassay.sizing.components import (
     Adapter,
     Brick,
@@ -45,6 +45,7 @@ from ioassay.systems.amounts import (
 )
 from ioassay.systems.model import Document
 from ioassay.yaml_models.reference import Headings, main, table
+from ioassay.yaml_models.validate import validate
 
 PAGE = "sizing.md"
 
@@ -114,18 +115,30 @@ _COMPONENTS = """\
 ## Built-in components
 """
 
+_SOURCES = """\
+## Built-in sources
+
+Where the figures of the built-in components are published, by the file that has them (`ioassay size catalogue NAME
+--yaml` prints it).
+"""
+
 _FIGURES = """\
 ## Built-in figures
 
-Every figure of the built-in components with where it comes from. `assumed` is not printed anywhere: put your own figure
-in a catalogue of yours where it matters.
+Every figure of the built-in components with where it comes from. `published` is printed in the source. `assumed` is
+not, or the source was not at hand: put your own figure in a catalogue of yours where it matters.
 """
 
 
 def page() -> str:
     """The page as Markdown."""
     catalogue = load()
-    sections = [_UNITS, _units(), _COMPONENTS, _components(catalogue), _FIGURES, _figures(catalogue)]
+    sections = [
+        *(_UNITS, _units()),
+        *(_COMPONENTS, _components(catalogue)),
+        *(_FIGURES, _figures(catalogue)),
+        *(_SOURCES, _sources()),
+    ]
     return "\n".join([_OPENING, *_HEADINGS.sections(), *sections])
 
 
@@ -162,7 +175,7 @@ def _source(entry: Entry) -> str:
 
 def _figures(catalogue: Catalogue) -> str:
     return table(
-        ["component", "figure", "value", "source"],
+        ["component", "figure", "value", "kind", "source"],
         [row for entry in catalogue.entries.values() for row in _figures_of(catalogue, entry)],
     )
 
@@ -173,9 +186,20 @@ def _figures_of(catalogue: Catalogue, entry: Entry) -> Iterator[list[str]]:
             value = catalogue.number(part, "", entry, (entry.name, str(path[-1])))
             origin = value.origin
             assert isinstance(origin, Origin)  # nothing of a catalogue is computed
-            source = f"{'assumed: ' if origin.kind == 'assumed' else ''}{origin.source}"
-            said = f"{source}{'' if source.endswith('.') else '.'} {value.note}".strip()
-            yield [f"`{entry.name}`", f"`{'.'.join(map(str, path))}`", value.written, said]
+            said = f"{origin.source}{'' if origin.source.endswith('.') else '.'} {value.note}".strip()
+            yield [f"`{entry.name}`", f"`{'.'.join(map(str, path))}`", value.written, origin.kind, said]
+
+
+def _sources() -> str:
+    """Every document that a catalogue cites, with who published it, when, and where it can be had."""
+    return table(
+        ["catalogue", "document", "publisher", "date", "address"],
+        [
+            [f"`{name}`", document.title, document.publisher or "", document.date or "", document.url or ""]
+            for name, source in LIBRARY.sources().items()
+            for document in validate(CatalogueFile, source.tree).sources.values()
+        ],
+    )
 
 
 if __name__ == "__main__":

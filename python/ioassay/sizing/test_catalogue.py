@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 from ioassay.errors import UsageError
-from ioassay.sizing.catalogue import LIBRARY, load
+from ioassay.sizing.arithmetic import Origin
+from ioassay.sizing.catalogue import LIBRARY, Entry, load
 from ioassay.sizing.components import Brick, CatalogueFile, Component, Drive, Enclosure
 from ioassay.sizing.evaluate import brick_size
 from ioassay.sizing.model import BrickChoice
@@ -91,8 +93,79 @@ def test_groups_and_spares_of_a_built_in_brick_take_all_its_drives() -> None:
     for entry in CATALOGUE.all(Brick):
         brick = CATALOGUE.find(entry.name, Brick)
         of = brick.redundancy
-        of_a_group = of.children or of.data + (of.parity or 0)
-        assert of.groups * of_a_group + of.spares == brick.drive_count, entry.name
+        drives = of.groups * of.children if of.children else of.groups * (of.data + (of.parity or 0)) + of.spares
+        assert drives == brick.drive_count, entry.name
+
+
+@pytest.mark.parametrize("entry", CATALOGUE.entries.values(), ids=lambda entry: entry.name)
+def test_every_built_in_figure_has_a_source_and_is_published_or_assumed(entry: Entry) -> None:
+    for _, part in parts(entry.component, []):
+        if isinstance(part, Quantity):
+            origin = CATALOGUE.number(part, "figure", entry, (entry.name, "figure")).origin
+            assert isinstance(origin, Origin)
+            assert origin.kind in ("published", "assumed")
+            assert len(origin.source) > 10, origin.source
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_source_of_a_built_in_catalogue_can_be_found(name: str) -> None:
+    for source in FILES[name].sources.values():
+        assert source.publisher is not None, source.title
+        assert source.file or source.url or source.date or "page" in source.title, source.title
+
+
+class Sheet(NamedTuple):
+    """What a sheet, or the arithmetic on it by hand, says of a brick."""
+
+    brick: str
+    drive: str
+    usable_tb: float
+    within: float
+    write_gb: float
+    read_gb: float
+    rack_units: int
+    watts: float | None = None
+
+
+_GIB = 2**30 / 1e9
+
+SHEETS = [
+    Sheet("ddn-ai400x2-turbo", "tlc-15.36tb", 242_982 * 2**30 / 1e12, 0.03, 56.7624 * _GIB, 110, 2, 2400),
+    Sheet("wekapod-nitro", "tlc-7.68tb", 484, 0.001, 8 * 32, 8 * 71, 8, 6400),
+    Sheet("wekapod-nitro", "tlc-15.36tb", 968, 0.001, 8 * 32, 8 * 71, 8, 6400),
+    Sheet("beegfs-ef600", "tlc-15.36tb", 4 * 10 * 15.36, 0.001, 21 * _GIB, 64 * _GIB, 2 * 2 + 2 * 2),
+    Sheet("beegfs-ef300-disks", "exos-x24-24tb", 12 * 8 * 24, 0.001, 2 * 9.6 * 0.8, 2 * 9.6, 2 * 2 + 2 * 4 + 2 * 2),
+    Sheet("lustre-me5084", "exos-m-30tb", 8 * 8 * 30, 0.01, 5.75, 6.95, 5 + 2 * 2),
+    Sheet("cray-c500", "tlc-7.68tb", 112_596.9 * 2**30 / 1e12, 0.11, 65, 85, 2),
+]
+
+
+@pytest.mark.parametrize("sheet", SHEETS, ids=lambda sheet: f"{sheet.brick} with {sheet.drive}")
+def test_a_brick_holds_does_and_takes_what_its_sheet_says(sheet: Sheet) -> None:
+    size = brick_size(CATALOGUE, BrickChoice(sheet.brick, sheet.drive), conditions=["healthy"])
+    rates = size.rates["healthy"]
+    assert float(size.capacity.usable.nominal) / 1e12 == pytest.approx(sheet.usable_tb, rel=sheet.within)
+    assert float(rates["write"].value.nominal) / 1e9 == pytest.approx(sheet.write_gb)
+    assert float(rates["read"].value.nominal) / 1e9 == pytest.approx(sheet.read_gb)
+    assert size.rack_units is not None
+    assert size.rack_units.nominal == sheet.rack_units
+    assert (None if size.power is None else float(size.power.nominal)) == sheet.watts
+
+
+@pytest.mark.parametrize(
+    ("drive", "allocated", "printed"), [("tlc-3.84tb", 4 * 0.215, 119.80), ("tlc-7.68tb", 4 * 0.225, 251.89)]
+)
+def test_the_capacities_of_netapps_building_block_follow_in_tebibytes_of_the_part_that_it_allocates(
+    drive: str, allocated: float, printed: float
+) -> None:
+    protected = brick_size(CATALOGUE, BrickChoice("beegfs-ef600", drive), conditions=[]).capacity.protected
+    assert float(protected.nominal) / 2**40 * allocated == pytest.approx(printed, rel=0.004)
+
+
+def test_qlc_drives_and_disks_of_all_sizes_of_2022_to_2026_are_in_the_catalogue() -> None:
+    drives = [CATALOGUE.value(entry.name, "capacity", "capacity") for entry in CATALOGUE.all(Drive)]
+    sizes = {float(size.nominal) / 1e12 for size in drives if size is not None}
+    assert {30.72, 61.44, 122.88, 24, 26, 30, 32} <= sizes
 
 
 def test_an_unknown_name_gets_the_nearest_proposed() -> None:

@@ -6,13 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ioassay.reports.document import Block, Column, Document, Section, Table, Text
+from ioassay.reports.document import Block, Column, Document, Paragraph, Section, Table, Text
 from ioassay.reports.sizing import numbers, wording
 from ioassay.sizing import formulas
 from ioassay.sizing.arithmetic import Origin, Value
 from ioassay.sizing.catalogue import GROUPS, Catalogue, Entry
 from ioassay.sizing.components import Brick, Component, MetadataModule
+from ioassay.sizing.model import BrickChoice
 from ioassay.sizing.names import noun
+from ioassay.sizing.parts import standing
 from ioassay.sizing.quantities import Quantity
 from ioassay.systems.amounts import MONEY
 from ioassay.version import __version__
@@ -24,6 +26,32 @@ CATALOGUE_REPORT_VERSION = 1
 
 _TITLES = {"file_systems": "File systems", "metadata": "Metadata modules"}
 
+_OVERVIEW: Mapping[str, Mapping[str, tuple[str, int]]] = {
+    "drives": {"capacity": ("Size", 0), "write": ("Write", 0), "read": ("Read", 0), "power": ("Power", 1)},
+    "enclosures": {"slots": ("Drives", 0), "rack_units": ("U", 0), "link": ("Link", 0)},
+    "controllers": {"write": ("Write", 0), "read": ("Read", 0), "link": ("Port", 1)},
+    "adapters": {"ports": ("Ports", 0), "link": ("Link", 0)},
+    "servers": {"rack_units": ("U", 0), "power": ("Power", 1)},
+    "switches": {"ports": ("Ports", 0), "link": ("Link", 0), "rack_units": ("U", 0), "power": ("Power", 1)},
+    "racks": {"units": ("U", 0), "most_power": ("Power", 1), "most_weight": ("Load", 2)},
+    "file_systems": {"overhead": ("Takes", 0)},
+    "bricks": {
+        "drive_count": ("Drives", 0),
+        "write": ("Write", 0),
+        "read": ("Read", 0),
+        "rack_units": ("U", 1),
+        "power": ("Power", 2),
+        "price": ("Price", 1),
+    },
+    "metadata": {"create": ("Create", 0), "stat": ("Stat", 0), "remove": ("Remove", 1)},
+}
+"""What the list of all components has: keys with their head, and in which order a narrow terminal drops them."""
+
+_READING = (
+    "* is assumed, not published. Rates that a brick lacks here follow from its parts. "
+    "`ioassay size catalogue NAME` shows what a component is built of, and the source of every figure."
+)
+
 
 @dataclass(frozen=True)
 class CatalogueReport:
@@ -34,7 +62,7 @@ class CatalogueReport:
 
     def document(self, *, with_figures: bool) -> Document:
         """A table for each kind of component, then every figure with its source."""
-        figures = [_figures(entry.name, values) for entry, values in self._known() if values]
+        figures = [_figures(entry, values) for entry, values in self._known() if values]
         return Document(
             "Catalogue of storage hardware",
             [*self._by_kind(), Section("Figures and their sources", figures, "figures")],
@@ -43,9 +71,15 @@ class CatalogueReport:
         )
 
     def terminal(self) -> Sequence[Block]:
-        """Components by kind; of a few that are named, their figures with sources as well."""
-        figures = [_figures(entry.name, values) for entry, values in self._known()] if self.names else []
-        return [*self._by_kind(), *figures]
+        """Components by kind, in short; of those that are named, what they are built of and every source."""
+        if self.names:
+            return [*self._by_kind(), *(_figures(entry, values) for entry, values in self._known())]
+        sections = [
+            Section(_title(group), [self._overview(group, entries)])
+            for group, kind in GROUPS.items()
+            if (entries := list(self.catalogue.all(kind)))
+        ]
+        return [*sections, Paragraph(_READING)]
 
     def data(self) -> Mapping[str, Any]:
         """`version`, and `components` with all their figures in base units."""
@@ -86,8 +120,40 @@ class CatalogueReport:
         sections = []
         for group, kind in GROUPS.items():
             entries = [entry for entry in self.catalogue.all(kind) if self._has(entry)]
-            sections.append(Section(_TITLES.get(group, wording.capital(group)), [self._table(entries)]))
+            sections.append(Section(_title(group), [self._table(entries)]))
         return sections
+
+    def _overview(self, group: str, entries: Sequence[Entry]) -> Table:
+        """The figures that tell components of a kind apart, in columns; those that none of them has are left out."""
+        cells = {key: [self._cell(entry, key) for entry in entries] for key in _OVERVIEW[group]}
+        shown = {key: column for key, column in cells.items() if any(column)}
+        heads = [_OVERVIEW[group][key] for key in shown]
+        columns = [Column(head, is_number=True, wraps=False, leaves=leaves) for head, leaves in heads]
+        # the names of drives and bricks say what they are
+        title = Column("What it is", wraps=group != "drives", leaves=3 if group in ("drives", "bricks") else 0)
+        rows: list[list[Text]] = [
+            [entry.name, *(column[index] for column in shown.values()), entry.component.title]
+            for index, entry in enumerate(entries)
+        ]
+        return Table([Column("Name", wraps=False), *columns, title], rows)
+
+    def _cell(self, entry: Entry, key: str) -> str:
+        component = entry.component
+        if key == "rack_units":
+            name = BrickChoice(entry.name, component.drives[0]) if isinstance(component, Brick) else entry.name
+            return str(sum(units for _, units in standing(self.catalogue, name)) or "")
+        if isinstance(component, Brick) and key in component.measured:
+            value: Value | None = self.catalogue.number(component.measured[key].rate, key, entry, (entry.name, key))
+        elif isinstance(own := getattr(component, key, None), int):
+            return str(own)
+        else:
+            value = None if own is None else self.catalogue.value(entry.name, key, key)
+        if value is None:
+            return ""
+        assert isinstance(value.origin, Origin)
+        # sizes and links are called by their names: nobody looks for 50 GB/s of a port of 400 Gbit/s
+        text = value.written if key in ("capacity", "link") else formulas.brief(value)
+        return f"{text}{'*' * (value.origin.kind == 'assumed')}"
 
     def _has(self, entry: Entry) -> bool:
         return not self.names or entry.name in self.names
@@ -102,6 +168,10 @@ class CatalogueReport:
             [entry.name, entry.component.title, _summary(self.catalogue, entry)] for entry in entries
         ]
         return Table([Column("Name", wraps=False), Column("What it is"), Column("Figures")], rows)
+
+
+def _title(group: str) -> str:
+    return _TITLES.get(group, wording.capital(group))
 
 
 def _kind(component: Component) -> str:
@@ -163,15 +233,19 @@ def _amount(value: Value) -> str:
     return value.written if value.dimension == MONEY else formulas.amount(value)
 
 
-def _figures(name: str, values: Mapping[str, Value]) -> Table:
+def _figures(entry: Entry, values: Mapping[str, Value]) -> Table:
+    """What describes the component, then each of its figures, with their sources."""
+    described = [f"Published: {entry.described_in}."] if entry.described_in else []
+    assumed = [f"Assumed: {entry.component.assumed}"] if entry.component.assumed else []
     rows: list[list[Text]] = [[value.name, _amount(value), _source(value)] for value in values.values()]
-    return Table([Column("Figure"), Column("Value", wraps=False), Column("Source")], rows, title=name)
+    if described or assumed:
+        rows.insert(0, ["what it is", "", " ".join(described + assumed)])
+    return Table([Column("Figure"), Column("Value", wraps=False), Column("Source")], rows, title=entry.name)
 
 
 def _source(value: Value) -> str:
     assert isinstance(value.origin, Origin)
-    prefix = {"assumed": "Assumed: ", "measured": "Measured: "}.get(value.origin.kind, "")
-    return f"{prefix}{value.origin.source}"
+    return f"{wording.capital(value.origin.kind)}: {value.origin.source}"
 
 
 def _origin(value: Value) -> dict[str, str]:
