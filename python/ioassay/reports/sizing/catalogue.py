@@ -27,7 +27,13 @@ CATALOGUE_REPORT_VERSION = 1
 _TITLES = {"file_systems": "File systems", "metadata": "Metadata modules"}
 
 _OVERVIEW: Mapping[str, Mapping[str, tuple[str, int]]] = {
-    "drives": {"capacity": ("Size", 0), "write": ("Write", 0), "read": ("Read", 0), "power": ("Power", 1)},
+    "drives": {
+        "capacity": ("Size", 0),
+        "write": ("Write", 0),
+        "read": ("Read", 0),
+        "random_read": ("4 KiB reads", 0),
+        "power": ("Power", 1),
+    },
     "enclosures": {"slots": ("Drives", 0), "rack_units": ("U", 0), "link": ("Link", 0)},
     "controllers": {"write": ("Write", 0), "read": ("Read", 0), "link": ("Port", 1)},
     "adapters": {"ports": ("Ports", 0), "link": ("Link", 0)},
@@ -130,7 +136,7 @@ class CatalogueReport:
         heads = [_OVERVIEW[group][key] for key in shown]
         columns = [Column(head, is_number=True, wraps=False, leaves=leaves) for head, leaves in heads]
         # the names of drives and bricks say what they are
-        title = Column("What it is", wraps=group != "drives", leaves=3 if group in ("drives", "bricks") else 0)
+        title = Column("What it is", leaves=3 if group in ("drives", "bricks") else 0)
         rows: list[list[Text]] = [
             [entry.name, *(column[index] for column in shown.values()), entry.component.title]
             for index, entry in enumerate(entries)

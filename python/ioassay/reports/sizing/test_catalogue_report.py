@@ -43,7 +43,7 @@ def test_the_list_of_all_components_marks_what_is_assumed() -> None:
     sections = [block for block in CatalogueReport(load()).terminal() if isinstance(block, Section)]
     (drives,) = (table for table in sections[0].blocks if isinstance(table, Table))
     (qlc,) = (row for row in drives.rows if row[0] == "qlc-30.72tb")
-    assert qlc[:5] == ["qlc-30.72tb", "30.72TB", "3.3 GB/s*", "7 GB/s*", "25 W"]
+    assert qlc[:6] == ["qlc-30.72tb", "30.72TB", "3.3 GB/s*", "7 GB/s*", "", "25 W"]
 
 
 def test_the_data_have_parts_and_figures_of_a_brick_in_base_units() -> None:
