@@ -3,12 +3,16 @@
 A rule is a module below `tuning.rules` with one `Rule`, named `RULE`. Its function gets the system and gives a
 judgement for each thing that it looked at: a device, a mount, the node. Reading a value that cannot be read raises
 `Unreadable`, and the judgement then says so; where there is nothing to look at, it is `NotApplicable` with the reason.
+A value that the snapshot lacks is `missing`, never a default.
+
+Some values ruin I/O whatever the node is for. A rule states them as `Bounds` and checks these before anything else, so
+that they are found on nodes for which it has no recommendation, too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Literal, TypeVar
 
 from ioassay.tuning.settings import Assignment
@@ -30,17 +34,25 @@ Area = Literal[
 ]
 """What a setting belongs to, as it is shown; a heading begins with a capital letter."""
 
+Weight = Literal["large", "usual", "small"]
+"""How much a setting matters among those that are not as recommended. `large`: its sources report a factor, or data
+are at risk. `small`: its sources report a few per cent, or only rare workloads gain."""
+
 __all__ = [
     "Area",
     "Assignment",
+    "Bounds",
     "Change",
     "Fine",
     "Judgement",
     "NotApplicable",
+    "NotJudged",
     "NotReadable",
     "Rule",
     "Source",
+    "Weight",
     "each",
+    "missing",
 ]
 
 _Subject = TypeVar("_Subject")
@@ -78,6 +90,8 @@ class Change:
     """What `ioassay tune apply` would set, in this order; none where it is not this host's to set."""
     command: str = ""
     """What to type where `assignments` cannot: on a storage controller, on a server, in a configuration."""
+    is_harmful: bool = False
+    """The value is out of bounds that hold on any node; such changes come before all others."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +99,18 @@ class NotApplicable:
     """The rule has nothing to look at here."""
 
     why: str
+    subject: str = ""
+    """What it is about, where it is one of several things: `sda`."""
+
+
+@dataclass(frozen=True)
+class NotJudged:
+    """The value is known, but not whether it suits: that depends on what only the user knows."""
+
+    subject: str
+    value: str
+    why: str
+    """What it depends on, and the option that says it, as a clause: "depends on …: say --workload shared-file"."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +121,37 @@ class NotReadable:
     reason: str
 
 
-Judgement = Fine | Change | NotApplicable | NotReadable
+Judgement = Fine | Change | NotApplicable | NotJudged | NotReadable
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """What an integer must lie within on any node, whatever it is for."""
+
+    source: Source
+    """Who says what happens beyond them, with the version."""
+    least: int | None = None
+    below: str = ""
+    """What happens below `least`, as a clause: "the kernel cannot allocate where it must not wait"."""
+    most: int | None = None
+    above: str = ""
+    unit: str = ""
+
+    def breach(self, value: int) -> str:
+        """What a value beyond them does; empty for one within."""
+        if self.least is not None and value < self.least:
+            return self.below
+        return self.above if self.most is not None and value > self.most else ""
+
+    @property
+    def text(self) -> str:
+        """The bounds with what happens beyond them: `at least 16 (below it, …), at most 1024 (above it, …)`."""
+        parts = ((self.least, "at least", "below it", self.below), (self.most, "at most", "above it", self.above))
+        return "; ".join(
+            f"{at} {bound}{f' {self.unit}' if self.unit else ''} ({beyond}, {what})"
+            for bound, at, beyond, what in parts
+            if bound is not None
+        )
 
 
 @dataclass(frozen=True)
@@ -115,6 +171,15 @@ class Rule:
     judge: Callable[[System], Iterable[Judgement]]
     parameters: tuple[str, ...] = ()
     """The names of parameters that it knows, `nr_requests`, for those who search for a rule by one."""
+    bounds: Mapping[str, Bounds] = field(default_factory=dict)
+    """By parameter, the values that are wrong on any node; `judge` checks them."""
+    weight: Weight = "usual"
+    """Orders its changes among those of other rules."""
+    weight_reason: str = ""
+    """Why the weight is not the usual one, as a clause with what the sources report."""
+
+    def __hash__(self) -> int:
+        return hash(self.name)
 
     def judgements(self, system: System) -> list[Judgement]:
         """What it says of a system, in its order, never nothing. What is found before an unreadable value is kept."""
@@ -136,6 +201,11 @@ def each(
         yield NotApplicable(otherwise)
     for subject in subjects:
         yield from _guarded(judge(subject))
+
+
+def missing(what: str) -> NotReadable:
+    """The judgement on a value that the snapshot should have and does not. `what`: a path below /, a parameter."""
+    return NotReadable(what, "the snapshot lacks it; take it again with ioassay tune capture of this version")
 
 
 def _guarded(judgements: Iterable[Judgement]) -> Iterator[Judgement]:

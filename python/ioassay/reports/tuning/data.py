@@ -9,11 +9,12 @@ import polars as pl
 
 from ioassay.reports.tuning import path
 from ioassay.tuning.check import Examination
-from ioassay.tuning.rule import Change, Fine, Judgement, NotApplicable, NotReadable
+from ioassay.tuning.rule import Change, Fine, Judgement, NotApplicable, NotJudged, NotReadable
 
 CHECK_VERSION = 1
 
 _COLUMNS = ("host", "rule", "judgement", "subject", "value", "recommended", "because", "assignments", "command")
+_SCHEMA = dict.fromkeys(_COLUMNS, pl.String) | {"harmful": pl.Boolean}
 
 
 def data(examination: Examination) -> dict[str, Any]:
@@ -33,6 +34,7 @@ def data(examination: Examination) -> dict[str, Any]:
                 "area": rule.area,
                 "reason": rule.reason,
                 "risk": rule.risk,
+                "weight": rule.weight,
                 "sources": [{"text": source.text, "url": source.url} for source in rule.sources],
             }
             for rule in dict.fromkeys(finding.rule for finding in examination.findings)
@@ -43,14 +45,14 @@ def data(examination: Examination) -> dict[str, Any]:
 def table(examination: Examination) -> pl.DataFrame:
     """A row per judgement; assignments are separated by spaces."""
     rows = [{**row, "assignments": " ".join(row["assignments"])} for row in _judgements(examination)]
-    return pl.DataFrame(rows, schema=dict.fromkeys(_COLUMNS, pl.String))
+    return pl.DataFrame(rows, schema=_SCHEMA)
 
 
 def _judgements(examination: Examination) -> Iterator[dict[str, Any]]:
     for finding in examination.findings:
         for one in finding.judgements:
             told = dict.fromkeys(_COLUMNS, "") | {"host": finding.host, "rule": finding.rule.name}
-            yield {**told, "assignments": [], **_judgement(one)}
+            yield {**told, "assignments": [], "harmful": False, **_judgement(one)}
 
 
 def _judgement(one: Judgement) -> dict[str, Any]:
@@ -66,8 +68,11 @@ def _judgement(one: Judgement) -> dict[str, Any]:
                 "because": one.because,
                 "assignments": [str(assignment) for assignment in one.assignments],
                 "command": one.command,
+                "harmful": one.is_harmful,
             }
-        case NotApplicable(why):
-            return {"judgement": "not applicable", "because": why}
+        case NotApplicable(why, subject):
+            return {"judgement": "not applicable", "subject": subject, "because": why}
+        case NotJudged(subject, value, why):
+            return {"judgement": "not judged", "subject": subject, "value": value, "because": why}
         case NotReadable(what, reason):
             return {"judgement": "not readable", "subject": what, "because": reason}

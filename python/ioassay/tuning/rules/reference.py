@@ -37,9 +37,13 @@ def page() -> str:
 
 def _rule(rule: Rule) -> str:
     parameters = ", ".join(f"`{name}`" for name in rule.parameters)
+    bounds = "".join(
+        f"- On any node: `{name}` {one.text}. Source: {_source(one.source)}\n" for name, one in rule.bounds.items()
+    )
+    weight = f"- Weight: {rule.weight}, because {rule.weight_reason}\n" if rule.weight_reason else ""
     return (
-        f"### {rule.name}\n\n{rule.title} ({parameters}).\n\n"
-        f"- Why: {rule.reason}\n- Risk: {rule.risk}\n- Source: {'; '.join(map(_source, rule.sources))}\n"
+        f"### {rule.name}\n\n{rule.title} ({parameters}).\n\n- Why: {rule.reason}\n{weight}{bounds}"
+        f"- Risk: {rule.risk}\n- Source: {'; '.join(map(_source, rule.sources))}\n"
     )
 
 

@@ -20,7 +20,18 @@ from ioassay.protocol.snapshot import Snapshot as Document
 from ioassay.testing import snapshots, storage_nodes, tuned_systems
 from ioassay.testing.apply_assignments import applied
 from ioassay.tuning import rules
-from ioassay.tuning.rule import Area, Assignment, Change, Fine, Judgement, NotApplicable, NotReadable, Rule, Source
+from ioassay.tuning.rule import (
+    Area,
+    Assignment,
+    Change,
+    Fine,
+    Judgement,
+    NotApplicable,
+    NotJudged,
+    NotReadable,
+    Rule,
+    Source,
+)
 from ioassay.tuning.rules import RULES
 from ioassay.tuning.snapshot import Snapshot
 from ioassay.tuning.system import Array, System
@@ -125,6 +136,8 @@ def test_a_rule_says_what_it_must(rule: Rule) -> None:
         assert isinstance(source, Source)
         assert source.text
         assert source.url == "" or source.url.startswith(("https://", "http://"))
+    assert set(rule.bounds) <= set(rule.parameters)
+    assert (rule.weight == "usual") == (rule.weight_reason == "")
 
 
 def test_each_rule_has_a_name_and_a_module_of_its_own() -> None:
@@ -230,6 +243,10 @@ def _check(judgements: list[Judgement]) -> None:
         elif isinstance(one, NotApplicable):
             assert one.why
             assert not one.why.endswith(".")
+        elif isinstance(one, NotJudged):
+            assert one.subject
+            assert one.value
+            assert "--" in one.why, "the option that would decide it"
         else:
             assert one.what
             assert one.reason

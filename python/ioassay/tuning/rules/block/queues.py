@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 
-from ioassay.tuning.rule import Assignment, Judgement, each
+from ioassay.tuning.rule import Assignment, Judgement, NotApplicable, each
 from ioassay.tuning.system import System
 from ioassay.tuning.system.block import BlockDevice
 
@@ -15,7 +16,13 @@ def each_device(system: System, judge: Callable[[BlockDevice], Iterable[Judgemen
         otherwise = "no block device of this node lies below the target; look at its servers"
     else:
         otherwise = "the node has no block devices with data"
-    return each(system.concerned(), judge, otherwise=otherwise)
+    return each(system.concerned(), lambda device: _named(device, judge(device)), otherwise=otherwise)
+
+
+def _named(device: BlockDevice, judgements: Iterable[Judgement]) -> Iterator[Judgement]:
+    """With the device's name on what does not apply to it: a picture that shows it asks for the reason."""
+    for one in judgements:
+        yield replace(one, subject=device.name) if isinstance(one, NotApplicable) and not one.subject else one
 
 
 def assign(device: BlockDevice, attribute: str, value: int | str) -> Assignment:

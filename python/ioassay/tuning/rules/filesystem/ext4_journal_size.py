@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ioassay.tuning.rule import Change, Fine, Judgement, NotApplicable, NotReadable, Rule, Source, each
+from ioassay.tuning.rule import Change, Fine, Judgement, NotApplicable, Rule, Source, each, missing
 from ioassay.tuning.rules.filesystem.geometry import NO_EXT4, of_type
 from ioassay.tuning.system import System
 from ioassay.tuning.system.filesystem import ext_superblock
@@ -21,7 +21,7 @@ def _judge(system: System) -> Iterator[Judgement]:
 def _mount(system: System, mount: Mount) -> Iterator[Judgement]:
     superblock = ext_superblock(system.snapshot, mount)
     if superblock is None:
-        yield NotReadable(f"dumpe2fs -h {mount.source}", "the snapshot does not have its output")
+        yield missing(f"dumpe2fs -h {mount.source}")
     elif not superblock.has_journal:
         yield NotApplicable(f"{mount.point} has no journal")
     elif superblock.journal_bytes is None:

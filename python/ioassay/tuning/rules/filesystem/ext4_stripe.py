@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ioassay.tuning.rule import Assignment, Change, Fine, Judgement, NotApplicable, NotReadable, Rule, Source, each
+from ioassay.tuning.rule import Assignment, Change, Fine, Judgement, NotApplicable, Rule, Source, each, missing
 from ioassay.tuning.rules.filesystem.geometry import EXT4_MANUAL, NO_ARRAY, NO_EXT4, geometry, of_type
 from ioassay.tuning.system import System
 from ioassay.tuning.system.filesystem import Stripe, ext_superblock
@@ -22,7 +22,7 @@ def _mount(system: System, mount: Mount) -> Iterator[Judgement]:
         return
     superblock = ext_superblock(system.snapshot, mount)
     if superblock is None:
-        yield NotReadable(f"dumpe2fs -h {mount.source}", "the snapshot does not have its output")
+        yield missing(f"dumpe2fs -h {mount.source}")
         return
     wanted, block_bytes = Stripe(array.chunk_bytes, array.stripe_bytes), superblock.block_bytes
     if superblock.stripe == wanted:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ioassay.tuning.rule import Change, Fine, Judgement, NotReadable, Rule, each
+from ioassay.tuning.rule import Change, Fine, Judgement, Rule, each, missing
 from ioassay.tuning.rules.filesystem.geometry import MKFS_XFS, NO_XFS, of_type
 from ioassay.tuning.system import System, block
 from ioassay.tuning.system.filesystem import xfs_info
@@ -24,7 +24,7 @@ def _judge(system: System) -> Iterator[Judgement]:
 def _mount(system: System, mount: Mount) -> Iterator[Judgement]:
     info = xfs_info(system.snapshot, mount)
     if info is None:
-        yield NotReadable(f"xfs_info {mount.point}", "the snapshot does not have its output")
+        yield missing(f"xfs_info {mount.point}")
         return
     device = block.by_number(system.devices, mount.device)
     size = info.blocks * info.block_bytes

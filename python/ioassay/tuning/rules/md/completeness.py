@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ioassay.tuning.rule import Change, Fine, Judgement, NotReadable, Rule, each
+from ioassay.tuning.rule import Change, Fine, Judgement, Rule, each, missing
 from ioassay.tuning.rules.md.sources import MD_GUIDE, MD_MANUAL, NO_ARRAYS
 from ioassay.tuning.system import System
 from ioassay.tuning.system.md import MdArray, listed_arrays, md_arrays
@@ -17,12 +17,12 @@ def _judge(system: System) -> Iterator[Judgement]:
 def _array(system: System, array: MdArray) -> Iterator[Judgement]:
     listed = listed_arrays(system.snapshot.text("proc/mdstat") or "").get(array.name)
     if not array.level and listed is None:
-        yield NotReadable(f"/sys/block/{array.name}/md", "the snapshot does not have it")
+        yield missing(f"/sys/block/{array.name}/md")
         return
-    missing = max(array.missing, listed.expected - listed.working if listed is not None else 0)
+    absent = max(array.missing, listed.expected - listed.working if listed is not None else 0)
     action = array.sync_action if array.sync_action != "idle" or listed is None else listed.action
     percent = array.sync_percent if array.sync_percent is not None else listed.percent if listed is not None else None
-    found = [f"{missing} of {array.disks or (listed.expected if listed else 0)} members missing"] if missing else []
+    found = [f"{absent} of {array.disks or (listed.expected if listed else 0)} members missing"] if absent else []
     if action != "idle":
         found.append(action + (f" {percent:.0f} % done" if percent is not None else ""))
     if found:

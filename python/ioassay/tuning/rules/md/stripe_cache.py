@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ioassay.tuning.rule import Assignment, Change, Fine, Judgement, NotApplicable, NotReadable, Rule, Source, each
+from ioassay.tuning.rule import Assignment, Change, Fine, Judgement, NotApplicable, Rule, Source, each, missing
 from ioassay.tuning.rules.md.sources import MD_GUIDE, MD_MANUAL, NO_ARRAYS
 from ioassay.tuning.system import System
 from ioassay.tuning.system.md import MdArray, md_arrays
@@ -24,7 +24,7 @@ def _array(array: MdArray, memory_bytes: int) -> Iterator[Judgement]:
         return
     now = array.device.number("md/stripe_cache_size")
     if now is None:
-        yield NotReadable(f"/sys/block/{array.name}/md/stripe_cache_size", "the snapshot does not have it")
+        yield missing(f"/sys/block/{array.name}/md/stripe_cache_size")
         return
     wanted = _wanted(array, memory_bytes)
     if now >= wanted:

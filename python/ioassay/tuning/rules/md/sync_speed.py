@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ioassay.tuning.rule import Assignment, Change, Fine, Judgement, NotApplicable, NotReadable, Rule, each
+from ioassay.tuning.rule import Assignment, Change, Fine, Judgement, NotApplicable, Rule, each, missing
 from ioassay.tuning.rules.md.sources import MD_GUIDE, MD_MANUAL, NO_ARRAYS
 from ioassay.tuning.system import System
 from ioassay.tuning.system.md import MdArray, md_arrays
@@ -24,7 +24,7 @@ def _array(array: MdArray) -> Iterator[Judgement]:
         return
     found = re.match(r"\d+", array.device.text("md/sync_speed_min") or "")
     if found is None:
-        yield NotReadable(f"/sys/block/{array.name}/md/sync_speed_min", "the snapshot does not have it")
+        yield missing(f"/sys/block/{array.name}/md/sync_speed_min")
     elif int(found[0]) <= _CALM_KB:
         yield Fine(array.name, f"{found[0]} KiB/s guaranteed to the {array.sync_action}")
     else:

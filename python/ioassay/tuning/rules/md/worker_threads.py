@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ioassay.tuning.rule import Assignment, Change, Fine, Judgement, NotApplicable, NotReadable, Rule, Source, each
+from ioassay.tuning.rule import Assignment, Change, Fine, Judgement, NotApplicable, Rule, Source, each, missing
 from ioassay.tuning.rules.md.sources import NO_ARRAYS
 from ioassay.tuning.system import System
 from ioassay.tuning.system.md import MdArray, md_arrays
@@ -25,7 +25,7 @@ def _array(array: MdArray, processors: int) -> Iterator[Judgement]:
     elif wanted < 2:
         yield NotApplicable("the node has too few processors for more threads")
     elif (now := array.device.number("md/group_thread_cnt")) is None:
-        yield NotReadable(f"/sys/block/{array.name}/md/group_thread_cnt", "the snapshot does not have it")
+        yield missing(f"/sys/block/{array.name}/md/group_thread_cnt")
     elif now:
         yield Fine(array.name, f"{now} threads for each NUMA node")
     elif array.sync_action != "idle":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ioassay.tuning.rule import Assignment, Change, Fine, Judgement, NotReadable, Rule, Source, each
+from ioassay.tuning.rule import Assignment, Change, Fine, Judgement, Rule, Source, each, missing
 from ioassay.tuning.rules.nfs.sources import NO_MOUNTS
 from ioassay.tuning.snapshot import Snapshot
 from ioassay.tuning.system import System
@@ -28,7 +28,7 @@ def _mount(mount: NfsMount, snapshot: Snapshot) -> Iterator[Judgement]:
     now = snapshot.number(f"sys/{name}")
     read_kb = (mount.number("rsize") or _DEFAULT_RSIZE) >> 10
     if now is None:
-        yield NotReadable(f"/sys/{name}", "the snapshot does not have it")
+        yield missing(f"/sys/{name}")
     elif now >= read_kb:
         yield Fine(mount.point, f"{now} KiB")
     else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ioassay.tuning.rule import Assignment, Change, Fine, Judgement, NotApplicable, NotReadable, Rule
+from ioassay.tuning.rule import Assignment, Change, Fine, Judgement, NotApplicable, Rule, missing
 from ioassay.tuning.rules.nfs.sources import AZURE_SLOTS, KERNEL_PARAMETERS, NO_MOUNTS
 from ioassay.tuning.system import System
 from ioassay.tuning.system.nfs import nfs_mounts
@@ -29,7 +29,7 @@ def _limits(system: System) -> Iterator[Judgement]:
     most = system.snapshot.number("proc/sys/sunrpc/tcp_max_slot_table_entries")
     first = system.snapshot.number("proc/sys/sunrpc/tcp_slot_table_entries")
     if most is None:
-        yield NotReadable("/proc/sys/sunrpc/tcp_max_slot_table_entries", "the snapshot does not have it")
+        yield missing("/proc/sys/sunrpc/tcp_max_slot_table_entries")
     elif most >= _WANTED:
         yield Fine(system.host, f"up to {most} calls" + (f", {first} at first" if first is not None else ""))
     else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ioassay.tuning.rule import Change, Fine, Judgement, NotApplicable, NotReadable, Rule, Source
+from ioassay.tuning.rule import Change, Fine, Judgement, NotApplicable, Rule, Source, missing
 from ioassay.tuning.rules.nfs.sources import NFS_MANUAL, NO_SERVER
 from ioassay.tuning.system import System
 from ioassay.tuning.system.nfs import NfsServer
@@ -19,7 +19,7 @@ def _judge(system: System) -> Iterator[Judgement]:
         return
     now = server.block_bytes
     if now is None:
-        yield NotReadable("/proc/fs/nfsd/max_block_size", "the snapshot does not have it")
+        yield missing("/proc/fs/nfsd/max_block_size")
     elif now >= _WANTED:
         yield Fine(system.host, f"{now >> 10} KiB")
     else:

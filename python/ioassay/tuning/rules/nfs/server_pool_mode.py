@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ioassay.tuning.rule import Change, Fine, Judgement, NotApplicable, NotReadable, Rule, Source
+from ioassay.tuning.rule import Change, Fine, Judgement, NotApplicable, Rule, Source, missing
 from ioassay.tuning.rules.nfs.sources import KERNEL_PARAMETERS, NO_SERVER
 from ioassay.tuning.system import System
 from ioassay.tuning.system.nfs import NfsServer
@@ -22,7 +22,7 @@ def _judge(system: System) -> Iterator[Judgement]:
         return
     now = server.pool_mode
     if now is None:
-        yield NotReadable("/sys/module/sunrpc/parameters/pool_mode", "the snapshot does not have it")
+        yield missing("/sys/module/sunrpc/parameters/pool_mode")
     elif now == "global":
         command = (
             "systemctl stop nfs-server; echo pernode > /sys/module/sunrpc/parameters/pool_mode; "

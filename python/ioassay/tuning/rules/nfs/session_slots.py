@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ioassay.tuning.rule import Assignment, Change, Fine, Judgement, NotApplicable, NotReadable, Rule
+from ioassay.tuning.rule import Assignment, Change, Fine, Judgement, NotApplicable, Rule, missing
 from ioassay.tuning.rules.nfs.sources import AZURE_SLOTS, KERNEL_PARAMETERS, NO_MOUNTS
 from ioassay.tuning.system import System
 from ioassay.tuning.system.nfs import nfs_mounts
@@ -25,7 +25,7 @@ def _judge(system: System) -> Iterator[Judgement]:
         return
     now = system.snapshot.number(_PATH)
     if now is None:
-        yield NotReadable(f"/{_PATH}", "the snapshot does not have it")
+        yield missing(f"/{_PATH}")
     elif now >= _ENOUGH:
         yield Fine(system.host, f"up to {now} calls")
     else:

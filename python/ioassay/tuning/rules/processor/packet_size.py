@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ioassay.tuning.rule import Assignment, Change, Fine, Judgement, NotReadable, Rule, Source, each
+from ioassay.tuning.rule import Assignment, Change, Fine, Judgement, Rule, Source, each, missing
 from ioassay.tuning.system import System
 from ioassay.tuning.system.network import Interface, interfaces
 
@@ -25,7 +25,7 @@ def _judge(system: System) -> Iterator[Judgement]:
 def _interface(one: Interface) -> Iterator[Judgement]:
     now = one.mtu
     if now is None:
-        yield NotReadable(f"/sys/class/net/{one.name}/mtu", "the snapshot does not have it")
+        yield missing(f"/sys/class/net/{one.name}/mtu")
     elif now >= _WANTED:
         yield Fine(one.name, f"MTU {now}")
     else:

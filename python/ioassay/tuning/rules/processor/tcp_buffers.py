@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ioassay.tuning.rule import Assignment, Change, Fine, Judgement, NotApplicable, NotReadable, Rule, Source
+from ioassay.tuning.rule import Assignment, Change, Fine, Judgement, NotApplicable, Rule, Source, missing
 from ioassay.tuning.system import System
 from ioassay.tuning.system.network import interfaces
 from ioassay.tuning.system.numbers import is_whole
@@ -32,7 +32,7 @@ def _buffer(system: System, name: str, wanted: int, because: str) -> Judgement:
     path = f"proc/sys/net/ipv4/{name}"
     words = (system.snapshot.text(path) or "").split()
     if len(words) != 3 or not is_whole(words[2]):
-        return NotReadable(f"/{path}", "the snapshot does not have it")
+        return missing(f"/{path}")
     subject, most = f"{name} of {system.host}", int(words[2])
     if most >= wanted:
         return Fine(subject, f"up to {most >> 10} KiB")
