@@ -50,7 +50,7 @@ def _paths(before: Snapshot, files: Mapping[str, bytes], kind: str, where: str) 
 
 
 def _remounted(before: Snapshot, files: Mapping[str, bytes], where: str, value: str) -> dict[str, bytes]:
-    """The list of mounts with an option of one of them: a value, `present` or `absent`."""
+    """The list of mounts with an option of one of them: a value, `on` or `off`."""
     point, _, option = where.rpartition("/")
     path = before.resolve("proc/self/mountinfo")
     lines = files.get(path, b"").decode(errors="replace").splitlines()
@@ -59,7 +59,7 @@ def _remounted(before: Snapshot, files: Mapping[str, bytes], where: str, value: 
         fields = of_system.split(" ")
         if of_mount.split(" ")[4] == (point or "/"):
             kept = [one for one in fields[-1].split(",") if one.partition("=")[0] != option]
-            changed = {"present": [option], "absent": []}.get(value, [f"{option}={value}"])
+            changed = {"on": [option], "off": []}.get(value, [f"{option}={value}"])
             lines[at] = f"{of_mount} - {' '.join([*fields[:-1], ','.join([*kept, *changed])])}"
     return {path: "\n".join(lines).encode()}
 

@@ -31,7 +31,7 @@ from ioassay.tuning.system import System
         ("mount:/home/async", "nfs4", "nfs-synchronous-writes"),
         ("mount:/data/noatime", "xfs", "access-times"),
         ("mount:/data/sync", "ext4", None),
-        ("sys:kernel/mm/transparent_hugepage/defrag", "", None),
+        ("sys:kernel/mm/transparent_hugepage/defrag", "", "transparent-hugepage"),
         ("sysctl:kernel.scheduler", "", None),
         ("block:sda/nr_zones", "", None),
         ("command:nr_requests", "", None),

@@ -65,5 +65,7 @@ RULE = Rule(
         ),
     ),
     judge=_judge,
+    weight="large",
+    weight_reason="this was the main cause of the study's low throughput",
     parameters=("max_sgl_entries", "sg_tablesize", "SCSI_MPT2SAS_MAX_SGE"),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from ioassay.tuning.rule import Change, Fine, Judgement, NotApplicable, Rule, Source
+from ioassay.tuning.rule import Bounds, Change, Fine, Judgement, NotApplicable, Rule, Source, missing
 from ioassay.tuning.rules.block import queues
 from ioassay.tuning.rules.sources import (
     BEEGFS_STORAGE,
@@ -23,6 +23,16 @@ _RPC_KB = 1024
 _LARGEST_RPC_KB = 16384
 """Requests grow no larger in practice; above this, it does not matter where they are split."""
 
+_BOUNDS = Bounds(
+    Source(
+        "Linux 6.1, include/linux/blkdev.h: BLK_SAFE_MAX_SECTORS, 127 KiB, for devices that state no limit",
+        "https://github.com/torvalds/linux/blob/v6.1/include/linux/blkdev.h",
+    ),
+    least=127,
+    below="the queue cuts transfers into smaller requests than the kernel sends to devices that it knows nothing of",
+    unit="KiB",
+)
+
 
 def _judge(system: System) -> Iterator[Judgement]:
     names = {device.name for device in system.concerned()}
@@ -32,24 +42,29 @@ def _judge(system: System) -> Iterator[Judgement]:
 def _device(device: BlockDevice, system: System, concerned: set[str]) -> Iterator[Judgement]:
     reason = queues.unsuited(device)
     now, most = device.queue("max_sectors_kb"), device.queue("max_hw_sectors_kb")
-    if reason or now is None or most is None:
+    breach = _BOUNDS.breach(now) if now is not None and most is not None and now < most else ""
+    if now is None:
         yield NotApplicable(reason or f"{device.name} has no request queue")
+    elif most is None:
+        yield missing(f"/sys/block/{device.name}/queue/max_hw_sectors_kb")
+    elif reason and not breach:
+        yield NotApplicable(reason)
     elif (upper := queues.multipath_above(device)) is not None:
         if upper.name not in concerned:  # Otherwise it is judged with its paths.
             yield NotApplicable(f"{device.name} is a path of {upper.name} and must keep to the same limit")
     elif device.kind == "multipath":
-        yield _multipath(device, system, now, most)
+        yield _multipath(device, system, now, most, is_harmful=bool(breach))
     else:
         wanted = _wanted_kb(device, system, now, most)
         if wanted == now:
             yield Fine(device.name, f"{now} KiB" + (", the adapter's limit" if now < _whole_kb(device, system) else ""))
         else:
-            because = _limits(device, system, wanted, most)
+            because = breach or _limits(device, system, wanted, most)
             assignment = queues.assign(device, "max_sectors_kb", wanted)
-            yield Change(device.name, f"{now} KiB", f"{wanted} KiB", because, (assignment,))
+            yield Change(device.name, f"{now} KiB", f"{wanted} KiB", because, (assignment,), is_harmful=bool(breach))
 
 
-def _multipath(device: BlockDevice, system: System, now: int, most: int) -> Judgement:
+def _multipath(device: BlockDevice, system: System, now: int, most: int, *, is_harmful: bool) -> Judgement:
     """A multipath device and its paths: they have one limit, which changes only while the device is not in use."""
     paths = {path.name: path.queue("max_sectors_kb") for path in device.below}
     known = {name: value for name, value in paths.items() if value is not None}
@@ -69,6 +84,7 @@ def _multipath(device: BlockDevice, system: System, now: int, most: int) -> Judg
         because,
         command=f"In /etc/multipath.conf: {_section(device, wanted)}. Then, with nothing mounted from {device.name}: "
         f"multipath -f {_map_name(device)} && multipath -r",
+        is_harmful=is_harmful,
     )
 
 
@@ -148,4 +164,7 @@ RULE = Rule(
     ),
     judge=_judge,
     parameters=("max_sectors_kb", "max_hw_sectors_kb", "max_segments"),
+    bounds={"max_sectors_kb": _BOUNDS},
+    weight="large",
+    weight_reason="the study's servers gained most from requests that reached the array whole",
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ioassay.tuning.rule import Change, Fine, Judgement, NotApplicable, Rule
+from ioassay.tuning.rule import Bounds, Change, Fine, Judgement, NotApplicable, Rule, Source
 from ioassay.tuning.rules.block import queues
 from ioassay.tuning.rules.sources import BEEGFS_STORAGE, LINUX_LARGE_IO, QUEUE_SYSFS
 from ioassay.tuning.system import System
@@ -13,6 +13,18 @@ from ioassay.tuning.system.block import BlockDevice
 _WANTED_KB = 8192
 _ENOUGH_KB = 4096
 """What BeeGFS's guide recommends."""
+_DEFAULT_KB = 128
+_BOUNDS = Bounds(
+    Source(
+        "Linux 6.1, mm/readahead.c: page_cache_sync_ra, ondemand_readahead",
+        "https://github.com/torvalds/linux/blob/v6.1/mm/readahead.c",
+    ),
+    least=1,
+    below="a read through the page cache, however large, asks the device for one page after the other",
+    most=262144,
+    above="each sequential reader may fetch more than 256 MiB that it does not use",
+    unit="KiB",
+)
 
 
 def _judge(system: System) -> Iterator[Judgement]:
@@ -27,6 +39,10 @@ def _device(device: BlockDevice) -> Iterator[Judgement]:
     elif device.above:
         upper = " and ".join(one.name for one in device.above)
         yield NotApplicable(f"{device.name} is part of {upper}; file systems go by the read-ahead of the upper device")
+    elif breach := _BOUNDS.breach(now):
+        wanted = _DEFAULT_KB if device.medium == "ssd" else _WANTED_KB
+        assignment = queues.assign(device, "read_ahead_kb", wanted)
+        yield Change(device.name, f"{now} KiB", f"{wanted} KiB", breach, (assignment,), is_harmful=True)
     elif device.medium == "ssd":
         yield NotApplicable(
             f"{device.name} is flash: it needs many reads at once rather than long ones, and reading ahead wastes its "
@@ -50,4 +66,5 @@ RULE = Rule(
     sources=(LINUX_LARGE_IO, BEEGFS_STORAGE, QUEUE_SYSFS),
     judge=_judge,
     parameters=("read_ahead_kb",),
+    bounds={"read_ahead_kb": _BOUNDS},
 )

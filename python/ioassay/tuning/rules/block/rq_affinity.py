@@ -40,5 +40,7 @@ RULE = Rule(
     "nothing.",
     sources=(LINUX_LARGE_IO, QUEUE_SYSFS),
     judge=_judge,
+    weight="small",
+    weight_reason="only a single processor that all interrupts reach gains",
     parameters=("rq_affinity",),
 )

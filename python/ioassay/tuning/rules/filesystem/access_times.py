@@ -42,5 +42,7 @@ RULE = Rule(
     risk="Programs that go by access times fail: tools that remove or migrate unused files, some mail readers.",
     sources=(Source("mount(8)", "https://man7.org/linux/man-pages/man8/mount.8.html"),),
     judge=_judge,
+    weight="small",
+    weight_reason="reads write an inode at most once a day, as Linux mounts by default",
     parameters=("noatime", "relatime", "strictatime"),
 )

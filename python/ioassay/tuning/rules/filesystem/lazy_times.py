@@ -39,5 +39,7 @@ RULE = Rule(
     "them. Sequential writes that allocate gain nothing.",
     sources=(Source("mount(8)", "https://man7.org/linux/man-pages/man8/mount.8.html"),),
     judge=_judge,
+    weight="small",
+    weight_reason="only random writes to allocated files gain",
     parameters=("lazytime",),
 )

@@ -38,5 +38,7 @@ RULE = Rule(
         ),
     ),
     judge=_judge,
+    weight="small",
+    weight_reason="only listings and reads of many files gain",
     parameters=("suppressAtime",),
 )

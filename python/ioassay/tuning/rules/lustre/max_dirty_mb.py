@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ioassay.tuning.rule import Change, Fine, Judgement, NotApplicable, Rule, each
+from ioassay.tuning.rule import Bounds, Change, Fine, Judgement, NotApplicable, Rule, each
 from ioassay.tuning.rules.lustre import parameters
 from ioassay.tuning.rules.sources import LUSTRE_CLIENT, LUSTRE_PARAMETERS, lustre_source
 from ioassay.tuning.system import System
@@ -13,6 +13,9 @@ _WANTED_MB = 1024
 _MOST_MB = 2047
 _OF_RPCS = 4
 """The manual: this many times what is on the way."""
+_BOUNDS = Bounds(
+    LUSTRE_PARAMETERS, least=1, below="no write is cached, so every write waits for the server", unit="MiB"
+)
 
 
 def _judge(system: System) -> Iterator[Judgement]:
@@ -31,10 +34,18 @@ def _group(group: parameters.Group) -> Iterator[Judgement]:
         yield Fine(group.file_system, parameters.span(now, "MiB"))
     else:
         because = f"four times {rpcs} RPCs on the way" if by_rpcs > _WANTED_MB else ""
-        if wanted == most:
+        breach = _BOUNDS.breach(min(now))
+        if breach:
+            because = breach
+        elif wanted == most:
             because = f"Lustre takes no more than {_MOST_MB} MiB and a quarter of memory"
         yield Change(
-            group.file_system, parameters.span(now, "MiB"), f"{wanted} MiB", because, (group.assign(max(wanted, *now)),)
+            group.file_system,
+            parameters.span(now, "MiB"),
+            f"{wanted} MiB",
+            because,
+            (group.assign(max(wanted, *now)),),
+            is_harmful=bool(breach),
         )
 
 
@@ -49,4 +60,5 @@ RULE = Rule(
     sources=(LUSTRE_CLIENT, LUSTRE_PARAMETERS, lustre_source("lustre/osc/lproc_osc.c", "max_dirty_mb_store")),
     judge=_judge,
     parameters=("max_dirty_mb",),
+    bounds={"max_dirty_mb": _BOUNDS},
 )

@@ -6,12 +6,18 @@ import re
 from collections.abc import Iterator
 
 from ioassay import units
-from ioassay.tuning.rule import Change, Fine, Judgement, Rule, each
+from ioassay.tuning.rule import Bounds, Change, Fine, Judgement, Rule, each
 from ioassay.tuning.rules.lustre import parameters
 from ioassay.tuning.rules.sources import LARGE_IO_TEXT, LUSTRE_PARAMETERS, LUSTRE_TUNING, lustre_source
 from ioassay.tuning.system import System
 
 _LEAST_BYTES = 1 << 20
+_BOUNDS = Bounds(
+    LUSTRE_PARAMETERS,
+    least=16,
+    below="each RPC costs both sides more than the data that it carries",
+    unit="pages",
+)
 
 
 def _judge(system: System) -> Iterator[Judgement]:
@@ -25,13 +31,15 @@ def _group(group: parameters.Group) -> Iterator[Judgement]:
     if min(now) >= wanted:
         yield Fine(group.file_system, _shown(min(now), page))
     else:
-        because = f"its servers take RPCs of {units.format_bytes(offered)}" if offered else ""
+        breach = _BOUNDS.breach(min(now))
+        because = breach or (f"its servers take RPCs of {units.format_bytes(offered)}" if offered else "")
         yield Change(
             group.file_system,
             _shown(min(now), page),
             _shown(wanted, page),
             because,
             (group.assign(max(wanted, *now)),),
+            is_harmful=bool(breach),
         )
 
 
@@ -61,4 +69,7 @@ RULE = Rule(
     ),
     judge=_judge,
     parameters=("max_pages_per_rpc",),
+    bounds={"max_pages_per_rpc": _BOUNDS},
+    weight="large",
+    weight_reason="the study's arrays read parity for each RPC smaller than a stripe",
 )

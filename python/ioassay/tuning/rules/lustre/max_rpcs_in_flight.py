@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ioassay import units
-from ioassay.tuning.rule import Change, Fine, Judgement, Rule, each
+from ioassay.tuning.rule import Bounds, Change, Fine, Judgement, Rule, each
 from ioassay.tuning.rules.lustre import parameters
 from ioassay.tuning.rules.sources import EXASCALER_CLIENT, LUSTRE_CLIENT, LUSTRE_PARAMETERS, lustre_source
 from ioassay.tuning.system import System
@@ -14,6 +14,7 @@ _WANTED_BYTES = 256 << 20
 """The study's 256 RPCs of 1 MiB."""
 _LEAST, _MOST = 8, 256
 """Lustre's default, and its limit."""
+_BOUNDS = Bounds(LUSTRE_PARAMETERS, least=2, below="each RPC waits for the answer to the one before")
 
 
 def _judge(system: System) -> Iterator[Judgement]:
@@ -34,7 +35,15 @@ def _group(group: parameters.Group) -> Iterator[Judgement]:
             if rpc > 1 << 20
             else ""
         )
-        yield Change(group.file_system, shown, f"{wanted} of {size}", because, (group.assign(wanted),))
+        breach = _BOUNDS.breach(min(now))
+        yield Change(
+            group.file_system,
+            shown,
+            f"{wanted} of {size}",
+            breach or because,
+            (group.assign(wanted),),
+            is_harmful=bool(breach),
+        )
 
 
 RULE = Rule(
@@ -54,4 +63,5 @@ RULE = Rule(
     ),
     judge=_judge,
     parameters=("max_rpcs_in_flight",),
+    bounds={"max_rpcs_in_flight": _BOUNDS},
 )

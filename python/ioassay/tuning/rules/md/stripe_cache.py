@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ioassay.tuning.rule import Assignment, Change, Fine, Judgement, NotApplicable, Rule, Source, each, missing
+from ioassay.tuning.rule import Assignment, Bounds, Change, Fine, Judgement, NotApplicable, Rule, Source, each, missing
 from ioassay.tuning.rules.md.sources import MD_GUIDE, MD_MANUAL, NO_ARRAYS
 from ioassay.tuning.system import System
 from ioassay.tuning.system.md import MdArray, md_arrays
@@ -12,6 +12,12 @@ from ioassay.tuning.system.md import MdArray, md_arrays
 _PAGE_BYTES = 4096
 _LEAST, _MOST = 1024, 32768
 _MOST_OF_MEMORY = 0.02
+_BOUNDS = Bounds(
+    Source("Linux, RAID arrays: stripe_cache_size (default 256)", "https://docs.kernel.org/admin-guide/md.html"),
+    least=256,
+    below="it holds less than the kernel's default, so that hardly a stripe is completed before it is written",
+    unit="pages",
+)
 
 
 def _judge(system: System) -> Iterator[Judgement]:
@@ -33,7 +39,15 @@ def _array(array: MdArray, memory_bytes: int) -> Iterator[Judgement]:
         cost = wanted * array.disks * _PAGE_BYTES
         because = f"that takes {cost >> 20} MiB of memory: {wanted} pages × {array.disks} members × 4 KiB"
         assignment = Assignment(f"block:{array.name}/md/stripe_cache_size", str(wanted))
-        yield Change(array.name, f"{now} pages a member", f"{wanted} pages a member", because, (assignment,))
+        breach = _BOUNDS.breach(now)
+        yield Change(
+            array.name,
+            f"{now} pages a member",
+            f"{wanted} pages a member",
+            f"{breach}; {because}" if breach else because,
+            (assignment,),
+            is_harmful=bool(breach),
+        )
 
 
 def _wanted(array: MdArray, memory_bytes: int) -> int:
@@ -61,4 +75,5 @@ RULE = Rule(
     ),
     judge=_judge,
     parameters=("stripe_cache_size",),
+    bounds={"stripe_cache_size": _BOUNDS},
 )

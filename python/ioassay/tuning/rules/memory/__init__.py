@@ -6,6 +6,7 @@ from ioassay.tuning.rule import Rule
 from ioassay.tuning.rules.memory import (
     dirty_limit,
     min_free_kbytes,
+    swappiness,
     transparent_hugepage,
     vfs_cache_pressure,
     zone_reclaim_mode,
@@ -16,5 +17,6 @@ RULES: tuple[Rule, ...] = (
     vfs_cache_pressure.RULE,
     dirty_limit.RULE,
     min_free_kbytes.RULE,
+    swappiness.RULE,
     zone_reclaim_mode.RULE,
 )

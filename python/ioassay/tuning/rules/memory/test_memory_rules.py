@@ -38,7 +38,7 @@ def test_vfs_cache_pressure(value: int, good: bool, role: dict[str, str]) -> Non
 def test_vfs_cache_pressure_that_cannot_be_read() -> None:
     path = "proc/sys/vm/vfs_cache_pressure"
     assert only(judged(vfs_cache_pressure.RULE, {path: "100"}, unreadable=path), NotReadable).what == f"/{path}"
-    only(judged(vfs_cache_pressure.RULE, {}), NotApplicable)
+    assert "lacks it" in only(judged(vfs_cache_pressure.RULE, {}), NotReadable).reason
 
 
 def test_huge_pages_of_a_server_with_an_old_kernel() -> None:
@@ -56,11 +56,21 @@ def test_huge_pages_of_a_server_of_today() -> None:
 
 
 def test_huge_pages_of_a_compute_node_stay() -> None:
-    assert "serves no storage" in only(judged(transparent_hugepage.RULE, huge("[always] never")), NotApplicable).why
+    assert "serves no storage" in only(judged(transparent_hugepage.RULE, huge("always [never]")), NotApplicable).why
+    assert "defrag at madvise" in only(judged(transparent_hugepage.RULE, huge("[always] never")), Fine).value
     only(judged(transparent_hugepage.RULE, _NFS_SERVER), NotApplicable)
     path = "sys/kernel/mm/transparent_hugepage/enabled"
     assert only(judged(transparent_hugepage.RULE, huge("[always]"), unreadable=path), NotReadable).what == f"/{path}"
     only(judged(transparent_hugepage.RULE, _NFS_SERVER | huge("[sometimes]")), NotReadable)
+
+
+def test_on_any_node_no_page_fault_waits_for_compaction() -> None:
+    assert settings_of(judged(transparent_hugepage.RULE, huge("[always] madvise never", "[always] madvise never"))) == [
+        "sys:kernel/mm/transparent_hugepage/defrag=madvise"
+    ]
+    assert not settings_of(judged(transparent_hugepage.RULE, huge("[always] never", "[always] never")))
+    without = {path: text for path, text in huge("[always] never").items() if not path.endswith("defrag")}
+    assert "defrag" in only(judged(transparent_hugepage.RULE, without), NotReadable).what
 
 
 def test_an_nfs_client_with_much_memory_starts_writing_early() -> None:
@@ -77,13 +87,26 @@ def test_an_nfs_server_writes_in_the_background_from_five_percent() -> None:
     server = dict(_NFS_SERVER)
     ten = server | below("proc/sys/vm", {"dirty_ratio": 20, "dirty_background_ratio": 10})
     assert settings_of(judged(dirty_limit.RULE, ten)) == ["sysctl:vm.dirty_background_ratio=5"]
-    only(judged(dirty_limit.RULE, server | below("proc/sys/vm", {"dirty_background_ratio": 5})), Fine)
-    only(judged(dirty_limit.RULE, server | below("proc/sys/vm", {"dirty_background_bytes": 1 << 30})), Fine)
+    for background in ({"dirty_background_ratio": 5}, {"dirty_background_bytes": 1 << 30}):
+        only(judged(dirty_limit.RULE, server | below("proc/sys/vm", {"dirty_ratio": 20, **background})), Fine)
+
+
+def test_a_limit_that_the_snapshot_lacks_is_not_zero() -> None:
+    for known, lacking in (
+        ({}, "dirty_ratio"),
+        ({"dirty_ratio": 20}, "dirty_background_ratio"),
+        ({"dirty_ratio": 0, "dirty_background_ratio": 10}, "dirty_bytes"),
+    ):
+        judgement = only(judged(dirty_limit.RULE, _NFS_SERVER | below("proc/sys/vm", known)), NotReadable)
+        assert judgement.what == f"/proc/sys/vm/{lacking}"
+    old = below("proc/sys/vm", {"dirty_ratio": 40, "dirty_background_ratio": 10})  # before 2.6.29 there are no bytes
+    assert "dirty_ratio 40" in only(judged(dirty_limit.RULE, _NFS_CLIENT | old), Change).value
 
 
 def test_the_dirty_limit_of_other_nodes_stays() -> None:
-    assert "past the page cache" in only(judged(dirty_limit.RULE, _LUSTRE_SERVER), NotApplicable).why
-    assert "neither mounts nor exports" in only(judged(dirty_limit.RULE, {}), NotApplicable).why
+    usual = below("proc/sys/vm", {"dirty_ratio": 20, "dirty_background_ratio": 10})
+    assert "past the page cache" in only(judged(dirty_limit.RULE, _LUSTRE_SERVER | usual), NotApplicable).why
+    assert "neither mounts nor exports" in only(judged(dirty_limit.RULE, usual), NotApplicable).why
     path = "proc/sys/vm/dirty_ratio"
     assert only(judged(dirty_limit.RULE, {}, unreadable=path), NotReadable).what == f"/{path}"
 
@@ -97,7 +120,7 @@ def test_min_free_kbytes_of_a_server() -> None:
     threads = {"proc/fs/nfsd/threads": "64", path: "67584"}
     assert settings_of(judged(min_free_kbytes.RULE, threads)) == ["sysctl:vm.min_free_kbytes=262144"]
     only(judged(min_free_kbytes.RULE, {path: "67584"}), NotApplicable)
-    only(judged(min_free_kbytes.RULE, _NFS_SERVER), NotApplicable)
+    only(judged(min_free_kbytes.RULE, _NFS_SERVER), NotReadable)
     assert only(judged(min_free_kbytes.RULE, _NFS_SERVER, unreadable=path), NotReadable).what == f"/{path}"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ioassay.tuning.choices import chosen
-from ioassay.tuning.rule import Assignment, Change, Fine, Judgement, NotApplicable, Rule, Source
+from ioassay.tuning.rule import Assignment, Change, Fine, Judgement, NotApplicable, Rule, Source, missing
 from ioassay.tuning.rules.memory import server_role
 from ioassay.tuning.rules.sources import BEEGFS_STORAGE, LINUX_LARGE_IO
 from ioassay.tuning.snapshot import Unreadable
@@ -22,15 +22,26 @@ def _judge(system: System) -> Iterator[Judgement]:
     place = next((one for one in _PLACES if system.snapshot.text(f"sys/{one}/enabled") is not None), None)
     role = server_role.serves(system)
     if place is None:
-        yield NotApplicable("this kernel has no transparent huge pages")
-    elif not role:
-        yield NotApplicable("the node serves no storage; applications with large arrays gain from huge pages")
-    else:
-        now = chosen(system.snapshot.text(f"sys/{place}/enabled") or "")
-        if now not in ("always", "madvise", "never"):
-            raise Unreadable(f"/sys/{place}/enabled", f"holds {now[:40]!r}, which is no choice of the kernel")
-        defrag = chosen(system.snapshot.text(f"sys/{place}/defrag") or "")
+        yield NotApplicable("this kernel has no transparent huge pages, or the snapshot lacks them")
+        return
+    now = chosen(system.snapshot.text(f"sys/{place}/enabled") or "")
+    if now not in ("always", "madvise", "never"):
+        raise Unreadable(f"/sys/{place}/enabled", f"holds {now[:40]!r}, which is no choice of the kernel")
+    text = system.snapshot.text(f"sys/{place}/defrag")
+    if text is None and now == "always":
+        yield missing(f"/sys/{place}/defrag")
+        return
+    defrag = chosen(text or "")
+    if role:
         yield _server(system, place, now, defrag)
+    elif now == defrag == "always" and "madvise" in (text or ""):
+        because = "every page fault of every program may wait while memory is compacted"
+        assignment = Assignment(f"sys:{place}/defrag", "madvise")
+        yield Change(system.host, "always, with defrag at always", "defrag at madvise", because, (assignment,))
+    elif now == "always":
+        yield Fine(system.host, f"always, with defrag at {defrag}")
+    else:
+        yield NotApplicable("the node serves no storage; applications with large arrays gain from huge pages")
 
 
 def _server(system: System, place: str, now: str, defrag: str) -> Judgement:
@@ -41,8 +52,9 @@ def _server(system: System, place: str, now: str, defrag: str) -> Judgement:
     elif defrag == "always":
         wanted, because = "madvise", "with defrag at always threads wait for memory to be compacted"
     else:
-        return Fine(system.host, f"always, with defrag at {defrag or 'its default'}: page faults do not wait")
-    return Change(system.host, now, wanted, because, (Assignment(f"sys:{place}/enabled", wanted),))
+        return Fine(system.host, f"always, with defrag at {defrag}: page faults do not wait")
+    assignment = Assignment(f"sys:{place}/enabled", wanted)
+    return Change(system.host, now, wanted, because, (assignment,), is_harmful=defrag == "always")
 
 
 RULE = Rule(
@@ -60,5 +72,5 @@ RULE = Rule(
         BEEGFS_STORAGE,
     ),
     judge=_judge,
-    parameters=("transparent_hugepage", "redhat_transparent_hugepage"),
+    parameters=("transparent_hugepage", "redhat_transparent_hugepage", "defrag"),
 )

@@ -4,27 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ioassay.tuning.rule import Assignment, Change, Fine, Judgement, NotApplicable, Rule
+from ioassay.tuning.rule import Assignment, Bounds, Change, Fine, Judgement, NotApplicable, Rule, missing
 from ioassay.tuning.rules.memory import server_role
 from ioassay.tuning.rules.sources import BEEGFS_STORAGE, LINUX_LARGE_IO, VM_SYSCTL
 from ioassay.tuning.system import System
 
 _WANTED = 50
 _DEFAULT = 100
+_BOUNDS = Bounds(
+    VM_SYSCTL,
+    least=1,
+    below="the kernel never drops them, until memory runs out",
+    most=999,
+    above="it looks for ten times more of them than there are, and takes locks meanwhile",
+)
 
 
 def _judge(system: System) -> Iterator[Judgement]:
     now = system.snapshot.number("proc/sys/vm/vfs_cache_pressure")
     assignment = Assignment("sysctl:vm.vfs_cache_pressure", str(_WANTED))
     if now is None:
-        yield NotApplicable("this kernel has no vm.vfs_cache_pressure")
+        yield missing("/proc/sys/vm/vfs_cache_pressure")
     elif 0 < now < _DEFAULT:
         yield Fine(system.host, str(now))
     elif now == _DEFAULT and not server_role.serves(system):
         yield NotApplicable("the node serves no storage; the sources recommend less than the default for servers only")
     else:
-        because = "at 0 the kernel never drops them, until memory runs out" if now == 0 else ""
-        yield Change(system.host, str(now), str(_WANTED), because, (assignment,))
+        breach = _BOUNDS.breach(now)
+        yield Change(system.host, str(now), str(_WANTED), breach, (assignment,), is_harmful=bool(breach))
 
 
 RULE = Rule(
@@ -37,4 +44,5 @@ RULE = Rule(
     sources=(LINUX_LARGE_IO, BEEGFS_STORAGE, VM_SYSCTL),
     judge=_judge,
     parameters=("vfs_cache_pressure",),
+    bounds={"vfs_cache_pressure": _BOUNDS},
 )

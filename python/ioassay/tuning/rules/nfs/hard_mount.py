@@ -36,4 +36,6 @@ RULE = Rule(
     sources=(NFS_MANUAL,),
     judge=_judge,
     parameters=("hard", "soft", "softerr"),
+    weight="large",
+    weight_reason="writes that fail are lost",
 )

@@ -34,4 +34,6 @@ RULE = Rule(
     sources=(NFS_MANUAL,),
     judge=_judge,
     parameters=("sync", "async"),
+    weight="large",
+    weight_reason="every write waits for the server's disk",
 )

@@ -4,13 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ioassay.tuning.rule import Assignment, Change, Fine, Judgement, NotApplicable, NotReadable, Rule, each
+from ioassay import units
+from ioassay.tuning.rule import (
+    Assignment,
+    Bounds,
+    Change,
+    Fine,
+    Judgement,
+    NotApplicable,
+    NotReadable,
+    Rule,
+    Source,
+    each,
+)
 from ioassay.tuning.rules.nfs.sources import NFS_MANUAL, NO_MOUNTS, mount_again
 from ioassay.tuning.system import System
 from ioassay.tuning.system.nfs import NfsMount, nfs_mounts
 
 _WANTED = 1 << 20
 """The most that Linux's client sends in one call."""
+_SERVER = Source(
+    "Linux 6.1, fs/nfsd/nfssvc.c: nfsd_get_default_max_blksize, which offers 8 KiB on a machine of 32 MiB",
+    "https://github.com/torvalds/linux/blob/v6.1/fs/nfsd/nfssvc.c",
+)
+_LEAST = Bounds(
+    _SERVER,
+    least=8192,
+    below="every page or two of a file is a call of its own, and even the smallest server offers more",
+    unit="bytes",
+)
 
 
 def _judge(system: System) -> Iterator[Judgement]:
@@ -29,9 +51,18 @@ def _mount(mount: NfsMount) -> Iterator[Judgement]:
             yield Fine(subject, f"{now >> 10} KiB")
         else:
             assignment = Assignment(f"mount:{mount.point}/{option}", str(_WANTED))
-            because = "the mount asked for less, or the server accepts no more"
+            breach = _LEAST.breach(now)
+            because = breach or "the mount asked for less, or the server accepts no more"
             command = mount_again(mount, f"{option}={_WANTED}")
-            yield Change(subject, f"{now >> 10} KiB", f"{_WANTED >> 10} KiB", because, (assignment,), command)
+            yield Change(
+                subject,
+                units.format_bytes(now),
+                f"{_WANTED >> 10} KiB",
+                because,
+                (assignment,),
+                command,
+                is_harmful=bool(breach),
+            )
 
 
 RULE = Rule(
@@ -43,7 +74,10 @@ RULE = Rule(
     risk="The server has the last word: it cuts the value to what it supports, and a Linux server to its "
     "max_block_size. Random I/O in small records gains nothing. The value changes only when the file system is "
     "unmounted and mounted again.",
-    sources=(NFS_MANUAL,),
+    sources=(NFS_MANUAL, _SERVER),
     judge=_judge,
     parameters=("rsize", "wsize"),
+    bounds={"rsize": _LEAST, "wsize": _LEAST},
+    weight="large",
+    weight_reason="a transfer of 1 MiB is as many calls as it holds of these sizes, each with a round trip",
 )

@@ -33,4 +33,6 @@ RULE = Rule(
     sources=(NFS_MANUAL,),
     judge=_judge,
     parameters=("proto",),
+    weight="large",
+    weight_reason="data can be corrupted silently",
 )
