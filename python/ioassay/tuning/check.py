@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Literal, TypeVar, get_args
 
 from ioassay.errors import UsageError
-from ioassay.tuning.path import IoPath, Transfer, io_paths
+from ioassay.tuning.path import IoPath, Transfer, both_ways
 from ioassay.tuning.path.conclusions import evidence
 from ioassay.tuning.path.measured import Measured, between
-from ioassay.tuning.rule import Judgement, Rule
+from ioassay.tuning.rule import Change, Fine, Judgement, NotJudged, NotReadable, Rule
 from ioassay.tuning.rules import RULES, onefs
 from ioassay.tuning.snapshot import Snapshot
-from ioassay.tuning.system import System
+from ioassay.tuning.system import System, Workload
 from ioassay.tuning.system.array import Array, parse_array
 from ioassay.units import UnitError, parse_bytes
 from ioassay.yaml_models.source import nearest
@@ -34,6 +34,7 @@ class Asked:
     storage: str | None
     rules: Sequence[Rule]
     storage_settings: Mapping[str, str] = field(default_factory=dict)
+    workload: Workload | None = None
 
     @classmethod
     def of(
@@ -44,6 +45,7 @@ class Asked:
         storage: str | None,
         rules: Sequence[str],
         storage_settings: Sequence[str] = (),
+        workload: str | None = None,
     ) -> Asked:
         """As it was typed. Raises `UsageError`."""
         return cls(
@@ -52,6 +54,7 @@ class Asked:
             storage=storage,
             rules=[_rule(name) for name in rules] or RULES,
             storage_settings=_storage_settings(storage_settings, storage),
+            workload=_workload(workload) if workload is not None else None,
         )
 
 
@@ -66,6 +69,10 @@ class Finding:
     """What requests on the I/O paths suffer from the rule's parameters, in sentences."""
 
 
+Verdict = Literal["changes recommended", "as recommended", "partly judged", "nothing judged"]
+"""`as recommended` only where something was judged and nothing was left open."""
+
+
 @dataclass(frozen=True)
 class Examination:
     """What is said of the systems."""
@@ -74,6 +81,16 @@ class Examination:
     paths: Sequence[IoPath]
     measured: Sequence[Measured]
     findings: Sequence[Finding]
+
+    @property
+    def verdict(self) -> Verdict:
+        """What all of it comes to."""
+        if self.of_kind(Change):
+            return "changes recommended"
+        if not self.of_kind(Fine):
+            return "nothing judged"
+        left = [*self.of_kind(NotReadable), *self.of_kind(NotJudged)]
+        return "partly judged" if left else "as recommended"
 
     def of_kind(self, kind: type[_Kind]) -> list[tuple[Finding, _Kind]]:
         """The judgements of a kind, each with what it is of, in the order of the findings."""
@@ -86,8 +103,11 @@ def examine(snapshots: Sequence[Snapshot], asked: Asked) -> Examination:
     for snapshot in sorted(snapshots, key=lambda one: one.taken):
         of_host.setdefault(snapshot.host, []).append(snapshot)
     hosts = list(dict.fromkeys(snapshot.host for snapshot in snapshots))
-    systems = [System(of_host[host][-1], asked.array, asked.storage or "", asked.storage_settings) for host in hosts]
-    paths = io_paths(systems, asked.transfer)
+    systems = [
+        System(of_host[host][-1], asked.array, asked.storage or "", asked.storage_settings, asked.workload)
+        for host in hosts
+    ]
+    paths = both_ways(systems, asked.transfer)
     measured = [between(of_host[host][0], of_host[host][-1]) for host in hosts if len(of_host[host]) > 1]
     known = [evidence(path) for path in paths]
     findings = [
@@ -108,6 +128,13 @@ def _size(text: str) -> int:
         return parse_bytes(text)
     except UnitError as error:
         raise UsageError(f"--transfer: {error}.", "Write for example --transfer 1MiB.") from None
+
+
+def _workload(text: str) -> Workload:
+    known: dict[str, Workload] = {one: one for one in get_args(Workload)}
+    if text not in known:
+        raise UsageError(f"--workload {text}: no such workload.", f"Use one of: {', '.join(known)}.")
+    return known[text]
 
 
 def _storage_settings(texts: Sequence[str], storage: str | None) -> dict[str, str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ioassay.cli.output import AsJson, Form, Output, say
-from ioassay.errors import UsageError
+from ioassay.errors import CannotRun, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,6 +54,10 @@ def check(
             "--storage-setting", metavar="NAME=VALUE", help="A setting of that storage, read there. Repeatable."
         ),
     ] = None,
+    workload: Annotated[
+        str | None,
+        typer.Option(metavar="KIND", help="How files are used: shared-file, file-per-process or small-files."),
+    ] = None,
     rules: Annotated[
         list[str] | None, typer.Option("--rule", metavar="NAME", help="Only this rule. Repeatable.")
     ] = None,
@@ -64,7 +68,7 @@ def check(
     """Follow an I/O to the disk and judge every setting on its way.
 
     Shows each layer's request size, where requests are split or misaligned, and what to change, with reason, risk and
-    source. Changes nothing. The exit code is 0 whatever it recommends.
+    source. Changes nothing. The exit code is 0 whatever it recommends, and 3 where no setting could be judged.
     """
     import shutil  # noqa: PLC0415
 
@@ -82,15 +86,22 @@ def check(
             "--snapshot and TARGET contradict each other: a snapshot has its own target.", "Use one of them."
         )
     asked = Asked.of(
-        transfer=transfer, raid=raid, storage=storage, rules=rules or [], storage_settings=storage_settings or []
+        transfer=transfer,
+        raid=raid,
+        storage=storage,
+        rules=rules or [],
+        storage_settings=storage_settings or [],
+        workload=workload,
     )
     found = [read(path) for path in snapshots] if snapshots else _live(target, command or [])
-    report = CheckReport(examine(found, asked))
+    examination = examine(found, asked)
+    report = CheckReport(examination)
+    ended = CannotRun.exit_code if examination.verdict == "nothing judged" else 0
     if wanted is None:
         show(rendered(report.terminal(shutil.get_terminal_size(fallback=(COLUMNS, 24)).columns)))
-        return 0
+        return ended
     emit(reports.build(report, wanted), output)
-    return say_undrawn()
+    return max(say_undrawn(), ended)
 
 
 def _live(target: str | None, command: Sequence[str]) -> list[Snapshot]:

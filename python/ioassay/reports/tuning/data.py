@@ -8,7 +8,9 @@ from typing import Any
 import polars as pl
 
 from ioassay.reports.tuning import path
+from ioassay.tuning.change_groups import ChangeGroup, change_groups
 from ioassay.tuning.check import Examination
+from ioassay.tuning.outcomes import outcome
 from ioassay.tuning.rule import Change, Fine, Judgement, NotApplicable, NotJudged, NotReadable
 
 CHECK_VERSION = 1
@@ -18,14 +20,20 @@ _SCHEMA = dict.fromkeys(_COLUMNS, pl.String) | {"harmful": pl.Boolean}
 
 
 def data(examination: Examination) -> dict[str, Any]:
-    """`version`, `hosts`, `paths` with what was measured on them, and `judgements`, each with what its rule says."""
+    """`version`, `hosts`, `verdict`, `paths` with what was measured on them, `changes` with equal ones together, the
+    weightiest first, and `judgements`, each with what its rule says.
+    """
     return {
         "version": CHECK_VERSION,
         "hosts": [
             {"host": system.host, "taken": system.snapshot.taken.isoformat(), "target": system.snapshot.target}
             for system in examination.systems
         ],
-        "paths": path.data(examination.paths, examination.measured),
+        "verdict": examination.verdict,
+        "paths": path.data(
+            examination.paths, examination.measured, lambda problem: outcome(problem, examination.findings)
+        ),
+        "changes": [_group(group) for group in change_groups(examination)],
         "judgements": list(_judgements(examination)),
         "rules": [
             {
@@ -39,6 +47,27 @@ def data(examination: Examination) -> dict[str, Any]:
             }
             for rule in dict.fromkeys(finding.rule for finding in examination.findings)
         ],
+    }
+
+
+def _group(group: ChangeGroup) -> dict[str, Any]:
+    """The changes of a rule, equal ones together."""
+    return {
+        "rule": group.rule.name,
+        "harmful": group.is_harmful,
+        "weight": group.rule.weight,
+        "evidence": list(group.evidence),
+        "places": [
+            {
+                "hosts": list(one.hosts),
+                "subjects": list(one.subjects),
+                "value": one.value,
+                "recommended": one.wanted,
+                "because": one.because,
+            }
+            for one in group.places
+        ],
+        "exceptions": group.exceptions,
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from ioassay.node_sets import folded
 from ioassay.reports.document import (
     Block,
     Bullets,
@@ -18,23 +19,35 @@ from ioassay.reports.document import (
     Text,
 )
 from ioassay.reports.tuning import path
-from ioassay.tuning.check import Examination
-from ioassay.tuning.rule import Change, Fine, NotApplicable, NotReadable, Rule
+from ioassay.tuning.change_groups import (
+    PLACEHOLDER,
+    ChangeGroup,
+    Command,
+    all_at_once,
+    change_groups,
+    hosts_text,
+    settings_count,
+)
+from ioassay.tuning.check import Examination, Finding
+from ioassay.tuning.outcomes import outcome
+from ioassay.tuning.rule import Fine, NotApplicable, NotJudged, NotReadable
 from ioassay.units import format_count
 from ioassay.version import __version__
 
-_TRY = "Try it (ioassay tune rollback puts it back)"
+_MOST_REASONS = 5
 
 
 def document(examination: Examination, *, with_figures: bool) -> Document:
     """The document."""
-    hosts = ", ".join(system.host for system in examination.systems)
+    hosts = folded(system.host for system in examination.systems)
+    groups = change_groups(examination)
     return Document(
         f"Storage settings of {hosts}",
         [
-            Paragraph(_counts(examination)),
-            *path.sections(examination.paths, examination.measured, with_figures=with_figures),
-            Section("What to change", [*_changes(examination, with_addresses=True), *_apply(examination)]),
+            Paragraph(_verdict(examination, groups)),
+            *_paths(examination, with_figures=with_figures),
+            Section("What to change", [*_changes(examination, groups, with_addresses=True), *_apply(groups)]),
+            Section("Not judged", [_not_judged(examination)]),
             Section("As it should be", [_fine(examination)]),
             Section("Not readable", [_unreadable(examination)]),
             Section("Not applicable", [_not_applicable(examination)], fold="closed"),
@@ -54,9 +67,11 @@ def terminal(examination: Examination, columns: int) -> list[Block]:
         for finding in examination.findings
         if not all(isinstance(one, NotApplicable) for one in finding.judgements)
     }
+    groups = change_groups(examination)
     return [
-        *path.sections(examination.paths, examination.measured, with_figures=False, columns=columns),
-        Section("What to change", [*_changes(examination, with_addresses=False), *_apply(examination)]),
+        *_paths(examination, with_figures=False, columns=columns),
+        Section("What to change", [*_changes(examination, groups, with_addresses=False), *_apply(groups)]),
+        Section("Not judged", [_not_judged(examination)]),
         Section("As it should be", [_fine(examination)]),
         Section("Not readable", [_unreadable(examination)]),
         Paragraph(
@@ -66,122 +81,197 @@ def terminal(examination: Examination, columns: int) -> list[Block]:
                 "faint",
             )
         ),
-        Paragraph(_counts(examination)),
+        Paragraph(_verdict(examination, groups)),
     ]
 
 
-def _counts(examination: Examination) -> str:
-    changes, fine, unreadable = (len(examination.of_kind(kind)) for kind in (Change, Fine, NotReadable))
-    rules = len({finding.rule.name for finding in examination.findings})
-    return (
-        f"{format_count(rules, 'rule')} on {format_count(len(examination.systems), 'host')}: "
-        f"{format_count(changes, 'recommended change')}, {fine} as recommended, {unreadable} not readable."
+def _paths(examination: Examination, *, with_figures: bool, columns: int | None = None) -> list[Section]:
+    return path.sections(
+        examination.paths,
+        examination.measured,
+        lambda problem: outcome(problem, examination.findings),
+        with_figures=with_figures,
+        columns=columns,
     )
 
 
-def _changes(examination: Examination, *, with_addresses: bool) -> Iterator[Block]:
-    has_hosts = len(examination.systems) > 1
-    found = False
-    # First what requests were found to suffer from; the order within is that in which settings are to be made.
-    for finding in sorted(examination.findings, key=lambda one: not one.evidence):
-        changes = [one for one in finding.judgements if isinstance(one, Change)]
-        if not changes:
-            continue
-        found = True
-        rule = finding.rule
+def _verdict(examination: Examination, groups: Sequence[ChangeGroup]) -> Text:
+    """All of it in a line. What was judged is said first, so that nothing judged is not taken for nothing wrong."""
+    fine, left, unreadable = (len(examination.of_kind(kind)) for kind in (Fine, NotJudged, NotReadable))
+    rules = len({finding.rule.name for finding in examination.findings})
+    on = f"{format_count(rules, 'rule')} on {format_count(len(examination.systems), 'host')}"
+    rest = ", ".join(
+        f"{number} {what}" for number, what in ((left, "not judged"), (unreadable, "not readable")) if number
+    )
+    if examination.verdict == "nothing judged":
+        return (Span(f"{on}: no setting was judged.", "warning"), f" {rest}." if rest else "")
+    rest = f"{fine} as recommended{f', {rest}' if rest else ''}."
+    changes = format_count(len(groups), "recommended change")
+    harmful = sum(group.is_harmful for group in groups)
+    where = format_count(settings_count(groups), "place")
+    told = f"{on}: {changes}{f' in {where}' if groups else ''}, {rest}"
+    if not harmful:
+        return told
+    return (f"{told} ", Span(f"{harmful} of the changes: a value that ruins I/O on any node.", "warning"))
+
+
+def _changes(examination: Examination, groups: Sequence[ChangeGroup], *, with_addresses: bool) -> Iterator[Block]:
+    number = len(examination.systems)
+    for group in groups:
+        rule = group.rule
         yield Section(
-            f"{rule.title}, on {finding.host}" if has_hosts else rule.title,
+            rule.title,
             [
-                _values(changes),
+                *([Paragraph(Span("This value ruins I/O on any node.", "warning"))] if group.is_harmful else []),
+                _values(group, number),
+                *([Paragraph(group.exceptions)] if group.exceptions else []),
                 Bullets(
                     [
-                        *((Span("Found here:", "strong"), f" {text}") for text in finding.evidence),
+                        *((Span("Found here:", "strong"), f" {text}") for text in group.evidence),
                         (Span("Why:", "strong"), f" {rule.reason}"),
                         (Span("Risk:", "strong"), f" {rule.risk}"),
-                        (Span("Source:", "strong"), f" {_sources(rule, with_addresses=with_addresses)}"),
+                        (Span("Source:", "strong"), f" {_sources(group, with_addresses=with_addresses)}"),
                         (Span("Rule:", "strong"), f" {rule.name}"),
                     ]
                 ),
-                Commands(list(_commands(rule, changes))),
+                Commands([(_label(one, number), one.text) for one in group.commands]),
             ],
-            anchor=f"rule-{rule.name}-{finding.host}",
+            anchor=f"rule-{rule.name}",
         )
-    if not found:
-        yield Paragraph("Nothing: every setting that the rules know is as they recommend.")
+    if not groups:
+        yield Paragraph(_no_changes(examination))
 
 
-def _values(changes: Sequence[Change]) -> Table:
+def _no_changes(examination: Examination) -> Text:
+    """Why nothing is to be changed: because all is well, or because nothing could be judged."""
+    fine = len(examination.of_kind(Fine))
+    if examination.verdict == "as recommended":
+        judged = "the setting that was judged is" if fine == 1 else f"the {fine} settings that were judged are"
+        return f"Nothing: {judged} as recommended."
+    left = len(examination.of_kind(NotJudged)) + len(examination.of_kind(NotReadable))
+    if examination.verdict == "partly judged":
+        return f"Nothing among the {format_count(fine, 'setting')} that could be judged; {left} could not, see below."
+    reasons: dict[str, None] = {}
+    for finding, one in examination.of_kind(NotApplicable):
+        reasons[f"{finding.rule.name}: {one.why}."] = None
+    if left:
+        return (Span("No setting was judged,", "warning"), f" so nothing is known of them; {left} are listed below.")
+    if len(reasons) > _MOST_REASONS:
+        return (Span("No setting was judged:", "warning"), " no rule applies here. Below it is said why each does not.")
+    return (Span("No setting was judged.", "warning"), f" {' '.join(reasons)}")
+
+
+def _values(group: ChangeGroup, number: int) -> Table:
     """A row for each value as it is and as it should be, with everything that has it."""
-    subjects: dict[tuple[str, str, str], list[str]] = {}
-    for one in changes:
-        subjects.setdefault((one.value, one.wanted, one.because), []).append(one.subject)
-    has_because = any(because for _, _, because in subjects)
+    has_because = any(one.because for one in group.places)
     rows: list[Sequence[Text]] = [
-        [", ".join(where), now, Span(wanted, "strong"), *([because] if has_because else [])]
-        for (now, wanted, because), where in subjects.items()
+        [
+            *([hosts_text(one.hosts, number)] if number > 1 else []),
+            ", ".join(one.subjects) or (one.hosts[0] if number == 1 else "the node"),
+            Span(one.value, "warning") if one.is_harmful else one.value,
+            Span(one.wanted, "strong"),
+            *([one.because] if has_because else []),
+        ]
+        for one in group.places
     ]
-    head = [Column("Where"), Column("Now"), Column("Recommended")]
+    head = [*([Column("Node")] if number > 1 else []), Column("Where"), Column("Now"), Column("Recommended")]
     return Table([*head, *([Column("Because")] if has_because else [])], rows, density="narrow")
 
 
-def _sources(rule: Rule, *, with_addresses: bool) -> str:
+def _sources(group: ChangeGroup, *, with_addresses: bool) -> str:
+    bounds = [one.source for one in group.rule.bounds.values()] if group.is_harmful else []
     return "; ".join(
-        f"{source.text} ({source.url})" if source.url and with_addresses else source.text for source in rule.sources
+        f"{source.text} ({source.url})" if source.url and with_addresses else source.text
+        for source in dict.fromkeys((*bounds, *group.rule.sources))
     )
 
 
-def _commands(rule: Rule, changes: Sequence[Change]) -> Iterator[tuple[str, str]]:
-    """One command line for all that can be set here, and what to type elsewhere for the rest."""
-    settable = list(dict.fromkeys(_quoted(assignment) for one in changes for assignment in one.assignments))
-    if settable:
-        yield (_TRY, f"ioassay tune apply {' '.join(settable)}")
-    others: dict[str, list[str]] = {}
-    for one in changes:
-        if not one.assignments:
-            others.setdefault(one.command or f"see the sources of the rule {rule.name}", []).append(one.subject)
-    for command, subjects in others.items():
-        yield (f"For {', '.join(subjects)}", command)
+def _label(command: Command, number: int) -> str:
+    on = f" on {folded(command.hosts)}" if number > 1 else ""
+    if command.assignments:
+        return f"Try it{on} (ioassay tune rollback puts it back)"
+    if not command.subjects:
+        return f"To do{on}"
+    each = f" ({PLACEHOLDER} stands for each)" if len(command.subjects) > 1 and PLACEHOLDER in command.text else ""
+    return f"For {', '.join(command.subjects)}{on}{each}"
 
 
-def _quoted(assignment: object) -> str:
-    import shlex  # noqa: PLC0415
-
-    return shlex.quote(str(assignment))
-
-
-def _apply(examination: Examination) -> list[Block]:
-    """One command line for all that can be set, where there is one host and more than one change."""
-    if len(examination.systems) != 1:
+def _apply(groups: Sequence[ChangeGroup]) -> list[Block]:
+    """One command line for all that can be set, where there is more than one change."""
+    if sum(1 for group in groups if any(one.assignments for one in group.commands)) < 2:
         return []
-    assignments = list(
-        dict.fromkeys(_quoted(assignment) for _, one in examination.of_kind(Change) for assignment in one.assignments)
-    )
-    if len(assignments) < 2:
-        return []
-    return [Commands([("All of these at once", f"ioassay tune apply {' '.join(assignments)}")])]
+    several = len({host for group in groups for host in group.hosts}) > 1
+    return [
+        Commands(
+            [
+                (f"All of these at once{f', on {folded(one.hosts)}' if several else ''}", one.text)
+                for one in all_at_once(groups)
+            ]
+        )
+    ]
 
 
 def _fine(examination: Examination) -> Table:
+    return _table(
+        examination,
+        [(finding, _subject(finding, one.subject), one.value) for finding, one in examination.of_kind(Fine)],
+        "Value",
+    )
+
+
+def _not_judged(examination: Examination) -> Table:
+    return _table(
+        examination,
+        [
+            (finding, _subject(finding, one.subject), f"{one.value}: {one.why}")
+            for finding, one in examination.of_kind(NotJudged)
+        ],
+        "Why",
+    )
+
+
+def _subject(finding: Finding, subject: str) -> str:
+    return "the node" if subject == finding.host else subject.removesuffix(f" of {finding.host}")
+
+
+def _table(examination: Examination, found: Sequence[tuple[Finding, str, str]], last: str) -> Table:
+    """Rows of rule, subject and value, those that are alike on several hosts together."""
+    of_host: dict[tuple[str, str, str], list[str]] = {}
+    for finding, subject, value in found:
+        of_host.setdefault((finding.host, finding.rule.name, value), []).append(subject)
+    hosts: dict[tuple[str, str, str], list[str]] = {}
+    for (host, rule, value), subjects in of_host.items():
+        hosts.setdefault((rule, ", ".join(subjects), value), []).append(host)
+    several = len(examination.systems) > 1
     rows: list[Sequence[Text]] = [
-        [finding.host, finding.rule.name, one.subject, one.value] for finding, one in examination.of_kind(Fine)
+        [*([folded(where)] if several else []), rule, subjects, value]
+        for (rule, subjects, value), where in hosts.items()
     ]
     return Table(
-        [Column("Host", merges=True), Column("Rule", merges=True), Column("Where"), Column("Value")],
+        [
+            *([Column("Node", merges=True)] if several else []),
+            Column("Rule", merges=True),
+            Column("Where"),
+            Column(last),
+        ],
         rows,
         density="narrow",
     )
 
 
 def _unreadable(examination: Examination) -> Notes:
-    lines = [
-        f"{finding.host}: {finding.rule.name}: {one.what}: {one.reason}"
-        for finding, one in examination.of_kind(NotReadable)
-    ]
-    return Notes(lines)
+    of_host: dict[tuple[str, str, str], dict[str, None]] = {}
+    for finding, one in examination.of_kind(NotReadable):
+        of_host.setdefault((finding.host, finding.rule.name, one.reason), {})[one.what] = None
+    hosts: dict[str, list[str]] = {}
+    for (host, rule, reason), what in of_host.items():
+        hosts.setdefault(f"{rule}: {', '.join(what)}: {reason}", []).append(host)
+    return Notes([f"{folded(where)}: {text}" for text, where in hosts.items()])
 
 
 def _not_applicable(examination: Examination) -> Table:
-    rows: list[Sequence[Text]] = [
-        [finding.host, finding.rule.name, one.why] for finding, one in examination.of_kind(NotApplicable)
-    ]
-    return Table([Column("Host", merges=True), Column("Rule", merges=True), Column("Why it does not apply")], rows)
+    hosts: dict[tuple[str, str], dict[str, None]] = {}
+    for finding, one in examination.of_kind(NotApplicable):
+        hosts.setdefault((finding.rule.name, one.why), {})[finding.host] = None
+    rows: list[Sequence[Text]] = [[folded(where), rule, why] for (rule, why), where in hosts.items()]
+    return Table([Column("Node", merges=True), Column("Rule", merges=True), Column("Why it does not apply")], rows)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from ioassay.reports import format as shown
@@ -22,7 +22,8 @@ from ioassay.reports.document import (
 )
 from ioassay.reports.tuning import path_text
 from ioassay.slugs import slug, unique
-from ioassay.tuning.path.conclusions import conclusions
+from ioassay.tuning.outcomes import Outcome
+from ioassay.tuning.path.conclusions import Conclusion, conclusions
 from ioassay.tuning.path.measured import Comparison, DeviceActivity, Measured, compared, verdicts
 from ioassay.tuning.path.model import IoPath, Layer, sizes
 from ioassay.tuning.path.rows import rows
@@ -41,18 +42,26 @@ _SOURCE = re.compile(
 def sections(
     paths: Sequence[IoPath],
     measured: Sequence[Measured] = (),
+    outcome: Callable[[Conclusion], Outcome] | None = None,
     *,
     with_figures: bool,
     columns: int | None = None,
 ) -> list[Section]:
     """A section for each path, and one for what the hosts' devices did between the snapshots, if that was measured.
 
-    `with_figures`: for a page; a terminal and Markdown show lines of text instead. `columns`: those of the terminal.
+    `outcome`: what becomes of a problem. `with_figures`: for a page; a terminal and Markdown show lines of text
+    instead. `columns`: those of the terminal.
     """
     taken: set[str] = set()
     found = [
         _path(
-            path, measured, name, unique(f"io-path-{slug(name, 'device')}", taken), columns, with_figures=with_figures
+            path,
+            measured,
+            name,
+            unique(f"io-path-{slug(name, 'device')}", taken),
+            columns=columns,
+            outcome=outcome,
+            with_figures=with_figures,
         )
         for path, name in zip(paths, _names(paths), strict=True)
     ]
@@ -61,7 +70,8 @@ def sections(
 
 def _names(paths: Sequence[IoPath]) -> list[str]:
     """What each path leads to; by the disks at its end where several lead to the same device."""
-    titles = [path.title for path in paths]
+    reads = {path.title for path in paths if path.transfer.operation == "read"}
+    titles = [f"{path.title}, {path.transfer.operation}s" if path.title in reads else path.title for path in paths]
     return [
         f"{title} through {', '.join(path.disks)}" if titles.count(title) > 1 else title
         for path, title in zip(paths, titles, strict=True)
@@ -69,7 +79,14 @@ def _names(paths: Sequence[IoPath]) -> list[str]:
 
 
 def _path(
-    path: IoPath, measured: Sequence[Measured], name: str, identifier: str, columns: int | None, *, with_figures: bool
+    path: IoPath,
+    measured: Sequence[Measured],
+    name: str,
+    identifier: str,
+    *,
+    columns: int | None,
+    outcome: Callable[[Conclusion], Outcome] | None,
+    with_figures: bool,
 ) -> Section:
     comparisons = compared(path, measured)
     drawn = rows(path, comparisons)
@@ -81,7 +98,7 @@ def _path(
     blocks: list[Block] = [
         *([Paragraph(path.assumption)] if path.assumption else []),
         Figure(picture, path_text.text(drawn, columns or path_text.COLUMNS)),
-        Bullets([_conclusion(one.text, is_problem=one.is_problem) for one in conclusions(path)]),
+        Bullets([_conclusion(one, outcome) for one in conclusions(path)]),
         _layers(path, comparisons, is_narrow=columns is not None and columns < _WIDE),
         Bullets(verdicts(path, comparisons)),
         *_histograms(comparisons),
@@ -90,8 +107,10 @@ def _path(
     return Section(f"I/O path to {name}", blocks, anchor=identifier)
 
 
-def _conclusion(text: str, *, is_problem: bool) -> Text:
-    return (Span(text, "warning"),) if is_problem else text
+def _conclusion(one: Conclusion, outcome: Callable[[Conclusion], Outcome] | None) -> Text:
+    if not one.is_problem:
+        return one.text
+    return (Span(one.text, "warning"), *([f" {outcome(one).text}"] if outcome is not None else []))
 
 
 def _layers(path: IoPath, comparisons: Sequence[Comparison], *, is_narrow: bool) -> Table:
@@ -201,18 +220,29 @@ def _device(one: DeviceActivity) -> list[Text]:
     ]
 
 
-def data(paths: Sequence[IoPath], measured: Sequence[Measured] = ()) -> list[dict[str, Any]]:
+def data(
+    paths: Sequence[IoPath],
+    measured: Sequence[Measured] = (),
+    outcome: Callable[[Conclusion], Outcome] | None = None,
+) -> list[dict[str, Any]]:
     """The paths for JSON, sizes in bytes."""
-    return [_data(path, compared(path, measured), measured) for path in paths]
+    return [_data(path, compared(path, measured), measured, outcome) for path in paths]
 
 
-def _data(path: IoPath, comparisons: Sequence[Comparison], measured: Sequence[Measured]) -> dict[str, Any]:
+def _data(
+    path: IoPath,
+    comparisons: Sequence[Comparison],
+    measured: Sequence[Measured],
+    outcome: Callable[[Conclusion], Outcome] | None,
+) -> dict[str, Any]:
     known = {id(one.layer): one for one in comparisons}
     work = path.work
     return {
         "hosts": list(path.hosts),
+        "alike_hosts": list(path.alike_hosts),
         "devices": list(path.devices),
         "operation": path.transfer.operation,
+        "reads_alike": path.reads_alike,
         "transfer_bytes": path.transfer_bytes,
         "transfer_is_assumed": bool(path.assumption),
         "layers": [_layer_data(layer, known.get(id(layer))) for layer in path.layers],
@@ -228,10 +258,18 @@ def _data(path: IoPath, comparisons: Sequence[Comparison], measured: Sequence[Me
             "amplification": work.amplification,
             "least_amplification": work.least_amplification,
         },
-        "conclusions": [{"text": one.text, "is_problem": one.is_problem} for one in conclusions(path)],
+        "conclusions": [_conclusion_data(one, outcome) for one in conclusions(path)],
         "verdicts": verdicts(path, comparisons),
         "unknown": [*path.unknown, *(text for one in measured if one.host in path.hosts for text in one.problems)],
     }
+
+
+def _conclusion_data(one: Conclusion, outcome: Callable[[Conclusion], Outcome] | None) -> dict[str, Any]:
+    told: dict[str, Any] = {"text": one.text, "is_problem": one.is_problem}
+    if one.is_problem and outcome is not None:
+        found = outcome(one)
+        told |= {"outcome": found.kind, "rules": list(found.rules), "reason": found.text}
+    return told
 
 
 def _layer_data(layer: Layer, comparison: Comparison | None) -> dict[str, Any]:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+
 import pytest
 
 from ioassay.reports import build
 from ioassay.reports.tuning import CheckReport
-from ioassay.testing import tuned_systems
+from ioassay.testing import io_path_nodes, tuned_systems
+from ioassay.testing.snapshots import disk, snapshot
 from ioassay.testing.terminal_text import terminal_text
 from ioassay.tuning.check import Asked, examine
 from ioassay.tuning.rules import RULES
+from ioassay.tuning.snapshot import Snapshot
 
 
 @pytest.fixture(scope="module")
@@ -32,9 +36,11 @@ def test_addresses_of_sources_are_in_documents_and_not_on_the_terminal(report: C
 
 def test_devices_that_need_the_same_are_one_row_and_one_command(lines: list[str]) -> None:
     text = "\n".join(lines)
-    (command,) = (line for line in lines if line.count("nr_requests=") > 1 and "vm." not in line)
-    assert command.startswith("  ioassay tune apply block:dm-0/nr_requests=1024 block:")
-    assert command.count("nr_requests=1024") == 18
+    command, together = (line for line in lines if "nr_requests=1024" in line)
+    assert command.startswith("  ioassay tune apply block:{dm-0,dm-1,")
+    assert command.endswith("}/nr_requests=1024")
+    assert command.count(",") == 17
+    assert together == f"{command} sysctl:vm.vfs_cache_pressure=50"
     assert text.count("128  ") == 1
 
 
@@ -50,8 +56,106 @@ def test_what_requests_suffer_from_comes_first_and_says_so() -> None:
     _, _, changes = build(report, "md").decode().partition("## What to change")
     named = [line.rpartition("*")[2].strip() for line in changes.splitlines() if line.startswith("- **Rule:")]
     assert named[:2] == ["max-sectors-kb", "max-sgl-entries"]
-    assert named[2:] == [rule.name for rule in RULES if rule.name in named[2:]]
+    weights = {rule.name: rule.weight for rule in RULES}
+    assert [weights[name] for name in named[2:]] == sorted(
+        (weights[name] for name in named[2:]), key=("large", "usual", "small").index
+    )
+    usual = [name for name in named[2:] if weights[name] == "usual"]
+    assert usual == [rule.name for rule in RULES if rule.name in usual]
     assert changes.count("**Found here:** ") == 2
+
+
+def _report(snapshots: Sequence[Snapshot], *rules: str) -> CheckReport:
+    asked = Asked.of(transfer="1MiB", raid=None, storage=None, rules=rules)
+    return CheckReport(examine(snapshots, asked))
+
+
+def test_changes_are_counted_as_what_is_to_be_done_and_not_for_each_device(lines: list[str]) -> None:
+    told = " ".join(lines).rpartition("3 rules on 1 host: ")[2]
+    assert told.startswith("3 recommended changes in 20 places")
+
+
+def test_nothing_judged_is_no_all_clear_in_any_form() -> None:
+    report = _report([snapshot(disk("loop0", queue={"max_sectors_kb": 256}), target="/dev/loop0")], "max-sectors-kb")
+    for text in (
+        terminal_text(report.terminal(100)),
+        build(report, "md").decode(),
+        build(report, "html").decode(),
+    ):
+        assert "No setting was judged" in text
+        assert "no setting was judged" in text
+        assert "as recommended" not in text
+    assert report.data()["verdict"] == "nothing judged"
+    (path,) = report.data()["paths"]
+    split = next(one for one in path["conclusions"] if one["is_problem"])
+    assert split["outcome"] == "no recommendation"
+    assert "loop0 lies on a file" in split["reason"]
+
+
+def test_a_problem_whose_rule_was_left_out_is_not_judged() -> None:
+    report = _report([snapshot(disk("sda", queue={"max_sectors_kb": 256}), target="/dev/sda")], "nomerges")
+    (path,) = report.data()["paths"]
+    split = next(one for one in path["conclusions"] if one["is_problem"])
+    assert (split["outcome"], split["reason"]) == ("not judged", "Not judged: max-sectors-kb was left out by --rule.")
+
+
+@pytest.mark.parametrize("make", [tuned_systems.md3460_oss, tuned_systems.md3460_oss_tuned, io_path_nodes.oss_snapshot])
+@pytest.mark.parametrize("rules", [(), ("nomerges",), ("max-sectors-kb",)])
+def test_every_problem_in_a_picture_has_an_outcome(make: Callable[[], Snapshot], rules: tuple[str, ...]) -> None:
+    for path in _report([make()], *rules).data()["paths"]:
+        for one in path["conclusions"]:
+            if one["is_problem"]:
+                assert one["reason"]
+                assert (one["outcome"] == "recommended") == bool(one["rules"])
+
+
+def test_what_could_not_be_judged_is_said_beside_what_is_as_recommended() -> None:
+    without = [snapshot({"proc/sys/vm/zone_reclaim_mode": "0"})]
+    text = terminal_text(_report(without, "zone-reclaim-mode", "dirty-limit").terminal(100))
+    assert "Nothing among the 1 setting that could be judged; 1 could not, see below." in text
+    assert "Nothing: the setting that was judged is as recommended." in terminal_text(
+        _report(without, "zone-reclaim-mode").terminal(100)
+    )
+
+
+def _nodes(number: int, odd: Mapping[int, Mapping[str, str]]) -> list[Snapshot]:
+    """Nodes with two disks of too few requests, some of them with other files."""
+    files = {**disk("sda"), **disk("sdb")}
+    return [snapshot({**files, **odd.get(at, {})}, host=f"n{at:03}") for at in range(1, number + 1)]
+
+
+def test_many_nodes_that_need_the_same_are_one_line_and_outliers_are_named() -> None:
+    good = {f"sys/block/{name}/queue/nr_requests": "1024" for name in ("sda", "sdb")}
+    other = {"sys/block/sdb/queue/nr_requests": "32"}
+    report = _report(_nodes(30, {7: good, 9: other}), "nr-requests")
+    (group,) = report.data()["changes"]
+    assert [(len(one["hosts"]), one["subjects"], one["value"]) for one in group["places"]] == [
+        (28, ["sda", "sdb"], "64"),
+        (1, ["sda"], "64"),
+        (1, ["sdb"], "32"),
+    ]
+    text = terminal_text(report.terminal(100))
+    assert "n[001-006,008,010-030] (28" in text
+    assert "1 other node without it: n007 (as recommended)." in text
+    assert text.count("ioassay tune apply") == 1
+    assert "Try it on n[001-006,008-030]" in text
+    assert "1 recommended change in 58 places" in text
+    assert text.count("I/O path to ") == 1
+
+
+def test_values_of_today_that_differ_on_every_node_are_one_line() -> None:
+    odd = {at: {"proc/sys/vm/vfs_cache_pressure": str(200 + at)} for at in range(1, 31)}
+    (group,) = _report(_nodes(30, odd), "vfs-cache-pressure").data()["changes"]
+    (place,) = group["places"]
+    assert place["value"] == "201, 202, 203, … (30 values)"
+    assert len(place["hosts"]) == 30
+
+
+def test_what_ruins_io_comes_before_what_requests_suffer_from() -> None:
+    odd = {1: {"proc/sys/vm/min_free_kbytes": "100"}}
+    report = _report(_nodes(1, odd), "max-sectors-kb", "min-free-kbytes")
+    assert [one["rule"] for one in report.data()["changes"]] == ["min-free-kbytes", "max-sectors-kb"]
+    assert "This value ruins I/O on any node." in terminal_text(report.terminal(100))
 
 
 def test_rules_that_do_not_apply_are_counted_once_whatever_the_number_of_devices() -> None:

@@ -17,7 +17,7 @@ Not: whether a setting is good (`tuning.rules`), what a path looks like (`figure
 
 from __future__ import annotations
 
-from ioassay.tuning.path.build import io_paths
+from ioassay.tuning.path.build import both_ways, io_paths
 from ioassay.tuning.path.model import IoPath, Layer, Limit, Operation, Transfer
 
-__all__ = ["IoPath", "Layer", "Limit", "Operation", "Transfer", "io_paths"]
+__all__ = ["IoPath", "Layer", "Limit", "Operation", "Transfer", "both_ways", "io_paths"]

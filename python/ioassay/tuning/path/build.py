@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ioassay.tuning.path import client, device, server
+from ioassay.tuning.path.conclusions import problems
 from ioassay.tuning.path.device import Chain
 from ioassay.tuning.path.model import IoPath, Step, Transfer
 from ioassay.tuning.path.server import Placed, ServerSide
@@ -18,18 +19,47 @@ from ioassay.units import format_bytes
 def io_paths(systems: Sequence[System], transfer: Transfer | None = None) -> list[IoPath]:
     """The paths from the application to the disks, one for all devices that are alike.
 
-    Of several systems the first whose target lies on servers is the client, the others are its servers; without such a
-    client each has paths of its own. Raises `Unreadable` where mounts or the identity of devices cannot be read.
+    Of several systems those whose target lies on servers are clients, the others are their servers; without clients
+    each has paths of its own. Hosts whose paths are alike have one together. Raises `Unreadable` where mounts or the
+    identity of devices cannot be read.
     """
     transfer = transfer or Transfer()
-    found = next((one for one in systems if client.is_client(one)), None)
-    if found is None:
-        return [path for system in systems for path in _paths(system, transfer)]
+    clients = [one for one in systems if client.is_client(one)]
+    if not clients:
+        return _merged(path for system in systems for path in _paths(system, transfer))
+    servers = [one for one in systems if not client.is_client(one)]
+    return _merged(path for one in clients for path in _of_client(one, servers, transfer))
+
+
+def _merged(paths: Iterable[IoPath]) -> list[IoPath]:
+    """One path for all hosts whose paths differ in nothing but the host."""
+    alike: dict[object, list[IoPath]] = {}
+    for path in paths:
+        key = (
+            path.hosts[1:],
+            path.devices,
+            path.disks,
+            path.targets,
+            path.transfer_bytes,
+            tuple(_unnamed(layer.step, path.representative) for layer in path.layers),
+            path.array,
+            path.file_system_stripe_bytes,
+            tuple(text.replace(path.representative, "") for text in path.unknown),
+        )
+        alike.setdefault(key, []).append(path)
+    return [replace(same[0], alike_hosts=_each(one.representative for one in same)) for same in alike.values()]
+
+
+def _unnamed(step: Step, host: str) -> Step:
+    step = device.without_names(step)
+    return replace(step, host="") if step.host == host else step
+
+
+def _of_client(found: System, servers: Sequence[System], transfer: Transfer) -> list[IoPath]:
+    """The paths of a client through each of the servers, to the network where none was captured."""
     side = client.side(found, transfer)
     paths = []
-    for system in systems:
-        if system is found:
-            continue
+    for system in servers:
         served = _served(system, found)
         head = _Head(side.steps, side.rpc_bytes, (found.host, system.host))
         alike = _alike(system, served, transfer, has_cache=False)
@@ -40,6 +70,27 @@ def io_paths(systems: Sequence[System], transfer: Transfer | None = None) -> lis
         head = _Head(side.steps, side.rpc_bytes, (found.host,))
         paths = [_made(transfer, head, nothing, (*side.unknown, missing))]
     return paths
+
+
+def both_ways(systems: Sequence[System], transfer: Transfer | None = None) -> list[IoPath]:
+    """The paths of writes, each followed by that of reads to the same devices where these suffer from other limits.
+
+    Raises as `io_paths`.
+    """
+    transfer = transfer or Transfer()
+    reads: dict[object, list[IoPath]] = {}
+    for path in io_paths(systems, replace(transfer, operation="read")):
+        reads.setdefault(_ends(path), []).append(path)
+    found: list[IoPath] = []
+    for write in io_paths(systems, transfer):
+        ours = reads.pop(_ends(write), [])
+        others = [one for one in ours if problems(one) != problems(write)]
+        found += [replace(write, reads_alike=len(others) < len(ours)), *others]
+    return [*found, *(path for left in reads.values() for path in left)]
+
+
+def _ends(path: IoPath) -> object:
+    return path.hosts, path.devices, path.disks
 
 
 def _mounted(system: System) -> str:
@@ -90,9 +141,15 @@ def _alike(system: System, side: ServerSide, transfer: Transfer, *, has_cache: b
     """The ways down from a server's file systems, grouped by what they do to requests."""
     groups: dict[object, list[tuple[Placed, Chain]]] = {}
     for placed in side.placed:
-        for chain in device.chains(system, placed.device, placed.start_bytes):
+        for chain in device.chains(system, placed.device, placed.start_bytes, transfer.operation):
             steps = (*placed.steps, *chain.steps)
-            key = (tuple(map(device.without_names, steps)), chain.array, placed.stripe_bytes)
+            ahead = server.read_ahead(placed.device) if transfer.operation == "read" and has_cache else None
+            key = (
+                tuple(map(device.without_names, steps)),
+                chain.array,
+                placed.stripe_bytes,
+                ahead and ahead.size_bytes,
+            )
             groups.setdefault(key, []).append((placed, chain))
     return [_group(system, members, transfer, has_cache=has_cache) for members in groups.values()]
 
@@ -101,10 +158,14 @@ def _group(system: System, members: list[tuple[Placed, Chain]], transfer: Transf
     placed, chain = members[0]
     cache: tuple[Step, ...] = ()
     if has_cache and placed.steps and not transfer.is_direct:
-        gathers = server.gathers_bytes(placed.device, transfer.operation)
-        if chain.array is not None and chain.has_stripe_cache:
-            gathers = max(gathers, chain.array.stripe_bytes)  # which MD joins from the page cache's requests
-        cache = (client.page_cache(system, placed.steps[0].subject, gathers),)
+        subject, whole = placed.steps[0].subject, server.gathers_bytes(placed.device)
+        if transfer.operation == "read":
+            size = transfer.size_bytes or client.assumed_bytes(None)
+            cache = (client.reading_cache(system, subject, server.read_ahead(placed.device), size, whole),)
+        else:
+            if chain.array is not None and chain.has_stripe_cache:
+                whole = max(whole, chain.array.stripe_bytes)  # which MD joins from the page cache's requests
+            cache = (client.page_cache(system, subject, whole),)
     return _Group(
         devices=_each(one.name for one, _ in members),
         disks=_each(one.disk for _, one in members),
@@ -121,10 +182,10 @@ def _each(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def _made(transfer: Transfer, head: _Head, group: _Group, unknown: Sequence[str]) -> IoPath:
-    size = transfer.size_bytes or head.rpc_bytes or client.USUAL_TRANSFER_BYTES
+    size = transfer.size_bytes or client.assumed_bytes(head.rpc_bytes)
     assumption = ""
     if transfer.size_bytes is None:
-        what = "the size of an RPC" if head.rpc_bytes else "the usual size"
+        what = "the size of an RPC" if size == head.rpc_bytes else "the usual size"
         assumption = f"The application's transfer size was not given; {format_bytes(size)}, {what}, is assumed."
     steps = (client.application(transfer, size, is_assumed=bool(assumption)), *head.steps, *group.steps)
     layers = trace(steps, size, transfer.offset_bytes)

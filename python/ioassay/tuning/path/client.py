@@ -7,7 +7,6 @@ Storage Scale command reference, mmlsfs.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ioassay.tuning.path.model import Limit, Step, Transfer
@@ -17,6 +16,7 @@ from ioassay.tuning.system import Array, System
 from ioassay.tuning.system.gpfs import gpfs_file_systems
 from ioassay.tuning.system.lustre import matching
 from ioassay.tuning.system.mounts import Mount
+from ioassay.tuning.system.nfs import kernel_version
 from ioassay.tuning.system.numbers import is_whole
 from ioassay.units import format_bytes
 
@@ -28,6 +28,12 @@ _LEAST_BYTES = 512
 """What is less is no size of a request."""
 
 _GPFS = ("gpfs", "mmfs")
+_READS_WHOLE_SINCE = (4, 10)
+
+
+def assumed_bytes(rpc_bytes: int | None) -> int:
+    """The transfer size to assume: what fills an RPC, and no less than usual, so that small RPCs are seen to split."""
+    return max(rpc_bytes or 0, USUAL_TRANSFER_BYTES)
 
 
 @dataclass(frozen=True)
@@ -68,10 +74,32 @@ def application(transfer: Transfer, size_bytes: int, *, is_assumed: bool) -> Ste
     return Step("application", "application", subject)
 
 
-def page_cache(system: System, subject: str, gathers_bytes: int, notes: Sequence[str] = ()) -> Step:
+def page_cache(system: System, subject: str, gathers_bytes: int) -> Step:
     """A page cache that joins requests, of which the layers below take `gathers_bytes` at once."""
     joins = "Joins transfers that follow one another in the file; transfers in random order stay apart."
-    return Step("cache", "page cache", subject, system.host, gathers_bytes=gathers_bytes, notes=(joins, *notes))
+    return Step("cache", "page cache", subject, system.host, gathers_bytes=gathers_bytes, notes=(joins,))
+
+
+def reading_cache(
+    system: System, subject: str, read_ahead: Limit | None, transfer_bytes: int, whole_bytes: int
+) -> Step:
+    """A page cache that reads ahead. `whole_bytes`: what the layer below takes at once.
+
+    Linux reads a transfer larger than the read-ahead as it comes, up to what the device takes at once, since 4.10
+    (mm/readahead.c, ondemand_readahead); without read-ahead it reads page by page (page_cache_sync_ra).
+    """
+    if read_ahead is None:
+        return page_cache(system, subject, whole_bytes)
+    ahead = read_ahead.size_bytes
+    if ahead < PAGE_BYTES:
+        pages = replace(read_ahead, size_bytes=PAGE_BYTES)
+        return replace(page_cache(system, subject, PAGE_BYTES), limits=(pages,))
+    if kernel_version(system.snapshot) < _READS_WHOLE_SINCE:
+        limits, joined = (read_ahead,) if ahead < whole_bytes else (), min(ahead, whole_bytes)
+    else:
+        limits, joined = (), min(max(ahead, transfer_bytes), whole_bytes)
+    less = read_ahead if joined < whole_bytes and transfer_bytes < whole_bytes and not limits else None
+    return replace(page_cache(system, subject, joined), limits=limits, joins_less=less)
 
 
 def assumed_rpc(size_bytes: int) -> Step:
@@ -102,7 +130,11 @@ def _lustre(system: System, mount: Mount, transfer: Transfer) -> ClientSide:
         unknown.append(f"max_pages_per_rpc of {file_system} could not be read on {system.host}; 1 MiB was taken.")
     steps = []
     if not transfer.is_direct:
-        steps.append(page_cache(system, mount.point, rpc, _lustre_read_ahead(system, file_system, rpc, transfer)))
+        ahead = _lustre_read_ahead(system, file_system) if transfer.operation == "read" else None
+        # A transfer is read as it is, however little is read ahead of it.
+        joined = rpc if ahead is None else min(max(ahead.size_bytes, transfer.size_bytes or assumed_bytes(rpc)), rpc)
+        cache = page_cache(system, mount.point, joined)
+        steps.append(replace(cache, joins_less=ahead) if joined < rpc else cache)
     why = "; capture `lfs getstripe -d` of the target"
     try:
         layout = _lustre_layout(system, mount, len(pages), rpc)
@@ -119,14 +151,15 @@ def _lustre(system: System, mount: Mount, transfer: Transfer) -> ClientSide:
     return ClientSide(tuple(steps), rpc, tuple(unknown))
 
 
-def _lustre_read_ahead(system: System, file_system: str, rpc_bytes: int, transfer: Transfer) -> list[str]:
-    if transfer.operation == "write":
-        return []
-    values = matching(system.lustre, f"llite.{file_system}-*.max_read_ahead_per_file_mb").values()
-    least = min((float(text) for text in values if re.fullmatch(r"\d+(\.\d+)?", text)), default=None)
-    if least is None or least * (1 << 20) >= rpc_bytes:
-        return []
-    return [f"Read-ahead is limited to {least:g} MiB for each file (max_read_ahead_per_file_mb), less than an RPC."]
+def _lustre_read_ahead(system: System, file_system: str) -> Limit | None:
+    """How far the client reads ahead in one file: the smaller of its two limits; `None` where none can be read."""
+    found = []
+    for parameter in ("max_read_ahead_mb", "max_read_ahead_per_file_mb"):
+        for name, text in matching(system.lustre, f"llite.{file_system}-*.{parameter}").items():
+            if re.fullmatch(r"\d{1,9}(\.\d{1,9})?", text):
+                reason = f"{parameter} on {system.host} is {text}"
+                found.append(Limit(int(float(text) * (1 << 20)), parameter, text, reason, f"lctl get_param {name}"))
+    return min(found, key=lambda one: one.size_bytes, default=None)
 
 
 def _lustre_layout(system: System, mount: Mount, targets: int, rpc_bytes: int) -> Step | None:
@@ -159,9 +192,32 @@ def _nfs(system: System, mount: Mount, transfer: Transfer) -> ClientSide:
         steps = (page_cache(system, mount.point, USUAL_TRANSFER_BYTES),) if not transfer.is_direct else ()
         return ClientSide(steps, None, (f"{mount.point} does not say its {option}.",))
     reason = f"{option} of {mount.point} is {format_bytes(int(value))}"
-    limit = Limit(int(value), option, value, reason, f"/proc/self/mountinfo, {mount.point}")
-    steps = () if transfer.is_direct else (page_cache(system, mount.point, int(value)),)
-    return ClientSide((*steps, Step("rpc", "NFS RPC", mount.source, system.host, limits=(limit,))), int(value))
+    whole = int(value)
+    limit = Limit(whole, option, value, reason, f"/proc/self/mountinfo, {mount.point}")
+    rpc = Step("rpc", "NFS RPC", mount.source, system.host, limits=(limit,))
+    if transfer.is_direct:
+        return ClientSide((rpc,), whole)
+    if transfer.operation == "write":
+        return ClientSide((page_cache(system, mount.point, whole), rpc), whole)
+    ahead, unknown = _nfs_read_ahead(system, mount)
+    return ClientSide(
+        (reading_cache(system, mount.point, ahead, transfer.size_bytes or assumed_bytes(whole), whole), rpc),
+        whole,
+        unknown,
+    )
+
+
+def _nfs_read_ahead(system: System, mount: Mount) -> tuple[Limit | None, tuple[str, ...]]:
+    """How far the client reads ahead on a mount, and what is not known of it."""
+    path = f"sys/class/bdi/{mount.device}/read_ahead_kb"
+    try:
+        known = system.snapshot.number(path)
+    except Unreadable as error:
+        return None, (f"{error.what} could not be read: {error.reason}.",)
+    if known is None or not 0 <= known < _MOST_PAGES:
+        return None, (f"How far {mount.point} reads ahead is unknown: the snapshot lacks /{path}.",)
+    reason = f"read_ahead_kb of {mount.point} is {known}"
+    return Limit(known << 10, "read_ahead_kb", str(known), reason, f"/{path}"), ()
 
 
 def _gpfs(system: System, mount: Mount) -> ClientSide:

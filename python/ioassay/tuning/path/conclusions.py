@@ -8,7 +8,20 @@ from dataclasses import dataclass
 from ioassay.prose import listed
 from ioassay.tuning.path.model import IoPath, Layer, sizes
 from ioassay.tuning.path.parity import StripeWrite
+from ioassay.tuning.rule import Area
 from ioassay.units import format_about_bytes, format_bytes, format_count
+
+
+@dataclass(frozen=True)
+class Cause:
+    """A setting that a problem comes from."""
+
+    host: str
+    parameter: str
+    subjects: tuple[str, ...] = ()
+    """The devices that have it; empty where it is of no device."""
+    areas: tuple[Area, ...] = ()
+    """Of the rules that know it here: the same word is another setting elsewhere."""
 
 
 @dataclass(frozen=True)
@@ -17,11 +30,32 @@ class Conclusion:
 
     text: str
     is_problem: bool = False
+    causes: tuple[Cause, ...] = ()
+    """Of a problem: the settings to look at, the most effective first."""
 
 
 def conclusions(path: IoPath) -> list[Conclusion]:
     """What follows, the most important first."""
-    return [*_splits(path), *_raid(path), *_alignment(path), *_geometry(path), *_best(path)]
+    return [
+        *_splits(path),
+        *_joins(path),
+        *_raid(path),
+        *_alignment(path),
+        *_geometry(path),
+        *_best(path),
+        *_reads(path),
+    ]
+
+
+def problems(path: IoPath) -> set[tuple[str, str, int]]:
+    """What is wrong on a path, by host and setting, and what pieces it leaves: whether reads suffer as writes do."""
+    splits = ((cause, split.request_bytes) for split in path.splits for cause in _causes(path, split))
+    others = ((cause, 0) for one in (*_joins(path), *_alignment(path)) for cause in one.causes)
+    return {(one.host, _SAME.get(one.parameter, one.parameter), pieces) for one, pieces in (*splits, *others)}
+
+
+_SAME = {"rsize": "wsize"}
+"""Settings of reads that are for them what others are for writes."""
 
 
 def _splits(path: IoPath) -> Iterator[Conclusion]:
@@ -43,8 +77,64 @@ def _splits(path: IoPath) -> Iterator[Conclusion]:
         more = f" Beyond that, the next limit is {beyond.text} ({format_bytes(beyond.size_bytes)})." if beyond else ""
         # Where two layers would split it, it leaves both as the first one leaves it.
         yield Conclusion(
-            f"{_what(split)} leaves {_of(_last(path, split))} as {_pieces(split)}, because {because}.{more}", True
+            f"{_what(path, split)} leaves {_of(_last(path, split))} as {_pieces(split)}, because {because}.{more}",
+            True,
+            _causes(path, split),
         )
+
+
+def _causes(path: IoPath, split: Layer) -> tuple[Cause, ...]:
+    limits = path.causes(split) or split.limits
+    found = [
+        _cause(path, layer, limit.parameter)
+        for limit in limits
+        for layer in path.layers
+        if limit in layer.step.all_limits
+    ]
+    return tuple(dict.fromkeys(found))
+
+
+def _cause(path: IoPath, layer: Layer, parameter: str) -> Cause:
+    """A parameter of a layer, with the devices that it belongs to there."""
+    subjects: tuple[str, ...] = ()
+    if layer.kind in ("queue", "adapter", "disk"):
+        subjects = path.disks
+    elif layer.kind == "volume":
+        subjects = path.volumes(layer)
+    elif layer.kind == "cache":
+        subjects = (*path.targets, *path.devices)
+    return Cause(layer.step.host, parameter, subjects, _AREAS.get(layer.kind, ()))
+
+
+_AREAS: dict[str, tuple[Area, ...]] = {
+    "cache": ("NFS", "Lustre", "block queue"),
+    "rpc": ("NFS", "Lustre", "GPFS"),
+    "server": ("NFS", "Lustre"),
+    "volume": ("block queue", "MD RAID"),
+    "queue": ("block queue",),
+    "adapter": ("block queue", "adapter"),
+    "raid": ("RAID controller",),
+}
+"""By the kind of a layer."""
+
+
+def _joins(path: IoPath) -> Iterator[Conclusion]:
+    """Read-ahead that is shorter than what the layer below takes at once."""
+    for layer in path.layers:
+        limit = layer.step.joins_less
+        if limit is not None:
+            yield Conclusion(
+                f"Reads of {format_bytes(path.transfer_bytes)} that follow one another are joined to "
+                f"{format_bytes(layer.request_bytes)}, because {limit.reason}, although the layers below take more.",
+                True,
+                (_cause(path, layer, limit.parameter),),
+            )
+
+
+def _reads(path: IoPath) -> Iterator[Conclusion]:
+    if path.reads_alike:
+        wrong = any(one.is_problem for one in (*_splits(path), *_joins(path), *_alignment(path)))
+        yield Conclusion("Reads meet the same limits." if wrong else "Reads reach it in the same way, whole.")
 
 
 def _last(path: IoPath, split: Layer) -> Layer:
@@ -54,10 +144,10 @@ def _last(path: IoPath, split: Layer) -> Layer:
     return holding[-1] if holding else split
 
 
-def _what(split: Layer) -> str:
+def _what(path: IoPath, split: Layer) -> str:
     size = format_bytes(split.arriving_bytes)
     if split.kind in ("cache", "layout", "rpc"):
-        return f"A transfer of {size}"
+        return f"A {'transfer' if path.transfer.operation == 'write' else 'read'} of {size}"
     return f"An RPC of {size}" if split.kind == "server" else f"A request of {size}"
 
 
@@ -90,6 +180,8 @@ def _raid(path: IoPath) -> Iterator[Conclusion]:
     if work is None or array is None or not array.parity_disks or not path.stripe_writes:
         return
     stripe = f"the {format_bytes(array.stripe_bytes)} stripe ({array.text})"
+    # Requests that arrive whole may fill a stripe, so what splits them comes first.
+    causes = (*(cause for split in path.splits for cause in _causes(path, split)), *_of_array(path))
     if work.full_stripes == work.stripe_writes:
         yield Conclusion(
             f"Each write covers {stripe}: {format_count(array.data_disks, 'data segment')} and "
@@ -98,7 +190,7 @@ def _raid(path: IoPath) -> Iterator[Conclusion]:
         return
     partial = next((one for one in path.stripe_writes if one.method != "full stripe"), None)
     if partial is not None:
-        yield Conclusion(f"{_partial(partial, stripe)} {_unless(path)}", True)
+        yield Conclusion(f"{_partial(partial, stripe)} {_unless(path)}", True, causes)
     share = (
         f"{work.full_stripe_share:.0%} of the writes cover".replace("%", " %")
         if work.full_stripes
@@ -111,7 +203,16 @@ def _raid(path: IoPath) -> Iterator[Conclusion]:
         f"{array.data_disks + array.parity_disks}, and move {work.amplification:.2f} bytes for each byte written "
         f"instead of {work.least_amplification:.2f}.",
         True,
+        causes,
     )
+
+
+def _of_array(path: IoPath) -> tuple[Cause, ...]:
+    """The settings that say how large a stripe is."""
+    layer = next((one for one in path.layers if one.step.striping is path.array), None)
+    if layer is None:
+        return ()
+    return (_cause(path, layer, "chunk_size" if layer.kind == "volume" else "segment size"),)
 
 
 def _partial(write: StripeWrite, stripe: str) -> str:
@@ -153,6 +254,7 @@ def _alignment(path: IoPath) -> Iterator[Conclusion]:
             f"Files begin {begin} past a multiple of the {boundary} {unit}, because of where {device} begins: requests "
             "that are aligned in the file straddle two.",
             True,
+            (Cause(layer.step.host, "start", areas=("file system",)),),
         )
 
 
@@ -166,12 +268,19 @@ def _geometry(path: IoPath) -> Iterator[Conclusion]:
             f"The file system lays files out for a stripe of {format_bytes(known)}, but the RAID has "
             f"{format_bytes(array.stripe_bytes)}.",
             True,
+            tuple(
+                Cause(cause.host, one, areas=("file system",))
+                for cause in _of_array(path)
+                for one in ("sunit", "stripe")
+            ),
         )
     arrives = next((layer.arriving_bytes for layer in path.layers if layer.step.striping is array), 0)
     is_odd = arrives > array.stripe_bytes and arrives % array.stripe_bytes
     if path.first_split is None and array.parity_disks and is_odd:
         stripe = format_bytes(array.stripe_bytes)
-        yield Conclusion(f"Requests of {format_bytes(arrives)} are no multiple of the {stripe} stripe.", True)
+        yield Conclusion(
+            f"Requests of {format_bytes(arrives)} are no multiple of the {stripe} stripe.", True, _of_array(path)
+        )
 
 
 def _best(path: IoPath) -> Iterator[Conclusion]:
@@ -186,6 +295,10 @@ def _best(path: IoPath) -> Iterator[Conclusion]:
             )
 
 
+def _kind(path: IoPath) -> str:
+    return "reads" if path.transfer.operation == "read" else "requests"
+
+
 _OF_STRIPES = ("chunk_size", "segment size")
 """Parameters of MD's and of controllers' arrays that decide which writes fill a stripe."""
 
@@ -194,14 +307,22 @@ def evidence(path: IoPath) -> dict[tuple[str, str], str]:
     """By host and parameter, in a sentence, what requests on the path suffer from the parameter's value."""
     causes = {limit for split in path.splits for limit in path.causes(split) or split.limits}
     found = {
-        (layer.step.host, limit.parameter): f"{limit.text} splits requests on the I/O path to {path.title}."
+        (layer.step.host, limit.parameter): f"{limit.text} splits {_kind(path)} on the I/O path to {path.title}."
         for layer in path.layers
         for limit in layer.step.all_limits
         if limit in causes
+    }
+    found |= {
+        (layer.step.host, less.parameter): f"{less.text} keeps reads small on the I/O path to {path.title}."
+        for layer in path.layers
+        if (less := layer.step.joins_less) is not None
     }
     work = path.work
     if work is not None and work.array.parity_disks and work.full_stripes < work.stripe_writes:
         text = f"Writes on the I/O path to {path.title} cover parts of stripes, so the RAID reads before it writes."
         host = next(layer.step.host for layer in path.layers if layer.step.striping is path.array)
         found |= {(host, parameter): text for parameter in _OF_STRIPES}
+    for (host, parameter), text in list(found.items()):
+        if host == path.representative:
+            found |= {(alike, parameter): text for alike in path.alike_hosts}
     return found

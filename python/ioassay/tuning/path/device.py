@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from ioassay.tuning.path.model import Limit, Step
+from ioassay.tuning.path.model import Limit, Operation, Step
 from ioassay.tuning.path.requests import PAGE_BYTES
 from ioassay.tuning.snapshot import Unreadable
 from ioassay.tuning.system import Array, System
@@ -46,12 +46,12 @@ class Chain:
         return self.array is not None and self.array.parity_disks > 0 and self.array_source.endswith("/md")
 
 
-def chains(system: System, device: BlockDevice, start_bytes: int) -> list[Chain]:
+def chains(system: System, device: BlockDevice, start_bytes: int, operation: Operation) -> list[Chain]:
     """Every way down from a device on which something begins at `start_bytes`, in the order of its members."""
-    return list(_down(system, device, start_bytes))
+    return list(_down(system, device, start_bytes, operation))
 
 
-def _down(system: System, device: BlockDevice, start_bytes: int) -> Iterator[Chain]:
+def _down(system: System, device: BlockDevice, start_bytes: int, operation: Operation) -> Iterator[Chain]:
     if not device.below:
         yield _lowest(system, device, start_bytes)
         return
@@ -59,8 +59,8 @@ def _down(system: System, device: BlockDevice, start_bytes: int) -> Iterator[Cha
         below = next((one for one in device.below if one.name == name or _has_part(one, name)), None)
         if below is None:
             continue
-        step, shift, array, unknown = _volume(system, device, name, start_bytes)
-        for chain in _down(system, below, shift + _part_start(below, name)):
+        step, shift, array, unknown = _volume(system, device, name, start_bytes, operation)
+        for chain in _down(system, below, shift + _part_start(below, name), operation):
             has_parity = array is not None and array.parity_disks > 0
             yield Chain(
                 (step, *chain.steps),
@@ -81,7 +81,7 @@ def _part_start(device: BlockDevice, name: str) -> int:
 
 
 def _volume(
-    system: System, device: BlockDevice, member: str, start_bytes: int
+    system: System, device: BlockDevice, member: str, start_bytes: int, operation: Operation
 ) -> tuple[Step, int, Array | None, list[str]]:
     """The step of a stacked device, where its data begins on the member, its geometry, and what is not known of it."""
     unknown: list[str] = []
@@ -93,8 +93,9 @@ def _volume(
         name = f"MD {level.upper()}"
         notes = []
         if level in PARITY_DISKS:
-            limits = []  # whatever arrives is cut into pages
-            notes = ["MD writes pages and joins them to stripes in its stripe cache."]
+            limits = []  # of what arrives, writes are cut into pages, reads at chunks
+            if operation == "write":
+                notes = ["MD writes pages and joins them to stripes in its stripe cache."]
     else:
         array, shift, notes = None, 0, []
         name = _VOLUMES.get(device.kind, "device mapper")
@@ -312,4 +313,7 @@ def without_names(step: Step) -> Step:
     limits, others = (
         tuple(replace(limit, reason="", source="") for limit in of) for of in (step.limits, step.ineffective_limits)
     )
-    return replace(step, subject="", limits=limits, ineffective_limits=others, alignment_source="", notes=())
+    less = replace(step.joins_less, reason="", source="") if step.joins_less is not None else None
+    return replace(
+        step, subject="", limits=limits, ineffective_limits=others, joins_less=less, alignment_source="", notes=()
+    )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
+from ioassay.node_sets import folded
 from ioassay.tuning.path.parity import RaidWork, StripeWrite
 from ioassay.tuning.path.requests import Request
 from ioassay.tuning.system import Array
@@ -72,6 +73,8 @@ class Step:
     """The most that it takes where memory is contiguous, if that is more than `limits` say."""
     gathers_bytes: int = 0
     """Requests that follow one another are joined here, and this is as much as the layers below take at once."""
+    joins_less: Limit | None = None
+    """The setting that keeps it from joining as much as the layer below takes."""
     shift_bytes: int = 0
     """Where what lies above begins on this layer: the start of a partition, the offset of a RAID's data."""
     striping: Array | None = None
@@ -223,6 +226,10 @@ class IoPath:
     """The stripe that the file system lays files out for; `None` where none is known."""
     unknown: tuple[str, ...]
     """What could not be found out, in sentences."""
+    alike_hosts: tuple[str, ...] = ()
+    """All hosts with this path, of which `representative` is the first: clients, or else servers."""
+    reads_alike: bool = False
+    """Of writes: whether reads meet the same limits, so that their path is not shown."""
 
     @property
     def size_bytes(self) -> int:
@@ -266,7 +273,16 @@ class IoPath:
     @property
     def title(self) -> str:
         """Where the path leads."""
-        return f"{named(self.devices)} on {self.hosts[-1]}" if self.devices else ", ".join(self.hosts)
+        hosts = folded(self.alike_hosts or (self.representative,))
+        if not self.devices:
+            return hosts
+        where = hosts if len(self.hosts) == 1 else self.hosts[-1]
+        return f"{named(self.devices)} on {where}"
+
+    @property
+    def representative(self) -> str:
+        """The host that stands for those that are alike: the client, or a server alone."""
+        return self.hosts[0]
 
 
 MOST_NAMES = 3

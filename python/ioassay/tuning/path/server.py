@@ -21,6 +21,7 @@ from ioassay.tuning.system.numbers import is_whole
 from ioassay.units import format_bytes
 
 _MOST_MIB = 1024
+_MOST_KIB = 1 << 30
 _NAMES = {"xfs": "XFS", "btrfs": "Btrfs", "zfs": "ZFS"}
 
 
@@ -178,10 +179,25 @@ def _numbered(system: System, number: str) -> tuple[BlockDevice | None, int, str
     return (device, part.start_bytes, part.name) if part else (device, 0, device.text("dm/name") or device.name)
 
 
-def gathers_bytes(device: BlockDevice, operation: str) -> int:
-    """What the page cache above a device joins: what its queue takes at once, of reads what is read ahead."""
+def gathers_bytes(device: BlockDevice) -> int:
+    """What the page cache above a device joins of writes: what its queue takes at once."""
+    known = _kibibytes(device, "max_sectors_kb")
+    return (known or USUAL_TRANSFER_BYTES >> 10) << 10
+
+
+def read_ahead(device: BlockDevice) -> Limit | None:
+    """How far is read ahead on a device; `None` where that cannot be read."""
+    known = _kibibytes(device, "read_ahead_kb")
+    if known is None:
+        return None
+    reason = f"read_ahead_kb of {device.name} is {known}"
+    path = f"/sys/block/{device.name}/queue/read_ahead_kb"
+    return Limit(known << 10, "read_ahead_kb", str(known), reason, path)
+
+
+def _kibibytes(device: BlockDevice, attribute: str) -> int | None:
     try:
-        known = device.queue("max_sectors_kb" if operation == "write" else "read_ahead_kb")
+        known = device.queue(attribute)
     except Unreadable:
-        known = None
-    return (known if known and known > 0 else USUAL_TRANSFER_BYTES >> 10) << 10
+        return None
+    return known if known is not None and 0 <= known < _MOST_KIB else None

@@ -10,7 +10,7 @@ from ioassay.testing import io_path_nodes
 from ioassay.testing.io_path_nodes import RAID6, lustre_client, md_server, oss, scsi_disks
 from ioassay.testing.snapshots import below, disk, snapshot
 from ioassay.testing.storage_nodes import gpfs_client
-from ioassay.tuning.path import IoPath, Layer, Transfer, io_paths
+from ioassay.tuning.path import IoPath, Layer, Transfer, both_ways, io_paths
 from ioassay.tuning.path.conclusions import conclusions
 from ioassay.tuning.path.model import named, sizes
 from ioassay.tuning.path.rows import rows
@@ -261,6 +261,66 @@ def test_a_node_without_anything_has_no_path() -> None:
 def test_direct_transfers_of_odd_sizes_are_named() -> None:
     path = _only(oss(), transfer=Transfer(47008, is_direct=True))
     assert path.unknown == ("O_DIRECT needs whole sectors; most file systems refuse transfers of 47008 B.",)
+
+
+def _nfs(mount: str, read_ahead: str | None = "128", kernel: str = "") -> System:
+    files = {"proc/self/mountinfo": f"50 1 0:40 / /mnt rw - nfs4 server:/data rw,vers=4.2,{mount}"}
+    files |= {"sys/class/bdi/0:40/read_ahead_kb": read_ahead} if read_ahead is not None else {}
+    node = snapshot(files, target="/mnt", host="client1")
+    if kernel:
+        node.document["environment"]["kernel"] = kernel
+    return System(node)
+
+
+def test_the_path_of_reads_is_shown_where_it_differs_from_that_of_writes() -> None:
+    write, read = both_ways([_nfs("rsize=32768,wsize=1048576")])
+    assert (write.transfer.operation, write.first_split) == ("write", None)
+    assert read.transfer.operation == "read"
+    assert "A read of 1 MiB leaves the client (NFS RPC) as 32 × 32 KiB, because rsize of /mnt is 32 KiB." in _said(read)
+    assert "Reads" not in _said(write)
+    (alike,) = both_ways([_nfs("rsize=32768,wsize=32768")])
+    assert "A read of 1 MiB leaves the client (NFS RPC) as 32 × 32 KiB" not in _said(alike)
+
+
+def test_reads_without_read_ahead_go_page_by_page() -> None:
+    read = _only(_nfs("rsize=1048576,wsize=1048576", "0"), transfer=Transfer(MIB, operation="read"))
+    assert sizes(_layer(read, "cache").requests) == "256 × 4 KiB"
+    assert "read_ahead_kb of /mnt is 0" in _said(read)
+    files = disk("sda", queue={"read_ahead_kb": 0}) | {"proc/self/mountinfo": "30 1 8:0 / /d rw - xfs /dev/sda rw"}
+    local = _only(System(snapshot(files, target="/d")), transfer=Transfer(MIB, operation="read"))
+    assert "as 256 × 4 KiB, because read_ahead_kb of sda is 0." in _said(local)
+
+
+def test_short_read_ahead_is_a_problem_of_small_reads_alone() -> None:
+    node = _nfs("rsize=1048576,wsize=1048576")
+    small = _only(node, transfer=Transfer(64 * KIB, operation="read"))
+    assert "Reads of 64 KiB that follow one another are joined to 128 KiB" in _said(small)
+    assert sizes(_layer(small, "rpc").requests) == "128 KiB"
+    assert "network whole" in _said(_only(node, transfer=Transfer(MIB, operation="read")))
+    old = _nfs("rsize=1048576,wsize=1048576", kernel="Linux 4.9.0")
+    assert "as 8 × 128 KiB" in _said(_only(old, transfer=Transfer(MIB, operation="read")))
+    assert "is unknown" in " ".join(_only(_nfs("rsize=65536", None), transfer=Transfer(operation="read")).unknown)
+
+
+def test_lustre_reads_are_joined_no_further_than_the_client_reads_ahead() -> None:
+    system = lustre_client(1024)
+    name = next(one for one in system.snapshot.files if one.startswith("sys/fs/lustre/osc/"))
+    of_mount = f"sys/fs/lustre/llite/scratch-{name.split('-osc-')[1].split('/')[0]}"
+    files = {**system.snapshot.files, f"{of_mount}/max_read_ahead_per_file_mb": b"1"}
+    node = System(Snapshot(system.snapshot.document, files, system.snapshot.links, system.snapshot.outputs))
+    read = _only(node, transfer=Transfer(64 * KIB, operation="read"))
+    assert "joined to 1 MiB, because max_read_ahead_per_file_mb on client1 is 1" in _said(read)
+    assert "joined" not in _said(_only(node, transfer=Transfer(4 * MIB, operation="read")))
+
+
+def test_clients_that_are_alike_have_one_path_and_none_is_the_server_of_another() -> None:
+    def node(at: int, rsize: int = 1 << 20) -> System:
+        mount = f"50 1 0:40 / /mnt rw - nfs4 server:/data rw,vers=4.2,rsize={rsize},wsize=1048576"
+        return System(snapshot({"proc/self/mountinfo": mount}, target="/mnt", host=f"n{at:03}"))
+
+    alike, odd = io_paths([*(node(at) for at in range(1, 20)), node(20, 4096)], Transfer(operation="read"))
+    assert (alike.title, odd.title) == ("n[001-019]", "n020")
+    assert alike.devices == ()
 
 
 _SYSTEMS = [oss(), lustre_client(), io_path_nodes.laptop(), md_server()]

@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Literal
 
 from ioassay.tuning.snapshot import Snapshot, Unreadable
 from ioassay.tuning.system import block, lustre, mounts, pages
@@ -28,7 +29,10 @@ from ioassay.tuning.system.array import Array
 from ioassay.tuning.system.block import BlockDevice
 from ioassay.tuning.system.mounts import Mount
 
-__all__ = ["Array", "System"]
+__all__ = ["Array", "System", "Workload"]
+
+Workload = Literal["shared-file", "file-per-process", "small-files"]
+"""How files are used: one by many nodes at once, a large one by each process, or many small ones."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,8 @@ class System:
     """What the target's storage is, where only the user knows (`--storage onefs`); a mount does not tell."""
     storage_settings: Mapping[str, str] = field(default_factory=dict)
     """Settings of that storage, by its own names, as the user read them there."""
+    workload: Workload | None = None
+    """How the target's files are used, where the user said it."""
 
     @property
     def host(self) -> str:

@@ -8,7 +8,7 @@ from ioassay.testing import snapshots
 from ioassay.testing.rule_judgements import judged, only, settings_of
 from ioassay.testing.snapshots import below
 from ioassay.testing.tuned_systems import MD3460, brw_stats, rpc_stats
-from ioassay.tuning.rule import Change, Fine, NotApplicable, NotReadable, Rule
+from ioassay.tuning.rule import Change, Fine, Judgement, NotApplicable, NotJudged, NotReadable, Rule
 from ioassay.tuning.rules import lustre
 from ioassay.tuning.rules.lustre import (
     brw_size,
@@ -25,7 +25,7 @@ from ioassay.tuning.rules.lustre import (
     statahead,
 )
 from ioassay.tuning.snapshot import Snapshot
-from ioassay.tuning.system import Array
+from ioassay.tuning.system import Array, System, Workload
 from ioassay.tuning.system import lustre as parameters
 
 
@@ -262,7 +262,7 @@ def client(layout: str | None) -> Snapshot:
 @pytest.mark.parametrize(
     ("layout", "command"),
     [
-        ("stripe_count:  1 stripe_size:   1048576 pattern: raid0 stripe_offset: -1", None),
+        ("stripe_count:  4 stripe_size:   1048576 pattern: raid0 stripe_offset: -1", None),
         ("  lcm_layout_gen: 0\n  lcm_mirror_count: 1\n  lcme_extent.e_end: 4294967296", None),
         ("stripe_count:  4 stripe_size:   65536 stripe_offset: -1", "lfs setstripe -S 1M -c 4 /s"),
         ("stripe_count:  1 stripe_size:   1638400 stripe_offset: -1", "lfs setstripe -S 1M -c 1 /s"),
@@ -276,6 +276,35 @@ def test_the_default_layout(layout: str, command: str | None) -> None:
     judgement = only(judged(default_layout.RULE, client(layout)), Change if command else Fine)
     if isinstance(judgement, Change):
         assert judgement.command == command
+
+
+_ONE = "stripe_count:  1 stripe_size:   1048576 pattern: raid0 stripe_offset: -1"
+_ALL = "stripe_count:  -1 stripe_size:   1048576 stripe_offset: -1"
+_ENDS_ON_ONE = (
+    "  lcm_entry_count:   2\n      stripe_count:  4       stripe_size:   1048576\n"
+    "      stripe_count:  1       stripe_size:   1048576"
+)
+
+
+@pytest.mark.parametrize("layout", [_ONE, _ENDS_ON_ONE, _ONE.replace("1 stripe_size", "0 stripe_size")])
+def test_one_stripe_is_judged_by_how_files_are_used(layout: str) -> None:
+    def judgement(workload: Workload | None) -> Judgement:
+        (found,) = default_layout.RULE.judgements(System(client(layout), workload=workload))
+        return found
+
+    unknown = judgement(None)
+    assert isinstance(unknown, NotJudged)
+    assert "say --workload shared-file, file-per-process or small-files" in unknown.why
+    assert isinstance(judgement("file-per-process"), Fine)
+    assert isinstance(judgement("small-files"), Fine)
+    shared = judgement("shared-file")
+    assert isinstance(shared, Change)
+    assert "one OST" in shared.because or "1 OST" in shared.because
+
+
+def test_a_file_that_many_nodes_share_may_lie_on_all_osts() -> None:
+    (judgement,) = default_layout.RULE.judgements(System(client(_ALL), workload="shared-file"))
+    assert isinstance(judgement, Fine)
 
 
 def test_the_layout_of_a_target_is_that_of_the_directory_itself() -> None:

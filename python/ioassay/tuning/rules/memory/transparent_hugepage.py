@@ -54,7 +54,7 @@ def _server(system: System, place: str, now: str, defrag: str) -> Judgement:
     else:
         return Fine(system.host, f"always, with defrag at {defrag}: page faults do not wait")
     assignment = Assignment(f"sys:{place}/enabled", wanted)
-    return Change(system.host, now, wanted, because, (assignment,), is_harmful=defrag == "always")
+    return Change(system.host, now, wanted, because, (assignment,))
 
 
 RULE = Rule(

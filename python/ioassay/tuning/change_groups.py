@@ -1,0 +1,233 @@
+"""Recommended changes as a reader takes them: one for each rule, with the devices and nodes that need it together.
+
+What matters most comes first: values out of the bounds that hold on any node, then settings that requests on the I/O
+path were found to suffer from, then by the rule's weight. Within these, the order in which settings are to be made.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ioassay.node_sets import folded
+from ioassay.tuning.rule import Assignment, Change, Fine, NotApplicable, Rule, Weight
+from ioassay.units import format_count
+
+if TYPE_CHECKING:
+    from ioassay.tuning.check import Examination
+
+_WEIGHTS: tuple[Weight, ...] = ("large", "usual", "small")
+PLACEHOLDER = "NAME"
+"""Stands in a command for each of several devices or mounts."""
+_MOST_VALUES = 3
+"""Values of today that are listed one by one where many nodes differ in them."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A value of today that is to become another one, with all that has it."""
+
+    hosts: tuple[str, ...]
+    subjects: tuple[str, ...]
+    """The devices or mounts, the same on each host; empty where it is the host itself."""
+    value: str
+    wanted: str
+    because: str
+    is_harmful: bool
+
+
+@dataclass(frozen=True)
+class Command:
+    """What to type, and on which hosts, for which devices."""
+
+    hosts: tuple[str, ...]
+    subjects: tuple[str, ...]
+    text: str
+    assignments: tuple[Assignment, ...]
+
+
+@dataclass(frozen=True)
+class ChangeGroup:
+    """The changes that one rule recommends, on all hosts."""
+
+    rule: Rule
+    places: Sequence[Place]
+    commands: Sequence[Command]
+    evidence: Sequence[str]
+    exceptions: str
+    """Hosts that the rule judged and that need no change, in words; empty where there are none."""
+
+    @property
+    def is_harmful(self) -> bool:
+        """Whether a value is out of the bounds that hold on any node."""
+        return any(one.is_harmful for one in self.places)
+
+    @property
+    def hosts(self) -> list[str]:
+        """Those that need it."""
+        return list(dict.fromkeys(host for one in self.places for host in one.hosts))
+
+
+def change_groups(examination: Examination) -> list[ChangeGroup]:
+    """The changes, the weightiest first."""
+    found: dict[str, list[tuple[str, Change]]] = {}
+    for finding, change in examination.of_kind(Change):
+        found.setdefault(finding.rule.name, []).append((finding.host, change))
+    groups = []
+    for rule in dict.fromkeys(finding.rule for finding in examination.findings):
+        if rule.name in found:
+            evidence = dict.fromkeys(text for one in examination.findings if one.rule is rule for text in one.evidence)
+            changes = found[rule.name]
+            places, commands = _places(changes), _commands(rule, changes)
+            groups.append(ChangeGroup(rule, places, commands, list(evidence), _exceptions(examination, rule, changes)))
+    return sorted(groups, key=_rank)
+
+
+def settings_count(groups: Iterable[ChangeGroup]) -> int:
+    """How many devices, mounts and nodes the changes are on, each counted for each change."""
+    return sum(len(place.hosts) * max(1, len(place.subjects)) for group in groups for place in group.places)
+
+
+def hosts_text(hosts: Sequence[str], number: int) -> str:
+    """Hosts as one word, with how many of all they are."""
+    return folded(hosts) if len(hosts) == 1 or number == 1 else f"{folded(hosts)} ({len(hosts)} of {number})"
+
+
+def all_at_once(groups: Sequence[ChangeGroup]) -> list[Command]:
+    """One command for all that can be set on each set of hosts that need the same; none where one change is all."""
+    of_host: dict[str, dict[Assignment, None]] = {}
+    for group in groups:
+        for command in group.commands:
+            for host in command.hosts if command.assignments else ():
+                of_host.setdefault(host, {}).update(dict.fromkeys(command.assignments))
+    alike: dict[tuple[Assignment, ...], list[str]] = {}
+    for host, assignments in of_host.items():
+        if len(assignments) > 1:
+            alike.setdefault(tuple(assignments), []).append(host)
+    return [Command(tuple(hosts), (), apply_text(every), every) for every, hosts in alike.items()]
+
+
+def apply_text(assignments: Iterable[Assignment]) -> str:
+    """The command that sets them, devices that get the same value in the braces of a shell."""
+    import shlex  # noqa: PLC0415
+
+    together: dict[tuple[str, str, str], list[str]] = {}
+    for one in dict.fromkeys(assignments):
+        match = re.fullmatch(r"block:([A-Za-z0-9_-]+)/([a-z0-9_/]+)", one.name)
+        key = ("block", match[2], one.value) if match is not None else ("", one.name, one.value)
+        together.setdefault(key, []).append(match[1] if match is not None else "")
+    words = []
+    for (kind, name, value), devices in together.items():
+        if not kind:
+            words.append(shlex.quote(f"{name}={value}"))
+        elif len(devices) == 1:
+            words.append(shlex.quote(f"block:{devices[0]}/{name}={value}"))
+        else:
+            words.append(f"block:{{{','.join(devices)}}}/{name}={shlex.quote(value)}")
+    return f"ioassay tune apply {' '.join(words)}"
+
+
+def _rank(group: ChangeGroup) -> tuple[bool, bool, int]:
+    return not group.is_harmful, not group.evidence, _WEIGHTS.index(group.rule.weight)
+
+
+def _subject(host: str, change: Change) -> str:
+    """What a change is on, without the host that every node would name otherwise: `sda`, `tcp_rmem`, nothing."""
+    return "" if change.subject == host else change.subject.removesuffix(f" of {host}")
+
+
+def _places(changes: Sequence[tuple[str, Change]]) -> list[Place]:
+    """Equal changes of a host together, then hosts with equal ones."""
+    of_host: dict[tuple[str, str, str, str, bool], dict[str, None]] = {}
+    for host, one in changes:
+        key = (host, one.value, one.wanted, one.because.replace(host, "the node"), one.is_harmful)
+        of_host.setdefault(key, {})[_subject(host, one)] = None
+    alike: dict[tuple[tuple[str, ...], str, str, str, bool], list[str]] = {}
+    for (host, value, wanted, because, is_harmful), subjects in of_host.items():
+        alike.setdefault((tuple(filter(None, subjects)), value, wanted, because, is_harmful), []).append(host)
+    return _values_together([Place(tuple(hosts), *key) for key, hosts in alike.items()])
+
+
+def _values_together(places: list[Place]) -> list[Place]:
+    """Places that differ in the value of today alone as one, where there are too many to list."""
+    together: dict[object, list[Place]] = {}
+    for one in places:
+        together.setdefault((one.subjects, one.wanted, one.is_harmful), []).append(one)
+    found = []
+    for same in together.values():
+        values = list(dict.fromkeys(one.value for one in same))
+        if len(values) <= _MOST_VALUES or len({host for one in same for host in one.hosts}) <= _MOST_VALUES:
+            found += same
+            continue
+        reasons = {one.because for one in same}
+        found.append(
+            Place(
+                tuple(dict.fromkeys(host for one in same for host in one.hosts)),
+                same[0].subjects,
+                f"{', '.join(values[:_MOST_VALUES])}, … ({len(values)} values)",
+                same[0].wanted,
+                reasons.pop() if len(reasons) == 1 else "",
+                same[0].is_harmful,
+            )
+        )
+    return found
+
+
+def _commands(rule: Rule, changes: Sequence[tuple[str, Change]]) -> list[Command]:
+    """One command line for all that can be set on a host, and what to type elsewhere for the rest."""
+    settable: dict[str, dict[Assignment, None]] = {}
+    others: dict[str, list[tuple[str, str, str]]] = {}
+    for host, one in changes:
+        if one.assignments:
+            settable.setdefault(host, {}).update(dict.fromkeys(one.assignments))
+        else:
+            text, subject = one.command or f"see the sources of the rule {rule.name}", _subject(host, one)
+            others.setdefault(_template(text, subject), []).append((host, subject, text))
+    alike: dict[tuple[Assignment, ...], list[str]] = {}
+    for host, assignments in settable.items():
+        alike.setdefault(tuple(assignments), []).append(host)
+    found = [Command(tuple(hosts), (), apply_text(every), every) for every, hosts in alike.items()]
+    return found + [
+        Command(
+            _each(host for host, _, _ in where),
+            _each(subject for _, subject, _ in where if subject),
+            where[0][2] if len({text for _, _, text in where}) == 1 else template,
+            (),
+        )
+        for template, where in others.items()
+    ]
+
+
+def _template(text: str, subject: str) -> str:
+    """A command with a word for the device or mount that it names."""
+    return re.sub(rf"(?<![\w-]){re.escape(subject)}(?![\w-])", PLACEHOLDER, text) if subject else text
+
+
+def _each(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(names))
+
+
+def _exceptions(examination: Examination, rule: Rule, changes: Sequence[tuple[str, Change]]) -> str:
+    """The hosts without a change, with the value that they have or the reason."""
+    hosts = [system.host for system in examination.systems]
+    changed = {host for host, _ in changes}
+    if len(changed) == len(hosts):
+        return ""
+    of_host: Mapping[str, Sequence[object]] = {
+        one.host: one.judgements for one in examination.findings if one.rule is rule
+    }
+    reasons: dict[str, list[str]] = {}
+    for host in hosts:
+        if host not in changed:
+            judged = of_host.get(host, ())
+            if any(isinstance(one, Fine) for one in judged):
+                reasons.setdefault("as recommended", []).append(host)
+            elif all(isinstance(one, NotApplicable) for one in judged):
+                reasons.setdefault("the rule does not apply", []).append(host)
+            else:
+                reasons.setdefault("not judged", []).append(host)
+    left = len(hosts) - len(changed)
+    told = "; ".join(f"{folded(where)} ({reason})" for reason, where in reasons.items())
+    return f"{format_count(left, 'other node')} without it: {told}."

@@ -1,0 +1,112 @@
+"""What becomes of each problem on an I/O path: a recommendation, or the reason why there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from ioassay.prose import listed
+from ioassay.tuning.path.conclusions import Cause, Conclusion
+from ioassay.tuning.rule import Change, Fine, Judgement, NotApplicable, NotJudged, Rule
+from ioassay.tuning.rules import RULES
+
+if TYPE_CHECKING:
+    from ioassay.tuning.check import Finding
+
+Kind = Literal["recommended", "no recommendation", "not judged"]
+
+_OF_HARDWARE = ("max_segments", "max_hw_sectors_kb", "chunk_sectors", "sg_tablesize")
+"""Limits that a device or its driver states."""
+_MOST_REASONS = 2
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What the rules say of the causes of a problem."""
+
+    kind: Kind
+    rules: tuple[str, ...]
+    """Those that recommend a change."""
+    text: str
+    """A sentence."""
+
+
+def outcome(problem: Conclusion, findings: Sequence[Finding]) -> Outcome:
+    """What the findings say of the settings that a problem comes from."""
+    asked = {finding.rule.name for finding in findings}
+    of_host: dict[str, list[Finding]] = {}
+    for finding in findings:
+        of_host.setdefault(finding.host, []).append(finding)
+    recommending = {
+        one.rule.name: None
+        for cause in problem.causes
+        for one in _knowing(cause, of_host)
+        if _about(cause, one.judgements, Change)
+    }
+    if recommending:
+        names = tuple(recommending)
+        return Outcome("recommended", names, f"Recommended below: {listed(list(names))}.")
+    reasons: dict[str, Kind] = {}
+    for cause in problem.causes:
+        for text, kind in _reasons(cause, of_host, asked):
+            reasons.setdefault(text, kind)
+    if not reasons:
+        return Outcome("no recommendation", (), "No recommendation: no rule knows a setting that changes this.")
+    is_open = "not judged" in reasons.values()
+    return Outcome("not judged" if is_open else "no recommendation", (), " ".join(list(reasons)[:_MOST_REASONS]))
+
+
+def _knowing(cause: Cause, of_host: Mapping[str, Sequence[Finding]]) -> list[Finding]:
+    return [one for one in of_host.get(cause.host, ()) if _knows(one.rule, cause)]
+
+
+def _knows(rule: Rule, cause: Cause) -> bool:
+    return cause.parameter in rule.parameters and (not cause.areas or rule.area in cause.areas)
+
+
+def _about(cause: Cause, judgements: Sequence[Judgement], kind: type[Judgement]) -> list[Judgement]:
+    """The judgements of a kind on the cause's devices; on others only where they name no device."""
+    found = [one for one in judgements if isinstance(one, kind)]
+    named = [one for one in found if getattr(one, "subject", "") in cause.subjects]
+    return named if cause.subjects and _names_devices(judgements, cause) else found
+
+
+def _names_devices(judgements: Sequence[Judgement], cause: Cause) -> bool:
+    return any(getattr(one, "subject", "") in cause.subjects for one in judgements)
+
+
+def _reasons(
+    cause: Cause, of_host: Mapping[str, Sequence[Finding]], asked: Iterable[str]
+) -> Iterable[tuple[str, Kind]]:
+    knowing = _knowing(cause, of_host)
+    left_out = [rule for rule in RULES if _knows(rule, cause) and rule.name not in asked]
+    if cause.parameter in _OF_HARDWARE:
+        if not left_out:
+            yield (
+                f"No recommendation: {cause.parameter} is a limit of the device or its driver, which no setting of "
+                "this node raises.",
+                "no recommendation",
+            )
+            return
+        knowing = []
+    for finding in knowing:
+        yield from _said(finding.rule, cause, finding.judgements)
+    if not knowing and left_out:
+        names = listed([rule.name for rule in left_out])
+        yield f"Not judged: {names} {'was' if len(left_out) == 1 else 'were'} left out by --rule.", "not judged"
+
+
+def _said(rule: Rule, cause: Cause, judgements: Sequence[Judgement]) -> Iterable[tuple[str, Kind]]:
+    for one in _about(cause, judgements, Judgement):  # type: ignore[arg-type]  # a union is a type to isinstance
+        match one:
+            case Fine(subject, value):
+                yield f"No recommendation: {rule.name} has none for {subject}, {value}.", "no recommendation"
+            case NotApplicable(why):
+                yield f"No recommendation ({rule.name}): {why}.", "no recommendation"
+            case NotJudged(_, _, why):
+                yield f"Not judged ({rule.name}): {why}.", "not judged"
+            case Change():
+                pass
+            case _:
+                yield f"Not judged ({rule.name}): {one.what}: {one.reason}.", "not judged"
