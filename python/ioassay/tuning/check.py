@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeVar, get_args
 
 from ioassay.errors import UsageError
+from ioassay.garbage_collection import long_lived
 from ioassay.tuning.path import IoPath, Transfer, both_ways
 from ioassay.tuning.path.conclusions import evidence
 from ioassay.tuning.path.measured import Measured, between
@@ -99,6 +100,11 @@ class Examination:
 
 def examine(snapshots: Sequence[Snapshot], asked: Asked) -> Examination:
     """Looks at everything. Raises `UsageError` for snapshots that do not belong together."""
+    with long_lived():
+        return _examine(snapshots, asked)
+
+
+def _examine(snapshots: Sequence[Snapshot], asked: Asked) -> Examination:
     of_host: dict[str, list[Snapshot]] = {}
     for snapshot in sorted(snapshots, key=lambda one: one.taken):
         of_host.setdefault(snapshot.host, []).append(snapshot)

@@ -11,6 +11,7 @@ import pytest
 
 from ioassay.errors import UsageError
 from ioassay.testing.snapshots import snapshot
+from ioassay.tuning import snapshot as snapshot_module
 from ioassay.tuning.snapshot import Snapshot, Unreadable, parse
 
 
@@ -139,3 +140,31 @@ def test_a_damaged_archive_is_refused_or_read_but_never_breaks() -> None:
                 continue
             assert isinstance(found, Snapshot)
             found.names("sys")
+
+
+def test_the_quick_reader_and_tarfile_read_the_same_of_archives_of_either_format() -> None:
+    long = "root/" + "/".join(["directory"] * 14) + "/file"
+    for form in (tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT):
+        out = io.BytesIO()
+        with tarfile.open(fileobj=out, mode="w:gz", format=form) as archive:
+            for name, content in {"snapshot.json": b"{}", "root/empty": b"", long: b"x" * 513, "root/a": b"1"}.items():
+                member = tarfile.TarInfo(name)
+                member.size = len(content)
+                archive.addfile(member, io.BytesIO(content))
+            link = tarfile.TarInfo("root/link")
+            link.type, link.linkname = tarfile.SYMTYPE, "../a"
+            archive.addfile(link)
+        quick = snapshot_module._plain_members(out.getvalue())
+        assert quick == list(snapshot_module._members(out.getvalue()))
+        assert [name for name, _, _ in quick] == ["snapshot.json", "root/empty", long, "root/a", "root/link"]
+
+
+def test_links_are_followed_from_the_directory_that_is_known() -> None:
+    made = Snapshot(
+        snapshot({}).document, {"real/deep/file": b"1"}, {"short": "real/deep", "loop": "loop", "up": "short/.."}
+    )
+    for _ in range(2):
+        assert made.resolve("short/file") == "real/deep/file"
+        assert made.resolve("/short/../deep/file") == "real/deep/file"
+        assert made.resolve("up/deep/none") == "real/deep/none"
+        assert made.resolve("loop/x") == "loop/x"

@@ -78,7 +78,7 @@ def check(
     from ioassay.reports.tuning import CheckReport  # noqa: PLC0415
     from ioassay.reports.tuning.path_text import COLUMNS  # noqa: PLC0415
     from ioassay.tuning.check import Asked, examine  # noqa: PLC0415
-    from ioassay.tuning.snapshot import read  # noqa: PLC0415
+    from ioassay.tuning.snapshot import read_all  # noqa: PLC0415
 
     wanted = chosen_format(form, output, as_json=as_json)
     if snapshots and (target or command):
@@ -93,7 +93,7 @@ def check(
         storage_settings=storage_settings or [],
         workload=workload,
     )
-    found = [read(path) for path in snapshots] if snapshots else _live(target, command or [])
+    found = read_all(snapshots) if snapshots else _live(target, command or [])
     examination = examine(found, asked)
     report = CheckReport(examination)
     ended = CannotRun.exit_code if examination.verdict == "nothing judged" else 0

@@ -9,7 +9,7 @@ import pytest
 from ioassay.testing import snapshots
 from ioassay.testing.apply_assignments import applied
 from ioassay.testing.snapshots import below, disk
-from ioassay.tuning.rule import Change
+from ioassay.tuning.rule import Change, NotReadable
 from ioassay.tuning.rules import RULES
 from ioassay.tuning.system import System
 
@@ -127,3 +127,20 @@ def test_a_disk_that_takes_one_command_at_a_time_needs_no_long_queue() -> None:
 @pytest.mark.parametrize("swaps", ["Filename Type Size Used Priority\n", "Filename\n/dev/zram0 partition 1 0 100\n"])
 def test_swappiness_above_100_is_right_for_swap_in_memory_and_idle_without_swap(swaps: str) -> None:
     assert _harmful(_node({"swappiness": 180}) | {"proc/swaps": swaps}) == {}
+
+
+@pytest.mark.parametrize("rule", ["scheduler", "read-ahead-kb", "nr-requests", "nomerges"])
+def test_a_disk_of_which_the_snapshot_lacks_whether_it_rotates_is_not_taken_for_flash(rule: str) -> None:
+    files = disk("sda")
+    del files["sys/block/sda/queue/rotational"]
+    (found,) = next(one for one in RULES if one.name == rule).judgements(System(snapshots.snapshot(files)))
+    assert isinstance(found, NotReadable)
+    assert found.what == "/sys/block/sda/queue/rotational"
+
+
+def test_a_partition_of_which_the_snapshot_lacks_where_it_starts_is_not_taken_for_aligned() -> None:
+    files = _node()
+    del files["sys/block/sda/sda1/start"]
+    rule = next(one for one in RULES if one.name == "partition-alignment")
+    (found,) = rule.judgements(System(snapshots.snapshot(files)))
+    assert isinstance(found, NotReadable)

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 from ioassay.tuning.rule import Assignment, Judgement, NotApplicable, each
+from ioassay.tuning.snapshot import Unreadable
 from ioassay.tuning.system import System
-from ioassay.tuning.system.block import BlockDevice
+from ioassay.tuning.system.block import BlockDevice, Medium
 
 
 def each_device(system: System, judge: Callable[[BlockDevice], Iterable[Judgement]]) -> Iterator[Judgement]:
@@ -61,5 +62,14 @@ def passes_on(device: BlockDevice) -> str:
 
 
 def spins(device: BlockDevice) -> bool:
-    """Whether its data lies on rotating disks: one, or those of a RAID controller."""
-    return device.medium in ("hdd", "array")
+    """Whether its data lies on rotating disks: one, or those of a RAID controller. Raises `Unreadable`."""
+    return medium(device) in ("hdd", "array")
+
+
+def medium(device: BlockDevice) -> Medium:
+    """What its data lies on. Raises `Unreadable` where the snapshot lacks whether a disk below it rotates."""
+    for one in device.with_all_below():
+        is_disk = not one.below and one.kind in ("scsi", "virtio") and not one.is_virtual_disk
+        if is_disk and one.queue("rotational") is None:
+            raise Unreadable(f"/sys/block/{one.name}/queue/rotational", "the snapshot lacks it")
+    return device.medium

@@ -40,10 +40,10 @@ def _device(device: BlockDevice) -> Iterator[Judgement]:
         upper = " and ".join(one.name for one in device.above)
         yield NotApplicable(f"{device.name} is part of {upper}; file systems go by the read-ahead of the upper device")
     elif breach := _BOUNDS.breach(now):
-        wanted = _DEFAULT_KB if device.medium == "ssd" else _WANTED_KB
+        wanted = _DEFAULT_KB if queues.medium(device) == "ssd" else _WANTED_KB
         assignment = queues.assign(device, "read_ahead_kb", wanted)
         yield Change(device.name, f"{now} KiB", f"{wanted} KiB", breach, (assignment,), is_harmful=True)
-    elif device.medium == "ssd":
+    elif queues.medium(device) == "ssd":
         yield NotApplicable(
             f"{device.name} is flash: it needs many reads at once rather than long ones, and reading ahead wastes its "
             "bandwidth where access is random"

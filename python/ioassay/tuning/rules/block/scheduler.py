@@ -56,7 +56,7 @@ def _fair(device: BlockDevice) -> tuple[str, ...]:
         first, second = "mq-deadline", "none"
     if device.kind == "virtio":
         return (second, first)  # The host orders the requests once more.
-    if device.medium != "ssd":
+    if queues.medium(device) != "ssd":
         return (first,)
     return (second, "kyber") if device.kind == "nvme" else (second, first, "kyber")
 

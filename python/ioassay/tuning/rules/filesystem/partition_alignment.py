@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ioassay.tuning.rule import Change, Fine, Judgement, NotApplicable, Rule, Source, each
+from ioassay.tuning.rule import Change, Fine, Judgement, NotApplicable, Rule, Source, each, missing
 from ioassay.tuning.rules.sources import LINUX_LARGE_IO
 from ioassay.tuning.system import System, block
 from ioassay.tuning.system.mounts import Mount
@@ -27,6 +27,9 @@ def _mount(system: System, mount: Mount) -> Iterator[Judgement]:
     if not holding:
         yield NotApplicable(f"{mount.point} lies on no partition of a known device")
     for one, part in holding:
+        if one.number(f"{part.name}/start") is None:
+            yield missing(f"/sys/block/{one.name}/{part.name}/start")
+            continue
         optimal = one.queue("optimal_io_size") or 0
         stripe = system.array.stripe_bytes if system.array is not None and one.medium == "array" else 0
         wanted = stripe or max(optimal, _ALIGNMENT)

@@ -82,6 +82,8 @@ def span(values: Sequence[int], unit: str = "") -> str:
 
 
 def rpc_bytes(group: Group) -> int:
-    """The largest RPC that the clients of a group send."""
-    pages = group.sibling("max_pages_per_rpc").numbers()
-    return max(pages, default=0) * group.system.page_bytes or MIB
+    """The largest RPC that the clients of a group send. Raises `Unreadable`, also where the snapshot lacks it."""
+    pages = max(group.sibling("max_pages_per_rpc").numbers(), default=0)
+    if not pages:
+        raise Unreadable(group.sibling("max_pages_per_rpc").pattern, "the snapshot lacks it")
+    return pages * group.system.page_bytes

@@ -19,6 +19,9 @@ def _array(system: System, array: MdArray) -> Iterator[Judgement]:
     if not array.level and listed is None:
         yield missing(f"/sys/block/{array.name}/md")
         return
+    if listed is None and array.has_parity and array.device.number("md/degraded") is None:
+        yield missing(f"/sys/block/{array.name}/md/degraded")
+        return
     absent = max(array.missing, listed.expected - listed.working if listed is not None else 0)
     action = array.sync_action if array.sync_action != "idle" or listed is None else listed.action
     percent = array.sync_percent if array.sync_percent is not None else listed.percent if listed is not None else None

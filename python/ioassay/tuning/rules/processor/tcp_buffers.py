@@ -28,7 +28,7 @@ _DEFAULT_BYTES = 4 << 20
 def _judge(system: System) -> Iterator[Judgement]:
     link = max((one.megabits for one in interfaces(system.snapshot) if one.is_ethernet and one.is_up), default=0)
     if link < _FAST_MEGABITS:
-        found = [one for name in _BOUNDS if (one := _tiny(system, name)) is not None]
+        found: list[Judgement] = [one for name in _BOUNDS if (one := _tiny(system, name)) is not None]
         yield from found or [NotApplicable("no Ethernet link of 25 Gb/s or more is up")]
         return
     under_way = int(link * 1e6 / 8 * _ROUND_TRIP_S)
