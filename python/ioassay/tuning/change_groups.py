@@ -7,7 +7,7 @@ path were found to suffer from, then by the rule's weight. Within these, the ord
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _WEIGHTS: tuple[Weight, ...] = ("large", "usual", "small")
 PLACEHOLDER = "NAME"
 """Stands in a command for each of several devices or mounts."""
+_NUMBER = re.compile(r"\d+")
 _MOST_VALUES = 3
 """Values of today that are listed one by one where many nodes differ in them."""
 
@@ -46,6 +47,8 @@ class Command:
     subjects: tuple[str, ...]
     text: str
     assignments: tuple[Assignment, ...]
+    names: tuple[str, ...] = ()
+    """Those that `PLACEHOLDER` stands for in the text."""
 
 
 @dataclass(frozen=True)
@@ -183,26 +186,34 @@ def _commands(rule: Rule, changes: Sequence[tuple[str, Change]]) -> list[Command
         if one.assignments:
             settable.setdefault(host, {}).update(dict.fromkeys(one.assignments))
         else:
-            text, subject = one.command or f"see the sources of the rule {rule.name}", _subject(host, one)
-            others.setdefault(_template(text, subject), []).append((host, subject, text))
+            text = one.command or f"see the sources of the rule {rule.name}"
+            others.setdefault(_NUMBER.sub("#", text), []).append((host, _subject(host, one), text))
     alike: dict[tuple[Assignment, ...], list[str]] = {}
     for host, assignments in settable.items():
         alike.setdefault(tuple(assignments), []).append(host)
     found = [Command(tuple(hosts), (), apply_text(every), every) for every, hosts in alike.items()]
-    return found + [
-        Command(
-            _each(host for host, _, _ in where),
-            _each(subject for _, subject, _ in where if subject),
-            where[0][2] if len({text for _, _, text in where}) == 1 else template,
-            (),
-        )
-        for template, where in others.items()
-    ]
+    return [*found, *(command for where in others.values() for command in _by_hand(where))]
 
 
-def _template(text: str, subject: str) -> str:
-    """A command with a word for the device or mount that it names."""
-    return re.sub(rf"(?<![\w-]){re.escape(subject)}(?![\w-])", PLACEHOLDER, text) if subject else text
+def _by_hand(where: Sequence[tuple[str, str, str]]) -> Iterator[Command]:
+    """Commands that differ in one name alone as one, with a word for the name; others one by one."""
+    texts = _each(text for _, _, text in where)
+    names = _names(texts)
+    for one in [texts] if names else [(text,) for text in texts]:
+        own = [(host, subject) for host, subject, text in where if text in one]
+        text = one[0] if not names else re.sub(rf"(?<![\w-]){re.escape(names[0])}(?![\w-])", PLACEHOLDER, one[0])
+        yield Command(_each(host for host, _ in own), _each(subject for _, subject in own if subject), text, (), names)
+
+
+def _names(texts: Sequence[str]) -> tuple[str, ...]:
+    """What stands in each text where they differ, if that is one name throughout each; nothing otherwise."""
+    words = [re.findall(r"[\w-]+", text) for text in texts]
+    if len(texts) < 2 or len({len(one) for one in words}) > 1:
+        return ()
+    columns = [column for column in zip(*words, strict=True) if len(set(column)) > 1]
+    if len(set(columns)) != 1 or any(name.isdigit() for name in columns[0]):
+        return ()
+    return columns[0]
 
 
 def _each(names: Iterable[str]) -> tuple[str, ...]:

@@ -190,10 +190,11 @@ def _label(command: Command, number: int) -> str:
     on = f" on {folded(command.hosts)}" if number > 1 else ""
     if command.assignments:
         return f"Try it{on} (ioassay tune rollback puts it back)"
-    if not command.subjects:
-        return f"To do{on}"
-    each = f" ({PLACEHOLDER} stands for each)" if len(command.subjects) > 1 and PLACEHOLDER in command.text else ""
-    return f"For {', '.join(command.subjects)}{on}{each}"
+    what = f"For {', '.join(command.subjects)}{on}" if command.subjects else f"To do{on}"
+    if not command.names:
+        return what
+    names = "them" if command.names == command.subjects else ", ".join(command.names)
+    return f"{what}, where {PLACEHOLDER} is each of {names}"
 
 
 def _apply(groups: Sequence[ChangeGroup]) -> list[Block]:

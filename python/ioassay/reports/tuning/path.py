@@ -70,8 +70,8 @@ def sections(
 
 def _names(paths: Sequence[IoPath]) -> list[str]:
     """What each path leads to; by the disks at its end where several lead to the same device."""
-    reads = {path.title for path in paths if path.transfer.operation == "read"}
-    titles = [f"{path.title}, {path.transfer.operation}s" if path.title in reads else path.title for path in paths]
+    has_both = len({path.transfer.operation for path in paths}) > 1
+    titles = [f"{path.title}, {path.transfer.operation}s" if has_both else path.title for path in paths]
     return [
         f"{title} through {', '.join(path.disks)}" if titles.count(title) > 1 else title
         for path, title in zip(paths, titles, strict=True)

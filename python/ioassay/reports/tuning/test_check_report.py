@@ -163,3 +163,11 @@ def test_rules_that_do_not_apply_are_counted_once_whatever_the_number_of_devices
     asked = Asked.of(transfer=None, raid=None, storage=None, rules=["scheduler", "wbt-lat-usec"])
     text = terminal_text(CheckReport(examine([tuned_systems.md3460_oss()], asked)).terminal(80))
     assert "Rules that do not apply here: 1 of 2; " in text
+
+
+def test_commands_that_differ_in_a_name_are_one(report: CheckReport) -> None:
+    asked = Asked.of(transfer="1MiB", raid=None, storage=None, rules=["max-sectors-kb", "lustre-fragmented-bulk"])
+    text = terminal_text(CheckReport(examine([tuned_systems.md3460_oss()], asked)).terminal(100))
+    assert "For dm-0, dm-1, dm-2, dm-3, dm-4, dm-5" in " ".join(text.split())
+    assert text.count("multipath -f ") == 1
+    assert text.count("lctl set_param osd-ldiskfs.NAME.brw_stats=0") == 1

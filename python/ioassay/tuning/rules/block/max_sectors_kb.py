@@ -82,7 +82,7 @@ def _multipath(device: BlockDevice, system: System, now: int, most: int, *, is_h
         " and ".join(f"{value} KiB" for value in spread),
         f"{wanted} KiB",
         because,
-        command=f"In /etc/multipath.conf: {_section(device, wanted)}. Then, with nothing mounted from {device.name}: "
+        command=f"In /etc/multipath.conf: {_section(device, wanted)}. Then, with nothing mounted from {_map_name(device)}: "
         f"multipath -f {_map_name(device)} && multipath -r",
         is_harmful=is_harmful,
     )
