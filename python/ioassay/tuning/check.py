@@ -12,8 +12,9 @@ from typing import Literal, TypeVar, get_args
 
 from ioassay.errors import UsageError
 from ioassay.garbage_collection import long_lived
+from ioassay.tuning.outcomes import outcome
 from ioassay.tuning.path import IoPath, Transfer, both_ways
-from ioassay.tuning.path.conclusions import evidence
+from ioassay.tuning.path.conclusions import conclusions, evidence
 from ioassay.tuning.path.measured import Measured, between
 from ioassay.tuning.rule import Change, Fine, Judgement, NotJudged, NotReadable, Rule
 from ioassay.tuning.rules import RULES, onefs
@@ -90,8 +91,14 @@ class Examination:
             return "changes recommended"
         if not self.of_kind(Fine):
             return "nothing judged"
-        left = [*self.of_kind(NotReadable), *self.of_kind(NotJudged)]
-        return "partly judged" if left else "as recommended"
+        is_open = bool(self.of_kind(NotReadable)) or bool(self.of_kind(NotJudged)) or "not judged" in self.outcomes
+        return "partly judged" if is_open else "as recommended"
+
+    @property
+    def outcomes(self) -> list[str]:
+        """What becomes of each problem on the paths: `recommended`, `no recommendation`, `not judged`."""
+        problems = (one for path in self.paths for one in conclusions(path) if one.is_problem)
+        return [outcome(one, self.findings).kind for one in problems]
 
     def of_kind(self, kind: type[_Kind]) -> list[tuple[Finding, _Kind]]:
         """The judgements of a kind, each with what it is of, in the order of the findings."""

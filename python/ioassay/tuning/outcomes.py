@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 Kind = Literal["recommended", "no recommendation", "not judged"]
 
 _OF_HARDWARE = ("max_segments", "max_hw_sectors_kb", "chunk_sectors", "sg_tablesize")
-"""Limits that a device or its driver states."""
+"""Limits that a device or its driver states. Options of SAS drivers change the last one, which a rule knows."""
 _MOST_REASONS = 2
 
 
@@ -82,7 +82,7 @@ def _reasons(
     knowing = _knowing(cause, of_host)
     left_out = [rule for rule in RULES if _knows(rule, cause) and rule.name not in asked]
     if cause.parameter in _OF_HARDWARE:
-        if not left_out:
+        if not left_out or cause.parameter != "sg_tablesize":
             yield (
                 f"No recommendation: {cause.parameter} is a limit of the device or its driver, which no setting of "
                 "this node raises.",

@@ -147,10 +147,18 @@ def _no_changes(examination: Examination) -> Text:
     fine = len(examination.of_kind(Fine))
     if examination.verdict == "as recommended":
         judged = "the setting that was judged is" if fine == 1 else f"the {fine} settings that were judged are"
-        return f"Nothing: {judged} as recommended."
+        rest = (
+            " What is split or misaligned above stays so, for the reason given there." if examination.outcomes else ""
+        )
+        return f"Nothing: {judged} as recommended.{rest}"
     left = len(examination.of_kind(NotJudged)) + len(examination.of_kind(NotReadable))
     if examination.verdict == "partly judged":
-        return f"Nothing among the {format_count(fine, 'setting')} that could be judged; {left} could not, see below."
+        told = f"Nothing among the {format_count(fine, 'setting')} that could be judged"
+        if left:
+            told += f"; {left} could not, see below"
+        if "not judged" in examination.outcomes:
+            told += "; what is split or misaligned above was not judged, for the reason given there"
+        return f"{told}."
     reasons: dict[str, None] = {}
     for finding, one in examination.of_kind(NotApplicable):
         reasons[f"{finding.rule.name}: {one.why}."] = None

@@ -171,3 +171,17 @@ def test_commands_that_differ_in_a_name_are_one(report: CheckReport) -> None:
     assert "For dm-0, dm-1, dm-2, dm-3, dm-4, dm-5" in " ".join(text.split())
     assert text.count("multipath -f ") == 1
     assert text.count("lctl set_param osd-ldiskfs.NAME.brw_stats=0") == 1
+
+
+def test_a_split_that_no_asked_rule_judges_is_no_all_clear() -> None:
+    report = _report([snapshot(disk("sda", queue={"max_sectors_kb": 256}), target="/dev/sda")], "nomerges")
+    assert report.data()["verdict"] == "partly judged"
+    assert "what is split or misaligned above was not judged" in " ".join(terminal_text(report.terminal(80)).split())
+
+
+def test_a_limit_of_the_device_is_the_reason_why_a_split_stays() -> None:
+    report = _report([snapshot(disk("vda", queue={"max_sectors_kb": 1280}), target="/dev/vda")], "max-sectors-kb")
+    assert report.data()["verdict"] == "as recommended"
+    text = " ".join(terminal_text(report.terminal(80)).split())
+    assert "max_segments is a limit of the device or its driver" in text
+    assert "What is split or misaligned above stays so, for the reason given there." in text

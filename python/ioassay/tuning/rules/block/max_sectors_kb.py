@@ -73,7 +73,7 @@ def _multipath(device: BlockDevice, system: System, now: int, most: int, *, is_h
     differing = [name for name, value in known.items() if value != now]
     if not differing and wanted == now:
         return Fine(device.name, f"{now} KiB, also on its paths")
-    spread = sorted({now, *known.values()})
+    spread, name = sorted({now, *known.values()}), _map_name(device)
     because = _limits(device, system, wanted, most)
     if differing:
         because = f"{', '.join(differing)} below it differ: a request larger than a path's limit makes that path fail"
@@ -82,8 +82,8 @@ def _multipath(device: BlockDevice, system: System, now: int, most: int, *, is_h
         " and ".join(f"{value} KiB" for value in spread),
         f"{wanted} KiB",
         because,
-        command=f"In /etc/multipath.conf: {_section(device, wanted)}. Then, with nothing mounted from {_map_name(device)}: "
-        f"multipath -f {_map_name(device)} && multipath -r",
+        command=f"In /etc/multipath.conf: {_section(device, wanted)}. Then, with nothing mounted from {name}: "
+        f"multipath -f {name} && multipath -r",
         is_harmful=is_harmful,
     )
 
