@@ -21,11 +21,13 @@ def _judge(system: System) -> Iterator[Judgement]:
 def _group(group: parameters.Group) -> Iterator[Judgement]:
     types = group.sibling("checksum_type").texts()
     chosen = sorted({choices.chosen(text) for text in types})
-    if not any(group.numbers()):
-        yield Fine(group.file_system, "off: fast, and nothing notices data that the network damages")
-    elif slow := [one for one in chosen if one in _SLOW and all(_FAST in text for text in types)]:
-        assignment = group.sibling("checksum_type").assign(_FAST)
-        yield Change(group.file_system, " and ".join(slow), _FAST, assignments=(assignment,))
+    slow = [one for one in chosen if one in _SLOW and all(_FAST in text for text in types)]
+    faster = (group.sibling("checksum_type").assign(_FAST),) if slow else ()
+    if not all(group.numbers()):
+        because = "data that an adapter, the network or the memory damages is stored unnoticed"
+        yield Change(group.file_system, "off", "on", because, (group.assign(1), *faster))
+    elif slow:
+        yield Change(group.file_system, " and ".join(slow), _FAST, assignments=faster)
     else:
         yield Fine(group.file_system, f"on, {' and '.join(chosen) or 'of the default type'}")
 
@@ -37,8 +39,8 @@ RULE = Rule(
     reason="Every byte is summed on both sides. Processors compute crc32c many times faster than adler or crc32 in "
     "software.",
     risk="None for data: all types find the same faults. Switching checksums off (osc.*.checksums=0), as some vendors "
-    "do, is faster still, but then data that an adapter or the memory damages on its way is stored unnoticed; it is "
-    "never recommended here.",
+    "do, is faster still, but then data that is damaged on its way is stored unnoticed; ask why before switching them "
+    "on again.",
     sources=(LUSTRE_PARAMETERS, EXASCALER_CLIENT),
     judge=_judge,
     parameters=("checksums", "checksum_type", "checksum_pages"),

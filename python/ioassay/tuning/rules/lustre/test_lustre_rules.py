@@ -214,9 +214,10 @@ def test_rpcs_and_stripes_that_cannot_be_compared() -> None:
     assert only(judged(brw_size.RULE, files, unreadable=next(iter(files))), NotReadable).reason == "Permission denied"
 
 
-def test_checksums_are_never_switched_off() -> None:
-    off = only(judged(checksums.RULE, osc(checksums=0, checksum_type="crc32 [adler]")), Fine)
-    assert "damages" in off.value
+def test_checksums_that_are_off_are_no_all_clear() -> None:
+    off = only(judged(checksums.RULE, osc(checksums=0, checksum_type="crc32 [adler]")), Change)
+    assert "stored unnoticed" in off.because
+    assert settings_of([off]) == ["lctl:osc.s-*.checksums=1"]
     # The slow one is kept where the faster one is not offered.
     only(judged(checksums.RULE, osc(checksums=1, checksum_type="[crc32] adler")), Fine)
 

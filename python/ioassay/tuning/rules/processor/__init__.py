@@ -12,6 +12,7 @@ from ioassay.tuning.rules.processor import (
     numa_placement,
     packet_size,
     pcie_link,
+    socket_limits,
     tcp_buffers,
 )
 
@@ -25,4 +26,5 @@ RULES: tuple[Rule, ...] = (
     network_link.RULE,
     packet_size.RULE,
     tcp_buffers.RULE,
+    socket_limits.RULE,
 )
