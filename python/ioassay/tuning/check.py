@@ -122,9 +122,13 @@ def _examine(snapshots: Sequence[Snapshot], asked: Asked) -> Examination:
     ]
     paths = both_ways(systems, asked.transfer)
     measured = [between(of_host[host][0], of_host[host][-1]) for host in hosts if len(of_host[host]) > 1]
-    known = [evidence(path) for path in paths]
+    known: dict[str, list[Mapping[tuple[str, str], str]]] = {}
+    for path in paths:
+        found = evidence(path)
+        for host in dict.fromkeys(host for host, _ in found):
+            known.setdefault(host, []).append(found)
     findings = [
-        Finding(one.host, rule, rule.judgements(one), _evidence(known, one.host, rule))
+        Finding(one.host, rule, rule.judgements(one), _evidence(known.get(one.host, ()), one.host, rule))
         for one in systems
         for rule in asked.rules
     ]

@@ -103,15 +103,12 @@ class Snapshot:
     def _directories(self) -> dict[str, set[str]]:
         """What each directory holds."""
         found: dict[str, set[str]] = {"": set()}
-        for one in (*self.files, *self.links, *self.unreadable):
-            path = one
-            while path:
-                above, _, name = path.rpartition("/")
-                names = found.setdefault(above, set())
-                if name in names:
-                    break
-                names.add(name)
-                path = above
+        for path in (*self.files, *self.links, *self.unreadable):
+            above, _, name = path.rpartition("/")
+            while (names := found.get(above)) is None:
+                found[above] = {name}
+                above, _, name = above.rpartition("/")
+            names.add(name)
         return found
 
     @cached_property
@@ -134,15 +131,13 @@ class Snapshot:
         return known
 
     def _follow(self, path: str) -> str:
-        """As `resolve`; from the directory on where that is known, since most paths differ in their last part only."""
+        """As `resolve`, from the directory on, which is asked for again and again."""
         above, _, name = path.rpartition("/")
-        done = self._resolved.get(above) if above else None
-        to_come = [name] if done is not None else _parts(path)
-        done, links, own = done or "", 0, True
+        is_deep = path.count("/") > _MOST_LINKS
+        done, to_come = ("", _parts(path)) if is_deep or not above else (self.resolve(above), _parts(name))
+        links = 0
         while to_come:
             part = to_come.pop(0)
-            if own and above and not to_come and part == name:
-                self._resolved[above] = done
             if part == "..":
                 done = done.rpartition("/")[0]
                 continue
@@ -151,7 +146,6 @@ class Snapshot:
             if link is None or links == _MOST_LINKS:
                 done = inner
                 continue
-            own = own and bool(to_come)
             links += 1
             if link.startswith("/"):
                 done = ""

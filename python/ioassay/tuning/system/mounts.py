@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import PurePath
 
 from ioassay.mounts import unescaped
 from ioassay.tuning.snapshot import Snapshot
@@ -67,6 +66,7 @@ def covering(known: Sequence[Mount], path: str) -> Mount | None:
     found = None
     for mount in known:
         # Of two at one point the later one lies on top.
-        if PurePath(path).is_relative_to(mount.point) and (found is None or len(mount.point) >= len(found.point)):
+        is_below = path == mount.point or path.startswith(f"{mount.point.rstrip('/')}/")
+        if is_below and (found is None or len(mount.point) >= len(found.point)):
             found = mount
     return found
