@@ -161,7 +161,7 @@ def _lasts(step: Step, form: PersistentForm | None) -> str:
 def _remark(change: Change) -> str:
     if change.wanted is None:
         return "changed with another setting"
-    return "" if change.is_as_wanted else f"the kernel changed {change.wanted} to {change.read_back}"
+    return "" if change.is_as_wanted else f"asked as {change.wanted}"
 
 
 def _shown(value: str | None) -> str:

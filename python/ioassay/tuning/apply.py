@@ -28,6 +28,7 @@ from ioassay.tuning.settings import (
     CannotSet,
     Definitions,
     Instance,
+    NotTaken,
     Vanished,
     instance_named,
 )
@@ -63,7 +64,7 @@ class Change:
 
     @property
     def is_as_wanted(self) -> bool:
-        """Whether the kernel took the value as it was."""
+        """Whether the value is shown as it was asked for, not in another form."""
         return self.wanted is None or self.wanted == self.read_back
 
 
@@ -194,7 +195,9 @@ class Applied:
         # What comes with a value of ours was not there before.
         is_ours = name in entries and not entries[name].is_done and entries[name].before != found
         known = self.changes.get(name)
-        if found == wanted or (known is not None and known.wanted == wanted and known.read_back == found):
+        if instance.is_same(wanted, found) or (
+            known is not None and known.wanted == wanted and known.read_back == found
+        ):
             return
         with _shielded(self._interruption):
             led = [one.instance for one in followers if not is_ours or one.instance.name in entries]
@@ -206,11 +209,8 @@ class Applied:
             )
             try:
                 instance.write(wanted)
-                if (read_back := instance.read()) == found:
-                    raise CannotSet(
-                        f"{name}={wanted}: accepted without an error, but it still reads {found}.",
-                        "The driver ignores this value; try another.",
-                    )
+                if not instance.is_taken(wanted, read_back := instance.read()):
+                    raise NotTaken(name, wanted, found, read_back, instance.taken_by)
             except CannotRun as error:
                 self._note_failure({name: found, **values}, _values([instance, *led]), error)
                 raise
@@ -385,6 +385,8 @@ def _put_back_after(done: Applied, error: BaseException) -> None:
         if failed:
             print(f"ioassay: {failed}\n  Try again: ioassay tune rollback {done.journal.id}", file=sys.stderr)
         return
+    if isinstance(error, NotTaken) and not failed and error.is_changed:
+        error.message = f"{error.message.rstrip('.')}: restored to {error.before}."
     left = [f"{result.name} was left alone: {result.why}." for result in results if result.outcome == "left alone"]
     said = f"{failed} Try again: ioassay tune rollback {done.journal.id}" if failed else "All settings are as before."
     error.remedy = " ".join(filter(None, (error.remedy, said, *left)))

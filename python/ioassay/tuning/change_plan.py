@@ -41,7 +41,7 @@ class Step:
     @property
     def is_already_so(self) -> bool:
         """Whether it has the value now."""
-        return not self.not_live and self.now == self.wanted
+        return not self.not_live and self.instance.is_same(self.wanted, self.now)
 
 
 @dataclass(frozen=True)

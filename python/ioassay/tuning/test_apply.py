@@ -21,7 +21,7 @@ from ioassay.tuning.apply import Applied, Drifted, applied, apply, settle
 from ioassay.tuning.change_plan import ChangePlan, plan_changes
 from ioassay.tuning.journal import Journal, State, journals, open_journals, read
 from ioassay.tuning.rollback import exit_code, roll_back
-from ioassay.tuning.settings import CannotRead, CannotSet, NotLive, parse_assignment
+from ioassay.tuning.settings import CannotRead, CannotSet, NotLive, NotTaken, parse_assignment
 from ioassay.tuning.settings.command import Command
 from ioassay.tuning.settings.files import FileInstance
 from ioassay.tuning.settings.lustre import LctlInstance
@@ -148,16 +148,28 @@ def test_a_refused_value_puts_everything_back(root: Path, place: Path, refuse: C
 
 def test_a_value_that_is_ignored_puts_everything_back(root: Path, place: Path, refuse: Callable[..., None]) -> None:
     refuse(PRESSURE, "50", "100")
-    with pytest.raises(CannotSet, match="accepted without an error, but it still reads 100"):
+    with pytest.raises(CannotSet, match=f"{PRESSURE}: asked 50, the kernel kept 100"):
         apply(plan(root, f"{NR}=64", f"{PRESSURE}=50"), place)
     assert nr_requests(root) == "256"
 
 
-def test_a_value_that_the_kernel_rounds_is_ours_as_it_was_read_back(
+def test_a_value_that_the_kernel_changes_puts_everything_back(
     root: Path, place: Path, refuse: Callable[..., None]
 ) -> None:
     refuse(PRESSURE, "50", "48")
-    done = apply(plan(root, f"{PRESSURE}=50"), place)
+    with pytest.raises(NotTaken) as refused:
+        apply(plan(root, f"{NR}=64", f"{PRESSURE}=50"), place)
+    assert refused.value.message == f"{PRESSURE}: asked 50, the kernel made it 48: restored to 100."
+    assert "All settings are as before." in refused.value.remedy
+    assert (nr_requests(root), pressure(root)) == ("256", "100")
+    assert state(place).is_closed
+
+
+def test_a_value_that_is_shown_in_another_form_is_ours_as_it_was_read_back(
+    root: Path, place: Path, refuse: Callable[..., None]
+) -> None:
+    refuse(PRESSURE, "0x32", "50")
+    done = apply(plan(root, f"{PRESSURE}=0x32"), place)
     done.close()
     assert not done.changes[PRESSURE].is_as_wanted
     assert drifted(done.journal.state, root) == []
@@ -341,12 +353,14 @@ def test_an_experiment_moves_between_values_and_ends_with_those_of_before(root: 
     assert state(place).is_closed
 
 
-def test_a_value_that_is_rounded_can_be_asked_for_again(root: Path, place: Path, refuse: Callable[..., None]) -> None:
-    refuse(PRESSURE, "50", "48")
+def test_a_value_that_is_shown_in_another_form_can_be_asked_for_again(
+    root: Path, place: Path, refuse: Callable[..., None]
+) -> None:
+    refuse(PRESSURE, "0x30", "48")
     with applied([], place, root=root) as settings:
         for _ in range(3):
-            switch(settings, f"{PRESSURE}=50", f"{NR}=64")
-            switch(settings, f"{PRESSURE}=50")
+            switch(settings, f"{PRESSURE}=0x30", f"{NR}=64")
+            switch(settings, f"{PRESSURE}=0x30")
             assert pressure(root) == "48"
 
 

@@ -19,7 +19,7 @@ from ioassay.tuning.apply import applied, apply
 from ioassay.tuning.change_plan import plan_changes
 from ioassay.tuning.journal import Journal, journals, open_journals, read
 from ioassay.tuning.rollback import PutBack, roll_back
-from ioassay.tuning.settings import CannotSet, parse_assignment
+from ioassay.tuning.settings import CannotSet, NotTaken, parse_assignment
 from ioassay.tuning.settings.files import FileInstance
 
 pytestmark = [
@@ -77,16 +77,47 @@ def put_back(place: Path) -> list[PutBack]:
 
 def test_the_queue_of_a_device_is_changed_and_put_back(device: str, place: Path) -> None:
     before = values(device)
-    names = {"scheduler": "mq-deadline", "nr_requests": "64", "max_sectors_kb": "64", "read_ahead_kb": "1023"}
+    names = {"scheduler": "mq-deadline", "nr_requests": "64", "max_sectors_kb": "64", "read_ahead_kb": "1020"}
     names |= {"rq_affinity": "2", "nomerges": "2", "wbt_lat_usec": "0"}
     done = apply(
         plan_changes(parse_assignment(f"block:{device}/{name}={value}") for name, value in names.items()), place
     )
     done.close()
-    assert {name: queue(device, name) for name in names} == names | {"read_ahead_kb": "1020"}
-    assert done.changes[f"block:{device}/read_ahead_kb"].read_back == "1020"
+    assert {name: queue(device, name) for name in names} == names
     assert {result.outcome for result in put_back(place)} == {"restored"}
     assert values(device) == before
+
+
+@pytest.mark.parametrize(
+    ("assignment", "made"),
+    [
+        ("nr_requests=0", "made it 4"),
+        ("nr_requests=1", "made it 4"),
+        ("read_ahead_kb=1023", "made it 1020"),
+        ("rq_affinity=7", "kept 1"),
+        ("nomerges=9", "made it 1"),
+        ("queue/iosched/read_expire=77", "made it 80"),
+    ],
+)
+def test_a_value_that_the_kernel_clamps_or_rounds_is_refused_and_restored(
+    device: str, place: Path, assignment: str, made: str
+) -> None:
+    set_queue(device, "scheduler", "mq-deadline")
+    set_queue(device, "nr_requests", "100")
+    before = values(device)
+    with pytest.raises(NotTaken, match=f"the kernel {made}"):
+        apply(plan_changes([parse_assignment(f"block:{device}/{assignment}")]), place)
+    assert values(device) == before
+
+
+def test_what_stands_for_the_kernels_own_value_is_taken_whatever_is_shown(device: str, place: Path) -> None:
+    own = queue(device, "max_sectors_kb")
+    set_queue(device, "max_sectors_kb", "64")
+    names = [f"block:{device}/max_sectors_kb=0", f"block:{device}/wbt_lat_usec=-1"]
+    apply(plan_changes(map(parse_assignment, names)), place).close()
+    assert queue(device, "max_sectors_kb") == own
+    put_back(place)
+    assert queue(device, "max_sectors_kb") == "64"
 
 
 @pytest.mark.parametrize("scheduler", ["mq-deadline", "kyber", "bfq"])
@@ -300,7 +331,7 @@ def test_kill_9_at_any_write_of_an_experiment_leaves_what_a_rollback_puts_back(
     queue_ = f"block:{device}"
     trials = [
         f"{queue_}/scheduler=mq-deadline {queue_}/nr_requests=64 sysctl:vm.vfs_cache_pressure=90",
-        f"{queue_}/scheduler=mq-deadline {queue_}/read_ahead_kb=1023 sysctl:vm.dirty_bytes=100000000",
+        f"{queue_}/scheduler=mq-deadline {queue_}/read_ahead_kb=1020 sysctl:vm.dirty_bytes=100000000",
         f"{queue_}/max_sectors_kb=64 sysctl:vm.vfs_cache_pressure=80",
     ]
     killed = subprocess.run([sys.executable, "-c", _KILLED, place, str(at), *trials], check=False, timeout=60)

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from ioassay.errors import UsageError
 from ioassay.tuning.settings import block, command, kernel, lustre, module, mount
-from ioassay.tuning.settings.errors import CannotRead, CannotSet, NotLive, Vanished
+from ioassay.tuning.settings.errors import CannotRead, CannotSet, NotLive, NotTaken, Vanished
 from ioassay.tuning.settings.model import Instance, Lifetime, Setting
 from ioassay.yaml_models.source import nearest
 
@@ -31,6 +31,7 @@ __all__ = [
     "Instance",
     "Lifetime",
     "NotLive",
+    "NotTaken",
     "Setting",
     "Vanished",
     "instance_named",

@@ -15,6 +15,8 @@ from ioassay.yaml_models.source import nearest
 
 KIND = "block"
 MAX_SECTORS = "max_sectors_kb"
+_DEFAULT_OF_KERNEL = {MAX_SECTORS: "0", "wbt_lat_usec": "-1"}
+"""What stands for the kernel's own value, which the file shows then (Linux, Documentation/ABI/stable/sysfs-block)."""
 _MD_SPEED = re.compile(r"(\d+) \((system|local)\)")
 _MULTIPATH = re.compile(r"(part\d+-)?mpath-(?P<wwid>.+)")
 
@@ -46,6 +48,10 @@ class BlockInstance(FileInstance):
                     f"Use at most {most}; a module parameter of the driver may raise the limit.",
                 )
         return value
+
+    def is_taken(self, asked: str, shown: str) -> bool:
+        """As the base says."""
+        return asked == _DEFAULT_OF_KERNEL.get(self.parameter) or super().is_taken(asked, shown)
 
     def write(self, value: str) -> None:
         """As the base says. Asks again whether the device is below dm-multipath: nothing may fail paths."""

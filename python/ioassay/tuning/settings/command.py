@@ -79,6 +79,7 @@ class CommandInstance(Instance):
     """What the user's commands read and set."""
 
     lifetime: Lifetime = "unknown"
+    taken_by = "its command"
 
     def __init__(self, name: str, command: Command) -> None:
         super().__init__(f"{KIND}:{name}")

@@ -33,6 +33,17 @@ class CannotSet(CannotRun):
     """A setting that did not take a value."""
 
 
+class NotTaken(CannotSet):
+    """A setting that accepted a value without an error and has another one."""
+
+    def __init__(self, name: str, asked: str, before: str, shown: str, taken_by: str) -> None:
+        made = f"kept {shown}" if shown == before else f"made it {shown}"
+        super().__init__(
+            f"{name}: asked {asked}, {taken_by} {made}.", f"Ask for a value that {taken_by} takes as it is."
+        )
+        self.name, self.before, self.is_changed = name, before, shown != before
+
+
 class NotLive(CannotSet):
     """A setting that only a persistent file can change."""
 

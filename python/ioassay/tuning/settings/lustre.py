@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 
 from ioassay.errors import CannotRun, UsageError
 from ioassay.tuning.choices import choices, chosen
+from ioassay.tuning.settings import meaning
 from ioassay.tuning.settings.block import nearest_of
 from ioassay.tuning.settings.errors import CannotRead, CannotSet, Vanished
 from ioassay.tuning.settings.model import Instance, Lifetime, Setting, normalised, refuse_other_kind
@@ -14,6 +16,11 @@ from ioassay.units import UnitError, parse_bytes
 
 LCTL = "lctl"
 STRIPE = "stripe"
+_UNITS = {"max_pages_per_rpc": os.sysconf("SC_PAGE_SIZE"), "brw_size": 1 << 20}
+"""In how many bytes parameters count whose names do not end with it (Lustre: lprocfs_status.c, lproc_ofd.c).
+
+What is written to `max_pages_per_rpc` counts as bytes from 1 MiB on, with or without a unit.
+"""
 _GONE = re.compile(r"No such (file|device)|not found", re.IGNORECASE)
 
 
@@ -21,6 +28,7 @@ class LctlInstance(Instance):
     """A parameter of one device of Lustre, by its full name."""
 
     lifetime: Lifetime = "remount"
+    taken_by = "Lustre"
 
     def __init__(self, parameter: str) -> None:
         super().__init__(f"{LCTL}:{parameter}")
@@ -53,6 +61,14 @@ class LctlInstance(Instance):
         if not re.fullmatch(r"[0-9.]+[kKmMgGtT]?[bB]?", value):
             refuse_other_kind(self.name, value, now, choices(text))
         return value
+
+    def is_same(self, asked: str, shown: str) -> bool:
+        """As the base says. `4M` is shown in the parameter's own unit: MiB, KiB, pages."""
+        last = self.parameter.rpartition(".")[2]
+        unit = _UNITS.get(last, 1 << 20 if last.endswith("_mb") else 1 << 10 if last.endswith("_kb") else 1)
+        if last == "max_pages_per_rpc" and asked.isdecimal() and int(asked) >= 1 << 20:
+            asked = str(int(asked) // unit)
+        return meaning.is_same(asked, shown, unit)
 
 
 class Lctl(Setting):
@@ -103,6 +119,7 @@ class StripeInstance(Instance):
     """The default striping of new files in a directory."""
 
     lifetime: Lifetime = "kept"
+    taken_by = "Lustre"
     note = "only files created from now on are striped so"
 
     def __init__(self, directory: str, what: str) -> None:

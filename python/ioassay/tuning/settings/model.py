@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from typing import Literal
 
 from ioassay.errors import UsageError
+from ioassay.tuning.settings import meaning
 from ioassay.yaml_models.source import nearest
 
 Lifetime = Literal["reboot", "remount", "kept", "unknown"]
@@ -20,6 +21,8 @@ class Instance(ABC):
     """One value on this machine. A setting with a pattern in its name has several."""
 
     lifetime: Lifetime = "reboot"
+    taken_by = "the kernel"
+    """What makes of a value what `read` shows."""
     note = ""
     """What the user should know before it is changed."""
 
@@ -40,6 +43,14 @@ class Instance(ABC):
         Raises `UsageError` for a value that cannot be meant, `CannotSet` where it cannot be written.
         """
         return normalised(self.name, value)
+
+    def is_same(self, asked: str, shown: str) -> bool:
+        """Whether a value as it was asked for is the one that `read` shows, maybe in another form."""
+        return meaning.is_same(asked, shown)
+
+    def is_taken(self, asked: str, shown: str) -> bool:
+        """Whether a value was taken if `read` shows this once it was written."""
+        return self.is_same(asked, shown)
 
     def not_live(self) -> str:
         """Why only a persistent file can change it; empty where it can be changed now."""

@@ -39,7 +39,7 @@ _UNSET = {
 
 _DEFAULTS = {
     "ext4": {
-        "commit": "commit=0",
+        "commit": "commit=0",  # the kernel makes 5 of it
         "stripe": "stripe=0",
         "inode_readahead_blks": "inode_readahead_blks=32",
         "max_batch_time": "max_batch_time=15000",
@@ -47,6 +47,9 @@ _DEFAULTS = {
     },
 }
 """What to write so that an option with a value is not shown any more."""
+
+_NOT_SHOWN = {"ext4": {"commit": "5"}}
+"""Values that stand for a default, so that the option is not shown, beside those of `_DEFAULTS` (Linux, fs/ext4)."""
 
 
 @dataclass(frozen=True)
@@ -158,6 +161,15 @@ class MountInstance(Instance):
                 "Write the persistent form: --persist DIR.",
             )
         return value
+
+    def is_same(self, asked: str, shown: str) -> bool:
+        """As the base says. An option with its default is not shown."""
+        if super().is_same(asked, shown):
+            return True
+        file_system = self.mount().file_system
+        default = _DEFAULTS.get(file_system, {}).get(self.option, "").partition("=")[2]
+        hidden = {default, _NOT_SHOWN.get(file_system, {}).get(self.option)}
+        return shown == ABSENT and asked in hidden and asked != ""
 
     def not_live(self) -> str:
         """What network file systems agree on with their server cannot be changed later."""
