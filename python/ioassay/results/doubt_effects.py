@@ -86,6 +86,37 @@ EFFECTS: Mapping[str, Effect] = {
 }
 
 
+VOID_IN_COMPARISON = frozenset(
+    {
+        "cache-resident",
+        "cache-unknown",
+        "device-moved-less",
+        "repeated-passes",
+        "attributes-cached",
+        "may-be-cached",
+        "unsynced-write",
+        "unsynced-create",
+        "unwritten",
+        "payload-bound",
+        "missing-bytes",
+        "nothing-done",
+        "suspended",
+        "failed",
+    }
+)
+"""Kinds with which a measurement cannot be one side of a comparison of settings: memory or a processor answered instead
+of the storage, or the work was not done. Repeating it helps nothing, because both sides are alike in this.
+
+Not: what makes single measurements noisy (`short-phase`, `disturbed`, `imbalance`): repeated pairs and their interval
+account for that.
+"""
+
+
+def voids_comparison(kind: str) -> bool:
+    """Whether a measurement with this doubt says nothing about settings; a kind that is not known here does."""
+    return kind in VOID_IN_COMPARISON or kind not in EFFECTS
+
+
 def effect(kind: str) -> Effect:
     """The effect of a kind; one that is not known here, of a run that a newer version stored, is taken seriously."""
     return EFFECTS.get(kind, "conclusion")

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from importlib import resources
 from typing import Any
 
-from ioassay.results.doubt_effects import effect
+from ioassay.results.doubt_effects import effect, voids_comparison
 from ioassay.yaml_models.reference import main
 
 PAGE = "doubts.md"
@@ -32,10 +32,13 @@ The effect of a kind decides where a report shows it. A doubt that changes a con
 number that it concerns, unless it concerns nearly all of them: then it is said once. A condition of the run is said
 once. Details are listed among the limits.
 
+`ioassay tune sweep` and `ioassay tune io500` do not count a measurement whose doubt voids a comparison: memory or a
+processor answered instead of the storage, or the work was not done. Without enough others they give no answer.
+
 [Imported results](../guides/import.md), and rates compared with a [network's](../guides/net.md), have further kinds.
 
-| kind | what is doubted | effect | evidence |
-|---|---|---|---|
+| kind | what is doubted | effect | voids a comparison | evidence |
+|---|---|---|---|---|
 """
 
 
@@ -51,7 +54,8 @@ def _row(kind: Mapping[str, Any], definitions: Mapping[str, Any]) -> str:
     evidence = properties.get("evidence", {}).get("properties", {})
     told = "<br>".join(f"`{name}`: {_evidence(value, definitions)}" for name, value in evidence.items()) or "–"
     name = properties["kind"]["const"]
-    return f"| `{name}` | {_line(kind['description'])} | {effect(name)} | {told} |\n"
+    voids = "yes" if voids_comparison(name) else "no"
+    return f"| `{name}` | {_line(kind['description'])} | {effect(name)} | {voids} | {told} |\n"
 
 
 def _evidence(value: Mapping[str, Any], definitions: Mapping[str, Any]) -> str:

@@ -10,6 +10,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from ioassay.results.doubt_effects import voids_comparison
 from ioassay.results.experiment_document import ExperimentDocument, ExperimentMeasurement
 from ioassay.results.stored_types import Amount, Component, Count, StoredModel
 
@@ -91,6 +92,19 @@ class SweepMeasurement(ExperimentMeasurement):
     doubts: dict[str, str] = Field(
         default_factory=dict, description="The kinds of doubts about the objective, each with its remedy."
     )
+    doubts_of_constraints: list[dict[str, str]] = Field(
+        default_factory=list, description="The same of what each constraint limits."
+    )
+
+    @property
+    def void_doubts(self) -> list[str]:
+        """The kinds of doubts with which it says nothing about settings."""
+        return [kind for kind in self.doubts if voids_comparison(kind)]
+
+    @property
+    def counts(self) -> bool:
+        """Whether its objective may be compared with another's."""
+        return bool(self.objective) and not self.void_doubts
 
 
 class SweepDocument(ExperimentDocument):
@@ -109,6 +123,7 @@ class SweepDocument(ExperimentDocument):
     time_ns: Count | None = Field(default=None, description="No further point is begun after this.")
     most_pairs: Count
     seed: Count
+    notes: list[str] = Field(default_factory=list, description="Why it measures as it does.")
     journal: str | None = Field(default=None, description="The journal of the settings that it changes.")
     measurements: list[SweepMeasurement] = Field(default_factory=list)
 

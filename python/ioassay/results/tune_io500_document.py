@@ -9,6 +9,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from ioassay.results.doubt_effects import voids_comparison
 from ioassay.results.experiment_document import ExperimentDocument, ExperimentMeasurement
 from ioassay.results.stored_types import Amount, Component, Count, StoredModel
 
@@ -80,6 +81,17 @@ class Io500Measurement(ExperimentMeasurement):
     bandwidth: Amount | None = Field(default=None, description="GiB/s")
     metadata: Amount | None = Field(default=None, description="kIOPS")
     phases: dict[str, Amount] = Field(default_factory=dict, description="Scores by phase, in GiB/s or kIOPS.")
+    doubts: dict[str, str] = Field(
+        default_factory=dict, description="The kinds of doubts about its phases, each with its remedy."
+    )
+    doubted_phases: dict[str, list[str]] = Field(
+        default_factory=dict, description="By kind of doubt the phases that it concerns."
+    )
+
+    @property
+    def void_doubts(self) -> list[str]:
+        """The kinds of doubts with which it cannot be compared."""
+        return [kind for kind in self.doubts if voids_comparison(kind)]
 
 
 class TuneIo500Document(ExperimentDocument):

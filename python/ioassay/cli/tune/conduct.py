@@ -16,8 +16,16 @@ if TYPE_CHECKING:
     from ioassay.results.experiment_directory import ExperimentDirectory
 
 
+_WITHHELD = 1
+"""The exit code of an experiment without an answer, because its measurements are doubted."""
+
+
 class ExperimentReport(Report, Protocol):
     """What an experiment found."""
+
+    @property
+    def is_withheld(self) -> bool:
+        """Whether doubts keep it from an answer."""
 
     def terminal(self) -> Sequence[Block]:
         """What the terminal shows of it."""
@@ -33,7 +41,8 @@ def conduct(
 ) -> int:
     """Does the work, and writes the report into the directory, whatever ended it. Returns the exit code.
 
-    `command`: of `ioassay tune`, which resumes it. `report`: what is known when it is called. Raises what `work` does.
+    The exit code is 1 where doubts keep the experiment from an answer. `command`: of `ioassay tune`, which resumes it.
+    `report`: what is known when it is called. Raises what `work` does.
     """
     from ioassay import reports  # noqa: PLC0415
     from ioassay.reports.document.terminal import rendered  # noqa: PLC0415
@@ -53,4 +62,6 @@ def conduct(
     else:
         show("", rendered(found.terminal()))
         print(f"\nReport: {directory.path / REPORT}", flush=True)
-    return say_undrawn() if document.state == "complete" else CannotRun.exit_code
+    if document.state != "complete":
+        return CannotRun.exit_code
+    return max(say_undrawn(), _WITHHELD if found.is_withheld else 0)

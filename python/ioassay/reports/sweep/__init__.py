@@ -29,6 +29,11 @@ class SweepReport:
 
         return document.document(self.answer, pictures(self.answer))
 
+    @property
+    def is_withheld(self) -> bool:
+        """Whether doubts keep it from an answer."""
+        return self.answer.verdict == "withheld"
+
     def terminal(self) -> Sequence[Block]:
         """The answer and the trials."""
         return document.terminal(self.answer)

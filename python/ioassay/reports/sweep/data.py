@@ -15,11 +15,14 @@ SWEEP_REPORT_VERSION = 1
 
 
 def data(answer: Answer) -> dict[str, Any]:
-    """`version`, `verdict`, `recommended` values, `confirmed`, `contributions`, `points`, `trials`, and the `sweep`."""
+    """`version`, `verdict`, `recommended` values, why it is `withheld`, the `confirmed` trial, and what it rests on."""
     return {
         "version": SWEEP_REPORT_VERSION,
         "verdict": answer.verdict,
         "recommended": answer.recommended,
+        "withheld": {"doubts": answer.void_doubts, "remedies": answer.remedies}
+        if answer.verdict == "withheld"
+        else None,
         "confirmed": _trial(answer.confirmed) if answer.confirmed else None,
         "contributions": [
             {

@@ -39,6 +39,7 @@ _STYLES: dict[Verdict, Style] = {
     "no difference": "not judged",
     "nothing better": "not judged",
     "worse": "failed",
+    "withheld": "warning",
     "unfinished": "warning",
 }
 
@@ -71,6 +72,7 @@ def summary(answer: Answer) -> list[Block]:
             [
                 Paragraph(Span(wording.verdict(answer), _STYLES[answer.verdict])),
                 *([Paragraph(f"It ended early: {reason}.", note=True)] if reason else []),
+                *_changes(answer),
                 *_contributions(answer),
                 Commands(list(wording.apply_command(answer, names))),
             ],
@@ -93,6 +95,13 @@ def _doubts(answer: Answer) -> Table:
     return Table(
         [Column("Doubt"), Column("Measurements"), Column("Remedy")], rows, "Doubts about measurements", title="Doubts"
     )
+
+
+def _changes(answer: Answer) -> list[Block]:
+    """What to change where the answer is withheld."""
+    if answer.verdict != "withheld":
+        return []
+    return [Paragraph("To get an answer, start a new sweep and"), Bullets(list(wording.changes_for_answer(answer)))]
 
 
 def _contributions(answer: Answer) -> list[Block]:
@@ -184,6 +193,7 @@ def _facts(answer: Answer) -> Table:
         ("Objective", wording.objective(told.objective)),
         ("Points", f"{len(answer.trials)} tried of {answer.document.points}"),
         ("Measurements", f"{len(told.measurements)}, each a run in {RUNS}/"),
+        *(("Why so", note) for note in told.notes),
         ("Time limit of the search", format_duration(told.time_ns) if told.time_ns else ""),
         ("Precision wanted", f"±{format_share(told.precision)} of a gain, at most {told.most_pairs} pairs"),
         *(

@@ -22,6 +22,7 @@ def lines(document: SweepDocument) -> Iterator[str]:
     points = document.points
     some = "" if points <= document.trials else f"; {document.trials} of them are tried"
     yield f"{format_count(points, 'point')}{some}, each with 3 to {document.most_pairs} pairs of measurements"
+    yield from document.notes
     yield from (wording.constraint(one) for one in document.constraints)
 
 

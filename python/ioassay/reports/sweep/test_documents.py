@@ -72,6 +72,42 @@ def test_the_data_have_everything_unrounded(doubled: Answer) -> None:
     assert len(table) == 1 + len(doubled.trials)
 
 
+def _doubted(path: Path, kind: str, every: int = 1) -> Answer:
+    """A sweep whose measurements carry a doubt."""
+    device = ArtificialDevice(_doubles, _TODAY, noise=0.01)
+    with SweepDirectory.create(path, sweep_document(_VALUES, _TODAY)) as directory:
+        Loop(directory, device, device, lambda line: None, Interruption()).run()
+        for number, one in enumerate(directory.document.measurements):
+            if number % every == 0:
+                one.doubts[kind] = "use direct I/O"
+        return answer(directory.document)
+
+
+def test_an_answer_whose_measurements_memory_gave_is_withheld_with_what_to_change(tmp_path: Path) -> None:
+    found = SweepReport(_doubted(tmp_path / "sweep", "device-moved-less"))
+    number = len(found.answer.document.measurements)
+    assert found.is_withheld
+    for form in ("md", "html"):
+        text = reports.build(found, form).decode()
+        assert "No answer: the measurements carry doubts that void a comparison of settings" in text
+        assert f"device-moved-less ({number} of {number})" in text
+        assert "use direct I/O" in text
+        assert "ioassay tune apply" not in text
+    told = json.loads(reports.build(found, "json"))
+    assert (told["verdict"], told["recommended"]) == ("withheld", {})
+    assert told["withheld"] == {"doubts": {"device-moved-less": number}, "remedies": ["use direct I/O"]}
+
+
+def test_an_answer_whose_measurements_are_only_noisy_is_given(tmp_path: Path) -> None:
+    found = SweepReport(_doubted(tmp_path / "sweep", "short-phase"))
+    assert not found.is_withheld
+    assert found.answer.recommended == {"size": "512"}
+
+
+def test_a_doubt_of_a_kind_that_is_not_known_withholds_the_answer(tmp_path: Path) -> None:
+    assert SweepReport(_doubted(tmp_path / "sweep", "cosmic-rays")).is_withheld
+
+
 def test_doubts_are_counted_over_the_measurements_with_their_remedies(tmp_path: Path) -> None:
     found = _answer(tmp_path / "sweep")
     found.document.measurements[0].doubts["short-phase"] = "move more data"

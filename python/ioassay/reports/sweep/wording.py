@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ioassay.analysis.intervals import Interval
 from ioassay.analysis.rate_units import RateColumn, Unit, suited
@@ -99,6 +99,14 @@ def verdict(answer: Answer) -> str:
             f"No difference found between today's settings and the best point of the search "
             f"({changes(answer, confirmed)}): {span}."
         )
+    return _without_confirmation(answer, what)
+
+
+def _without_confirmation(answer: Answer, what: str) -> str:
+    if answer.verdict == "withheld":
+        measured = sum(one.objective is not None for one in answer.document.measurements)
+        told = ", ".join(f"{kind} ({number} of {measured})" for kind, number in answer.void_doubts.items())
+        return f"No answer: the measurements carry doubts that void a comparison of settings: {told}."
     if answer.verdict == "nothing better":
         tried = len(answer.trials)
         said = "The only other point did not improve" if tried == 1 else f"None of {tried} points improved"
@@ -106,11 +114,23 @@ def verdict(answer: Answer) -> str:
     return "The sweep has not finished, so there is no answer yet."
 
 
+def changes_for_answer(answer: Answer) -> Iterator[str]:
+    """What to change so that a sweep has an answer."""
+    yield from answer.remedies
+    settings = answer.document.study_settings
+    if answer.document.study == "tune" and "direct=yes" not in settings:
+        yield (
+            "measure past the page cache with --set direct=yes, unless a setting of the page cache is varied, such as "
+            "read_ahead_kb"
+        )
+    if answer.document.study == "tune" and not any(one.startswith("size=") for one in settings):
+        yield "make the files larger than what a phase moves, best larger than memory, with --set size=SIZE"
+
+
 def trial_verdict(answer: Answer, trial: Trial) -> str:
     """What became of a trial."""
     if not trial.pairs:
-        invalid = trial.invalid("point") or trial.invalid("today")
-        return f"not measured: {invalid[-1].why_invalid}" if invalid else "not measured"
+        return _not_counted(trial)
     if trial.broken:
         return f"breaks a constraint: {'; '.join(trial.broken)}"
     if answer.best is not None and trial.number == answer.best.number:
@@ -121,6 +141,14 @@ def trial_verdict(answer: Answer, trial: Trial) -> str:
     if known.low > 1:
         return "better than today's"
     return "worse than today's" if known.high < 1 else "no difference found"
+
+
+def _not_counted(trial: Trial) -> str:
+    invalid = trial.invalid("point") or trial.invalid("today")
+    if not invalid:
+        return "not measured"
+    kinds = ", ".join(invalid[-1].void_doubts)
+    return f"not counted: {kinds}" if invalid[-1].objective else f"not measured: {invalid[-1].why_invalid}"
 
 
 COMMANDS = "commands.yaml"

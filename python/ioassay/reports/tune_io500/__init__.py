@@ -29,6 +29,11 @@ class TuneIo500Report:
 
         return document.document(self.answer, pictures(self.answer))
 
+    @property
+    def is_withheld(self) -> bool:
+        """Whether doubts keep it from a recommendation."""
+        return self.answer.is_withheld
+
     def terminal(self) -> Sequence[Block]:
         """The tables of steps 4 and 5, and the answer."""
         return document.terminal(self.answer)

@@ -19,10 +19,12 @@ TUNE_IO500_REPORT_VERSION = 1
 
 def data(answer: Answer) -> dict[str, Any]:
     """`version`, `recommended`, `commands`, `ramp` (step 4), `balance` (step 5), and the `tuning` itself."""
-    document, best = answer.document, answer.best
+    document = answer.document
+    best = None if answer.is_withheld else answer.best
     return {
         "version": TUNE_IO500_REPORT_VERSION,
         "decided": answer.is_decided,
+        "withheld": {"doubts": answer.void_doubts} if answer.is_withheld else None,
         "recommended": {"nodes": document.nodes.nodes, "ranks_per_node": best.ranks} if best else None,
         "commands": {
             "study": answers.study_command(document, best.ranks),
@@ -56,7 +58,7 @@ def table(answer: Answer) -> pl.DataFrame:
     """A row for each measurement."""
     rows = []
     for one in answer.document.measurements:
-        row = one.model_dump(exclude={"phases"})
+        row = one.model_dump(exclude={"phases", "doubts", "doubted_phases"}) | {"doubts": ", ".join(one.doubts)}
         rows.append({**row, **{f"phase_{name}": value for name, value in one.phases.items()}})
     names = dict.fromkeys(name for row in rows for name in row)
     return pl.DataFrame([{name: row.get(name) for name in names} for row in rows], infer_schema_length=None)

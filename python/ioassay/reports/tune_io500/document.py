@@ -35,6 +35,7 @@ from ioassay.version import __version__
 if TYPE_CHECKING:
     from ioassay.reports.tune_io500.pictures import Pictures
 
+_MOST_PHASES_NAMED = 3
 _RAMP = "4. Ranks per node for bandwidth"
 _BALANCE = "5. Ranks per node for bandwidth and metadata"
 
@@ -51,6 +52,7 @@ def document(answer: Answer, drawn: Pictures | None = None) -> Document:
             Section("3. Nodes", [Paragraph(f"{wording.nodes(told)}.")]),
             Section(_RAMP, [Figure(drawn.easy if drawn else None), *_ramp(answer)]),
             Section(_BALANCE, [Figure(drawn.scores if drawn else None), *_balance(answer), *_phases(answer)]),
+            Section("Doubts", [_doubts(answer)]),
             Section("How it was measured", [_facts(answer), *_method(answer)]),
         ],
         question="How many nodes and ranks per node bring the best score of the IO500 here?",
@@ -62,11 +64,15 @@ def document(answer: Answer, drawn: Pictures | None = None) -> Document:
 def summary(answer: Answer) -> list[Block]:
     """The recommendation, what to type, and what to keep in mind."""
     best, told = answer.best, answer.document
-    style: Style = "passed" if answer.is_decided else "warning"
+    style: Style = "passed" if answer.is_decided and not answer.is_withheld else "warning"
     blocks: list[Block] = [Paragraph(Span(wording.recommendation(answer), style))]
     if told.reason:
         blocks.append(Paragraph(f"It ended early: {told.reason}.", note=True))
-    if best is not None:
+    if answer.is_withheld:
+        remedies = {kind: remedy for one in told.measurements for kind, remedy in one.doubts.items()}
+        blocks.append(Paragraph("To get a recommendation, start again and"))
+        blocks.append(Bullets(list(dict.fromkeys(remedies[kind] for kind in answer.void_doubts))))
+    elif best is not None:
         blocks.append(
             Commands([("The full benchmark, by the rules of the IO500", answers.study_command(told, best.ranks))])
         )
@@ -79,7 +85,7 @@ def summary(answer: Answer) -> list[Block]:
 
 def terminal(answer: Answer) -> list[Block]:
     """What the terminal shows: the tables of steps 4 and 5, and the answer."""
-    return [*_ramp(answer), *_balance(answer), *summary(answer)]
+    return [*_ramp(answer), *_balance(answer), _doubts(answer), *summary(answer)]
 
 
 def _system(answer: Answer) -> Table:
@@ -153,6 +159,20 @@ def _balance(answer: Answer) -> list[Block]:
     ]
     title = "Score by ranks per node"
     return [Table(columns, rows, title, title=title, density="narrow")]
+
+
+def _doubts(answer: Answer) -> Table:
+    """Each kind of doubt with the measurements and phases that it concerns."""
+    measured = answer.document.measurements
+    remedies = {kind: remedy for one in measured for kind, remedy in one.doubts.items()}
+    rows: list[Sequence[Text]] = []
+    for kind, remedy in remedies.items():
+        phases = dict.fromkeys(phase for one in measured for phase in one.doubted_phases.get(kind, []))
+        number = sum(kind in one.doubts for one in measured)
+        many = f"{len(phases)} phases" if len(phases) > _MOST_PHASES_NAMED else ", ".join(phases)
+        rows.append([kind, f"{number} of {len(measured)}", many, remedy])
+    columns = [Column("Doubt"), Column("Runs"), Column("Phases"), Column("Remedy")]
+    return Table(columns, rows, "Doubts about the runs", title="Doubts")
 
 
 def _phases(answer: Answer) -> list[Block]:

@@ -144,3 +144,21 @@ def test_the_plan_has_the_first_three_steps() -> None:
     assert "  Ceiling: 40.0 GB/s (--theory)" in lines
     assert any(line.startswith("Step 3, nodes: 1 of 1") for line in lines)
     assert "Steps 4 and 5: 1, 2, 4, 8, 16, 32 and 64 ranks per node" in lines[-1]
+
+
+def test_doubts_of_the_runs_are_listed_and_what_they_void_is_withheld(tmp_path: Path) -> None:
+    of = _tuned(tmp_path / "t", ArtificialSystem(peaked(20 * GB, 4), flat(50_000)), tune_document(40 * GB))
+    for one in of.document.measurements:
+        one.doubts["short-phase"] = "move more data"
+        one.doubted_phases["short-phase"] = ["find"]
+    number = len(of.document.measurements)
+    assert f"| short-phase | {number} of {number} | find | move more data |" in _text(of)
+    assert "ioassay run io500" in _text(of)
+    for one in of.document.measurements:
+        one.doubts["device-moved-less"] = "use larger files"
+    assert TuneIo500Report(of).is_withheld
+    assert "No recommendation: the scores of the best rank count carry doubts that void a comparison" in _text(of)
+    assert "ioassay run io500" not in _text(of)
+    told = json.loads(reports.build(TuneIo500Report(of), "json"))
+    assert (told["recommended"], told["commands"]) == (None, None)
+    assert "device-moved-less" in told["withheld"]["doubts"]

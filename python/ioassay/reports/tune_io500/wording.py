@@ -72,6 +72,11 @@ def recommendation(answer: Answer) -> str:
     where = f"{format_count(document.nodes.nodes, 'node')} with {per_node(best.ranks)}"
     rates = f"bandwidth {rate(best.bandwidth, 'GiB/s')}, metadata {rate(best.metadata, 'kIOPS')}"
     values = f"score {spread(best.score)}, {rates}"
+    if answer.is_withheld:
+        told = ", ".join(
+            f"{kind} ({number} of {len(best.score.values)})" for kind, number in answer.void_doubts.items()
+        )
+        return f"No recommendation: the scores of the best rank count carry doubts that void a comparison: {told}."
     if not answer.is_decided:
         return f"Best so far: {where}, {values}; not all comparisons are done."
     alike = [one for one in answer.balance.alike if one != best.ranks]

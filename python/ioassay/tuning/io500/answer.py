@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from dataclasses import dataclass
 from statistics import median
 
 from ioassay.analysis.intervals import Interval
 from ioassay.analysis.spread import Spread
-from ioassay.results.tune_io500_document import TuneIo500Document
+from ioassay.results.tune_io500_document import Io500Measurement, TuneIo500Document
 from ioassay.tuning.io500 import history
 from ioassay.tuning.io500.balance import Balance, Standing
 from ioassay.tuning.io500.ramp import Ramp
@@ -45,6 +46,25 @@ class Answer:
     def best(self) -> RankCount | None:
         """The recommended one; `None` while no score is valid."""
         return next((one for one in self.rank_counts if one.ranks == self.balance.best), None)
+
+    @property
+    def void_doubts(self) -> dict[str, int]:
+        """The kinds of doubts that void a comparison, each with the number of the best rank count's runs of all phases
+        that carry it.
+        """
+        kinds = (kind for one in self._scored for kind in one.void_doubts)
+        return dict(Counter(kinds).most_common())
+
+    @property
+    def _scored(self) -> list[Io500Measurement]:
+        best = self.best
+        return [one for one in self.document.measurements if best and one.ranks == best.ranks and one.score]
+
+    @property
+    def is_withheld(self) -> bool:
+        """Whether most scores of the best rank count say nothing about the storage."""
+        doubted = [one for one in self._scored if one.void_doubts]
+        return 2 * len(doubted) > len(self._scored)
 
     @property
     def is_decided(self) -> bool:

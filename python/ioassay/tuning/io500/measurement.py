@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
 from typing import Protocol
@@ -45,6 +45,9 @@ class Observed:
     metadata: float | None = None
     phases: dict[str, float] = field(default_factory=dict)
     why_invalid: str | None = None
+    doubts: dict[str, str] = field(default_factory=dict)
+    """The kinds of doubts about the phases, each with its remedy."""
+    doubted_phases: dict[str, list[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -67,6 +70,10 @@ def observe(run: LoadedRun, stage: Io500Stage) -> Observed:
     """What a run of a stage measured."""
     if run.document.state != "complete":
         return Observed(why_invalid=why_not_complete(run))
+    return replace(_measured(run, stage), doubts=_doubts(run), doubted_phases=_doubted_phases(run))
+
+
+def _measured(run: LoadedRun, stage: Io500Stage) -> Observed:
     write, read = _rate(run, WRITE), _rate(run, READ)
     if stage == "ior-easy":
         return Observed(write, read, why_invalid=None if write and read else _doubted(run, (WRITE, READ)))
@@ -83,6 +90,17 @@ def observe(run: LoadedRun, stage: Io500Stage) -> Observed:
             why_invalid=f"no valid {', '.join(lacking)}: {_doubted(run, lacking)}",
         )
     return Observed(write, read, score.total, score.bandwidth, score.metadata, phases)
+
+
+def _doubts(run: LoadedRun) -> dict[str, str]:
+    return dict(run.doubts.select("kind", "remedy").unique("kind", keep="first", maintain_order=True).iter_rows())
+
+
+def _doubted_phases(run: LoadedRun) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for kind, phase in run.doubts.select("kind", "phase").unique(maintain_order=True).iter_rows():
+        found.setdefault(kind, []).append(phase)
+    return found
 
 
 def _rate(run: LoadedRun, phase: str) -> float | None:

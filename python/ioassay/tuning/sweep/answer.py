@@ -5,6 +5,7 @@ A function of the document. Gains are factors: 1.5 is half as much again; of a l
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -16,9 +17,10 @@ from ioassay.results.sweep_document import PointValue, Side, SweepDocument
 from ioassay.tuning.sweep.objective import is_latency
 from ioassay.tuning.sweep.trials import Trial, best, todays, trials
 
-Verdict = Literal["better", "no difference", "worse", "nothing better", "unfinished"]
+Verdict = Literal["better", "no difference", "worse", "nothing better", "withheld", "unfinished"]
 """`better`, `worse` and `no difference`: of the best point, by fresh pairs. `nothing better`: no point of the search
-gained anything, so none was measured again.
+gained anything, so none was measured again. `withheld`: too few measurements count, because of doubts that void a
+comparison.
 """
 
 
@@ -64,6 +66,18 @@ class Answer:
     points: Sequence[StudyPoint]
 
     @property
+    def void_doubts(self) -> dict[str, int]:
+        """The kinds of doubts that void a comparison, each with the number of measurements that carry it."""
+        kinds = (kind for one in self.document.measurements if one.objective for kind in one.void_doubts)
+        return dict(Counter(kinds).most_common())
+
+    @property
+    def remedies(self) -> list[str]:
+        """What to change so that the next sweep has an answer."""
+        known = {kind: remedy for one in self.document.measurements for kind, remedy in one.doubts.items()}
+        return list(dict.fromkeys(known[kind] for kind in self.void_doubts))
+
+    @property
     def recommended(self) -> dict[str, str]:
         """The values to set: those of the best point that differ from today's and are not known to bring nothing."""
         if self.verdict != "better" or self.confirmed is None:
@@ -96,6 +110,9 @@ def answer(document: SweepDocument) -> Answer:
 def _verdict(document: SweepDocument, found: Trial | None, confirmed: Trial | None) -> Verdict:
     gain = confirmed.gain if confirmed is not None else None
     if gain is None:
+        told = [confirmed] if confirmed is not None else [] if found is not None else trials(document, "search")
+        if any(one.is_void for one in told):
+            return "withheld"
         return "nothing better" if document.state == "complete" and found is None else "unfinished"
     if gain.low > 1:
         return "better"

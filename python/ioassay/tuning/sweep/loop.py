@@ -82,13 +82,23 @@ class Loop:
         search = self._prepared()
         for trial in trials(self._document, "search"):
             self._tell(search, self._finish(trial))
+            if self._is_void():
+                return
         number = len(trials(self._document, "search"))
         while not self._is_late() and (point := search.ask()) is not None:
             values = {one.name: one.values[at] for one, at in zip(self._document.parameters, point, strict=True)}
             self._say(f"Trial {number + 1} of {min(search.trials, search.points)}: {_shown(values)}")
             trial = Trial("search", number, values, self._today, (), self._document)
             self._tell(search, self._finish(trial))
+            if self._is_void():
+                self._say("  the measurements carry doubts that void every comparison: the sweep ends here")
+                return
             number += 1
+
+    def _is_void(self) -> bool:
+        """Whether no pair of the search counts, because of doubts that the next ones will carry too."""
+        known = trials(self._document, "search")
+        return any(one.is_void for one in known) and not any(one.pairs for one in known)
 
     def _prepared(self) -> Search:
         parameters = self._document.parameters
@@ -154,6 +164,8 @@ class Loop:
     def _is_given_up(self, trial: Trial) -> bool:
         """Whether the point gives no valid measurements. Raises `CannotRun` where today's give none."""
         invalid = trial.invalid("today")
+        if len(invalid) >= MOST_INVALID and trial.is_void:
+            return True
         if len(invalid) >= MOST_INVALID and not trial.pairs:
             raise CannotRun(
                 f"{MOST_INVALID} measurements with today's settings are not valid: {invalid[-1].why_invalid}.",
@@ -187,6 +199,7 @@ class Loop:
         if run.document.state == "interrupted":
             raise Interrupted(left_by(path, run.document.leftovers))
         observed = objective.observe(run, self._document.objective)
+        limited = [objective.observe(run, one) for one in self._document.constraints]
         why = "; ".join(drifted) or observed.why_invalid
         measurement = SweepMeasurement(
             run=path.name,
@@ -199,7 +212,8 @@ class Loop:
             started=started,
             objective=None if why else observed.value,
             points=list(observed.points),
-            constraints=[objective.observe(run, one).value for one in self._document.constraints],
+            constraints=[one.value for one in limited],
+            doubts_of_constraints=[dict(one.doubts) for one in limited],
             why_invalid=why or None,
             doubts=dict(observed.doubts),
         )

@@ -20,6 +20,7 @@ from ioassay.tuning.rule import Change, Rule
 from ioassay.tuning.rules import RULES
 from ioassay.tuning.settings import Definitions, Instance, parse
 from ioassay.tuning.settings.command import Command
+from ioassay.tuning.sweep.cache import past_page_cache
 from ioassay.tuning.sweep.experiment import ConstraintPart, Experiment, ObjectivePart, ParameterPart
 from ioassay.tuning.system import System
 from ioassay.version import __version__
@@ -48,6 +49,9 @@ def prepare(
     resolved = resolve(study, experiment.scale, fixed, place.target.api)
     recommended = _recommended(system) if system else {}
     parameters = [_parameter(name, part, resolved, recommended) for name, part in experiment.parameters.items()]
+    past_cache = past_page_cache(experiment, parameters, resolved, place, system)
+    fixed += past_cache.settings
+    resolved = resolve(study, experiment.scale, fixed, place.target.api)
     _refuse_unknown_phase(experiment, resolved)
     if all(one.values == [one.today] for one in parameters):
         raise UsageError("There is nothing to try: every parameter has its value of today alone.", "Add other values.")
@@ -67,6 +71,7 @@ def prepare(
         ioassay_version=__version__,
         scale=experiment.scale,
         study_settings=fixed,
+        notes=past_cache.notes,
         launcher=launcher,
         hosts=list(hosts),
         launcher_options=list(launcher_options),

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -13,6 +14,7 @@ from ioassay.results.document import RunState
 from ioassay.results.sweep_directory import SweepDirectory
 from ioassay.results.sweep_document import ConstraintEntry, SweepDocument
 from ioassay.testing.artificial_device import ArtificialDevice, sweep_document
+from ioassay.tuning.sweep import objective
 from ioassay.tuning.sweep.answer import Answer, answer
 from ioassay.tuning.sweep.loop import Loop
 from ioassay.tuning.sweep.trials import trials
@@ -64,6 +66,20 @@ def test_only_the_parameter_that_matters_is_recommended(tmp_path: Path) -> None:
     found = _swept(tmp_path / "sweep", device, _document_of_many_points())
     assert found.recommended == {"size": "512"}
     assert {one.name: one.matters for one in found.contributions} == {"size": True, "depth": False}
+
+
+def test_a_sweep_whose_measurements_all_carry_a_doubt_that_voids_them_ends_early(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    observe = objective.observe
+    monkeypatch.setattr(
+        objective, "observe", lambda run, of: replace(observe(run, of), doubts={"device-moved-less": "use direct I/O"})
+    )
+    device = ArtificialDevice(_prefers_512, _TODAY)
+    found = _swept(tmp_path / "sweep", device, _document())
+    assert (found.verdict, found.recommended) == ("withheld", {})
+    assert found.document.state == "complete"
+    assert len(found.document.measurements) == 6  # three pairs of the first point
 
 
 def test_where_nothing_matters_no_difference_is_an_answer(tmp_path: Path) -> None:

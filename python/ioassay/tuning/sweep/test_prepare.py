@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -13,10 +14,12 @@ from ioassay.studies import Target
 from ioassay.testing.snapshots import snapshot
 from ioassay.tuning.rules import RULES
 from ioassay.tuning.settings import Instance
+from ioassay.tuning.sweep import cache
 from ioassay.tuning.sweep.experiment import Experiment, read
 from ioassay.tuning.sweep.options import Options, experiment
 from ioassay.tuning.sweep.prepare import about, prepare, todays_value
 from ioassay.tuning.system import System
+from ioassay.units import parse_bytes
 from ioassay.yaml_models.source import read_source
 
 _PRESSURE = "sysctl:vm.vfs_cache_pressure"
@@ -71,6 +74,41 @@ def test_options_replace_parts_of_the_file(tmp_path: Path) -> None:
     assert (found.objective.phase, found.objective.measure) == ("read", "p99")
     assert found.constraints[0].at_least == 0.9
     assert (found.budget.trials, found.budget.time) == (3, 7_200_000_000_000)
+
+
+def _conditions(place: Path, *vary: str, **changed: object) -> SweepDocument:
+    machine = System(snapshot({}))
+    return prepare(_asked(*vary, **changed), Place(Target("directory", str(place))), machine)
+
+
+def test_settings_of_the_block_layer_are_measured_past_the_page_cache() -> None:
+    device = next(
+        name for name in sorted(os.listdir("/sys/block")) if Path(f"/sys/block/{name}/queue/nomerges").exists()
+    )
+    found = _conditions(Path("/tmp"), f"block:{device}/nomerges=0,1")
+    assert found.study_settings == ["direct=yes"]
+    assert found.notes == ["Direct I/O (direct=yes), so that the device answers, not the page cache."]
+    assert (
+        _conditions(Path("/tmp"), f"block:{device}/nomerges=0,1", settings=["direct=no"]).study_settings[0]
+        == "direct=no"
+    )
+
+
+def test_settings_of_the_page_cache_are_measured_with_files_beyond_memory_or_the_reason_why_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    free = 1 << 40
+    monkeypatch.setattr(cache, "_free_bytes", lambda place: free)
+    memory = System(snapshot({})).memory_bytes
+    (setting,) = _conditions(tmp_path, f"{_PRESSURE}=10,50", "ranks=1,4").study_settings
+    assert memory < parse_bytes(setting.removeprefix("size=")) * 4 < 1.2 * memory
+    free = 6 << 30
+    found = _conditions(tmp_path, f"{_PRESSURE}=10,50", "ranks=1,4")
+    assert found.study_settings == ["size=1228MiB"]
+    assert "because the target has 6 GiB free" in found.notes[0]
+    free = 1 << 30
+    assert _conditions(tmp_path, f"{_PRESSURE}=10,50").study_settings == []
+    assert _conditions(tmp_path, f"{_PRESSURE}=10,50", settings=["size=2GiB"]).study_settings == ["size=2GiB"]
 
 
 class _Value(Instance):

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
+from typing import get_args
 
 from ioassay.analysis.intervals import Interval
 from ioassay.analysis.spread import Spread
+from ioassay.results.doubt_effects import voids_comparison
 from ioassay.results.sweep_document import ConstraintEntry, Side, Stage, SweepDocument, SweepMeasurement
 from ioassay.tuning.sweep import pairs
 from ioassay.tuning.sweep.objective import is_latency
@@ -36,11 +38,11 @@ class Trial:
 
     @property
     def pairs(self) -> list[Pair]:
-        """The pairs of which both sides are valid, as gains: of a latency the inverse."""
+        """The pairs of which both sides count, as gains: of a latency the inverse."""
         return [
             Pair(_worth(self.document, today), _worth(self.document, point))
             for today, point in self._both
-            if today.objective and point.objective
+            if today.counts and point.counts
         ]
 
     @property
@@ -69,8 +71,13 @@ class Trial:
         return median(pair.point for pair in known) / median(pair.today for pair in known)
 
     def invalid(self, side: Side) -> list[SweepMeasurement]:
-        """The measurements of a side that are not valid."""
-        return [one for one in self.measurements if one.side == side and not one.objective]
+        """The measurements of a side that do not count."""
+        return [one for one in self.measurements if one.side == side and not one.counts]
+
+    @property
+    def is_void(self) -> bool:
+        """Whether there are too few pairs because of doubts that void a comparison."""
+        return self.gain is None and any(one.objective and one.void_doubts for one in self.measurements)
 
     @property
     def is_hopeless(self) -> bool:
@@ -78,8 +85,8 @@ class Trial:
         return len(self.invalid("point")) >= MOST_INVALID and not self.pairs
 
     def side(self, side: Side) -> list[SweepMeasurement]:
-        """The valid measurements of a side, of whole pairs."""
-        return [pair[side == "point"] for pair in self._both if pair[0].objective and pair[1].objective]
+        """The measurements of a side that count, of whole pairs."""
+        return [pair[side == "point"] for pair in self._both if pair[0].counts and pair[1].counts]
 
     def objective(self, side: Side) -> Spread:
         """The valid values of a side, in the unit of the objective."""
@@ -96,6 +103,8 @@ class Trial:
     def _broken(self, at: int, constraint: ConstraintEntry) -> str:
         now, then = (self._limited(at, side) for side in ("today", "point"))
         name = f"{constraint.workload} {constraint.phase}" if constraint.workload else constraint.phase
+        if (not then or not now) and (kinds := self._void_in_constraint(at)):
+            return f"{name} carries doubts ({', '.join(kinds)}), so its constraint cannot be judged"
         if not then or not now:
             return f"{name} was not measured, so its constraint cannot be judged"
         if is_latency(constraint):
@@ -109,8 +118,21 @@ class Trial:
         return "" if share >= least else f"{name} falls to {share:.0%} of today's rate, below {least:.0%}"
 
     def _limited(self, at: int, side: Side) -> list[float]:
-        values = (one.constraints[at] if at < len(one.constraints) else None for one in self.side(side))
+        values = (
+            one.constraints[at] if at < len(one.constraints) and not _void_doubts(one, at) else None
+            for one in self.side(side)
+        )
         return [value for value in values if value is not None]
+
+    def _void_in_constraint(self, at: int) -> list[str]:
+        kinds = (kind for side in get_args(Side) for one in self.side(side) for kind in _void_doubts(one, at))
+        return list(dict.fromkeys(kinds))
+
+
+def _void_doubts(measurement: SweepMeasurement, constraint: int) -> list[str]:
+    """The kinds of doubts with which what a constraint limits cannot be judged."""
+    known = measurement.doubts_of_constraints
+    return [kind for kind in (known[constraint] if constraint < len(known) else {}) if voids_comparison(kind)]
 
 
 def _worth(document: SweepDocument, measurement: SweepMeasurement) -> float:
