@@ -29,9 +29,15 @@ _LASTS = {"reboot": "no", "remount": "no, nor a remount", "kept": "yes", "unknow
 
 
 def of_plan(
-    plan: ChangePlan, form: PersistentForm | None = None, rules: Mapping[str, Rule] | None = None
+    plan: ChangePlan,
+    form: PersistentForm | None = None,
+    rules: Mapping[str, Rule] | None = None,
+    conflicts: Sequence[str] = (),
 ) -> list[Block]:
-    """What would be changed: a table, what moves with it, the risks, the persistent files. `rules` are by setting."""
+    """What would be changed: a table, what moves with it, the risks, the persistent files. `rules` are by setting.
+
+    `conflicts`: who else sets these settings, as sentences.
+    """
     asked = {step.name for step in plan.steps}
     rows: list[Sequence[Text]] = []
     for step in plan.steps:
@@ -47,13 +53,16 @@ def of_plan(
     blocks: list[Block] = [
         Table([_SETTING, Column("now"), Column("new"), Column("survives a reboot")], rows),
         Notes([*notes, *moved]),
+        Bullets([(Span("Conflict:", "warning"), f" {one}.") for one in conflicts]),
         Bullets([(Span(f"Risk ({name}):", "strong"), f" {rule.risk}") for name, rule in known.items()]),
     ]
     if form is not None:
         blocks += [Section(str(file.path), [Preformatted(file.text.rstrip("\n"))]) for file in form.files]
         blocks.append(Notes([f"{note}." for note in dict.fromkeys(form.notes)]))
         blocks += [
-            Paragraph(f"To use {file.path.name} now: {file.activation}.") for file in form.files if file.activation
+            Paragraph(f"To use {file.path.name} now: {file.activation}.")
+            for file in form.files
+            if file.activation and not (form.profile and form.profile in file.path.parts)
         ]
     return blocks
 
@@ -91,7 +100,10 @@ def of_rollback(results: Sequence[PutBack]) -> list[Block]:
 
 
 def plan_document(
-    plan: ChangePlan, form: PersistentForm | None = None, rules: Mapping[str, Rule] | None = None
+    plan: ChangePlan,
+    form: PersistentForm | None = None,
+    rules: Mapping[str, Rule] | None = None,
+    conflicts: Sequence[str] = (),
 ) -> dict[str, Any]:
     """The same as of `of_plan`, as plain values."""
     known = rules or {}
@@ -114,6 +126,8 @@ def plan_document(
             {"path": str(file.path), "text": file.text, "activation": file.activation}
             for file in (form.files if form else [])
         ],
+        "tuned_profile": form.profile or None if form else None,
+        "conflicts": list(conflicts),
         "notes": list(dict.fromkeys(form.notes)) if form else [],
     }
 

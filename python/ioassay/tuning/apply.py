@@ -32,7 +32,7 @@ from ioassay.tuning.settings import (
     Vanished,
     instance_named,
 )
-from ioassay.tuning.settings.coupling import belongs_to, excluded, order
+from ioassay.tuning.settings.coupling import TUNED_PROFILE, belongs_to, excluded, order, tuned_options
 from ioassay.tuning.verify import Drift, drifted
 
 SETTLE_S = 60.0
@@ -142,6 +142,25 @@ class Applied:
             self._heed()
             self.journal.write(file.record())
             write_file(file)
+
+    def activate(self, profile: str) -> None:
+        """Activates a profile of TuneD, and checks that every setting has its value afterwards. Raises `CannotRun`."""
+        self._heed()
+        instance = self._instance(TUNED_PROFILE)
+        known = self.journal.state.entries
+        led = [one for one in followers_of(TUNED_PROFILE, self._root) if one.instance.name not in known]
+        self._change(instance, profile, led)
+        if drift := [one for one in self.check() if one.name in self.changes and one.name != TUNED_PROFILE]:
+            options = tuned_options(self._root)
+            first = drift[0]
+            option = options.get(first.name)
+            said = (
+                f"{option.where} sets it" if option is not None and option.line.profile != profile else "TuneD set it"
+            )
+            raise CannotSet(
+                f"{first.name}: asked {first.applied}, it is {first.now} once TuneD has applied its profile: {said}.",
+                "Change it there, or leave the setting to that.",
+            )
 
     def _move(self, plan: ChangePlan) -> None:
         """Every setting that is ours or is asked for, to the value of the plan or of before; leaders first.
@@ -271,10 +290,14 @@ def apply(
     plan: ChangePlan,
     place: Path | None = None,
     files: Sequence[PersistentFile] = (),
+    *,
     command: Sequence[str] | None = None,
     journal_id: str | None = None,
+    profile: str = "",
 ) -> Applied:
     """Makes the changes of a plan under a new journal, which may have an ID already, and writes persistent files.
+
+    `profile`: of TuneD, among the files, to be activated.
 
     Raises `CannotRun` when one is refused, after putting all back, and also when a signal comes meanwhile.
     """
@@ -283,6 +306,8 @@ def apply(
         try:
             done.set(plan)
             done.write_files(files)
+            if profile:
+                done.activate(profile)
             interruption.heed()
         except BaseException as error:
             _put_back_after(done, error)

@@ -27,6 +27,7 @@ from ioassay.tuning.journal import (
 )
 from ioassay.tuning.settings import ROOT, Definitions, Instance, Vanished, instance_named
 from ioassay.tuning.settings.coupling import belongs_to, order
+from ioassay.tuning.system.tuned import is_in_use
 
 Outcome = Literal["restored", "already back", "left alone", "failed", "removed"]
 
@@ -77,7 +78,7 @@ def roll_back(journal: Journal, root: Path = ROOT) -> list[PutBack]:
             done.append(result)
             unwritten = _noted(journal, result) or _written(journal, *_attempted(case, result)) or unwritten
         for path, written in [*journal.state.files.items()][::-1]:
-            result = _remove(Path(path), written.sha256, written.directories)
+            result = _remove(Path(path), written.sha256, written.directories, root)
             done.append(result)
             unwritten = _noted(journal, result) or unwritten
         if not any(result.outcome == "failed" for result in done):
@@ -205,10 +206,12 @@ def _attempted(case: _Case, result: PutBack) -> Iterator[Record]:
             yield Set(name=case.entry.name, read_back=case.instance.read())
 
 
-def _remove(path: Path, sha256: str, directories: list[str]) -> PutBack:
+def _remove(path: Path, sha256: str, directories: list[str], root: Path) -> PutBack:
     try:
         if hashlib.sha256(path.read_bytes()).hexdigest() != sha256:
             return PutBack(str(path), "left alone", why="it was changed since")
+        if is_in_use(path, root):
+            return PutBack(str(path), "failed", why="TuneD's active profile uses it")
         path.unlink()
     except FileNotFoundError:
         return PutBack(str(path), "already back")

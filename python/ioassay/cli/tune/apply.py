@@ -57,6 +57,7 @@ def apply(
     from ioassay.reports import tuning_changes  # noqa: PLC0415
     from ioassay.tuning.apply import apply as make_changes  # noqa: PLC0415
     from ioassay.tuning.change_plan import plan_changes  # noqa: PLC0415
+    from ioassay.tuning.conflicts import set_back_by_tuned  # noqa: PLC0415
     from ioassay.tuning.journal import new_id  # noqa: PLC0415
     from ioassay.tuning.persistent.forms import persistent_form  # noqa: PLC0415
     from ioassay.tuning.settings import parse_assignment  # noqa: PLC0415
@@ -68,15 +69,19 @@ def apply(
     journal_id = new_id()
     form = persistent_form(plan, persist, journal_id) if persist is not None else None
     rules = _rules(plan)
-    document: dict[str, Any] = {"version": 1, "journal": None, **tuning_changes.plan_document(plan, form, rules)}
-    _show(tuning_changes.of_plan(plan, form, rules), as_json=as_json)
+    conflicts = list(set_back_by_tuned(plan, form.profile if form else ""))
+    planned = tuning_changes.plan_document(plan, form, rules, conflicts)
+    document: dict[str, Any] = {"version": 1, "journal": None, **planned}
+    _show(tuning_changes.of_plan(plan, form, rules, conflicts), as_json=as_json)
     if dry_run or not (plan.is_needed or (form and form.files)):
         say("Nothing was changed: --dry-run." if dry_run else "Nothing to change: all settings have these values.")
         _print(document, as_json=as_json)
         return 0
     _name_open_journals(plan, journal)
     confirm(_question(plan, form), yes=yes, is_shown=not as_json)
-    done = make_changes(plan, journal, form.files if form else (), journal_id=journal_id)
+    done = make_changes(
+        plan, journal, form.files if form else (), journal_id=journal_id, profile=form.profile if form else ""
+    )
     back = f"Put back with: ioassay tune rollback {done.journal.id}"
     keyboard_interrupt.note_kept(f"The settings stay as they are. {back}")
     try:
@@ -133,8 +138,9 @@ def _rules(plan: ChangePlan) -> dict[str, Rule]:
 def _question(plan: ChangePlan, form: PersistentForm | None) -> str:
     from ioassay.units import format_count  # noqa: PLC0415
 
+    profile = " and activate a profile of TuneD" if form and form.profile else ""
     files = f" and write {format_count(len(form.files), 'file')}" if form and form.files else ""
-    return f"Change {format_count(len(plan.live), 'setting')}{files}?"
+    return f"Change {format_count(len(plan.live), 'setting')}{files}{profile}?"
 
 
 def _settled(done: Applied, wait_s: float) -> list[Any]:

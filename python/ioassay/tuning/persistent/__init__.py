@@ -5,6 +5,7 @@ Each has a name of ours with the journal's ID in it, so none replaces another's,
     forms       which file a setting belongs into, and its line there
     udev        rules for block devices, which name a device by what does not change
     unit        drop-ins and units for mounts
+    tuned       a profile of TuneD, where that runs
 
 Not here: when they are written, taking them away (`rollback`).
 """
@@ -46,6 +47,8 @@ class PersistentForm:
     """What no file can do, and caveats."""
     lasting: dict[str, str] = field(default_factory=dict)
     """By setting whether it survives a reboot with these files."""
+    profile: str = ""
+    """The profile of TuneD among the files that is activated once it is written; empty: none."""
 
 
 def write_file(file: PersistentFile) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from ioassay.tuning.change_plan import ChangePlan, Step
-from ioassay.tuning.persistent import PersistentFile, PersistentForm
+from ioassay.tuning.persistent import PersistentFile, PersistentForm, tuned
 from ioassay.tuning.persistent.udev import device_match, rule
 from ioassay.tuning.persistent.unit import mount_file
 from ioassay.tuning.settings import Assignment
@@ -17,15 +18,23 @@ from ioassay.tuning.settings.kernel import SYSCTL, SysctlInstance
 from ioassay.tuning.settings.lustre import LctlInstance, StripeInstance
 from ioassay.tuning.settings.module import ModuleInstance
 from ioassay.tuning.settings.mount import MountInstance
+from ioassay.tuning.settings.tuned import TunedInstance
+from ioassay.tuning.system.tuned import ActiveProfile
 
 _BUILT_IN = "modules.builtin"
 
 
 def persistent_form(plan: ChangePlan, directory: Path, journal: str) -> PersistentForm:
     """The files that make a plan last, below `directory`, which stands for the root of the system."""
-    form = PersistentForm()
-    for make in (_udev, _multipath, _sysctl, _tmpfiles, _modprobe, _mounts, _lustre):
-        for file, notes in make(plan, f"ioassay-tuning-{journal}"):
+    name = f"ioassay-tuning-{journal}"
+    active = tuned.running_profile(plan.root)
+    rest = plan if active is None else replace(plan, steps=[step for step in plan.steps if not tuned.takes(step)])
+    made = [] if active is None else [_tuned(plan, name, active)]
+    is_activated = active is not None and directory == plan.root and len(rest.steps) < len(plan.steps)
+    form = PersistentForm(profile=name if is_activated else "")
+    made += [make(rest, name) for make in (_udev, _multipath, _sysctl, _tmpfiles, _modprobe, _mounts, _lustre)]
+    for files in made:
+        for file, notes in files:
             text = f"# Written by ioassay. Remove: ioassay tune rollback {journal}\n{file.text}"
             if file.mode & 0o100:
                 text = f"#!/bin/sh\n{text}"
@@ -41,7 +50,7 @@ def persistent_form(plan: ChangePlan, directory: Path, journal: str) -> Persiste
                 )
             case LctlInstance():
                 form.lasting[step.name] = "once the script has run on the MGS"
-            case StripeInstance():
+            case StripeInstance() | TunedInstance():
                 pass
             case _:
                 form.lasting[step.name] = "yes, by a file"
@@ -49,6 +58,18 @@ def persistent_form(plan: ChangePlan, directory: Path, journal: str) -> Persiste
 
 
 _Made = Iterator[tuple[PersistentFile, Sequence[str]]]
+
+
+def _tuned(plan: ChangePlan, name: str, active: ActiveProfile) -> _Made:
+    devices = {step.instance.device for step in plan.steps if isinstance(step.instance, BlockInstance)}
+    if not any(map(tuned.takes, plan.steps)):
+        return
+    notes = [f"TuneD's new profile includes {active.name or 'no other'}; activating it applies that whole again"]
+    if devices:
+        named = ", ".join(sorted(devices))
+        notes.append(f"TuneD goes by the kernel's name of a device: after a reboot {named} may name another one")
+    path = tuned.path_of(name, plan.root)
+    yield PersistentFile(path, tuned.profile_text(plan, active), activation=f"tuned-adm profile {name}"), notes
 
 
 def _udev(plan: ChangePlan, name: str) -> _Made:

@@ -5,6 +5,7 @@
     module:mpt3sas/max_sgl_entries        what a module is loaded with (`module`)
     lctl:osc.*.max_rpcs_in_flight         Lustre's parameters, stripe:DIRECTORY/count: its striping (`lustre`)
     mount:/mnt/scratch/noatime            options of mounts (`mount`)
+    tuned:profile                         the active profile of TuneD (`tuned`)
     command:NAME                          a pair of commands of the user (`command`)
 
 `coupling` knows which settings move others. Not here: in which order several are changed, what is journalled.
@@ -17,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ioassay.errors import UsageError
-from ioassay.tuning.settings import block, command, kernel, lustre, module, mount
+from ioassay.tuning.settings import block, command, kernel, lustre, module, mount, tuned
 from ioassay.tuning.settings.errors import CannotRead, CannotSet, NotLive, NotTaken, Vanished
 from ioassay.tuning.settings.model import Instance, Lifetime, Setting
 from ioassay.yaml_models.source import nearest
@@ -52,6 +53,7 @@ _MAKERS: dict[str, Callable[[str, Path, Definitions], Setting]] = {
     lustre.STRIPE: lambda where, root, commands: lustre.Stripe(where),
     mount.KIND: lambda where, root, commands: mount.MountSetting(where, root),
     module.KIND: lambda where, root, commands: module.Module(where, root),
+    tuned.KIND: lambda where, root, commands: tuned.Tuned(where, root),
     command.KIND: lambda where, root, commands: command.CommandSetting(where, dict(commands)),
 }
 

@@ -10,6 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ioassay.tuning.settings.files import readable
+from ioassay.tuning.snapshot import Unreadable
+from ioassay.tuning.system.tuned import LiveFiles, Option, active_profile
+
+TUNED_PROFILE = "tuned:profile"
+"""Another profile gives everything that the active one sets its value of before, and sets its own."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +57,8 @@ def followers(name: str, root: Path) -> list[tuple[str, str]]:
     for coupling in COUPLINGS:
         if match := coupling.leader.fullmatch(name):
             found |= {match.expand(follower): coupling.why for follower in coupling.followers}
+    if name == TUNED_PROFILE:
+        found |= dict.fromkeys(tuned_options(root), "TuneD sets it when it changes its profile")
     if match := _SCHEDULER.fullmatch(name):
         directory = root / "sys/block" / match[1] / "queue/iosched"
         why = "a scheduler begins with its own defaults"
@@ -59,6 +66,15 @@ def followers(name: str, root: Path) -> list[tuple[str, str]]:
     if other := excluded(name):
         found[other] = "setting one of them makes the other 0"
     return [*found.items()]
+
+
+def tuned_options(root: Path) -> dict[str, Option]:
+    """What TuneD sets on this machine, by setting; nothing where its profile cannot be read."""
+    try:
+        active = active_profile(LiveFiles(root))
+    except Unreadable:
+        return {}
+    return {} if active is None else active.options
 
 
 def belongs_to(name: str) -> str:
@@ -83,6 +99,8 @@ def order(name: str, value: str | None) -> tuple[int, bool]:
 
 
 def _rank(name: str) -> int:
+    if name == TUNED_PROFILE:
+        return -1
     if _SCHEDULER.fullmatch(name):
         return 0
     return 2 if re.fullmatch(r"lctl:osc\..+\.max_dirty_mb", name) else 1

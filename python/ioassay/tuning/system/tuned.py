@@ -188,7 +188,15 @@ class ActiveProfile:
     @cached_property
     def options(self) -> dict[str, Option]:
         """Every setting that TuneD sets, by name, with the line that counts."""
-        found: dict[str, Option] = {}
+        found = {option.setting: option for option in self.lines}
+        if self.reapplies_sysctl:
+            found |= {option.setting: option for option in _sysctl_files(self._files)}
+        return found
+
+    @cached_property
+    def lines(self) -> list[Option]:
+        """The same of each section, also where a later one sets the setting again."""
+        found: list[Option] = []
         taken: set[str] = set()
         for unit in self.units.values():
             condition = _condition(unit, self._files, self._variables)
@@ -197,9 +205,7 @@ class ActiveProfile:
             for option in _SETTINGS_OF.get(unit.plugin, _none)(unit, self._files, taken):
                 value = _expanded(option.value, self._variables)
                 unknown = condition or ("TuneD computes the value" if "${" in value else "")
-                found[option.setting] = replace(option, value=value, condition=option.condition or unknown)
-        if self.reapplies_sysctl:
-            found |= {option.setting: option for option in _sysctl_files(self._files)}
+                found.append(replace(option, value=value, condition=option.condition or unknown))
         return found
 
 
@@ -237,12 +243,28 @@ def is_running(root: Path = Path("/")) -> bool:
         return False
 
 
+def is_in_use(path: Path, root: Path = Path("/")) -> bool:
+    """Whether the active profile of this machine is made of this file too."""
+    try:
+        active = active_profile(LiveFiles(root))
+    except Unreadable:
+        return False
+    return active is not None and any(path == root / one.lstrip("/") for one in active.paths)
+
+
 def user_directory(files: Files) -> str:
     """Where an administrator's profiles are on this node, without the leading slash."""
     configured = _profile_directories(_main_configuration(files))
     if configured:
         return configured[-1]
     return _USER_PROFILES if files.names(_SYSTEM_PROFILES) else "etc/tuned"
+
+
+def profile_names(files: Files) -> list[str]:
+    """All profiles of the node."""
+    directories = _profile_directories(_main_configuration(files)) or _DIRECTORIES
+    found = {name for directory in directories for name in files.names(directory) if files.names(f"{directory}/{name}")}
+    return sorted(name for name in found if any("tuned.conf" in files.names(f"{one}/{name}") for one in directories))
 
 
 def matches(pattern: str, device: str) -> bool:
