@@ -151,3 +151,41 @@ def lustre_programs(directory: Path) -> Path:
         (directory / name).write_text(text)
         (directory / name).chmod(0o755)
     return directory
+
+
+_SCRIPT_TUNED_ADM = r"""#!/bin/sh
+# The active profile is in files below $TUNED_ROOT; it sets nothing. $TUNED_HOOK is run after each change.
+cd "$TUNED_ROOT/etc/tuned" || exit 1
+command=$1; shift
+case "$command" in
+profile) for name; do
+        [ -e "$name/tuned.conf" ] || { echo "Requested profile '$name' doesn't exist." >&2; exit 1; }
+    done
+    echo "$*" > active_profile; echo manual > profile_mode ;;
+auto_profile) echo balanced > active_profile; echo auto > profile_mode ;;
+off) : > active_profile; echo manual > profile_mode ;;
+esac
+sh -c "${TUNED_HOOK:-:}"
+"""
+
+
+def tuned_programs(directory: Path) -> Path:
+    """A `tuned-adm` that keeps the active profile in files below `$TUNED_ROOT`, and sets nothing."""
+    directory.mkdir(parents=True, exist_ok=True)
+    (directory / "tuned-adm").write_text(_SCRIPT_TUNED_ADM)
+    (directory / "tuned-adm").chmod(0o755)
+    return directory
+
+
+def with_tuned(root: Path, profile: str, text: str) -> Path:
+    """A made-up machine on which TuneD runs, with an active profile."""
+    return write_tree(
+        root,
+        {
+            "run/tuned/tuned.pid": "77",
+            "proc/77/cmdline": "/usr/bin/python3\0/usr/sbin/tuned\0-l",
+            "etc/tuned/active_profile": profile,
+            "etc/tuned/profile_mode": "manual",
+            f"etc/tuned/{profile}/tuned.conf": text,
+        },
+    )

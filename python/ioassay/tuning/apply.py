@@ -151,6 +151,8 @@ class Applied:
         led = [one for one in followers_of(TUNED_PROFILE, self._root) if one.instance.name not in known]
         self._change(instance, profile, led)
         if drift := [one for one in self.check() if one.name in self.changes and one.name != TUNED_PROFILE]:
+            # Activating the profile has changed them, so they are ours to put back.
+            self._note(*(Set(name=one.name, read_back=one.now) for one in drift))
             options = tuned_options(self._root)
             first = drift[0]
             option = options.get(first.name)

@@ -26,7 +26,7 @@ from ioassay.tuning.journal import (
     now,
 )
 from ioassay.tuning.settings import ROOT, Definitions, Instance, Vanished, instance_named
-from ioassay.tuning.settings.coupling import belongs_to, order
+from ioassay.tuning.settings.coupling import TUNED_PROFILE, belongs_to, order
 from ioassay.tuning.system.tuned import is_in_use
 
 Outcome = Literal["restored", "already back", "left alone", "failed", "removed"]
@@ -105,6 +105,12 @@ def _judged(journal: Journal, root: Path) -> list[_Case]:
     names = {entry.name for entry in entries}
     cases = [_judge(entry, definitions, root, is_same_boot, names) for entry in reversed(entries)]
     by_name = {case.entry.name: case for case in cases}
+    profile = by_name.get(TUNED_PROFILE)
+    if profile is not None and profile.left_alone and any(is_in_use(Path(path), root) for path in journal.state.files):
+        profile.left_alone, profile.failed = (
+            "",
+            f"TuneD's profile {profile.found} is built on this one: put that back first",
+        )
     for case in cases:
         leader = by_name.get(case.entry.leader or "")
         if leader is None or case.failed:
