@@ -107,6 +107,13 @@ class SweepMeasurement(ExperimentMeasurement):
         return bool(self.objective) and not self.void_doubts
 
 
+class RefusedPoint(StoredModel):
+    """A point whose values a setting did not take, so that it was not measured."""
+
+    point: dict[str, str | None] = Field(description="The value of each parameter.")
+    why: str
+
+
 class SweepDocument(ExperimentDocument):
     """`sweep.json`."""
 
@@ -126,6 +133,7 @@ class SweepDocument(ExperimentDocument):
     notes: list[str] = Field(default_factory=list, description="Why it measures as it does.")
     journal: str | None = Field(default=None, description="The journal of the settings that it changes.")
     measurements: list[SweepMeasurement] = Field(default_factory=list)
+    refused: list[RefusedPoint] = Field(default_factory=list)
 
     @property
     def points(self) -> int:

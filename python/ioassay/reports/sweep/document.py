@@ -166,8 +166,12 @@ def _trials(answer: Answer) -> list[Block]:
         Column("Interval"),
         Column("Verdict"),
     ]
-    rows = [_trial(answer, trial, names, scale) for trial in answer.trials]
-    return [Table(columns, rows, "Points of the search", title="Points of the search", density="dense")]
+    refused = [one.point for one in answer.document.refused]
+    rows = [_trial(answer, trial, names, scale) for trial in answer.trials if trial.values not in refused]
+    return [
+        Notes([f"Not measured: {one.why}" for one in answer.document.refused]),
+        Table(columns, rows, "Points of the search", title="Points of the search", density="dense"),
+    ]
 
 
 def _trial(answer: Answer, trial: Trial, names: Sequence[str], scale: wording.Scale) -> list[Text]:

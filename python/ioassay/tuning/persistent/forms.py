@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from ioassay.errors import UsageError
 from ioassay.tuning.change_plan import ChangePlan, Step
 from ioassay.tuning.persistent import PersistentFile, PersistentForm, tuned
 from ioassay.tuning.persistent.udev import device_match, rule
@@ -29,9 +30,14 @@ def persistent_form(plan: ChangePlan, directory: Path, journal: str) -> Persiste
     name = f"ioassay-tuning-{journal}"
     active = tuned.running_profile(plan.root)
     rest = plan if active is None else replace(plan, steps=[step for step in plan.steps if not tuned.takes(step)])
+    is_for_tuned = active is not None and len(rest.steps) < len(plan.steps)
+    if is_for_tuned and any(isinstance(step.instance, TunedInstance) for step in plan.steps):
+        raise UsageError(
+            "The other settings would go into a profile on top of the one that is active now.",
+            "Set tuned:profile first, in a call of its own.",
+        )
     made = [] if active is None else [_tuned(plan, name, active)]
-    is_activated = active is not None and directory == plan.root and len(rest.steps) < len(plan.steps)
-    form = PersistentForm(profile=name if is_activated else "")
+    form = PersistentForm(profile=name if is_for_tuned and directory == plan.root else "")
     made += [make(rest, name) for make in (_udev, _multipath, _sysctl, _tmpfiles, _modprobe, _mounts, _lustre)]
     for files in made:
         for file, notes in files:

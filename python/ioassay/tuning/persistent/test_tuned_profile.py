@@ -126,6 +126,13 @@ def test_what_no_profile_can_set_stays_in_its_file(root: Path) -> None:
     assert made.profile == ""
 
 
+def test_another_profile_and_settings_on_top_of_it_are_not_persisted_at_once(root: Path) -> None:
+    write_tree(root, {"etc/tuned/other/tuned.conf": "[main]"})
+    with pytest.raises(UsageError, match="on top of the one that is active now"):
+        form(root, "tuned:profile=other", "sysctl:vm.swappiness=1")
+    assert form(root, "tuned:profile=other").files == []
+
+
 def test_where_tuned_does_not_run_no_profile_is_written(root: Path) -> None:
     (root / "run/tuned/tuned.pid").unlink()
     (file,) = form(root, "sysctl:vm.swappiness=1").files

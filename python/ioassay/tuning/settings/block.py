@@ -130,6 +130,8 @@ def device_of(path: Path, root: Path) -> tuple[str, str] | None:
     for above in real.parents:
         if Path(os.path.realpath(root / "sys/block" / above.name)) == above:
             below = str(real.relative_to(above))
+            if "/" not in below:  # a file of the device itself, such as `comp_algorithm` of zram
+                return None
             return above.name, below.removeprefix("queue/") if below.count("/") == 1 else below
     return None
 

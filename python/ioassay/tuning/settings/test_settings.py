@@ -22,6 +22,16 @@ def names(name: str, root: Path) -> list[str]:
     return [one.name for one in parse(name, root=root).instances()]
 
 
+def test_a_file_of_a_block_device_itself_is_read_where_it_is(tmp_path: Path) -> None:
+    root = write_tree(
+        tmp_path, {"sys/block/zram0/comp_algorithm": "[lzo-rle] lz4", "sys/block/zram0/queue/nr_requests": "1"}
+    )
+    (instance,) = parse("sys:block/zram0/comp_algorithm", root=root).instances()
+    assert (instance.name, instance.read()) == ("sys:block/zram0/comp_algorithm", "lzo-rle")
+    (queue,) = parse("sys:block/zram0/queue/nr_requests", root=root).instances()
+    assert queue.name == "block:zram0/nr_requests"
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [

@@ -21,8 +21,10 @@ from ioassay.execution.interruption import Interruption
 from ioassay.results.document import now
 from ioassay.results.loaded import LoadedRun
 from ioassay.results.sweep_directory import SweepDirectory
-from ioassay.results.sweep_document import Side, Stage, SweepMeasurement
+from ioassay.results.sweep_document import RefusedPoint, Side, Stage, SweepMeasurement
+from ioassay.tuning.apply import Drifted
 from ioassay.tuning.attempt import Interrupted, attempt, heed, keep, left_by
+from ioassay.tuning.settings import CannotSet
 from ioassay.tuning.sweep import objective, pairs
 from ioassay.tuning.sweep.pairs import Precision
 from ioassay.tuning.sweep.search import Point, Search, suggestions
@@ -80,20 +82,45 @@ class Loop:
 
     def _search(self) -> None:
         search = self._prepared()
+        for refused in self._document.refused:
+            search.tell(self._point(refused.point), None)
+        number = 0
         for trial in trials(self._document, "search"):
-            self._tell(search, self._finish(trial))
+            number = max(number, trial.number + 1)
+            self._try(search, trial)
             if self._is_void():
                 return
-        number = len(trials(self._document, "search"))
         while not self._is_late() and (point := search.ask()) is not None:
             values = {one.name: one.values[at] for one, at in zip(self._document.parameters, point, strict=True)}
             self._say(f"Trial {number + 1} of {min(search.trials, search.points)}: {_shown(values)}")
             trial = Trial("search", number, values, self._today, (), self._document)
-            self._tell(search, self._finish(trial))
+            self._try(search, trial)
             if self._is_void():
                 self._say("  the measurements carry doubts that void every comparison: the sweep ends here")
                 return
             number += 1
+        if self._document.refused and all(map(self._is_refused, trials(self._document, "search"))):
+            raise CannotRun(f"No point could be set: {self._document.refused[0].why}")
+
+    def _try(self, search: Search, trial: Trial) -> None:
+        """Measures a point, unless a setting refuses its values: the next point may be taken."""
+        if self._is_refused(trial):
+            return
+        try:
+            self._tell(search, self._finish(trial))
+        except CannotSet as error:
+            if isinstance(error, Drifted):
+                raise
+            self._document.refused.append(RefusedPoint(point=dict(trial.values), why=error.message))
+            self._directory.save()
+            self._say(f"  not taken: {error.message}")
+            search.tell(self._point(trial.values), None)
+
+    def _is_refused(self, trial: Trial) -> bool:
+        return any(one.point == trial.values for one in self._document.refused)
+
+    def _point(self, values: Values) -> Point:
+        return tuple(one.values.index(values[one.name] or "") for one in self._document.parameters)
 
     def _is_void(self) -> bool:
         """Whether no pair of the search counts, because of doubts that the next ones will carry too."""
@@ -115,9 +142,8 @@ class Loop:
         )
 
     def _tell(self, search: Search, trial: Trial) -> None:
-        point: Point = tuple(one.values.index(trial.values[one.name] or "") for one in self._document.parameters)
         broken = trial.broken
-        search.tell(point, trial.estimate, is_allowed=not broken)
+        search.tell(self._point(trial.values), trial.estimate, is_allowed=not broken)
         for sentence in broken:
             self._say(f"  breaks a constraint: {sentence}")
 

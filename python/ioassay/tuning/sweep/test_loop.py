@@ -14,6 +14,7 @@ from ioassay.results.document import RunState
 from ioassay.results.sweep_directory import SweepDirectory
 from ioassay.results.sweep_document import ConstraintEntry, SweepDocument
 from ioassay.testing.artificial_device import ArtificialDevice, sweep_document
+from ioassay.tuning.settings import CannotSet
 from ioassay.tuning.sweep import objective
 from ioassay.tuning.sweep.answer import Answer, answer
 from ioassay.tuning.sweep.loop import Loop
@@ -80,6 +81,30 @@ def test_a_sweep_whose_measurements_all_carry_a_doubt_that_voids_them_ends_early
     assert (found.verdict, found.recommended) == ("withheld", {})
     assert found.document.state == "complete"
     assert len(found.document.measurements) == 6  # three pairs of the first point
+
+
+class _Refusing(ArtificialDevice):
+    """Does not take the size 1024."""
+
+    def switch(self, values: Mapping[str, str]) -> None:
+        if values["size"] == "1024":
+            raise CannotSet("sys:size: asked 1024, the kernel made it 512.")
+        super().switch(values)
+
+
+def test_a_value_that_a_setting_refuses_costs_its_points_and_not_the_sweep(tmp_path: Path) -> None:
+    found = _swept(tmp_path / "sweep", _Refusing(_prefers_512, _TODAY), _document())
+    assert found.verdict == "better"
+    assert found.recommended["size"] == "512"
+    assert [one.point["size"] for one in found.document.refused] == ["1024", "1024"]
+    assert found.document.refused[0].why == "sys:size: asked 1024, the kernel made it 512."
+    assert _swept(tmp_path / "sweep", _Refusing(_prefers_512, _TODAY)).document.refused == found.document.refused
+
+
+def test_where_every_value_is_refused_the_sweep_says_so(tmp_path: Path) -> None:
+    document = sweep_document({"size": ("1024",)}, {"size": "128"})
+    with pytest.raises(CannotRun, match="the kernel made it 512"):
+        _swept(tmp_path / "sweep", _Refusing(_prefers_512, {"size": "128", "depth": "8"}), document)
 
 
 def test_where_nothing_matters_no_difference_is_an_answer(tmp_path: Path) -> None:

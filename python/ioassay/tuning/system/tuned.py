@@ -570,8 +570,8 @@ def _name_of_file(path: str, files: Files) -> str:
     for device in files.names("sys/block"):
         for directory in (files.resolve(f"sys/block/{device}"), f"sys/block/{device}"):
             for whole in (real, path):
-                if whole.startswith(f"{directory}/"):
-                    below = whole.removeprefix(f"{directory}/")
+                below = whole.removeprefix(f"{directory}/")
+                if below != whole and "/" in below:
                     return f"block:{device}/{below.removeprefix('queue/') if below.count('/') == 1 else below}"
     if found := re.fullmatch(r"sys/module/([^/]+)/parameters/([^/]+)", path):
         return f"module:{found[1]}/{found[2]}"
