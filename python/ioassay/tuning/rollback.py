@@ -121,7 +121,13 @@ def _judged(journal: Journal, root: Path) -> list[_Case]:
             case.target = case.found  # putting the leader back would change what something else has set
         if case.entry.is_untouched and case.left_alone:
             case.left_alone, case.is_untouched = "", True
-    return sorted(cases, key=lambda case: (*order(case.entry.name, case.target), case.entry.leader is not None))
+    return sorted(cases, key=_place)
+
+
+def _place(case: _Case) -> tuple[object, ...]:
+    """Leaders first; but TuneD's profile last, because TuneD restores at its end what it finds when it applies one."""
+    name = case.entry.name
+    return name == TUNED_PROFILE, *order(name, case.target), case.entry.leader is not None
 
 
 def _judge(entry: Entry, definitions: Definitions, root: Path, is_same_boot: bool, names: Collection[str]) -> _Case:

@@ -16,6 +16,7 @@ from ioassay.errors import CannotRun, UsageError
 from ioassay.testing.tuned_machine import (
     loop_device,
     made_up_machine,
+    queue,
     sysctls_kept,
     tuned_programs,
     with_tuned,
@@ -193,6 +194,15 @@ def test_where_tuned_gives_a_setting_another_value_all_is_restored_and_its_line_
     assert not (root / f"etc/tuned/{NAME}").exists()
 
 
+def test_settings_go_back_before_the_profile_whose_values_of_before_tuned_reads_then(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    applied(root, tmp_path / "j", "sysctl:vm.swappiness=1")
+    monkeypatch.setenv("TUNED_HOOK", f"cp {root}/proc/sys/vm/swappiness {tmp_path}/found")
+    put_back(tmp_path / "j", root)
+    assert (tmp_path / "found").read_text() == "10\n"
+
+
 def test_a_profile_that_another_one_includes_is_not_removed(root: Path, tmp_path: Path) -> None:
     applied(root, tmp_path / "j", "sysctl:vm.swappiness=1")
     later = ID.replace("abcd", "beef")
@@ -330,7 +340,7 @@ start() {{
         sleep 0.2
     done
 }}
-trap 'kill $tuned; wait $tuned; kill $bus' EXIT
+trap 'kill $tuned $bus || :' EXIT
 shown() {{
     echo "shown: $1" $(cat /proc/sys/vm/vfs_cache_pressure /sys/block/{device}/queue/read_ahead_kb \\
         /sys/block/{device}/queue/nomerges) $(sed 's/-.*//' /etc/tuned/active_profile)
@@ -347,6 +357,9 @@ start
 shown restarted
 {python} -m ioassay tune rollback --journal {place}/journal
 shown after
+kill $tuned
+wait $tuned || :
+shown stopped
 """
 
 
@@ -361,6 +374,8 @@ def test_tuned_itself_applies_verifies_and_restarts_with_the_profile_and_goes_ba
     place.mkdir()
     (place / "bus.conf").write_text(_BUS.format(place=place))
     with loop_device(tmp_path) as device, sysctls_kept("vm.vfs_cache_pressure"):
+        pressure = Path("/proc/sys/vm/vfs_cache_pressure").read_text().strip()
+        read_ahead = queue(device, "read_ahead_kb")
         script = _REAL.format(place=place, device=device, python=sys.executable)
         done = subprocess.run(
             ["unshare", "--mount", "bash", "-c", script], capture_output=True, text=True, check=False, timeout=300
@@ -371,5 +386,6 @@ def test_tuned_itself_applies_verifies_and_restarts_with_the_profile_and_goes_ba
         ["applied", "80", "1024", "1", "ioassay"],
         ["restarted", "80", "1024", "1", "ioassay"],
         ["after", "120", "4096", "0", "site"],
+        ["stopped", pressure, read_ahead, "0", "site"],
     ], done.stdout + done.stderr
     assert done.returncode == 0, done.stderr
