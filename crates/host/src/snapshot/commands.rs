@@ -68,6 +68,10 @@ impl Programs {
     }
 }
 
+/// Properties of data sets that OpenZFS has had since before 2.1; one that a release lacks fails the whole command.
+const ZFS_PROPERTIES: &str = "type,mountpoint,recordsize,volblocksize,compression,sync,logbias,xattr,dnodesize,atime,\
+                              checksum,copies,dedup,primarycache,special_small_blocks,redundant_metadata";
+
 /// A command that is worth running, and what its output is called in the archive.
 #[derive(Debug, PartialEq, Eq)]
 struct Wanted {
@@ -88,6 +92,11 @@ fn wanted(environment: &Environment, target: Option<&Path>) -> Vec<Wanted> {
         of("dmsetup-table", &["dmsetup", "table"]),
         of("dmsetup-ls-tree", &["dmsetup", "ls", "--tree"]),
         of("mdadm-detail-scan", &["mdadm", "--detail", "--scan"]),
+        // With devices as the kernel calls them, not by names that have serial numbers.
+        of("zpool-status", &["zpool", "status", "-LP"]),
+        of("zpool-get", &["zpool", "get", "-Hp", "all"]),
+        of("zfs-get", &["zfs", "get", "-Hp", "-t", "filesystem,volume", ZFS_PROPERTIES]),
+        of("zfs-get-direct", &["zfs", "get", "-Hp", "-t", "filesystem", "direct"]),
     ];
     let Some(mount) = &environment.mount else { return all };
     let target = target.map(|target| target.to_string_lossy()).unwrap_or_default();
@@ -98,6 +107,13 @@ fn wanted(environment: &Environment, target: Option<&Path>) -> Vec<Wanted> {
             all.push(of("lfs-df", &["lfs", "df", &target]));
         }
         "xfs" => all.push(of("xfs_info", &["xfs_info", &mount.mount_point])),
+        "btrfs" => {
+            all.push(of("btrfs-usage", &["btrfs", "filesystem", "usage", "-b", &mount.mount_point]));
+        }
+        "zfs" => {
+            let pool = source.split('/').next().unwrap_or_default();
+            all.push(of("zpool-get-ashift", &["zpool", "get", "-Hp", "ashift", pool, "all-vdevs"]));
+        }
         "ext2" | "ext3" | "ext4" if source.starts_with('/') => {
             all.push(of("dumpe2fs-h", &["dumpe2fs", "-h", source]));
         }
@@ -337,13 +353,15 @@ mod tests {
             };
             let environment = Environment { mount: Some(mount), ..Environment::default() };
             let all = wanted(&environment, Some(Path::new("/mnt/x")));
-            let lines = all.iter().skip(10).map(|wanted| wanted.argv.join(" "));
+            let lines = all.iter().skip(14).map(|wanted| wanted.argv.join(" "));
             lines.collect::<Vec<_>>()
         };
         assert_eq!(names("lustre", "a@tcp:/s"), ["lfs getstripe -d /mnt/x", "lfs df /mnt/x"]);
         assert_eq!(names("xfs", "/dev/sda"), ["xfs_info /mnt"]);
         assert_eq!(names("ext4", "/dev/sda"), ["dumpe2fs -h /dev/sda"]);
+        assert_eq!(names("btrfs", "/dev/sda"), ["btrfs filesystem usage -b /mnt"]);
+        assert_eq!(names("zfs", "tank/data"), ["zpool get -Hp ashift tank all-vdevs"]);
         assert_eq!(names("nfs4", "s:/x"), [""; 0]);
-        assert_eq!(wanted(&Environment::default(), None).len(), 10);
+        assert_eq!(wanted(&Environment::default(), None).len(), 14);
     }
 }

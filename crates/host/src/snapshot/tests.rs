@@ -75,6 +75,7 @@ fn storage_node() -> tempfile::TempDir {
         (format!("{PCI}/current_link_speed"), "8.0 GT/s PCIe\n"),
         (format!("{PCI}/max_link_width"), "8\n"),
         (format!("{PCI}/numa_node"), "1\n"),
+        (format!("{PCI}/msi_irqs/63"), "msix\n"),
         (format!("{PCI}/serial_number"), "ADAPTER-SERIAL\n"),
         (format!("{disk}/queue_depth"), "64\n"),
         (format!("{disk}/wwid"), "naa.5000c500\n"),
@@ -126,6 +127,7 @@ fn a_disk_is_captured_with_its_queue_its_partitions_and_the_adapter_above_it() {
         format!("{disk}/queue_depth"),
         format!("{disk}/scsi_disk/0:0:0:0/cache_type"),
         format!("{PCI}/max_link_width"),
+        format!("{PCI}/msi_irqs/63"),
         format!("{PCI}/numa_node"),
         format!("{PCI}/vendor"),
         "sys/devices/virtual/block/dm-0/dm/uuid".to_owned(),
@@ -192,6 +194,42 @@ fn lustre_is_captured_from_all_places_of_clients_and_servers_but_not_by_client()
         "sys/kernel/debug/lustre/ost/OSS/ost_io/threads_max",
     ];
     assert_eq!(taken(root.path(), Environment::default(), no_programs()).names(), wanted);
+}
+
+#[test]
+fn other_file_systems_are_captured_without_keys() {
+    let root = tree(&[
+        ("proc/spl/kstat/zfs/arcstats", "c_max 4 1073741824\n"),
+        ("sys/module/zfs/parameters/zfs_arc_max", "0\n"),
+        ("sys/fs/btrfs/0b/allocation/data/raid6/total_bytes", "1\n"),
+        ("sys/fs/btrfs/0b/allocation/data/disk_total", "1\n"),
+        ("sys/fs/btrfs/0b/devinfo/1/missing", "0\n"),
+        ("sys/fs/btrfs/features/raid56", "0\n"),
+        ("etc/beegfs/beegfs-client.conf", "tuneFileCacheType = buffered\n"),
+        ("etc/beegfs/conn.auth", "key\n"),
+        ("proc/fs/beegfs/1-2/config", "tuneFileCacheType = buffered\n"),
+        ("etc/ceph/ceph.conf", "[global]\n"),
+        ("etc/ceph/ceph.client.admin.keyring", "key = AQ\n"),
+        ("sys/bus/rbd/devices/0/config_info", "10.1.0.1:6789 name=admin,secret=AQBx,queue_depth=128 rbd img -\n"),
+        ("usr/lib/tuned/hpc-compute/tuned.conf", "[main]\n"),
+        ("usr/lib/tuned/profiles/hpc-compute/tuned.conf", "[main]\n"),
+    ]);
+    let unpacked = taken(root.path(), Environment::default(), no_programs());
+    let wanted = [
+        "etc/beegfs/beegfs-client.conf",
+        "etc/ceph/ceph.conf",
+        "proc/fs/beegfs/1-2/config",
+        "proc/spl/kstat/zfs/arcstats",
+        "sys/bus/rbd/devices/0/config_info",
+        "sys/fs/btrfs/0b/allocation/data/disk_total",
+        "sys/fs/btrfs/0b/allocation/data/raid6/total_bytes",
+        "sys/fs/btrfs/0b/devinfo/1/missing",
+        "sys/module/zfs/parameters/zfs_arc_max",
+        "usr/lib/tuned/hpc-compute/tuned.conf",
+        "usr/lib/tuned/profiles/hpc-compute/tuned.conf",
+    ];
+    assert_eq!(unpacked.names(), wanted);
+    assert!(!unpacked.files["root/sys/bus/rbd/devices/0/config_info"].contains("AQBx"));
 }
 
 #[test]

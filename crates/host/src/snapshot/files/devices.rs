@@ -1,4 +1,5 @@
-//! The devices above a device, up to its bus: PCI functions with their links, drivers, and NUMA nodes.
+//! The devices above a device, up to its bus: PCI functions with their links, drivers, interrupts
+//! and NUMA nodes.
 
 use crate::snapshot::collector::Collector;
 
@@ -19,6 +20,7 @@ pub fn above(collector: &mut Collector<'_>, path: &str) {
         }
         if collector.is_link(&format!("{bus}/subsystem")) {
             collector.matching(&format!("{bus}/{ATTRIBUTES}"));
+            collector.matching(&format!("{bus}/msi_irqs/*"));
             collector.link(&format!("{bus}/driver"));
         }
         device = bus;

@@ -39,6 +39,7 @@ const PATTERNS: &[&str] = &[
     "proc/fs/nfsd/{threads,pool_threads,pool_mode,pool_stats,max_block_size,max_connections,versions,nfsv4leasetime,\
      nfsv4gracetime}",
     "proc/fs/nfsfs/{servers,volumes}",
+    "sys/kernel/sunrpc/xprt-switches/*/xprt_switch_info",
     "proc/net/rpc/{nfs,nfsd}",
 ];
 

@@ -7,6 +7,7 @@ mod devices;
 mod kernel;
 mod lustre;
 mod network;
+mod others;
 
 use super::collector::Collector;
 use crate::client::{GPFS_CONFIGURATION, NFS_TABLES};
@@ -31,6 +32,10 @@ const CONFIGURATION: &[&str] = &[
     "etc/udev/rules.d/*",
     "usr/lib/udev/rules.d/{*scheduler*,*multipath*}",
     "etc/tuned/{active_profile,profile_mode}",
+    "etc/tuned/*/tuned.conf",
+    "etc/tuned/profiles/*/tuned.conf",
+    "usr/lib/tuned/*/tuned.conf",
+    "usr/lib/tuned/profiles/*/tuned.conf",
 ];
 
 /// Collects all of them, the most numerous last.
@@ -41,5 +46,6 @@ pub fn collect(collector: &mut Collector<'_>) {
     kernel::collect(collector);
     network::collect(collector);
     block::collect(collector);
+    others::collect(collector);
     lustre::collect(collector);
 }
