@@ -407,3 +407,111 @@ def ext4_host() -> Node:
         printed={"dumpe2fs -h /dev/sdb1": DUMPE2FS},
         target="/data",
     )
+
+
+ZPOOL_STATUS = """\
+  pool: tank
+ state: ONLINE
+  scan: scrub repaired 0B in 05:12:33 with 0 errors on Sun Nov  8 05:36:34 2026
+config:
+
+\tNAME                STATE     READ WRITE CKSUM
+\ttank                ONLINE       0     0     0
+\t  raidz2-0          ONLINE       0     0     0
+\t    /dev/sdb1       ONLINE       0     0     0
+\t    /dev/sdc1       ONLINE       0     0     0
+\t    /dev/sdd1       ONLINE       0     0     0
+\t    /dev/sde1       ONLINE       0     0     0
+\tspecial\t
+\t  mirror-1          ONLINE       0     0     0
+\t    /dev/nvme0n1p1  ONLINE       0     0     0
+\t    /dev/nvme1n1p1  ONLINE       0     0     0
+\t    /dev/nvme2n1p1  ONLINE       0     0     0
+\tspares
+\t  /dev/sdf1         AVAIL   
+
+errors: No known data errors
+"""  # noqa: W291 (as zpool prints it)
+_ZPOOL_GET = {
+    "size": "16000900661248",
+    "capacity": "41",
+    "health": "ONLINE",
+    "ashift": "12",
+    "fragmentation": "7",
+    "autotrim": "off",
+}
+_ZFS_GET = {
+    "type": "filesystem",
+    "mountpoint": "/tank",
+    "recordsize": "1048576",
+    "volblocksize": "-",
+    "compression": "lz4",
+    "sync": "standard",
+    "xattr": "sa",
+    "special_small_blocks": "32768",
+}
+ZFS_GET_LINE = "zfs get -Hp -t filesystem,volume type,mountpoint,recordsize"
+"""The beginning of what a snapshot has of `zfs get`, with fewer properties."""
+
+
+def zfs_server(**properties: str) -> Node:
+    """A node, well set, with RAID-Z2 and a special vdev; /tank/scratch on the data set tank/scratch.
+
+    What the commands print has the form of OpenZFS 2.2 (its man pages and sources); no ZFS ran here. `properties` of
+    tank/scratch are otherwise.
+    """
+    disks: dict[str, str] = {}
+    for name in ("sdb", "sdc", "sdd", "sde"):
+        disks |= snapshots.disk(name, model="ST8000NM0075")
+        disks |= below(f"sys/block/{name}/{name}1", {"partition": 1, "start": 2048, "size": 7814035120})
+    sets = {
+        "tank": _ZFS_GET,
+        "tank/scratch": _ZFS_GET | {"mountpoint": "/tank/scratch"} | properties,
+        "tank/vol": {"type": "volume", "volblocksize": "16384", "compression": "lz4", "sync": "standard"},
+    }
+    lines = [f"{name}\t{key}\t{value}\tlocal\n" for name, values in sets.items() for key, value in values.items()]
+    return Node(
+        "zfs1",
+        {
+            MOUNTINFO: f"{_ROOT_MOUNT}91 25 0:60 / /tank/scratch rw,noatime shared:61 - zfs tank/scratch rw,xattr\n",
+            "sys/module/zfs/version": "2.2.7-1",
+            **below(
+                "sys/module/zfs/parameters",
+                {"zfs_arc_max": 0, "zfs_prefetch_disable": 0, "zfs_nocacheflush": 0, "zil_nocacheflush": 0},
+            ),
+            "proc/spl/kstat/zfs/arcstats": "9 1 0x01 147 39984 5417193316 911327434413\nname  type data\n"
+            f"hits                            4    1293\nc_max                           4    {32 << 30}\n",
+            **disks,
+        },
+        printed={
+            "zpool status -LP": ZPOOL_STATUS,
+            "zpool get -Hp all": "".join(f"tank\t{key}\t{value}\t-\n" for key, value in _ZPOOL_GET.items()),
+            ZFS_GET_LINE: "".join(lines),
+        },
+        target="/tank/scratch",
+    )
+
+
+BTRFS_PATH = "sys/fs/btrfs/d905f53c-e72c-4d65-9fcc-8d77e0b2c60f"
+
+
+def btrfs_host(options: str = "discard=async,space_cache=v2,subvolid=5,subvol=/", *, data: str = "raid1") -> Node:
+    """A node, well set, with btrfs on two disks and metadata in RAID1; in the form that Linux 6.18 had."""
+    disks: dict[str, str] = {}
+    for name in ("sdb", "sdc"):
+        disks |= snapshots.disk(name, model="ST8000NM0075")
+    errors = "write_errs 0\nread_errs 0\nflush_errs 0\ncorruption_errs 0\ngeneration_errs 0\n"
+    return Node(
+        "store4",
+        {
+            MOUNTINFO: f"{_ROOT_MOUNT}90 25 0:49 / /data rw,noatime shared:60 - btrfs /dev/sdb rw,{options}\n",
+            **disks,
+            **below(BTRFS_PATH, {"exclusive_operation": "none", "checksum": "crc32c (crc32c-x86_64)"}),
+            **below(f"{BTRFS_PATH}/devinfo/1", {"missing": 0, "error_stats": errors}),
+            **below(f"{BTRFS_PATH}/devinfo/2", {"missing": 0, "error_stats": errors}),
+            f"{BTRFS_PATH}/allocation/data/{data}/total_bytes": "134217728",
+            f"{BTRFS_PATH}/allocation/metadata/raid1/total_bytes": "80478208",
+        },
+        links={f"{BTRFS_PATH}/devices/{name}": f"../../../../block/{name}" for name in ("sdb", "sdc")},
+        target="/data",
+    )

@@ -117,7 +117,14 @@ def _examine(snapshots: Sequence[Snapshot], asked: Asked) -> Examination:
         of_host.setdefault(snapshot.host, []).append(snapshot)
     hosts = list(dict.fromkeys(snapshot.host for snapshot in snapshots))
     systems = [
-        System(of_host[host][-1], asked.array, asked.storage or "", asked.storage_settings, asked.workload)
+        System(
+            of_host[host][-1],
+            asked.array,
+            asked.storage or "",
+            asked.storage_settings,
+            asked.workload,
+            asked.transfer.size_bytes,
+        )
         for host in hosts
     ]
     paths = both_ways(systems, asked.transfer)

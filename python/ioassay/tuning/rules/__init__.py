@@ -9,6 +9,7 @@ from ioassay.tuning.rule import Rule
 from ioassay.tuning.rules import (
     adapter,
     block,
+    btrfs,
     filesystem,
     gpfs,
     lustre,
@@ -18,6 +19,7 @@ from ioassay.tuning.rules import (
     onefs,
     processor,
     raid,
+    zfs,
 )
 
 RULES: tuple[Rule, ...] = (
@@ -28,6 +30,8 @@ RULES: tuple[Rule, ...] = (
     *memory.RULES,
     *processor.RULES,
     *filesystem.RULES,
+    *zfs.RULES,
+    *btrfs.RULES,
     *md.RULES,
     *block.RULES,
     *adapter.RULES,

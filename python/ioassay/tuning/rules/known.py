@@ -19,12 +19,13 @@ _OF_KIND: dict[str, tuple[tuple[str, tuple[Area, ...]], ...]] = {
         ("class/net/", ("processor and network",)),
         ("class/bdi/", ("NFS",)),
         ("fs/lustre/", ("Lustre",)),
+        ("module/zfs/", ("ZFS",)),
         ("module/", ("adapter", "NFS", "Lustre")),
         ("block/", ("block queue",)),
     ),
     "lctl": (("", ("Lustre",)),),
     "stripe": (("", ("Lustre",)),),
-    "module": (("", ("adapter", "NFS", "Lustre")),),
+    "module": (("zfs/", ("ZFS",)), ("", ("adapter", "NFS", "Lustre"))),
 }
 """By kind, what settings whose name begins like this belong to. The same word is another setting elsewhere: `sync` of a
 mount and of an export, `read_ahead_kb` of a disk and of an NFS mount."""

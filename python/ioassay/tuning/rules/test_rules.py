@@ -49,6 +49,8 @@ _MADE: Mapping[str, Callable[[], Snapshot]] = {
     "nfs_server": lambda: storage_nodes.nfs_server().snapshot(),
     "gpfs_client": lambda: storage_nodes.gpfs_client().snapshot(),
     "ext4_host": lambda: storage_nodes.ext4_host().snapshot(),
+    "btrfs_host": lambda: storage_nodes.btrfs_host("compress=zstd:9,discard", data="raid6").snapshot(),
+    "zfs_server": lambda: storage_nodes.zfs_server(sync="disabled", compression="off").snapshot(),
 }
 _GARBAGE = (
     b"", b"-1", b"0", b"1", b"\xff\xfe", b"9" * 25, b"9" * 5000, b"[", b"[]", b"x y z", b"1.5", "²".encode(), b"4:1\n:",

@@ -9,6 +9,8 @@
     nfs       mounts of NFS servers, and what this node exports
     gpfs      parameters of GPFS, attributes of its file systems
     filesystem    geometry and journal of XFS and ext4
+    zfs       pools and data sets of ZFS
+    btrfs     file systems of btrfs with their devices and profiles
     md        arrays of the kernel's RAID driver
     network   interfaces, InfiniBand ports, PCI Express slots
     processors    NUMA nodes, frequency settings, where interrupts go
@@ -47,6 +49,8 @@ class System:
     """Settings of that storage, by its own names, as the user read them there."""
     workload: Workload | None = None
     """How the target's files are used, where the user said it."""
+    transfer_bytes: int | None = None
+    """The size of the application's requests, where the user said it (`--transfer`)."""
 
     @property
     def host(self) -> str:

@@ -1,0 +1,72 @@
+"""Whether the application's requests are whole records of the file system."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ioassay.tuning.rule import Change, Fine, Judgement, NotApplicable, NotReadable, Rule, each
+from ioassay.tuning.rules.zfs.sources import NO_ZFS, ZFS_PROPERTIES, ZFS_WORKLOADS
+from ioassay.tuning.system import System
+from ioassay.tuning.system.zfs import Dataset, concerned, is_used
+from ioassay.units import format_bytes
+
+_LEAST = 16 << 10
+"""Below it metadata and rounding to sectors cost more than is saved, the reason of the default of volumes since 2.2."""
+_MOST = 1 << 20
+"""Above it a record ties up a disk for long, says the manual."""
+
+
+def _judge(system: System) -> Iterator[Judgement]:
+    size = system.transfer_bytes
+    if not is_used(system):
+        yield NotApplicable(NO_ZFS)
+    elif size is None:
+        yield NotApplicable("which record size suits depends on the size of the requests: give it with --transfer")
+    else:
+        yield from each(concerned(system, "recordsize"), lambda one: _dataset(one, size), otherwise=NO_ZFS)
+
+
+def _dataset(one: Dataset, size: int) -> Iterator[Judgement]:
+    record = one.number("recordsize")
+    if record is None:
+        yield NotReadable(f"recordsize of {one.name}", "zfs get does not list it")
+        return
+    wanted = _wanted(size)
+    now, text, request = format_bytes(record), format_bytes(wanted), format_bytes(size)
+    command = f"zfs set recordsize={wanted} {one.name}, then write the files anew: it holds for new files"
+    for operation in ("writes", "reads"):
+        subject = f"{one.name} {operation}"
+        if record == wanted or (record < size and size % record == 0 and record >= _MOST):
+            yield Fine(subject, f"{now} for requests of {request}")
+        elif record > wanted:
+            because = (
+                f"at random each write of {request} reads a record from disk, unless it is cached, and writes {now} "
+                "again; in sequence they are joined in memory"
+                if operation == "writes"
+                else f"at random each read of {request} fetches {now}; in sequence the rest is read from memory"
+            )
+            yield Change(subject, now, text, because, command=command)
+        else:
+            because = f"a request of {request} is cut into {-(-size // record)} records, each with its own I/O"
+            yield Change(subject, now, text, because, command=command)
+
+
+def _wanted(size: int) -> int:
+    """The largest power of two in a request, within what is useful."""
+    return min(max(1 << max(size.bit_length() - 1, 0), _LEAST), _MOST)
+
+
+RULE = Rule(
+    name="zfs-record-size",
+    title="Choose the record size of ZFS by the size of the requests",
+    area="ZFS",
+    reason="A record is the unit of copy-on-write, checksums and compression: a smaller write reads the rest of it "
+    "first, a larger request is cut into records. The default is 128 KiB.",
+    risk="It holds for new files only. The manual discourages other values than the default for file systems of mixed "
+    "use, and warns of records above 1 MiB; small records enlarge metadata and compress less. Send with -L, or "
+    "records above 128 KiB are cut. Direct I/O of OpenZFS 2.3 needs whole records, too: other writes pass through the "
+    "ARC.",
+    sources=(ZFS_PROPERTIES, ZFS_WORKLOADS),
+    judge=_judge,
+    parameters=("recordsize",),
+)
