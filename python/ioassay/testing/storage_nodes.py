@@ -515,3 +515,44 @@ def btrfs_host(options: str = "discard=async,space_cache=v2,subvolid=5,subvol=/"
         links={f"{BTRFS_PATH}/devices/{name}": f"../../../../block/{name}" for name in ("sdb", "sdc")},
         target="/data",
     )
+
+
+BEEGFS_CLIENT = "proc/fs/beegfs/1A2B-6700C0DE-node17/config"
+BEEGFS_META, BEEGFS_STORAGE = "etc/beegfs/beegfs-meta.conf", "etc/beegfs/beegfs-storage.conf"
+
+
+def beegfs_client() -> Node:
+    """A client of BeeGFS on InfiniBand, well set. No BeeGFS ran here: the form is that of the sources of BeeGFS 8.3."""
+    config = (
+        "cfgFile = /etc/beegfs/beegfs-client.conf\nlogLevel = 3\nconnUseRDMA = 1\nconnMaxInternodeNum = 12\n"
+        "tuneFileCacheType = buffered\ntuneFileCacheBufSize = 524288\ntuneRemoteFSync = 1\n"
+        "sysSessionChecksEnabled = 1\n"
+    )
+    options = "rw,cfgFile=/etc/beegfs/beegfs-client.conf"
+    bare = Node(
+        "node17",
+        {
+            MOUNTINFO: f"{_ROOT_MOUNT}95 25 0:70 / /beegfs rw,relatime shared:70 - beegfs beegfs_nodev {options}\n",
+            BEEGFS_CLIENT: config,
+            "etc/beegfs/beegfs-client.conf": "# comment\nconnUseRDMA = false\nstoreMetaDirectory =\n",
+            BEEGFS_META: "storeMetaDirectory           =\ntuneNumWorkers               = 0\n",
+        },
+        target="/beegfs",
+    )
+    return plugged(bare, infiniband("mlx5_0"))
+
+
+def beegfs_server() -> Node:
+    """A server of metadata on RAID1 of md and of data on RAID6, well set."""
+    node = nfs_server()
+    mirror = below("sys/block/md1", {"size": 62509023232, "dev": "9:1", "md/level": "raid1", "md/raid_disks": 2})
+    mount = "71 25 9:1 / /meta rw,noatime shared:41 - ext4 /dev/md1 rw\n"
+    files = {
+        MOUNTINFO: f"{node.files[MOUNTINFO]}{mount}",
+        BEEGFS_META: "connUseRDMA = true\nstoreMetaDirectory = /meta/beegfs\nstoreUseExtendedAttribs = true\n"
+        "tuneNumWorkers = 0\n",
+        BEEGFS_STORAGE: "connUseRDMA = true\nstoreStorageDirectory = /export/t1,/export/t2\ntuneFileReadSize = 128k\n"
+        "tuneFileWriteSize = 128k\ntuneNumWorkers = 12\ntuneUsePerTargetWorkers = true\ntuneWorkerBufSize = 4m\n",
+    }
+    links = {"sys/block/md1/slaves/sda": "../../sda"}
+    return plugged(replace(node.with_files({**mirror, **files}).with_links(links), target=None), infiniband("mlx5_0"))

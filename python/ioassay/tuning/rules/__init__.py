@@ -8,6 +8,7 @@ from __future__ import annotations
 from ioassay.tuning.rule import Rule
 from ioassay.tuning.rules import (
     adapter,
+    beegfs,
     block,
     btrfs,
     filesystem,
@@ -27,6 +28,7 @@ RULES: tuple[Rule, ...] = (
     *nfs.RULES,
     *onefs.RULES,
     *lustre.RULES,
+    *beegfs.RULES,
     *memory.RULES,
     *processor.RULES,
     *filesystem.RULES,

@@ -49,6 +49,8 @@ _MADE: Mapping[str, Callable[[], Snapshot]] = {
     "nfs_server": lambda: storage_nodes.nfs_server().snapshot(),
     "gpfs_client": lambda: storage_nodes.gpfs_client().snapshot(),
     "ext4_host": lambda: storage_nodes.ext4_host().snapshot(),
+    "beegfs_client": lambda: storage_nodes.beegfs_client().snapshot(),
+    "beegfs_server": lambda: storage_nodes.beegfs_server().snapshot(),
     "btrfs_host": lambda: storage_nodes.btrfs_host("compress=zstd:9,discard", data="raid6").snapshot(),
     "zfs_server": lambda: storage_nodes.zfs_server(sync="disabled", compression="off").snapshot(),
 }

@@ -31,7 +31,7 @@ const CONFIGURATION: &[&str] = &[
     "usr/local/lib/{modprobe.d,sysctl.d}/*",
     "etc/udev/rules.d/*",
     "usr/lib/udev/rules.d/{*scheduler*,*multipath*}",
-    "etc/tuned/{active_profile,profile_mode}",
+    "etc/tuned/{active_profile,profile_mode,post_loaded_profile,tuned-main.conf}",
     "etc/tuned/*/tuned.conf",
     "etc/tuned/profiles/*/tuned.conf",
     "usr/lib/tuned/*/tuned.conf",

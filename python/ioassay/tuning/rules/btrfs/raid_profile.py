@@ -53,4 +53,6 @@ RULE = Rule(
     ),
     judge=_judge,
     parameters=("data", "metadata"),
+    weight="large",
+    weight_reason="a crash can make data of a device unrecoverable",
 )

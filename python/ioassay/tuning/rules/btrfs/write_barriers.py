@@ -35,4 +35,6 @@ RULE = Rule(
     sources=(BTRFS_MANUAL,),
     judge=_judge,
     parameters=("barrier", "nobarrier"),
+    weight="large",
+    weight_reason="a power failure corrupts the file system",
 )

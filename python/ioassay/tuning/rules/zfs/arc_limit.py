@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ioassay.tuning.rule import Assignment, Change, Fine, Judgement, NotApplicable, NotReadable, Rule
+from ioassay.tuning.rule import Assignment, Change, Fine, Judgement, NotApplicable, NotReadable, Rule, missing
 from ioassay.tuning.rules.zfs.sources import NO_ZFS, ZFS_MODULE, ZFS_MODULE_2_1
 from ioassay.tuning.system import System
 from ioassay.tuning.system.zfs import arc_statistic, is_used, version
@@ -24,7 +24,7 @@ def _judge(system: System) -> Iterator[Judgement]:
     given, memory = system.snapshot.number(_PATH), system.memory_bytes
     in_force = arc_statistic(system.snapshot, "c_max")
     if given is None or not memory:
-        yield NotReadable(f"/{_PATH}", "the snapshot does not have it")
+        yield missing(f"/{_PATH}")
         return
     if not given:
         yield from _default(system, in_force, memory)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ioassay.tuning.rule import Assignment, Change, Fine, Judgement, NotApplicable, NotReadable, Rule
+from ioassay.tuning.rule import Assignment, Change, Fine, Judgement, NotApplicable, Rule, missing
 from ioassay.tuning.rules.zfs.sources import NO_ZFS, ZFS_MODULE
 from ioassay.tuning.system import System
 from ioassay.tuning.system.zfs import is_used
@@ -23,7 +23,7 @@ def _judge(system: System) -> Iterator[Judgement]:
     for name, because in _SETTINGS.items():
         now = system.snapshot.number(f"{_PARAMETERS}/{name}")
         if now is None:
-            yield NotReadable(f"/{_PARAMETERS}/{name}", "the snapshot does not have it")
+            yield missing(f"/{_PARAMETERS}/{name}")
         elif now:
             yield Change(name, str(now), "0", because, (Assignment(f"module:zfs/{name}", "0"),))
         else:
@@ -41,4 +41,6 @@ RULE = Rule(
     sources=(ZFS_MODULE,),
     judge=_judge,
     parameters=("zfs_nocacheflush", "zil_nocacheflush"),
+    weight="large",
+    weight_reason="a power failure can corrupt the pool",
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ioassay.tuning.rule import Assignment, Change, Fine, Judgement, NotApplicable, NotReadable, Rule
+from ioassay.tuning.rule import Assignment, Change, Fine, Judgement, NotApplicable, Rule, missing
 from ioassay.tuning.rules.zfs.sources import NO_ZFS, ZFS_MODULE
 from ioassay.tuning.system import System
 from ioassay.tuning.system.zfs import is_used
@@ -18,7 +18,7 @@ def _judge(system: System) -> Iterator[Judgement]:
         return
     now = system.snapshot.number(f"{_PARAMETERS}/zfs_prefetch_disable")
     if now is None:
-        yield NotReadable(f"/{_PARAMETERS}/zfs_prefetch_disable", "the snapshot does not have it")
+        yield missing(f"/{_PARAMETERS}/zfs_prefetch_disable")
     elif now:
         because = "sequential readers wait for the disks at every record"
         assignment = Assignment("module:zfs/zfs_prefetch_disable", "0")

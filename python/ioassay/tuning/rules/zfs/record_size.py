@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ioassay.tuning.rule import Change, Fine, Judgement, NotApplicable, NotReadable, Rule, each
+from ioassay.tuning.rule import Change, Fine, Judgement, NotApplicable, NotJudged, NotReadable, Rule, each
 from ioassay.tuning.rules.zfs.sources import NO_ZFS, ZFS_PROPERTIES, ZFS_WORKLOADS
 from ioassay.tuning.system import System
 from ioassay.tuning.system.zfs import Dataset, concerned, is_used
@@ -17,19 +17,21 @@ _MOST = 1 << 20
 
 
 def _judge(system: System) -> Iterator[Judgement]:
-    size = system.transfer_bytes
     if not is_used(system):
         yield NotApplicable(NO_ZFS)
-    elif size is None:
-        yield NotApplicable("which record size suits depends on the size of the requests: give it with --transfer")
     else:
+        size = system.transfer_bytes
         yield from each(concerned(system, "recordsize"), lambda one: _dataset(one, size), otherwise=NO_ZFS)
 
 
-def _dataset(one: Dataset, size: int) -> Iterator[Judgement]:
+def _dataset(one: Dataset, size: int | None) -> Iterator[Judgement]:
     record = one.number("recordsize")
     if record is None:
         yield NotReadable(f"recordsize of {one.name}", "zfs get does not list it")
+        return
+    if size is None:
+        why = "depends on the size of the application's requests: give it with --transfer 1MiB"
+        yield NotJudged(one.name, format_bytes(record), why)
         return
     wanted = _wanted(size)
     now, text, request = format_bytes(record), format_bytes(wanted), format_bytes(size)

@@ -43,4 +43,6 @@ RULE = Rule(
     sources=(ZFS_PROPERTIES, ZFS_WORKLOADS),
     judge=_judge,
     parameters=("sync",),
+    weight="large",
+    weight_reason="sync=disabled loses data in a crash",
 )

@@ -12,7 +12,7 @@ from ioassay.testing.rule_judgements import (
     not_readable,
 )
 from ioassay.testing.storage_nodes import ZFS_GET_LINE, ZPOOL_STATUS, Node, ext4_host, nfs_client, zfs_server
-from ioassay.tuning.rule import Change, Fine, Judgement, Rule
+from ioassay.tuning.rule import Change, Fine, Judgement, NotJudged, Rule
 from ioassay.tuning.rules.zfs import (
     RULES,
     arc_limit,
@@ -74,7 +74,9 @@ class TestRecordSize:
         return record_size.RULE.judgements(System(node.snapshot(), transfer_bytes=size))
 
     def test_without_the_size_of_requests_nothing_is_judged(self) -> None:
-        assert "--transfer" in not_applicable(record_size.RULE, zfs_server())
+        (found,) = judged(record_size.RULE, zfs_server())
+        assert isinstance(found, NotJudged)
+        assert (found.value, "--transfer" in found.why) == ("1 MiB", True)
 
     @pytest.mark.parametrize(
         ("recordsize", "size"),
