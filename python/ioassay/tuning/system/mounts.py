@@ -61,6 +61,15 @@ def _mount(line: str) -> Mount:
     )
 
 
+def configured_options(snapshot: Snapshot, mount: Mount) -> Mapping[str, str]:
+    """The options of the mount's line in /etc/fstab, some of which the kernel does not list. Raises `Unreadable`."""
+    for line in (snapshot.text("etc/fstab") or "").splitlines():
+        words = [unescaped(word) for word in line.partition("#")[0].split()]
+        if len(words) >= 4 and words[1] == mount.point and words[2].rstrip("4") == mount.file_system.rstrip("4"):
+            return {name: value for name, _, value in (one.partition("=") for one in words[3].split(","))}
+    return {}
+
+
 def covering(known: Sequence[Mount], path: str) -> Mount | None:
     """The mount that `path` lies on; links are not followed."""
     found = None

@@ -18,11 +18,13 @@ from ioassay.tuning.rules.nfs import (
     synchronous_writes,
     transfer_size,
     transport,
+    trunking,
 )
 
 RULES: tuple[Rule, ...] = (
     transfer_size.RULE,
     connections.RULE,
+    trunking.RULE,
     transport.RULE,
     hard_mount.RULE,
     synchronous_writes.RULE,

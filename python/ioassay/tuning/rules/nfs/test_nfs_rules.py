@@ -4,7 +4,7 @@ import pytest
 
 from ioassay.testing.rule_judgements import assignments, change, fine, judged, not_applicable, not_readable
 from ioassay.testing.storage_nodes import MOUNTINFO, Node, ext4_host, nfs_client, nfs_server
-from ioassay.tuning.rule import Change, Rule
+from ioassay.tuning.rule import Change, NotJudged, Rule
 from ioassay.tuning.rules.nfs import (
     RULES,
     attribute_cache,
@@ -21,10 +21,11 @@ from ioassay.tuning.rules.nfs import (
     synchronous_writes,
     transfer_size,
     transport,
+    trunking,
 )
 
-CLIENT_RULES = RULES[:10]
-SERVER_RULES = RULES[10:]
+CLIENT_RULES = RULES[:11]
+SERVER_RULES = RULES[11:]
 
 _TCP = "hard,proto=tcp,nconnect=8,timeo=600,retrans=2,sec=sys,mountaddr"
 """In the options of /scratch, and nowhere else."""
@@ -35,7 +36,9 @@ def _with_option(old: str, new: str) -> Node:
 
 
 @pytest.mark.parametrize(
-    "rule", [rule for rule in CLIENT_RULES if rule is not session_slots.RULE], ids=lambda rule: rule.name
+    "rule",
+    [rule for rule in CLIENT_RULES if rule not in (session_slots.RULE, trunking.RULE)],
+    ids=lambda rule: rule.name,
 )
 def test_a_well_set_client_is_fine(rule: Rule) -> None:
     assert fine(rule, nfs_client())
@@ -106,6 +109,27 @@ class TestConnections:
         node = Node(node.host, {**node.files, MOUNTINFO: f"{node.files[MOUNTINFO]}{line}\n"}, node.links)
         found = [one.because for one in judged(connections.RULE, node) if isinstance(one, Change)]
         assert any("set it for /tools as well" in because for because in found)
+
+
+class TestTrunking:
+    fstab = "homes:/home /home nfs vers=4.1,trunkdiscovery 0 0\n"
+
+    def test_a_server_of_which_only_the_user_knows_the_addresses(self) -> None:
+        (found,) = judged(trunking.RULE, nfs_client().at("/home"))
+        assert isinstance(found, NotJudged)
+        assert "several addresses" in found.why
+
+    def test_addresses_that_are_found_and_dropped(self) -> None:
+        found = change(trunking.RULE, nfs_client().at("/home").with_files({"etc/fstab": self.fstab}))
+        assert assignments(found) == {"mount:/home/max_connect": "16"}
+
+    def test_addresses_that_are_used(self) -> None:
+        node = nfs_client().at("/home").with_text(MOUNTINFO, "vers=4.1,", "vers=4.1,max_connect=4,")
+        assert "other addresses" in fine(trunking.RULE, node)[0]
+        assert "by trunkdiscovery" in fine(trunking.RULE, node.with_files({"etc/fstab": self.fstab}))[0]
+
+    def test_nfs_3_has_no_sessions(self) -> None:
+        assert "NFS 3" in not_applicable(trunking.RULE, nfs_client())
 
 
 class TestCaches:
