@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from ioassay.tuning.snapshot import Snapshot, Unreadable
+from ioassay.tuning.system import System
 from ioassay.tuning.system.numbers import is_whole
 
 _ADDRESS = re.compile(r"[0-9a-f]{4,}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
@@ -64,6 +65,11 @@ class PciDevice:
     def _speed(self, attribute: str) -> float | None:
         found = re.match(r"[\d.]+", self.snapshot.text(f"{self.path}/{attribute}") or "")
         return float(found[0]) if found else None
+
+    @property
+    def interrupts(self) -> list[int]:
+        """The numbers of its message-signalled interrupts; none where it has none, or an older snapshot lacks them."""
+        return sorted(int(name) for name in self.snapshot.names(f"{self.path}/msi_irqs") if is_whole(name))
 
 
 def pci_device(snapshot: Snapshot, path: str) -> PciDevice | None:
@@ -205,3 +211,13 @@ def _quietly(interface: Interface, attribute: str) -> str:
         return interface.text(attribute) or ""
     except Unreadable:
         return ""
+
+
+def storage_adapters(system: System) -> list[tuple[str, PciDevice]]:
+    """The SCSI adapters that disks to judge hang on, `host0 (mpt3sas)`, each with its device. Raises `Unreadable`.
+
+    NVMe devices are their own adapters; the kernel places their interrupts, and nobody can move them.
+    """
+    known = {device.adapter.name: device.adapter for device in system.concerned() if device.adapter is not None}
+    found = [(one, pci_device(system.snapshot, f"sys/class/scsi_host/{one.name}")) for one in known.values()]
+    return [(f"{one.name} ({one.driver})", pci) for one, pci in found if pci is not None]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ioassay.tuning.rule import Change, Fine, Judgement, NotApplicable, NotReadable, Rule, Source, each
 from ioassay.tuning.system import System
-from ioassay.tuning.system.network import Interface, PciDevice, interfaces
+from ioassay.tuning.system.network import PciDevice, interfaces, storage_adapters
 from ioassay.tuning.system.processors import interrupt_processors, interrupts_named, isolated, list_text, nodes
 
 _FAST_MEGABITS = 10_000
@@ -16,39 +16,46 @@ _SEVERAL = 4
 
 def _judge(system: System) -> Iterator[Judgement]:
     fast = [
-        (one, pci)
+        (one.name, pci)
         for one in interfaces(system.snapshot)
         if one.is_up and one.megabits >= _FAST_MEGABITS and (pci := one.pci) is not None
     ]
-    return each(fast, lambda named: _adapter(system, *named), otherwise="no Ethernet adapter of 10 Gb/s or more is up")
+    return each(
+        [*fast, *storage_adapters(system)],
+        lambda named: _adapter(system, *named),
+        otherwise="no Ethernet adapter of 10 Gb/s or more is up, and no disk hangs on an adapter with interrupts",
+    )
 
 
-def _adapter(system: System, one: Interface, pci: PciDevice) -> Iterator[Judgement]:
-    numbers = interrupts_named(system.snapshot, one.name, pci.address)
+def _adapter(system: System, name: str, pci: PciDevice) -> Iterator[Judgement]:
+    numbers = interrupts_named(system.snapshot, name, pci.address) or pci.interrupts
     targets = [cpus for number in numbers if (cpus := interrupt_processors(system.snapshot, number))]
     if not targets:
-        yield NotReadable(f"interrupts of {one.name}", "/proc/interrupts of the snapshot does not name them")
+        yield NotReadable(f"interrupts of {name}", "/proc/interrupts of the snapshot does not name them")
         return
     if len(targets) < _SEVERAL:
-        yield NotApplicable(f"{one.name} has {len(targets)} interrupts, too few to spread")
+        yield NotApplicable(f"{name} has {len(targets)} interrupts, too few to spread")
         return
     node = pci.numa_node
     local = nodes(system.snapshot).get(node, frozenset()) if node is not None else frozenset()
     used, apart = frozenset().union(*targets), isolated(system.snapshot)
     text = f"{len(targets)} interrupts on processors {list_text(used)}"
     wanted = list_text((local - apart) or used)
-    command = f"systemctl start irqbalance, or: set_irq_affinity_cpulist.sh {wanted} {one.name}"
+    irqs = " ".join(map(str, numbers))
+    command = (
+        f"systemctl start irqbalance, or: for irq in {irqs}; do echo {wanted} > /proc/irq/$irq/smp_affinity_list; done"
+    )
     if len(used) == 1:
         because = "one processor handles all queues"
-        yield Change(one.name, text, "one processor for each queue", because, command=command)
+        yield Change(name, text, "one processor for each queue", because, command=command)
     elif used & apart:
         because = f"processors {list_text(used & apart)} are isolated for applications"
-        yield Change(one.name, text, "interrupts on other processors", because, command=command)
+        yield Change(name, text, "interrupts on other processors", because, command=command)
     elif local and not used & local:
         because = f"the adapter hangs on NUMA node {node}"
-        yield Change(one.name, text, f"processors {list_text(local)}", because, command=command)
+        yield Change(name, text, f"processors {list_text(local)}", because, command=command)
     else:
-        yield Fine(one.name, text)
+        yield Fine(name, text)
 
 
 RULE = Rule(

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from ioassay.tuning.rule import Change, Fine, Judgement, NotApplicable, NotReadable, Rule, Source
 from ioassay.tuning.system import System
-from ioassay.tuning.system.network import interfaces, ports
+from ioassay.tuning.system.network import interfaces, ports, storage_adapters
 from ioassay.tuning.system.processors import list_text, nodes
 
 _FAST_MEGABITS = 10_000
@@ -18,10 +18,11 @@ def _judge(system: System) -> Iterator[Judgement]:
         yield NotApplicable("this node has one NUMA node")
         return
     adapters, flash = _adapters(system), _flash(system)
-    if not adapters and not flash:
-        yield NotApplicable("no fast adapter and no NVMe device says which NUMA node it hangs on")
+    of_disks = {name: pci.numa_node for name, pci in storage_adapters(system)}
+    if not adapters and not flash and not of_disks:
+        yield NotApplicable("no fast adapter, no adapter of disks and no NVMe device says which NUMA node it hangs on")
         return
-    for kind, places in (("adapters", adapters), ("NVMe devices", flash)):
+    for kind, places in (("adapters", adapters), ("adapters of disks", of_disks), ("NVMe devices", flash)):
         yield from _group(kind, places, known)
 
 

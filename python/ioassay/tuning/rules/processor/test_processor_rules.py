@@ -191,6 +191,45 @@ class TestLinks:
         assert (found.subject, found.because) == ("ens1f1", "as other members of its bond")
 
 
+class TestAdaptersOfDisks:
+    """A SAS adapter on NUMA node 1, beside a link on the same node."""
+
+    slot = "sys/devices/pci0000:80/0000:80:03.0/0000:83:00.0"
+
+    def node(self, processor: int | None) -> Node:
+        files = {
+            path.replace("sys/block/sda", f"{self.slot}/host0/block/sda"): one for path, one in disk("sda").items()
+        }
+        files |= below(f"{self.slot}/host0/scsi_host/host0", {"proc_name": "mpt3sas", "can_queue": 500})
+        files[f"{self.slot}/numa_node"] = "1"
+        for number in range(200, 206):
+            files[f"{self.slot}/msi_irqs/{number}"] = "msix"
+            target = number - 192 if processor is None else processor
+            files[f"proc/irq/{number}/effective_affinity_list"] = str(target)
+        links = {
+            "sys/block/sda": f"../../{self.slot}/host0/block/sda",
+            "sys/class/scsi_host/host0": f"../../../{self.slot}/host0/scsi_host/host0",
+        }
+        bare = nfs_client().with_files(files).with_links(links)
+        return Node(bare.host, bare.files, bare.links)
+
+    def test_interrupts_that_one_processor_handles(self) -> None:
+        found = change(interrupt_affinity.RULE, self.node(3))
+        assert (found.subject, found.because) == ("host0 (mpt3sas)", "one processor handles all queues")
+        assert "for irq in 200 201 202 203 204 205; do echo 8-15" in found.command
+
+    def test_interrupts_that_are_spread(self) -> None:
+        assert fine(interrupt_affinity.RULE, self.node(None))[1] == "6 interrupts on processors 8-13"
+
+    def test_interrupts_of_a_snapshot_that_lacks_them(self) -> None:
+        node = self.node(3).with_files({f"{self.slot}/msi_irqs": None})
+        assert not_readable(interrupt_affinity.RULE, node)[0].what == "interrupts of host0 (mpt3sas)"
+
+    def test_ranks_run_near_the_adapter(self) -> None:
+        found = changes(numa_placement.RULE, self.node(None))
+        assert ("adapters of disks", "host0 (mpt3sas) on node 1") in [(one.subject, one.value) for one in found]
+
+
 class TestPackets:
     def test_small_packets(self) -> None:
         found = change(packet_size.RULE, nfs_client().with_files({f"{LINK}/mtu": 1500}))
