@@ -556,3 +556,30 @@ def beegfs_server() -> Node:
     }
     links = {"sys/block/md1/slaves/sda": "../../sda"}
     return plugged(replace(node.with_files({**mirror, **files}).with_links(links), target=None), infiniband("mlx5_0"))
+
+
+def network_client() -> Node:
+    """A client, well set, of CephFS, RBD, WEKA, DAOS and of NVMe over TCP with two paths.
+
+    None of them runs here: the forms are those of their documentation, of mount(8), and of /sys as Linux documents it.
+    """
+    files: dict[str, str] = {
+        MOUNTINFO: f"{_ROOT_MOUNT}"
+        "96 25 0:71 / /cephfs rw,relatime shared:71 - ceph user@b3a5.fs=/ rw,name=user,secret=<hidden>,ms_mode=crc\n"
+        "97 25 0:72 / /weka rw,relatime shared:72 - wekafs default/fs01 rw,writecache,inode_bits=auto,"
+        "readahead_kb=32768,dentry_max_age_positive=1000,dentry_max_age_negative=0\n"
+        "98 25 0:73 / /dfuse rw,nosuid,nodev,relatime shared:73 - fuse.daos dfuse rw,user_id=1000,group_id=1000\n",
+        "etc/fstab": "backend1/fs01 /weka wekafs num_cores=2,net=ib0,_netdev 0 0\n",
+        "sys/bus/rbd/devices/0/config_info": "10.1.0.1:6789 name=user,key=client.user,queue_depth=256 rbd image -\n",
+        **below("sys/block/rbd0", {"size": 1 << 31, "dev": "252:0", "queue/rotational": 0}),
+        **below("sys/class/nvme-subsystem/nvme-subsys0", {"iopolicy": "round-robin", "subsystype": "nvm"}),
+        **below("sys/block/nvme0n1", {"size": 1 << 31, "dev": "259:0", "queue/rotational": 0}),
+    }
+    links: dict[str, str] = {}
+    for number, transport in ((0, "tcp"), (1, "tcp"), (2, "pcie")):
+        attributes = {"transport": transport, "state": "live", "queue_count": 17, "sqsize": 127}
+        files |= below(f"sys/devices/virtual/nvme-fabrics/ctl/nvme{number}", attributes)
+        links[f"sys/class/nvme/nvme{number}"] = f"../../devices/virtual/nvme-fabrics/ctl/nvme{number}"
+        if transport == "tcp":
+            links[f"sys/class/nvme-subsystem/nvme-subsys0/nvme{number}"] = f"../../nvme/nvme{number}"
+    return Node("node18", files, links)

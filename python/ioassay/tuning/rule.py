@@ -117,7 +117,7 @@ class NotJudged:
     subject: str
     value: str
     why: str
-    """What it depends on, and the option that says it, as a clause: "depends on …: say --workload shared-file"."""
+    """What it depends on, as a clause, with the option that says it where one does: "depends on …: say --transfer"."""
 
 
 @dataclass(frozen=True)

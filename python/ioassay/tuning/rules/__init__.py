@@ -11,6 +11,9 @@ from ioassay.tuning.rules import (
     beegfs,
     block,
     btrfs,
+    ceph,
+    daos,
+    fabrics,
     filesystem,
     gpfs,
     lustre,
@@ -20,6 +23,7 @@ from ioassay.tuning.rules import (
     onefs,
     processor,
     raid,
+    weka,
     zfs,
 )
 
@@ -29,6 +33,9 @@ RULES: tuple[Rule, ...] = (
     *onefs.RULES,
     *lustre.RULES,
     *beegfs.RULES,
+    *ceph.RULES,
+    *weka.RULES,
+    *daos.RULES,
     *memory.RULES,
     *processor.RULES,
     *filesystem.RULES,
@@ -36,6 +43,7 @@ RULES: tuple[Rule, ...] = (
     *btrfs.RULES,
     *md.RULES,
     *block.RULES,
+    *fabrics.RULES,
     *adapter.RULES,
     *raid.RULES,
 )

@@ -9,6 +9,8 @@
     nfs       mounts of NFS servers, and what this node exports
     gpfs      parameters of GPFS, attributes of its file systems
     beegfs    settings of clients and daemons of BeeGFS
+    ceph      mounts of CephFS, images of RBD
+    fabrics   connections of NVMe over fabrics
     filesystem    geometry and journal of XFS and ext4
     zfs       pools and data sets of ZFS
     btrfs     file systems of btrfs with their devices and profiles

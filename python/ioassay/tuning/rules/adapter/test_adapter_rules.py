@@ -8,7 +8,7 @@ from ioassay.testing import snapshots, tuned_systems
 from ioassay.testing.rule_judgements import judged, only, settings_of
 from ioassay.testing.snapshots import below, disk
 from ioassay.tuning.rule import Change, Fine, NotApplicable, NotReadable, Rule
-from ioassay.tuning.rules.adapter import max_queue_depth, max_sgl_entries, path_selector, queue_depth
+from ioassay.tuning.rules.adapter import max_queue_depth, max_sgl_entries, multipath_paths, path_selector, queue_depth
 from ioassay.tuning.snapshot import Snapshot
 
 _REAL = "devices/pci0000:00/host0/target0:0:0/0:0:0:0/block/sda"
@@ -107,3 +107,39 @@ def test_paths_are_chosen_by_load() -> None:
     failed = multipath(None, {"dmsetup table": "need to be root"})
     assert only(judged(path_selector.RULE, failed), NotReadable).reason == "exit status 1: need to be root"
     only(judged(path_selector.RULE, disk("sda")), NotApplicable)
+
+
+_PATHS = """\
+mpatha (3600a098000b1c2d30000025a5f7e1c2d) dm-2 DELL,MD34xx
+size=100G features='3 queue_if_no_path pg_init_retries 50' hwhandler='1 rdac' wp=rw
+|-+- policy='service-time 0' prio=14 status=active
+| `- 1:0:0:1 sdb 8:16 active ready running
+`-+- policy='service-time 0' prio=9 status=enabled
+  `- 2:0:0:1 sdc 8:32 active ghost running
+3600a098000b1c2d30000025b5f7e1c2d dm-3 DELL,MD34xx
+size=100G features='0' hwhandler='0' wp=rw
+`-+- policy='service-time 0' prio=0 status=enabled
+  `- 1:0:0:2 sdd 8:48 failed faulty offline
+"""
+"""In the form of multipath-tools 0.9."""
+
+
+def _with_multipath(printed: str | None) -> Snapshot:
+    files = below("sys/block/dm-2", {"size": 1 << 31, "dev": "253:2", "dm/uuid": "mpath-36", "dm/name": "mpatha"})
+    return snapshots.snapshot(files, printed={"multipath -ll": printed} if printed is not None else {})
+
+
+def test_all_paths_are_up() -> None:
+    assert only(judged(multipath_paths.RULE, _with_multipath(_PATHS)), Fine).value == "2 paths up"
+
+
+@pytest.mark.parametrize("states", ["failed faulty running", "active ready offline", "failed undef unknown"])
+def test_a_path_is_down(states: str) -> None:
+    found = only(judged(multipath_paths.RULE, _with_multipath(_PATHS.replace("active ready running", states))), Change)
+    assert (found.value, found.wanted) == (f"sdb: {states}", "2 paths up")
+
+
+def test_paths_that_are_not_known() -> None:
+    only(judged(multipath_paths.RULE, _with_multipath(None)), NotReadable)
+    only(judged(multipath_paths.RULE, _with_multipath(_PATHS.replace("dm-2", "dm-9"))), NotReadable)
+    assert "no multipath" in only(judged(multipath_paths.RULE, disk("sda")), NotApplicable).why

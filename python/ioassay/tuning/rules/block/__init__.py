@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ioassay.tuning.rule import Rule
 from ioassay.tuning.rules.block import (
+    async_depth,
     max_sectors_kb,
     nomerges,
     nr_requests,
@@ -17,6 +18,7 @@ from ioassay.tuning.rules.block import (
 RULES: tuple[Rule, ...] = (
     scheduler.RULE,  # First, because it resets nr_requests.
     nr_requests.RULE,
+    async_depth.RULE,  # It is capped at nr_requests.
     max_sectors_kb.RULE,
     nomerges.RULE,
     read_ahead_kb.RULE,

@@ -7,6 +7,7 @@ from ioassay.testing.rule_judgements import judged, only, settings_of
 from ioassay.testing.snapshots import below, disk
 from ioassay.tuning.rule import Change, Fine, NotApplicable, NotReadable, Rule
 from ioassay.tuning.rules.block import (
+    async_depth,
     max_sectors_kb,
     nomerges,
     nr_requests,
@@ -230,3 +231,28 @@ def test_an_array_that_asks_for_flushes_is_asked_about_its_battery() -> None:
     assert only(judged(write_cache.RULE, lun(), unreadable="sys/block/sda/queue/write_cache"), NotReadable)
     old = {path: text for path, text in lun().items() if not path.endswith("write_cache")}
     assert "does not say" in only(judged(write_cache.RULE, old), NotApplicable).why
+
+
+class TestAsyncDepth:
+    @pytest.mark.parametrize(
+        ("scheduler_now", "depth", "wanted"),
+        [("[mq-deadline] none", 64, "256"), ("[kyber] none", 64, "192"), ("[bfq] none", 191, "192")],
+    )
+    def test_less_than_the_scheduler_sets_by_itself(self, scheduler_now: str, depth: int, wanted: str) -> None:
+        queue = {"scheduler": scheduler_now, "nr_requests": 256, "async_depth": depth}
+        judgements = judged(async_depth.RULE, lun(**queue))
+        assert settings_of(judgements) == [f"block:sda/async_depth={wanted}"]
+
+    @pytest.mark.parametrize(("scheduler_now", "depth"), [("[mq-deadline] none", 256), ("[kyber] none", 192)])
+    def test_what_the_scheduler_sets_by_itself(self, scheduler_now: str, depth: int) -> None:
+        queue = {"scheduler": scheduler_now, "nr_requests": 256, "async_depth": depth}
+        only(judged(async_depth.RULE, lun(**queue)), Fine)
+
+    def test_without_a_scheduler_and_on_older_kernels(self) -> None:
+        bare = lun(scheduler="[none] mq-deadline", nr_requests=256, async_depth=256)
+        assert "always nr_requests" in only(judged(async_depth.RULE, bare), NotApplicable).why
+        assert "6.18" in only(judged(async_depth.RULE, lun()), NotApplicable).why
+
+    def test_one_that_cannot_be_read(self) -> None:
+        path = "sys/block/sda/queue/async_depth"
+        assert only(judged(async_depth.RULE, lun(async_depth=1), unreadable=path), NotReadable).what == f"/{path}"
