@@ -16,6 +16,7 @@ from ioassay.tuning.outcomes import outcome
 from ioassay.tuning.path import IoPath, Transfer, both_ways
 from ioassay.tuning.path.conclusions import conclusions, evidence
 from ioassay.tuning.path.measured import Measured, between
+from ioassay.tuning.profile_owner import profile_of, with_owners
 from ioassay.tuning.rule import Change, Fine, Judgement, NotJudged, NotReadable, Rule
 from ioassay.tuning.rules import RULES, onefs
 from ioassay.tuning.snapshot import Snapshot
@@ -135,8 +136,13 @@ def _examine(snapshots: Sequence[Snapshot], asked: Asked) -> Examination:
         for host in dict.fromkeys(host for host, _ in found):
             known.setdefault(host, []).append(found)
     findings = [
-        Finding(one.host, rule, rule.judgements(one), _evidence(known.get(one.host, ()), one.host, rule))
-        for one in systems
+        Finding(
+            one.host,
+            rule,
+            with_owners(rule.judgements(one), profile),
+            _evidence(known.get(one.host, ()), one.host, rule),
+        )
+        for one, profile in ((one, profile_of(one.snapshot)) for one in systems)
         for rule in asked.rules
     ]
     return Examination(systems, paths, measured, findings)

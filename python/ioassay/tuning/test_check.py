@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+
 import pytest
 
 from ioassay.errors import UsageError
@@ -61,3 +64,37 @@ def test_evidence_is_of_the_host_whose_limit_it_is() -> None:
     assert (client.host, server.host) == ("client1", "oss1")
     assert not client.evidence
     assert server.evidence
+
+
+_TUNED = {
+    "etc/tuned/active_profile": "throughput-performance\n",
+    "usr/lib/tuned/throughput-performance/tuned.conf": "[main]\nsummary=x\n\n[sysctl]\nvm.swappiness=60\n\n"
+    "[disk]\nreadahead=>512\n",
+}
+"""In the form of TuneD 2.20."""
+
+
+def _recommended(rule: str, files: Mapping[str, str]) -> list[Change]:
+    made = tuned_systems.md3460_oss()
+    known = replace(made, files={**made.files, **{path: text.encode() for path, text in files.items()}})
+    asked = Asked.of(transfer=None, raid=None, storage=None, rules=[rule])
+    return [one for _, one in examine([known], asked).of_kind(Change)]
+
+
+def test_a_recommendation_that_the_profile_of_tuned_undoes_says_where_to_change_it() -> None:
+    scheduler = _TUNED["usr/lib/tuned/throughput-performance/tuned.conf"].replace("readahead=>512", "elevator=none")
+    files = {**_TUNED, "usr/lib/tuned/throughput-performance/tuned.conf": scheduler}
+    found = _recommended("scheduler", files)
+    assert found
+    assert all(
+        "profile throughput-performance (/usr/lib/tuned/throughput-performance/tuned.conf:8)" in one.because
+        for one in found
+    )
+    assert all("sets it to none: change it there, or in a profile of your own" in one.because for one in found)
+
+
+def test_a_recommendation_that_the_profile_leaves_alone_does_not_name_it() -> None:
+    found = _recommended("read-ahead-kb", _TUNED)
+    assert found
+    assert not [one for one in found if "TuneD" in one.because]
+    assert not [one for one in _recommended("scheduler", _TUNED) if "TuneD" in one.because]
