@@ -197,6 +197,23 @@ fn lustre_is_captured_from_all_places_of_clients_and_servers_but_not_by_client()
 }
 
 #[test]
+fn connections_of_nvme_over_fabrics_are_captured_with_their_subsystem() {
+    let controller = "sys/devices/virtual/nvme-fabrics/ctl/nvme0";
+    let subsystem = "sys/devices/virtual/nvme-subsystem/nvme-subsys0";
+    let root = tree(&[
+        (&format!("{controller}/transport"), "tcp\n"),
+        (&format!("{controller}/address"), "traddr=10.0.0.1\n"),
+        (&format!("{subsystem}/iopolicy"), "numa\n"),
+    ]);
+    linked(root.path(), "sys/class/nvme/nvme0", &format!("../../../{controller}"));
+    linked(root.path(), "sys/class/nvme-subsystem/nvme-subsys0", &format!("../../../{subsystem}"));
+    linked(root.path(), &format!("{subsystem}/nvme0"), "../../nvme-fabrics/ctl/nvme0");
+    let unpacked = taken(root.path(), Environment::default(), no_programs());
+    assert_eq!(unpacked.names(), [format!("{controller}/transport"), format!("{subsystem}/iopolicy")]);
+    assert!(unpacked.links[&format!("root/{subsystem}/nvme0")].ends_with("nvme-fabrics/ctl/nvme0"));
+}
+
+#[test]
 fn other_file_systems_are_captured_without_keys() {
     let root = tree(&[
         ("proc/spl/kstat/zfs/arcstats", "c_max 4 1073741824\n"),

@@ -48,6 +48,9 @@ pub fn collect(collector: &mut Collector<'_>) {
     for pattern in ADAPTERS {
         collector.matching(pattern);
     }
+    for link in collector.paths("sys/class/nvme-subsystem/*/nvme*") {
+        collector.link(&link);
+    }
     for adapter in ["sys/class/scsi_host/*", "sys/class/nvme/*"] {
         devices::above_all(collector, adapter);
     }
