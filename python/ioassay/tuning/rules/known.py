@@ -46,7 +46,8 @@ def rule_of(name: str, file_system: str = "") -> Rule | None:
 
 def _areas(kind: str, where: str, file_system: str) -> tuple[Area, ...]:
     if kind == "mount":
-        return ("NFS", "file system") if file_system.startswith("nfs") else ("file system",)
+        of_type: dict[str, tuple[Area, ...]] = {"nfs": ("NFS",), "nfs4": ("NFS",), "btrfs": ("btrfs",)}
+        return (*of_type.get(file_system, ()), "file system")
     areas = next((areas for begin, areas in _OF_KIND.get(kind, ()) if where.startswith(begin)), ())
     if areas == ("block queue",):
         directories = where.removeprefix("block/").split("/")[1:-1]

@@ -29,7 +29,7 @@ from functools import cached_property
 from typing import Literal
 
 from ioassay.tuning.snapshot import Snapshot, Unreadable
-from ioassay.tuning.system import block, lustre, mounts, pages
+from ioassay.tuning.system import block, btrfs, lustre, mounts, pages, zfs
 from ioassay.tuning.system.array import Array
 from ioassay.tuning.system.block import BlockDevice
 from ioassay.tuning.system.mounts import Mount
@@ -82,7 +82,25 @@ class System:
         target = self.snapshot.target
         if target and target.startswith("/dev/"):
             return block.by_path(self.devices, self.snapshot, target)
-        return block.by_number(self.devices, self.target_mount.device) if self.target_mount else None
+        if self.target_mount is None:
+            return None
+        members = self._members
+        return members[0] if len(members) == 1 else block.by_number(self.devices, self.target_mount.device)
+
+    @cached_property
+    def _members(self) -> list[BlockDevice]:
+        """The devices of the target's file system, where it has several, and a number that is none of them."""
+        target = self.target_mount
+        paths: list[str] = []
+        try:
+            if target is not None and target.file_system == "btrfs":
+                paths = [path for one in btrfs.file_systems(self.snapshot, self.mounts, target) for path in one.devices]
+            elif target is not None and target.file_system == "zfs":
+                paths = [disk for pool in zfs.pools(self) for vdev in pool.vdevs for disk in vdev.disks]
+        except Unreadable:
+            return []  # Its disks are then not known; the rules about ZFS and btrfs say why.
+        found = [block.by_path(self.devices, self.snapshot, path) for path in paths]
+        return list({device.name: device for device in found if device is not None}.values())
 
     @cached_property
     def lustre(self) -> Mapping[str, str]:
@@ -124,6 +142,8 @@ class System:
         """The devices to judge: those below the target, or without a target on a device all that hold data."""
         if self.target_device is not None:
             return self.target_device.with_all_below()
+        if self._members:
+            return list({one.name: one for member in self._members for one in member.with_all_below()}.values())
         if self.snapshot.target and (self.target_mount is None or not self.target_mount.is_local):
             return []
         return [device for device in self.devices.values() if device.size_bytes and not device.is_idle]

@@ -10,10 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from ioassay.tuning.snapshot import Snapshot, Unreadable
-from ioassay.tuning.system import System
+
+if TYPE_CHECKING:
+    from ioassay.tuning.system import System
 
 Role = Literal["client", "meta", "storage"]
 

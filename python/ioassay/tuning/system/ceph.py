@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ioassay.tuning.snapshot import Snapshot
-from ioassay.tuning.system import System
 from ioassay.tuning.system.mounts import Mount
+
+if TYPE_CHECKING:
+    from ioassay.tuning.system import System
 
 _DEVICES = "sys/bus/rbd/devices"
 

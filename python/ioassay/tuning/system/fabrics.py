@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from ioassay.tuning.snapshot import Snapshot
-from ioassay.tuning.system import System
+
+if TYPE_CHECKING:
+    from ioassay.tuning.system import System
 
 _LOCAL = ("pcie", "apple-nvme", "")
 

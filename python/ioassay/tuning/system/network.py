@@ -8,10 +8,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from ioassay.tuning.snapshot import Snapshot, Unreadable
-from ioassay.tuning.system import System
 from ioassay.tuning.system.numbers import is_whole
+
+if TYPE_CHECKING:
+    from ioassay.tuning.system import System
 
 _ADDRESS = re.compile(r"[0-9a-f]{4,}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 _ETHERNET = 1

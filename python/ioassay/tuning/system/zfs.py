@@ -9,10 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ioassay.tuning.snapshot import Snapshot, Unreadable
-from ioassay.tuning.system import System
 from ioassay.tuning.system.numbers import is_whole
+
+if TYPE_CHECKING:
+    from ioassay.tuning.system import System
 
 FILE_SYSTEM = "filesystem"
 _CLASSES = ("dedup", "special", "logs", "cache", "spares")

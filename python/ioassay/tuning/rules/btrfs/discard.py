@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ioassay.tuning.rule import Assignment, Change, Fine, Judgement, Rule, each
+from ioassay.tuning.rule import Change, Fine, Judgement, Rule, each
 from ioassay.tuning.rules.btrfs.sources import BTRFS_MANUAL, NO_BTRFS, judged
 from ioassay.tuning.system import System
 from ioassay.tuning.system.btrfs import BtrfsFileSystem
@@ -18,8 +18,8 @@ def _file_system(one: BtrfsFileSystem) -> Iterator[Judgement]:
     now, point = one.mount.options.get("discard"), one.mount.point
     if now in ("", "sync"):
         because = "each commit waits for the discards of what was freed"
-        assignment = Assignment(f"mount:{point}/discard", "async")
-        yield Change(point, "discard", "discard=async", because, (assignment,))
+        command = f"mount -o remount,discard=async {point}, and the same in /etc/fstab"
+        yield Change(point, "discard", "discard=async", because, command=command)
     else:
         yield Fine(point, f"discard={now}" if now else "no discard")
 

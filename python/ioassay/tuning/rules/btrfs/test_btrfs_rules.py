@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from ioassay.testing.rule_judgements import assignments, change, changes, fine, not_applicable, not_readable
+from ioassay.testing.rule_judgements import change, changes, fine, not_applicable, not_readable
 from ioassay.testing.storage_nodes import BTRFS_PATH, MOUNTINFO, Node, btrfs_host, ext4_host
 from ioassay.tuning.rule import Rule
 from ioassay.tuning.rules.btrfs import (
@@ -15,6 +15,7 @@ from ioassay.tuning.rules.btrfs import (
     space_cache,
     write_barriers,
 )
+from ioassay.tuning.system import System
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
@@ -100,7 +101,7 @@ class TestOptions:
         assert fine(compression.RULE, btrfs_host(options))
 
     def test_discards_at_once(self) -> None:
-        assert assignments(change(discard.RULE, btrfs_host("discard"))) == {"mount:/data/discard": "async"}
+        assert change(discard.RULE, btrfs_host("discard")).command.startswith("mount -o remount,discard=async /data")
         assert fine(discard.RULE, btrfs_host("ssd")) == ["no discard"]
 
     @pytest.mark.parametrize(
@@ -121,3 +122,12 @@ class TestCompleteness:
     )
     def test_what_disturbs_a_measurement(self, path: str, text: str, value: str) -> None:
         assert value in change(completeness.RULE, btrfs_host().with_files({f"{BTRFS_PATH}/{path}": text})).value
+
+
+def test_the_devices_of_the_target_are_judged_too() -> None:
+    assert [device.name for device in System(btrfs_host().snapshot()).concerned()] == ["sdb", "sdc"]
+    one = btrfs_host()
+    links = {path: to for path, to in one.links.items() if not path.endswith("sdc")}
+    device = System(Node(one.host, one.files, links, target=one.target).snapshot()).target_device
+    assert device is not None
+    assert device.name == "sdb"

@@ -11,6 +11,7 @@ from ioassay.testing.rule_judgements import (
     not_applicable,
     not_readable,
 )
+from ioassay.testing.snapshots import disk
 from ioassay.testing.storage_nodes import ZFS_GET_LINE, ZPOOL_STATUS, Node, ext4_host, nfs_client, zfs_server
 from ioassay.tuning.rule import Change, Fine, Judgement, NotJudged, Rule
 from ioassay.tuning.rules.zfs import (
@@ -233,3 +234,10 @@ class TestPools:
     def test_how_many_disks_a_vdev_can_lose(self, name: str, failures: int) -> None:
         (pool,) = pools(System(_status("raidz2-0", name).snapshot()))
         assert pool.vdevs[0].failures == failures
+
+
+def test_the_disks_of_the_targets_pool_are_judged_too() -> None:
+    node = zfs_server().with_files(disk("sda"))
+    assert [device.name for device in System(node.snapshot()).concerned()] == ["sdb", "sdc", "sdd", "sde"]
+    unknown = node.with_printed({"zpool status -LP": None})
+    assert len(System(unknown.snapshot()).concerned()) == 5
