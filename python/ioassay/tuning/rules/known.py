@@ -18,6 +18,7 @@ _OF_KIND: dict[str, tuple[tuple[str, tuple[Area, ...]], ...]] = {
         ("devices/system/cpu/", ("processor and network",)),
         ("class/net/", ("processor and network",)),
         ("class/bdi/", ("NFS",)),
+        ("class/nvme-subsystem/", ("NVMe over fabrics",)),
         ("fs/lustre/", ("Lustre",)),
         ("module/zfs/", ("ZFS",)),
         ("module/", ("adapter", "NFS", "Lustre")),

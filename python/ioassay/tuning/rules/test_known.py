@@ -30,6 +30,7 @@ from ioassay.tuning.system import System
         ("mount:/home/sync", "nfs4", "nfs-synchronous-writes"),
         ("mount:/home/async", "nfs4", "nfs-synchronous-writes"),
         ("mount:/data/noatime", "xfs", "access-times"),
+        ("sys:class/nvme-subsystem/nvme-subsys0/iopolicy", "", "nvme-path-policy"),
         ("mount:/data/compress", "btrfs", "btrfs-compression"),
         ("mount:/home/max_connect", "nfs4", "nfs-trunking"),
         ("module:zfs/zfs_arc_max", "", "zfs-arc-limit"),
@@ -50,7 +51,13 @@ def test_the_rule_of_a_setting(setting: str, file_system: str, rule: str | None)
 
 
 def test_each_setting_that_a_rule_recommends_is_known_to_a_rule() -> None:
-    nodes = (storage_nodes.nfs_client(), storage_nodes.nfs_server(), storage_nodes.ext4_host())
+    nodes = (
+        storage_nodes.nfs_client(),
+        storage_nodes.nfs_server(),
+        storage_nodes.ext4_host(),
+        storage_nodes.zfs_server().with_files({"sys/module/zfs/parameters/zfs_prefetch_disable": 1}),
+        storage_nodes.network_client().with_files({"sys/class/nvme-subsystem/nvme-subsys0/iopolicy": "numa"}),
+    )
     snapshots = [node.snapshot() for node in nodes]
     snapshots += [tuned_systems.md3460_oss(), tuned_systems.lustre_client(), tuned_systems.nvme_node()]
     judged = [one for known in snapshots for rule in RULES for one in rule.judgements(System(known))]

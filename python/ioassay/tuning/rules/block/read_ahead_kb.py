@@ -28,7 +28,11 @@ _BOUNDS = Bounds(
 
 
 def _judge(system: System) -> Iterator[Judgement]:
-    return queues.each_device(system, _device)
+    mount = system.target_mount
+    if mount is not None and mount.file_system == "zfs":
+        yield NotApplicable(f"{mount.point} is ZFS, which reads ahead by itself; see zfs-prefetch")
+        return
+    yield from queues.each_device(system, _device)
 
 
 def _device(device: BlockDevice) -> Iterator[Judgement]:

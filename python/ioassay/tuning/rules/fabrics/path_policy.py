@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ioassay.tuning.rule import Change, Fine, Judgement, NotApplicable, Rule, each, missing
+from ioassay.tuning.rule import Assignment, Change, Fine, Judgement, NotApplicable, Rule, each, missing
 from ioassay.tuning.rules.fabrics.sources import NO_FABRICS, NVME_MULTIPATH
 from ioassay.tuning.system import System
 from ioassay.tuning.system.fabrics import Subsystem, subsystems
@@ -22,8 +22,8 @@ def _subsystem(one: Subsystem) -> Iterator[Judgement]:
         yield missing(f"/sys/class/nvme-subsystem/{one.name}/iopolicy")
     elif one.policy == "numa":
         because = f"each NUMA node uses one of {paths} paths, so that a process has the bandwidth of one"
-        command = f"echo round-robin > /sys/class/nvme-subsystem/{one.name}/iopolicy"
-        yield Change(one.name, "numa", "round-robin", because, command=command)
+        assignment = Assignment(f"sys:class/nvme-subsystem/{one.name}/iopolicy", "round-robin")
+        yield Change(one.name, "numa", "round-robin", because, (assignment,))
     else:
         yield Fine(one.name, f"{one.policy} over {paths} paths")
 

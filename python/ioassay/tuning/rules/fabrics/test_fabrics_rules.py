@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from ioassay.testing.rule_judgements import change, changes, fine, judged, not_applicable, not_readable
+from ioassay.testing.rule_judgements import assignments, change, changes, fine, judged, not_applicable, not_readable
 from ioassay.testing.storage_nodes import Node, ext4_host, network_client
 from ioassay.tuning.rule import Fine, NotJudged, Rule
 from ioassay.tuning.rules.fabrics import RULES, connection_state, path_policy, queue_count, queue_size
@@ -46,7 +46,8 @@ def test_a_connection_that_is_down() -> None:
 
 
 def test_the_default_policy_uses_one_path() -> None:
-    assert change(path_policy.RULE, network_client().with_files({_POLICY: "numa"})).wanted == "round-robin"
+    found = change(path_policy.RULE, network_client().with_files({_POLICY: "numa"}))
+    assert assignments(found) == {"sys:class/nvme-subsystem/nvme-subsys0/iopolicy": "round-robin"}
     assert fine(path_policy.RULE, network_client().with_files({_POLICY: "queue-depth"}))
     assert not_readable(path_policy.RULE, network_client().with_files({_POLICY: None, f"{_POLICY}x": ""}))
 

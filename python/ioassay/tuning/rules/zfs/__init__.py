@@ -7,6 +7,7 @@ from ioassay.tuning.rules.zfs import (
     arc_limit,
     cache_flush,
     compression,
+    direct_io,
     extended_attributes,
     pool_completeness,
     pool_space,
@@ -19,6 +20,7 @@ from ioassay.tuning.rules.zfs import (
 
 RULES: tuple[Rule, ...] = (
     record_size.RULE,
+    direct_io.RULE,
     synchronous_writes.RULE,
     compression.RULE,
     extended_attributes.RULE,

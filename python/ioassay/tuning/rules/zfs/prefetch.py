@@ -31,8 +31,7 @@ RULE = Rule(
     name="zfs-prefetch",
     title="Let ZFS prefetch",
     area="ZFS",
-    reason="ZFS detects streams of reads and fetches up to 64 MiB ahead of each; read_ahead_kb of disks does nothing "
-    "for it.",
+    reason="ZFS detects streams of reads and fetches up to 64 MiB ahead of each (zfetch_max_distance).",
     risk="Purely random readers fetch some data in vain. Turn it off for them only after a measurement.",
     sources=(ZFS_MODULE,),
     judge=_judge,

@@ -14,11 +14,13 @@ from ioassay.testing.rule_judgements import (
 from ioassay.testing.snapshots import disk
 from ioassay.testing.storage_nodes import ZFS_GET_LINE, ZPOOL_STATUS, Node, ext4_host, nfs_client, zfs_server
 from ioassay.tuning.rule import Change, Fine, Judgement, NotJudged, Rule
+from ioassay.tuning.rules.block import read_ahead_kb
 from ioassay.tuning.rules.zfs import (
     RULES,
     arc_limit,
     cache_flush,
     compression,
+    direct_io,
     extended_attributes,
     pool_completeness,
     pool_space,
@@ -41,7 +43,9 @@ def _status(old: str, new: str) -> Node:
     return zfs_server().with_printed({"zpool status -LP": ZPOOL_STATUS.replace(old, new)})
 
 
-@pytest.mark.parametrize("rule", [rule for rule in RULES if rule is not record_size.RULE], ids=lambda rule: rule.name)
+@pytest.mark.parametrize(
+    "rule", [rule for rule in RULES if rule not in (record_size.RULE, direct_io.RULE)], ids=lambda rule: rule.name
+)
 def test_a_well_set_server_is_fine(rule: Rule) -> None:
     assert fine(rule, zfs_server())
 
@@ -106,6 +110,33 @@ class TestRecordSize:
         (writes, _) = self.of("131072", 47008)
         assert isinstance(writes, Change)
         assert writes.wanted == "32 KiB"
+
+
+class TestDirectIo:
+    enabled = f"{_PARAMETERS}/zfs_dio_enabled"
+
+    def of(self, direct: str, enabled: int = 1) -> Node:
+        node = zfs_server().with_files({"sys/module/zfs/version": "2.3.4-1", self.enabled: enabled})
+        return node.with_printed({"zfs get -Hp -t filesystem direct": f"tank/scratch\tdirect\t{direct}\tlocal\n"})
+
+    def test_it_passes_the_arc_by(self) -> None:
+        assert len(fine(direct_io.RULE, self.of("standard"))) == 2
+
+    def test_it_is_ignored(self) -> None:
+        assert change(direct_io.RULE, self.of("disabled")).wanted == "direct=standard"
+        found = change(direct_io.RULE, self.of("standard", enabled=0))
+        assert assignments(found) == {"module:zfs/zfs_dio_enabled": "1"}
+
+    def test_what_never_uses_the_arc(self) -> None:
+        assert isinstance(judged(direct_io.RULE, self.of("always"))[1], NotJudged)
+
+    def test_releases_that_have_none(self) -> None:
+        assert "before 2.3" in not_applicable(direct_io.RULE, zfs_server())
+
+    def test_what_is_not_known(self) -> None:
+        unlisted = self.of("standard").with_failed({"zfs get -Hp -t filesystem direct": "permission denied"})
+        assert not_readable(direct_io.RULE, unlisted)
+        assert not_readable(direct_io.RULE, self.of("standard").with_files({self.enabled: None}))
 
 
 class TestProperties:
@@ -182,6 +213,9 @@ class TestModule:
         assert fine(arc_limit.RULE, bare) == ["the default, half of the memory"]
         newer = bare.with_files({"sys/module/zfs/version": "2.3.4-1"})
         assert fine(arc_limit.RULE, newer) == ["the default, all memory but 1 GiB"]
+
+    def test_read_ahead_of_its_disks_is_not_judged(self) -> None:
+        assert "see zfs-prefetch" in not_applicable(read_ahead_kb.RULE, zfs_server())
 
 
 class TestPools:
