@@ -69,8 +69,8 @@ class Pool:
     name: str
     state: str
     """`ONLINE`, `DEGRADED`."""
-    scan: str
-    """The first line of what it says of a scrub or a resilver."""
+    activities: tuple[str, ...]
+    """What it does or did beside I/O, a line of each: a scrub or a resilver, a removal, an expansion."""
     vdevs: tuple[Vdev, ...]
     properties: Mapping[str, str]
 
@@ -136,9 +136,13 @@ def pools(system: System) -> list[Pool]:
         raise Unreadable("zpool status -LP", "the snapshot does not have it")
     found = [_pool(text, properties) for text in re.split(r"^(?=\s*pool: )", printed, flags=re.MULTILINE) if text]
     target = system.target_mount
-    if system.snapshot.target is not None and target is not None:
-        return [pool for pool in found if pool.name == target.source.partition("/")[0]]
-    return [pool for pool in found if pool.name]
+    if system.snapshot.target is None or target is None:
+        return [pool for pool in found if pool.name]
+    name = target.source.partition("/")[0]
+    of_target = [pool for pool in found if pool.name == name]
+    if not of_target:
+        raise Unreadable(f"pool {name}", "zpool status does not list it")
+    return of_target
 
 
 def sector_exponents(system: System, pool: Pool) -> Mapping[str, int]:
@@ -179,10 +183,10 @@ def _properties(snapshot: Snapshot, *argv: str) -> Mapping[str, Mapping[str, str
 
 
 def _pool(text: str, properties: Mapping[str, Mapping[str, str]]) -> Pool:
-    fields = dict(re.findall(r"^\s*(pool|state|scan): (.*)$", text, re.MULTILINE))
+    fields = dict(re.findall(r"^\s*(pool|state|scan|remove|expand): (.*)$", text, re.MULTILINE))
     name = fields.get("pool", "").strip()
     vdevs: list[tuple[str, str, list[str]]] = []
-    use, inside = "", False
+    use = ""
     _, _, config = text.partition("config:")
     for line in config.partition("\nerrors:")[0].splitlines():
         words = line.split()
@@ -190,11 +194,11 @@ def _pool(text: str, properties: Mapping[str, Mapping[str, str]]) -> Pool:
             continue
         depth = len(line) - 1 - len(line[1:].lstrip(" ")) if line.startswith("\t") else -1
         if depth == 0:
-            inside = words[0] == name or words[0] in _CLASSES
             use = words[0] if words[0] in _CLASSES else ""
-        elif depth == 2 and inside:
+        elif depth == 2:
             vdevs.append((words[0], use, [words[0]] if words[0].startswith("/") else []))
         elif depth > 2 and vdevs and words[0].startswith("/"):
             vdevs[-1][2].append(words[0])
     made = tuple(Vdev(one, of, tuple(disks)) for one, of, disks in vdevs)
-    return Pool(name, fields.get("state", "").strip(), fields.get("scan", "").strip(), made, properties.get(name, {}))
+    activities = tuple(fields[key].strip() for key in ("scan", "remove", "expand") if key in fields)
+    return Pool(name, fields.get("state", "").strip(), activities, made, properties.get(name, {}))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ioassay.tuning.rule import Change, Fine, Judgement, NotApplicable, NotReadable, Rule, Source, each
 from ioassay.tuning.system import System
-from ioassay.tuning.system.network import PciDevice, interfaces, storage_adapters
+from ioassay.tuning.system.network import PciDevice, interfaces, ports, storage_adapters
 from ioassay.tuning.system.processors import interrupt_processors, interrupts_named, isolated, list_text, nodes
 
 _FAST_MEGABITS = 10_000
@@ -15,15 +15,16 @@ _SEVERAL = 4
 
 
 def _judge(system: System) -> Iterator[Judgement]:
-    fast = [
-        (one.name, pci)
-        for one in interfaces(system.snapshot)
-        if one.is_up and one.megabits >= _FAST_MEGABITS and (pci := one.pci) is not None
+    links = [(one.name, one.pci) for one in interfaces(system.snapshot) if one.is_up and one.megabits >= _FAST_MEGABITS]
+    links += [
+        (port.device, port.pci) for port in ports(system.snapshot) if port.is_active and port.megabits >= _FAST_MEGABITS
     ]
+    # An adapter of RDMA over Ethernet has an interface, too.
+    by_path = {pci.path: (name, pci) for name, pci in reversed(links) if pci is not None}
     return each(
-        [*fast, *storage_adapters(system)],
+        [*reversed(by_path.values()), *storage_adapters(system)],
         lambda named: _adapter(system, *named),
-        otherwise="no Ethernet adapter of 10 Gb/s or more is up, and no disk hangs on an adapter with interrupts",
+        otherwise="no link of 10 Gb/s or more is up, and no disk hangs on an adapter with interrupts",
     )
 
 

@@ -191,6 +191,19 @@ class TestLinks:
         assert (found.subject, found.because) == ("ens1f1", "as other members of its bond")
 
 
+def test_interrupts_of_an_infiniband_adapter_are_judged_once() -> None:
+    slot = "sys/devices/pci0000:00/0000:00:02.0/0000:02:00.0"
+    lines = "".join(f"{number}: 0 0 IR-PCI-MSI 1 mlx5_comp{number}@pci:0000:02:00.0\n" for number in range(50, 54))
+    targets = {f"proc/irq/{number}/effective_affinity_list": "2" for number in range(50, 54)}
+    node = gpfs_client().with_files({"proc/interrupts": lines, **targets})
+    found = change(interrupt_affinity.RULE, node)
+    assert (found.subject, found.because) == ("mlx5_0", "one processor handles all queues")
+    over_ethernet = below(f"{slot}/net/ens2", {"mtu": 9000, "speed": 100000, "type": 1, "operstate": "up"})
+    both = node.with_files(over_ethernet).with_links({f"{slot}/net/ens2/device": "../../../0000:02:00.0"})
+    both = both.with_links({"sys/class/net/ens2": "../../devices/pci0000:00/0000:00:02.0/0000:02:00.0/net/ens2"})
+    assert change(interrupt_affinity.RULE, both).subject == "ens2"
+
+
 class TestAdaptersOfDisks:
     """A SAS adapter on NUMA node 1, beside a link on the same node."""
 

@@ -22,8 +22,7 @@ def _pool(pool: Pool) -> Iterator[Judgement]:
         yield NotReadable(f"state of {pool.name}", "zpool status does not say it")
         return
     found = [pool.state] if pool.state != "ONLINE" else []
-    if " in progress" in pool.scan:
-        found.append(pool.scan.partition(" since")[0])
+    found += [one.partition(" since")[0] for one in pool.activities if " in progress" in one]
     if found:
         because = "what is measured now is not what the pool can do"
         command = f"zpool status {pool.name}; wait with: zpool wait -t resilver,scrub {pool.name}"

@@ -242,6 +242,11 @@ class TestPools:
                 "resilver in progress since",
                 "resilver in progress",
             ),
+            (
+                "config:",
+                "remove: Evacuation of mirror in progress since Sun\nconfig:",
+                "Evacuation of mirror in progress",
+            ),
         ],
     )
     def test_a_pool_that_is_not_whole_or_not_idle(self, old: str, new: str, value: str) -> None:
@@ -251,6 +256,21 @@ class TestPools:
         node = zfs_server()
         full = node.with_printed({"zpool get -Hp all": node.printed["zpool get -Hp all"].replace("\t41\t", "\t96\t")})
         assert change(pool_space.RULE, full).value == "96 % used, free space 7 % fragmented"
+
+    @pytest.mark.parametrize("printed", ["", "no pools available\n", "  pool: other\n state: ONLINE\n"])
+    def test_the_targets_pool_is_not_listed(self, printed: str) -> None:
+        found = not_readable(pool_completeness.RULE, zfs_server().with_printed({"zpool status -LP": printed}))
+        assert [one.what for one in found] == ["pool tank"]
+
+    def test_a_disk_that_is_being_replaced(self) -> None:
+        replaced = (
+            "\t    replacing-1     DEGRADED     0     0     0\n"
+            "\t      1234567890    UNAVAIL      0     0     0  was /dev/sdc1\n"
+            "\t      /dev/sdf1     ONLINE       0     0     0  (resilvering)\n"
+        )
+        node = _status("\t    /dev/sdc1       ONLINE       0     0     0\n", replaced)
+        (pool,) = pools(System(node.snapshot()))
+        assert pool.vdevs[0].disks == ("/dev/sdb1", "/dev/sdf1", "/dev/sdd1", "/dev/sde1")
 
     def test_vdevs_with_their_disks(self) -> None:
         (pool,) = pools(System(zfs_server().snapshot()))
