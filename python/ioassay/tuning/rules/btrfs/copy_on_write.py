@@ -24,7 +24,7 @@ def _file_system(one: BtrfsFileSystem, kernel: tuple[int, int]) -> Iterator[Judg
     copies = [profile for profile in one.profiles("data") if profile in WITH_COPIES]
     if now is None:
         is_buffered = kernel >= _DIRECT_IS_BUFFERED_SINCE
-        also = f"; Linux {kernel[0]}.{kernel[1]} buffers O_DIRECT writes to files with checksums" if is_buffered else ""
+        also = f"; Linux {kernel[0]}.{kernel[1]} copies O_DIRECT writes through the page cache" if is_buffered else ""
         yield Fine(point, f"copy-on-write with checksums{also}")
     elif copies:
         because = f"without checksums nothing says which copy of {copies[0]} is right, so that none is repaired"
@@ -41,8 +41,8 @@ RULE = Rule(
     reason="Files that are overwritten at random fragment with copy-on-write, which nodatacow avoids; but it turns "
     "off checksums and compression, so that damaged copies are neither found nor repaired.",
     risk="Databases and images of virtual machines get slower with copy-on-write: turn it off for their directories "
-    "alone (chattr +C), and keep copies elsewhere. Since Linux 6.15 direct writes to files with checksums pass "
-    "through the page cache: rates with O_DIRECT are then those of buffered I/O.",
+    "alone (chattr +C), and keep copies elsewhere. Since Linux 6.15 direct writes to files with checksums are copied "
+    "through the page cache before they are written, which slows them.",
     sources=(BTRFS_MANUAL, BTRFS_KERNELS),
     judge=_judge,
     parameters=("nodatacow", "nodatasum"),
