@@ -101,6 +101,38 @@ def test_the_geometry_of_a_live_xfs_is_read_and_its_options_are_applied_and_put_
         assert _options(point) == before
 
 
+@pytest.mark.machine
+@_NEEDS_DISKS
+def test_a_live_btrfs_is_judged_and_its_compression_is_applied_and_put_back(tmp_path: Path) -> None:
+    journal = ("--journal", tmp_path / "journal")
+    places = [tmp_path / "one", tmp_path / "other"]
+    for place in places:
+        place.mkdir()
+    with loop_device(places[0], 400 << 20) as one, loop_device(places[1], 400 << 20) as other:
+        devices = [f"/dev/{one}", f"/dev/{other}"]
+        run_or_skip(["mkfs.btrfs", "-q", "-d", "raid1", "-m", "single", *devices], "has no mkfs.btrfs")
+        point = tmp_path / "mount"
+        point.mkdir()
+        subprocess.run(["mount", "-o", "compress=zlib:3,nobarrier", devices[0], point], check=True)
+        try:
+            found = {one["rule"]: one for one in _checked(point)["judgements"] if one["rule"].startswith("btrfs-")}
+            assert {rule for rule, one in found.items() if one["judgement"] == "change"} == {
+                "btrfs-raid-profile",
+                "btrfs-write-barriers",
+                "btrfs-compression",
+            }
+            assert found["btrfs-raid-profile"]["value"] == "single"
+            assert found["btrfs-completeness"]["judgement"] == "as recommended"
+            setting = f"mount:{point}/compress=zstd:1"
+            code, _, err = ioassay("tune", "apply", setting, "--yes", "--settle", "0", *journal)
+            assert code == 0, err
+            assert "compress=zstd:1" in _options(point)
+            assert ioassay("tune", "rollback", *journal)[0] == 0
+            assert "compress=zlib:3" in _options(point)
+        finally:
+            subprocess.run(["umount", point], check=True)
+
+
 def _options(point: Path) -> set[str]:
     lines = Path("/proc/self/mounts").read_text().splitlines()
     return next(set(line.split()[3].split(",")) for line in lines if line.split()[1] == str(point))

@@ -29,8 +29,7 @@ RULE = Rule(
     area="BeeGFS",
     reason="Extended attributes are stored with the inode by file systems such as ext4, and are significantly faster "
     "than the contents of small files, says the configuration file.",
-    risk="It is fixed at the first start: the target has to be made anew, with its metadata moved or restored. "
-    "Backups of metadata have to keep extended attributes.",
+    risk="It is fixed at the first start: the target has to be made anew, with its metadata moved or restored.",
     sources=(META_FILE, META_TUNING),
     judge=_judge,
     parameters=("storeUseExtendedAttribs",),

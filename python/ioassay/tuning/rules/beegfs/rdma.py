@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ioassay.tuning.rule import Change, Fine, Judgement, NotApplicable, Rule, each, missing
-from ioassay.tuning.rules.beegfs.sources import CLIENT_FILE, META_FILE, NO_CLIENT, NO_DAEMON, STORAGE_FILE
+from ioassay.tuning.rules.beegfs.sources import (
+    CLIENT_FILE,
+    CLIENT_TUNING,
+    META_FILE,
+    NO_CLIENT,
+    NO_DAEMON,
+    STORAGE_FILE,
+)
 from ioassay.tuning.system import System
 from ioassay.tuning.system.beegfs import Service, clients, daemons
 from ioassay.tuning.system.network import ports
@@ -40,8 +47,8 @@ RULE = Rule(
     area="BeeGFS",
     reason="connUseRDMA is on by default; without it all traffic is TCP, on InfiniBand through IP over InfiniBand.",
     risk="The client module has to be built with RDMA, servers need libbeegfs-ib. connTCPFallbackEnabled hides RDMA "
-    "that fails: look at the connections with `beegfs-net`, or `beegfs health` of BeeGFS 8.",
-    sources=(CLIENT_FILE, META_FILE, STORAGE_FILE),
+    "that fails: look at the connections with beegfs-net.",
+    sources=(CLIENT_TUNING, CLIENT_FILE, META_FILE, STORAGE_FILE),
     judge=_judge,
     parameters=("connUseRDMA",),
 )

@@ -33,7 +33,7 @@ def _device(device: BlockDevice) -> Iterator[Judgement]:
 
 RULE = Rule(
     name="async-depth",
-    title="Do not keep writes out of a queue that has room",
+    title="Let asynchronous writes use the whole queue",
     area="block queue",
     reason="async_depth is how many requests writes and other asynchronous I/O may take: all of nr_requests with "
     "mq-deadline, 75 % with Kyber and BFQ by default. A smaller value limits what one device writes at once.",

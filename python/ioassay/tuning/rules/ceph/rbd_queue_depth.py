@@ -20,7 +20,7 @@ def _judge(system: System) -> Iterator[Judgement]:
 def _device(device: RbdDevice) -> Iterator[Judgement]:
     options = device.options
     if options is None:
-        yield NotReadable(f"options of {device.name}", "the kernel lists them since 4.9, for root only")
+        yield NotReadable(f"options of {device.name}", "config_info has none; Linux has it since 4.9")
         return
     text = options.get("queue_depth", str(_DEFAULT))
     if not is_whole(text):

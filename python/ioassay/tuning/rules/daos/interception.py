@@ -1,4 +1,4 @@
-"""Whether I/O of DFuse passes the kernel by."""
+"""Whether I/O of DFuse bypasses the kernel."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def _judge(system: System) -> Iterator[Judgement]:
 
 def _mount(mount: Mount) -> Iterator[Judgement]:
     why = (
-        "depends on the application's environment: set LD_PRELOAD=libioil.so (libpil4dfs.so also passes metadata), and "
-        "look with D_IL_REPORT=1 whether it is used"
+        "depends on the application's environment: set LD_PRELOAD=libioil.so, or libpil4dfs.so for metadata, too; "
+        "D_IL_REPORT=1 shows whether it is used"
     )
     yield NotJudged(mount.point, "DFuse, through the kernel unless a library intercepts I/O", why)
 

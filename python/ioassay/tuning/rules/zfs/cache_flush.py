@@ -34,8 +34,8 @@ RULE = Rule(
     name="zfs-cache-flush",
     title="Let ZFS flush the write caches of disks",
     area="ZFS",
-    reason="ZFS orders what it writes by flushing the disks' caches; without it what is on disk after a power failure "
-    "is no state that ever was, and rates include data that no disk has.",
+    reason="ZFS orders its writes by flushing the disks' caches. Without flushes a power failure can leave later "
+    "writes on disk and lose earlier ones, and rates include data that no disk has.",
     risk="fsync() becomes as slow as the disks are. The manual allows it where every write cache survives a power "
     "failure; such devices complete flushes at once, so that little is gained.",
     sources=(ZFS_MODULE,),

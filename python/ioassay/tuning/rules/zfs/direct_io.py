@@ -59,18 +59,18 @@ def _dataset(one: Dataset) -> Iterator[Judgement]:
             one.name, "direct=disabled", "direct=standard", because, command=f"zfs set direct=standard {one.name}"
         )
     elif now == "always":
-        why = "depends on whether data is read again: all aligned requests pass the ARC by, also without O_DIRECT"
+        why = "depends on whether data is read again: all aligned requests bypass the ARC, also without O_DIRECT"
         yield NotJudged(one.name, "direct=always", why)
     else:
-        yield Fine(one.name, "direct=standard: writes of whole records, and reads, pass the ARC by")
+        yield Fine(one.name, "direct=standard: writes of whole records, and reads, bypass the ARC")
 
 
 RULE = Rule(
     name="zfs-direct-io",
-    title="Let direct I/O of OpenZFS 2.3 pass the ARC by",
+    title="Let direct I/O of OpenZFS 2.3 bypass the ARC",
     area="ZFS",
     reason="What reads each byte once gains nothing from the ARC and pays for the copies. Since OpenZFS 2.3 O_DIRECT "
-    "passes it by where requests are aligned to pages, and writes to whole records.",
+    "bypasses it where requests are aligned to pages, and writes to whole records.",
     risk="Data that is read again comes from disk each time. Parts of records pass through the ARC all the same, so "
     "choose the record size by the requests. Mixed with buffered I/O on one file it gets slower.",
     sources=(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ioassay.tuning.rule import Change, Fine, Judgement, NotApplicable, Rule, each
+from ioassay.tuning.rule import Change, Fine, Judgement, NotApplicable, Rule, Source, each
 from ioassay.tuning.rules.zfs.sources import NO_ZFS, ZFS_CONCEPTS, ZFS_PROPERTIES
 from ioassay.tuning.system import System
 from ioassay.tuning.system.zfs import Dataset, Pool, concerned, is_used, pools
@@ -55,7 +55,11 @@ RULE = Rule(
     reason="The special class holds all metadata, so that its loss is the pool's; what is full spills into the normal "
     "class. Blocks up to special_small_blocks go there, which are all blocks where it is not below recordsize.",
     risk="A special vdev can be removed only from pools without RAID-Z. The smaller threshold holds for new data.",
-    sources=(ZFS_CONCEPTS, ZFS_PROPERTIES),
+    sources=(
+        ZFS_CONCEPTS,
+        ZFS_PROPERTIES,
+        Source("OpenZFS 2.3, zpool-remove(8)", "https://openzfs.github.io/openzfs-docs/man/v2.3/8/zpool-remove.8.html"),
+    ),
     judge=_judge,
     parameters=("special_small_blocks",),
 )
