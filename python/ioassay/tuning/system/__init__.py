@@ -95,7 +95,7 @@ class System:
         try:
             if target is not None and target.file_system == "btrfs":
                 paths = [path for one in btrfs.file_systems(self.snapshot, self.mounts, target) for path in one.devices]
-            elif target is not None and target.file_system == "zfs":
+            elif zfs.dataset_below(target):
                 paths = [disk for pool in zfs.pools(self) for vdev in pool.vdevs for disk in vdev.disks]
         except Unreadable:
             return []  # Its disks are then not known; the rules about ZFS and btrfs say why.

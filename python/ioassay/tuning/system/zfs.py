@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ioassay.tuning.snapshot import Snapshot, Unreadable
+from ioassay.tuning.system.mounts import Mount
 from ioassay.tuning.system.numbers import is_whole
 
 if TYPE_CHECKING:
@@ -95,7 +96,15 @@ def is_used(system: System) -> bool:
     """Whether ZFS is what is judged: the target lies on it, or there is no target and the module is loaded."""
     if system.snapshot.target is None:
         return version(system.snapshot) is not None
-    return system.target_mount is not None and system.target_mount.file_system == "zfs"
+    return bool(dataset_below(system.target_mount))
+
+
+def dataset_below(mount: Mount | None) -> str:
+    """The data set that a mount lies on: its own, or that of a target of a Lustre server; empty for others."""
+    if mount is None:
+        return ""
+    is_store = mount.file_system == "lustre" and "svname" in mount.options and not mount.source.startswith("/")
+    return mount.source if mount.file_system == "zfs" or is_store else ""
 
 
 def datasets(snapshot: Snapshot) -> Mapping[str, Dataset]:
@@ -114,11 +123,11 @@ def concerned(system: System, name: str) -> list[Dataset]:
     Raises `Unreadable`.
     """
     known = datasets(system.snapshot)
-    target = system.target_mount
-    if system.snapshot.target is not None and target is not None:
-        if target.source not in known:
-            raise Unreadable(f"properties of {target.source}", "zfs get does not list it")
-        return [known[target.source]]
+    target = dataset_below(system.target_mount)
+    if target:
+        if target not in known:
+            raise Unreadable(f"properties of {target}", "zfs get does not list it")
+        return [known[target]]
     chosen = []
     for one in known.values():
         above = known.get(one.name.rpartition("/")[0])
@@ -135,10 +144,9 @@ def pools(system: System) -> list[Pool]:
     if printed is None:
         raise Unreadable("zpool status -LP", "the snapshot does not have it")
     found = [_pool(text, properties) for text in re.split(r"^(?=\s*pool: )", printed, flags=re.MULTILINE) if text]
-    target = system.target_mount
-    if system.snapshot.target is None or target is None:
+    name = dataset_below(system.target_mount).partition("/")[0]
+    if not name:
         return [pool for pool in found if pool.name]
-    name = target.source.partition("/")[0]
     of_target = [pool for pool in found if pool.name == name]
     if not of_target:
         raise Unreadable(f"pool {name}", "zpool status does not list it")

@@ -9,6 +9,7 @@ from ioassay.tuning.rules.block import queues
 from ioassay.tuning.rules.sources import BEEGFS_STORAGE, LINUX_LARGE_IO, QUEUE_SYSFS
 from ioassay.tuning.system import System
 from ioassay.tuning.system.block import BlockDevice
+from ioassay.tuning.system.zfs import dataset_below
 
 _WANTED_KB = 8192
 _ENOUGH_KB = 4096
@@ -29,7 +30,7 @@ _BOUNDS = Bounds(
 
 def _judge(system: System) -> Iterator[Judgement]:
     mount = system.target_mount
-    if mount is not None and mount.file_system == "zfs":
+    if mount is not None and dataset_below(mount):
         yield NotApplicable(f"{mount.point} is ZFS, which reads ahead by itself; see zfs-prefetch")
         return
     yield from queues.each_device(system, _device)

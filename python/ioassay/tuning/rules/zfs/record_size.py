@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from ioassay.tuning.rule import Change, Fine, Judgement, NotApplicable, NotJudged, NotReadable, Rule, each
+from ioassay.tuning.rules.sources import lustre_source
 from ioassay.tuning.rules.zfs.sources import NO_ZFS, ZFS_PROPERTIES, ZFS_WORKLOADS
 from ioassay.tuning.system import System
-from ioassay.tuning.system.zfs import Dataset, concerned, is_used
+from ioassay.tuning.system.zfs import Dataset, concerned, dataset_below, datasets, is_used
 from ioassay.units import format_bytes
 
 _LEAST = 16 << 10
@@ -21,7 +23,21 @@ def _judge(system: System) -> Iterator[Judgement]:
         yield NotApplicable(NO_ZFS)
     else:
         size = system.transfer_bytes
-        yield from each(concerned(system, "recordsize"), lambda one: _dataset(one, size), otherwise=NO_ZFS)
+        stores = _object_stores(system)
+        found = {one.name: one for one in (*stores, *concerned(system, "recordsize"))}
+        yield from each(
+            found.values(), lambda one: _dataset(one, size or (_MOST if one in stores else None)), otherwise=NO_ZFS
+        )
+
+
+def _object_stores(system: System) -> list[Dataset]:
+    """The data sets of Lustre's OSTs on this node, whose requests are RPCs of at least 1 MiB."""
+    target = system.target_mount
+    mounts = system.mounts if system.snapshot.target is None else [target] if target is not None else []
+    stores = [mount for mount in mounts if re.search(r"-OST[0-9a-f]{4}$", mount.options.get("svname", ""))]
+    names = sorted(filter(None, map(dataset_below, stores)))
+    known = datasets(system.snapshot) if names else {}
+    return [known[name] for name in names if name in known]
 
 
 def _dataset(one: Dataset, size: int | None) -> Iterator[Judgement]:
@@ -68,7 +84,11 @@ RULE = Rule(
     "use, and warns of records above 1 MiB; small records enlarge metadata and compress less. Send with -L, or "
     "records above 128 KiB are cut. Direct I/O of OpenZFS 2.3 needs whole records, too: other writes pass through the "
     "ARC.",
-    sources=(ZFS_PROPERTIES, ZFS_WORKLOADS),
+    sources=(
+        ZFS_PROPERTIES,
+        ZFS_WORKLOADS,
+        lustre_source("lustre/utils/libmount_utils_zfs.c", "recordsize=1M for a new OST"),
+    ),
     judge=_judge,
     parameters=("recordsize",),
 )

@@ -12,7 +12,7 @@ from ioassay.testing.rule_judgements import (
     not_readable,
 )
 from ioassay.testing.snapshots import disk
-from ioassay.testing.storage_nodes import ZFS_GET_LINE, ZPOOL_STATUS, Node, ext4_host, nfs_client, zfs_server
+from ioassay.testing.storage_nodes import MOUNTINFO, ZFS_GET_LINE, ZPOOL_STATUS, Node, ext4_host, nfs_client, zfs_server
 from ioassay.tuning.rule import Change, Fine, Judgement, NotJudged, Rule
 from ioassay.tuning.rules.block import read_ahead_kb
 from ioassay.tuning.rules.zfs import (
@@ -105,6 +105,21 @@ class TestRecordSize:
         assert (writes.value, writes.wanted) == ("1 MiB", "16 KiB")
         assert "reads a record from disk" in writes.because
         assert "fetches 1 MiB" in reads.because
+
+    def test_an_ost_of_lustre_gets_large_requests(self) -> None:
+        node = zfs_server(recordsize="131072")
+        options = "ro,svname=scratch-OST0000,mgsnode=10.1.0.1@o2ib,osd=osd-zfs"
+        line = f"92 25 0:61 / /ost0 ro,relatime shared:62 - lustre tank/scratch {options}\n"
+        bare = Node(node.host, {**node.files, MOUNTINFO: line}, printed=node.printed)
+        found = [one for one in judged(record_size.RULE, bare) if isinstance(one, Change)]
+        assert [(one.subject, one.wanted) for one in found] == [
+            ("tank/scratch writes", "1 MiB"),
+            ("tank/scratch reads", "1 MiB"),
+        ]
+        assert [one.subject for one in judged(record_size.RULE, bare.at("/ost0")) if isinstance(one, Change)]
+        assert fine(compression.RULE, bare.at("/ost0")) == ["lz4"]
+        of_metadata = bare.with_text(MOUNTINFO, "OST0000", "MDT0000")
+        assert not [one for one in judged(record_size.RULE, of_metadata) if isinstance(one, Change)]
 
     def test_a_request_that_is_no_power_of_two(self) -> None:
         (writes, _) = self.of("131072", 47008)
