@@ -72,6 +72,30 @@ def test_gpus_are_fed_and_checkpoints_are_written_in_time_within_the_budget() ->
     assert all(nominal(one, "price") <= 1.5e6 for one in found["answers"])
 
 
+def test_flash_takes_checkpoints_and_drains_them_to_disk_within_one_set_of_racks() -> None:
+    found = answer("flash-and-disk.yaml")
+    drain = 40e12 / (3600 - 480)
+    assert needed(found) == pytest.approx(
+        {
+            "flash/usable": 0.1 * 5e15 + 40e12,
+            "flash/write": 40e12 / 480,
+            "flash/read": 0.6 * 40e9 + drain,
+            "disk/usable": 0.9 * 5e15 + 3 * 40e12,
+            "disk/write": 0.1 * 60e9 + drain,
+            "disk/read": 0.4 * 40e9,
+            "racks": 8,
+        }
+    )
+    assert found["verdict"] == "best"
+    for one in found["answers"]:
+        assert len(one["racks"]) <= 8
+        for tier in ("flash", "disk"):
+            assert nominal(one["tiers"][tier], "usable_bytes") >= needed(found)[f"{tier}/usable"]
+            for kind in ("write", "read"):
+                rate = one["tiers"][tier]["rates"]["healthy"][kind]["rate_bytes_per_s"]["nominal"]
+                assert rate >= needed(found)[f"{tier}/{kind}"]
+
+
 def test_of_the_offer_raw_capacity_and_reads_follow_but_not_the_usable_petabytes_and_the_writes() -> None:
     published = answer("explain", "offer.yaml", "--check", code=1)["published"]
     verdicts = {figure["what"]: figure["verdict"] == "as printed" for figure in published["figures"]}
@@ -94,7 +118,7 @@ def test_a_brick_of_the_own_catalogue_can_be_measured_by_a_run(tmp_path: Path) -
 
 
 def test_every_example_is_run_by_a_test() -> None:
-    run = {"catalogue.yaml", "gpu-cluster.yaml", "offer.yaml", "scratch.yaml"}
+    run = {"catalogue.yaml", "flash-and-disk.yaml", "gpu-cluster.yaml", "offer.yaml", "scratch.yaml"}
     assert {path.name for path in EXAMPLES.iterdir()} == run
 
 

@@ -9,10 +9,12 @@ Not: which units and words values have (`ioassay.reports.names`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-
-import polars as pl
+from typing import TYPE_CHECKING
 
 from ioassay.results.point import PLACEMENT, ascending, of_text
+
+if TYPE_CHECKING:
+    import polars as pl
 
 Axis = str
 """What a sweep is drawn against: `clients`, `ranks`, or the name of an axis that the study's `sweep` names."""
@@ -56,6 +58,8 @@ def column(axis: Axis) -> str:
 
 def with_column(points: pl.DataFrame, axis: Axis) -> pl.DataFrame:
     """`points` with the values of an axis as a column of that name; null where a point has none."""
+    import polars as pl  # noqa: PLC0415  (half a second, which formatting a value need not wait for)
+
     if axis in COUNTED:
         return points
     known = {text: of_text(text).get(axis) for text in points["point"].unique()}
@@ -68,6 +72,8 @@ def parts(points: pl.DataFrame, drawn_against: Axis | None = None) -> list[tuple
 
     Each axis slowest first; a single part without values where no such axis differs.
     """
+    import polars as pl  # noqa: PLC0415  (half a second, which formatting a value need not wait for)
+
     told = [one for one in swept(points) if one != drawn_against]
     if not told:
         return [((), points)]
@@ -84,6 +90,8 @@ def at(points: pl.DataFrame, values: Values) -> pl.DataFrame:
     """Those of `points` that have these values."""
     if not values:
         return points
+    import polars as pl  # noqa: PLC0415  (half a second, which formatting a value need not wait for)
+
     found = [text for text in points["point"].unique() if set(values) <= of_text(text).items()]
     return points.filter(pl.col("point").is_in(found))
 
@@ -95,6 +103,8 @@ def values(point: str, among: Sequence[str]) -> Values:
 
 def in_order(frame: pl.DataFrame, *columns: str) -> pl.DataFrame:
     """`frame` sorted by `columns`, with `point` in ascending order of the values that it stands for."""
+    import polars as pl  # noqa: PLC0415  (half a second, which formatting a value need not wait for)
+
     texts = sorted(frame["point"].unique(), key=lambda text: ascending(of_text(text)))
     order = {text: at for at, text in enumerate(texts)}
     by = [

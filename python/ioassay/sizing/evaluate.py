@@ -31,9 +31,13 @@ def evaluate(
     configuration: Configuration,
     conditions: Sequence[Condition] = get_args(Condition),
 ) -> Size:
-    """All that follows, rates in these conditions. Raises `UsageError` for what the catalogue does not have."""
+    """All that follows, rates in these conditions. Raises `UsageError` for what the catalogue does not have.
+
+    Without conditions, bricks need not make one storage system: nothing is said of what they do together.
+    """
     counts = _counts(catalogue, configuration)
-    _refuse_other_software(catalogue, configuration)
+    if conditions:
+        _refuse_other_software(catalogue, configuration)
     bricks = {choice: brick_size(catalogue, choice, configuration.request, conditions) for choice in counts}
     modules = {module: module_size(catalogue, module) for module in configuration.metadata}
     switches = configuration.switches
@@ -65,7 +69,7 @@ def evaluate(
             condition: configuration_rates(catalogue, configuration, bricks, modules, condition)
             for condition in conditions
         },
-        scaling=scaling_used(catalogue, configuration),
+        scaling=scaling_used(catalogue, configuration) if conditions else "",
         rack_units=_whole("rack units", heights),
         power=whole("power"),
         weight=whole("weight"),

@@ -12,6 +12,7 @@ from ioassay.sizing.catalogue import Catalogue
 from ioassay.sizing.components import Brick, Enclosure, MetadataModule, Server
 from ioassay.sizing.configuration import BrickCount
 from ioassay.sizing.model import BrickChoice
+from ioassay.sizing.quantities import Price
 from ioassay.yaml_models.source import nearest
 
 Name = BrickChoice | str
@@ -54,6 +55,22 @@ def currencies(catalogue: Catalogue, name: Name) -> set[str]:
     own = catalogue.entry(whole_of(name)).component.price
     prices = [own] if own is not None else [catalogue.entry(part).component.price for part in parts_of(catalogue, name)]
     return {price.currency for price in prices if price is not None}
+
+
+def without_figure(catalogue: Catalogue, name: Name, key: str, currency: str | None = None) -> list[str]:
+    """The parts of a brick or module that lack `key`, which it lacks therefore; of prices also those not in `currency`.
+
+    Itself, where it has no parts.
+    """
+    lacking = []
+    for part in parts_of(catalogue, name) or [whole_of(name)]:
+        component = catalogue.entry(part).component
+        figure = getattr(component, key)
+        in_another = isinstance(figure, Price) and currency is not None and figure.currency != currency
+        stands = key != "rack_units" or isinstance(component, Enclosure | Server)
+        if stands and (figure is None or in_another):
+            lacking.append(f"{part}, which is in {figure.currency}," if in_another else part)
+    return lacking
 
 
 def standing(catalogue: Catalogue, name: Name) -> tuple[tuple[str, int], ...]:

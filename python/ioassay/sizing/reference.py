@@ -31,7 +31,7 @@ from ioassay.sizing.components import (
 from ioassay.sizing.configuration import BrickCount, Clients, Configuration, ConfigurationFile, Stated
 from ioassay.sizing.names import noun, parts
 from ioassay.sizing.quantities import Price, Quantity
-from ioassay.sizing.requirements import Accelerators, Checkpoint, Growth, Limits, Requirements, Survives
+from ioassay.sizing.requirements import Accelerators, Checkpoint, Growth, Limits, Requirements, Survives, Tier
 from ioassay.systems.amounts import (
     BYTES,
     BYTES_PER_S,
@@ -78,6 +78,7 @@ _HEADINGS = Headings(
         Growth: "Growth",
         Accelerators: "Accelerators",
         Checkpoint: "Checkpoint",
+        Tier: "Tier",
         Survives: "Survives",
         Limits: "Limits",
     }

@@ -66,6 +66,7 @@ BytesPerS = Annotated[Amount, _wished(BYTES_PER_S, "36GB/s"), Kind("`36GB/s`")]
 OperationsPerS = Annotated[Amount, _wished(OPERATIONS_PER_S, "50 kIOPS"), Kind("`50 kIOPS`, `20K ops/s`")]
 SharePerYear = Annotated[Amount, _wished(NUMBER, "30%", least=0, most=10), Kind("`30%`")]
 ShareOfAll = Annotated[Amount, _wished(NUMBER, "80%", most=1), Kind("`80%`")]
+ShareOfWork = Annotated[Amount, _wished(NUMBER, "80%", least=0, most=1), Kind("`80%`")]
 Watts = Annotated[Amount, _wished(WATTS, "20kW", least=0), Kind("`20kW`")]
 Kilograms = Annotated[Amount, _wished(KILOGRAMS, "900kg", least=0), Kind("`900kg`")]
 Money = Annotated[Amount, _wished(NUMBER, "1200000", least=0), Kind("number")]
@@ -94,11 +95,54 @@ class Checkpoint(Part):
     size: Bytes = Field(description="Its size: of all nodes together, often their memory.")
     longest: Seconds = Field(description="How long the writing may take.")
     kept: Count = Field(default=1, description="How many are kept at a time.")
+    every: Seconds | None = Field(default=None, description="From the beginning of one to that of the next.")
+    drained_in: Seconds | None = Field(
+        default=None,
+        description="With `tiers`: how long it may take to move one down to the next tier. Without it that is done "
+        "before the next one begins: `every` less `longest`.",
+    )
     failures_every: Seconds | None = Field(
         default=None,
         description="Mean time between failures of the machine that writes it, such as `24h`: how often to write one "
         "follows from it.",
     )
+
+    @model_validator(mode="after")
+    def _is_written_before_the_next(self) -> Self:
+        if self.every is not None and self.every <= self.longest:
+            raise ValueError("begins before the last one is written; make `every` longer than `longest`")
+        return self
+
+
+_TAKES = "Share of the required {} that it takes; the last tier that does not say takes the rest."
+
+
+class Tier(Part):
+    """A part of the storage with bricks of its own, such as flash before disk."""
+
+    media: Literal["flash", "disk"] | None = Field(
+        default=None, description="Only bricks of such drives: `flash` (SSD and NVMe) or `disk`."
+    )
+    bricks: list[Identifier] = Field(default=[], description="Only these bricks; without it those of the requirements.")
+    metadata: list[Identifier] = Field(default=[], description="Only these metadata modules, likewise.")
+    usable: ShareOfWork | None = Field(default=None, description=_TAKES.format("capacity"))
+    write: ShareOfWork | None = Field(default=None, description=_TAKES.format("sequential writes"))
+    read: ShareOfWork | None = Field(default=None, description=_TAKES.format("sequential reads"))
+    random_write: ShareOfWork | None = Field(default=None, description=_TAKES.format("random writes"))
+    random_read: ShareOfWork | None = Field(default=None, description=_TAKES.format("random reads"))
+    create: ShareOfWork | None = Field(default=None, description=_TAKES.format("creations of files"))
+    stat: ShareOfWork | None = Field(default=None, description=_TAKES.format("queries of attributes"))
+    read_files: ShareOfWork | None = Field(default=None, description=_TAKES.format("reads of empty files"))
+    remove: ShareOfWork | None = Field(default=None, description=_TAKES.format("removals of files"))
+    checkpoints: CountOrZero | None = Field(
+        default=None,
+        description="How many checkpoints it holds. The first tier that holds any takes their writes. Without it the "
+        "last tier holds those that are `kept`, and each other one a single one.",
+    )
+    drain: BytesPerS | None = Field(
+        default=None, description="What moves from it down to the next tier, besides checkpoints."
+    )
+    stage_in: BytesPerS | None = Field(default=None, description="What moves up into it from the next tier.")
 
 
 class Survives(Part):
@@ -157,6 +201,27 @@ class Requirements(Part):
         default=None, description="What several bricks do together, where their catalogue does not say it."
     )
 
+    tiers: dict[Identifier, Tier] = Field(
+        default={},
+        description="Parts of the storage that share the work, the fastest first. They have one budget, one set of "
+        "racks and one network; each is a storage system by itself.",
+    )
+
+    @property
+    def checkpoints_held(self) -> dict[str, int]:
+        """How many checkpoints each tier holds."""
+        if self.checkpoint is None or not self.tiers:
+            return {}
+        *upper, last = self.tiers
+        usual = {**dict.fromkeys(upper, 1), last: self.checkpoint.kept}
+        said = {name: tier.checkpoints for name, tier in self.tiers.items()}
+        return {name: usual[name] if number is None else number for name, number in said.items()}
+
+    @property
+    def checkpoint_tier(self) -> str | None:
+        """The tier that checkpoints are written to."""
+        return next((name for name, held in self.checkpoints_held.items() if held), None)
+
     @model_validator(mode="after")
     def _requires_something(self) -> Self:
         wanted = (self.usable, self.write, self.read, self.random_write, self.random_read, self.accelerators)
@@ -164,6 +229,71 @@ class Requirements(Part):
             raise ValueError("requires nothing; add what the storage must hold or do, such as `usable: 2PiB`")
         if self.growth is not None and self.usable is None:
             raise ValueError("grows from nothing; add `usable`")
+        if self.tiers:
+            _refuse_contradicting_tiers(self)
+        elif self.checkpoint is not None and self.checkpoint.drained_in is not None:
+            raise ValueError("has a checkpoint that is drained, and no `tiers`; add them, or leave out `drained_in`")
         if self.limits.budget is not None and self.limits.currency is None:
             raise ValueError("has a budget without a currency; add `currency` to `limits`")
         return self
+
+
+WORK = ("usable", "write", "read", "random_write", "random_read", "create", "stat", "read_files", "remove")
+"""What tiers share, as keys of requirements and of a tier."""
+
+_MOST_TIERS = 5
+
+
+def _refuse_contradicting_tiers(wishes: Requirements) -> None:
+    """Raises `ValueError` where tiers take more or less than there is, or cannot drain in time."""
+    tiers = wishes.tiers
+    if not 2 <= len(tiers) <= _MOST_TIERS:
+        raise ValueError(f"has {len(tiers)} tier{'s'[: len(tiers) - 1]}; write 2 to {_MOST_TIERS}")
+    if wishes.metadata:
+        raise ValueError("has `metadata` beside `tiers`; name metadata modules in the tiers that have them")
+    for kind in WORK:
+        _refuse_wrong_shares(wishes, kind)
+    last = list(tiers)[-1]
+    if tiers[last].drain is not None or tiers[last].stage_in is not None:
+        raise ValueError(f"moves data between {last} and a tier below it, but it is the last; use the tier above it")
+    if wishes.checkpoint is None:
+        if named := [name for name, tier in tiers.items() if tier.checkpoints]:
+            raise ValueError(f"has checkpoints in {named[0]}, and no `checkpoint` that says how large one is")
+        return
+    held = wishes.checkpoints_held
+    if held[last] < wishes.checkpoint.kept:
+        raise ValueError(
+            f"keeps {wishes.checkpoint.kept} checkpoints and holds {held[last]} in {last}; the last tier holds all"
+        )
+    taking = wishes.checkpoint_tier
+    if taking is not None and taking != last:
+        _refuse_undrained(wishes.checkpoint, taking, held[taking])
+
+
+def _refuse_wrong_shares(wishes: Requirements, kind: str) -> None:
+    shares: dict[str, Amount | None] = {name: getattr(tier, kind) for name, tier in wishes.tiers.items()}
+    said = {name: share for name, share in shares.items() if share is not None}
+    noun = kind.replace("_", " ")
+    if said and getattr(wishes, kind) is None and (kind != "read" or wishes.accelerators is None):
+        raise ValueError(f"has a share of `{kind}` in {next(iter(said))}, and no `{kind}` of which it is; add that")
+    whole = sum(share.exact.nominal for share in said.values())
+    together = " + ".join(share.text for share in said.values())
+    if whole > 1 and kind != "usable":  # data may be held twice
+        raise ValueError(f"has tiers that take more than all of the {noun}: {together}; write 100% at most together")
+    if whole < 1 and said and len(said) == len(shares):
+        raise ValueError(f"has tiers that take less than all of the {noun}: {together}; leave one out to take the rest")
+
+
+def _refuse_undrained(checkpoint: Checkpoint, tier: str, held: int) -> None:
+    every, longest, drained_in = checkpoint.every, checkpoint.longest, checkpoint.drained_in
+    if every is None and drained_in is None:
+        raise ValueError("does not say how fast checkpoints drain; add `every` or `drained_in` to `checkpoint`")
+    if every is None or drained_in is None:
+        return
+    if drained_in > every:
+        raise ValueError("drains checkpoints more slowly than they come; make `drained_in` at most `every`")
+    if drained_in > every - longest and held < 2:
+        raise ValueError(
+            f"drains a checkpoint from {tier} when the next one needs its place; shorten `drained_in`, or hold 2 "
+            f"`checkpoints` in {tier}"
+        )

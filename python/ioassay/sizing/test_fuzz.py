@@ -132,6 +132,17 @@ switches: [switch]
 kinds: "1"
 """)
 
+TIERED: dict[str, Any] = {
+    key: value for key, value in REQUIREMENTS.items() if key not in ("switches", "bricks")
+} | yaml.safe_load("""
+checkpoint: {size: 10TB, longest: 5min, every: 1h, drained_in: 30min, kept: "2"}
+tiers:
+  flash: {media: flash, bricks: [ours], usable: 10%, write: 90%, read: 50%, create: 100%, checkpoints: "1"}
+  disk: {media: disk, bricks: [ours], metadata: [module], random_read: 100%}
+  tape: {usable: 100%, checkpoints: "2"}
+""")
+TIERED["tiers"]["disk"] |= {"drain": "2GB/s", "stage_in": "1GB/s"}
+
 HARD = st.sampled_from(
     [
         *(
@@ -302,7 +313,8 @@ def test_configurations_of_any_content_are_answered_or_refused(folder: Path, fil
 
 
 @PATIENT
-@given(st.one_of(mutated(REQUIREMENTS), with_other_numbers(REQUIREMENTS)))
+@given(st.one_of(mutated(REQUIREMENTS), with_other_numbers(REQUIREMENTS), mutated(TIERED), with_other_numbers(TIERED)))
+@example(TIERED)
 def test_requirements_of_any_content_are_read_or_refused(folder: Path, file: object) -> None:
     (folder / "catalogue.yaml").write_text(yaml.safe_dump(CATALOGUE))
     (folder / "needs.yaml").write_text(yaml.safe_dump(file, allow_unicode=True))

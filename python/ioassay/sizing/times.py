@@ -184,13 +184,16 @@ def fill_by_growth(size: Size, start: Value, per_year: Value, fill: Value | None
     )
 
 
-def of_size(size: Size, requirements: Requirements | None = None) -> list[Value]:
-    """All that can be said, each under a name of its own; with `requirements` also of checkpoints and growth."""
+def of_size(size: Size, requirements: Requirements | None = None, tier: str = "") -> list[Value]:
+    """All that can be said, each under a name of its own; with `requirements` also of checkpoints and growth.
+
+    Of a tier: of checkpoints where they are written to it, and not of growth, of which it has a part.
+    """
     found = [time_to_fill(size), stonewall_space(size, IO500_STONEWALL)]
-    if requirements is not None and requirements.checkpoint is not None:
-        found += _of_checkpoint(size, requirements.checkpoint)
     if requirements is not None:
-        found += _of_growth(size, requirements)
+        if requirements.checkpoint is not None and tier in ("", requirements.checkpoint_tier):
+            found += _of_checkpoint(size, requirements.checkpoint)
+        found += [] if tier else _of_growth(size, requirements)
     return [value for value in found if value is not None]
 
 

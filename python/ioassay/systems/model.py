@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from ioassay.results.document import Operation
+from ioassay.protocol.facts import Operation
 from ioassay.systems.amounts import Amount, parse_amount
 from ioassay.yaml_models.source import quoted
 from ioassay.yaml_models.values import Count, Identifier, Kind, Part, Prose, Size, parsed

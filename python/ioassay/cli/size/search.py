@@ -15,12 +15,14 @@ if TYPE_CHECKING:
 
 _SHORTEST_S, _LONGEST_S = 1, 24 * 3600
 
+_EXIT_CODES = {"best": 0, "found": 0, "impossible": 1, "undecided": 3}
+
 
 def search(
     requirements: Annotated[Path, typer.Argument(metavar="FILE", help="What the storage must hold and do, as YAML.")],
     *,
     time_limit: Annotated[
-        str, typer.Option(metavar="TIME", help="Stop looking for better configurations then.")
+        str, typer.Option(metavar="TIME", help="Processor time after which to stop looking for better ones.")
     ] = "8s",
     save: Annotated[
         Path | None,
@@ -33,7 +35,8 @@ def search(
     """Find the configurations that meet requirements.
 
     Shows the front of capacity, performance and cost: what each configuration holds and does, what limits it, its
-    racks and parts, and how the answer moves when a figure is 20 % off. The exit code is 1 if none meets them.
+    racks and parts, and how the answer moves when a figure is 20 % off. The exit code is 0 if there is one, 1 if it is
+    proved that there is none, and 3 if the time limit, or figures that are unknown, leave that open.
     """
     from ioassay import reports  # noqa: PLC0415
     from ioassay.cli.output import chosen_format, emit, say_undrawn, show  # noqa: PLC0415
@@ -43,14 +46,14 @@ def search(
     from ioassay.sizing.search.search import search as searched  # noqa: PLC0415
 
     wanted = chosen_format(form, output, as_json=as_json)
-    deadline_s = _seconds(time_limit)
+    limit_s = _seconds(time_limit)
     if not requirements.exists() and requirements.suffix == "":
         raise UsageError(
             f"{requirements} is neither a file nor a command.",
             "Name a YAML file of requirements, or see `ioassay size --help` for the commands.",
         )
     wishes, catalogue = read(requirements)
-    found = searched(wishes, catalogue, deadline_s=deadline_s)
+    found = searched(wishes, catalogue, limit_s=limit_s)
     report = SearchReport(found, catalogue)
     if wanted is None:
         show(rendered(report.terminal()))
@@ -58,7 +61,7 @@ def search(
         emit(reports.build(report, wanted), output)
     if save is not None:
         _save(found, requirements, save)
-    return max(say_undrawn(), int(not found.answers))
+    return max(say_undrawn(), _EXIT_CODES[found.verdict])
 
 
 def _seconds(time_limit: str) -> float:

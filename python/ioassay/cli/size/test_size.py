@@ -63,6 +63,17 @@ def test_requirements_that_cannot_be_met_make_the_exit_code_1(tmp_path: Path) ->
     assert "80 GB/s needed, 36 GB/s possible, 44 GB/s short" in " ".join(done.stdout.split())
 
 
+def test_what_nobody_decided_makes_the_exit_code_3_and_is_said_in_text_and_json(tmp_path: Path) -> None:
+    text = REQUIREMENTS.format(write="26GB/s")
+    (tmp_path / "needs.yaml").write_text(text.replace("{racks: 1}", "{budget: 1000000, currency: EUR}"))
+    told = _size(tmp_path, "needs.yaml")
+    assert told.returncode == 3
+    assert "Too little is known" in told.stdout
+    assert json.loads(_size(tmp_path, "needs.yaml", "--json").stdout)["verdict"] == "undecided"
+    impossible = _size(tmp_path, _requirements(tmp_path, "80GB/s"), "--json")
+    assert (impossible.returncode, json.loads(impossible.stdout)["verdict"]) == (1, "impossible")
+
+
 def test_published_figures_that_contradict_make_the_exit_code_of_a_check_1(tmp_path: Path) -> None:
     assert _size(tmp_path, "explain", "md3460-racks").returncode == 0
     assert _size(tmp_path, "explain", "md3460-racks", "--check").returncode == 1
@@ -205,6 +216,7 @@ def test_output_that_cannot_be_written_is_said(needs: Path, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_the_process_that_solves_ends_with_a_search_that_is_ended(needs: Path, end: signal.Signals) -> None:
+    needs.write_text(needs.read_text().replace("[ours]", "[ours, md3460-performance]\nkinds: 2"))
     command = [sys.executable, "-m", "ioassay", "size", str(needs)]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
         children = Path(f"/proc/{process.pid}/task/{process.pid}/children")

@@ -46,12 +46,12 @@ Shown = Callable[[Value], Text]
 """How a number stands in a table."""
 
 
-def times(size: Size, requirements: Requirements | None = None) -> Section:
+def times(size: Size, requirements: Requirements | None = None, tier: str = "") -> Section:
     """How long it takes to fill, what a stonewalled phase writes, and what `requirements` ask for besides.
 
     Of the assumptions those that capacity and rates do not rest on already.
     """
-    values = of_size(size, requirements)
+    values = of_size(size, requirements, tier)
     rows = [_row(value, _percent if value.dimension == NUMBER else _amount) for value in values]
     own = set(
         _assumed([size.capacity.usable, *(rate.value for rates in size.rates.values() for rate in rates.values())])

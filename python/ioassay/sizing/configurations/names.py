@@ -31,16 +31,19 @@ def unresolved_in_requirements(requirements: Requirements, source: Source, catal
     """Every name in requirements that means nothing, or that is written twice."""
     yield from unresolved_origins(requirements, source, requirements.sources)
     known = _known(catalogue)
-    lists: Mapping[str, tuple[list[str], type[Component]]] = {
-        "bricks": (requirements.bricks, Brick),
-        "metadata": (requirements.metadata, MetadataModule),
-        "switches": (requirements.switches, Switch),
-    }
-    for key, (names, kind) in lists.items():
-        yield from unknown_components(names, kind, known, source, [key])
+    lists: list[tuple[Steps, list[str], type[Component]]] = [
+        (["bricks"], requirements.bricks, Brick),
+        (["metadata"], requirements.metadata, MetadataModule),
+        (["switches"], requirements.switches, Switch),
+    ]
+    for tier_name, tier in requirements.tiers.items():
+        lists.append((["tiers", tier_name, "bricks"], tier.bricks, Brick))
+        lists.append((["tiers", tier_name, "metadata"], tier.metadata, MetadataModule))
+    for path, names, kind in lists:
+        yield from unknown_components(names, kind, known, source, path)
         for index, name in enumerate(names):
             if name in names[:index]:
-                yield locate(source.tree, [key, index]).problem(f"{quoted(name)} is named twice", "write it once")
+                yield locate(source.tree, [*path, index]).problem(f"{quoted(name)} is named twice", "write it once")
     yield from unknown_components(requirements.limits.rack, Rack, known, source, ["limits", "rack"])
 
 

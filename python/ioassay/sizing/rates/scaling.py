@@ -15,9 +15,8 @@ from collections.abc import Mapping
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from ioassay.analysis import intervals, scalability
-from ioassay.analysis.scalability import Fit
 from ioassay.errors import UsageError
 from ioassay.sizing.arithmetic import Formula, Value, applied, assumed, exactly, product, quotient, total
 from ioassay.sizing.catalogue import number
@@ -25,6 +24,10 @@ from ioassay.sizing.components import RateKind, Scaling
 from ioassay.sizing.rates.names import rate_name
 from ioassay.systems.amounts import NUMBER, Interval
 from ioassay.systems.model import Document
+
+if TYPE_CHECKING:
+    from ioassay.analysis.intervals import Interval as OfTerm
+    from ioassay.analysis.scalability import Fit
 
 MULTIPLE = "times the rate of one brick"
 """As `formulas` needs it of a factor: `9.458 × the rate of one brick (24 GB/s)`."""
@@ -110,11 +113,13 @@ def _of_table(points: Mapping[int, Value], kind: RateKind, count: int) -> Value:
 
 def _of_law(points: Mapping[int, Value], kind: RateKind, count: int) -> Value:
     """By the fitted law. Both terms are at their ends at once in its interval, which is wide beyond the points."""
+    from ioassay.analysis.scalability import FEWEST  # noqa: PLC0415  (half a second; few scale by a law)
+
     fit = _fit(tuple((at, rate.nominal) for at, rate in points.items()))
     if fit is None:
         raise UsageError(
             f"{len(points)} points of the {rate_name(kind)} cannot be fitted; "
-            f"the law takes at least {scalability.FEWEST} with rates above 0.",
+            f"the law takes at least {FEWEST} with rates above 0.",
             "Add points, or scale by `table`.",
         )
     if not fit.follows:
@@ -140,7 +145,7 @@ def _of_law(points: Mapping[int, Value], kind: RateKind, count: int) -> Value:
     )
 
 
-def _term(name: str, term: intervals.Interval, points: Mapping[int, Value]) -> Value:
+def _term(name: str, term: OfTerm, points: Mapping[int, Value]) -> Value:
     ends = Interval(Fraction(term.low), Fraction(term.estimate), Fraction(term.high))
     text = f"least squares of {len(points)} points; the interval is that of a bootstrap, {term.confidence:.0%}"
     return Value(name, ends, NUMBER, Formula("function", tuple(points.values()), text, _LAW))
@@ -149,4 +154,6 @@ def _term(name: str, term: intervals.Interval, points: Mapping[int, Value]) -> V
 @cache
 def _fit(medians: tuple[tuple[int, float], ...]) -> Fit | None:
     """A search asks for many counts of the same points."""
-    return scalability.fit(medians)
+    from ioassay.analysis.scalability import fit  # noqa: PLC0415
+
+    return fit(medians)

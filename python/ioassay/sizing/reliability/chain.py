@@ -20,7 +20,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import expm
 
 
 @dataclass(frozen=True)
@@ -59,6 +58,8 @@ def loss_within(group: Group, time_s: float) -> float:
     subtraction: Xue, Ye, Computing exponentials of essentially non-negative matrices entrywise to high accuracy,
     Mathematics of Computation, 2013).
     """
+    from scipy.linalg import expm  # noqa: PLC0415  (0.2 s, which few commands need)
+
     lost = group.parity + 1
     rates = np.diag(group.next_failure_per_s, 1) + np.diag([*group.next_rebuild_per_s[1:], 0.0], -1)
     generator = rates - np.diag(rates.sum(axis=1))

@@ -21,6 +21,7 @@ from ioassay.sizing.parts import Name, currencies, parts_of, standing, whole_of
 from ioassay.sizing.rates.network import network_ports
 from ioassay.sizing.rates.scaling import has_points, multiple
 from ioassay.sizing.requirements import Requirements
+from ioassay.sizing.search.model import in_tier, kind_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +31,7 @@ class Candidate:
     kind: Literal["brick", "metadata module", "switch"]
     name: Name
     gives: Mapping[str, Fraction]
-    """What one gives, by the key of the need: `usable`, `write`, …; of a switch `ports`, each of `link` bytes/s."""
+    """What one gives, by the key of the need: `usable`, `flash/write`; of a switch `ports`, each of `link` bytes/s."""
     takes: Mapping[str, Fraction]
     """What one takes: `rack_units`, `power`, `weight`, `price`, `switch_ports`; what is unknown is missing."""
     stands: tuple[tuple[str, int], ...]
@@ -41,11 +42,14 @@ class Candidate:
     """What it is part of, with nothing else of other software; `None` goes with any."""
     scaled_by: Entry | None = None
     """What has the scaling, where that is in the catalogue."""
+    tier: str = ""
+    """The tier that it is bought for; "" where there are none, and of switches, which all tiers share."""
 
     @property
     def title(self) -> str:
         """What it is called in a sentence."""
-        return self.name.name if isinstance(self.name, BrickChoice) else self.name
+        name = self.name.name if isinstance(self.name, BrickChoice) else self.name
+        return f"{name} in {self.tier}" if self.tier else name
 
     @property
     def is_linear(self) -> bool:
@@ -63,7 +67,9 @@ class Candidate:
             return True
         scaling = self.scaling
         return scaling is not None and all(
-            self._multiple(what, count) is not None for what in self.gives if has_points(scaling, cast(RateKind, what))
+            self._multiple(what, count) is not None
+            for what in self.gives
+            if has_points(scaling, cast(RateKind, kind_of(what)))
         )
 
     def together(self, what: str, count: int) -> Fraction | None:
@@ -72,7 +78,7 @@ class Candidate:
         Hardware carries no more than so many times what one carries, whatever a scaling says (`rates.together`).
         """
         one = self.gives.get(what, Fraction(0))
-        if what == "usable" or self.is_linear or count < 2:
+        if kind_of(what) == "usable" or self.is_linear or count < 2:
             return one * count
         times = self._multiple(what, count)
         return None if times is None else one * min(times, Fraction(count))
@@ -88,18 +94,20 @@ class Candidate:
         return {}
 
     def _computed_multiple(self, what: str, count: int) -> Fraction | None:
-        scaling, entry = self.scaling, self.scaled_by
-        if scaling is None or not has_points(scaling, cast(RateKind, what)):
+        scaling, entry, kind = self.scaling, self.scaled_by, cast(RateKind, kind_of(what))
+        if scaling is None or not has_points(scaling, kind):
             return None
         sources, folder = (entry.sources, entry.folder) if entry else (None, None)
         try:
-            return multiple(scaling, cast(RateKind, what), count, sources, folder).interval.nominal
+            return multiple(scaling, kind, count, sources, folder).interval.nominal
         except UsageError:  # beyond the table
             return None
 
 
-def candidate_of(requirements: Requirements, catalogue: Catalogue, name: Name, currency: str | None) -> Candidate:
-    """A brick, metadata module or switch; of prices those in `currency` count."""
+def candidate_of(
+    requirements: Requirements, catalogue: Catalogue, name: Name, currency: str | None, tier: str = ""
+) -> Candidate:
+    """A brick, metadata module or switch, for a tier; of prices those in `currency` count."""
     entry, stands = catalogue.entry(whole_of(name)), standing(catalogue, name)
     component = entry.component
     if isinstance(component, Switch):
@@ -117,15 +125,20 @@ def candidate_of(requirements: Requirements, catalogue: Catalogue, name: Name, c
         size = module_size(catalogue, name)
         gives = _values(size.rates)
     known = {"power": size.power, "weight": size.weight, "price": size.price}
+    given = _nominal(gives)
+    if tier:
+        of_all = {"usable": given["usable"]} if "usable" in given else {}
+        given = {in_tier(tier, kind): rate for kind, rate in given.items()} | of_all
     return Candidate(
         kind="brick" if isinstance(name, BrickChoice) else "metadata module",
         name=name,
-        gives=_nominal(gives),
+        gives=given,
         takes=_takes(catalogue, name, known, stands, currency),
         stands=stands,
         scaling=component.scaling or requirements.scaling,
         software=component.software,
         scaled_by=entry if component.scaling else None,
+        tier=tier,
     )
 
 

@@ -6,10 +6,11 @@ Not: the questions (`front`, `shortfalls`, `movements`).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from typing import get_args
 
 from ioassay.sizing.arithmetic import Value, exactly, product, total
 from ioassay.sizing.catalogue import Catalogue
@@ -18,12 +19,13 @@ from ioassay.sizing.configuration import BrickCount, Configuration
 from ioassay.sizing.evaluate import evaluate
 from ioassay.sizing.model import BrickChoice, Size
 from ioassay.sizing.packing import Item, PackedRack, RackLimits
-from ioassay.sizing.requirements import Requirements
+from ioassay.sizing.parts import Name
+from ioassay.sizing.requirements import Condition, Requirements
 from ioassay.sizing.search.candidates import Candidate
 from ioassay.sizing.search.finder import Finder, Found
 from ioassay.sizing.search.market import Market, speed_kinds
-from ioassay.sizing.search.model import Answer, Margin, Need
-from ioassay.sizing.search.needs import clients_rates
+from ioassay.sizing.search.model import Answer, Margin, Need, kind_of, tier_of
+from ioassay.sizing.search.needs import clients_rates, needs_of_clients
 from ioassay.sizing.search.problem import Counts, Problem
 
 
@@ -44,8 +46,14 @@ class Context:
 
     @property
     def has_bricks(self) -> bool:
-        """Whether any brick can be considered; without one there is nothing to fall short of a need."""
-        return any(one.kind == "brick" for one in self.market.candidates)
+        """Whether any brick can be considered, in each tier; without one there is nothing to fall short of a need."""
+        tiers = {one.tier for one in self.market.candidates if one.kind == "brick"}
+        return bool(tiers) and tiers >= set(self.requirements.tiers)
+
+    @property
+    def is_decisive(self) -> bool:
+        """Whether a search without an answer is a proof: there were bricks to try, or all are known and too fragile."""
+        return self.has_bricks or (bool(self.market.fragile) and not self.market.unknown)
 
     @cached_property
     def rack(self) -> RackLimits:
@@ -82,7 +90,7 @@ class Context:
             rack=replace(self.rack, weight=min(weights, default=None)),
             kinds=requirements.kinds,
             has_switches=bool(requirements.switches),
-            has_modules=bool(requirements.metadata),
+            with_modules=self._with_modules,
             clients=clients.count if clients else None,
             speed=self.speed,
             most_speed=min(
@@ -93,48 +101,82 @@ class Context:
                 ),
                 default=None,
             ),
+            tiers=tuple(requirements.tiers) or ("",),
+            of_clients=self._of_clients,
         )
 
-    def configuration(self, bought: dict[Candidate, int]) -> Configuration:
-        """What is bought, as a configuration."""
+    @cached_property
+    def _with_modules(self) -> frozenset[str]:
         requirements = self.requirements
+        if requirements.tiers:
+            return frozenset(name for name, tier in requirements.tiers.items() if tier.metadata)
+        return frozenset([""] if requirements.metadata else [])
+
+    @cached_property
+    def _of_clients(self) -> dict[str, Fraction] | None:
+        if not self.requirements.tiers:
+            return None
+        return {need.what: need.value.interval.nominal for need in needs_of_clients(self.requirements)}
+
+    def configuration(self, bought: Mapping[Candidate, int]) -> Configuration:
+        """What is bought, as a configuration; the same bricks of several tiers together."""
+        requirements = self.requirements
+        counts = {kind: Counter[Name]() for kind in ("brick", "metadata module", "switch")}
+        for one, count in bought.items():
+            counts[one.kind][one.name] += count
         return Configuration.model_construct(
             bricks=[
-                BrickCount.model_construct(brick=one.name.brick, count=count, drive=one.name.drive)
-                for one, count in bought.items()
-                if isinstance(one.name, BrickChoice)
+                BrickCount.model_construct(brick=name.brick, count=count, drive=name.drive)
+                for name, count in counts["brick"].items()
+                if isinstance(name, BrickChoice)
             ],
-            metadata={str(one.name): count for one, count in bought.items() if one.kind == "metadata module"},
-            switches={str(one.name): count for one, count in bought.items() if one.kind == "switch"},
+            metadata={str(name): count for name, count in counts["metadata module"].items()},
+            switches={str(name): count for name, count in counts["switch"].items()},
             rack=requirements.limits.rack,
             clients=requirements.clients,
             scaling=requirements.scaling,
             request=requirements.request,
         )
 
-    def size(self, bought: dict[Candidate, int]) -> Size:
-        """All that follows from what is bought."""
-        key = tuple((one.title, count) for one, count in bought.items())
+    def size(self, bought: Mapping[Candidate, int]) -> Size:
+        """All that follows from what is bought; with tiers without rates, which each of them has."""
+        conditions = () if self.requirements.tiers else get_args(Condition)
+        return self._evaluated(self.requirements.name, bought, self.configuration(bought), conditions)
+
+    def tiers(self, bought: Mapping[Candidate, int]) -> Mapping[str, Size]:
+        """What each tier is. Clients and switches are those of all tiers: they are checked with the whole."""
+        found = {}
+        for tier in self.requirements.tiers:
+            own = {one: count for one, count in bought.items() if one.tier == tier}
+            configuration = self.configuration(own).model_copy(update={"clients": None})
+            found[tier] = self._evaluated(tier, own, configuration, get_args(Condition))
+        return found
+
+    def _evaluated(
+        self, name: str, bought: Mapping[Candidate, int], configuration: Configuration, conditions: Sequence[Condition]
+    ) -> Size:
+        key = (name, *((one.title, count) for one, count in bought.items()))
         if key not in self._sizes:
-            self._sizes[key] = evaluate(self.catalogue, self.requirements.name, self.configuration(bought))
+            self._sizes[key] = evaluate(self.catalogue, name, configuration, conditions)
         return self._sizes[key]
 
     @cached_property
-    def _sizes(self) -> dict[tuple[tuple[str, int], ...], Size]:
+    def _sizes(self) -> dict[tuple[object, ...], Size]:
         """What was evaluated: points of a front are found several times."""
         return {}
 
     def answer(self, problem: Problem, found: Found, role: str) -> Answer:
         """What was found, evaluated again. It meets all needs of `problem`, or this program is wrong."""
-        size = self.size(problem.bought(found.counts))
+        bought = problem.bought(found.counts)
+        size, tiers = self.size(bought), self.tiers(bought)
         racks = self.racks(found)
         margins = []
         for need in self.needs:
-            has = self.has(need.what, size, racks)
+            has = self.has(need.what, bought, racks)
             assert has is not None, f"{need.what} is unknown"
-            assert is_met(need, has), f"{need.what} is not met by {problem.bought(found.counts)}"
+            assert is_met(need, has), f"{need.what} is not met by {bought}"
             margins.append(Margin(need, has))
-        return Answer(role, size.configuration, size, tuple(margins), racks, self.cost(size))
+        return Answer(role, size.configuration, size, tiers, tuple(margins), racks, self.cost(size))
 
     def racks(self, found: Found) -> tuple[PackedRack, ...]:
         """The racks of what was found."""
@@ -142,8 +184,8 @@ class Context:
 
     def holds(self, problem: Problem, counts: Counts) -> bool:
         """Whether all that follows from the counts meets the needs of a search; racks are packed apart."""
-        size = self.size(problem.bought(counts))
-        return all(is_met(need, self.has(need.what, size, ())) for need in self.needs if need.what in problem.needs)
+        bought = problem.bought(counts)
+        return all(is_met(need, self.has(need.what, bought, ())) for need in self.needs if need.what in problem.needs)
 
     def cost(self, size: Size) -> Value:
         """The price, or the rack units."""
@@ -153,13 +195,15 @@ class Context:
         assert size.price is not None  # prices of all candidates are known
         return size.price
 
-    def cost_by(self, catalogue: Catalogue, bought: dict[Candidate, int]) -> Value:
+    def cost_by(self, catalogue: Catalogue, bought: Mapping[Candidate, int]) -> Value:
         """The cost of what is bought, by another catalogue."""
         return self.cost(evaluate(catalogue, self.requirements.name, self.configuration(bought), conditions=()))
 
-    def has(self, what: str, size: Size, racks: tuple[PackedRack, ...]) -> Value | None:
+    def has(self, what: str, bought: Mapping[Candidate, int], racks: tuple[PackedRack, ...]) -> Value | None:
         """What a configuration has of a need, or takes of a limit; `None` where that is unknown."""
-        match what:
+        tier = tier_of(what)
+        size = self.tiers(bought)[tier] if tier else self.size(bought)
+        match kind_of(what):
             case "usable":
                 return size.capacity.usable
             case "racks":
@@ -170,8 +214,8 @@ class Context:
                 return size.price
             case "weight_per_rack":
                 return self._heaviest(size, racks)
-            case _:
-                rate = size.rates[self.requirements.rates_hold].get(what)  # type: ignore[call-overload]
+            case kind:
+                rate = size.rates[self.requirements.rates_hold].get(kind)  # type: ignore[call-overload]
                 return rate.value if rate else None
 
     def _heaviest(self, size: Size, racks: tuple[PackedRack, ...]) -> Value | None:

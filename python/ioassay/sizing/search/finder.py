@@ -8,11 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from ioassay.sizing.packing import Item, RackLimits
+from ioassay.sizing.packing import Item, RackLimits, first_fit
 from ioassay.sizing.search.formulation import Aim, Formulation
+from ioassay.sizing.search.one_kind import counts_in_order, is_of_one_kind
 from ioassay.sizing.search.problem import Counts, Problem
 from ioassay.sizing.search.racks import pack
 from ioassay.sizing.search.solver import Solver
+
+Holds = Callable[[Counts], bool]
+"""Whether counts meet what a program does not say of them."""
 
 
 @dataclass(frozen=True)
@@ -35,19 +39,27 @@ class Finder:
 
     solver: Solver
 
-    def find(
-        self, problem: Problem, aim: Aim, what: str = "", holds: Callable[[Counts], bool] = lambda counts: True
-    ) -> Found | None:
+    def find(self, problem: Problem, aim: Aim, what: str = "", holds: Holds = lambda counts: True) -> Found | None:
         """The best counts by `aim` (`Formulation.objective`); `None` where nothing meets the problem.
 
         `holds` is what else must be true of them. Raises `Expired` where the deadline is over and none is known.
         """
+        self.solver.check()
+        if is_of_one_kind(problem):
+            return self._tried(problem, aim, what, holds)
         if problem.kinds > 1 and len(problem.candidates) > _FEW and aim != "racks":
             alone = self._found(replace(problem, kinds=1), aim, what, holds)
             problem = problem if alone is None else _at_least_as_good(problem, aim, what, alone.counts)
         return self._found(problem, aim, what, holds)
 
-    def _found(self, problem: Problem, aim: Aim, what: str, holds: Callable[[Counts], bool]) -> Found | None:
+    def _tried(self, problem: Problem, aim: Aim, what: str, holds: Holds) -> Found | None:
+        for counts in counts_in_order(problem, aim, what):
+            packed = first_fit(problem.items(counts), problem.rack)  # exact: all items are alike
+            if packed is not None and (problem.racks is None or len(packed) <= problem.racks) and holds(counts):
+                return Found(counts, tuple(tuple(rack) for rack in packed), is_best=True)
+        return None
+
+    def _found(self, problem: Problem, aim: Aim, what: str, holds: Holds) -> Found | None:
         formulation = Formulation(problem, needs_bind=aim in ("least", "cheapest", "racks"))
         objective = formulation.objective(aim, what)
         while (solution := self.solver.solve(formulation.program, objective)) is not None:
@@ -61,7 +73,7 @@ class Finder:
                 assert racks is not None  # nothing is bought that does not fit into a rack
                 self._cut_off_packing(problem, formulation, counts, racks)
                 continue
-            if not holds(counts):
+            if not problem.network_carries(counts) or not holds(counts):
                 formulation.cut_off(counts)
                 continue
             return Found(counts, tuple(tuple(rack) for rack in packed), solution.is_optimal)

@@ -24,7 +24,8 @@ from numpy.typing import NDArray
 
 from ioassay.sizing.packing import patterns
 from ioassay.sizing.search.candidates import Candidate
-from ioassay.sizing.search.needs import DATA_KINDS, METADATA_KINDS
+from ioassay.sizing.search.model import tier_of
+from ioassay.sizing.search.needs import DATA_KINDS
 from ioassay.sizing.search.problem import Counts, Problem, bytes_of
 from ioassay.sizing.search.program import Program, Terms
 
@@ -32,7 +33,7 @@ Aim = Literal["least", "cheapest", "most", "fastest", "racks"]
 """`least` of what is taken; `cheapest`: likewise, and of equally cheap ones the best in capacity and speed together;
 `most` of what is given; `fastest`: the highest speed; `racks`: the fewest."""
 
-_MOST_COUNT = 1000
+MOST_COUNT = 1000
 """Of a kind of bricks or modules, where no limit, no need and no table ends it earlier."""
 
 _MOST_STEPS = 10_000
@@ -59,13 +60,15 @@ class Formulation:
         self._given: dict[str, dict[int, float]] = defaultdict(lambda: defaultdict(float))
         self._to_clients: dict[int, Fraction] = {}
         self._racks = self.program.integer(1, math.inf if problem.racks is None else problem.racks)
-        bricks = {one: self._brick(one) for one in problem.candidates if one.kind == "brick"}
-        modules = {one: self._module(one) for one in problem.candidates if one.kind == "metadata module"}
-        self.program.row(_sum(bricks.values()), lower=1, upper=problem.kinds)
-        self.program.row(_sum(modules.values()), lower=1 if problem.has_modules else 0)
-        self._rows_of_software({**bricks, **modules})
-        self._rows_of_several(bricks)
-        self._rows_of_several(modules)
+        for tier in problem.tiers:
+            of_tier = [one for one in problem.candidates if one.tier == tier]
+            bricks = {one: self._brick(one) for one in of_tier if one.kind == "brick"}
+            modules = {one: self._module(one) for one in of_tier if one.kind == "metadata module"}
+            self.program.row(_sum(bricks.values()), lower=1, upper=problem.kinds)
+            self.program.row(_sum(modules.values()), lower=1 if tier in problem.with_modules else 0)
+            self._rows_of_software({**bricks, **modules})
+            self._rows_of_several(bricks)
+            self._rows_of_several(modules)
         if problem.has_switches:
             self._rows_of_switches()
         self._rows_of_needs()
@@ -139,7 +142,7 @@ class Formulation:
 
     def _brick(self, one: Candidate) -> int:
         """A brick's variables; that of the binary which says whether it is bought."""
-        needs = {what: need for what, need in self._problem.needs.items() if what in ("usable", *DATA_KINDS)}
+        needs = self._problem.needs_of(one)
         possible = self._possible(one, needs, is_alone=self._problem.kinds == 1, binds=self._needs_bind)
         bought = self.program.integer(0, 1 if possible else 0)
         count = self._counted(one, possible)
@@ -149,7 +152,7 @@ class Formulation:
 
     def _module(self, one: Candidate) -> int:
         """A module's variables; that of its count."""
-        needs = {what: need for what, need in self._problem.needs.items() if what in METADATA_KINDS}
+        needs = self._problem.needs_of(one)
         binds = all(needs.values())  # where nothing is needed, the most may be sought
         return self._counted(one, self._possible(one, needs, is_alone=False, binds=binds))
 
@@ -162,9 +165,9 @@ class Formulation:
                 return ()
             enough = max(least, default=1)
             limits = [limit for limit in (most, max(enough, 1) if binds else None) if limit is not None]
-            return range(max(enough, 1) if is_alone else 1, min(limits, default=_MOST_COUNT) + 1)
+            return range(max(enough, 1) if is_alone else 1, min(limits, default=MOST_COUNT) + 1)
         found = []
-        for count in range(1, (_MOST_COUNT if most is None else most) + 1):
+        for count in range(1, (MOST_COUNT if most is None else most) + 1):
             together = [(one.together(what, count), need) for what, need in needs.items()]
             if not one.is_possible(count) or any(total is None for total, _ in together):
                 break
@@ -238,7 +241,12 @@ class Formulation:
         """Switches of one kind, with ports for bricks and modules, and as many for clients as carry the rates."""
         problem, program = self._problem, self.program
         bricks = {
-            self._counts[one]: float(one.takes["switch_ports"]) for one in problem.candidates if one.kind == "brick"
+            tier: {
+                self._counts[one]: float(one.takes["switch_ports"])
+                for one in problem.candidates
+                if one.kind == "brick" and one.tier == tier
+            }
+            for tier in problem.tiers
         }
         free: dict[int, float] = {
             self._counts[one]: -float(one.takes["switch_ports"]) for one in problem.candidates if one.kind != "switch"
@@ -247,18 +255,23 @@ class Formulation:
         for one in (one for one in problem.candidates if one.kind == "switch"):
             most = problem.most_of(one)
             count = self._counts[one] = program.integer(0, _MOST_SWITCHES if most is None else most)
-            least = max([problem.ports(one, what, need) for what, need in problem.needs.items()], default=1)
+            least = max([problem.ports(one, what, need) for what, need in problem.carried_needs.items()], default=1)
             most_ports = _MOST_PORTS if problem.clients is None else problem.clients
             chosen.append(kind := program.integer(0, 1 if most_ports >= least else 0))
             to_clients = program.integer(0, most_ports)
             program.row({count: 1.0, kind: -program.upper[count]}, upper=0)
             program.row({to_clients: 1.0, kind: -float(most_ports)}, upper=0)
             program.row({to_clients: 1.0, kind: -float(max(least, 1))}, lower=0)
+            for tier in problem.tiers if problem.of_clients is not None else ():
+                needs = ((what, need) for what, need in problem.needs.items() if tier_of(what) == tier)
+                ports = max([problem.ports(one, what, need) for what, need in needs], default=0)
+                program.row({**bricks[tier], kind: -float(ports)}, lower=0)
             free[count] = float(one.gives["ports"])
             self._to_clients[to_clients] = one.gives["link"]
         program.row(_sum(chosen), upper=1)
         program.row({**free, **dict.fromkeys(self._to_clients, -1.0)}, lower=0)
-        program.row({**bricks, **dict.fromkeys(self._to_clients, -1.0)}, lower=0)
+        of_all = {count: ports for tier in problem.tiers for count, ports in bricks[tier].items()}
+        program.row({**of_all, **dict.fromkeys(self._to_clients, -1.0)}, lower=0)
 
     def _speed(self) -> int:
         """The variable of the speed, and the rows that hold it down."""
@@ -286,8 +299,10 @@ class Formulation:
 
     def _most_of_kinds(self, what: str) -> float:
         """What as many kinds as may be mixed give at most."""
-        return self._problem.kinds * max(
-            (each * self.program.upper[one] for one, each in self._given[what].items()), default=0.0
+        return (
+            self._problem.kinds
+            * len(self._problem.tiers)
+            * max((each * self.program.upper[one] for one, each in self._given[what].items()), default=0.0)
         )
 
     def _most(self, what: str) -> Terms:
@@ -302,7 +317,7 @@ class Formulation:
     def _hold_down(self, variable: int, what: str, unit: Fraction) -> None:
         """So many units of a rate are no more than what bricks give and the ports of switches carry."""
         self.program.row({**_scaled(self._given[what], -1 / unit), variable: 1.0}, upper=0)
-        if self._to_clients:
+        if self._to_clients and what in DATA_KINDS:
             each = {ports: -float(link / bytes_of(what) / unit) for ports, link in self._to_clients.items()}
             self.program.row({**each, variable: 1.0}, upper=0)
 

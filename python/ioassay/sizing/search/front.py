@@ -12,11 +12,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import partial
 
 from ioassay.sizing.search.candidates import Candidate
 from ioassay.sizing.search.context import Context
 from ioassay.sizing.search.finder import Found
 from ioassay.sizing.search.formulation import Aim
+from ioassay.sizing.search.greedy import greedy
 from ioassay.sizing.search.model import Answer
 from ioassay.sizing.search.problem import Problem
 from ioassay.sizing.search.solver import Expired
@@ -65,13 +67,15 @@ class _Point:
 def front(context: Context) -> Front:
     """The best configurations; no answers where nothing meets all needs.
 
-    What one kind of bricks reaches is soon known. Where time ends the search for more, it stands beside what was found.
+    A first one is known at once, and what one kind of bricks reaches soon. Where time ends the search for more, they
+    stand beside what was found.
     """
-    result, points = Front(), list[_Point]()
+    result = Front()
     problem = context.problem(context.needs)
+    points = list(_Search(context, problem).first())
     try:
         for kinds in sorted({1, problem.kinds}):
-            before, points, cost_before = points, [], result.most_cost
+            before, points, cost_before = points, list[_Point](), result.most_cost
             for point in _Search(context, replace(problem, kinds=kinds)).points(result):
                 points.append(point)
                 result.is_complete &= point.found.is_best
@@ -101,6 +105,12 @@ class _Search:
     def __init__(self, context: Context, problem: Problem) -> None:
         self._context = context
         self.problem = problem
+
+    def first(self) -> Iterator[_Point]:
+        """One that meets all needs, if it is seen at once."""
+        found = greedy(self.problem, self._context.cost_key, partial(self._context.holds, self.problem))
+        if found is not None:
+            yield self._point(self.problem, found)
 
     def points(self, result: Front) -> Iterator[_Point]:
         """The points of the front, the cheapest first, then the ends, then those between."""
@@ -145,10 +155,11 @@ class _Search:
         found = self._find(problem, "cheapest", key)
         if found is None:
             return None
-        cost, usable = problem.taken(found.counts, key), problem.total(found.counts, "usable")
+        return self._point(problem, found)
+
+    def _point(self, problem: Problem, found: Found) -> _Point:
+        cost, usable = problem.taken(found.counts, self._context.cost_key), problem.total(found.counts, "usable")
         return _Point(found, cost, usable, problem.speed_of(found.counts))
 
     def _find(self, problem: Problem, aim: Aim, what: str = "") -> Found | None:
-        return self._context.finder.find(
-            problem, aim, what, holds=lambda counts: self._context.holds(self.problem, counts)
-        )
+        return self._context.finder.find(problem, aim, what, holds=partial(self._context.holds, self.problem))

@@ -8,15 +8,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from ioassay.prose import listed
 from ioassay.sizing.catalogue import Catalogue
-from ioassay.sizing.components import Brick, MetadataModule, Rack, Switch
+from ioassay.sizing.components import Brick, Drive, MetadataModule, Rack, Switch
 from ioassay.sizing.failure_domains import survives
 from ioassay.sizing.model import BrickChoice
-from ioassay.sizing.parts import Name, currencies
-from ioassay.sizing.requirements import Requirements, Survives
+from ioassay.sizing.parts import Name, currencies, without_figure
+from ioassay.sizing.requirements import Requirements, Survives, Tier
 from ioassay.sizing.search.candidates import Candidate, candidate_of
-from ioassay.sizing.search.model import Cost, Need
+from ioassay.sizing.search.model import Cost, Need, kind_of, tier_of
 from ioassay.sizing.search.needs import DATA_KINDS, METADATA_KINDS, SEQUENTIAL
+from ioassay.units import format_count
 
 RESOURCE: Mapping[str, str] = {
     "racks": "rack_units",
@@ -32,7 +34,10 @@ _GIVES: Mapping[str, tuple[str, ...]] = {
     "switch": (),
 }
 
-_WORDS = {"rack_units": "height", "price": "price in the currency asked for"}
+_WORDS = {"rack_units": "height"}
+
+_MOST_NAMES = 3
+"""Parts that are named of which a figure is unknown; the bill of materials names all."""
 
 
 @dataclass(frozen=True)
@@ -55,20 +60,24 @@ class Market:
 
 def market(requirements: Requirements, catalogue: Catalogue, needs: Sequence[Need]) -> Market:
     """All that can be bought to meet `needs`. Raises `UsageError` for names that the catalogue does not have."""
-    choices = _choices(requirements, catalogue)
-    why_not = {choice: _why_not_survived(catalogue, choice, requirements.survives) for choice in choices}
-    names: list[Name] = [
-        *(choice for choice in choices if not why_not[choice]),
-        *_modules(requirements, catalogue, needs),
-        *(name for name in requirements.switches if catalogue.find(name, Switch)),
+    tiers = tuple(requirements.tiers) or ("",)
+    choices = {tier: _choices(requirements, catalogue, tier) for tier in tiers}
+    why_not = {
+        choice: _why_not_survived(catalogue, choice, requirements.survives)
+        for choice in dict.fromkeys(choice for several in choices.values() for choice in several)
+    }
+    names: list[tuple[Name, str]] = [
+        *((choice, tier) for tier in tiers for choice in choices[tier] if not why_not[choice]),
+        *((module, tier) for tier in tiers for module in _modules(requirements, catalogue, needs, tier)),
+        *((name, "") for name in requirements.switches if catalogue.find(name, Switch)),
     ]
-    currency = requirements.limits.currency or _only_currency(catalogue, names)
-    every = [candidate_of(requirements, catalogue, name, currency) for name in names]
+    currency = requirements.limits.currency or _only_currency(catalogue, [name for name, _ in names])
+    every = [candidate_of(requirements, catalogue, name, currency, tier) for name, tier in names]
     demanded = _demanded(requirements, catalogue, needs)
-    missing = {one.title: _missing(one, demanded) for one in every}
+    missing = {one.title: _missing(catalogue, one, demanded, requirements.limits.currency) for one in every}
     known = [one for one in every if not missing[one.title]]
-    of_metadata = [need.what.replace("_", " ") for need in needs if need.what in METADATA_KINDS]
-    without = _without_modules(known) if of_metadata else []
+    of_metadata = {tier: _of_metadata(needs, tier) for tier in tiers}
+    without = [one for tier in tiers if of_metadata[tier] for one in _without_modules(known, tier)]
     known = [one for one in known if one not in without]
     has_prices = bool(known) and all("price" in one.takes for one in known)
     combined = requirements.kinds > 1 or any(one.kind == "metadata module" for one in known)
@@ -76,12 +85,13 @@ def market(requirements: Requirements, catalogue: Catalogue, needs: Sequence[Nee
     bricks_known, bricks_kept = (sum(one.kind == "brick" for one in some) for some in (known, kept))
     return Market(
         candidates=tuple(kept),
-        looked_at=len(choices),
+        looked_at=len(why_not),
         dominated=bricks_known - bricks_kept,
         unknown=(
-            *(f"{title}: {' and '.join(what)} unknown." for title, what in missing.items() if what),
+            *(f"{title}: {' and '.join(what)}." for title, what in missing.items() if what),
             *(
-                f"{one.title}: no metadata module for {one.software} has a known {' and '.join(of_metadata)} rate."
+                f"{one.title}: no metadata module for {one.software} has a known "
+                f"{' and '.join(of_metadata[one.tier])} rate."
                 for one in without
             ),
             *(
@@ -98,12 +108,16 @@ def market(requirements: Requirements, catalogue: Catalogue, needs: Sequence[Nee
 
 def speed_kinds(needs: Iterable[Need]) -> set[str]:
     """The rates that make one configuration faster than another: those required, else the sequential ones."""
-    return {need.what for need in needs if need.what in DATA_KINDS} or set(SEQUENTIAL)
+    return {need.what for need in needs if kind_of(need.what) in DATA_KINDS} or set(SEQUENTIAL)
 
 
-def _choices(requirements: Requirements, catalogue: Catalogue) -> list[BrickChoice]:
-    names = requirements.bricks or [entry.name for entry in catalogue.all(Brick)]
-    return [BrickChoice(name, drive) for name in names for drive in catalogue.find(name, Brick).drives]
+def _choices(requirements: Requirements, catalogue: Catalogue, tier: str) -> list[BrickChoice]:
+    asked = requirements.tiers[tier] if tier else Tier()
+    names = asked.bricks or requirements.bricks or [entry.name for entry in catalogue.all(Brick)]
+    every = [BrickChoice(name, drive) for name in names for drive in catalogue.find(name, Brick).drives]
+    if asked.media is None:
+        return every
+    return [one for one in every if (catalogue.find(one.drive, Drive).media == "hdd") == (asked.media == "disk")]
 
 
 def _why_not_survived(catalogue: Catalogue, choice: BrickChoice, wanted: Survives) -> str:
@@ -125,10 +139,17 @@ def _counted(count: int, noun: str) -> str:
     return f"{count or 'no'} {head.removesuffix('s') if count == 1 else head}{of}{rest}"
 
 
-def _modules(requirements: Requirements, catalogue: Catalogue, needs: Sequence[Need]) -> list[str]:
+def _of_metadata(needs: Iterable[Need], tier: str) -> list[str]:
+    """The rates of metadata that a tier needs, in words."""
+    kinds = [kind_of(need.what) for need in needs if tier_of(need.what) == tier]
+    return [kind.replace("_", " ") for kind in kinds if kind in METADATA_KINDS]
+
+
+def _modules(requirements: Requirements, catalogue: Catalogue, needs: Sequence[Need], tier: str) -> list[str]:
     """Those that are named; all where rates of metadata are required and none is named."""
-    named = [name for name in requirements.metadata if catalogue.find(name, MetadataModule)]
-    if named or not any(need.what in METADATA_KINDS for need in needs):
+    asked = requirements.tiers[tier].metadata if tier else requirements.metadata
+    named = [name for name in asked if catalogue.find(name, MetadataModule)]
+    if named or not _of_metadata(needs, tier):
         return named
     return [entry.name for entry in catalogue.all(MetadataModule)]
 
@@ -151,22 +172,35 @@ def _demanded(requirements: Requirements, catalogue: Catalogue, needs: Iterable[
     }
 
 
-def _missing(candidate: Candidate, demanded: Iterable[str]) -> list[str]:
-    """What is not known of a candidate and would have to be, in words."""
+def _missing(catalogue: Catalogue, candidate: Candidate, demanded: Iterable[str], currency: str | None) -> list[str]:
+    """What is not known of a candidate and would have to be, in words; of what its parts take, of which of them."""
     gives = _GIVES[candidate.kind]
-    return sorted(
-        _WORDS.get(key, f"{key.replace('_', ' ')} rate" if key in gives else key)
-        for key in demanded
-        if key in (*gives, *RESOURCE.values()) and key not in candidate.gives and key not in candidate.takes
-    )
+    found = []
+    of_tier = [key for key in sorted(demanded) if tier_of(key) in ("", candidate.tier)]
+    for key in (kind_of(key) for key in of_tier if key not in candidate.gives and key not in candidate.takes):
+        if key not in (*gives, *RESOURCE.values()):
+            continue
+        noun = _WORDS.get(key, f"{key.replace('_', ' ')} rate" if key in gives else key)
+        if key == "price":
+            noun = f"price in {currency}" if currency else "price in one currency"
+        lacking = [] if key in gives else without_figure(catalogue, candidate.name, key, currency)
+        found.append(f"{noun} unknown{f' (that of {_few(lacking)} is not given)' if lacking else ''}")
+    return found
 
 
-def _without_modules(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Bricks with which no metadata module can be combined."""
-    served = {one.software for one in candidates if one.kind == "metadata module"}
+def _few(names: Sequence[str]) -> str:
+    """The first of many names, and how many others there are."""
+    rest = len(names) - _MOST_NAMES
+    return listed([*names[:_MOST_NAMES], f"{format_count(rest, 'other part')}"]) if rest > 0 else listed(names)
+
+
+def _without_modules(candidates: Sequence[Candidate], tier: str) -> list[Candidate]:
+    """Bricks of a tier with which no metadata module can be combined."""
+    of_tier = [one for one in candidates if one.tier == tier]
+    served = {one.software for one in of_tier if one.kind == "metadata module"}
     return [
         one
-        for one in candidates
+        for one in of_tier
         if one.kind == "brick" and one.software is not None and None not in served and one.software not in served
     ]
 
@@ -189,7 +223,9 @@ def _unbeaten(candidates: Sequence[Candidate], relevant: set[str], combined: boo
 
 def _beats(one: Candidate, other: Candidate, relevant: set[str]) -> bool:
     """Whether one gives at least as much of all that counts, and takes no more: then nobody needs the other."""
-    if one.kind != other.kind or not (one.scaling == other.scaling or (one.is_linear and other.is_linear)):
+    if (one.kind, one.tier) != (other.kind, other.tier) or not (
+        one.scaling == other.scaling or (one.is_linear and other.is_linear)
+    ):
         return False
     gives = (relevant | {"usable", "ports", "link"}) & other.gives.keys()
     takes = relevant & other.takes.keys()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
@@ -16,12 +17,32 @@ Cost = Literal["price", "rack units"]
 """What is kept low: money where every price is known in the currency asked for, else space."""
 
 
+Verdict = Literal["best", "found", "impossible", "undecided"]
+"""`best`: no configuration beats those found, which is proved. `found`: they meet all requirements, and better ones may
+exist. `impossible`: it is proved that none meets them. `undecided`: there may be one or none."""
+
+
+def in_tier(tier: str, kind: str) -> str:
+    """The key of a need of a tier; where there are no tiers, which is the tier "", the key itself."""
+    return f"{tier}/{kind}" if tier else kind
+
+
+def tier_of(what: str) -> str:
+    """The tier that a need is of; "" of what all have together."""
+    return what.rpartition("/")[0]
+
+
+def kind_of(what: str) -> str:
+    """The key of a need without its tier."""
+    return what.rpartition("/")[2]
+
+
 @dataclass(frozen=True)
 class Need:
     """A requirement as a number, with what makes it up: 36 GB/s of accelerators, 2 PiB after three years of growth."""
 
     what: str
-    """The key of `Requirements` or `Limits`: `usable`, `write`, `racks`, `budget`."""
+    """The key of `Requirements` or `Limits`: `usable`, `write`, `racks`, `budget`; of a tier `flash/write`."""
     value: Value
     is_most: bool = False
     """True of limits, which must not be exceeded."""
@@ -52,10 +73,19 @@ class Answer:
     """Why it is shown: `cheapest` (`smallest` without prices), `largest`, `fastest`, several of them joined by `and`,
     or `between`."""
     configuration: Configuration
+    """All that is bought; of tiers without what only concerns rates."""
     size: Size
+    """Of all together; with tiers without rates, which each tier has."""
+    tiers: Mapping[str, Size]
+    """What each tier is; empty where there are none."""
     margins: tuple[Margin, ...]
     racks: tuple[PackedRack, ...]
     cost: Value
+
+    @property
+    def parts(self) -> Mapping[str, Size]:
+        """What has rates: each tier, or the whole under the name ""."""
+        return self.tiers or {"": self.size}
 
 
 @dataclass(frozen=True)
@@ -108,9 +138,18 @@ class Search:
     """Bricks that were left out because the catalogue does not say what is required of them, as sentences."""
     is_complete: bool
     """False where the time limit ended the search: the answers hold, and better ones may exist."""
+    is_impossible: bool
+    """Whether it is proved that nothing that is known well enough meets the requirements."""
     fragile: tuple[str, ...] = ()
     """Bricks that were left out because they do not survive what they must, as sentences."""
     cost_ends_at: Fraction | None = None
     """The cost up to which larger and faster configurations were looked at, twice the cheapest; `None` where racks,
     power or budget are limited, which ends them.
     """
+
+    @property
+    def verdict(self) -> Verdict:
+        """What the search found, and whether it is proved."""
+        if self.answers:
+            return "best" if self.is_complete else "found"
+        return "impossible" if self.is_impossible else "undecided"

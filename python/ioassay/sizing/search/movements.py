@@ -76,7 +76,7 @@ class _Baseline:
             if component not in (whole_of(one.name), *parts_of(catalogue, one.name), _file_system(catalogue, one)):
                 found.append(one)
                 continue
-            other = candidate_of(context.requirements, catalogue, one.name, context.market.currency)
+            other = candidate_of(context.requirements, catalogue, one.name, context.market.currency, one.tier)
             differs |= any(one.gives.get(key) != other.gives.get(key) for key in self._counted)
             differs |= any(one.takes.get(key) != other.takes.get(key) for key in self._counted)
             found.append(other)

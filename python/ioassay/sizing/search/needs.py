@@ -5,18 +5,18 @@ Not: what meets them (`problem`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import get_args
 
 from ioassay.sizing import formulas
-from ioassay.sizing.arithmetic import Value, applied, exactly, given, product, quotient, total
+from ioassay.sizing.arithmetic import Value, applied, difference, exactly, given, product, quotient, total
 from ioassay.sizing.catalogue import number
 from ioassay.sizing.components import IoKind, MetadataKind
 from ioassay.sizing.rates.brick_io import over_link
 from ioassay.sizing.rates.work import OPERATION, is_random
 from ioassay.sizing.requirements import Requirements
-from ioassay.sizing.search.model import Need
+from ioassay.sizing.search.model import Need, in_tier
 from ioassay.systems.amounts import BYTES, MONEY, SECONDS, Amount
 from ioassay.units import format_count
 
@@ -27,11 +27,122 @@ SEQUENTIAL = ("write", "read")
 
 def needs(requirements: Requirements) -> tuple[Need, ...]:
     """What must be held and done, then what must not be exceeded; each key of `Need.what` at most once."""
+    if requirements.tiers:
+        found = [need for tier in requirements.tiers for need in _needs_of_tier(requirements, tier)]
+    else:
+        found = [*needs_of_clients(requirements)]
+        if (usable := _usable(requirements)) is not None:
+            found.insert(0, Need("usable", usable))
+    return (*found, *_limits(requirements))
+
+
+def needs_of_clients(requirements: Requirements) -> list[Need]:
+    """The rates that clients get, whichever tier has the data."""
     rates = {kind: _wished(requirements, kind) for kind in (*DATA_KINDS, *METADATA_KINDS)}
     rates["write"] = _larger("required write rate", rates["write"], _checkpoint_rate(requirements))
     rates["read"] = _larger("required read rate", rates["read"], _accelerators_rate(requirements))
-    found = {"usable": _usable(requirements), **rates}
-    return (*(Need(what, value) for what, value in found.items() if value is not None), *_limits(requirements))
+    return [Need(kind, value) for kind, value in rates.items() if value is not None]
+
+
+def _needs_of_tier(requirements: Requirements, tier: str) -> Iterator[Need]:
+    """What one tier must hold and do: its share of the work, and what moves from and to its neighbours."""
+    names = list(requirements.tiers)
+    at = names.index(tier)
+    above, below = _at(names, at - 1), _at(names, at + 1)
+    usable = _usable_of_tier(requirements, tier)
+    if usable is not None:
+        yield Need(in_tier(tier, "usable"), usable)
+    takes_checkpoints = tier == requirements.checkpoint_tier
+    for kind in (*DATA_KINDS, *METADATA_KINDS):
+        name = f"required {kind.replace('_', ' ')} rate of {tier}"
+        whole = _wished(requirements, kind)
+        if kind == "read":
+            whole = _larger("required read rate", whole, _accelerators_rate(requirements))
+        own = None if whole is None else _share(requirements, tier, kind, whole)
+        moved: list[Value | None] = []
+        if kind == "write":
+            own = _larger(
+                f"write rate of clients to {tier}", own, _checkpoint_rate(requirements) if takes_checkpoints else None
+            )
+            moved = [_down(requirements, above), _up(requirements, tier if below else None)]
+        elif kind == "read":
+            moved = [_down(requirements, tier if below else None), _up(requirements, above)]
+        known = [value for value in (own, *moved) if value is not None]
+        if known:
+            yield Need(in_tier(tier, kind), total(name, *known))
+
+
+def _at(names: Sequence[str], at: int) -> str | None:
+    """The tier at a place in the order, if there is one."""
+    return names[at] if 0 <= at < len(names) else None
+
+
+def _share(requirements: Requirements, tier: str, kind: str, whole: Value) -> Value | None:
+    """What a tier takes of a requirement; `None` where that is nothing."""
+    shares: dict[str, Amount | None] = {name: getattr(one, kind) for name, one in requirements.tiers.items()}
+    silent = [name for name, share in shares.items() if share is None]
+    noun, of = f"{whole.name.removeprefix('required ')} of {tier}", f"{kind.replace('_', ' ')} share"
+    own = shares[tier]
+    if own is not None:
+        share = given(f"{of} of {tier}", own)
+    elif tier == silent[-1]:
+        others = [given(f"{of} of {name}", one) for name, one in shares.items() if one is not None]
+        if not others:
+            return whole.named(noun)
+        share = difference(f"{of} of {tier}", exactly("whole", 1), *others)
+    else:
+        return None
+    return product(noun, share, whole) if share.interval.nominal else None
+
+
+def _usable_of_tier(requirements: Requirements, tier: str) -> Value | None:
+    parts = []
+    if requirements.usable is not None:
+        beginning = given("usable capacity at the beginning", requirements.usable)
+        data = _share(requirements, tier, "usable", _grown(requirements, beginning).named("usable capacity"))
+        parts += [] if data is None else [data]
+    held = requirements.checkpoints_held.get(tier, 0)
+    if requirements.checkpoint is not None and held:
+        size = given("size of a checkpoint", requirements.checkpoint.size)
+        parts.append(product(f"checkpoints in {tier}", exactly("held there", held), size))
+    return _filled(requirements, f"required usable capacity of {tier}", parts)
+
+
+def _down(requirements: Requirements, tier: str | None) -> Value | None:
+    """What moves from a tier down to the next one."""
+    if tier is None:
+        return None
+    parts = []
+    names, taking = list(requirements.tiers), requirements.checkpoint_tier
+    if taking is not None and names.index(taking) <= names.index(tier):
+        parts.append(_checkpoint_drain(requirements))
+    if (drain := requirements.tiers[tier].drain) is not None:
+        parts.append(given(f"other drain of {tier}", drain))
+    return total(f"drain rate of {tier}", *parts) if parts else None
+
+
+def _up(requirements: Requirements, tier: str | None) -> Value | None:
+    """What moves up into a tier from the next one."""
+    stage_in = None if tier is None else requirements.tiers[tier].stage_in
+    return None if stage_in is None else given(f"stage-in of {tier}", stage_in)
+
+
+def _checkpoint_drain(requirements: Requirements) -> Value:
+    """The rate at which a checkpoint moves down before the next one needs its place."""
+    checkpoint = requirements.checkpoint
+    assert checkpoint is not None  # only then something takes it
+    size = given("size of a checkpoint", checkpoint.size)
+    if checkpoint.drained_in is not None:
+        time = exactly("longest time of a drain", Fraction(checkpoint.drained_in), SECONDS)
+    else:
+        assert checkpoint.every is not None  # the model sees to it
+        time = difference(
+            "longest time of a drain",
+            exactly("time between checkpoints", Fraction(checkpoint.every), SECONDS),
+            exactly("longest time of a checkpoint", Fraction(checkpoint.longest), SECONDS),
+            note="A checkpoint is drained before the next one begins.",
+        )
+    return quotient("drain rate of checkpoints", size, time)
 
 
 def _usable(requirements: Requirements) -> Value | None:
@@ -45,9 +156,13 @@ def _usable(requirements: Requirements) -> Value | None:
     if (checkpoint := requirements.checkpoint) is not None:
         kept, size = exactly("kept checkpoints", checkpoint.kept), given("size of a checkpoint", checkpoint.size)
         parts.append(product("kept checkpoints", kept, size))
+    return _filled(requirements, "required usable capacity", parts)
+
+
+def _filled(requirements: Requirements, name: str, parts: Sequence[Value]) -> Value | None:
+    """What holds all of `parts` and is no fuller than it may be."""
     if not parts:
         return None
-    name = "required usable capacity"
     held = total(name, *parts)
     if requirements.fill is None:
         return held

@@ -13,7 +13,8 @@ from fractions import Fraction
 from ioassay.sizing.packing import Item, RackLimits
 from ioassay.sizing.rates.work import RANDOM_BYTES
 from ioassay.sizing.search.candidates import Candidate
-from ioassay.sizing.search.needs import DATA_KINDS
+from ioassay.sizing.search.model import kind_of, tier_of
+from ioassay.sizing.search.needs import DATA_KINDS, METADATA_KINDS
 
 Counts = tuple[int, ...]
 """How many of each candidate of a problem, in their order."""
@@ -34,8 +35,8 @@ class Problem:
     """Of bricks, at most."""
     has_switches: bool
     """Whether switches are bought too: then each port of a brick or module takes one of theirs."""
-    has_modules: bool
-    """Whether at least one metadata module is bought."""
+    with_modules: frozenset[str]
+    """The tiers in which at least one metadata module is bought; "" where there are none."""
     clients: int | None
     """Ports of switches that lead to clients, at most."""
     speed: Mapping[str, Fraction]
@@ -44,6 +45,10 @@ class Problem:
     """What the links of the clients carry."""
     packed_heights: list[tuple[int, ...]] = field(default_factory=list)
     """Heights, the tallest first, of items that were found not to fit into racks; shared by problems alike."""
+    tiers: tuple[str, ...] = ("",)
+    """Parts with bricks of their own."""
+    of_clients: Mapping[str, Fraction] | None = None
+    """With tiers: the rates that switches carry to clients, whichever tier has the data. `None`: all needs."""
 
     def most_of(self, one: Candidate) -> int | None:
         """How many of a candidate the limits let be bought at most; `None` where they do not limit it."""
@@ -52,9 +57,14 @@ class Problem:
         found += [int(most / one.takes[what]) for what, most in self.most.items() if one.takes[what]]
         return min(found, default=None)
 
+    @property
+    def carried_needs(self) -> Mapping[str, Fraction]:
+        """What switches carry to clients."""
+        return self.needs if self.of_clients is None else self.of_clients
+
     def ports(self, switch: Candidate, what: str, rate: Fraction) -> int:
         """How many ports of a switch carry a rate; none is needed for what is not I/O on data."""
-        if what not in DATA_KINDS:
+        if kind_of(what) not in DATA_KINDS:
             return 0
         return math.ceil(rate * bytes_of(what) / switch.gives["link"])
 
@@ -78,7 +88,7 @@ class Problem:
         return min([*speeds, *([] if self.most_speed is None else [self.most_speed])], default=Fraction(0))
 
     def carried(self, counts: Counts, what: str) -> Fraction:
-        """What they give together, as far as switches carry it."""
+        """What they give together, as far as switches carry it; of a tier what it gives."""
         given, links = self.total(counts, what), self._links(counts)
         return given if links is None or what not in DATA_KINDS else min(given, links / bytes_of(what))
 
@@ -97,6 +107,23 @@ class Problem:
         (link,) = {one.gives["link"] for one in switches}
         return min(used) * link
 
+    def network_carries(self, counts: Counts) -> bool:
+        """Whether switches carry what clients need, and what each tier does."""
+        links = self._links(counts)
+        if links is None or self.of_clients is None:  # without tiers, switches limit the rates themselves
+            return True
+        (link,) = {one.gives["link"] for one in self.bought(counts) if one.kind == "switch"}
+        of_tiers = {
+            tier: link
+            * sum(int(one.takes["switch_ports"]) * n for one, n in self.bought(counts).items() if one.tier == tier)
+            for tier in self.tiers
+        }
+        return all(
+            need * bytes_of(what) <= (of_tiers[tier_of(what)] if tier_of(what) else links)
+            for what, need in (*self.of_clients.items(), *self.needs.items())
+            if kind_of(what) in DATA_KINDS
+        )
+
     def fits(self, counts: Counts) -> bool:
         """Whether counts meet all needs and limits exactly, but for packing."""
         return all(self.total(counts, what) >= need for what, need in self.needs.items()) and all(
@@ -112,6 +139,15 @@ class Problem:
         """What they take together."""
         return sum((one.takes[what] * count for one, count in self.bought(counts).items()), Fraction(0))
 
+    def needs_of(self, one: Candidate) -> dict[str, Fraction]:
+        """The needs that candidates of its kind meet in its tier."""
+        kinds = {"brick": ("usable", *DATA_KINDS), "metadata module": METADATA_KINDS, "switch": ()}[one.kind]
+        return {what: need for what, need in self.needs.items() if kind_of(what) in kinds and tier_of(what) == one.tier}
+
+    def counts(self, bought: Mapping[Candidate, int]) -> Counts:
+        """The counts of what is bought."""
+        return tuple(bought.get(one, 0) for one in self.candidates)
+
     def items(self, counts: Counts) -> list[Item]:
         """What stands in racks."""
         return [_item(one) for one, count in self.bought(counts).items() for _ in range(count)]
@@ -123,7 +159,7 @@ class Problem:
 
 def bytes_of(what: str) -> int:
     """How many bytes one of a rate of data is."""
-    return RANDOM_BYTES if what.startswith("random") else 1
+    return RANDOM_BYTES if kind_of(what).startswith("random") else 1
 
 
 def _item(one: Candidate) -> Item:

@@ -62,8 +62,17 @@ class Program:
         return len(self.lower) - 1
 
 
-def packed(program: Program, objective: Terms, stops: float) -> bytes:
-    """The program for the process that solves it until `stops` on the monotonic clock, as an .npz file."""
+def packed(program: Program, objective: Terms, stops_s: float, ends_s: float) -> bytes:
+    """The program for the process that solves it, as an .npz file.
+
+    HiGHS stops, and the process ends, when the process has used so many seconds of processor time.
+    """
     buffer = io.BytesIO()
-    np.savez(buffer, allow_pickle=False, stops=np.array([stops]), **program.document(objective))
+    np.savez(
+        buffer,
+        allow_pickle=False,
+        stops_s=np.array([stops_s]),
+        ends_s=np.array([ends_s]),
+        **program.document(objective),
+    )
     return buffer.getvalue()

@@ -14,6 +14,7 @@ from ioassay.sizing.search.market import market
 from ioassay.sizing.search.model import Movement, Search
 from ioassay.sizing.search.movements import effect, movements
 from ioassay.sizing.search.needs import needs
+from ioassay.sizing.search.one_kind import is_of_one_kind
 from ioassay.sizing.search.shortfalls import clients_shortfalls, shortfalls
 from ioassay.sizing.search.solver import Expired, Solver
 
@@ -21,24 +22,27 @@ _FOR_MOVEMENTS = 0.3
 """The share of the time that the front leaves: without it, it would take all where several kinds are mixed."""
 
 
-def search(requirements: Requirements, catalogue: Catalogue, *, deadline_s: float = 10.0) -> Search:
-    """The best configurations that meet `requirements`, by a deadline in seconds.
+def search(requirements: Requirements, catalogue: Catalogue, *, limit_s: float = 10.0) -> Search:
+    """The best configurations that meet `requirements`, within so many seconds of processor time.
 
     Raises `UsageError` for what the catalogue does not have or where it cannot be computed with, `CannotRun` where the
     process that solves dies.
     """
-    with Solver(deadline_s) as solver:
+    with Solver(limit_s) as solver:
         return search_with(solver, requirements, catalogue)
 
 
 def search_with(solver: Solver, requirements: Requirements, catalogue: Catalogue) -> Search:
-    """Likewise, by the deadline of a solver that is there already."""
+    """Likewise, within the time of a solver that is there already."""
     wanted = needs(requirements)
     context = Context(requirements, catalogue, wanted, market(requirements, catalogue, wanted), Finder(solver))
+    if not is_of_one_kind(context.problem(wanted)):
+        solver.start()
     impossible = clients_shortfalls(context)
     with solver.keeping(_FOR_MOVEMENTS):
         found = Front() if impossible else front(context)
     moved: list[Movement] = []
+    is_impossible = bool(impossible) or (not found.answers and found.is_complete and context.is_decisive)
     try:
         if found.answers:
             moved.extend(movements(context, found.first))
@@ -59,6 +63,7 @@ def search_with(solver: Solver, requirements: Requirements, catalogue: Catalogue
         movements=tuple(sorted(moved, key=lambda movement: effect(movement, costs[0]), reverse=True)),
         unknown=context.market.unknown,
         is_complete=found.is_complete,
+        is_impossible=is_impossible,
         fragile=context.market.fragile,
         cost_ends_at=found.most_cost,
     )

@@ -19,8 +19,8 @@ from ioassay.sizing.formulas import brief
 from ioassay.sizing.search.context import Context
 from ioassay.sizing.search.finder import Found
 from ioassay.sizing.search.market import RESOURCE
-from ioassay.sizing.search.model import Need, Shortfall
-from ioassay.sizing.search.needs import METADATA_KINDS, clients_rates
+from ioassay.sizing.search.model import Need, Shortfall, kind_of, tier_of
+from ioassay.sizing.search.needs import METADATA_KINDS, clients_rates, needs_of_clients
 
 _MORE = Fraction(10_001, 10_000)
 """How many times the best is more than it."""
@@ -44,7 +44,7 @@ def clients_shortfalls(context: Context) -> list[Shortfall]:
     rates, clients = clients_rates(context.requirements), context.requirements.clients
     return [
         Shortfall(need, rates[need.what], f"network links of {clients.count} clients")
-        for need in context.needs
+        for need in needs_of_clients(context.requirements)
         if clients and need.what in rates and rates[need.what].interval.nominal < need.value.interval.nominal
     ]
 
@@ -90,11 +90,7 @@ def _best(context: Context, need: Need, others: Sequence[Need]) -> Value:
     else:
         problem = replace(problem, needs={**problem.needs, need.what: Fraction(0)})
         found = find(problem, "most", need.what)
-    has = (
-        None
-        if found is None
-        else context.has(need.what, context.size(problem.bought(found.counts)), context.racks(found))
-    )
+    has = None if found is None else context.has(need.what, problem.bought(found.counts), context.racks(found))
     return has or exactly(need.value.name, 0, need.value.dimension)
 
 
@@ -146,13 +142,14 @@ def _noun(context: Context, need: Need) -> str:
         case "budget":
             return f"a budget of {amount} {limits.currency}"
         case what:
-            return f"{amount} of {_NOUNS[what]}"
+            tier = f" in {tier_of(what)}" if tier_of(what) else ""
+            return f"{amount} of {_NOUNS[kind_of(what)]}{tier}"
 
 
 def _what_is_lacking(context: Context, need: Need) -> str:
     """What stands in the way of a need that no limit does."""
-    kind = "metadata module" if need.what in METADATA_KINDS else "brick"
-    known = [one for one in context.market.candidates if one.kind == kind]
+    kind = "metadata module" if kind_of(need.what) in METADATA_KINDS else "brick"
+    known = [one for one in context.market.candidates if one.kind == kind and one.tier == tier_of(need.what)]
     if not known:
         return f"no {kind} of the catalogue that can be considered"
     if any(one.is_alone for one in known):

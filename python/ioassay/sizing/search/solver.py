@@ -1,6 +1,6 @@
-"""Has programs solved by a process of its own (`solver_process`) until a deadline.
+"""Has programs solved by a process of its own (`solver_process`) until its time is used up.
 
-Whatever ends that process (the deadline, a limit on its memory, the kernel) ends the search, never what it has found.
+Whatever ends that process (the time, a limit on its memory, the kernel) ends the search, never what it has found.
 Not: what a program is about (`problem`).
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import signal
+import subprocess
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -23,14 +24,14 @@ from ioassay.errors import CannotRun
 from ioassay.sizing.search.program import Program, Terms, packed
 
 _GRACE_S = 0.5
-"""Before the deadline, HiGHS is to stop by itself, with what it has."""
+"""Before the process is ended at its limit, HiGHS is to stop by itself, with what it has."""
 
 _OPTIMAL, _TIME_LIMIT, _INFEASIBLE = 0, 1, 2
 """`status` of `scipy.optimize.milp`."""
 
 
 class Expired(Exception):
-    """The deadline is over."""
+    """The processor time of a search is used up."""
 
 
 @dataclass(frozen=True)
@@ -42,21 +43,33 @@ class Solution:
 
 
 class Solver:
-    """The process that solves, for one search. It ends with the search, and at the deadline."""
+    """The process that solves, for one search. It ends with the search, and when its processor time is used up.
 
-    def __init__(self, deadline_s: float) -> None:
-        """Starts it: it takes a second, in which the programs can be prepared."""
+    Time is that of processors, of this process and of the one that solves, so that an answer does not depend on what
+    else a machine does.
+    """
+
+    def __init__(self, limit_s: float) -> None:
+        self._limit_s = limit_s
+        self._began_s = time.process_time()
+        self._used_s = 0.0
+        """By the process that solves, as far as it said."""
         self._kept_s = 0.0
-        self._ends = time.monotonic() + deadline_s  # a clock that all processes share
-        try:
-            self._process = helper_process.start("ioassay.sizing.search.solver_process", repr(self._ends))
-        except OSError as error:
-            raise CannotRun(f"The solver cannot be started: {error.strerror}.", "End other processes.") from None
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> subprocess.Popen[bytes]:
+        """Starts the process unless it runs: it takes a second to load, in which the programs can be prepared."""
+        if self._process is None:
+            try:
+                self._process = helper_process.start("ioassay.sizing.search.solver_process", repr(self._limit_s))
+            except OSError as error:
+                raise CannotRun(f"The solver cannot be started: {error.strerror}.", "End other processes.") from None
+        return self._process
 
     @property
     def process_id(self) -> int:
         """That of the process that solves."""
-        return self._process.pid
+        return self.start().pid
 
     def __enter__(self) -> Self:
         return self
@@ -64,30 +77,42 @@ class Solver:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._process.kill()
-        self._process.communicate()
+        if self._process is not None:
+            self._process.kill()
+            self._process.communicate()
+
+    @property
+    def left_s(self) -> float:
+        """Processor time that is left, in seconds."""
+        return self._limit_s - (time.process_time() - self._began_s) - self._used_s
 
     @contextlib.contextmanager
     def keeping(self, share: float) -> Iterator[None]:
         """Keeps a share of the time that is left for what comes afterwards."""
-        self._kept_s = share * max(self._ends - time.monotonic(), 0.0)
+        self._kept_s = share * max(self.left_s, 0.0)
         try:
             yield
         finally:
             self._kept_s = 0.0
 
-    def solve(self, program: Program, objective: Terms) -> Solution | None:
-        """The solution that minimises `objective`, or the best until the deadline; `None`: there is no solution.
-
-        Raises `Expired` where the deadline is over and there is none yet, `CannotRun` where the process died.
-        """
-        stops = self._ends - _GRACE_S - self._kept_s
-        if stops <= time.monotonic():
+    def check(self) -> None:
+        """Raises `Expired` where the time is used up."""
+        if self.left_s <= _GRACE_S + self._kept_s:
             raise Expired
-        answer = helper_process.ask(self._process, packed(program, objective, stops))
+
+    def solve(self, program: Program, objective: Terms) -> Solution | None:
+        """The solution that minimises `objective`, or the best until time ends; `None`: there is no solution.
+
+        Raises `Expired` where the time is used up and there is none yet, `CannotRun` where the process died.
+        """
+        self.check()
+        process = self.start()
+        ends_s = self._used_s + self.left_s
+        answer = helper_process.ask(process, packed(program, objective, ends_s - _GRACE_S - self._kept_s, ends_s))
         if answer is None:
-            raise self._death()
+            raise self._death(process)
         found = json.loads(answer)
+        self._used_s = found["used_s"]
         if found["values"] is not None:
             return Solution(np.array(found["values"]), found["status"] == _OPTIMAL)
         if found["status"] == _INFEASIBLE:
@@ -96,9 +121,10 @@ class Solver:
             raise Expired
         raise CannotRun(f"The solver (HiGHS) gave up: {found['message']}", "Ask for fewer bricks with `bricks:`.")
 
-    def _death(self) -> Exception:
-        status = self._process.wait()
-        if status == -signal.SIGALRM:
+    def _death(self, process: subprocess.Popen[bytes]) -> Exception:
+        status = process.wait()
+        if status == -signal.SIGPROF:
+            self._used_s = self._limit_s
             return Expired()
         return CannotRun(
             f"The process that solves for the best configurations {helper_process.ending(status)}.",

@@ -18,6 +18,8 @@ from ioassay.sizing.quantities import Rate
 from ioassay.sizing.search.candidates import Candidate
 from ioassay.sizing.search.finder import Finder
 from ioassay.sizing.search.formulation import Aim, Formulation
+from ioassay.sizing.search.greedy import greedy
+from ioassay.sizing.search.model import in_tier
 from ioassay.sizing.search.problem import Problem
 from ioassay.sizing.search.racks import pack
 from ioassay.sizing.search.solver import Solver
@@ -28,7 +30,7 @@ _LINEAR = Scaling.model_construct(by="linear", because="for a test", points={})
 @pytest.fixture(scope="module")
 def solver() -> Iterator[Solver]:
     """One for all programs: it takes a second to start."""
-    with Solver(deadline_s=300) as started:
+    with Solver(limit_s=300) as started:
         yield started
 
 
@@ -65,7 +67,7 @@ def _problems(draw: st.DrawFn) -> Problem:
         rack=RackLimits(draw(st.integers(5, 10))),
         kinds=draw(st.integers(1, 3)),
         has_switches=False,
-        has_modules=False,
+        with_modules=frozenset(),
         clients=None,
         speed={"write": Fraction(1)},
         most_speed=None,
@@ -85,7 +87,7 @@ def _problem(
         rack=RackLimits(units),
         kinds=kinds,
         has_switches=any(one.kind == "switch" for one in candidates),
-        has_modules=False,
+        with_modules=frozenset(),
         clients=None,
         speed={"write": Fraction(1)} if "write" in needs else {},
         most_speed=None,
@@ -161,6 +163,58 @@ def test_the_largest_and_the_fastest_are_those_of_all_that_can_be_tried(solver: 
     else:
         assert problem.total(largest.counts, "usable") == max(problem.total(counts, "usable") for counts in every)
         assert problem.total(fastest.counts, "write") == max(problem.total(counts, "write") for counts in every)
+
+
+def _bought_in(problem: Problem, counts: Sequence[int], tier: str) -> list[tuple[Candidate, int]]:
+    return [(one, n) for one, n in zip(problem.candidates, counts, strict=True) if n and one.tier == tier]
+
+
+def _tried_in_tiers(problem: Problem) -> Iterator[tuple[Fraction, tuple[int, ...]]]:
+    """The price of every configuration of tiers that meets a problem, with its counts."""
+    assert problem.racks is not None
+    most = [problem.rack.units // int(one.takes["rack_units"]) * problem.racks for one in problem.candidates]
+    for counts in product(*(range(number + 1) for number in most)):
+        parts = [_bought_in(problem, counts, tier) for tier in problem.tiers]
+        if any(not 1 <= len(bought) <= problem.kinds for bought in parts):
+            continue
+        held = all(problem.total(counts, what) >= need for what, need in problem.needs.items())
+        heights = [int(one.takes["rack_units"]) for bought in parts for one, n in bought for _ in range(n)]
+        price = problem.taken(counts, "price")
+        fits = price <= problem.most["price"] and _fits(
+            sorted(heights, reverse=True), [problem.rack.units] * problem.racks
+        )
+        if held and fits:
+            yield price, counts
+
+
+@st.composite
+def _tiered(draw: st.DrawFn) -> Problem:
+    """Two tiers with linear bricks of their own, under one budget and in the same racks."""
+    problem = draw(_problems())
+    candidates: list[Candidate] = []
+    needs: dict[str, Fraction] = {}
+    for tier in ("flash", "disk"):
+        for one in draw(st.lists(_candidates(), min_size=1, max_size=2)):
+            given = {in_tier(tier, what): rate for what, rate in one.gives.items()} | {"usable": one.gives["usable"]}
+            candidates.append(replace(one, gives=given, scaling=_LINEAR, tier=tier))
+        needs |= {in_tier(tier, what): Fraction(draw(st.integers(1, 20))) for what in ("usable", "write")}
+    return replace(
+        problem, candidates=tuple(candidates), needs=needs, tiers=("flash", "disk"), speed={"flash/write": Fraction(1)}
+    )
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(problem=_tiered())
+def test_tiers_share_a_budget_and_racks_as_well_as_all_that_can_be_tried(solver: Solver, problem: Problem) -> None:
+    found = Finder(solver).find(problem, "cheapest", "price")
+    prices = {counts: price for price, counts in _tried_in_tiers(problem)}
+    at_once = greedy(problem, "price", lambda counts: True)
+    assert at_once is None or at_once.counts in prices
+    if found is None:
+        assert not prices
+    else:
+        assert prices[found.counts] == min(prices.values())
+        assert len(found.racks) <= (problem.racks or 0)
 
 
 def test_coefficients_are_scaled_even_where_nothing_is_required() -> None:

@@ -41,7 +41,7 @@ def _brick(drive: str, write: str, units: int, more: str = "") -> str:
 @pytest.fixture(scope="module")
 def solver() -> Iterator[Solver]:
     """One for all searches: it takes a second to start."""
-    with Solver(deadline_s=300) as started:
+    with Solver(limit_s=300) as started:
         yield started
 
 
@@ -322,7 +322,9 @@ def test_the_cheapest_is_by_price_where_all_prices_are_known(place: Place) -> No
 def test_what_is_not_known_or_does_not_survive_is_left_out_with_the_reason(place: Place) -> None:
     bricks = {"small": _brick("8TB", "2GB/s", 2)}
     found = place.searched(f"{_LINEAR}\nread: 1GB/s\nlimits: {{power: 20kW}}", bricks)
-    assert found.unknown == ("small with drive-8TB: power and read rate unknown.",)
+    assert found.unknown == (
+        "small with drive-8TB: power unknown (that of drive-8TB is not given) and read rate unknown.",
+    )
     assert (found.answers, found.shortfalls) == ((), ())
     found = place.searched(f"{_LINEAR}\nwrite: 1GB/s\nsurvives: {{drives: 3}}", bricks)
     assert found.fragile[0].startswith("small with drive-8TB survives the loss of 2 drives of a group, not of 3.")
@@ -420,7 +422,40 @@ def test_an_error_of_requirements_has_its_line(place: Place) -> None:
         search_with(place.solver, *read(place.requirements("usable: 1PB\nbricks: [md3460]")))
 
 
-def test_an_expired_deadline_is_said_and_nothing_is_made_up(place: Place) -> None:
-    found = search(*read(place.own(f"{_LINEAR}\nusable: 65TB", {"small": _brick("8TB", "2GB/s", 2)})), deadline_s=0.1)
-    assert not found.is_complete
-    assert (found.answers, found.shortfalls) == ((), ())
+def test_a_configuration_is_known_at_once_and_said_not_to_be_proved_the_best(place: Place) -> None:
+    file = place.own(f"{_LINEAR}\nusable: 65TB", {"small": _brick("8TB", "2GB/s", 2)})
+    found = search(*read(file), limit_s=0.1)
+    assert (found.verdict, found.is_complete) == ("found", False)
+    assert [_bricks(answer) for answer in found.answers] == [{"small": 2}]
+
+
+def test_the_first_configuration_has_modules_and_switches(place: Place) -> None:
+    bricks = {"slim": _brick("10TB", "2GB/s", 1, "    software: one"), "tall": _brick("10TB", "2GB/s", 9)}
+    file = place.own(
+        f"usable: 100TB\ncreate: 3000 IOPS\nkinds: 2\nswitches: [sx6036]\n{_LINEAR}",
+        {name: f"{brick}\n    adapters: {{fdr: 1}}" for name, brick in bricks.items()},
+        _MODULE.format(software="one", rate=2000),
+    )
+    found = search(*read(file), limit_s=0.1)
+    (answer,) = found.answers
+    assert found.verdict == "found"
+    assert _bricks(answer) == {"slim": 2}
+    assert (answer.configuration.metadata, answer.configuration.switches) == ({"module-one": 2}, {"sx6036": 1})
+
+
+def test_what_time_leaves_open_is_neither_met_nor_impossible(place: Place) -> None:
+    bricks = {"wide": _brick("20TB", "1GB/s", 30), "fast": _brick("1TB", "20GB/s", 12)}
+    text = f"usable: 160TB\nwrite: 20GB/s\nkinds: 2\nlimits: {{racks: 1}}\n{_LINEAR}"
+    undecided = search(*read(place.own(text, bricks)), limit_s=0.1)
+    assert (undecided.verdict, undecided.answers, undecided.shortfalls) == ("undecided", (), ())
+    assert place.searched(text, bricks).verdict == "best"
+    assert place.searched(text.replace("20GB/s", "40GB/s"), bricks).verdict == "impossible"
+
+
+@pytest.mark.parametrize(
+    ("needs", "verdict"), [("survives: {drives: 3}", "impossible"), ("random_read: 1 kIOPS", "undecided")]
+)
+def test_no_brick_that_survives_is_a_proof_and_none_that_is_known_is_not(
+    place: Place, needs: str, verdict: str
+) -> None:
+    assert place.searched(f"usable: 1PB\n{needs}", {"one": _brick("8TB", "2GB/s", 2)}).verdict == verdict

@@ -46,17 +46,34 @@ def test_a_program_is_solved_and_one_without_a_solution_is_not() -> None:
         assert solver.solve(program, {count: 1.0}) is None
 
 
-def test_the_best_until_the_deadline_is_given_as_such() -> None:
+def test_the_best_until_time_ends_is_given_as_such() -> None:
     with Solver(6) as solver:
         found = solver.solve(*_hard())
     assert found is not None
     assert not found.is_optimal
 
 
-def test_native_code_that_overruns_its_limit_ends_at_the_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_native_code_that_overruns_its_limit_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(solving, "_GRACE_S", -1000)
     with Solver(3) as solver, pytest.raises(Expired):
         solver.solve(*_hard())
+
+
+def test_time_in_which_no_processor_works_for_it_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = Program()
+    count = program.integer(3, 10)
+    with Solver(20) as solver:
+        clock = time.monotonic
+        monkeypatch.setattr(time, "monotonic", lambda: clock() + 3600)
+        found = solver.solve(program, {count: 1.0})
+        assert found is not None
+        assert found.values.tolist() == [3.0]
+        assert 0 < solver.left_s < 20
+
+
+def test_a_solver_without_time_says_so_without_starting_a_process() -> None:
+    with Solver(0) as solver, pytest.raises(Expired):
+        solver.solve(Program(), {})
 
 
 def test_a_solver_that_is_killed_is_said_to_be() -> None:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
-
-import polars as pl
+from typing import TYPE_CHECKING, Any
 
 from ioassay.reports.sizing import bill as bill_table
 from ioassay.reports.sizing import numbers, racks, steps, survival
@@ -17,6 +15,9 @@ from ioassay.sizing.catalogue import Catalogue
 from ioassay.sizing.configuration import ConfigurationFile
 from ioassay.sizing.model import Size
 from ioassay.sizing.published.model import Published
+
+if TYPE_CHECKING:
+    import polars as pl
 
 SIZE_REPORT_VERSION = 1
 
@@ -84,6 +85,8 @@ def taken(of: Size) -> Mapping[str, Value | None]:
 def table(explained: Sequence[Explained]) -> pl.DataFrame:
     """A row per configuration: capacities, healthy rates with what limits them, and what it takes."""
     rows = [{"configuration": one.size.name, **row(one.size), "racks": len(one.racks) or None} for one in explained]
+    import polars as pl  # noqa: PLC0415  (half a second, which a terminal need not wait for)
+
     return pl.DataFrame(rows, infer_schema_length=None)
 
 

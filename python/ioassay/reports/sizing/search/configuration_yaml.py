@@ -29,7 +29,10 @@ def configuration_yaml(answer: Answer, requirements: Requirements, way: str = ""
         file["catalogues"] = [os.path.join(way, own) for own in requirements.catalogues]
     if requirements.sources:
         file["sources"] = {name: source.model_dump(exclude_none=True) for name, source in requirements.sources.items()}
-    file["configurations"] = {role: _configuration(answer.configuration)}
+    file["configurations"] = {
+        tier or role: _configuration(size.configuration if tier else answer.configuration)
+        for tier, size in answer.parts.items()
+    }
     return _HEADING + yaml.safe_dump(file, sort_keys=False, allow_unicode=True, width=110)
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import polars as pl
+from typing import TYPE_CHECKING, Any
 
 from ioassay.reports.sizing import bill as bill_table
 from ioassay.reports.sizing import numbers, racks, steps
@@ -12,18 +10,22 @@ from ioassay.reports.sizing.explanation import data as of_sizes
 from ioassay.reports.sizing.search.configuration_yaml import configuration_yaml
 from ioassay.sizing.bill import bill
 from ioassay.sizing.catalogue import Catalogue
-from ioassay.sizing.search.model import Answer, Margin, Movement, Need, Search, Shortfall
+from ioassay.sizing.search.model import Answer, Margin, Movement, Need, Search, Shortfall, in_tier
+
+if TYPE_CHECKING:
+    import polars as pl
 
 SEARCH_REPORT_VERSION = 1
 
 
 def data(search: Search, catalogue: Catalogue) -> dict[str, Any]:
-    """`version`, `is_met`, `needs`, `answers`, `shortfalls`, `movements`, and what was left out."""
+    """`version`, `verdict`, `is_met`, `needs`, `answers`, `shortfalls`, `movements`, and what was left out."""
     return {
         "version": SEARCH_REPORT_VERSION,
         "name": search.requirements.name,
         "title": search.requirements.title,
         "is_met": bool(search.answers),
+        "verdict": search.verdict,
         "is_complete": search.is_complete,
         "cost": search.cost,
         "currency": search.currency,
@@ -46,11 +48,12 @@ def _answer(search: Search, catalogue: Catalogue, one: Answer) -> dict[str, Any]
     return {
         "role": one.role,
         **of_sizes.size(one.size),
+        "tiers": {tier: of_sizes.size(size) for tier, size in one.tiers.items()},
         **numbers.named({"cost": one.cost}),
         "margins": [_margin(margin) for margin in one.margins],
         "racks": racks.data(one.racks),
         "bill_of_materials": bill_table.data(bill(catalogue, one.configuration, len(one.racks))),
-        "arithmetic": numbers.arithmetic(steps.of_size(one.size)),
+        "arithmetic": numbers.arithmetic([value for size in one.parts.values() for value in steps.of_size(size)]),
         "configuration_yaml": configuration_yaml(one, search.requirements),
     }
 
@@ -85,9 +88,15 @@ def table(search: Search) -> pl.DataFrame:
         {
             "role": one.role,
             **{f"count_{counted.brick}": counted.count for counted in one.configuration.bricks},
-            **of_sizes.row(one.size),
+            **{
+                in_tier(tier, key): value
+                for tier, size in one.parts.items()
+                for key, value in of_sizes.row(size).items()
+            },
             "racks": len(one.racks),
         }
         for one in search.answers
     ]
+    import polars as pl  # noqa: PLC0415  (half a second, which a terminal need not wait for)
+
     return pl.DataFrame(rows, infer_schema_length=None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ioassay.prose import listed
@@ -30,6 +31,7 @@ from ioassay.reports.sizing.search import wording
 from ioassay.reports.sizing.search.configuration_yaml import configuration_yaml
 from ioassay.sizing.bill import bill
 from ioassay.sizing.catalogue import Catalogue
+from ioassay.sizing.model import Size
 from ioassay.sizing.reliability.failures import drive_failures
 from ioassay.sizing.search.model import Answer, Movement, Search
 from ioassay.version import __version__
@@ -86,7 +88,8 @@ def _verdict(search: Search) -> Iterator[Block]:
         yield Paragraph(wording.CONFLICT)
     if search.answers and not search.is_complete:
         yield Paragraph(
-            "The time limit ended the search: what was found holds, but there may be better ones.", note=True
+            "Not proved to be the best: the time limit ended the search. What was found holds; better ones may exist.",
+            note=True,
         )
 
 
@@ -94,7 +97,7 @@ def _needs(search: Search) -> list[Block]:
     """Each need, and the arithmetic of those that were computed."""
     rows: list[list[Text]] = [
         [
-            words.capital(wording.NEEDS[need.what]),
+            words.capital(wording.noun(need)),
             "at most" if need.is_most else "at least",
             wording.amount(need.value, need, search.currency),
         ]
@@ -109,13 +112,15 @@ def _front(search: Search) -> Table:
     """A row for each configuration, the cheapest first, with the rates that are required."""
     table = _front_rows(search, _ON_A_PAGE)
     columns = [*table.columns, Column("Limited by")]
-    rows = [[*row, _limits(search, one)] for row, one in zip(table.rows, search.answers, strict=True)]
+    limits = (_limits(search, tier, size) for one in search.answers for tier, size in one.parts.items())
+    rows = [[*row, limit] for row, limit in zip(table.rows, limits, strict=True)]
     return Table(columns, rows, "The front: nothing beats these in capacity, rates and cost together")
 
 
 def _front_rows(search: Search, most_rates: int) -> Table:
-    """The same without what limits each."""
-    kinds = dict.fromkeys(kind for one in search.answers for kind in wording.main_kinds(search, one))
+    """The same without what limits each; with tiers a row for each of them."""
+    parts = [(tier, size) for one in search.answers for tier, size in one.parts.items()]
+    kinds = dict.fromkeys(kind for tier, size in parts for kind in wording.main_kinds(search, tier, size))
     shown = list(kinds)[:most_rates]
     columns = [
         *numbers(""),
@@ -125,29 +130,31 @@ def _front_rows(search: Search, most_rates: int) -> Table:
     ]
     rows: list[list[Text]] = []
     for at, one in enumerate(search.answers, start=1):
-        size = one.size
-        known = [size.rates["healthy"].get(kind) for kind in shown]
-        bricks = [(counted.brick, counted.count) for counted in one.configuration.bricks]
-        bought = [*bricks, *one.configuration.metadata.items(), *one.configuration.switches.items()]
-        counts = ", ".join(f"{number} × {name}" for name, number in bought)
-        drives = listed(list(dict.fromkeys(choice.drive for choice in size.bricks)))
-        racks = [Span(count(len(one.racks), "rack"), "below")] if one.racks else []
-        rows.append(
-            [
-                f"{at}",
-                (counts, Span(f"{drives}, {one.role}", "below")),
-                words.cell(size.capacity.usable),
-                *(words.cell(rate.value if rate else None, kind) for rate, kind in zip(known, shown, strict=True)),
-                (wording.cost(search, one.cost), *racks),
-            ]
-        )
+        for tier, size in one.parts.items():
+            is_first = size is next(iter(one.parts.values()))
+            known = [size.rates["healthy"].get(kind) for kind in shown]
+            bricks = [(counted.brick, counted.count) for counted in size.configuration.bricks]
+            switches = one.configuration.switches.items() if is_first else []
+            bought = [*bricks, *size.configuration.metadata.items(), *switches]
+            counts = ", ".join(f"{number} × {name}" for name, number in bought)
+            drives = listed(list(dict.fromkeys(choice.drive for choice in size.bricks)))
+            racks = [Span(count(len(one.racks), "rack"), "below")] if one.racks else []
+            rows.append(
+                [
+                    f"{at}" if is_first else "",
+                    (f"{tier}: {counts}" if tier else counts, Span(f"{drives}, {one.role}", "below")),
+                    words.cell(size.capacity.usable),
+                    *(words.cell(rate.value if rate else None, kind) for rate, kind in zip(known, shown, strict=True)),
+                    (wording.cost(search, one.cost), *racks) if is_first else "",
+                ]
+            )
     return Table(columns, rows)
 
 
-def _limits(search: Search, answer: Answer) -> str:
+def _limits(search: Search, tier: str, size: Size) -> str:
     """What limits the rates that are required, each place once."""
-    rates = answer.size.rates["healthy"]
-    return ", ".join(dict.fromkeys(words.limited_by(rates[kind]) for kind in wording.main_kinds(search, answer)))
+    rates = size.rates["healthy"]
+    return ", ".join(dict.fromkeys(words.limited_by(rates[kind]) for kind in wording.main_kinds(search, tier, size)))
 
 
 def _answer(search: Search, catalogue: Catalogue, at: int, drawn: Pictures | None) -> Section:
@@ -155,16 +162,25 @@ def _answer(search: Search, catalogue: Catalogue, at: int, drawn: Pictures | Non
     one = search.answers[at]
     pictures = drawn.answers[at] if drawn else None
     return Section(
-        f"{at + 1}. {words.bought(one.size)} ({one.role})",
+        f"{at + 1}. {wording.bought(one)} ({one.role})",
         [
             Section("Margins", [_margins(search, one)]),
-            Section("What limits it", [*_scaling(one), *explanation.limits(one.size, pictures)]),
-            survival.survival(catalogue, one.size),
-            times.times(one.size, search.requirements),
-            times.failures(drive_failures(catalogue, one.size)),
+            *(
+                _of_part(tier, part)
+                for tier, size in one.parts.items()
+                for part in (
+                    Section("What limits it", [*_scaling(size), *explanation.limits(size, pictures)]),
+                    survival.survival(catalogue, size),
+                    times.times(size, search.requirements, tier),
+                    times.failures(drive_failures(catalogue, size)),
+                )
+            ),
             Section("Racks", [*map(Figure, pictures.racks if pictures else ()), racks.table(one.racks)]),
             Section("Bill of materials", bill_table.blocks(bill(catalogue, one.configuration, len(one.racks)))),
-            Section("Arithmetic", steps.of_everything(one.size), fold="closed"),
+            *(
+                _of_part(tier, Section("Arithmetic", steps.of_everything(size), fold="closed"))
+                for tier, size in one.parts.items()
+            ),
             Section(
                 "YAML for ioassay size explain",
                 [Preformatted(configuration_yaml(one, search.requirements), "yaml")],
@@ -180,25 +196,36 @@ def _first(search: Search, catalogue: Catalogue) -> Section:
     """The first configuration on a terminal, whose steps `ioassay size explain` shows."""
     one = search.answers[0]
     return Section(
-        words.bought(one.size),
+        wording.bought(one),
         [
             Section("Margins", [_margins(search, one)]),
-            Section("What limits it", [*_scaling(one), *explanation.limits(one.size, None)]),
-            times.times(one.size, search.requirements),
+            *(
+                _of_part(tier, part)
+                for tier, size in one.parts.items()
+                for part in (
+                    Section("What limits it", [*_scaling(size), *explanation.limits(size, None)]),
+                    times.times(size, search.requirements, tier),
+                )
+            ),
             Section("Racks", [racks.table(one.racks)]),
             Section("Bill of materials", bill_table.blocks(bill(catalogue, one.configuration, len(one.racks)))),
         ],
     )
 
 
-def _scaling(one: Answer) -> list[Block]:
-    return [Paragraph(words.scaling(one.size), note=True)]
+def _of_part(tier: str, section: Section) -> Section:
+    """A section of a tier, with its name."""
+    return replace(section, title=f"{section.title}: {tier}") if tier else section
+
+
+def _scaling(size: Size) -> list[Block]:
+    return [Paragraph(words.scaling(size), note=True)]
 
 
 def _margins(search: Search, one: Answer) -> Table:
     rows: list[list[Text]] = [
         [
-            words.capital(wording.NEEDS[margin.need.what]),
+            words.capital(wording.noun(margin.need)),
             "at most" if margin.need.is_most else "at least",
             wording.cell(margin.need.value, margin.need, search.currency),
             wording.cell(margin.has, margin.need, search.currency),
@@ -255,7 +282,7 @@ def _largest(search: Search) -> list[Movement]:
 
 
 def _assumed(search: Search, catalogue: Catalogue) -> Table:
-    sizes = [one.size for one in search.answers]
+    sizes = [size for one in search.answers for size in one.parts.values()]
     values = [value for size in sizes for value in steps.of_size(size)]
     return steps.assumptions(catalogue, sizes, [*values, *(need.value for need in search.needs)])
 

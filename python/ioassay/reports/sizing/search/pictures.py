@@ -41,7 +41,7 @@ def pictures(search: Search, catalogue: Catalogue) -> Pictures:
         [
             OfConfiguration(
                 # The others are folded and say in words what limits them: their figures would double the time.
-                ceilings_picture(one.size, "ceilings") if number == 1 else None,
+                ceilings_picture(one.size, "ceilings") if number == 1 and not one.tiers else None,
                 racks.pictures(catalogue, one.racks, f"racks-{number}"),
             )
             for number, one in enumerate(search.answers, start=1)
@@ -51,7 +51,7 @@ def pictures(search: Search, catalogue: Catalogue) -> Pictures:
 
 def shown_rate(search: Search) -> RateKind | None:
     """The kind of I/O that the front is drawn by: the first that is required, otherwise writes or reads."""
-    answers = search.answers
+    answers = [one for one in search.answers if not one.tiers]
     kinds = [*(need.what for need in search.needs), "write", "read"]
     for kind in kinds:
         if answers and all(kind in one.size.rates["healthy"] for one in answers):

@@ -54,7 +54,7 @@ def _answer(role: str, count: int, drive: str, **more: object) -> Answer:
         Margin(RACKS, exactly("racks", len(racks))),
     )
     assert size.rack_units is not None
-    return Answer(role, configuration, size, margins, racks, size.rack_units)
+    return Answer(role, configuration, size, {}, margins, racks, size.rack_units)
 
 
 def _movement(factor: float, after: int | None) -> Movement:
@@ -80,6 +80,7 @@ def _search(
         movements=tuple(movements),
         unknown=("isilon-x: its write rate is unknown.",),
         is_complete=True,
+        is_impossible=bool(shortfalls),
     )
 
 
@@ -197,7 +198,7 @@ def test_requirements_that_contradict_each_other_are_named_together() -> None:
 
 
 def test_a_search_that_the_time_limit_ended_says_so(found: Search) -> None:
-    assert "there may be better ones" in _markdown(replace(found, is_complete=False))
+    assert "Not proved to be the best" in _markdown(replace(found, is_complete=False))
     assert "time limit" in wording.verdict(replace(_search(), is_complete=False))
 
 

@@ -13,7 +13,8 @@ from ioassay.reports.sizing import wording
 from ioassay.sizing import formulas
 from ioassay.sizing.arithmetic import Value, difference
 from ioassay.sizing.components import MetadataKind, RateKind
-from ioassay.sizing.search.model import Answer, Margin, Movement, Need, Search, Shortfall
+from ioassay.sizing.model import Size
+from ioassay.sizing.search.model import Answer, Margin, Movement, Need, Search, Shortfall, kind_of, tier_of
 from ioassay.systems.amounts import BYTES
 
 NEEDS: Mapping[str, str] = {
@@ -37,11 +38,17 @@ NO_CHANGE = "no change"
 """The effect of a figure that moves nothing."""
 
 
+def noun(need: Need) -> str:
+    """A need as a noun: `write rate`, `write rate of flash`."""
+    tier = tier_of(need.what)
+    return f"{NEEDS[kind_of(need.what)]} of {tier}" if tier else NEEDS[need.what]
+
+
 def amount(value: Value, need: Need, currency: str | None = None) -> str:
     """In the unit of that need: `36 GB/s`, `20 kops/s`, `1,200,000 EUR`, `3 racks`."""
     if need.what == "racks":
         return count(value.nominal, "rack")
-    if need.what in get_args(MetadataKind):
+    if kind_of(need.what) in get_args(MetadataKind):
         return wording.amount(value, "create")
     return f"{wording.amount(value)} {currency if need.what == 'budget' and currency else ''}".rstrip()
 
@@ -54,7 +61,7 @@ def cell(value: Value, need: Need, currency: str | None = None) -> Text:
 def wanted(need: Need, currency: str | None = None) -> str:
     """`a write rate of at least 36 GB/s`, `at most 10 racks`."""
     bound = f"at {'most' if need.is_most else 'least'} {amount(need.value, need, currency)}"
-    return bound if need.what == "racks" else f"a {NEEDS[need.what]} of {bound}"
+    return bound if need.what == "racks" else f"a {noun(need)} of {bound}"
 
 
 def cost(search: Search, value: Value) -> str:
@@ -75,11 +82,19 @@ def verdict(search: Search) -> str:
             if len(search.answers) > 1
             else "One configuration meets all requirements"
         )
-        return f"{lead}: {wording.bought(first.size)}. {holds(search, first)}"
+        return f"{lead}: {bought(first)}. {holds(search, first)}"
+    if search.is_impossible and not search.is_complete:
+        return "No configuration meets the requirements; the time limit ended the search for what stands in the way."
     if search.shortfalls:
         return "No configuration meets the requirements."
     if not search.is_complete:
-        return "The time limit ended the search before it found a configuration; there may be some."
+        return (
+            "Not decided: the time limit ended the search before it found a configuration or proved that none exists."
+        )
+    return _nothing_to_look_at(search)
+
+
+def _nothing_to_look_at(search: Search) -> str:
     if search.fragile and not search.unknown:
         return "No brick of the catalogue survives what it must."
     if search.unknown and not search.fragile:
@@ -89,17 +104,28 @@ def verdict(search: Search) -> str:
 
 def holds(search: Search, answer: Answer) -> str:
     """What a configuration holds, does and takes: `1.536 PB (1.364 PiB) usable, 36 GB/s write; 40 U in 1 rack.`"""
-    rates = answer.size.rates["healthy"]
-    does = [f"{wording.amount(rates[kind].value, kind)} {wording.kind(kind)}" for kind in main_kinds(search, answer)]
-    told = ", ".join([f"{wording.amount(answer.size.capacity.usable)} usable", *does])
+    parts = [f"{f'{tier}: ' if tier else ''}{_does(search, tier, size)}" for tier, size in answer.parts.items()]
     racks = f" in {count(len(answer.racks), 'rack')}" if answer.racks else ""
-    return f"{told}; {cost(search, answer.cost)}{racks}."
+    return f"{'; '.join(parts)}; {'together ' if answer.tiers else ''}{cost(search, answer.cost)}{racks}."
 
 
-def main_kinds(search: Search, answer: Answer) -> list[RateKind]:
-    """The kinds of I/O that are required; otherwise sequential writes and reads."""
-    needed = [need.what for need in search.needs]
-    known = answer.size.rates["healthy"]
+def _does(search: Search, tier: str, size: Size) -> str:
+    rates = size.rates["healthy"]
+    does = [
+        f"{wording.amount(rates[kind].value, kind)} {wording.kind(kind)}" for kind in main_kinds(search, tier, size)
+    ]
+    return ", ".join([f"{wording.amount(size.capacity.usable)} usable", *does])
+
+
+def bought(answer: Answer) -> str:
+    """`8 × md3460-performance with nl-sas-4tb`; of tiers those of each: `flash 2 × …, disk 8 × …`."""
+    return "; ".join(f"{tier} {wording.bought(size)}".strip() for tier, size in answer.parts.items())
+
+
+def main_kinds(search: Search, tier: str, size: Size) -> list[RateKind]:
+    """The kinds of I/O that are required of a tier, or of all; otherwise sequential writes and reads."""
+    needed = [kind_of(need.what) for need in search.needs if tier_of(need.what) == tier]
+    known = size.rates["healthy"]
     return [kind for kind in known if kind in needed] or [kind for kind in known if kind in ("write", "read")]
 
 
@@ -131,7 +157,7 @@ def shortfall(one: Shortfall, currency: str | None) -> str:
     )
     # What it contradicts is what limits it.
     limited = f"; limited by {one.limited_by}" if one.limited_by and not others else ""
-    return f"{wording.capital(NEEDS[need.what])}: {told}{limited}."
+    return f"{wording.capital(noun(need))}: {told}{limited}."
 
 
 _EVEN_BY_THE_LEAST = " even by the least that can be bought"

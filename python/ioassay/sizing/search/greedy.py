@@ -1,0 +1,109 @@
+"""A configuration that meets a problem, at once: the fewest of one kind of bricks, of metadata modules and of switches.
+
+It need not be the best, and where none is found there may be one.
+
+Not: the best (`finder`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from fractions import Fraction
+from itertools import product
+
+from ioassay.sizing.packing import first_fit
+from ioassay.sizing.search.candidates import Candidate
+from ioassay.sizing.search.finder import Found, Holds
+from ioassay.sizing.search.model import kind_of, tier_of
+from ioassay.sizing.search.needs import METADATA_KINDS
+from ioassay.sizing.search.problem import Counts, Problem
+
+_MOST = 1000
+"""Of a kind that scales by a table or a law."""
+
+
+def greedy(problem: Problem, cost: str, holds: Holds) -> Found | None:
+    """The cheapest of those; where that does not fit, the one that takes least of something else."""
+    for key in dict.fromkeys((cost, "rack_units", "power", "price", "weight")):
+        if all(key in one.takes for one in problem.candidates):
+            bought = _least(problem, key)
+            for counts in () if bought is None else _with_switches(problem, bought, key):
+                racks = first_fit(problem.items(counts), problem.rack)
+                fits = racks is not None and (problem.racks is None or len(racks) <= problem.racks)
+                if (
+                    racks is not None
+                    and fits
+                    and problem.fits(counts)
+                    and problem.network_carries(counts)
+                    and holds(counts)
+                ):
+                    return Found(counts, tuple(map(tuple, racks)), is_best=False)
+    return None
+
+
+def _least(problem: Problem, key: str) -> dict[Candidate, int] | None:
+    """Bricks of each tier, and modules that go with them, which take the least of `key`."""
+    found: dict[Candidate, int] = {}
+    for tier in problem.tiers:
+        least = _least_of_tier(problem, tier, key)
+        if least is None:
+            return None
+        found |= least
+    return found
+
+
+def _least_of_tier(problem: Problem, tier: str, key: str) -> dict[Candidate, int] | None:
+    of_tier = [one for one in problem.candidates if one.tier == tier]
+    wants_modules = tier in problem.with_modules or any(
+        need for what, need in problem.needs.items() if tier_of(what) == tier and kind_of(what) in METADATA_KINDS
+    )
+    bricks = _fewest(problem, (one for one in of_tier if one.kind == "brick"))
+    modules = _fewest(problem, (one for one in of_tier if one.kind == "metadata module"))
+    together: Iterable[dict[Candidate, int]] = (
+        ({brick: bricks[brick], module: modules[module]} for brick, module in product(bricks, modules))
+        if wants_modules
+        else ({brick: number} for brick, number in bricks.items())
+    )
+    fitting = [one for one in together if len({part.software for part in one} - {None}) < 2]
+    return min(
+        fitting,
+        key=lambda one: sum((part.takes[key] * number for part, number in one.items()), Fraction(0)),
+        default=None,
+    )
+
+
+def _fewest(problem: Problem, candidates: Iterable[Candidate]) -> dict[Candidate, int]:
+    """The fewest of each kind that meet all needs by themselves; without those of which no number does."""
+    found = {one: _count(problem, one) for one in candidates}
+    return {one: count for one, count in found.items() if count is not None}
+
+
+def _count(problem: Problem, one: Candidate) -> int | None:
+    needs = problem.needs_of(one)
+    if any(need > 0 and not one.gives.get(what) for what, need in needs.items()):
+        return None
+    most = problem.most_of(one)
+    least = max([1, *(math.ceil(need / one.gives[what]) for what, need in needs.items() if need > 0)])
+    if one.is_linear:
+        return least if most is None or least <= most else None
+    for count in range(least, (_MOST if most is None else most) + 1):
+        if not one.is_possible(count):
+            return None
+        if all((one.together(what, count) or 0) >= need for what, need in needs.items()):
+            return count
+    return None
+
+
+def _with_switches(problem: Problem, bought: dict[Candidate, int], key: str) -> Iterator[Counts]:
+    """The counts, with switches of each kind where there must be some; those first that take the least of `key`."""
+    if not problem.has_switches:
+        yield problem.counts(bought)
+        return
+    taken = sum(int(one.takes["switch_ports"]) * count for one, count in bought.items())
+    switches = []
+    for one in (one for one in problem.candidates if one.kind == "switch"):
+        to_clients = max([1, *(problem.ports(one, what, need) for what, need in problem.carried_needs.items())])
+        switches.append((one, math.ceil((taken + to_clients) / one.gives["ports"])))
+    for one, count in sorted(switches, key=lambda pair: pair[0].takes[key] * pair[1]):
+        yield problem.counts({**bought, one: count})

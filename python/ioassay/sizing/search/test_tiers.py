@@ -1,0 +1,239 @@
+"""Tiers: what each must hold and do, worked out by hand, and what they share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from ioassay.sizing.search.model import Search
+from ioassay.sizing.search.needs import needs
+from ioassay.sizing.search.read import read
+from ioassay.sizing.search.search import search, search_with
+from ioassay.sizing.search.solver import Solver
+from ioassay.yaml_models.source import SourceError
+
+CATALOGUE = """
+name: own
+title: For a test
+drives:
+  nvme: {title: Flash, media: nvme, capacity: {value: 4TB, assumed: for a test}}
+  hdd: {title: A disk, media: hdd, capacity: {value: 20TB, assumed: for a test}}
+adapters:
+  port: {title: A port, side: network, link: {value: 400Gbit/s, assumed: for a test}}
+bricks:
+  fast:
+    title: Ten flash drives
+    software: one
+    drives: [nvme]
+    drive_count: 10
+    redundancy: {layout: raid6, data: 8, parity: 2, groups: 1}
+    rack_units: 2
+    adapters: {port: 1}
+    price: {value: "30", currency: EUR, date: 2026-11, assumed: for a test}
+    measured:
+      write: {rate: {value: 20GB/s, assumed: for a test}}
+      read: {rate: {value: 30GB/s, assumed: for a test}}
+    scaling: {by: linear, because: for a test}
+  large:
+    title: Ten disks
+    software: other
+    drives: [hdd]
+    drive_count: 10
+    redundancy: {layout: raid6, data: 8, parity: 2, groups: 1}
+    rack_units: 4
+    adapters: {port: 1}
+    price: {value: "10", currency: EUR, date: 2026-11, assumed: for a test}
+    measured:
+      write: {rate: {value: 1GB/s, assumed: for a test}}
+      read: {rate: {value: 1GB/s, assumed: for a test}}
+    scaling: {by: linear, because: for a test}
+metadata:
+  names:
+    title: A metadata module
+    software: other
+    rack_units: 1
+    price: {value: "5", currency: EUR, date: 2026-11, assumed: for a test}
+    create: {value: 10 kIOPS, assumed: for a test}
+    scaling: {by: linear, because: for a test}
+switches:
+  switch:
+    title: A switch
+    ports: 8
+    rack_units: 1
+    price: {value: "7", currency: EUR, date: 2026-11, assumed: for a test}
+    link: {value: 400Gbit/s, assumed: for a test}
+"""
+
+TIERS = "tiers: {flash: {bricks: [fast], usable: 10%, write: 100%, read: 50%}, disk: {bricks: [large]}}"
+BURST = "checkpoint: {size: 18TB, longest: 5min, every: 1h, kept: 2}"
+
+
+@pytest.fixture(scope="module")
+def solver() -> Iterator[Solver]:
+    with Solver(300) as started:
+        yield started
+
+
+def _file(folder: Path, text: str) -> Path:
+    (folder / "own.yaml").write_text(CATALOGUE)
+    (folder / "needs.yaml").write_text(f"name: test\ncatalogues: [own.yaml]\n{text}\n")
+    return folder / "needs.yaml"
+
+
+def _needed(folder: Path, text: str) -> dict[str, Fraction]:
+    return {need.what: need.value.interval.nominal for need in needs(read(_file(folder, text))[0])}
+
+
+def _bought(found: Search, at: int = 0) -> dict[str, dict[str, int]]:
+    sizes = found.answers[at].tiers
+    return {tier: {one.brick: one.count for one in size.configuration.bricks} for tier, size in sizes.items()}
+
+
+def test_a_checkpoint_sizes_flash_its_writes_and_the_drain_that_disk_carries_beside_its_own_work(
+    tmp_path: Path,
+) -> None:
+    text = f"usable: 1PB\nwrite: 20GB/s\nread: 8GB/s\n{BURST}\n{TIERS}".replace("write: 100%", "write: 75%")
+    drain = Fraction(18 * 10**12, 55 * 60)
+    assert _needed(tmp_path, text) == {
+        "flash/usable": 10**14 + 18 * 10**12,
+        "flash/write": Fraction(18 * 10**12, 300),  # more than 75 % of 20 GB/s
+        "flash/read": 4 * 10**9 + drain,
+        "disk/usable": 9 * 10**14 + 2 * 18 * 10**12,
+        "disk/write": 5 * 10**9 + drain,
+        "disk/read": 4 * 10**9,
+    }
+
+
+def test_what_moves_between_tiers_is_read_in_one_and_written_in_the_other(tmp_path: Path) -> None:
+    text = "read: 10GB/s\ntiers: {a: {read: 80%, drain: 3GB/s, stage_in: 2GB/s}, b: {}}"
+    assert _needed(tmp_path, text) == {
+        "a/write": 2 * 10**9,
+        "a/read": 11 * 10**9,
+        "b/write": 3 * 10**9,
+        "b/read": 4 * 10**9,
+    }
+
+
+def test_two_checkpoints_in_flash_may_drain_until_the_next_but_one_begins(tmp_path: Path) -> None:
+    burst = BURST.replace("kept", "drained_in: 1h, kept")
+    tiers = "tiers: {flash: {checkpoints: 2}, disk: {}}"
+    assert _needed(tmp_path, f"{burst}\n{tiers}")["disk/write"] == 5 * 10**9
+    assert _needed(tmp_path, f"{burst}\n{tiers}")["flash/usable"] == 36 * 10**12
+
+
+def test_a_tier_that_holds_no_checkpoints_leaves_their_writes_to_the_next(tmp_path: Path) -> None:
+    found = _needed(tmp_path, f"read: 1GB/s\n{BURST}\ntiers: {{flash: {{checkpoints: 0, read: 100%}}, disk: {{}}}}")
+    assert found == {
+        "flash/read": 10**9,
+        "disk/usable": 36 * 10**12,
+        "disk/write": 6 * 10**10,
+    }
+
+
+def test_of_three_tiers_the_middle_one_takes_and_gives_the_drain(tmp_path: Path) -> None:
+    found = _needed(tmp_path, f"{BURST}\ntiers: {{flash: {{}}, disk: {{}}, cold: {{}}}}")
+    drain = Fraction(18 * 10**12, 55 * 60)
+    assert (found["disk/write"], found["disk/read"], found["cold/write"]) == (drain, drain, drain)
+    assert found["disk/usable"] == 18 * 10**12
+    assert "cold/read" not in found
+
+
+NEEDS = f"usable: 1PB\nwrite: 40GB/s\nread: 10GB/s\n{TIERS}"
+"""100 TB of 32 TB a brick, which costs 30 EUR and 2 U; 900 TB of 160 TB a brick, which costs 10 EUR and 4 U."""
+
+
+def _limited(budget: int, racks: int = 1) -> str:
+    return f"{NEEDS}\nlimits: {{racks: {racks}, budget: {budget}, currency: EUR}}"
+
+
+def test_tiers_of_different_software_are_bought_together_under_one_budget(solver: Solver, tmp_path: Path) -> None:
+    found = search_with(solver, *read(_file(tmp_path, _limited(180))))
+    assert found.verdict == "best"
+    assert _bought(found) == {"flash": {"fast": 4}, "disk": {"large": 6}}
+    (first, *_) = found.answers
+    assert (first.cost.nominal, len(first.racks), first.racks[0].free_units) == (180, 1, 42 - 32)
+
+
+def test_a_budget_for_one_tier_but_not_for_both_is_impossible_and_says_so(solver: Solver, tmp_path: Path) -> None:
+    found = search_with(solver, *read(_file(tmp_path, _limited(179))))
+    assert found.verdict == "impossible"
+    assert {one.need.what for one in found.shortfalls} >= {"budget"}
+
+
+def test_a_tier_that_falls_short_is_named(solver: Solver, tmp_path: Path) -> None:
+    text = NEEDS.replace("write: 40GB/s", "write: 900GB/s")
+    found = search_with(solver, *read(_file(tmp_path, f"{text}\nlimits: {{racks: 1}}")))
+    (short, *_) = found.shortfalls
+    assert short.need.what == "flash/write"
+    assert short.best.nominal == 19 * 20e9  # 42 U hold 19 bricks of 2 U beside one of 4 U
+    assert short.limited_by == "1 rack of 42 U"
+
+
+def test_tiers_are_answered_at_once_even_without_time_for_a_proof(tmp_path: Path) -> None:
+    found = search(*read(_file(tmp_path, _limited(1000))), limit_s=0.1)
+    assert found.verdict == "found"
+    assert _bought(found) == {"flash": {"fast": 4}, "disk": {"large": 6}}
+
+
+def test_tiers_share_switches_with_ports_for_bricks_and_clients(solver: Solver, tmp_path: Path) -> None:
+    found = search_with(solver, *read(_file(tmp_path, f"{NEEDS}\nswitches: [switch]\nlimits: {{racks: 1}}")))
+    # 10 ports of bricks, and one of 50 GB/s for 40 GB/s to the clients
+    assert found.answers[0].configuration.switches == {"switch": 2}
+    faster = NEEDS.replace("read: 10GB/s", "read: 300GB/s").replace("read: 50%", "read: 100%")
+    found = search_with(solver, *read(_file(tmp_path, f"{faster}\nswitches: [switch]\nlimits: {{racks: 2}}")))
+    assert _bought(found)["flash"] == {"fast": 10}
+    assert found.answers[0].configuration.switches == {"switch": 3}  # 16 and 6 ports
+
+
+def test_metadata_modules_stand_in_the_tier_that_takes_creations(solver: Solver, tmp_path: Path) -> None:
+    found = search_with(solver, *read(_file(tmp_path, f"create: 25 kIOPS\n{NEEDS}")))
+    assert dict(found.answers[0].tiers["disk"].configuration.metadata) == {"names": 3}
+    assert not found.answers[0].tiers["flash"].configuration.metadata
+
+
+def test_clients_that_carry_less_than_all_tiers_give_are_named(solver: Solver, tmp_path: Path) -> None:
+    clients = "clients: {count: 2, link: {value: 100Gbit/s, assumed: for a test}}"
+    found = search_with(solver, *read(_file(tmp_path, f"{NEEDS}\n{clients}")))
+    assert found.verdict == "impossible"
+    assert [(one.need.what, one.limited_by) for one in found.shortfalls] == [("write", "network links of 2 clients")]
+
+
+def test_only_bricks_of_the_media_of_a_tier_are_looked_at(solver: Solver, tmp_path: Path) -> None:
+    text = "usable: 100TB\nbricks: [fast, large]\ntiers: {a: {media: flash, usable: 50%}, b: {media: disk}}"
+    assert _bought(search_with(solver, *read(_file(tmp_path, text)))) == {"a": {"fast": 2}, "b": {"large": 1}}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("write: 1GB/s\ntiers: {a: {write: 60%}, b: {write: 50%}}", r"take more than all of the write: 60% \+ 50%"),
+        ("write: 1GB/s\ntiers: {a: {write: 60%}, b: {write: 30%}}", r"take less than all of the write: 60% \+ 30%"),
+        ("write: 1GB/s\ntiers: {a: {read: 60%}, b: {}}", "has a share of `read` in a, and no `read` of which it is"),
+        ("write: 1GB/s\ntiers: {a: {}}", "has 1 tier; write 2 to 5"),
+        ("write: 1GB/s\nmetadata: [names]\ntiers: {a: {}, b: {}}", "has `metadata` beside `tiers`"),
+        ("write: 1GB/s\ntiers: {a: {}, b: {drain: 1GB/s}}", "moves data between b and a tier below it"),
+        ("write: 1GB/s\ntiers: {a: {checkpoints: 2}, b: {}}", "has checkpoints in a, and no `checkpoint`"),
+        (f"{BURST.replace('every: 1h, ', '')}\ntiers: {{a: {{}}, b: {{}}}}", "does not say how fast checkpoints drain"),
+        (f"{BURST}\ntiers: {{a: {{}}, b: {{checkpoints: 1}}}}", "keeps 2 checkpoints and holds 1 in b"),
+        (BURST.replace("1h", "5min"), "begins before the last one is written"),
+        (BURST.replace("kept", "drained_in: 1h, kept"), "drained, and no `tiers`"),
+        (
+            f"{BURST.replace('kept', 'drained_in: 1h, kept')}\ntiers: {{a: {{}}, b: {{}}}}",
+            "drains a checkpoint from a when the next one needs its place",
+        ),
+        (
+            f"{BURST.replace('kept', 'drained_in: 2h, kept')}\ntiers: {{a: {{}}, b: {{}}}}",
+            "drains checkpoints more slowly than they come",
+        ),
+        ("write: 1GB/s\ntiers: {a: {bricks: [fats]}, b: {}}", 'there is no brick "fats".*did you mean `fast`'),
+        ("write: 1GB/s\ntiers: {a: {write: 120%}, b: {}}", "too high"),
+        ("write: 1GB/s\ntiers: {a: {write: -5%}, b: {}}", "write"),
+        ("write: 1GB/s\ntiers: {a/b: {}, b: {}}", "is not a name"),
+    ],
+)
+def test_tiers_that_contradict_each_other_are_refused_with_what_is_wrong(tmp_path: Path, text: str, said: str) -> None:
+    with pytest.raises(SourceError, match=said):
+        read(_file(tmp_path, text))
