@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Iterator
 from typing import Any
+from xml.etree import ElementTree
 
 from ioassay.control_characters import without_controls
 from ioassay.figures import theme
@@ -21,6 +24,13 @@ _SUPERFLUOUS = (
     ' opacity="1"',
     _FONT,  # of each text; once for all of them is enough
 )
+_SIZE = re.compile(r'width="(?P<width>\d+)" height="(?P<height>\d+)" viewBox="0 0 \d+ \d+"')
+_TRANSLATE = re.compile(r"translate\((-?[\d.]+)")
+_BEFORE = {"end": 1.0, "middle": 0.5}
+"""The part of a text that is before the point at which it stands."""
+_WIDTHS = {**dict.fromkeys(" .,:;'!|()[]/-Iijlftr", 0.37), **dict.fromkeys("mwMW%@×÷±→", 0.9)}
+_CAPITAL, _OTHER = 0.68, 0.62
+"""Widths of letters of DejaVu Sans, of their height, to the nearest of a few."""
 _COORDINATES = re.compile(r'\b(d|transform)="([^"]*)"')
 
 
@@ -31,8 +41,35 @@ def svg(chart: theme.Chart, prefix: str) -> str:
     """
     specification = _cleaned(chart.to_dict(validate=False))
     specification["config"] = theme.CONFIG
-    text = drawing.svg(specification)
+    text = _with_room(drawing.svg(specification))
     return _shorter(_own_ids(text, prefix))
+
+
+def _with_room(text: str) -> str:
+    """With a left margin for the labels that begin there, as wide as readers without Liberation Sans see them."""
+    size = _SIZE.search(text)
+    if size is None:
+        return text
+    beyond = math.ceil(max([0.0, *(-left for left in _lefts(ElementTree.fromstring(text), 0.0))]))
+    whole, height = int(size["width"]) + beyond, size["height"]
+    text = _SIZE.sub(f'width="{whole}" height="{height}" viewBox="{-beyond} 0 {whole} {height}"', text, count=1)
+    paper = f'<rect width="{size["width"]}" height="{height}"'
+    return text.replace(paper, f'<rect x="{-beyond}" width="{whole}" height="{height}"', 1) if beyond else text
+
+
+def _lefts(element: ElementTree.Element, x: float) -> Iterator[float]:
+    """The left ends of all texts in a wide font, in pixels from the left of the drawing."""
+    transform = element.get("transform", "")
+    moved = _TRANSLATE.search(transform)
+    x += float(moved[1]) if moved else 0.0
+    if "rotate" in transform:
+        return
+    if element.tag.endswith("text"):
+        size = float(element.get("font-size", "11px").removesuffix("px"))
+        width = size * sum(map(_width, "".join(element.itertext())))
+        yield x - _BEFORE.get(element.get("text-anchor", "start"), 0.0) * width
+    for child in element:
+        yield from _lefts(child, x)
 
 
 def _cleaned(specification: Any) -> Any:
@@ -46,6 +83,10 @@ def _cleaned(specification: Any) -> Any:
     if isinstance(specification, list):
         return [_cleaned(value) for value in specification]
     return specification
+
+
+def _width(letter: str) -> float:
+    return _WIDTHS.get(letter, _CAPITAL if letter.isupper() else _OTHER)
 
 
 def _is_counted(key: str, value: object) -> bool:

@@ -28,13 +28,13 @@ from ioassay.sizing.components import (
     Server,
     Switch,
 )
-from ioassay.sizing.names import known_systems, noun, unresolved
+from ioassay.sizing.names import known_systems, noun, suggestion, unresolved
 from ioassay.sizing.quantities import Quantity
 from ioassay.systems.amounts import Interval
 from ioassay.systems.claims import standing_for
 from ioassay.systems.model import Document, Place
 from ioassay.yaml_models.library import Library
-from ioassay.yaml_models.source import Source, SourceError, locate, near, nearest, printable, quoted
+from ioassay.yaml_models.source import Source, SourceError, locate, nearest, printable, quoted
 from ioassay.yaml_models.validate import validate
 
 LIBRARY = Library("ioassay.sizing", "catalogue")
@@ -87,9 +87,9 @@ class Catalogue:
         entry = self.entries.get(name)
         if entry is not None and isinstance(entry.component, kind):
             return entry.component
-        known = [other.name for other in self.all(kind)]
+        known = {other.name: other.component for other in self.all(kind)}
         raise UsageError(
-            f"There is no {noun(kind)} {quoted(name)}: {nearest(name, known)}",
+            f"There is no {noun(kind)} {quoted(name)}: {suggestion(name, known) or nearest(name, known)}",
             "`ioassay size catalogue` lists them. Add your own with `catalogues: [./mine.yaml]`.",
         )
 
@@ -97,7 +97,8 @@ class Catalogue:
         """The component of that name, of whatever kind. Raises `UsageError` that says which is nearest."""
         if (found := self.entries.get(name)) is not None:
             return found
-        close = near(name, self.entries)  # they are too many to list
+        # They are too many to list.
+        close = suggestion(name, {other: entry.component for other, entry in self.entries.items()})
         which = "." if close is None else f": {close}"
         raise UsageError(f"There is no component {quoted(name)}{which}", "`ioassay size catalogue` lists them all.")
 

@@ -20,6 +20,7 @@ from ioassay.sizing.quantities import (
     Price,
     Rate,
     Share,
+    Tally,
     Throughput,
     Weight,
 )
@@ -149,6 +150,14 @@ class FileSystem(Component):
 
     overhead: Overhead | None = Field(
         default=None, description="What it takes for itself; without it, what is known of the file system of this name."
+    )
+    also: list[Prose] = Field(default=[], description="What else it is called, for those who look for it.")
+    largest_target: Capacity | None = Field(
+        default=None,
+        description="The largest group or pool on which it is supported; bricks of larger ones are left out.",
+    )
+    most_targets: Tally | None = Field(
+        default=None, description="How many of them one file system takes, such as object storage targets of Lustre."
     )
 
 

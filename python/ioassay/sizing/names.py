@@ -6,6 +6,8 @@ that only configurations have (`configurations.names`).
 
 from __future__ import annotations
 
+import difflib
+import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import get_args
@@ -120,9 +122,24 @@ def unknown_components(
     """Every name in what is written at `path` that no component of that kind has."""
     for step, name in _named(written):
         if not isinstance(known.get(name), kind):
-            choice = [other for other, component in known.items() if isinstance(component, kind)]
+            choice = {other: component for other, component in known.items() if isinstance(component, kind)}
             wrong = f"there is no {noun(kind)} {quoted(name)}"
-            yield locate(source.tree, [*path, *step]).problem(wrong, nearest(name, choice))
+            meant = suggestion(name, choice) or nearest(name, choice)
+            yield locate(source.tree, [*path, *step]).problem(wrong, meant)
+
+
+def suggestion(word: str, known: Mapping[str, Component]) -> str | None:
+    """`did you mean X?` where a component is called like `word`, or is also called so; `None` where none is."""
+    called = {_plain(other): name for name, one in known.items() if isinstance(one, FileSystem) for other in one.also}
+    called |= {_plain(name): name for name in known}
+    close = difflib.get_close_matches(_plain(word), called, n=1)
+    close = close or [other for other in called if _plain(word) and other.startswith(_plain(word))]
+    return f"did you mean `{called[close[0]]}`?" if close else None
+
+
+def _plain(word: str) -> str:
+    """Without what is written in several ways: `Storage Scale` and `storage-scale` are the same."""
+    return re.sub("[^a-z0-9.]", "", word.lower())
 
 
 def _named(written: str | list[str] | dict[str, int] | None) -> Iterator[tuple[Steps, str]]:

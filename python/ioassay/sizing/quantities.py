@@ -49,6 +49,8 @@ class Quantity(Part):
     """A size or a speed by definition, such as a drive of 4 TB: its digits leave nothing open."""
     MAY_BE_ZERO: ClassVar[bool] = False
     """Elsewhere 0 is a mistake, and would be divided by."""
+    IS_COUNT: ClassVar[bool] = False
+    """Other numbers without a unit are shares, at most 1."""
 
     value: Prose | None = Field(default=None, description="The number and its unit, as its source prints it: `4TB`.")
     unit: Prose | None = Field(
@@ -87,7 +89,8 @@ class Quantity(Part):
             raise ValueError(f"{quoted(amount.text)} has the wrong unit; write for example {self.EXAMPLE}")
         if amount is not None and amount.number == 0 and not self.MAY_BE_ZERO:
             raise ValueError(f"{quoted(amount.text)} is zero; write for example {self.EXAMPLE}")
-        if amount is not None and self.DIMENSIONS == (NUMBER,) and amount.number * amount.factor > 1:
+        is_share = self.DIMENSIONS == (NUMBER,) and not self.IS_COUNT
+        if amount is not None and is_share and amount.number * amount.factor > 1:
             raise ValueError(f"{quoted(amount.text)} is more than 100 %; write for example {self.EXAMPLE}")
         return self
 
@@ -132,6 +135,12 @@ class Overhead(Share):
     """A share that something takes for itself, which may be nothing."""
 
     MAY_BE_ZERO = True
+
+
+class Tally(Quantity):
+    """A number of things."""
+
+    EXAMPLE, IS_NOMINAL, IS_COUNT = "8150", True, True
 
 
 class Power(Quantity):

@@ -11,7 +11,7 @@ import pytest
 from ioassay.errors import UsageError
 from ioassay.sizing.arithmetic import Origin
 from ioassay.sizing.catalogue import LIBRARY, Entry, load
-from ioassay.sizing.components import Brick, CatalogueFile, Component, Drive, Enclosure
+from ioassay.sizing.components import Brick, CatalogueFile, Component, Drive, Enclosure, FileSystem
 from ioassay.sizing.evaluate import brick_size
 from ioassay.sizing.model import BrickChoice
 from ioassay.sizing.names import parts
@@ -281,3 +281,27 @@ def test_a_catalogue_can_be_named_without_a_slash(tmp_path: Path, monkeypatch: p
     written(tmp_path, MINE)
     monkeypatch.chdir(tmp_path)
     assert load([Path("mine.yaml")]).find("md3460-20tb", Brick)
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("lustre-ldiskfs", "ldiskfs"),
+        ("Lustre_ldiskfs", "ldiskfs"),
+        ("lustre", "ldiskfs"),
+        ("ZFS", "zfs"),
+        ("OpenZFS", "zfs"),
+        ("XFS", "xfs"),
+        ("EXT4", "ext4"),
+        ("Spectrum Scale", "gpfs"),
+        ("storage-scale", "gpfs"),
+        ("GPFS", "gpfs"),
+        ("PowerScale", "onefs"),
+        ("wekafs", "weka"),
+        ("CephFS", "ceph"),
+        ("ldisk", "ldiskfs"),
+    ],
+)
+def test_a_file_system_by_another_of_its_names_is_suggested_by_what_it_means(written: str, meant: str) -> None:
+    with pytest.raises(UsageError, match=rf"did you mean `{meant}`"):
+        load().find(written, FileSystem)

@@ -13,6 +13,7 @@ from typing import Any, Literal, cast
 
 from ioassay.errors import UsageError
 from ioassay.sizing.arithmetic import Value
+from ioassay.sizing.capacity.limits import most_of_brick
 from ioassay.sizing.catalogue import Catalogue, Entry
 from ioassay.sizing.components import Brick, MetadataModule, RateKind, Scaling, Switch
 from ioassay.sizing.evaluate import brick_size, module_size
@@ -42,6 +43,8 @@ class Candidate:
     """What it is part of, with nothing else of other software; `None` goes with any."""
     scaled_by: Entry | None = None
     """What has the scaling, where that is in the catalogue."""
+    most: int | None = None
+    """How many of it one file system takes; `None` where nothing says that."""
     tier: str = ""
     """The tier that it is bought for; "" where there are none, and of switches, which all tiers share."""
 
@@ -138,6 +141,7 @@ def candidate_of(
         scaling=component.scaling or requirements.scaling,
         software=component.software,
         scaled_by=entry if component.scaling else None,
+        most=most_of_brick(catalogue, component) if isinstance(component, Brick) else None,
         tier=tier,
     )
 

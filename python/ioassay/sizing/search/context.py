@@ -52,8 +52,9 @@ class Context:
 
     @property
     def is_decisive(self) -> bool:
-        """Whether a search without an answer is a proof: there were bricks to try, or all are known and too fragile."""
-        return self.has_bricks or (bool(self.market.fragile) and not self.market.unknown)
+        """Whether a search without an answer is a proof: there were bricks to try, or all are known and left out."""
+        left_out = self.market.fragile or self.market.beyond_limits
+        return self.has_bricks or (bool(left_out) and not self.market.unknown)
 
     @cached_property
     def rack(self) -> RackLimits:

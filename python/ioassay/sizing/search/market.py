@@ -9,9 +9,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ioassay.prose import listed
+from ioassay.sizing.capacity.limits import limits_of_brick
 from ioassay.sizing.catalogue import Catalogue
 from ioassay.sizing.components import Brick, Drive, MetadataModule, Rack, Switch
 from ioassay.sizing.failure_domains import survives
+from ioassay.sizing.formulas import amount
 from ioassay.sizing.model import BrickChoice
 from ioassay.sizing.parts import Name, currencies, without_figure
 from ioassay.sizing.requirements import Requirements, Survives, Tier
@@ -53,6 +55,8 @@ class Market:
     """What was left out because the catalogue does not say enough of it, as sentences."""
     fragile: tuple[str, ...]
     """What was left out because it does not survive what it must, as sentences."""
+    beyond_limits: tuple[str, ...]
+    """What was left out because its file system is not supported so large, as sentences."""
     cost: Cost
     currency: str | None
     """Of the cost, if it is a price."""
@@ -62,12 +66,11 @@ def market(requirements: Requirements, catalogue: Catalogue, needs: Sequence[Nee
     """All that can be bought to meet `needs`. Raises `UsageError` for names that the catalogue does not have."""
     tiers = tuple(requirements.tiers) or ("",)
     choices = {tier: _choices(requirements, catalogue, tier) for tier in tiers}
-    why_not = {
-        choice: _why_not_survived(catalogue, choice, requirements.survives)
-        for choice in dict.fromkeys(choice for several in choices.values() for choice in several)
-    }
+    every_choice = list(dict.fromkeys(choice for several in choices.values() for choice in several))
+    why_not = {choice: _why_not_survived(catalogue, choice, requirements.survives) for choice in every_choice}
+    beyond = {choice: told for choice in every_choice if (told := _beyond_limits(catalogue, choice))}
     names: list[tuple[Name, str]] = [
-        *((choice, tier) for tier in tiers for choice in choices[tier] if not why_not[choice]),
+        *((choice, tier) for tier in tiers for choice in choices[tier] if not why_not[choice] and choice not in beyond),
         *((module, tier) for tier in tiers for module in _modules(requirements, catalogue, needs, tier)),
         *((name, "") for name in requirements.switches if catalogue.find(name, Switch)),
     ]
@@ -85,7 +88,7 @@ def market(requirements: Requirements, catalogue: Catalogue, needs: Sequence[Nee
     bricks_known, bricks_kept = (sum(one.kind == "brick" for one in some) for some in (known, kept))
     return Market(
         candidates=tuple(kept),
-        looked_at=len(why_not),
+        looked_at=len(every_choice),
         dominated=bricks_known - bricks_kept,
         unknown=(
             *(f"{title}: {' and '.join(what)}." for title, what in missing.items() if what),
@@ -101,6 +104,7 @@ def market(requirements: Requirements, catalogue: Catalogue, needs: Sequence[Nee
             ),
         ),
         fragile=tuple(f"{choice.name} {why}" for choice, why in why_not.items() if why),
+        beyond_limits=tuple(f"{choice.name}: {told}" for choice, told in beyond.items()),
         cost="price" if has_prices else "rack units",
         currency=currency if has_prices else None,
     )
@@ -131,6 +135,14 @@ def _why_not_survived(catalogue: Catalogue, choice: BrickChoice, wanted: Survive
         if tolerance.count < least:
             return f"survives the loss of {_counted(tolerance.count, what)}, not of {least}. {tolerance.reason}"
     return ""
+
+
+def _beyond_limits(catalogue: Catalogue, choice: BrickChoice) -> str:
+    """Which limits of its file system a brick exceeds, as sentences; empty where it keeps all."""
+    limits = (one for one in limits_of_brick(catalogue, choice) if one.kind == "supported" and not one.is_kept)
+    return " ".join(
+        f"{one.what} {amount(one.has)}, at most {amount(one.most)} supported. {one.source}" for one in limits
+    )
 
 
 def _counted(count: int, noun: str) -> str:

@@ -142,6 +142,8 @@ class Search:
     """Whether it is proved that nothing that is known well enough meets the requirements."""
     fragile: tuple[str, ...] = ()
     """Bricks that were left out because they do not survive what they must, as sentences."""
+    beyond_limits: tuple[str, ...] = ()
+    """Bricks that were left out because their file system is not supported so large, as sentences."""
     cost_ends_at: Fraction | None = None
     """The cost up to which larger and faster configurations were looked at, twice the cheapest; `None` where racks,
     power or budget are limited, which ends them.

@@ -55,6 +55,7 @@ class Problem:
         of_a_rack = self.rack.most(_item(one))
         found = [of_a_rack * self.racks] if self.racks is not None else [0] if of_a_rack == 0 else []
         found += [int(most / one.takes[what]) for what, most in self.most.items() if one.takes[what]]
+        found += [] if one.most is None else [one.most]
         return min(found, default=None)
 
     @property

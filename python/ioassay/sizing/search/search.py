@@ -65,5 +65,6 @@ def search_with(solver: Solver, requirements: Requirements, catalogue: Catalogue
         is_complete=found.is_complete,
         is_impossible=is_impossible,
         fragile=context.market.fragile,
+        beyond_limits=context.market.beyond_limits,
         cost_ends_at=found.most_cost,
     )

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ioassay.reports.sizing import bill as bill_table
-from ioassay.reports.sizing import numbers, racks, steps, survival
+from ioassay.reports.sizing import file_system_limits, numbers, racks, steps, survival
 from ioassay.reports.sizing.explanation.explained import Explained
 from ioassay.reports.sizing.published import data as published_data
 from ioassay.sizing.arithmetic import Value
@@ -39,6 +39,7 @@ def data(
                 "racks": racks.data(one.racks),
                 "bill_of_materials": bill_table.data(bill(catalogue, one.size.configuration, len(one.racks))),
                 "survives": survival.data(catalogue, one.size),
+                "limits_of_file_systems": file_system_limits.data(catalogue, one.size),
                 "times_and_failures": [{"name": value.name, **numbers.number(value)} for value in one.times],
                 "arithmetic": numbers.arithmetic([*steps.of_size(one.size), *one.times]),
             }

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ioassay.reports.document import Section
-from ioassay.reports.sizing import survival, times
+from ioassay.reports.sizing import file_system_limits, survival, times
 from ioassay.sizing.arithmetic import Value
 from ioassay.sizing.catalogue import Catalogue
 from ioassay.sizing.configuration import Configuration
@@ -25,7 +25,7 @@ class Explained:
     racks: Sequence[PackedRack] = ()
     """Empty where they are not known: its bricks may not say how high they are."""
     sections: Sequence[Section] = ()
-    """What it survives, times, and what failing drives mean."""
+    """What it survives, limits of its file systems, times, and what failing drives mean."""
     times: Sequence[Value] = ()
     """The numbers of those sections."""
 
@@ -37,6 +37,11 @@ def explain(catalogue: Catalogue, name: str, configuration: Configuration) -> Ex
     return Explained(
         size,
         racks_of(catalogue, configuration),
-        (survival.survival(catalogue, size), times.times(size), times.failures(failing)),
+        (
+            survival.survival(catalogue, size),
+            *file_system_limits.limits(catalogue, size),
+            times.times(size),
+            times.failures(failing),
+        ),
         (*of_size(size), *failing.values),
     )

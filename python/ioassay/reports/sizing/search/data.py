@@ -35,7 +35,11 @@ def data(search: Search, catalogue: Catalogue) -> dict[str, Any]:
         "movements": [_movement(one) for one in search.movements],
         "candidates": search.candidates,
         "dominated": search.dominated,
-        "left_out": {"too_little_known": list(search.unknown), "too_fragile": list(search.fragile)},
+        "left_out": {
+            "too_little_known": list(search.unknown),
+            "too_fragile": list(search.fragile),
+            "beyond_limits": list(search.beyond_limits),
+        },
         "cost_ends_at": None if search.cost_ends_at is None else float(search.cost_ends_at),
     }
 

@@ -24,7 +24,7 @@ from ioassay.reports.document import (
 )
 from ioassay.reports.format import ABSENT, count
 from ioassay.reports.sizing import bill as bill_table
-from ioassay.reports.sizing import racks, steps, survival, times
+from ioassay.reports.sizing import file_system_limits, racks, steps, survival, times
 from ioassay.reports.sizing import wording as words
 from ioassay.reports.sizing.explanation import document as explanation
 from ioassay.reports.sizing.search import wording
@@ -171,6 +171,7 @@ def _answer(search: Search, catalogue: Catalogue, at: int, drawn: Pictures | Non
                 for part in (
                     Section("What limits it", [*_scaling(size), *explanation.limits(size, pictures)]),
                     survival.survival(catalogue, size),
+                    *file_system_limits.limits(catalogue, size),
                     times.times(size, search.requirements, tier),
                     times.failures(drive_failures(catalogue, size)),
                 )
@@ -298,11 +299,15 @@ def _left_out_count(search: Search) -> list[Block]:
     """How many there are, for a terminal that they would fill; where nothing is left, why."""
     if not search.answers and not search.shortfalls:
         return [Bullets(wording.left_out_by_reason(search))]
-    reasons = {"too little is known of them": search.unknown, "they do not survive what they must": search.fragile}
+    reasons = {
+        "too little is known of them": search.unknown,
+        "they do not survive what they must": search.fragile,
+        "their file system is not supported so large": search.beyond_limits,
+    }
     told = [f"{len(names)} because {why}" for why, names in reasons.items() if names]
     whole = f"Bricks and modules left out, or looked at alone: {listed(told)}; --format md names each."
     return [Paragraph(whole)] if told else []
 
 
 def _left_out(search: Search) -> Sequence[Block]:
-    return [Paragraph(wording.looked_at(search)), Bullets([*search.unknown, *search.fragile])]
+    return [Paragraph(wording.looked_at(search)), Bullets([*search.unknown, *search.fragile, *search.beyond_limits])]

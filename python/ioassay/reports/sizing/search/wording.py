@@ -95,6 +95,8 @@ def verdict(search: Search) -> str:
 
 
 def _nothing_to_look_at(search: Search) -> str:
+    if search.beyond_limits and not search.unknown and not search.fragile:
+        return "The file system of no brick of the catalogue is supported so large."
     if search.fragile and not search.unknown:
         return "No brick of the catalogue survives what it must."
     if search.unknown and not search.fragile:
@@ -211,6 +213,7 @@ def looked_at(search: Search) -> str:
 def left_out_by_reason(search: Search) -> list[str]:
     """Each reason for which bricks were left out, with how many: `28 bricks: power unknown.`"""
     reasons = [one.partition(": ")[2] for one in search.unknown]
+    reasons += [one.partition(": ")[2].partition(". ")[0] + "." for one in search.beyond_limits]
     reasons += [f"survives {one.partition(' survives ')[2]}" for one in search.fragile]
     return [
         f"{number} {'component' if number == 1 else 'components'}: {why}"

@@ -1,0 +1,61 @@
+"""How close a configuration is to the limits of its file systems, as a section of a report and for other programs.
+
+Not: the limits (`ioassay.sizing.capacity.limits`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ioassay.reports.document import Column, Notes, Section, Span, Table, Text
+from ioassay.reports.sizing import numbers, wording
+from ioassay.sizing import formulas
+from ioassay.sizing.arithmetic import Value
+from ioassay.sizing.capacity import limits as of_file_systems
+from ioassay.sizing.catalogue import Catalogue
+from ioassay.sizing.model import Size
+from ioassay.systems.amounts import NUMBER
+
+
+def limits(catalogue: Catalogue, size: Size) -> Iterator[Section]:
+    """A row for each limit, the exceeded ones marked; nothing where none is known."""
+    rows: list[list[Text]] = []
+    notes: list[str] = []
+    for one in of_file_systems.limits(catalogue, size):
+        exceeded = Span(
+            " exceeded" if one.kind == "supported" else " wider", "failed" if one.kind == "supported" else "faint"
+        )
+        has = _amount(one.has) if one.is_kept else (_amount(one.has), exceeded)
+        rows.append([one.brick or "all", wording.capital(one.what), has, f"{_amount(one.most)} {one.kind}"])
+        notes.append(f"{wording.capital(one.what)}: {one.source}")
+    if not rows:
+        return
+    columns = [
+        Column("Brick", merges=True),
+        Column("What"),
+        Column("Has", is_number=True),
+        Column("At most", is_number=True),
+    ]
+    if len(size.bricks) == 1:
+        columns, rows = columns[1:], [row[1:] for row in rows]
+    yield Section("Limits of the file system", [Table(columns, rows), Notes(list(dict.fromkeys(notes)))])
+
+
+def _amount(value: Value) -> str:
+    return f"{value.nominal:,.0f}" if value.dimension == NUMBER else formulas.binary(value)
+
+
+def data(catalogue: Catalogue, size: Size) -> list[dict[str, Any]]:
+    """The same for other programs."""
+    return [
+        {
+            "what": one.what,
+            "brick": one.brick or None,
+            **numbers.named({"has": one.has, "most": one.most}),
+            "kind": one.kind,
+            "is_kept": one.is_kept,
+            "source": one.source,
+        }
+        for one in of_file_systems.limits(catalogue, size)
+    ]
