@@ -6,8 +6,7 @@ Not: computing them (`ioassay.sizing.times`, `ioassay.sizing.reliability`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-
-import numpy as np
+from decimal import Decimal
 
 from ioassay.prose import listed
 from ioassay.reports.document import Bullets, Column, Notes, Section, Span, Table, Text
@@ -150,7 +149,7 @@ def odds(chance: float) -> str:
 
 def _two_digits(number: float) -> str:
     """Two significant digits without an exponent."""
-    return np.format_float_positional(float(f"{number:.1e}"), trim="-")
+    return f"{Decimal(f'{number:.1e}').normalize():f}"
 
 
 def _missing(found: BrickFailures) -> str:

@@ -21,8 +21,6 @@ from fractions import Fraction
 from itertools import chain, combinations
 from typing import NamedTuple, get_args
 
-import numpy as np
-
 from ioassay.sizing.arithmetic import Origin, Value, exactly, product, quotient
 from ioassay.sizing.catalogue import Catalogue
 from ioassay.sizing.components import Brick, Drive
@@ -89,6 +87,7 @@ class _Problem:
 
     def _least(self, sign: int, form: Form, exact: bool) -> float | None:
         """The least of `sign` × `form`; `None` where there is none."""
+        import numpy as np  # noqa: PLC0415
         from scipy.optimize import linprog  # noqa: PLC0415  (0.3 s, and few configurations state relative prices)
 
         names = sorted(

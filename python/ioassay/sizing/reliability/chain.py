@@ -19,8 +19,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 
 @dataclass(frozen=True)
 class Group:
@@ -58,6 +56,7 @@ def loss_within(group: Group, time_s: float) -> float:
     subtraction: Xue, Ye, Computing exponentials of essentially non-negative matrices entrywise to high accuracy,
     Mathematics of Computation, 2013).
     """
+    import numpy as np  # noqa: PLC0415
     from scipy.linalg import expm  # noqa: PLC0415  (0.2 s, which few commands need)
 
     lost = group.parity + 1

@@ -17,10 +17,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import Literal
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Literal
 
 from ioassay.sizing.packing import patterns
 from ioassay.sizing.search.candidates import Candidate
@@ -28,6 +25,10 @@ from ioassay.sizing.search.model import tier_of
 from ioassay.sizing.search.needs import DATA_KINDS
 from ioassay.sizing.search.problem import Counts, Problem, bytes_of
 from ioassay.sizing.search.program import Program, Terms
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 Aim = Literal["least", "cheapest", "most", "fastest", "racks"]
 """`least` of what is taken; `cheapest`: likewise, and of equally cheap ones the best in capacity and speed together;

@@ -6,8 +6,10 @@ import io
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-import numpy as np
+if TYPE_CHECKING:
+    import numpy as np
 
 Terms = Mapping[int, float]
 """A linear expression: the coefficient of each variable, by its number."""
@@ -36,6 +38,8 @@ class Program:
 
     def document(self, objective: Terms) -> dict[str, np.ndarray[tuple[int], np.dtype[np.float64]]]:
         """All of it as arrays, each of one dimension; the rows as coordinates `row`, `column` and `coefficient`."""
+        import numpy as np  # noqa: PLC0415  (0.1 s, which a search of one kind of bricks need not wait for)
+
         cost = np.zeros(len(self.lower))
         for variable, coefficient in objective.items():
             cost[variable] = coefficient
@@ -67,6 +71,8 @@ def packed(program: Program, objective: Terms, stops_s: float, ends_s: float) ->
 
     HiGHS stops, and the process ends, when the process has used so many seconds of processor time.
     """
+    import numpy as np  # noqa: PLC0415
+
     buffer = io.BytesIO()
     np.savez(
         buffer,

@@ -14,14 +14,15 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Self
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Self
 
 from ioassay import helper_process
 from ioassay.errors import CannotRun
 from ioassay.sizing.search.program import Program, Terms, packed
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 _GRACE_S = 0.5
 """Before the process is ended at its limit, HiGHS is to stop by itself, with what it has."""
@@ -105,6 +106,8 @@ class Solver:
 
         Raises `Expired` where the time is used up and there is none yet, `CannotRun` where the process died.
         """
+        import numpy as np  # noqa: PLC0415  (0.1 s, which a search of one kind of bricks need not wait for)
+
         self.check()
         process = self.start()
         ends_s = self._used_s + self.left_s

@@ -34,7 +34,7 @@ NEW = [
 @pytest.fixture(scope="module")
 def solver() -> Iterator[Solver]:
     """One for all searches: it takes a second to start."""
-    with Solver(deadline_s=300) as started:
+    with Solver(limit_s=300) as started:
         yield started
 
 
