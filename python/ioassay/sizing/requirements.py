@@ -42,6 +42,8 @@ def _wished(dimension: Dimension, example: str, *, least: float = 1e-9, most: fl
     """A number with its unit, from `least` to `most` in base units."""
 
     def parse(text: str) -> Amount:
+        if text.startswith(("-", "−")):
+            raise ValueError(f"{quoted(text)} is negative; write for example {example}")
         amount = parse_amount(text)
         if amount.dimension != dimension:
             raise ValueError(f"{quoted(text)} has the wrong unit; write for example {example}")
@@ -67,9 +69,9 @@ OperationsPerS = Annotated[Amount, _wished(OPERATIONS_PER_S, "50 kIOPS"), Kind("
 SharePerYear = Annotated[Amount, _wished(NUMBER, "30%", least=0, most=10), Kind("`30%`")]
 ShareOfAll = Annotated[Amount, _wished(NUMBER, "80%", most=1), Kind("`80%`")]
 ShareOfWork = Annotated[Amount, _wished(NUMBER, "80%", least=0, most=1), Kind("`80%`")]
-Watts = Annotated[Amount, _wished(WATTS, "20kW", least=0), Kind("`20kW`")]
-Kilograms = Annotated[Amount, _wished(KILOGRAMS, "900kg", least=0), Kind("`900kg`")]
-Money = Annotated[Amount, _wished(NUMBER, "1200000", least=0), Kind("number")]
+Watts = Annotated[Amount, _wished(WATTS, "20kW"), Kind("`20kW`")]
+Kilograms = Annotated[Amount, _wished(KILOGRAMS, "900kg"), Kind("`900kg`")]
+Money = Annotated[Amount, _wished(NUMBER, "1200000"), Kind("number")]
 Seconds = Annotated[float, parsed(_seconds), Kind("duration")]
 Years = Annotated[int, between(parse_count, 1, MOST_YEARS), Kind("whole number")]
 Racks = Annotated[int, between(parse_count, 1, MOST_RACKS), Kind("whole number")]
@@ -238,8 +240,18 @@ class Requirements(Part):
         return self
 
 
-WORK = ("usable", "write", "read", "random_write", "random_read", "create", "stat", "read_files", "remove")
-"""What tiers share, as keys of requirements and of a tier."""
+_WORK = {
+    "usable": "capacity",
+    "write": "writes",
+    "read": "reads",
+    "random_write": "random writes",
+    "random_read": "random reads",
+    "create": "creations of files",
+    "stat": "queries of attributes",
+    "read_files": "reads of empty files",
+    "remove": "removals of files",
+}
+"""What tiers share, as keys of requirements and of a tier, with what they are called."""
 
 _MOST_TIERS = 5
 
@@ -251,8 +263,8 @@ def _refuse_contradicting_tiers(wishes: Requirements) -> None:
         raise ValueError(f"has {len(tiers)} tier{'s'[: len(tiers) - 1]}; write 2 to {_MOST_TIERS}")
     if wishes.metadata:
         raise ValueError("has `metadata` beside `tiers`; name metadata modules in the tiers that have them")
-    for kind in WORK:
-        _refuse_wrong_shares(wishes, kind)
+    for kind, noun in _WORK.items():
+        _refuse_wrong_shares(wishes, kind, noun)
     last = list(tiers)[-1]
     if tiers[last].drain is not None or tiers[last].stage_in is not None:
         raise ValueError(f"moves data between {last} and a tier below it, but it is the last; use the tier above it")
@@ -270,10 +282,9 @@ def _refuse_contradicting_tiers(wishes: Requirements) -> None:
         _refuse_undrained(wishes.checkpoint, taking, held[taking])
 
 
-def _refuse_wrong_shares(wishes: Requirements, kind: str) -> None:
+def _refuse_wrong_shares(wishes: Requirements, kind: str, noun: str) -> None:
     shares: dict[str, Amount | None] = {name: getattr(tier, kind) for name, tier in wishes.tiers.items()}
     said = {name: share for name, share in shares.items() if share is not None}
-    noun = kind.replace("_", " ")
     if said and getattr(wishes, kind) is None and (kind != "read" or wishes.accelerators is None):
         raise ValueError(f"has a share of `{kind}` in {next(iter(said))}, and no `{kind}` of which it is; add that")
     whole = sum(share.exact.nominal for share in said.values())

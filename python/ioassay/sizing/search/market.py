@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from ioassay.errors import UsageError
 from ioassay.prose import listed
 from ioassay.sizing.capacity.limits import limits_of_brick
 from ioassay.sizing.catalogue import Catalogue
@@ -121,7 +122,12 @@ def _choices(requirements: Requirements, catalogue: Catalogue, tier: str) -> lis
     every = [BrickChoice(name, drive) for name in names for drive in catalogue.find(name, Brick).drives]
     if asked.media is None:
         return every
-    return [one for one in every if (catalogue.find(one.drive, Drive).media == "hdd") == (asked.media == "disk")]
+    found = [one for one in every if (catalogue.find(one.drive, Drive).media == "hdd") == (asked.media == "disk")]
+    if not found:
+        raise UsageError(
+            f"No brick of the tier {tier} has {asked.media} drives.", "Change its `bricks` or its `media`."
+        )
+    return found
 
 
 def _why_not_survived(catalogue: Catalogue, choice: BrickChoice, wanted: Survives) -> str:

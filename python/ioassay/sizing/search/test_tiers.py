@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from ioassay.errors import UsageError
 from ioassay.sizing.search.model import Search
 from ioassay.sizing.search.needs import needs
 from ioassay.sizing.search.read import read
@@ -209,8 +210,8 @@ def test_only_bricks_of_the_media_of_a_tier_are_looked_at(solver: Solver, tmp_pa
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("write: 1GB/s\ntiers: {a: {write: 60%}, b: {write: 50%}}", r"take more than all of the write: 60% \+ 50%"),
-        ("write: 1GB/s\ntiers: {a: {write: 60%}, b: {write: 30%}}", r"take less than all of the write: 60% \+ 30%"),
+        ("write: 1GB/s\ntiers: {a: {write: 60%}, b: {write: 50%}}", r"take more than all of the writes: 60% \+ 50%"),
+        ("write: 1GB/s\ntiers: {a: {write: 60%}, b: {write: 30%}}", r"take less than all of the writes: 60% \+ 30%"),
         ("write: 1GB/s\ntiers: {a: {read: 60%}, b: {}}", "has a share of `read` in a, and no `read` of which it is"),
         ("write: 1GB/s\ntiers: {a: {}}", "has 1 tier; write 2 to 5"),
         ("write: 1GB/s\nmetadata: [names]\ntiers: {a: {}, b: {}}", "has `metadata` beside `tiers`"),
@@ -230,10 +231,19 @@ def test_only_bricks_of_the_media_of_a_tier_are_looked_at(solver: Solver, tmp_pa
         ),
         ("write: 1GB/s\ntiers: {a: {bricks: [fats]}, b: {}}", 'there is no brick "fats".*did you mean `fast`'),
         ("write: 1GB/s\ntiers: {a: {write: 120%}, b: {}}", "too high"),
-        ("write: 1GB/s\ntiers: {a: {write: -5%}, b: {}}", "write"),
+        ("write: 1GB/s\ntiers: {a: {write: -5%}, b: {}}", "is negative; write for example 80%"),
+        ("usable: 1PB\nlimits: {budget: 0, currency: EUR}", "limits.budget: .* is too low"),
+        ("usable: 1PB\nlimits: {power: 0W}", "limits.power: .* is too low"),
+        ("usable: -1PB", "is negative; write for example 2PiB"),
         ("write: 1GB/s\ntiers: {a/b: {}, b: {}}", "is not a name"),
     ],
 )
 def test_tiers_that_contradict_each_other_are_refused_with_what_is_wrong(tmp_path: Path, text: str, said: str) -> None:
     with pytest.raises(SourceError, match=said):
         read(_file(tmp_path, text))
+
+
+def test_a_tier_without_any_brick_of_its_media_is_refused(tmp_path: Path) -> None:
+    text = "write: 1GB/s\ntiers: {a: {media: flash, bricks: [large]}, b: {}}"
+    with pytest.raises(UsageError, match="No brick of the tier a has flash drives"):
+        search(*read(_file(tmp_path, text)))
