@@ -96,6 +96,18 @@ def test_flash_takes_checkpoints_and_drains_them_to_disk_within_one_set_of_racks
                 assert rate >= needed(found)[f"{tier}/{kind}"]
 
 
+def test_an_answer_of_tiers_shows_why_so_many_bricks_of_each(tmp_path: Path) -> None:
+    code, out, err = ioassay("size", "flash-and-disk.yaml", "--save", tmp_path, directory=EXAMPLES)
+    assert code == 0
+    shown = " ".join(out.split())
+    assert "flash: 20 × astra-lustre" in shown
+    assert "Usable capacity of flash 540 TB ÷ 27.15 TB 19.89, which decides Write rate of flash" in shown
+    saved = err.split()
+    code, out, _ = ioassay("size", "explain", saved[0])
+    assert code == 0
+    assert re.search(r"flash +disk", out)
+
+
 def test_of_the_offer_raw_capacity_and_reads_follow_but_not_the_usable_petabytes_and_the_writes() -> None:
     published = answer("explain", "offer.yaml", "--check", code=1)["published"]
     verdicts = {figure["what"]: figure["verdict"] == "as printed" for figure in published["figures"]}

@@ -214,24 +214,27 @@ class Context:
             case "budget":
                 return size.price
             case "weight_per_rack":
-                return self._heaviest(size, racks)
+                return self._heaviest(bought, racks)
             case kind:
                 rate = size.rates[self.requirements.rates_hold].get(kind)  # type: ignore[call-overload]
                 return rate.value if rate else None
 
-    def _heaviest(self, size: Size, racks: tuple[PackedRack, ...]) -> Value | None:
+    def _heaviest(self, bought: Mapping[Candidate, int], racks: tuple[PackedRack, ...]) -> Value | None:
         rack = max(racks, key=lambda one: one.weight or Fraction(0), default=None)
         if rack is None or rack.weight is None:
             return None
-        weights = {
-            **{choice.name: one.weight for choice, one in size.bricks.items()},
-            **{name: one.weight for name, one in size.modules.items()},
-            **{name: self.catalogue.value(name, "weight", f"weight of {name}") for name in size.configuration.switches},
-        }
+        weights = {one.title: self._weight(one, self.size(bought)) for one in bought}
         counts = Counter(item.name for item in rack.items)
         known = [(name, count, weights[name]) for name, count in counts.items()]
         parts = [product(f"weight of all {name}", exactly(name, n), one) for name, n, one in known if one is not None]
         return total("weight of the heaviest rack", *parts)
+
+    def _weight(self, one: Candidate, size: Size) -> Value | None:
+        if isinstance(one.name, BrickChoice):
+            return size.bricks[one.name].weight
+        if one.kind == "metadata module":
+            return size.modules[one.name].weight
+        return self.catalogue.value(one.name, "weight", f"weight of {one.name}")
 
 
 def is_met(need: Need, has: Value | None) -> bool:

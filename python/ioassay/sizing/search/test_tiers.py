@@ -247,3 +247,15 @@ def test_a_tier_without_any_brick_of_its_media_is_refused(tmp_path: Path) -> Non
     text = "write: 1GB/s\ntiers: {a: {media: flash, bricks: [large]}, b: {}}"
     with pytest.raises(UsageError, match="No brick of the tier a has flash drives"):
         search(*read(_file(tmp_path, text)))
+
+
+def test_the_same_brick_in_two_tiers_is_weighed_and_priced_as_one_kind(solver: Solver, tmp_path: Path) -> None:
+    tiers = "tiers: {a: {bricks: [fast], usable: 50%}, b: {bricks: [fast]}}"
+    file = _file(tmp_path, f"usable: 128TB\n{tiers}\nlimits: {{racks: 1, weight_per_rack: 900kg}}")
+    weight = "    rack_units: 2\n    weight: {value: 40kg, assumed: for a test}"
+    (tmp_path / "own.yaml").write_text(CATALOGUE.replace("    rack_units: 2", weight))
+    found = search_with(solver, *read(file))
+    first = found.answers[0]
+    assert _bought(found) == {"a": {"fast": 2}, "b": {"fast": 2}}
+    assert [(one.brick, one.count) for one in first.configuration.bricks] == [("fast", 4)]
+    assert next(one.has.nominal for one in first.margins if one.need.what == "weight_per_rack") == 160

@@ -7,6 +7,7 @@ from typing import Any
 
 import yaml
 
+from ioassay.prose import listed
 from ioassay.sizing.components import Scaling
 from ioassay.sizing.configuration import Clients, Configuration
 from ioassay.sizing.quantities import Quantity
@@ -33,7 +34,9 @@ def configuration_yaml(answer: Answer, requirements: Requirements, way: str = ""
         tier or role: _configuration(size.configuration if tier else answer.configuration)
         for tier, size in answer.parts.items()
     }
-    return _HEADING + yaml.safe_dump(file, sort_keys=False, allow_unicode=True, width=110)
+    switches = [f"{count} × {name}" for name, count in answer.configuration.switches.items()] if answer.tiers else []
+    shared = f"# All of them share {listed(switches)}, of which no configuration has its part.\n" if switches else ""
+    return _HEADING + shared + yaml.safe_dump(file, sort_keys=False, allow_unicode=True, width=110)
 
 
 def _title(requirements: Requirements) -> str:

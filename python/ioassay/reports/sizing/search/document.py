@@ -29,11 +29,14 @@ from ioassay.reports.sizing import wording as words
 from ioassay.reports.sizing.explanation import document as explanation
 from ioassay.reports.sizing.search import wording
 from ioassay.reports.sizing.search.configuration_yaml import configuration_yaml
+from ioassay.sizing import formulas
+from ioassay.sizing.arithmetic import Value
 from ioassay.sizing.bill import bill
 from ioassay.sizing.catalogue import Catalogue
+from ioassay.sizing.components import Brick
 from ioassay.sizing.model import Size
 from ioassay.sizing.reliability.failures import drive_failures
-from ioassay.sizing.search.model import Answer, Movement, Search
+from ioassay.sizing.search.model import Answer, Movement, Need, Search, kind_of, tier_of
 from ioassay.version import __version__
 
 if TYPE_CHECKING:
@@ -165,6 +168,7 @@ def _answer(search: Search, catalogue: Catalogue, at: int, drawn: Pictures | Non
         f"{at + 1}. {wording.bought(one)} ({one.role})",
         [
             Section("Margins", [_margins(search, one)]),
+            *(_why(search, catalogue, one) if at == 0 else []),
             *(
                 _of_part(tier, part)
                 for tier, size in one.parts.items()
@@ -200,6 +204,7 @@ def _first(search: Search, catalogue: Catalogue) -> Section:
         wording.bought(one),
         [
             Section("Margins", [_margins(search, one)]),
+            *_why(search, catalogue, one),
             *(
                 _of_part(tier, part)
                 for tier, size in one.parts.items()
@@ -239,6 +244,45 @@ def _margins(search: Search, one: Answer) -> Table:
         rows,
         "What is needed, and what it has",
     )
+
+
+def _why(search: Search, catalogue: Catalogue, one: Answer) -> list[Section]:
+    """How many bricks each need takes by itself, of kinds that grow with their number; the largest decides."""
+    rows: list[list[Text]] = []
+    for tier, size in one.parts.items():
+        needed = [
+            (need, found)
+            for need in search.needs
+            if (found := _bricks_for(search, catalogue, need, tier, size)) is not None
+        ]
+        most = max((number for _, (_, number) in needed), default=0.0)
+        for need, (each, number) in needed:
+            shown = f"{number:,.2f}"
+            rows.append(
+                [
+                    words.capital(wording.noun(need)),
+                    f"{formulas.brief(need.value)} ÷ {formulas.brief(each)}",
+                    Span(f"{shown}, which decides", "strong") if number == most else shown,
+                ]
+            )
+    if not rows:
+        return []
+    columns = [Column("Requirement"), Column("By one brick", is_number=True), Column("Bricks", is_number=True)]
+    return [Section("Why so many bricks", [Table(columns, rows)])]
+
+
+def _bricks_for(search: Search, catalogue: Catalogue, need: Need, tier: str, size: Size) -> tuple[Value, float] | None:
+    """What one brick has of a need, and how many bricks meet it; `None` where they do not simply add up."""
+    if need.is_most or tier_of(need.what) != tier or len(size.bricks) != 1:
+        return None
+    ((choice, brick),) = size.bricks.items()
+    scaling = catalogue.find(choice.brick, Brick).scaling or search.requirements.scaling
+    if scaling is None or scaling.by != "linear":
+        return None
+    given: dict[str, Value] = {"usable": brick.capacity.usable}
+    given |= {kind: rate.value for kind, rate in brick.rates[search.requirements.rates_hold].items()}
+    each = given.get(kind_of(need.what))
+    return None if each is None else (each, need.value.nominal / each.nominal)
 
 
 def _movements(search: Search, shown: Sequence[Movement]) -> list[Block]:
