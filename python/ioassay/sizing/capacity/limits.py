@@ -26,6 +26,14 @@ _WIDEST_RAIDZ = exactly(
     9,
     origin=Origin("published", "OpenZFS documentation, Basic Concepts, RAIDZ: the recommended number is 3 to 9"),
 )
+_MOST_TARGETS = {
+    "beegfs": exactly(
+        "storage targets",
+        65535,
+        origin=Origin("published", "BeeGFS documentation 8, Setting node or target IDs: 16-bit values from 1"),
+    )
+}
+"""Of a storage system by its `software`; those of a file system stand in its catalogue."""
 _FORMATS = {"ext4": ext4.MKE2FS, "ldiskfs": ext4.MKFS_LUSTRE, "ldiskfs-2.8": ext4.MKFS_LUSTRE}
 
 
@@ -72,22 +80,31 @@ def limits_of_brick(catalogue: Catalogue, choice: BrickChoice) -> Iterator[FileS
 
 def limits(catalogue: Catalogue, size: Size) -> Iterator[FileSystemLimit]:
     """Those of all that is bought: of each kind of brick, and how many targets one file system has."""
-    targets: dict[str, int] = {}
+    targets: dict[str, tuple[int, Value]] = {}
     for counted, choice in zip(size.configuration.bricks, size.bricks, strict=True):
         yield from limits_of_brick(catalogue, choice)
         brick = catalogue.find(choice.brick, Brick)
-        if brick.file_system is not None:
-            own = counted.count * brick.redundancy.groups
-            targets[brick.file_system] = targets.get(brick.file_system, 0) + own
-    for name, number in targets.items():
-        if (most := _figure(catalogue, name, "most_targets", "targets of a file system")) is not None:
-            yield FileSystemLimit("", f"targets on {name}", exactly("targets", number), most, "supported")
+        for name, most in _most_targets(catalogue, brick):
+            before, _ = targets.get(name, (0, most))
+            targets[name] = (before + counted.count * brick.redundancy.groups, most)
+    for name, (number, most) in targets.items():
+        yield FileSystemLimit("", f"targets of {name}", exactly("targets", number), most, "supported")
 
 
 def most_of_brick(catalogue: Catalogue, brick: Brick) -> int | None:
     """How many of a brick one file system takes; `None` where nothing says that."""
-    most = _figure(catalogue, brick.file_system, "most_targets", "targets of a file system")
-    return None if most is None else int(most.interval.nominal) // brick.redundancy.groups
+    most = [int(one.interval.nominal) // brick.redundancy.groups for _, one in _most_targets(catalogue, brick)]
+    return min(most, default=None)
+
+
+def _most_targets(catalogue: Catalogue, brick: Brick) -> Iterator[tuple[str, Value]]:
+    """How many targets its file system takes, and its storage system, each with its name."""
+    if brick.file_system is not None:
+        most = _figure(catalogue, brick.file_system, "most_targets", "targets of a file system")
+        if most is not None:
+            yield brick.file_system, most
+    if brick.software in _MOST_TARGETS:
+        yield brick.software, _MOST_TARGETS[brick.software]
 
 
 def _target(catalogue: Catalogue, choice: BrickChoice) -> Value:

@@ -80,7 +80,14 @@ def test_so_many_targets_as_one_file_system_takes_are_counted_over_all_bricks(tm
     for count, is_kept in ((8150, True), (8151, False)):
         configuration = Configuration(bricks=[BrickCount.model_construct(brick="brick", count=count, drive="drive")])
         *_, targets = limits(catalogue, evaluate(catalogue, "many", configuration, ["healthy"]))
-        assert (targets.what, targets.is_kept) == ("targets on ldiskfs", is_kept)
+        assert (targets.what, targets.is_kept) == ("targets of ldiskfs", is_kept)
+
+
+def test_targets_of_beegfs_are_counted_whatever_file_system_they_have() -> None:
+    catalogue = load()
+    bought = BrickCount.model_construct(brick="beegfs-capacity-medium", count=2, drive="nl-sas-4tb")
+    *_, targets = limits(catalogue, evaluate(catalogue, "two", Configuration(bricks=[bought]), ["healthy"]))
+    assert (targets.what, targets.has.nominal, targets.most.nominal) == ("targets of beegfs", 32, 65535)
 
 
 def test_a_search_leaves_out_what_is_beyond_the_limits_and_says_so_with_the_source(tmp_path: Path) -> None:
