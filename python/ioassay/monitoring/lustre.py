@@ -3,12 +3,15 @@
 Syntax: Lustre Operations Manual, "Network Request Scheduler (NRS) Tuning", section "Token Bucket Filter (TBF) policy".
 What a bucket is: under the policy `tbf`, requests share one that have the same job, node, operation, user and group
 (`nrs_tbf_cli_gen_key` of lustre/ptlrpc/nrs_tbf.c), and each CPU partition of a server has its own (LU-17158).
+What a rule can name: Lustre 2.10 to 2.17 split its conditions at `,` and `&`, and a list of jobs at spaces, without any
+quoting (`nrs_tbf_conds_parse`, `nrs_tbf_conjunction_parse` and `nrs_tbf_jobid_list_parse` of the same file).
 
 Not: running the commands. There is no Lustre to try them on.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 from collections.abc import Iterator
@@ -27,7 +30,11 @@ DEFAULT_RPC_BYTES: Final = 4 << 20
 _OPERATION: Final = {"read": "ost_read", "write": "ost_write"}
 _POLICIES: Final = "ost.OSS.ost_io.nrs_policies"
 _RULES: Final = "ost.OSS.ost_io.nrs_tbf_rule"
-_JOB: Final = re.compile(r"[A-Za-z0-9_.:*%@-]{1,64}")
+_LONGEST_JOB: Final = 31
+"""Bytes of a job id: `LUSTRE_JOBID_SIZE` of lustre_user.h is 32, with the NUL behind it."""
+_SEPARATORS: Final = {" ": "a space separates jobs", ",": "a comma separates conditions", "&": "`&` joins conditions"}
+"""Characters by which servers split a rule, and which they know no way to quote."""
+_ESCAPED: Final = re.compile(rb"\\x([0-9A-Fa-f]{2})")
 
 
 @dataclass(frozen=True)
@@ -47,7 +54,7 @@ class Whose:
     """Whose requests are limited. Without either: those of all jobs and users."""
 
     job: str | None = None
-    """As the clients' `jobid_var` says it; `*` stands for any characters."""
+    """As the clients' `jobid_var` says it, or as `job_stats` of the servers shows it; `*` stands for any characters."""
     user: int | None = None
 
 
@@ -144,9 +151,34 @@ def _set(parameter: str, value: str) -> str:
 
 
 def _job(job: str) -> str:
-    if not _JOB.fullmatch(job):
-        raise UsageError(f"--job {quoted(job)} is not a job of Lustre.", "Use letters, digits, and _ . : % @ - or *.")
-    return job
+    """A job id as a rule names it. Raises `UsageError` for one that the servers' grammar cannot express."""
+    job_id = _unquoted(job)
+    shown = f"--job {quoted(job)}"
+    if not job_id:
+        raise UsageError(f"{shown} is empty, and servers cannot name jobs without an id.", "Leave out --job: all jobs.")
+    split = next((reason for separator, reason in _SEPARATORS.items() if separator in job_id), None)
+    if split is None and any(not character.isprintable() for character in job_id):
+        split = "it has characters that cannot be printed"
+    if split is not None:
+        pattern = "".join("*" if one in _SEPARATORS or not one.isprintable() else one for one in job_id)
+        raise UsageError(
+            f"{shown} cannot be named in a rule of Lustre's servers: {split}.",
+            f"Write * instead, which stands for any characters: --job {shlex.quote(re.sub('[*]+', '*', pattern))}",
+        )
+    if len(job_id.replace("*", "").encode()) > _LONGEST_JOB:
+        raise UsageError(
+            f"{shown} is longer than a job id of Lustre, which has at most {_LONGEST_JOB} bytes.",
+            "Write it as `lctl get_param obdfilter.*.job_stats` shows it on a server.",
+        )
+    return job_id
+
+
+def _unquoted(job: str) -> str:
+    """What `job_stats` shows in quotes, with `\\xHH` for special characters (from 2.15 on), as it is in requests."""
+    if len(job) < len('""') or not (job.startswith('"') and job.endswith('"')):
+        return job
+    raw = _ESCAPED.sub(lambda found: bytes([int(found[1], 16)]), os.fsencode(job[1:-1]))
+    return os.fsdecode(raw)
 
 
 def script(limits: Limits, servers: Servers, whose: Whose, *, unset: bool) -> str:

@@ -88,9 +88,84 @@ def test_the_script_says_what_is_left_of_a_rate_in_whole_requests() -> None:
     )
 
 
-def test_a_job_cannot_bring_a_command_with_it() -> None:
-    with pytest.raises(UsageError, match="is not a job of Lustre"):
-        list(start(limits(WRITES), Whose(job="1} rate=9 {*")))
+def named_job(job: str) -> str:
+    """The job that a server finds in the rule, as lustre/ptlrpc/nrs_tbf.c of 2.17 takes it apart."""
+    _, command = start(limits(WRITES), Whose(job=job))
+    _, _, assignment = shlex.split(command)
+    _, _, rule = assignment.partition("=")
+    head, _, rest = rule.rpartition("}")
+    assert rest == " rate=100"
+    word, name, conditions = (head + "}").split(" ", 2)
+    assert (word, name) == ("start", "ioassay_1")
+    (disjunction,) = conditions.split(",")
+    field, _, value = disjunction.split("&")[0].partition("=")
+    assert (field, value[0], value[-1]) == ("jobid", "{", "}")
+    (only,) = value[1:-1].split(" ")
+    return only
+
+
+@pytest.mark.parametrize(
+    "job",
+    [
+        "4711",
+        "kworker/86:1.0",
+        "dd.1000",
+        "my\"job'.0",
+        "python3.11.1000@node-7",
+        "a=b",
+        "a}b{c",
+        "$(reboot)`x`;#",
+        "back\\slash",
+        "größe.1000",
+        "-rf",
+        "sim*",
+        "}",
+    ],
+)
+def test_a_server_finds_the_job_in_the_rule_whatever_characters_it_has(job: str) -> None:
+    assert named_job(job) == job
+
+
+@pytest.mark.parametrize(
+    ("shown", "job"),
+    [
+        (r'"kworker/86:1.0"', "kworker/86:1.0"),
+        (r'"kworker\x2F86\x3A1.0"', "kworker/86:1.0"),
+        (r'"\x22a\x22"', '"a"'),
+        (r'"gr\xC3\xB6\xC3\x9Fe.0"', "größe.0"),
+        ('"', '"'),
+    ],
+)
+def test_a_job_can_be_given_as_job_stats_shows_it(shown: str, job: str) -> None:
+    assert named_job(shown) == job
+
+
+@pytest.mark.parametrize(
+    ("job", "reason", "instead"),
+    [
+        ("my job.0", "a space separates jobs", "--job 'my*job.0'"),
+        (r'"my\x20job.0"', "a space separates jobs", "--job 'my*job.0'"),
+        ("a,b", "a comma separates conditions", "--job 'a*b'"),
+        ("1}&uid={0", "`&` joins conditions", "--job '1}*uid={0'"),
+        ("a\tb", "cannot be printed", "--job 'a*b'"),
+        ("a\n\nb", "cannot be printed", "--job 'a*b'"),
+        ("", "is empty", "Leave out --job"),
+        ('""', "is empty", "Leave out --job"),
+        ("x" * 32, "at most 31 bytes", "job_stats"),
+        ("ö" * 16, "at most 31 bytes", "job_stats"),
+    ],
+)
+def test_a_job_that_the_grammar_of_servers_cannot_express_is_refused_with_what_to_write(
+    job: str, reason: str, instead: str
+) -> None:
+    with pytest.raises(UsageError) as refused:
+        list(start(limits(WRITES), Whose(job=job)))
+    assert reason in refused.value.message
+    assert instead in str(refused.value.remedy)
+
+
+def test_a_pattern_may_be_longer_than_an_id() -> None:
+    assert named_job("*" + "x" * 31 + "*") == "*" + "x" * 31 + "*"
 
 
 def test_the_script_is_one_that_a_shell_reads() -> None:
