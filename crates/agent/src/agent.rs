@@ -20,6 +20,7 @@ use crate::node::Node;
 use crate::phases::Phases;
 use crate::registrations::{Registrants, Registrations};
 use crate::rules::in_force::{DirectoryNumber, RulesInForce};
+use crate::servers::Servers;
 use crate::tables::directory::{Directory, Identity};
 use crate::tables::follow::{Follow, Refused};
 use crate::tables::table::Span;
@@ -46,6 +47,7 @@ pub struct Agent {
     first: u32,
     ticks: Ticks,
     view: Option<Node>,
+    servers: Option<Servers>,
     watched: BTreeMap<Identity, Watched>,
     watched_ever: DirectoryNumber,
     registrations: Option<Registrations>,
@@ -90,6 +92,7 @@ impl Agent {
             first,
             ticks: Ticks::new(),
             view: setup.node.then(Node::new),
+            servers: setup.servers.as_ref().and_then(Servers::new),
             watched: BTreeMap::new(),
             watched_ever: 0,
             registrations,
@@ -235,6 +238,11 @@ impl Agent {
         documents.extend(self.rules.documents(&self.node, last, &self.jobs));
         if let Some(view) = &mut self.view {
             documents.extend(view.documents(&self.node, last));
+        }
+        if let Some(servers) = &mut self.servers {
+            documents.extend(servers.documents(&self.node, last));
+            let problem = servers.problem.clone();
+            self.problems.say("servers", problem);
         }
         documents.push(self.own_document(last, late_ns, &refused, deliveries));
         // They are of other seconds, so they follow what says which second it is.

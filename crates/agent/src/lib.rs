@@ -13,6 +13,7 @@ pub mod phases;
 pub mod processes;
 pub mod registrations;
 pub mod rules;
+pub mod servers;
 pub mod setup;
 pub mod sinks;
 pub mod spool;

@@ -210,7 +210,16 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     fn setup(tables: Tables) -> Setup {
-        Setup { version: VERSION, tables, node: false, contract: None, run: None, sinks: vec![], spool: None }
+        Setup {
+            version: VERSION,
+            tables,
+            node: false,
+            servers: None,
+            contract: None,
+            run: None,
+            sinks: vec![],
+            spool: None,
+        }
     }
 
     fn place() -> tempfile::TempDir {

@@ -18,6 +18,7 @@ from ioassay.monitoring.setup import (
     MistralPluginPart,
     ParquetPart,
     PrometheusPart,
+    ServersPart,
     SetupPart,
     SinkPart,
     SpoolPart,
@@ -29,6 +30,7 @@ _CONTRACT = Headings({YamlContract: "Contract", YamlRule: "Rule"})
 _SETUP = Headings(
     {
         SetupPart: "Setup",
+        ServersPart: "Servers",
         SpoolPart: "Spool",
         SinkPart: "Sink",
         ParquetPart: "Parquet",

@@ -82,6 +82,12 @@ def _prefix(text: str) -> str:
     return text
 
 
+def _job_ids(text: str) -> str:
+    if "%" not in text or not text.isprintable():
+        raise ValueError(f"{quoted(text)} is not a format of job ids; write it as Lustre's `jobid_name` has it: %e.%u")
+    return text
+
+
 def _seconds(lowest: int, highest: int) -> object:
     def parse(text: str) -> int:
         duration = units.parse_duration_ns(text)
@@ -187,6 +193,8 @@ Url = Annotated[str, parsed(_url), Kind("address, `https://HOST:PORT`")]
 Listen = Annotated[str, parsed(_listen), Kind("loopback address with port, or path of a Unix socket")]
 Prefix = Annotated[str, parsed(_prefix), Kind("name in small letters")]
 Seconds = Annotated[int, _seconds(1, 86_400), Kind("duration")]
+Named = Annotated[int, between(units.parse_count, 0, 1000, str), Kind("number from 0 to 1000")]
+JobIds = Annotated[str, parsed(_job_ids), Kind("format of job ids, such as `%e.%u`")]
 
 
 class ServerPart(Part):
@@ -378,10 +386,41 @@ class SpoolPart(Part):
     size: Size = Field(default=_DEFAULT_SPOOL_BYTES, description="The most that waits for each sink; older is dropped.")
 
 
+class ServersPart(Part):
+    """A file server's counters of its targets, by job and by client: Lustre's OSTs and MDTs, exports of NFS.
+
+    An agent of a node finds by itself whether it is one.
+    """
+
+    read: YesNo = Field(default=True, description="Publish them.")
+    named: Named = Field(
+        default=20,
+        description="Jobs of a target that are published by name: so many with most bytes and so many with most "
+        "requests. The others are added up as `other jobs`; clients in the same way.",
+    )
+    job_id: JobIds | None = Field(
+        default=None,
+        alias="job id",
+        description="How Lustre's clients make job ids, in the words of `jobid_name`: `%e.%u`, or `%j` for the "
+        "scheduler's id alone. Without it: as `jobid_var` and `jobid_name` of the server say.",
+    )
+    root: File = Field(default="/", description="The directory with `proc` and `sys`: `/`, or one with copies of them.")
+
+    def servers(self, base: Path) -> protocol.Servers | None:
+        """As agents read it; paths are relative to `base`."""
+        if not self.read:
+            return None
+        return protocol.Servers(named=self.named, job_id=self.job_id, root=str(_below(base, self.root)))
+
+
 class SetupPart(Part):
     """The setup of an agent. Paths in it are relative to its file."""
 
     node: YesNo = Field(default=True, description="Publish the node's own counters: disks, network, memory, and so on.")
+    servers: ServersPart = Field(
+        default=ServersPart(),
+        description="What a file server counts by job and client. Agents of single records leave it out.",
+    )
     contract: File | None = Field(
         default=None, description="A file with the [contract](contract.md). Without it: no rules, until they are set."
     )
@@ -441,6 +480,7 @@ def _resolved(model: SetupPart, base: Path, place: Path, tables: protocol.Tables
             version=PROTOCOL_VERSION,
             tables=tables,
             node=model.node,
+            servers=None if tables == "registered" else model.servers.servers(base),
             contract=None,
             sinks=sinks or [protocol.SinkParquet(kind="parquet", directory=str(place), file_s=60)],
             spool=protocol.Spool(directory=str(_below(base, spool.directory)), most_bytes=spool.size),

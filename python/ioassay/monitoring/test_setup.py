@@ -20,6 +20,7 @@ PEM = "-----BEGIN CERTIFICATE-----\n-----BEGIN PRIVATE KEY-----\n"
 
 ALL = """\
 node: no
+servers: {named: 5, job id: "%j:%u", root: captures}
 contract: rules.yaml
 spool: {directory: /var/spool/here, size: 2g}
 sinks:
@@ -83,6 +84,7 @@ def test_every_sink_and_path_becomes_what_agents_read(place: Path) -> None:
         "version": 2,
         "tables": "node",
         "node": False,
+        "servers": {"named": 5, "job_id": "%j:%u", "root": f"{place}/captures"},
         "contract": None,
         "spool": {"directory": "/var/spool/here", "most_bytes": 2 << 30},
         "sinks": [
@@ -111,6 +113,14 @@ def test_without_a_setup_parquet_files_lie_beside_what_the_agent_reads(tmp_path:
     assert found["spool"] == {"directory": f"{tmp_path}/watch/spool", "most_bytes": 1 << 30}
     assert found["node"]
     assert found["tables"] == "registered"
+
+
+def test_agents_of_nodes_read_file_servers_and_those_of_single_records_do_not(place: Path) -> None:
+    assert default(place, "registered").setup["servers"] is None
+    assert load(setup(place, ALL), place, "registered").setup["servers"] is None
+    for tables in ("node", "none"):
+        assert default(place, tables).setup["servers"] == {"named": 20, "job_id": None, "root": "/"}
+    assert load(setup(place, "servers: {read: no}"), place, "node").setup["servers"] is None
 
 
 def test_an_agent_always_has_a_contract_that_can_be_replaced(tmp_path: Path) -> None:
@@ -147,7 +157,7 @@ def test_credentials_that_others_can_read_are_refused_with_the_command_that_help
     (place / "secret").chmod(0o640)
     said = problems(place, ALL)
     assert f"can be read by others (mode 0640); run: chmod 600 {place}/secret" in said
-    assert "setup.yaml:9: sinks[2].elasticsearch.credentials" in said
+    assert "setup.yaml:10: sinks[2].elasticsearch.credentials" in said
 
 
 @pytest.mark.parametrize(
@@ -205,6 +215,10 @@ def test_every_file_that_is_not_what_it_should_be_is_a_problem_of_its_own(place:
         ("sinks: [{elasticsearch: {url: 'http://a:0'}}]", "write https://HOST:PORT"),
         ("sinks: [{elasticsearch: {url: 'http://a', prefix: IO}}]", "cannot begin names of indices"),
         ("sinks: [{parquet: {directory: a, every: 1500ms}}]", "whole number of seconds"),
+        ("servers: {named: 1001}", "use 0 to 1000"),
+        ("servers: {named: -1}", "named"),
+        ("servers: {job id: slurm}", "is not a format of job ids"),
+        ("servers: yes", "servers"),
         ("sink: []", "unknown key; did you mean `sinks`?"),
         ("", "begin with `sinks:`"),
     ],

@@ -30,6 +30,20 @@ class Server(TypedDict, closed=True):
     """Its address: `https://host:9200`."""
 
 
+class Servers(TypedDict, closed=True):
+    """How the counters of a file server are read and published: Lustre, NFS."""
+
+    job_id: NotRequired[str | None]
+    """
+    How job ids are made, in the words of Lustre's `jobid_name`: `%e.%u`. `None`: as this node's `jobid_var` and
+    `jobid_name` say.
+    """
+    named: int
+    """Jobs, and clients, of each target that are published by name: so many with most bytes, and so many with most requests."""
+    root: str
+    """The directory in which `proc` and `sys` are: `/`, or one with a copy of them."""
+
+
 class SinkJsonLines(TypedDict, closed=True):
     """Lines of JSON: on standard output, or in a file for each node in a directory."""
 
@@ -132,6 +146,8 @@ class Setup(TypedDict, closed=True):
     """Whether the node's own counters are published too."""
     run: NotRequired[str | None]
     """The directory of a run of ioassay, whose phases are marked."""
+    servers: NotRequired[Servers | None]
+    """What a file server of the node counts. `None`: it is not read."""
     sinks: list[Sink]
     """Where documents go."""
     spool: NotRequired[Spool | None]

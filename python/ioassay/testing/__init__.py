@@ -10,6 +10,7 @@
     importer_samples   results of other tools, and ways to damage them
     damage             stored directories that were damaged, and everything that is done with one
     tuned_machine      machines whose settings are changed, made up and real
+    lustre_server      files of counters of a Lustre server, in the formats of its versions
     hung_mount         a mount whose server does not answer
     determinism        what a program prints in processes of its own
 

@@ -171,6 +171,132 @@ documents! {
         operations: u64 as Amount,
     }
 
+    /// What the clients of a file server asked of one of its targets.
+    pub struct Target = target {
+        /// The server.
+        node: String as Label,
+        /// The file system that the target is of; empty where the target says it.
+        file_system: String as Label,
+        /// The target: an OST or MDT of Lustre, `all` or the path of an export of NFS.
+        target: String as Label,
+        /// What it is of: `Lustre OST`, `Lustre MDT`, `NFS server`, or `NFS export`, which is a part of `NFS server`.
+        service: String as Label,
+        /// Bytes that were read from it.
+        read_bytes: u64 as Amount,
+        /// Bytes that were written to it.
+        write_bytes: u64 as Amount,
+        /// Requests that read.
+        reads: u64 as Amount,
+        /// Requests that wrote.
+        writes: u64 as Amount,
+        /// All other requests.
+        metadata_operations: u64 as Amount,
+        /// What its requests took, added up. Lustre counts it from 2.14 on.
+        busy_ns: Option<u64> as Amount,
+        /// The time that the amounts are of: more than a second where reading them takes long.
+        over_ms: u64 as Level,
+        /// Jobs that the target has counters of.
+        jobs: Option<u64> as Level,
+        /// Clients that the target knows.
+        clients: Option<u64> as Level,
+    }
+
+    /// What a job asked of a target: those that move most bytes and those with most requests, the rest as `other jobs`.
+    pub struct TargetJob = target_job {
+        /// The server.
+        node: String as Label,
+        /// The file system that the target is of.
+        file_system: String as Label,
+        /// The target.
+        target: String as Label,
+        /// What it is of.
+        service: String as Label,
+        /// The job id as the target has it; empty for requests without one.
+        job: String as Label,
+        /// The scheduler's id in the job id, where the format of job ids says where it is.
+        scheduler_job: String as Text,
+        /// The user by number, in the same way.
+        user: String as Text,
+        /// How many jobs it is: more than one for `other jobs`.
+        jobs: u64 as Level,
+        /// Bytes that were read.
+        read_bytes: u64 as Amount,
+        /// Bytes that were written.
+        write_bytes: u64 as Amount,
+        /// Requests that read.
+        reads: u64 as Amount,
+        /// Requests that wrote.
+        writes: u64 as Amount,
+        /// All other requests.
+        metadata_operations: u64 as Amount,
+        /// What its requests took, added up.
+        busy_ns: Option<u64> as Amount,
+    }
+
+    /// The same for clients: nodes by their Lustre address (NID), and names of clients in exports of NFS.
+    pub struct TargetClient = target_client {
+        /// The server.
+        node: String as Label,
+        /// The file system that the target is of.
+        file_system: String as Label,
+        /// The target.
+        target: String as Label,
+        /// What it is of.
+        service: String as Label,
+        /// The client, or `other clients`.
+        client: String as Label,
+        /// How many clients it is: more than one for `other clients`.
+        clients: u64 as Level,
+        /// Bytes that were read.
+        read_bytes: u64 as Amount,
+        /// Bytes that were written.
+        write_bytes: u64 as Amount,
+        /// Requests that read.
+        reads: u64 as Amount,
+        /// Requests that wrote.
+        writes: u64 as Amount,
+        /// All other requests.
+        metadata_operations: u64 as Amount,
+        /// What its requests took, added up.
+        busy_ns: Option<u64> as Amount,
+    }
+
+    /// Requests of a job to a target by name, without reads and writes.
+    pub struct TargetOperation = target_operation {
+        /// The server.
+        node: String as Label,
+        /// The file system that the target is of.
+        file_system: String as Label,
+        /// The target.
+        target: String as Label,
+        /// What it is of.
+        service: String as Label,
+        /// The job id; empty where they are those of all clients, on targets that do not count by job.
+        job: String as Label,
+        /// The name of the operation, as the server has it.
+        operation: String as Label,
+        /// How many there were.
+        operations: u64 as Amount,
+    }
+
+    /// Sizes of the requests that a target of Lustre took, and of what it asked of its disks (`brw_stats`).
+    pub struct TargetSize = target_size {
+        /// The server.
+        node: String as Label,
+        /// The file system that the target is of.
+        file_system: String as Label,
+        /// The target.
+        target: String as Label,
+        /// What was of that size: `RPC` or `disk I/O`.
+        stage: String as Label,
+        /// The size in bytes.
+        size: String as Label,
+        /// How many read.
+        reads: u64 as Amount,
+        /// How many wrote.
+        writes: u64 as Amount,
+    }
+
     /// The agent itself.
     pub struct Agent = agent {
         /// The node.

@@ -15,6 +15,8 @@ pub struct Setup {
     pub tables: Tables,
     /// Whether the node's own counters are published too.
     pub node: bool,
+    /// What a file server of the node counts. `None`: it is not read.
+    pub servers: Option<Servers>,
     /// The contract, a file that may be replaced while the agent runs. `None`: no rules.
     pub contract: Option<PathBuf>,
     /// The directory of a run of ioassay, whose phases are marked.
@@ -23,6 +25,19 @@ pub struct Setup {
     pub sinks: Vec<Sink>,
     /// Where documents wait while a store is not to be had, and how much.
     pub spool: Option<Spool>,
+}
+
+/// How the counters of a file server are read and published: Lustre, NFS.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Servers {
+    /// Jobs, and clients, of each target that are published by name: so many with most bytes, and so many with most requests.
+    pub named: u32,
+    /// How job ids are made, in the words of Lustre's `jobid_name`: `%e.%u`. `None`: as this node's `jobid_var` and
+    /// `jobid_name` say.
+    pub job_id: Option<String>,
+    /// The directory in which `proc` and `sys` are: `/`, or one with a copy of them.
+    pub root: PathBuf,
 }
 
 /// Whose tables an agent reads.

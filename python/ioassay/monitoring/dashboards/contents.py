@@ -111,6 +111,11 @@ def _io(by: tuple[str, ...], whose: str) -> tuple[Panel, ...]:
     )
 
 
+def _by_job(field: str) -> Measure:
+    """What jobs did to targets of servers."""
+    return Measure("target_job", field, ("target", "job"))
+
+
 def _alerts(*, shown: tuple[str, ...]) -> tuple[Top | Documents, ...]:
     columns = tuple(column for column in _ALERT_COLUMNS if column not in shown)
     by = tuple(label for label in ("label", "action", "node", "job") if label not in shown)
@@ -600,6 +605,41 @@ FILE_SYSTEM: Final = Dashboard(
                 ),
                 Top("Lustre: nodes that read most", BYTES, Measure("lustre", "read_bytes", ("node", "file_system"))),
                 Top("Lustre: nodes that wrote most", BYTES, Measure("lustre", "write_bytes", ("node", "file_system"))),
+            ),
+        ),
+        Row(
+            "Lustre's servers",
+            (
+                Top("Servers: who read most from which target", BYTES, _by_job("read_bytes")),
+                Top("Servers: who wrote most to which target", BYTES, _by_job("write_bytes")),
+                Top("Servers: who asked most of which target", NUMBER, _by_job("metadata_operations")),
+                Panel(
+                    "Servers: data by target",
+                    BYTES_PER_SECOND,
+                    _rates("target", ("target",), [("read", "read_bytes"), ("write", "write_bytes")]),
+                    "Of all clients, with and without job ids.",
+                ),
+                Panel(
+                    "Servers: data by job",
+                    BYTES_PER_SECOND,
+                    _rates("target_job", ("job",), [("read", "read_bytes"), ("write", "write_bytes")]),
+                ),
+                Panel(
+                    "Servers: metadata operations by job",
+                    PER_SECOND,
+                    _rates("target_job", ("job",), [("", "metadata_operations")]),
+                ),
+                Panel(
+                    "Servers: metadata operations by name",
+                    PER_SECOND,
+                    _rates("target_operation", ("operation",), [("", "operations")]),
+                ),
+                Panel(
+                    "Servers: sizes",
+                    PER_SECOND,
+                    _rates("target_size", ("stage", "size"), [("read", "reads"), ("write", "writes")]),
+                    "Bytes of requests (RPC) and of what disks were asked for.",
+                ),
             ),
         ),
         Row(

@@ -8,7 +8,7 @@ Not: the clock, tables.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -136,6 +136,28 @@ class Device:
     write_bytes: int
     busy_share: float | None
     """Of the second, in which it had requests; `None`: it does not count that."""
+
+
+@dataclass
+class Load:
+    """What a job, or a client, asks of a target of a file server, per second."""
+
+    target: str
+    service: str
+    node: str
+    """The server."""
+    who: str
+    """The job id as the target has it, or `client NAME` where the target does not count by job."""
+    user: str
+    command: str
+    """Of the watched job with this id, where there is one."""
+    read_bytes: float = 0
+    write_bytes: float = 0
+    requests: float = 0
+    share: float | None = None
+    """Of the bytes of the target; of its requests where it moves none; `None`: it has none of either."""
+    others: int = 0
+    """How many jobs or clients it is, where it is the sum of others."""
 
 
 @dataclass
@@ -291,6 +313,35 @@ class View:
             key=lambda one: (-(one.busy_share or 0), -(one.read_bytes + one.write_bytes), one.node, one.name),
         )
 
+    def loads(self) -> list[Load]:
+        """Who loads which target: the targets with most load first, and on each those with most."""
+        live = self.seconds()
+        jobs = {row.text("job"): row for second in live.values() for row in second.of("job")}
+        found: list[tuple[float, Load]] = []
+        for second in live.values():
+            rows: dict[tuple[str, str], list[Document]] = {}
+            for kind in ("target_job", "target_client"):
+                by_target: dict[tuple[str, str], list[Document]] = {}
+                for row in second.of(kind):
+                    by_target.setdefault(_target(row), []).append(row)
+                # Clients only where a target does not count by job.
+                rows = by_target | rows
+            for target in second.of("target"):
+                per_second = 1000 / max(1, target.number("over_ms"))
+                weight = _load(target) * per_second
+                who = rows.get(_target(target)) or ([target] if _load(target) else [])
+                found += [(weight, _load_row(target, row, jobs, per_second)) for row in who]
+        found.sort(
+            key=lambda pair: (
+                -pair[0],
+                pair[1].target,
+                pair[1].others > 0,
+                -(pair[1].read_bytes + pair[1].write_bytes + _METADATA_BYTES * pair[1].requests),
+                pair[1].who,
+            )
+        )
+        return [load for _, load in found]
+
     def in_flight(self) -> list[Document]:
         """Calls that have been under way for longer than a second, the oldest first."""
         calls = [call for second in self.seconds().values() for call in second.of("in_flight")]
@@ -317,9 +368,56 @@ class View:
         return sorted(rules.values(), key=lambda rule: (rule.state == "ok", rule.label, rule.job))
 
 
+_METADATA_BYTES: Final = 4096
+"""A metadata call weighs like a page, so that jobs of either kind are near the top."""
+
+
 def _weight(rates: Rates) -> int:
-    # A metadata call weighs like a page, so that jobs of either kind are near the top.
-    return rates.read_bytes + rates.write_bytes + 4096 * rates.metadata_calls
+    return rates.read_bytes + rates.write_bytes + _METADATA_BYTES * rates.metadata_calls
+
+
+def _target(row: Document) -> tuple[str, str]:
+    return row.text("service"), row.text("target")
+
+
+def _bytes(row: Document) -> int:
+    return row.number("read_bytes") + row.number("write_bytes")
+
+
+def _requests(row: Document) -> int:
+    return row.number("reads") + row.number("writes") + row.number("metadata_operations")
+
+
+def _load(row: Document) -> int:
+    return _bytes(row) + _METADATA_BYTES * _requests(row)
+
+
+def _load_row(target: Document, row: Document, jobs: Mapping[str, Document], per_second: float) -> Load:
+    """What is said of a target, of one that loads it; `row` is the target's own where it knows none."""
+    who, user, others, watched = "all clients", "", 0, None
+    if row.kind == "target_job":
+        job, others = row.text("job"), row.number("jobs")
+        who, user = job or "no job id", row.text("user")
+        watched = jobs.get(row.text("scheduler_job") or job)
+    elif row.kind == "target_client":
+        client, others = row.text("client"), row.number("clients")
+        who = client if others > 1 else f"client {client}"
+    whole = _bytes(target) or _requests(target)
+    part = _bytes(row) if _bytes(target) else _requests(row)
+    return Load(
+        target=target.text("target"),
+        service=target.text("service"),
+        node=target.node,
+        who=who,
+        user=user or (watched.text("user") if watched else ""),
+        command=watched.text("command") if watched else "",
+        read_bytes=row.number("read_bytes") * per_second,
+        write_bytes=row.number("write_bytes") * per_second,
+        requests=_requests(row) * per_second,
+        # The parts are read a moment after the whole.
+        share=min(1.0, part / whole) if whole else None,
+        others=others if others > 1 else 0,
+    )
 
 
 def _cpu_share(cpu: Document | None) -> float | None:

@@ -18,7 +18,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ioassay.monitoring.view.documents import Document
-from ioassay.monitoring.view.state import View
+from ioassay.monitoring.view.state import Load, View
 from ioassay.reports import format
 from ioassay.units import format_count
 
@@ -43,7 +43,7 @@ def scaled(number: float, unit: str = "") -> str:
     return f"{digits} {prefix}{unit}" if unit else f"{digits}{prefix}"
 
 
-def _rate(number: int) -> str:
+def _rate(number: float) -> str:
     return scaled(number, "B") if number else "0"
 
 
@@ -123,7 +123,7 @@ def render(view: View, width: int, height: int, now: int | None = None, note: st
         return Group(*head, _stacked(sections, width, room))
     half = (width - _GAP) // 2
     grid = Table.grid(padding=(0, _GAP, 0, 0))
-    left = [section for section in sections if section.name in ("JOB", "NODE", "DEVICE")]
+    left = [section for section in sections if section.name in ("JOB", "TARGET", "NODE", "DEVICE")]
     right = [section for section in sections if section not in left]
     grid.add_column(width=half)
     grid.add_column(width=half)
@@ -225,9 +225,11 @@ def _about(measure: str, amount: int) -> str:
 def _sections(view: View) -> list[_Section]:
     """All sections, the most important first."""
     jobs, rules, calls, nodes, devices = view.jobs(), view.rules(), view.in_flight(), view.nodes(), view.devices()
+    loads = view.loads()
     alerts = list(reversed(view.alerts))
     return [
         _Section("JOB", _JOB, jobs, len(jobs), weight=3),
+        _Section("TARGET", _TARGET, loads, len(loads), weight=3),
         _Section("ALERT", _ALERT, alerts, view.alert_count, lambda _: "red", weight=2),
         _Section(
             "RULE", _RULE, rules, len(rules), lambda rule: {"throttles": "yellow", "broken": "red"}.get(rule.state, "")
@@ -251,6 +253,27 @@ _JOB: Final = (
     _Column("PROCS", lambda job: str(job.processes)),
     _Column("COMMAND", lambda job: job.command, right=False, least=6),
 )
+
+
+def _target_name(load: Load) -> str:
+    """A target of Lustre says what it is of; that of NFS is a path, or all of a server."""
+    if load.service.startswith("Lustre"):
+        return load.target
+    return load.target if load.target.startswith("/") else f"{load.service} {load.node}"
+
+
+_TARGET: Final = (
+    _Column("TARGET", _target_name, right=False, least=12),
+    _Column("JOB", lambda load: f"{load.who} ({load.others})" if load.others else load.who, right=False, least=8),
+    _Column("USER", lambda load: _user(load.user), right=False, roomy=True),
+    _Column("READ/s", lambda load: _rate(load.read_bytes)),
+    _Column("WRITE/s", lambda load: _rate(load.write_bytes)),
+    _Column("OPS/s", lambda load: scaled(load.requests)),
+    _Column("SHARE", lambda load: format.share(load.share) if load.share is not None else ""),
+    _Column("SERVER", lambda load: load.node, right=False, roomy=True),
+    _Column("COMMAND", lambda load: load.command, right=False, least=1),
+)
+
 
 _ALERT: Final = (
     _Column("ALERT", lambda alert: f"{_clock(alert.second)} {alert.text('label')}", right=False, least=16),

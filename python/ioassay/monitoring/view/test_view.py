@@ -157,6 +157,64 @@ def test_devices_are_the_busiest_first_and_idle_ones_are_left_out() -> None:
     assert [device.name for device in found.devices()] == ["sdb", "sda", "/home"]
 
 
+def target(name: str, kind: str = "target", node: str = "oss1", **fields: object) -> bytes:
+    return line(kind, node=node, **{"target": name, "service": "Lustre OST", "over_ms": 1000, **fields})  # type: ignore[arg-type]
+
+
+def test_targets_say_who_loads_them_the_most_loaded_first() -> None:
+    found = view(
+        line("job", job="4711", user="0", command="./simulate"),
+        line("agent"),
+        target("fs-OST0000", read_bytes=100),
+        target("fs-OST0000", "target_job", job="4712", read_bytes=100),
+        target("fs-OST0001", read_bytes=1000, write_bytes=3000),
+        target("fs-OST0001", "target_job", job="other jobs", jobs=7, write_bytes=1000),
+        target("fs-OST0001", "target_job", job="sim:4711", scheduler_job="4711", jobs=1, write_bytes=2000),
+        target("fs-OST0001", "target_job", job="", jobs=1, read_bytes=1000),
+        line("agent", node="oss1"),
+    )
+    loads = found.loads()
+    assert [(load.target, load.who, load.share) for load in loads] == [
+        ("fs-OST0001", "sim:4711", 0.5),
+        ("fs-OST0001", "no job id", 0.25),
+        ("fs-OST0001", "other jobs", 0.25),
+        ("fs-OST0000", "4712", 1.0),
+    ]
+    assert (loads[0].command, loads[0].user, loads[2].others) == ("./simulate", "0", 7)
+    shown = text(found, width=120)
+    assert "other jobs (7)" in shown
+    assert "./simulate" in shown
+
+
+def test_a_reading_of_several_seconds_is_shown_per_second() -> None:
+    found = view(
+        target("fs-OST0000", over_ms=4000, read_bytes=4000, reads=8),
+        target("fs-OST0000", "target_job", job="1", read_bytes=2000, reads=4),
+        line("agent", node="oss1"),
+    )
+    (load,) = found.loads()
+    assert (load.read_bytes, load.requests, load.share) == (500, 1, 0.5)
+
+
+def test_a_target_that_moves_no_bytes_is_shared_by_requests_and_one_without_jobs_by_clients() -> None:
+    found = view(
+        target("fs-MDT0000", service="Lustre MDT", metadata_operations=100),
+        target("fs-MDT0000", "target_job", service="Lustre MDT", job="1", metadata_operations=75),
+        target("fs-MDT0000", "target_client", service="Lustre MDT", client="10.0.0.1@tcp", metadata_operations=100),
+        target("/export/home", service="NFS export", read_bytes=10),
+        target("/export/home", "target_client", service="NFS export", client="*.site", read_bytes=10),
+        target("all", service="NFS server", read_bytes=10),
+        target("idle", service="NFS export"),
+        line("agent", node="oss1"),
+    )
+    assert [(load.target, load.who, load.share) for load in found.loads()] == [
+        ("fs-MDT0000", "1", 0.75),
+        ("/export/home", "client *.site", 1.0),
+        ("all", "all clients", 1.0),
+    ]
+    assert "NFS server oss1" in text(found, width=120)
+
+
 def test_devices_are_called_by_fields_that_they_have() -> None:
     for kind, names in DEVICES.items():
         assert set(names) <= {field.name for field in NODE_KINDS[kind].fields}
@@ -288,13 +346,45 @@ def test_the_view_asks_only_for_fields_that_documents_have(monkeypatch: pytest.M
         "agent",
         "cpu",
         "memory",
+        "target",
+        "target_job",
         *DEVICES,
     }
 
 
-KINDS = st.sampled_from(["io", "job", "alert", "rule", "in_flight", "disk", "cpu", "memory", "agent"])
+KINDS = st.sampled_from(
+    [
+        "target",
+        "target_job",
+        "target_client",
+        "io",
+        "job",
+        "alert",
+        "rule",
+        "in_flight",
+        "disk",
+        "cpu",
+        "memory",
+        "agent",
+    ]
+)
 FIELDS = st.dictionaries(
-    st.sampled_from(["job", "class", "calls", "bytes", "busy_ns", "label", "measure", "since_ns", "file", "device"]),
+    st.sampled_from(
+        [
+            "job",
+            "class",
+            "calls",
+            "bytes",
+            "busy_ns",
+            "label",
+            "measure",
+            "since_ns",
+            "file",
+            "device",
+            "target",
+            "over_ms",
+        ]
+    ),
     st.one_of(st.text(max_size=5), st.integers(-1, 2**65), st.none(), st.lists(st.integers(), max_size=1)),
 )
 
