@@ -1,7 +1,7 @@
 //! What the clients of a file server ask of its targets, by job and by client: who loads which OST now.
 //!
 //! A thread of its own reads the counters, because a target with 10,000 job ids takes tens of milliseconds, and a server may
-//! have twenty. It rests four times as long as it has read. Documents are of the second in which they are ready, and say how
+//! have twenty. It rests four times the processor time of a reading. Documents are of the second in which they are ready, and say how
 //! long a time they are of. GPFS is not here: nodes count their own file systems (`ioassay_host::node_view`), by no job.
 
 mod job_ids;
@@ -10,11 +10,12 @@ mod nfs;
 mod work;
 
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use ioassay_protocol::watch::document::Document;
 use ioassay_protocol::watch::kinds::{Target, TargetClient, TargetJob, TargetOperation, TargetSize};
 use ioassay_protocol::watch::setup;
+use nix::time::{ClockId, clock_gettime};
 
 use self::job_ids::JobIds;
 use self::lustre::Lustre;
@@ -24,7 +25,7 @@ use self::work::{Shares, Work};
 const OTHER_JOBS: &str = "other jobs";
 const OTHER_CLIENTS: &str = "other clients";
 
-/// The thread works at most one part in so many of its time.
+/// The thread works at most one part in so many of its time, and so takes at most that of a processor.
 const SHARE_OF_TIME: u32 = 5;
 
 /// What was done to a target since it was read before.
@@ -67,7 +68,7 @@ impl Servers {
         let work = move || {
             let (mut lustre, mut nfs) = (Lustre::new(&root), Nfs::new(&root));
             while asked_for.recv().is_ok() {
-                let began = Instant::now();
+                let began = processor_time();
                 let mut activities = lustre.read(named);
                 activities.extend(nfs.read(named));
                 let no_root =
@@ -77,7 +78,7 @@ impl Servers {
                 if answer.send(Read { activities, problem }).is_err() {
                     return;
                 }
-                std::thread::sleep(began.elapsed() * (SHARE_OF_TIME - 1));
+                std::thread::sleep(processor_time().saturating_sub(began) * (SHARE_OF_TIME - 1));
             }
         };
         std::thread::Builder::new().name("servers".to_owned()).spawn(work).ok()?;
@@ -190,6 +191,11 @@ impl Servers {
             document.of(second, 0)
         }));
     }
+}
+
+/// What this thread has taken of processors, in the kernel too.
+fn processor_time() -> Duration {
+    clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map_or(Duration::ZERO, Duration::from)
 }
 
 /// Those who are named, and the others as one: who, how many, and what they did.
