@@ -12,7 +12,8 @@ use ioassay_host::locks;
 use ioassay_record::layout::bytes_of;
 use ioassay_record::operation::Operation;
 use ioassay_record::rules::{
-    FILE_BYTES, GENERATION_AT, NAME, Rule, RuleKind, SLOTS, bit, bucket_begins_at, encode, half_begins_at, header,
+    Alias, FILE_BYTES, GENERATION_AT, NAME, Rule, RuleKind, SLOTS, bit, bucket_begins_at, encode, half_begins_at,
+    header,
 };
 use ioassay_shm::memory::Memory;
 
@@ -37,6 +38,8 @@ const fn monitor(path: &[u8]) -> Rule<'_> {
     }
 }
 
+const NO_ALIASES: &[Alias<&[u8]>] = &[];
+
 /// A file of rules in a directory of tables, and the lock of the agent that gave them.
 struct Given(File);
 
@@ -53,7 +56,7 @@ impl Given {
     fn give(&self, generation: u64, rules: &[Rule]) -> Result<()> {
         let mut all = [None; SLOTS];
         rules.iter().enumerate().for_each(|(slot, rule)| all[slot] = Some(*rule));
-        let half = encode(&all).map_err(|unfit| format!("{unfit:?}"))?;
+        let half = encode(&all, NO_ALIASES).map_err(|unfit| format!("{unfit:?}"))?;
         self.0.write_all_at(bytes_of(&half), half_begins_at(generation))?;
         self.0.write_all_at(&[0; 8], bucket_begins_at(0))?;
         self.0.write_all_at(&generation.to_le_bytes(), GENERATION_AT)?;

@@ -1,6 +1,7 @@
 //! Rules: from the contract to the recorders, and from what they count to alerts.
 //!
 //! * [`contract`]: the contract's file, checked.
+//! * [`aliases`]: what else the files of a rule's path are called on this node.
 //! * [`slots`]: each rule of calls has a slot of the recorders for as long as it lives.
 //! * [`file`](mod@file): the file by which recorders get them.
 //! * [`shares`]: one rate for recorders that share no file.
@@ -8,6 +9,7 @@
 //!
 //! Not here: counting calls and holding them back, which recorders do.
 
+pub mod aliases;
 pub mod contract;
 pub mod file;
 pub mod in_force;

@@ -23,11 +23,15 @@ pub const NAME: &str = "rules";
 /// How it begins.
 pub const MAGIC: [u8; 8] = *b"ioassayR";
 /// Of its layout; any change raises it.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 /// Rules that there are at the same time, at most.
 pub const SLOTS: usize = 64;
-/// Of all patterns together.
-pub const PATTERNS_BYTES: usize = 16 << 10;
+/// Of the paths of all rules together.
+pub const PATHS_BYTES: usize = 16 << 10;
+/// Of all patterns together: the paths of rules, and those of their aliases ([`Alias`]).
+pub const PATTERNS_BYTES: usize = 4 * PATHS_BYTES;
+/// Aliases of all rules together, at most: three of each.
+pub const ALIASES: usize = 3 * SLOTS;
 
 const _: () = assert!(OPERATIONS <= 64, "classes are bits of a word");
 
@@ -76,8 +80,10 @@ layout! {
         pub throttles: AtomicU64,
         /// Slots whose rules are for calls of some sizes.
         pub sized: AtomicU64,
+        /// Slots whose rules are for files at some path.
+        pub with_path: AtomicU64,
         /// 0.
-        pub reserved: [u64; 6],
+        pub reserved: [u64; 5],
         /// [`RuleKind`]; 0 where the slot is not used.
         pub kinds: [AtomicU32; SLOTS],
         /// Where the pattern begins in `patterns`.
@@ -92,6 +98,16 @@ layout! {
         pub rates_per_s: [AtomicU64; SLOTS],
         /// What may be made up for of time in which there were too few.
         pub bursts_ns: [AtomicU64; SLOTS],
+        /// Of each alias: its slot, plus 1; 0 where it is not used.
+        pub alias_slots: [AtomicU32; ALIASES],
+        /// Where its pattern begins in `patterns`.
+        pub alias_begins: [AtomicU32; ALIASES],
+        /// Of its pattern.
+        pub alias_bytes: [AtomicU32; ALIASES],
+        /// The device that it is on; 0 where its pattern is for names.
+        pub alias_devices: [AtomicU64; ALIASES],
+        /// The inode on that device; 0 where its pattern is for paths on that.
+        pub alias_inodes: [AtomicU64; ALIASES],
         /// Texts of [`crate::patterns`], one after another.
         pub patterns: [AtomicU8; PATTERNS_BYTES],
     }
@@ -180,7 +196,51 @@ impl Half {
     /// The slots whose rules are for a file of that name.
     pub fn matching(&self, name: &[u8]) -> u64 {
         let is_match = |&slot: &usize| self.kind(slot).is_some() && patterns::matches(self.pattern(slot), name);
-        (0..SLOTS).filter(is_match).fold(0, |set, slot| set | 1 << slot)
+        let by_alias = self.matching_aliases(|alias| {
+            self.number(&self.alias_devices, alias) == 0 && patterns::matches(self.alias_pattern(alias), name)
+        });
+        (0..SLOTS).filter(is_match).fold(by_alias, |set, slot| set | 1 << slot)
+    }
+
+    /// The slots whose rules are for the file of that inode.
+    pub fn matching_inode(&self, device: u64, inode: u64) -> u64 {
+        self.matching_aliases(|alias| {
+            inode != 0
+                && self.number(&self.alias_inodes, alias) == inode
+                && self.number(&self.alias_devices, alias) == device
+        })
+    }
+
+    /// The slots whose rules are for a file at that path from the root of a mounted device, wherever it is mounted.
+    pub fn matching_on_device(&self, device: u64, path: &[u8]) -> u64 {
+        self.matching_aliases(|alias| {
+            self.number(&self.alias_devices, alias) == device
+                && self.number(&self.alias_inodes, alias) == 0
+                && patterns::matches(self.alias_pattern(alias), path)
+        })
+    }
+
+    /// Whether rules know paths on that device.
+    pub fn knows_device(&self, device: u64) -> bool {
+        let is_of = |alias| device != 0 && self.number(&self.alias_devices, alias) == device;
+        (0..self.aliases()).any(is_of)
+    }
+
+    /// The slots that have an alias of which `is_match` says so.
+    fn matching_aliases(&self, is_match: impl Fn(usize) -> bool) -> u64 {
+        let used = (0..self.aliases()).filter(|&alias| is_match(alias));
+        used.filter_map(|alias| (self.alias_slots[alias].load(Relaxed) as usize).checked_sub(1))
+            .filter(|&slot| slot < SLOTS && self.kind(slot).is_some())
+            .fold(0, |set, slot| set | 1 << slot)
+    }
+
+    /// The aliases: the first ones.
+    fn aliases(&self) -> usize {
+        self.alias_slots.iter().position(|slot| slot.load(Relaxed) == 0).unwrap_or(ALIASES)
+    }
+
+    fn number(&self, of: &[AtomicU64; ALIASES], alias: usize) -> u64 {
+        of[alias].load(Relaxed)
     }
 
     /// What the rule of a slot does; nothing where the slot is not used.
@@ -207,12 +267,39 @@ impl Half {
             && pattern.iter().zip(others).all(|(own, other)| own.load(Relaxed) == other.load(Relaxed))
     }
 
-    /// Its pattern, which is cut where it would end behind the others.
     fn pattern(&self, slot: usize) -> &[AtomicU8] {
-        let begin = self.pattern_begins[slot].load(Relaxed) as usize;
-        let rest = self.patterns.get(begin..).unwrap_or_default();
-        &rest[..rest.len().min(self.pattern_bytes[slot].load(Relaxed) as usize)]
+        self.text(&self.pattern_begins[slot], &self.pattern_bytes[slot])
     }
+
+    fn alias_pattern(&self, alias: usize) -> &[AtomicU8] {
+        self.text(&self.alias_begins[alias], &self.alias_bytes[alias])
+    }
+
+    /// A pattern, which is cut where it would end behind the others.
+    fn text(&self, begin: &AtomicU32, bytes: &AtomicU32) -> &[AtomicU8] {
+        let rest = self.patterns.get(begin.load(Relaxed) as usize..).unwrap_or_default();
+        &rest[..rest.len().min(bytes.load(Relaxed) as usize)]
+    }
+}
+
+/// Another way in which the files of a rule are known, found out on the node on which it holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Alias<P> {
+    /// The rule's.
+    pub slot: usize,
+    /// How.
+    pub by: AliasBy<P>,
+}
+
+/// What an [`Alias`] is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AliasBy<P> {
+    /// A path: that to which the symbolic links of the rule's own lead.
+    Path(P),
+    /// A path from the root of a mounted device, by the device's number in `/proc/self/mountinfo`.
+    PathOnDevice(u64, P),
+    /// A device, as `stat` has it, and the inode of a file.
+    Inode(u64, u64),
 }
 
 /// A rule, as the agent gives it.
@@ -242,7 +329,7 @@ pub const fn bit(operation: Operation) -> u64 {
 /// Why rules cannot be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unfit {
-    /// All paths together have more than [`PATTERNS_BYTES`]; this slot's is the first without room.
+    /// All paths together have more than [`PATHS_BYTES`]; this slot's is the first without room.
     Paths(usize),
     /// The rule of this slot holds calls back, and has no rate.
     NoRate(usize),
@@ -254,7 +341,7 @@ pub enum Unfit {
 ///
 /// # Errors
 /// Where a rule makes no sense, or the paths have no room.
-pub fn encode(rules: &[Option<Rule>; SLOTS]) -> Result<Half, Unfit> {
+pub fn encode<P: AsRef<[u8]>>(rules: &[Option<Rule>; SLOTS], aliases: &[Alias<P>]) -> Result<Half, Unfit> {
     let mut half: Half = zeroed();
     let mut begin = 0;
     for (slot, rule) in rules.iter().enumerate() {
@@ -267,8 +354,7 @@ pub fn encode(rules: &[Option<Rule>; SLOTS]) -> Result<Half, Unfit> {
             return Err(Unfit::NoSize(slot));
         }
         let path = patterns::trimmed(rule.path);
-        let room = half.patterns.get_mut(begin..begin + path.len()).ok_or(Unfit::Paths(slot))?;
-        room.iter_mut().zip(path).for_each(|(to, from)| *to.get_mut() = *from);
+        let path_begin = append(&mut half.patterns[..PATHS_BYTES], &mut begin, path).ok_or(Unfit::Paths(slot))?;
         let bit = 1 << slot;
         for (operation, of) in half.of_operation.iter_mut().enumerate() {
             *of.get_mut() |= if rule.operations >> operation & 1 == 1 { bit } else { 0 };
@@ -276,15 +362,39 @@ pub fn encode(rules: &[Option<Rule>; SLOTS]) -> Result<Half, Unfit> {
         *half.throttles.get_mut() |= if throttles { bit } else { 0 };
         *half.sized.get_mut() |= if (rule.least_bytes, rule.most_bytes) == (0, u64::MAX) { 0 } else { bit };
         *half.kinds[slot].get_mut() = rule.kind as u32;
-        *half.pattern_begins[slot].get_mut() = begin as u32;
+        *half.with_path.get_mut() |= if path.is_empty() { 0 } else { bit };
+        *half.pattern_begins[slot].get_mut() = path_begin;
         *half.pattern_bytes[slot].get_mut() = path.len() as u32;
         *half.least_bytes[slot].get_mut() = rule.least_bytes;
         *half.most_bytes[slot].get_mut() = rule.most_bytes;
         *half.rates_per_s[slot].get_mut() = rule.rate_per_s;
         *half.bursts_ns[slot].get_mut() = rule.burst_ns;
-        begin += path.len();
+    }
+    // A rule whose aliases have no room is still known by its own path.
+    for (at, alias) in aliases.iter().take(ALIASES).enumerate() {
+        let (device, inode, path) = match &alias.by {
+            AliasBy::Path(path) => (0, 0, path.as_ref()),
+            AliasBy::PathOnDevice(device, path) => (*device, 0, path.as_ref()),
+            AliasBy::Inode(device, inode) => (*device, *inode, &[][..]),
+        };
+        let path = patterns::trimmed(path);
+        let Some(path_begin) = append(&mut half.patterns, &mut begin, path) else { break };
+        *half.alias_slots[at].get_mut() = alias.slot as u32 + 1;
+        *half.alias_begins[at].get_mut() = path_begin;
+        *half.alias_bytes[at].get_mut() = path.len() as u32;
+        *half.alias_devices[at].get_mut() = device;
+        *half.alias_inodes[at].get_mut() = inode;
     }
     Ok(half)
+}
+
+/// Writes a text behind the others. Where it begins, if there is room.
+fn append(patterns: &mut [AtomicU8], begin: &mut usize, text: &[u8]) -> Option<u32> {
+    let room = patterns.get_mut(*begin..*begin + text.len())?;
+    room.iter_mut().zip(text).for_each(|(to, from)| *to.get_mut() = *from);
+    let text_begin = *begin as u32;
+    *begin += text.len();
+    Some(text_begin)
 }
 
 #[cfg(test)]
@@ -307,6 +417,8 @@ mod tests {
         burst_ns: 0,
     };
 
+    const NONE: &[Alias<&[u8]>] = &[];
+
     fn rules<'a>(given: &[(usize, Rule<'a>)]) -> [Option<Rule<'a>>; SLOTS] {
         let mut rules = [None; SLOTS];
         given.iter().for_each(|(slot, rule)| rules[*slot] = Some(*rule));
@@ -316,7 +428,7 @@ mod tests {
     #[test]
     fn a_rule_is_for_its_operations_its_files_and_its_sizes() {
         let reads = Rule { operations: bit(Operation::Read), path: b"/data", least_bytes: 10, most_bytes: 20, ..ALL };
-        let half = encode(&rules(&[(3, reads), (63, ALL)])).unwrap();
+        let half = encode(&rules(&[(3, reads), (63, ALL)]), NONE).unwrap();
         assert_eq!((half.of(Operation::Read), half.of(Operation::Write)), (1 << 3 | 1 << 63, 1 << 63));
         assert_eq!((half.matching(b"/data/x"), half.matching(b"/database")), (1 << 3 | 1 << 63, 1 << 63));
         let both = 1 << 3 | 1 << 63;
@@ -324,10 +436,38 @@ mod tests {
     }
 
     #[test]
+    fn a_rule_is_for_files_by_the_aliases_of_its_path() {
+        let rule = |path| Rule { path, ..ALL };
+        let aliases = [
+            (2, AliasBy::Path(&b"/real"[..])),
+            (2, AliasBy::PathOnDevice(7, b"/sub/real/")),
+            (3, AliasBy::Inode(7, 11)),
+        ];
+        let aliases = aliases.map(|(slot, by)| Alias { slot, by });
+        let half = encode(&rules(&[(1, ALL), (2, rule(b"/link")), (3, rule(b"/file"))]), &aliases).unwrap();
+        let [all, link, file] = [1_u64, 2, 3].map(|slot| 1 << slot);
+        assert_eq!(half.with_path.load(Relaxed), link | file);
+        let by_name = [&b"/link/x"[..], b"/real/x", b"/realm", b"/file", b"/sub/real"].map(|name| half.matching(name));
+        assert_eq!(by_name, [all | link, all | link, all, all | file, all]);
+        assert_eq!(half.matching_on_device(7, b"/sub/real/x"), link);
+        assert_eq!((half.matching_on_device(8, b"/sub/real"), half.matching_on_device(0, b"/real")), (0, link));
+        assert_eq!([half.matching_inode(7, 11), half.matching_inode(8, 11), half.matching_inode(7, 0)], [file, 0, 0]);
+        assert!(half.knows_device(7) && !half.knows_device(0));
+    }
+
+    #[test]
+    fn aliases_without_room_leave_the_rules_as_they_are() {
+        let path = vec![b'x'; PATTERNS_BYTES];
+        let alias = Alias { slot: 1, by: AliasBy::Path(&path[..]) };
+        let half = encode(&rules(&[(1, Rule { path: b"/a", ..ALL })]), &[alias]).unwrap();
+        assert_eq!((half.matching(b"/a"), half.matching(&path)), (2, 0));
+    }
+
+    #[test]
     fn a_rule_is_the_same_where_nothing_of_it_has_changed() {
         let rule = Rule { kind: RuleKind::ThrottleBytes, rate_per_s: 5, path: b"/data", ..ALL };
-        let half = encode(&rules(&[(3, rule)])).unwrap();
-        let with = |rule| encode(&rules(&[(1, ALL), (3, rule)])).unwrap().has_same(&half, 3);
+        let half = encode(&rules(&[(3, rule)]), NONE).unwrap();
+        let with = |rule| encode(&rules(&[(1, ALL), (3, rule)]), NONE).unwrap().has_same(&half, 3);
         assert!(with(rule));
         for other in [
             Rule { kind: RuleKind::Monitor, ..rule },
@@ -342,22 +482,22 @@ mod tests {
 
     #[test]
     fn a_slot_without_a_rule_matches_no_file() {
-        assert_eq!(encode(&rules(&[])).unwrap().matching(b"/x"), 0);
+        assert_eq!(encode(&rules(&[]), NONE).unwrap().matching(b"/x"), 0);
     }
 
     #[test]
     fn rules_that_make_no_sense_are_refused_by_their_slots() {
         let throttle = Rule { kind: RuleKind::ThrottleBytes, ..ALL };
-        let long = vec![b'x'; PATTERNS_BYTES];
+        let long = vec![b'x'; PATHS_BYTES];
         for (slot, rule, unfit) in [
             (2, throttle, Unfit::NoRate(2)),
             (3, Rule { least_bytes: 2, most_bytes: 1, ..ALL }, Unfit::NoSize(3)),
             (4, Rule { path: &long, ..ALL }, Unfit::Paths(4)),
         ] {
             let first = Rule { path: b"y", ..ALL };
-            assert_eq!(encode(&rules(&[(0, first), (slot, rule)])).unwrap_err(), unfit);
+            assert_eq!(encode(&rules(&[(0, first), (slot, rule)]), NONE).unwrap_err(), unfit);
         }
-        assert!(encode(&rules(&[(0, Rule { path: &long, ..ALL })])).is_ok());
+        assert!(encode(&rules(&[(0, Rule { path: &long, ..ALL })]), NONE).is_ok());
     }
 
     #[test]
@@ -392,7 +532,7 @@ mod tests {
             for (slot, rule) in given.iter().enumerate() {
                 wanted[slot] = rule.as_ref().map(|(path, rule)| Rule { path, ..*rule });
             }
-            let half: Half = copy(bytes_of(&encode(&wanted).unwrap())).unwrap();
+            let half: Half = copy(bytes_of(&encode(&wanted, NONE).unwrap())).unwrap();
             for (slot, rule) in wanted.iter().enumerate() {
                 prop_assert_eq!(half.kind(slot), rule.map(|rule| rule.kind));
                 let Some(rule) = rule else { continue };
@@ -425,9 +565,14 @@ mod tests {
             let half: Box<Half> = Box::new(copy(&bytes).unwrap());
             half.kinds.iter().for_each(|kind| kind.store(kinds, Relaxed));
             // Offsets and lengths that are within, at the end, and anywhere.
-            half.pattern_begins.iter().step_by(2).for_each(|begin| { begin.fetch_and(0x7fff, Relaxed); });
+            half.pattern_begins.iter().step_by(2).for_each(|begin| { begin.fetch_and(0x1_ffff, Relaxed); });
             half.pattern_bytes.iter().step_by(3).for_each(|length| { length.fetch_and(0x3fff, Relaxed); });
-            let set = half.matching(name.as_bytes());
+            half.alias_begins.iter().step_by(2).for_each(|begin| { begin.fetch_and(0xffff, Relaxed); });
+            half.alias_devices.iter().step_by(2).for_each(|device| device.store(0, Relaxed));
+            let device = half.alias_devices[1].load(Relaxed);
+            let set = half.matching(name.as_bytes())
+                | half.matching_on_device(device, name.as_bytes())
+                | half.matching_inode(device, random);
             prop_assert!((1..=3).contains(&kinds) || set == 0);
             prop_assert_eq!(half.fitting(set, random) & !set, 0);
         }

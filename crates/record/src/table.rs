@@ -392,10 +392,12 @@ layout! {
         pub name_bytes: u16,
         /// [`FileKind`].
         pub kind: AtomicU16,
-        /// The recorder's own: slots of the rules that are for the file, a bit each, and what says of which rules that is.
+        /// The recorder's own: slots of the rules that are for calls on the name, a bit each.
         pub rules: AtomicU64,
-        /// The other half of it.
-        pub rules_stamp: AtomicU64,
+        /// The recorder's own: what says of which rules that is.
+        pub rules_stamp: AtomicU32,
+        /// 0.
+        pub reserved: u32,
         /// What the calls below took, but for those of MPI-IO, which make others, in ticks.
         pub ticks: AtomicU64,
         /// Calls by operation, also those that failed; a number that would not fit stays at its greatest.

@@ -17,6 +17,7 @@ use ioassay_record::transfers::add;
 
 use crate::descriptors::{self, Slot};
 use crate::files::{self, Base};
+use crate::rules::Matching;
 use crate::thread_words::{ThreadWords, beneath, stack, words};
 use crate::throttle::{self, Held};
 use crate::transfers::{self, Transfer};
@@ -31,6 +32,8 @@ pub struct Call {
     operation: Operation,
     /// Place of the file's row.
     pub file: u32,
+    /// Which rules are for it.
+    matching: &'static Matching,
     began: u64,
     /// What rules have let it through for.
     held: Held,
@@ -38,6 +41,13 @@ pub struct Call {
     outer: [u64; 2],
     /// Where the stack was when that one began.
     outer_stack: usize,
+}
+
+impl Call {
+    /// It turns out to be on that file.
+    pub fn is_on(&mut self, file: u32) {
+        (self.file, self.matching) = (file, Matching::of_name(file));
+    }
 }
 
 /// The calling thread, which is busy.
@@ -87,7 +97,7 @@ pub fn on_descriptor(operation: Operation, descriptor: i32) -> Option<(Call, &'s
 pub fn transfer_on(operation: Operation, descriptor: i32, bytes: usize) -> Option<(Call, &'static Slot)> {
     let caller = enter()?;
     let slot = descriptors::slot(descriptor).unwrap_or_else(descriptors::unknown);
-    Some((begin(caller, operation, slot.file.load(Relaxed), bytes as u64)?, slot))
+    Some((begin(caller, operation, slot.file(), &slot.matching, bytes as u64)?, slot))
 }
 
 /// A call on a path.
@@ -99,13 +109,13 @@ pub unsafe fn on_path(operation: Operation, base: Base, path: *const c_char) -> 
     let caller = enter()?;
     // SAFETY: the caller's.
     let file = unsafe { files::of_path(base, path) };
-    begin(caller, operation, file, 0)
+    begin(caller, operation, file, Matching::of_name(file), 0)
 }
 
 /// A call on a file whose row is known, or on none in particular.
 #[inline(always)]
 pub fn on_file(operation: Operation, file: u32) -> Option<Call> {
-    begin(enter()?, operation, file, 0)
+    begin(enter()?, operation, file, Matching::of_name(file), 0)
 }
 
 /// Counts a transfer on a descriptor that is not worth the clock: its bytes were in a buffer, or the call that made it is
@@ -116,7 +126,7 @@ pub fn at_once(operation: Operation, descriptor: i32, bytes: u64, offset: Option
         let offset = Some(offset.unwrap_or_else(|| slot.advance(bytes)));
         let block_bytes = slot.block_bytes.load(Relaxed);
         let outcome = Outcome::Moved { bytes, offset, block_bytes };
-        add_at_once(words, thread, operation, slot.file.load(Relaxed), outcome, 0);
+        add_at_once(words, thread, operation, slot.file(), &slot.matching, outcome, 0);
     }
     words.leave();
 }
@@ -124,7 +134,8 @@ pub fn at_once(operation: Operation, descriptor: i32, bytes: u64, offset: Option
 /// The same, on a file whose row is known, or on none in particular.
 pub fn at_once_on_file(operation: Operation, file: u32, bytes: u64) {
     let Some(Caller { words, thread, .. }) = enter() else { return };
-    add_at_once(words, thread, operation, file, Outcome::Moved { bytes, offset: None, block_bytes: 0 }, 0);
+    let outcome = Outcome::Moved { bytes, offset: None, block_bytes: 0 };
+    add_at_once(words, thread, operation, file, Matching::of_name(file), outcome, 0);
     words.leave();
 }
 
@@ -134,7 +145,8 @@ pub fn count(operation: Operation, file: u32, outcome: Outcome, took: u64) {
     let address = words.thread.load(Relaxed);
     if address != 0 {
         // SAFETY: a part of the table that this thread has.
-        add_at_once(words, unsafe { &*(address as *const Thread) }, operation, file, outcome, took);
+        let thread = unsafe { &*(address as *const Thread) };
+        add_at_once(words, thread, operation, file, Matching::of_name(file), outcome, took);
     }
 }
 
@@ -144,12 +156,13 @@ fn add_at_once(
     thread: &'static Thread,
     operation: Operation,
     file: u32,
+    matching: &'static Matching,
     outcome: Outcome,
     took: u64,
 ) {
     let bytes = outcome.bytes();
-    throttle::charge(operation, file, bytes);
-    let is_on_storage = count_on_file(thread, operation, file, outcome, took);
+    throttle::charge(operation, matching, bytes);
+    let is_on_storage = count_on_file(thread, operation, file, matching, outcome, took);
     let class = if is_on_storage { operation } else { operation.elsewhere() };
     let calls = &thread.totals[class as usize][0];
     // Now and then the clock all the same, or all would be of the second in which it began.
@@ -180,7 +193,7 @@ pub fn outer() -> Option<Operation> {
 pub fn on_found(operation: Operation, find: impl FnOnce() -> Option<u32>) -> Option<Call> {
     let caller = enter()?;
     match find() {
-        Some(file) => begin(caller, operation, file, 0),
+        Some(file) => begin(caller, operation, file, Matching::of_name(file), 0),
         None => {
             caller.words.leave();
             None
@@ -261,9 +274,9 @@ fn interrupted(stack: usize, busy: usize) -> bool {
 }
 
 #[inline(always)]
-fn begin(caller: Caller, operation: Operation, file: u32, requested: u64) -> Option<Call> {
+fn begin(caller: Caller, operation: Operation, file: u32, matching: &'static Matching, requested: u64) -> Option<Call> {
     let Caller { words, thread, table } = caller;
-    let held = throttle::hold(thread, operation, file, requested)?;
+    let held = throttle::hold(thread, operation, matching, requested)?;
     let (stack, outer_stack) = (stack(), words.in_flight.load(Relaxed));
     let mut outer = [thread.in_flight.load(Relaxed), thread.in_flight_since_ticks.load(Relaxed)];
     if outer[0] != 0 && !beneath(stack, outer_stack) {
@@ -275,7 +288,7 @@ fn begin(caller: Caller, operation: Operation, file: u32, requested: u64) -> Opt
     words.leave();
     let began = ticks::now();
     thread.in_flight_since_ticks.store(began, Relaxed);
-    Some(Call { thread, table, operation, file, began, held, outer, outer_stack })
+    Some(Call { thread, table, operation, file, matching, began, held, outer, outer_stack })
 }
 
 /// The call has ended.
@@ -303,12 +316,12 @@ pub fn end_and(call: Call, outcome: Outcome, change: impl FnOnce(u64)) {
         seconds::turn(thread);
     }
     let bytes = outcome.bytes();
-    if count_on_file(thread, operation, call.file, outcome, took) {
+    if count_on_file(thread, operation, call.file, call.matching, outcome, took) {
         count_by_class(thread, operation, ended, took, bytes);
     } else {
         count_elsewhere(thread, operation, ended, took, bytes);
     }
-    throttle::settle(call.held, operation, call.file, bytes, took);
+    throttle::settle(call.held, operation, call.matching, bytes, took);
     if looks_closer() {
         look_at_call(words, thread, operation, call.file, outcome, [call.began, ended]);
     }
@@ -342,13 +355,21 @@ fn leave_flight(words: &ThreadWords, call: &Call) {
 
 /// Counts a call in the rows of its file. Whether that is on storage.
 #[inline(always)]
-fn count_on_file(thread: &'static Thread, operation: Operation, file: u32, outcome: Outcome, took: u64) -> bool {
+fn count_on_file(
+    thread: &'static Thread,
+    operation: Operation,
+    file: u32,
+    matching: &'static Matching,
+    outcome: Outcome,
+    took: u64,
+) -> bool {
     match outcome {
         Outcome::Moved { bytes, offset, block_bytes } => {
-            transfers::count(thread, Transfer { file, operation, offset, bytes, block_bytes, took, failed: false })
+            let transfer = Transfer { file, matching, operation, offset, bytes, block_bytes, took, failed: false };
+            transfers::count(thread, transfer)
         }
-        Outcome::Done => files::count(thread, file, operation, took, None),
-        Outcome::Failed(errno) => failed(thread, operation, file, took, errno),
+        Outcome::Done => files::count(thread, file, matching, operation, took, None),
+        Outcome::Failed(errno) => failed(thread, operation, file, matching, took, errno),
     }
 }
 
@@ -389,12 +410,20 @@ fn look_at_call(
 
 /// Whether it was on storage.
 #[cold]
-fn failed(thread: &'static Thread, operation: Operation, file: u32, took: u64, errno: i32) -> bool {
+fn failed(
+    thread: &'static Thread,
+    operation: Operation,
+    file: u32,
+    matching: &'static Matching,
+    took: u64,
+    errno: i32,
+) -> bool {
     let is_on_storage = if operation as usize >= ioassay_record::operation::FIRST_TRANSFER {
-        let transfer = Transfer { file, operation, offset: None, bytes: 0, block_bytes: 0, took, failed: true };
+        let transfer =
+            Transfer { file, matching, operation, offset: None, bytes: 0, block_bytes: 0, took, failed: true };
         transfers::count(thread, transfer)
     } else {
-        files::count(thread, file, operation, took, Some(errno))
+        files::count(thread, file, matching, operation, took, Some(errno))
     };
     errors::count(if is_on_storage { operation } else { operation.elsewhere() }, errno);
     is_on_storage

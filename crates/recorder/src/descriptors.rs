@@ -9,6 +9,7 @@ use core::sync::atomic::{
 };
 
 use crate::process::system_calls_allowed;
+use crate::rules::Matching;
 use crate::{files, rings, shared, sys, ticks};
 
 /// An open file description. It has a cache line of its own: threads with a file each must not meet.
@@ -16,8 +17,8 @@ use crate::{files, rings, shared, sys, ticks};
 pub struct Slot {
     /// Descriptors that lead here, in the lower half; in the upper that of the tables which `file` is a place of.
     references: AtomicU64,
-    /// Place of the file's row.
-    pub file: AtomicU32,
+    /// Which rules are for it, and the place of the file's row.
+    pub matching: Matching,
     /// Where the next `read` or `write` begins, as far as is known.
     pub position: AtomicU64,
     /// Of the file system: offsets that are no multiple of it are misaligned. A power of two; 0 where that makes no sense.
@@ -38,7 +39,7 @@ impl Slot {
     const fn new() -> Self {
         Self {
             references: AtomicU64::new(0),
-            file: AtomicU32::new(0),
+            matching: Matching::new(),
             position: AtomicU64::new(0),
             block_bytes: AtomicU32::new(0),
             ring: AtomicU32::new(0),
@@ -54,6 +55,12 @@ impl Slot {
         let found = self.references.load(Relaxed);
         let free = found as u32 == 0 || found >> 32 != generation >> 32;
         free && shared::replace_if(&self.references, found, generation | 1)
+    }
+
+    /// Place of the file's row.
+    #[inline(always)]
+    pub fn file(&self) -> u32 {
+        self.matching.file.load(Relaxed)
     }
 
     /// Moves on by so many bytes. Where it was.
@@ -176,13 +183,34 @@ fn learn(descriptor: i32) -> Option<&'static Slot> {
 #[cold]
 pub fn unknown() -> &'static Slot {
     static UNKNOWN: Slot = Slot::new();
-    UNKNOWN.file.store(files::others(), Relaxed);
+    UNKNOWN.matching.file.store(files::others(), Relaxed);
     &UNKNOWN
 }
 
 /// The row of the file that a descriptor is of.
 pub fn file(descriptor: i32) -> u32 {
-    slot(descriptor).map_or_else(files::others, |slot| slot.file.load(Relaxed))
+    slot(descriptor).map_or_else(files::others, Slot::file)
+}
+
+/// A descriptor that leads to the slot in which that is, if one still does.
+pub fn leading_to(matching: &'static Matching) -> Option<i32> {
+    let leads =
+        |descriptor: i32| known(descriptor).is_some_and(|slot| core::ptr::eq(&raw const slot.matching, matching));
+    let parts = core::iter::once(Some(&raw const FIRST)).chain(MORE.iter().map(|part| {
+        let part = part.load(Acquire).cast_const();
+        (!part.is_null()).then_some(part)
+    }));
+    let mut descriptors =
+        parts.enumerate().filter_map(|(number, part)| Some((number, part?))).flat_map(|(number, part)| {
+            // SAFETY: a part is never unmapped.
+            let slots = unsafe { &raw const (*part).slots } as usize;
+            let begin = (number * PART) as i32;
+            // Most often it is the one with the slot's own number.
+            let own = (&raw const *matching as usize).wrapping_sub(slots) / size_of::<Slot>();
+            let first = (own < PART).then_some(begin + own as i32);
+            first.into_iter().chain(begin..begin + PART as i32)
+        });
+    descriptors.find(|&descriptor| leads(descriptor))
 }
 
 /// A descriptor was opened.
@@ -194,7 +222,7 @@ pub fn open(descriptor: i32, file: u32, position: u64) -> Option<&'static Slot> 
     let found = (0..PART).map(|step| (index + step) % PART).find(|&index| part.slots[index].take())?;
     let slot = &part.slots[found];
     let row = files::row(file);
-    slot.file.store(file, Relaxed);
+    slot.matching.forget(file);
     slot.position.store(position, Relaxed);
     slot.block_bytes.store(files::alignment(row), Relaxed);
     slot.ring.store(0, Relaxed);
@@ -225,7 +253,7 @@ pub fn forget(descriptor: i32) -> Option<u32> {
     let (part, index) = part(descriptor)?;
     let number = if part.of[index].load(Relaxed) == 0 { 0 } else { shared::replace(&part.of[index], 0) };
     let slot = if number == 0 { None } else { slot_of(number) }?;
-    let file = slot.file.load(Relaxed);
+    let file = slot.file();
     let was_last = shared::add(&slot.references, u64::MAX) as u32 == 1;
     if was_last && slot.ring.load(Relaxed) != 0 {
         rings::close(slot.ring.swap(0, AcqRel));

@@ -1,7 +1,7 @@
 //! Names that were used, each with a row of the table.
 //!
 //! A name is the path that the program gave, made absolute: nobody asks the kernel what it leads to. Readers see that two
-//! names are one file by its inode.
+//! names are one file by its inode, and rules by what the kernel says of the open file ([`crate::real_files`]).
 
 use core::cell::UnsafeCell;
 use core::ffi::{CStr, c_char};
@@ -16,9 +16,10 @@ use ioassay_record::sketch;
 use ioassay_record::table::{File, FileKind, Folded, Opened, Thread};
 
 use crate::process::system_calls_allowed;
+use crate::rules::Matching;
 use crate::sys::About;
 use crate::text::{Buffer, copy_parts};
-use crate::{descriptors, process, rules, shared, sys, table, ticks};
+use crate::{descriptors, process, real_files, rules, shared, sys, table, ticks};
 
 /// Lists of files, by the end of the hash of their names.
 const LISTS: usize = 8192;
@@ -46,11 +47,13 @@ static NEEDED: Needed = Needed {
     directory: Buffer::new(),
 };
 
+/// Of the longest text: a name, and what [`real_files`] puts before it.
+const SCRATCH_BYTES: usize = LONGEST_NAME + real_files::BEFORE;
 /// Memory for texts that are too long for a stack.
-struct Scratch(UnsafeCell<[u8; LONGEST_NAME]>);
+struct Scratch(UnsafeCell<[u8; SCRATCH_BYTES]>);
 // SAFETY: who uses it has the lock.
 unsafe impl Sync for Scratch {}
-static SCRATCH: Scratch = Scratch(UnsafeCell::new([0; LONGEST_NAME]));
+static SCRATCH: Scratch = Scratch(UnsafeCell::new([0; SCRATCH_BYTES]));
 
 /// Forgets the table of the parent, if there was one, and makes the row for all others.
 pub fn begin(parent: bool) {
@@ -59,6 +62,7 @@ pub fn begin(parent: bool) {
             head.store(0, Relaxed);
         }
     }
+    real_files::begin();
     NEEDED.directory_lock.store(false, Relaxed);
     NEEDED.scratch_lock.store(false, Relaxed);
     let others = table::allocate::<File>(0, |file, _| file.kind.store(FileKind::Others as u16, Relaxed));
@@ -418,9 +422,16 @@ pub fn alignment(file: &File) -> u32 {
 
 /// Counts a call of a thread on a file that moves no bytes. Whether it was on storage.
 #[inline]
-pub fn count(thread: &'static Thread, place: u32, operation: Operation, took: u64, error: Option<i32>) -> bool {
+pub fn count(
+    thread: &'static Thread,
+    place: u32,
+    matching: &'static Matching,
+    operation: Operation,
+    took: u64,
+    error: Option<i32>,
+) -> bool {
     let file = row(place);
-    rules::count(thread, place, operation, took, if error.is_none() { Some(0) } else { None }, || 0);
+    rules::count(thread, place, matching, operation, took, if error.is_none() { Some(0) } else { None }, || 0);
     // What MPI-IO calls is counted by itself, and takes part of its time.
     if operation != Operation::MpiFile {
         shared::add(&file.ticks, took);
@@ -467,7 +478,7 @@ fn find_directory() {
 }
 
 /// Takes a lock, which is held for some microseconds.
-fn lock(lock: &AtomicBool) -> bool {
+pub fn lock(lock: &AtomicBool) -> bool {
     sys::wait_until(|| !lock.load(Relaxed) && !lock.swap(true, Acquire))
 }
 
@@ -477,7 +488,7 @@ pub fn forget_directory() {
 }
 
 /// Runs `use_it` on memory for a long text, unless another thread does not come to an end with it.
-pub fn with_scratch<R>(use_it: impl FnOnce(&mut [u8; LONGEST_NAME]) -> R) -> Option<R> {
+pub fn with_scratch<R>(use_it: impl FnOnce(&mut [u8; SCRATCH_BYTES]) -> R) -> Option<R> {
     if !lock(&NEEDED.scratch_lock) {
         return None;
     }

@@ -7,9 +7,11 @@
 //! * [`trace`]: every call, where that is asked for. [`shared`]: numbers that all threads change. [`descriptors`], [`files`], [`transfers`], [`threads`], [`seconds`], [`errors`]: what is counted, and where.
 //! * [`maps`]: which files are in memory, and [`resident`] how much of them.
 //! * [`rings`]: those of io_uring, whose requests no function shows.
-//! * [`rules`]: what an agent wants counted as well, and [`throttle`] held back; [`masks`] says when that must not be.
+//! * [`rules`]: what an agent wants counted as well, on which files ([`real_files`]), and [`throttle`] held back; [`masks`] says when
+//!   that must not be.
 //! * [`regions`]: steps that the application names.
 //! * [`stacks`]: where calls come from, where that is asked for; [`python`] reads the interpreter's.
+//! * [`faults`]: others cut a file that is in memory.
 //! * [`process`]: a process gets its table, and gives it back; [`table`] is the memory of it, [`identity`] what it says of the
 //!   process, [`finished`] the file that it ends in.
 //! * [`real`]: the functions that the hooks replace. [`ticks`]: the clock. [`thread_words`]: what a thread has of its own.
@@ -20,7 +22,8 @@
 //!   rule holds back does both, before it begins.
 //! * What is rare (a new file, a new thread, a full table) may call the kernel, but past the C library: no `errno` is
 //!   touched, no hook is called.
-//! * No descriptor stays open, no signal handler is installed, no thread is started, nothing is printed.
+//! * No descriptor stays open, no thread is started, nothing is printed. One signal has a handler, which the program does not see
+//!   ([`faults`]).
 //! * In doubt it counts nothing and lets the call through.
 //!
 //! Not here: policy, formatting, anything that can end the process.
@@ -31,6 +34,7 @@ pub mod call;
 pub mod descriptors;
 pub mod environment;
 pub mod errors;
+pub mod faults;
 pub mod files;
 pub mod finished;
 #[cfg(feature = "library")]
@@ -41,6 +45,7 @@ pub mod masks;
 pub mod process;
 pub mod python;
 pub mod real;
+pub mod real_files;
 pub mod regions;
 pub mod resident;
 pub mod rings;

@@ -16,8 +16,8 @@ use crate::text::{Buffer, Variables, decimal};
 use crate::thread_words::words;
 use crate::ticks::Moment;
 use crate::{
-    call, descriptors, errors, files, finished, identity, maps, masks, real, regions, rings, rules, seconds, stacks,
-    sys, table, threads, ticks, trace,
+    call, descriptors, errors, faults, files, finished, identity, maps, masks, real, regions, rings, rules, seconds,
+    stacks, sys, table, threads, ticks, trace,
 };
 
 /// It has to be found out whether there is to be a table: the beginning, and what a forked child finds.
@@ -109,6 +109,9 @@ pub fn attach() -> bool {
             let begun = without_signals(begin);
             let number = TABLES.fetch_add(1, Relaxed) + 1;
             phase.store(if begun { number } else { OFF }, Release);
+            if begun {
+                faults::unblock();
+            }
             begun
         }
         ENDED => {
@@ -146,7 +149,8 @@ pub fn without_signals<R>(run: impl FnOnce() -> R) -> R {
         return run();
     }
     let mut before = 0;
-    set(&u64::MAX, &mut before);
+    // The kernel would end a process that faults where that cannot be seen.
+    set(&!faults::BUS, &mut before);
     let result = run();
     set(&before, &mut 0);
     result
@@ -232,6 +236,7 @@ fn begin() -> bool {
     if !TABLE.set(&name) || !finished::name(DIRECTORY.get(), node) {
         return false;
     }
+    faults::begin();
     let inheritance = if parent { maps::inherit() } else { None };
     threads::forget_own();
     if table::create(TABLE.as_c_str()).is_err() {
@@ -357,7 +362,9 @@ fn finish_with(state: State, replacement: Option<&CStr>, count_by_kernel: impl F
         header.latest_ns.store(now.ns, Relaxed);
         header.state.store(state as u32, Relaxed);
         header.own_ticks.fetch_add(ticks::now() - started, Relaxed);
-        if finished::add(table::used()) {
+        table::touch();
+        // Whoever collects tables finds by its file that this one is not whole.
+        if !faults::table_is_cut() && finished::add(table::used()) {
             sys::unlink(TABLE.as_c_str());
         }
     });
@@ -389,11 +396,16 @@ pub fn end_for_good() {
     }
 }
 
+/// The table has been cut: nothing is counted any more.
+pub fn give_up() {
+    phase().store(OFF, Release);
+}
+
 fn end_as(next: u32, count_by_kernel: impl FnOnce()) {
     begin_end();
     if has_own_table() {
         finish_with(State::Ended, None, count_by_kernel);
-        phase().store(next, Release);
+        phase().store(if faults::table_is_cut() { OFF } else { next }, Release);
     }
 }
 

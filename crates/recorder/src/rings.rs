@@ -269,7 +269,7 @@ impl Host for Process<'_> {
     fn target(&mut self, subject: Subject) -> Target {
         match subject {
             Subject::Descriptor(descriptor) => match descriptors::slot(descriptor) {
-                Some(slot) => Target { file: slot.file.load(Relaxed), block_bytes: slot.block_bytes.load(Relaxed) },
+                Some(slot) => Target { file: slot.file(), block_bytes: slot.block_bytes.load(Relaxed) },
                 None => Self::of_row(0),
             },
             Subject::Registered(place) => Self::of_row(self.files.as_slice().get(place as usize).copied().unwrap_or(0)),

@@ -1,11 +1,13 @@
 //! Rules that an agent gives: which calls they match, and counting those.
 //!
-//! Without an agent there is no file of rules, and a call asks one word. Which rules are for a file is kept in its row, with what
-//! says of which generation that is: a call that no rule matches reads two words of the row and one of the file of rules.
+//! Without an agent there is no file of rules, and a call asks one word. Which rules are for a file is kept with the open file
+//! ([`crate::descriptors::Slot`]), for calls on names in the row of the name, with what says of which generation that is: a call
+//! that no rule matches reads two words of those and one of the file of rules.
 //!
 //! The file is written to by the agent alone, but for the buckets; nothing in it is trusted ([`ioassay_record::rules`]).
 
-use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use core::mem::offset_of;
+use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 use ioassay_record::operation::Operation;
 use ioassay_record::rules::{Bucket, FILE_BYTES, Half, NAME, RulesFile, slots};
@@ -13,7 +15,7 @@ use ioassay_record::table::{File, Thread, WATCHED_ROWS, Watched, WatchedRow};
 use ioassay_record::watched::WatchedCall;
 
 use crate::text::Buffer;
-use crate::{files, sys, table};
+use crate::{descriptors, files, real_files, sys, table};
 
 /// Where the file is mapped; 0 where there is none.
 static FILE: AtomicUsize = AtomicUsize::new(0);
@@ -48,6 +50,12 @@ pub fn begin(directory: &[u8]) {
         }
     }
     sys::close(file);
+}
+
+/// Where the file is in memory, if there is one.
+pub fn mapped() -> Option<core::ops::Range<usize>> {
+    let file = FILE.load(Relaxed);
+    (file != 0).then(|| file..file + FILE_BYTES)
 }
 
 /// Whether there is a file of rules.
@@ -104,18 +112,107 @@ pub fn of_generation(generation: u64) -> Option<Rules> {
     (generation != 0).then(|| Rules { generation, half: file.half(generation) })
 }
 
+/// Which rules are for an open file, or for calls on a name, as far as that is known.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Matching {
+    /// Their slots, a bit each.
+    set: AtomicU64,
+    /// What says of which rules that is.
+    stamp: AtomicU32,
+    /// Of an open file: the place of the row in which it is counted. Of a name, whose row this is in: 0.
+    pub file: AtomicU32,
+}
+
+// The row of a name has it as three fields.
+const _: () = assert!(
+    offset_of!(File, rules_stamp) - offset_of!(File, rules) == offset_of!(Matching, stamp)
+        && offset_of!(File, reserved) - offset_of!(File, rules) == offset_of!(Matching, file)
+        && offset_of!(File, rules).is_multiple_of(align_of::<Matching>())
+);
+
+impl Matching {
+    /// Of an open file that is in no row yet.
+    pub const fn new() -> Self {
+        Self { set: AtomicU64::new(0), stamp: AtomicU32::new(0), file: AtomicU32::new(0) }
+    }
+
+    /// That of calls on a name.
+    #[inline(always)]
+    pub fn of_name(place: u32) -> &'static Self {
+        static OF_NOTHING: Matching = Matching::new();
+        if place == 0 {
+            return &OF_NOTHING;
+        }
+        // SAFETY: the fields of the row are as many atomics of the same sizes.
+        unsafe { &*(&raw const files::row(place).rules).cast() }
+    }
+
+    /// The row of the name whose this is. Only where it is of a name.
+    fn row(&'static self) -> Option<&'static File> {
+        let address = &raw const *self as usize - offset_of!(File, rules);
+        // SAFETY: it is within that row.
+        table::mapped().is_some_and(|table| table.contains(&address)).then(|| unsafe { &*(address as *const File) })
+    }
+
+    /// An open file of that row, of which nothing is known yet.
+    pub fn forget(&self, file: u32) {
+        self.file.store(file, Relaxed);
+        self.keep(0, 0);
+    }
+
+    fn keep(&self, set: u64, generation: u64) {
+        self.set.store(set, Relaxed);
+        self.stamp.store(stamp(set, generation), Relaxed);
+    }
+}
+
+impl Default for Matching {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Which rules are for a file that has just been opened, by that name. `matching` is that of the open file.
+#[inline(always)]
+pub fn opened(descriptor: i32, file: u32, matching: &'static Matching) {
+    if let Some(rules) = given() {
+        match_opened(rules, descriptor, file, matching);
+    }
+}
+
+#[inline(never)]
+fn match_opened(rules: Rules, descriptor: i32, file: u32, matching: &'static Matching) {
+    if rules.half.with_path.load(Relaxed) == 0 {
+        return;
+    }
+    let set = real_files::of_descriptor(rules.half, descriptor, files::name(files::row(file)));
+    if rules.hold() {
+        matching.keep(set, rules.generation);
+        // The name leads to another file now, if it did not before.
+        if file != 0 && file != files::others() {
+            Matching::of_name(file).keep(set, rules.generation);
+        }
+    }
+}
+
 impl Rules {
     /// The slots whose rules are for calls of an operation on a file, whatever they move.
     #[inline(always)]
-    pub fn of(self, operation: Operation, place: u32) -> u64 {
+    pub fn of(self, operation: Operation, matching: &'static Matching) -> u64 {
         let of_operation = self.half.of(operation);
-        if of_operation == 0 || place == 0 {
+        if of_operation == 0 {
             return 0;
         }
-        let file = files::row(place);
-        let set = file.rules.load(Relaxed);
-        let set = if file.rules_stamp.load(Relaxed) == stamp(set, self.generation) { set } else { self.look_up(file) };
+        let set = matching.set.load(Relaxed);
+        let is_known = matching.stamp.load(Relaxed) == stamp(set, self.generation);
+        let set = if is_known { set } else { self.look_up(matching) };
         of_operation & set
+    }
+
+    /// Whether they still hold.
+    fn hold(self) -> bool {
+        file().is_some_and(|file| file.generation() == self.generation)
     }
 
     /// Those of the slots whose rules are the same in the generation that follows, if `next` is that.
@@ -129,12 +226,21 @@ impl Rules {
 
     /// Finds out which rules are for a file, and keeps it.
     #[cold]
-    fn look_up(self, row: &'static File) -> u64 {
-        let set = self.half.matching(files::name(row));
+    fn look_up(self, matching: &'static Matching) -> u64 {
+        let set = match matching.file.load(Relaxed) {
+            0 => matching.row().map_or(0, |row| real_files::of_name(self.half, files::name(row))),
+            place => {
+                let name = files::name(files::row(place));
+                match descriptors::leading_to(matching) {
+                    Some(descriptor) => real_files::of_descriptor(self.half, descriptor, name),
+                    // It has been closed meanwhile.
+                    None => real_files::of_name(self.half, name),
+                }
+            }
+        };
         // While it was found out, other rules may have come.
-        if file().is_some_and(|file| file.generation() == self.generation) {
-            row.rules.store(set, Relaxed);
-            row.rules_stamp.store(stamp(set, self.generation), Relaxed);
+        if self.hold() {
+            matching.keep(set, self.generation);
         }
         set
     }
@@ -149,8 +255,9 @@ pub fn count_wait(thread: &'static Thread, slot: usize, ticks: u64) {
 
 /// What is kept beside a set of slots: threads that keep sets of two generations at once leave a pair that is of neither.
 #[inline(always)]
-fn stamp(set: u64, generation: u64) -> u64 {
-    set.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ generation
+fn stamp(set: u64, generation: u64) -> u32 {
+    let mixed = set.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (mixed >> 32) as u32 ^ generation as u32
 }
 
 /// Counts a call on a file for the rules that match it, by its class before what is not on storage gets another. It took so many
@@ -160,13 +267,14 @@ fn stamp(set: u64, generation: u64) -> u64 {
 pub fn count(
     thread: &'static Thread,
     file: u32,
+    matching: &'static Matching,
     operation: Operation,
     took: u64,
     moved: Option<u64>,
     seek_bytes: impl FnOnce() -> u64,
 ) {
     if let Some(rules) = given() {
-        let set = rules.of(operation, file);
+        let set = rules.of(operation, matching);
         if set != 0 {
             count_in(rules, set, thread, file, took, moved, seek_bytes());
         }

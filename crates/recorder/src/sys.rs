@@ -138,6 +138,74 @@ pub fn stat(descriptor: i32) -> Option<libc::stat> {
     }
 }
 
+/// Where an open file is.
+#[derive(Debug, Clone, Copy)]
+pub struct Whereabouts {
+    /// The device.
+    pub device: u64,
+    /// The inode on it.
+    pub inode: u64,
+    /// Names that it has.
+    pub links: u64,
+    /// A number of the mount: the one that is never used again, where the kernel has it; 0 where it says neither.
+    pub mount: u64,
+}
+
+/// Where an application's open file is.
+pub fn whereabouts(descriptor: i32) -> Option<Whereabouts> {
+    // `STATX_MNT_ID` (Linux 5.8) and, from 6.8 on instead of it, `STATX_MNT_ID_UNIQUE`.
+    const MOUNT: u32 = 0x1000 | 0x4000;
+    let mask = libc::STATX_TYPE | libc::STATX_INO | libc::STATX_NLINK | MOUNT;
+    let Some(about) = statx(descriptor, mask) else {
+        let about = stat(descriptor)?;
+        let mount = mount_number(descriptor).unwrap_or(0);
+        return Some(Whereabouts { device: about.st_dev, inode: about.st_ino, links: about.st_nlink as u64, mount });
+    };
+    let is_known = about.stx_mask & MOUNT != 0;
+    Some(Whereabouts {
+        device: libc::makedev(about.stx_dev_major, about.stx_dev_minor),
+        inode: about.stx_ino,
+        links: about.stx_nlink.into(),
+        mount: if is_known { about.stx_mnt_id } else { mount_number(descriptor).unwrap_or(0) },
+    })
+}
+
+/// The number that the kernel's list of mounts has for the one that an open file is on.
+pub fn mount_number(descriptor: i32) -> Option<u64> {
+    let path = Buffer::<40>::new();
+    path.set(&[b"/proc/self/fdinfo/", decimal(descriptor as u32 as u64, &mut [0; 20])]);
+    let mut found = None;
+    lines(path.as_c_str(), |line| {
+        let Some(number) = line.strip_prefix(b"mnt_id:\t") else { return false };
+        found = number.iter().try_fold(0_u64, |number, digit| Some(number * 10 + u64::from(digit.checked_sub(b'0')?)));
+        true
+    });
+    found
+}
+
+/// Reads the lines of a file of the kernel until `read` has found what it wants. Lines of more than 4 KiB are left out.
+pub fn lines(path: Path, mut read_line: impl FnMut(&[u8]) -> bool) {
+    let file = open(path, libc::O_RDONLY, 0);
+    if file < 0 {
+        return;
+    }
+    let (mut bytes, mut filled, mut skips) = ([0; 4096], 0, false);
+    'file: while let Ok(new @ 1..) = usize::try_from(read(file, &mut bytes[filled..])) {
+        filled += new;
+        let mut begin = 0;
+        while let Some(length) = bytes[begin..filled].iter().position(|&byte| byte == b'\n') {
+            if !core::mem::take(&mut skips) && read_line(&bytes[begin..begin + length]) {
+                break 'file;
+            }
+            begin += length + 1;
+        }
+        skips |= begin == 0 && filled == bytes.len();
+        bytes.copy_within(begin..filled, 0);
+        filled = if skips { 0 } else { filled - begin };
+    }
+    close(file);
+}
+
 /// What the kernel knows of an open file that may be an application's.
 #[derive(Debug, Clone, Copy)]
 pub struct About {
@@ -153,18 +221,9 @@ pub struct About {
 
 /// What the kernel knows of an application's open file.
 pub fn about(descriptor: i32) -> Option<About> {
-    let flags = libc::AT_EMPTY_PATH as usize;
-    let mask = (libc::STATX_BASIC_STATS | libc::STATX_BTIME) as usize;
-    // SAFETY: a structure of integers, which the kernel fills.
-    let (about, failed) = unsafe {
-        let mut about: libc::statx = core::mem::zeroed();
-        let path = c"".as_ptr() as usize;
-        let failed = call(libc::SYS_statx, [descriptor as usize, path, flags, mask, &raw mut about as usize, 0]);
-        (about, failed)
-    };
-    if failed != 0 {
+    let Some(about) = statx(descriptor, libc::STATX_BASIC_STATS | libc::STATX_BTIME) else {
         return about_without_birth(descriptor);
-    }
+    };
     let kind = FileKind::of_mode(about.stx_mode.into());
     let birth = about.stx_btime;
     let is_known = about.stx_mask & libc::STATX_BTIME != 0;
@@ -173,6 +232,17 @@ pub fn about(descriptor: i32) -> Option<About> {
     let generation = generation(descriptor, device, kind);
     let identity = FileIdentity { device, inode: about.stx_ino, birth_ns, generation };
     Some(About { identity, kind, size_bytes: about.stx_size, block_bytes: about.stx_blksize })
+}
+
+/// What `statx` says of an open file; nothing where a sandbox does not know it.
+fn statx(descriptor: i32, mask: u32) -> Option<libc::statx> {
+    let (path, flags, mask) = (c"".as_ptr() as usize, libc::AT_EMPTY_PATH as usize, mask as usize);
+    // SAFETY: a structure of integers, which the kernel fills.
+    unsafe {
+        let mut about: libc::statx = core::mem::zeroed();
+        let failed = call(libc::SYS_statx, [descriptor as usize, path, flags, mask, &raw mut about as usize, 0]);
+        (failed == 0).then_some(about)
+    }
 }
 
 /// The same where a sandbox knows no `statx`.

@@ -213,6 +213,20 @@ pub fn header() -> &'static Header {
     unsafe { &*(BASE.load(Relaxed) as *const Header) }
 }
 
+/// Where the table is in memory, if there is one.
+pub fn mapped() -> Option<core::ops::Range<usize>> {
+    let base = BASE.load(Relaxed);
+    (base != 0).then(|| base..base + MAPPED.load(Relaxed))
+}
+
+/// Touches all of the table that is in use, so that what has been cut is seen by that and not where it is written to a file.
+pub fn touch() {
+    for byte in used().iter().step_by(4096) {
+        // SAFETY: it is there.
+        unsafe { (&raw const *byte).read_volatile() };
+    }
+}
+
 /// All of the table that is in use.
 pub fn used() -> &'static [u8] {
     let used = (header().used_bytes.load(Relaxed) as usize).min(MAPPED.load(Relaxed));

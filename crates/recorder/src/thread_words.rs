@@ -4,7 +4,9 @@
 //! the C library keeps for libraries with such variables.
 
 use core::arch::{asm, global_asm};
-use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst, compiler_fence};
+use core::sync::atomic::{
+    AtomicU8, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst, compiler_fence,
+};
 
 use ioassay_record::table::{COUNTERS, REGION_DEPTH};
 
@@ -24,7 +26,11 @@ pub struct ThreadWords {
     /// The process that called `vfork`, if it or its child may be running here.
     pub vforked: AtomicU32,
     /// Whether `own_mask` is known.
-    pub mask_known: AtomicU32,
+    pub mask_known: AtomicU8,
+    /// Whether the program has SIGBUS blocked in it (`faults`); 0 is not known.
+    pub bus: AtomicU8,
+    /// Of the chunk of its trace, in KiB.
+    pub chunk_kib: AtomicU16,
     /// Signals that the program has blocked itself (`masks`).
     pub own_mask: AtomicU64,
     /// Where its stack was when it began to wait with other signals blocked; 0 where it does not.

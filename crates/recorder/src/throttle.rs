@@ -19,7 +19,7 @@ use ioassay_record::rules::{Bucket, Half, LOCK_AT, RuleKind, slots};
 use ioassay_record::table::Thread;
 use ioassay_record::throttle::{Reserved, begins_at, cost_ns, give_back, reserve};
 
-use crate::rules::{self, Rules};
+use crate::rules::{self, Matching, Rules};
 use crate::thread_words::{ThreadWords, words};
 use crate::{masks, process, sys, table, ticks};
 
@@ -78,10 +78,15 @@ enum Woken {
 /// Holds a call back if rules say so. The calling thread is busy, and not while it waits; `requested` is 0 where nobody knows.
 /// Nothing where the process is another one afterwards: a signal handler has forked it, and the call is its parent's.
 #[inline(always)]
-pub fn hold(thread: &'static Thread, operation: Operation, file: u32, requested: u64) -> Option<Held> {
+pub fn hold(
+    thread: &'static Thread,
+    operation: Operation,
+    matching: &'static Matching,
+    requested: u64,
+) -> Option<Held> {
     match rules_for(operation) {
         None => Some(Held::NONE),
-        Some(rules) => hold_back(rules, thread, operation, file, requested),
+        Some(rules) => hold_back(rules, thread, operation, matching, requested),
     }
 }
 
@@ -93,12 +98,12 @@ fn rules_for(operation: Operation) -> Option<Rules> {
 }
 
 /// The slots whose rules hold back a call that moves so many bytes; 0 where nobody knows.
-fn holding(rules: Rules, operation: Operation, file: u32, bytes: u64) -> u64 {
+fn holding(rules: Rules, operation: Operation, matching: &'static Matching, bytes: u64) -> u64 {
     if matches!(operation, Operation::Map | Operation::SubmitRead | Operation::SubmitWrite) {
         return 0;
     }
     let is_transfer = operation as usize >= FIRST_TRANSFER;
-    let set = rules.of(operation, file) & rules.half.throttles.load(Relaxed);
+    let set = rules.of(operation, matching) & rules.half.throttles.load(Relaxed);
     let set = if is_transfer && bytes == 0 { set } else { rules.half.fitting(set, bytes) };
     let holds = |&slot: &usize| match rules.half.kind(slot) {
         Some(RuleKind::ThrottleBytes) => is_transfer,
@@ -119,7 +124,7 @@ fn hold_back(
     mut rules: Rules,
     thread: &'static Thread,
     operation: Operation,
-    file: u32,
+    matching: &'static Matching,
     requested: u64,
 ) -> Option<Held> {
     let (words, table) = (words(), process::table());
@@ -127,7 +132,7 @@ fn hold_back(
     let requested = requested.min(u64::MAX >> GENERATION_BITS);
     let (mut began, mut last) = (0, 0);
     let held = loop {
-        let set = holding(rules, operation, file, requested);
+        let set = holding(rules, operation, matching, requested);
         let now = ticks::monotonic_ns();
         if set == 0 || now < FREE_UNTIL_NS.load(Relaxed) {
             break Held::NONE;
@@ -233,18 +238,18 @@ fn sleep(ns: u64) {
 /// A call has moved so many bytes, in so many ticks: what it reserved beyond them is given back, and what it moved beyond that is
 /// charged.
 #[inline(always)]
-pub fn settle(held: Held, operation: Operation, file: u32, moved: u64, took: u64) {
+pub fn settle(held: Held, operation: Operation, matching: &'static Matching, moved: u64, took: u64) {
     if held != Held::NONE && held.requested() != moved {
-        settle_held(held, operation, file, moved, took);
+        settle_held(held, operation, matching, moved, took);
     }
 }
 
 #[inline(never)]
-fn settle_held(held: Held, operation: Operation, file: u32, moved: u64, took: u64) {
+fn settle_held(held: Held, operation: Operation, matching: &'static Matching, moved: u64, took: u64) {
     let (Some(before), Some(rules)) = (held.rules(), rules::given()) else { return };
     let requested = held.requested();
     // The buckets of rules that have gone are others'.
-    let (half, set) = (rules.half, before.same_in(rules, holding(before, operation, file, requested)));
+    let (half, set) = (rules.half, before.same_in(rules, holding(before, operation, matching, requested)));
     // It was let through just before it began, or some of the burst earlier.
     let took_ns = u128::from(took) * u128::from(NS_PER_SECOND) / u128::from(ticks::per_second());
     let start = ticks::monotonic_ns().saturating_sub(took_ns as u64);
@@ -270,13 +275,13 @@ fn settle_all(half: &Half, set: u64, requested: u64, start_ns: u64, used_ns: imp
 
 /// Charges a call that is not held back: it reached no kernel.
 #[inline(always)]
-pub fn charge(operation: Operation, file: u32, bytes: u64) {
+pub fn charge(operation: Operation, matching: &'static Matching, bytes: u64) {
     if let Some(rules) = rules_for(operation) {
-        charge_by(rules, operation, file, bytes);
+        charge_by(rules, operation, matching, bytes);
     }
 }
 
 #[inline(never)]
-fn charge_by(rules: Rules, operation: Operation, file: u32, bytes: u64) {
-    take(rules, holding(rules, operation, file, bytes), bytes, ticks::monotonic_ns());
+fn charge_by(rules: Rules, operation: Operation, matching: &'static Matching, bytes: u64) {
+    take(rules, holding(rules, operation, matching, bytes), bytes, ticks::monotonic_ns());
 }

@@ -43,7 +43,10 @@ pub fn add(words: &ThreadWords, thread: &Thread, traced: &Traced, block_bytes: u
     give_up(words);
     let bytes = if chunk == 0 { FIRST_BYTES } else { BYTES };
     match process::without_signals(|| new_chunk(thread, bytes, traced.begin)) {
-        Some(chunk) if add_to(chunk, traced, block_bytes) => words.chunk.store(chunk, Relaxed),
+        Some(chunk) if add_to(chunk, traced, block_bytes) => {
+            words.chunk_kib.store((bytes >> 10) as u16, Relaxed);
+            words.chunk.store(chunk, Relaxed);
+        }
         _ => {
             table::header().untraced_calls.fetch_add(1, Relaxed);
         }
@@ -59,15 +62,22 @@ fn add_to(chunk: usize, traced: &Traced, block_bytes: u32) -> bool {
     write(bytes, traced, block_bytes)
 }
 
+/// Of the thread's chunk.
+fn chunk_bytes(words: &ThreadWords) -> usize {
+    usize::from(words.chunk_kib.load(Relaxed)) << 10
+}
+
+/// Where the thread's chunk is in memory; nowhere where it has none.
+pub fn mapped(words: &ThreadWords) -> core::ops::Range<usize> {
+    let chunk = words.chunk.load(Relaxed);
+    chunk..if chunk == 0 { 0 } else { chunk + chunk_bytes(words) }
+}
+
 /// Unmaps the thread's chunk: it is full, its thread ends, or it is that of a parent.
 pub fn give_up(words: &ThreadWords) {
     let chunk = words.chunk.swap(0, Relaxed);
     if chunk != 0 {
-        // SAFETY: it was mapped here, and nobody else uses it.
-        unsafe {
-            let capacity = (*(chunk as *const Chunk)).capacity_bytes as usize;
-            sys::call(libc::SYS_munmap, [chunk, capacity, 0, 0, 0, 0]);
-        }
+        sys::unmap(chunk, chunk_bytes(words));
     }
 }
 
@@ -75,8 +85,8 @@ pub fn give_up(words: &ThreadWords) {
 pub fn detach(words: &ThreadWords) {
     let chunk = words.chunk.load(Relaxed);
     if chunk != 0 {
-        // SAFETY: it was mapped here, as long as it says.
-        unsafe { table::replace_by_copy(chunk, (*(chunk as *const Chunk)).capacity_bytes as usize) };
+        // SAFETY: it was mapped here, with so many bytes.
+        unsafe { table::replace_by_copy(chunk, chunk_bytes(words)) };
     }
 }
 

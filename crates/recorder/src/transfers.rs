@@ -5,13 +5,16 @@ use core::sync::atomic::{Ordering::AcqRel, Ordering::Acquire, Ordering::Relaxed}
 use ioassay_record::operation::{OPERATIONS, Operation};
 use ioassay_record::table::{FileKind, LARGEST, RECENT, Thread, Transfers};
 
-use crate::{files, rules, table};
+use crate::rules::{self, Matching};
+use crate::{files, table};
 
 /// A transfer that ended.
 #[derive(Debug, Clone, Copy)]
 pub struct Transfer {
     /// Place of the file's row.
     pub file: u32,
+    /// Which rules are for it.
+    pub matching: &'static Matching,
     /// What it was.
     pub operation: Operation,
     /// Where it began, if anybody knows.
@@ -29,9 +32,9 @@ pub struct Transfer {
 /// Counts a transfer. Whether it was on storage.
 #[inline(always)]
 pub fn count(thread: &'static Thread, transfer: Transfer) -> bool {
-    let Transfer { file, operation, offset, bytes, block_bytes, took, failed } = transfer;
+    let Transfer { file, matching, operation, offset, bytes, block_bytes, took, failed } = transfer;
     let Some(row) = row(thread, file, operation) else { return true };
-    rules::count(thread, file, operation, took, (!failed).then_some(bytes), || {
+    rules::count(thread, file, matching, operation, took, (!failed).then_some(bytes), || {
         let last = row.last_end.load(Relaxed);
         offset.filter(|_| !failed && row.bytes.load(Relaxed) != 0).map_or(0, |offset| offset.abs_diff(last))
     });

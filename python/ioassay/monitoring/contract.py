@@ -144,7 +144,9 @@ class YamlRule(Part):
         default=None, description="Hold the processes to the limit (`bandwidth` or `count`). The label, in alerts."
     )
     path: AbsolutePath | None = Field(
-        default=None, description="Only files at this path and beneath it. Without it: all files."
+        default=None,
+        description="Only files at this path and beneath it, whatever a program calls them: links of both are "
+        "followed, as far as the path has no `*` or `?`. Without it: all files.",
     )
     calls: list[CallWord] = Field(default=[], description="Which calls count. Measures of processes have none.")
     sizes: SizeRange | None = Field(default=None, description="Only transfers of these sizes.")

@@ -231,9 +231,9 @@ STEPS: Final[np.dtype[np.void]] = np.dtype(
 
 FILE: Final[np.dtype[np.void]] = np.dtype(
     {
-        "names": ["kind_and_bytes", "hash", "next", "opened", "transfers", "name_bytes", "kind", "rules", "rules_stamp", "ticks", "calls", "failed", "error", "folded"],
-        "formats": ["<u8", "<u8", "<u4", "<u4", "<u4", "<u2", "<u2", "<u8", "<u8", "<u8", "(19,)<u4", "(19,)<u4", "<u4", "<u4"],
-        "offsets": [0, 8, 16, 20, 24, 28, 30, 32, 40, 48, 56, 132, 208, 212],
+        "names": ["kind_and_bytes", "hash", "next", "opened", "transfers", "name_bytes", "kind", "rules", "rules_stamp", "reserved", "ticks", "calls", "failed", "error", "folded"],
+        "formats": ["<u8", "<u8", "<u4", "<u4", "<u4", "<u2", "<u2", "<u8", "<u4", "<u4", "<u8", "(19,)<u4", "(19,)<u4", "<u4", "<u4"],
+        "offsets": [0, 8, 16, 20, 24, 28, 30, 32, 40, 44, 48, 56, 132, 208, 212],
         "itemsize": 216,
     }
 )

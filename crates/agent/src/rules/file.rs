@@ -42,6 +42,17 @@ impl RulesFile {
         Ok(Self { file, generation: u64::from_le_bytes(generation) })
     }
 
+    /// Whether recorders still have all of it in memory: of one that was cut they have nothing any more, also when it is as long again.
+    pub fn is_whole(&self) -> bool {
+        self.file.metadata().is_ok_and(|about| about.size() >= FILE_BYTES as u64) && self.has_generation()
+    }
+
+    fn has_generation(&self) -> bool {
+        let mut generation = [0; 8];
+        let read = self.file.read_exact_at(&mut generation, GENERATION_AT);
+        read.is_ok() && u64::from_le_bytes(generation) == self.generation
+    }
+
     /// Puts rules in force.
     ///
     /// # Errors
@@ -62,6 +73,15 @@ impl RulesFile {
     pub fn set_rate(&self, slot: usize, per_s: u64) -> io::Result<()> {
         let at = half_begins_at(self.generation) + (offset_of!(Half, rates_per_s) + slot * size_of::<u64>()) as u64;
         self.file.write_all_at(&per_s.max(1).to_le_bytes(), at)
+    }
+
+    /// Changes the aliases of the rules in force, which `half` has too.
+    ///
+    /// # Errors
+    /// If they cannot be written.
+    pub fn set_aliases(&self, half: &Half) -> io::Result<()> {
+        let begin = offset_of!(Half, alias_slots);
+        self.file.write_all_at(&bytes_of(half)[begin..], half_begins_at(self.generation) + begin as u64)
     }
 
     /// Forgives what calls that a slot holds back have still to wait for: its rate has changed.
@@ -110,6 +130,21 @@ mod tests {
         let bytes = fs::read(place.path().join(NAME)).unwrap();
         let rate = begin + offset_of!(Half, rates_per_s) + 3 * 8;
         assert_eq!(bytes[rate..rate + 8], 77_u64.to_le_bytes());
+    }
+
+    #[test]
+    fn a_file_that_was_cut_is_not_whole_when_it_has_grown_again() {
+        let (place, directory) = directory(empty());
+        let mut file = RulesFile::open(&directory).unwrap();
+        let half: Half = zeroed();
+        file.write(&half).unwrap();
+        assert!(file.is_whole());
+        let others = File::options().write(true).open(place.path().join(NAME)).unwrap();
+        others.set_len(FILE_BYTES as u64 / 2).unwrap();
+        assert!(!file.is_whole());
+        others.set_len(0).unwrap();
+        others.set_len(FILE_BYTES as u64).unwrap();
+        assert!(!file.is_whole());
     }
 
     #[test]

@@ -9,6 +9,7 @@ use ioassay_protocol::watch::document::Document;
 
 use crate::clock::Ticks;
 use crate::jobs::{JobKey, Jobs};
+use crate::rules::aliases::Aliases;
 use crate::rules::contract::ContractFile;
 use crate::rules::file::RulesFile;
 use crate::rules::shares::{Demand, shares};
@@ -25,6 +26,7 @@ pub type DirectoryNumber = u64;
 pub struct RulesInForce {
     contract: Option<ContractFile>,
     slots: Slots,
+    aliases: Aliases,
     windows: Windows,
     files: BTreeMap<DirectoryNumber, Given>,
     /// What was counted since the last second, by job and slot.
@@ -84,20 +86,41 @@ impl RulesInForce {
 
     /// Reads the contract again if it was replaced. In words, what is wrong with it; the rules that held go on then.
     pub fn renew(&mut self) -> Option<String> {
+        for given in self.files.values_mut() {
+            if given.file.as_ref().is_ok_and(|file| !file.is_whole()) {
+                given.file = Err("rules do not reach what is recorded: its file of rules was cut".to_owned());
+            }
+        }
         let changed = self.contract.as_mut()?.changed();
         self.problem = match changed {
-            Ok(None) => return self.problem.clone(),
+            Ok(None) => {
+                self.renew_aliases();
+                return self.problem.clone();
+            }
             Ok(Some(contract)) => self.slots.replace(contract).and_then(|()| self.give()).err(),
             Err(problem) => Some(problem),
         };
         self.problem.clone()
     }
 
+    /// Says what else the paths of the rules in force are called since the last time, if that is something else.
+    fn renew_aliases(&mut self) {
+        if !self.aliases.changed(self.slots.paths()) {
+            return;
+        }
+        let Ok(half) = self.slots.encode(&self.aliases, Active::rate_per_s) else { return };
+        for file in self.files.values().filter_map(|given| given.file.as_ref().ok()) {
+            // A file that cannot be written to is one of a record that has ended.
+            let _ = file.set_aliases(&half);
+        }
+    }
+
     /// Writes the rules for all recorders.
     fn give(&mut self) -> Result<(), String> {
+        self.aliases.find(self.slots.paths());
         let count = self.files.len().max(1) as u64;
         // Until it is known who does what, nobody gets more than an equal part.
-        let half = self.slots.encode(|active| (active.rate_per_s() / count).max(1))?;
+        let half = self.slots.encode(&self.aliases, |active| (active.rate_per_s() / count).max(1))?;
         for given in self.files.values_mut() {
             let Ok(file) = &mut given.file else { continue };
             given.rates.clear();

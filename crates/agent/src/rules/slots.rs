@@ -4,6 +4,7 @@ use ioassay_protocol::watch::contract::{Action, Contract, Measure, Rule};
 use ioassay_record::operation::Operation;
 use ioassay_record::rules::{self as recorders, RuleKind, SLOTS, bit};
 
+use crate::rules::aliases::{Aliases, for_slots};
 use crate::rules::contract::mask;
 
 /// Classes that no recorder can hold back: the kernel or other threads do the work.
@@ -59,6 +60,15 @@ impl Slots {
         &self.active
     }
 
+    /// The paths of the rules that recorders are given.
+    pub fn paths(&self) -> Vec<String> {
+        self.active
+            .iter()
+            .filter(|active| active.slot.is_some())
+            .filter_map(|active| active.rule.path.clone())
+            .collect()
+    }
+
     /// Puts a contract in force: rules that were there already keep their slots.
     ///
     /// # Errors
@@ -105,18 +115,21 @@ impl Slots {
     ///
     /// # Errors
     /// In words, where the paths have no room.
-    pub fn encode(&self, share_per_s: impl Fn(&Active) -> u64) -> Result<recorders::Half, String> {
+    pub fn encode(&self, aliases: &Aliases, share_per_s: impl Fn(&Active) -> u64) -> Result<recorders::Half, String> {
         let mut slots = [None; SLOTS];
+        let mut of_paths = Vec::new();
         for active in &self.active {
             let Some(slot) = active.slot else { continue };
             let rule = active.in_slot(share_per_s(active));
             slots[slot] = Some(rule);
+            let known = active.rule.path.as_deref().map_or(&[][..], |path| aliases.of(path));
+            of_paths.extend(for_slots(known, active.slot.into_iter().chain(active.beyond)));
             if let Some(beyond) = active.beyond {
                 let operations = BEYOND & directions(rule.operations);
                 slots[beyond] = Some(recorders::Rule { kind: RuleKind::Monitor, operations, ..rule });
             }
         }
-        recorders::encode(&slots).map_err(|unfit| format!("recorders cannot be given the rules: {unfit:?}"))
+        recorders::encode(&slots, &of_paths).map_err(|unfit| format!("recorders cannot be given the rules: {unfit:?}"))
     }
 }
 
@@ -180,7 +193,7 @@ mod tests {
         slots.replace(contract(vec![Rule { action: Action::Throttle, limit: 300, window_s: 3, ..rule() }])).unwrap();
         let active = &slots.active()[0];
         assert_eq!(active.rate_per_s(), 100);
-        let half = slots.encode(Active::rate_per_s).unwrap();
+        let half = slots.encode(&Aliases::default(), Active::rate_per_s).unwrap();
         let (slot, beyond) = (active.slot.unwrap(), active.beyond.unwrap());
         assert_eq!(half.kind(slot), Some(RuleKind::ThrottleBytes));
         assert_eq!(half.kind(beyond), Some(RuleKind::Monitor));

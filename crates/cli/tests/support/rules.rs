@@ -9,7 +9,7 @@ use ioassay_host::locks;
 use ioassay_record::layout::bytes_of;
 use ioassay_record::operation::Operation;
 use ioassay_record::rules::{
-    FILE_BYTES, GENERATION_AT, NAME, Rule, RuleKind, SLOTS, bit, bucket_begins_at, encode, half_begins_at,
+    Alias, FILE_BYTES, GENERATION_AT, NAME, Rule, RuleKind, SLOTS, bit, bucket_begins_at, encode, half_begins_at,
 };
 
 use super::process::wait_until;
@@ -42,11 +42,16 @@ pub struct Watched {
 impl Watched {
     /// Starts a program of ours.
     pub fn start(program: &str, how: &str) -> Self {
+        Self::start_with(program, &[how])
+    }
+
+    /// The same, with these arguments.
+    pub fn start_with(program: &str, arguments: &[&str]) -> Self {
         let mut place = Place::new();
         let tables = place.root.path().join("tables");
         fs::create_dir(&tables).unwrap();
         place.options = vec!["--takes-rules".into(), "--tables".into(), tables.clone().into()];
-        let (mut recorder, record) = place.recorder(&[compiled(program).to_str().unwrap(), how]);
+        let (mut recorder, record) = place.recorder(&[&[compiled(program).to_str().unwrap()], arguments].concat());
         let started = Started::new(recorder.stdout(Stdio::piped()).stderr(Stdio::piped()));
         Self { place, started, record, agent: Agent::of(&tables) }
     }
@@ -136,10 +141,15 @@ impl Agent {
 
     /// Gives these rules, by slots, and no others any more.
     pub fn give(&mut self, rules: &[(usize, Rule)]) {
+        self.give_with(rules, &[]);
+    }
+
+    /// The same, with what else their files are called.
+    pub fn give_with(&mut self, rules: &[(usize, Rule)], aliases: &[Alias<Vec<u8>>]) {
         let mut all = [None; SLOTS];
         rules.iter().for_each(|(slot, rule)| all[*slot] = Some(*rule));
         self.generation += 1;
-        self.file.write_all_at(bytes_of(&encode(&all).unwrap()), half_begins_at(self.generation)).unwrap();
+        self.file.write_all_at(bytes_of(&encode(&all, aliases).unwrap()), half_begins_at(self.generation)).unwrap();
         self.file.write_all_at(&self.generation.to_le_bytes(), GENERATION_AT).unwrap();
         for slot in 0..SLOTS {
             self.file.write_all_at(&[0; 8], bucket_begins_at(slot)).unwrap();

@@ -262,6 +262,12 @@ impl Path {
         Self(argument as *const c_char)
     }
 
+    /// The text of it, if it is one.
+    fn text<'a>(self) -> Option<&'a core::ffi::CStr> {
+        // SAFETY: it is null or ends with a zero byte.
+        files::can_be_text(self.0).then(|| unsafe { core::ffi::CStr::from_ptr(self.0) })
+    }
+
     /// A call on it. Where the `…at` functions are given none, they mean what is open.
     #[inline(always)]
     fn call(self, operation: Operation, base: c_int) -> Option<Call> {

@@ -8,7 +8,7 @@ use libc::{AT_FDCWD, mode_t};
 use super::{Path, Returned, errno, hook, outcome};
 use crate::call::{self, Call, Outcome};
 use crate::process::system_calls_allowed;
-use crate::{descriptors, files, sys};
+use crate::{descriptors, files, rules, sys};
 
 /// Opens a path.
 #[inline(always)]
@@ -41,7 +41,9 @@ pub fn opened(file: u32, descriptor: c_int, flags: c_int) {
     files::opened(file, about, flags);
     // Whoever appends writes at the end.
     let position = about.filter(|_| appends).map_or(0, |about| about.size_bytes);
-    descriptors::open(descriptor, file, position);
+    if let Some(slot) = descriptors::open(descriptor, file, position) {
+        rules::opened(descriptor, file, &slot.matching);
+    }
 }
 
 /// Opens what has no path: the kernel has a name for it. `descriptor_of` finds the descriptor in what is returned.
@@ -56,10 +58,12 @@ pub fn open_nameless_with<R: Returned>(descriptor_of: impl FnOnce(R) -> c_int, r
     }
     let descriptor = descriptor_of(result);
     let (file, about) = call::update(|| files::of_descriptor(descriptor)).unwrap_or((call.file, None));
-    call.file = file;
+    call.is_on(file);
     call::end_and(call, Outcome::Done, |_| {
         files::opened(file, about, 0);
-        descriptors::open(descriptor, file, 0);
+        if let Some(slot) = descriptors::open(descriptor, file, 0) {
+            rules::opened(descriptor, file, &slot.matching);
+        }
     });
     result
 }
@@ -76,7 +80,7 @@ pub fn made_up<R: Returned>(operation: Operation, template: Path, real: impl FnO
     let call = call::on_file(operation, files::others());
     let result = real();
     if let Some(mut call) = call {
-        call.file = call::update(|| template.row()).unwrap_or(call.file);
+        call.is_on(call::update(|| template.row()).unwrap_or(call.file));
         call::end(call, outcome(result));
     }
     result

@@ -9,7 +9,7 @@ use libc::{dev_t, mode_t, off64_t};
 
 use super::open::made_up;
 use super::{Path, done, done_unless, hook, on_descriptor, on_path, on_path_at};
-use crate::{call, files};
+use crate::{call, files, real_files};
 
 #[inline(always)]
 fn allocate(descriptor: c_int, real: impl FnOnce() -> c_int) -> c_int {
@@ -23,6 +23,14 @@ pub fn go(real: impl FnOnce() -> c_int) -> c_int {
         call::update(files::forget_directory);
     }
     result
+}
+
+/// Absolute paths mean something else afterwards, too.
+pub fn change_root(path: Path, real: impl FnOnce() -> c_int) -> c_int {
+    match path.text() {
+        Some(path) if !crate::process::in_vfork_child() => real_files::change_root(path, || go(real)),
+        _ => go(real),
+    }
 }
 
 hook! {
@@ -67,6 +75,7 @@ hook! {
     fn posix_fallocate | posix_fallocate64(descriptor: c_int, offset: off64_t, bytes: off64_t) -> c_int |real| {
         allocate(descriptor, real)
     }
-    fn chdir | chroot(path: Path) -> c_int |real| { go(real) }
+    fn chdir(path: Path) -> c_int |real| { go(real) }
+    fn chroot(path: Path) -> c_int |real| { change_root(path, real) }
     fn fchdir(descriptor: c_int) -> c_int |real| { go(real) }
 }

@@ -8,7 +8,7 @@ use ioassay_record::table::State;
 use super::{hook, jumping};
 use crate::files::can_be_text;
 use crate::real::Real;
-use crate::{environment, finished, process, sys, ticks};
+use crate::{environment, faults, finished, process, sys, ticks};
 
 /// `_exit` of the C library.
 ///
@@ -111,7 +111,7 @@ unsafe fn replacing(
         finished::announce(sys::process(), ticks::moment(), State::Replaced, name);
     }
     // SAFETY: the caller's.
-    let result = unsafe { environment::with_recorder(environment, real) };
+    let result = faults::as_programs(|| unsafe { environment::with_recorder(environment, real) });
     if has_table {
         process::goes_on();
     } else {
@@ -137,7 +137,9 @@ unsafe fn spawning(
     let number = if number.is_null() { &raw mut own } else { number };
     let before = ticks::moment();
     // SAFETY: the caller's.
-    let result = unsafe { environment::with_recorder(environment, |environment| real(number, environment)) };
+    let result = faults::as_programs(|| unsafe {
+        environment::with_recorder(environment, |environment| real(number, environment))
+    });
     if result == 0 {
         // SAFETY: the caller's, and the function has filled it.
         unsafe { finished::announce(*number as u32, before, State::Replaced, CStr::from_ptr(path)) };

@@ -276,7 +276,7 @@ fn write_to_descriptor(descriptor: c_int, real: impl FnOnce() -> c_int) -> c_int
 fn position(stream: *mut Stream) -> off64_t {
     static TELL: Real = Real::new();
     // Pipes and terminals have none, and it would be an error to ask.
-    let kind = call::update(|| slot(stream).map(|slot| files::kind(files::row(slot.file.load(Relaxed)))));
+    let kind = call::update(|| slot(stream).map(|slot| files::kind(files::row(slot.file()))));
     let address = TELL.address(c"ftello64");
     if !matches!(kind.flatten(), Some(FileKind::Regular | FileKind::Kernel | FileKind::Memory)) || address == 0 {
         return 0;

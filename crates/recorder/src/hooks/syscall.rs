@@ -14,11 +14,12 @@ use super::descriptors::{close_all, close_as, duplicate, seek};
 use super::locks::control;
 use super::maps::{map, remap, unmap};
 use super::open::{open_at, open_nameless};
-use super::paths::go;
+use super::paths::{change_root, go};
+use super::signals::change_mask;
 use super::sync::sync_map;
 use super::{Path, hook, on_descriptor, on_none, on_path_at, restrictions, uring};
 use crate::maps::Wish;
-use crate::{call, masks, process};
+use crate::{call, faults, masks, process};
 
 /// Not in the C library's headers of all systems; the first two are the same everywhere.
 const FCHMODAT2: c_long = 452;
@@ -117,10 +118,24 @@ hook! {
             libc::SYS_renameat | libc::SYS_renameat2 => on_path_at(Rename, descriptor, path(b), real),
             libc::SYS_accept | libc::SYS_accept4 => on_descriptor(Accept, descriptor, real),
             libc::SYS_connect => on_descriptor(Connect, descriptor, real),
-            libc::SYS_chdir | libc::SYS_fchdir | libc::SYS_chroot => go(integer).into(),
+            libc::SYS_chdir | libc::SYS_fchdir => go(integer).into(),
+            libc::SYS_chroot => change_root(path(a), integer).into(),
             libc::SYS_prctl => restrictions::control(descriptor, b as c_ulong, real),
             libc::SYS_seccomp => restrictions::seccomp(a, real),
-            libc::SYS_rt_sigprocmask if b != 0 => masks::change(real),
+            // SAFETY: sets of signals, or none.
+            libc::SYS_rt_sigprocmask => unsafe {
+                let with = |set: u64| replaced(number, a, &raw const set as c_long, c, d, e, f) as c_int;
+                change_mask(descriptor, b as *const u64, c as *mut u64, with, integer)
+            }
+            .into(),
+            // SAFETY: actions of the kernel's, or none.
+            libc::SYS_rt_sigaction if descriptor == libc::SIGBUS && faults::watches() => unsafe {
+                let before = faults::change_action((b as *const faults::Action).as_ref().copied());
+                if c != 0 {
+                    (c as *mut faults::Action).write_unaligned(before);
+                }
+                0
+            },
             libc::SYS_rt_sigsuspend => masks::wait(true, real),
             libc::SYS_ppoll => masks::wait(d != 0, real),
             libc::SYS_epoll_pwait | EPOLL_PWAIT2 => masks::wait(e != 0, real),

@@ -1,0 +1,243 @@
+//! The other ways in which the files of a rule's path are known on this node: where its symbolic links lead, where it is on the
+//! device that is mounted there, and which inode it is.
+//!
+//! A thread of its own asks the kernel: a server that does not answer must not stop the agent. A path that does not exist yet is
+//! known as far as it does; once a second it is looked at again.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Component, Path, PathBuf};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::thread;
+use std::time::Duration;
+
+use ioassay_record::rules::{Alias, AliasBy};
+
+/// How long the first recorders wait for what is found out of new paths.
+const PATIENCE: Duration = Duration::from_millis(300);
+
+/// What is known of paths.
+type Known = BTreeMap<String, Vec<AliasBy<Vec<u8>>>>;
+
+/// Looks paths up.
+#[derive(Debug)]
+pub struct Aliases {
+    known: Known,
+    /// Where paths are asked for and answers come from; none where no thread could be started, or it has ended.
+    asked: Option<(SyncSender<Vec<String>>, Receiver<Known>)>,
+    waits: bool,
+}
+
+impl Default for Aliases {
+    fn default() -> Self {
+        let (asks, questions) = sync_channel::<Vec<String>>(1);
+        let (answers, known) = sync_channel(1);
+        let look = move || {
+            for paths in questions {
+                let mounts = fs::read("/proc/self/mountinfo").unwrap_or_default();
+                let found = paths.into_iter().map(|path| (path.clone(), aliases(Path::new(&path), &mounts))).collect();
+                if answers.send(found).is_err() {
+                    return;
+                }
+            }
+        };
+        let started = thread::Builder::new().name("paths of rules".to_owned()).spawn(look).is_ok();
+        Self { known: Known::new(), asked: started.then_some((asks, known)), waits: false }
+    }
+}
+
+impl Aliases {
+    /// Looks paths up, and waits for what comes of it, though not for ever.
+    pub fn find(&mut self, paths: Vec<String>) {
+        self.take_answer(PATIENCE);
+        self.ask(paths);
+        self.take_answer(PATIENCE);
+    }
+
+    /// Has paths looked up. Whether what was found since the last time is something else than what was known.
+    pub fn changed(&mut self, paths: Vec<String>) -> bool {
+        let changed = self.take_answer(Duration::ZERO);
+        self.ask(paths);
+        changed
+    }
+
+    /// Of a path.
+    pub fn of(&self, path: &str) -> &[AliasBy<Vec<u8>>] {
+        self.known.get(path).map_or(&[], Vec::as_slice)
+    }
+
+    fn ask(&mut self, paths: Vec<String>) {
+        if paths.is_empty() || self.waits {
+            return;
+        }
+        match self.asked.as_ref().map(|(asks, _)| asks.try_send(paths)) {
+            Some(Ok(())) => self.waits = true,
+            Some(Err(TrySendError::Full(_))) => {}
+            Some(Err(TrySendError::Disconnected(_))) | None => self.asked = None,
+        }
+    }
+
+    fn take_answer(&mut self, patience: Duration) -> bool {
+        let Some((_, answers)) = self.asked.as_ref().filter(|_| self.waits) else { return false };
+        let Ok(known) = answers.recv_timeout(patience) else { return false };
+        self.waits = false;
+        let changed = known != self.known;
+        self.known = known;
+        changed
+    }
+}
+
+/// What is found out of a rule's path, as the kernel lists mounts.
+fn aliases(path: &Path, mounts: &[u8]) -> Vec<AliasBy<Vec<u8>>> {
+    let (fixed, pattern) = split(path);
+    let real = real_path(&fixed);
+    let whole = |begin: &Path| {
+        let whole = if pattern.as_os_str().is_empty() { begin.to_owned() } else { begin.join(&pattern) };
+        whole.into_os_string().into_vec()
+    };
+    let mut found = Vec::new();
+    if whole(&real) != path.as_os_str().as_bytes() {
+        found.push(AliasBy::Path(whole(&real)));
+    }
+    if let Some((device, on_device)) = on_device(&real, mounts) {
+        found.push(AliasBy::PathOnDevice(device, whole(&on_device)));
+    }
+    if pattern.as_os_str().is_empty()
+        && let Ok(about) = fs::metadata(&real)
+        && about.is_file()
+    {
+        found.push(AliasBy::Inode(about.dev(), about.ino()));
+    }
+    found
+}
+
+/// A path up to the first component that is a pattern, and the rest.
+fn split(path: &Path) -> (PathBuf, PathBuf) {
+    let is_pattern = |component: &Component| component.as_os_str().as_bytes().iter().any(|byte| b"*?".contains(byte));
+    let components: Vec<Component> = path.components().collect();
+    let first = components.iter().position(is_pattern).unwrap_or(components.len());
+    (components[..first].iter().collect(), components[first..].iter().collect())
+}
+
+/// Where a path leads, of which the last components need not exist.
+fn real_path(path: &Path) -> PathBuf {
+    for existing in path.ancestors() {
+        if let Ok(real) = fs::canonicalize(existing) {
+            let rest = path.strip_prefix(existing).unwrap_or(Path::new(""));
+            return if rest.as_os_str().is_empty() { real } else { real.join(rest) };
+        }
+    }
+    path.to_owned()
+}
+
+/// The device that a real path is on, and the path from that one's root.
+fn on_device(path: &Path, mounts: &[u8]) -> Option<(u64, PathBuf)> {
+    let lines = mounts.split(|&byte| byte == b'\n').filter_map(|line| {
+        let mut fields = line.split(|&byte| byte == b' ').skip(2);
+        let (device, root, point) = (fields.next()?, fields.next()?, fields.next()?);
+        let rest = path.strip_prefix(unescaped(point)).ok()?.to_owned();
+        Some((device, unescaped(root), rest))
+    });
+    // Of mounts over one another, the last is the one that is seen.
+    let (device, root, rest) = lines.reduce(|best, other| {
+        let depth = |rest: &Path| rest.components().count();
+        if depth(&other.2) <= depth(&best.2) { other } else { best }
+    })?;
+    let (major, minor) = std::str::from_utf8(device).ok()?.split_once(':')?;
+    let device = libc::makedev(major.parse().ok()?, minor.parse().ok()?);
+    Some((device, if rest.as_os_str().is_empty() { root } else { root.join(rest) }))
+}
+
+/// A path of the kernel's list, in which `\040` is a space.
+fn unescaped(path: &[u8]) -> PathBuf {
+    let mut bytes = Vec::with_capacity(path.len());
+    let mut rest = path;
+    while let [first, others @ ..] = rest {
+        let octal = others.get(..3).filter(|_| *first == b'\\').and_then(|digits| std::str::from_utf8(digits).ok());
+        match octal.and_then(|digits| u8::from_str_radix(digits, 8).ok()) {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &others[3..];
+            }
+            None => {
+                bytes.push(*first);
+                rest = others;
+            }
+        }
+    }
+    PathBuf::from(std::ffi::OsString::from_vec(bytes))
+}
+
+/// The aliases of a rule's path for its slots.
+pub fn for_slots(
+    aliases: &[AliasBy<Vec<u8>>],
+    slots: impl Iterator<Item = usize> + Clone,
+) -> impl Iterator<Item = Alias<Vec<u8>>> {
+    aliases.iter().flat_map(move |by| slots.clone().map(|slot| Alias { slot, by: by.clone() }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    const MOUNTS: &[u8] = b"22 1 8:1 / / rw - ext4 /dev/sda1 rw\n\
+        30 22 8:2 / /data rw - xfs /dev/sdb rw\n\
+        31 22 8:2 /sub/dir /with\\040space rw - xfs /dev/sdb rw\n\
+        32 22 0:50 / /data rw - nfs server:/x rw\n";
+
+    fn paths(aliases: &[AliasBy<Vec<u8>>]) -> Vec<String> {
+        let path = |alias: &AliasBy<Vec<u8>>| match alias {
+            AliasBy::Path(path) => Some(String::from_utf8(path.clone()).unwrap()),
+            _ => None,
+        };
+        aliases.iter().filter_map(path).collect()
+    }
+
+    #[test]
+    fn links_are_followed_up_to_the_first_pattern_and_as_far_as_there_are_files() {
+        let place = tempfile::tempdir().unwrap();
+        let root = fs::canonicalize(place.path()).unwrap();
+        fs::create_dir(root.join("real")).unwrap();
+        symlink("real", root.join("link")).unwrap();
+        let found = |path: &str| paths(&aliases(&root.join(path), b""));
+        let real = |path: &str| vec![root.join("real").join(path).to_str().unwrap().to_owned()];
+        assert_eq!(found("link/new/file"), real("new/file"));
+        assert_eq!(found("link/*.h5"), real("*.h5"));
+        assert_eq!(found("real/../link/x"), real("x"));
+        assert_eq!(found("real/x"), Vec::<String>::new());
+        fs::write(root.join("real/x"), "").unwrap();
+        let inode = fs::metadata(root.join("real/x")).unwrap();
+        assert!(aliases(&root.join("link/x"), b"").contains(&AliasBy::Inode(inode.dev(), inode.ino())));
+    }
+
+    #[test]
+    fn a_path_is_on_the_device_of_the_mount_that_is_seen() {
+        let at = |path: &str| {
+            on_device(Path::new(path), MOUNTS).map(|(device, path)| (device, path.to_str().unwrap().to_owned()))
+        };
+        assert_eq!(at("/home/a"), Some((libc::makedev(8, 1), "/home/a".to_owned())));
+        assert_eq!(at("/data"), Some((libc::makedev(0, 50), "/".to_owned())));
+        assert_eq!(at("/with space/a"), Some((libc::makedev(8, 2), "/sub/dir/a".to_owned())));
+        assert_eq!(on_device(Path::new("/x"), b"nonsense\n1 2 x / /\n"), None);
+    }
+
+    #[test]
+    fn what_changes_is_found_with_the_next_look() {
+        let place = tempfile::tempdir().unwrap();
+        let link = place.path().join("link");
+        let path = link.to_str().unwrap().to_owned();
+        let mut aliases = Aliases::default();
+        aliases.find(vec![path.clone()]);
+        let before = aliases.of(&path).to_vec();
+        fs::create_dir(place.path().join("real")).unwrap();
+        symlink("real", &link).unwrap();
+        while !aliases.changed(vec![path.clone()]) {
+            thread::yield_now();
+        }
+        assert_ne!(aliases.of(&path), before);
+        assert!(paths(aliases.of(&path))[0].ends_with("/real"));
+    }
+}
