@@ -173,6 +173,73 @@ def test_parquet_files_have_the_seconds_that_other_sinks_have_after_the_agent_wa
     assert not [*(tmp_path / "tables").glob("*/.*")]
 
 
+SPELLED = """\
+import os, sys, time
+
+def write(name, count):
+    descriptor = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    assert os.write(descriptor, bytes(count)) == count
+    os.close(descriptor)
+
+os.chdir(sys.argv[1])
+for place, name in enumerate(sys.argv[2:]):
+    write(name, 1 << place)
+while not os.path.exists("relink"):
+    time.sleep(0.01)
+os.symlink("second", "new")
+os.replace("new", "current")
+while not os.path.exists("go on"):
+    write("second/probe", 1)
+    time.sleep(0.05)
+write("second/a", 1 << 20)
+write("first/a", 1 << 21)
+"""
+"""Writes to files by these names: one byte, then two, then four; and once more when `current` leads elsewhere."""
+
+
+def test_a_rule_on_a_link_holds_for_what_the_link_leads_to_by_any_name(
+    agent: Path, target: Path, tmp_path: Path
+) -> None:
+    for name in ("first", "second", "firstly"):
+        (target / name).mkdir()
+    (target / "current").symlink_to("first")
+    (target / "link").symlink_to("first/a")
+    setup = tmp_path / "setup.yaml"
+    setup.write_text("contract: rules.yaml\nnode: no\nsinks: [{json lines: {directory: lines}}]\n")
+    rule = f"{{monitor: current, path: {target}/current, calls: [write], bandwidth: 1GB/s}}"
+    (tmp_path / "rules.yaml").write_text(f"rules: [{rule}]")
+    within = ["current/a", "first//a", "first/./b", "second/../first/a", "link"]
+    names = [*within, "firstly/a", "current/../second/b"]
+    command = [sys.executable, "-c", SPELLED, target, *names]
+    recorded = Command(["record", "--setup", setup, "--out", tmp_path / "record", "--", *command])
+
+    def measured() -> int:
+        found = [one["measured"] for one in documents(tmp_path / "lines") if one["kind"] == "rule"]
+        return sum(one for one in found if isinstance(one, int))
+
+    by_names = (1 << len(within)) - 1
+    until(lambda: measured() >= by_names, "the writes to be seen")
+    assert measured() == by_names
+    (target / "relink").touch()
+    until(lambda: measured() > by_names, "the link to be followed again")
+    (target / "go on").touch()
+    code, _, err = recorded.end()
+    assert code == 0, err
+    assert measured() >> 20 == 1
+
+
+def test_a_job_whose_files_are_cut_goes_on_and_its_record_says_so(agent: Path, target: Path, tmp_path: Path) -> None:
+    (tmp_path / "rules.yaml").write_text("rules: [{monitor: all, calls: [write], bandwidth: 1GB/s}]")
+    record = tmp_path / "record"
+    cut = 'for file in "$IOASSAY_RECORD"/*.table "$IOASSAY_RECORD"/rules; do : > "$file"; done'
+    command = ["sh", "-c", f"{cut}; echo still here; exit 7"]
+    code, out, err = ioassay("record", "--contract", tmp_path / "rules.yaml", "--out", record, "--", *command)
+    assert (code, "still here" in out) == (7, True), err
+    assert "could not be kept" in err
+    code, out, err = ioassay("profile", record)
+    assert (code, "incomplete" in (out + err).lower() or "lost" in (out + err).lower()) == (0, True), out + err
+
+
 def test_rules_change_while_a_command_runs_and_a_directory_shows_it_live(
     agent: Path, contract: Path, target: Path, tmp_path: Path
 ) -> None:

@@ -155,7 +155,8 @@ pub fn note(blocked: bool) {
 
 /// Runs what replaces the program or starts another one: that gets what the program has, not what we have.
 pub fn as_programs<R>(run: impl FnOnce() -> R) -> R {
-    if !WATCHES.load(Relaxed) || !system_calls_allowed() {
+    // A child of `vfork` has what it set itself, which its parent must not see.
+    if !watches() {
         return run();
     }
     let (ignored, blocked) = (programs().function == libc::SIG_IGN, is_blocked());
@@ -179,10 +180,11 @@ pub fn as_programs<R>(run: impl FnOnce() -> R) -> R {
 fn ours(programs: &Action) -> Action {
     let has_function = ![libc::SIG_DFL, libc::SIG_IGN].contains(&programs.function);
     let taken = if has_function { programs.flags & TAKEN } else { libc::SA_ONSTACK as u64 };
+    let restorer = restorer();
     Action {
         function: on_fault as *const () as usize,
-        flags: taken | libc::SA_SIGINFO as u64 | RESTORER as u64,
-        restorer: restorer(),
+        flags: taken | libc::SA_SIGINFO as u64 | if restorer == 0 { 0 } else { RESTORER as u64 },
+        restorer,
         mask: if has_function { programs.mask } else { 0 },
     }
 }

@@ -105,7 +105,7 @@ fn leads_to(half: &Half, descriptor: i32, room: &mut [u8]) -> Found<(u64, usize)
         return Err(TooLong);
     }
     let text = &text[..length];
-    let text = if at.links == 0 { text.strip_suffix(b" (deleted)").unwrap_or(text) } else { text };
+    let text = if at.has_name { text } else { text.strip_suffix(b" (deleted)").unwrap_or(text) };
     let end = BEFORE + text.len();
     Ok(Some((of_inode(half, &at) | of_path(half, room, end, Some((descriptor, &at))), end)))
 }

@@ -145,8 +145,8 @@ pub struct Whereabouts {
     pub device: u64,
     /// The inode on it.
     pub inode: u64,
-    /// Names that it has.
-    pub links: u64,
+    /// It has a name, or another one than that by which it was opened.
+    pub has_name: bool,
     /// A number of the mount: the one that is never used again, where the kernel has it; 0 where it says neither.
     pub mount: u64,
 }
@@ -159,13 +159,13 @@ pub fn whereabouts(descriptor: i32) -> Option<Whereabouts> {
     let Some(about) = statx(descriptor, mask) else {
         let about = stat(descriptor)?;
         let mount = mount_number(descriptor).unwrap_or(0);
-        return Some(Whereabouts { device: about.st_dev, inode: about.st_ino, links: about.st_nlink as u64, mount });
+        return Some(Whereabouts { device: about.st_dev, inode: about.st_ino, has_name: about.st_nlink > 0, mount });
     };
     let is_known = about.stx_mask & MOUNT != 0;
     Some(Whereabouts {
         device: libc::makedev(about.stx_dev_major, about.stx_dev_minor),
         inode: about.stx_ino,
-        links: about.stx_nlink.into(),
+        has_name: about.stx_nlink > 0,
         mount: if is_known { about.stx_mnt_id } else { mount_number(descriptor).unwrap_or(0) },
     })
 }

@@ -177,8 +177,18 @@ static void spelled(const char *how, size_t size) {
 }
 
 /* Mounts that this process alone sees. */
-static void mounts(void) {
+static void own_mounts(void) {
     MUST(unshare(CLONE_NEWNS) == 0 && mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0);
+}
+
+/* What the kernel says of processes, where it will be in the new root directory. */
+static void processes(void) {
+    own_mounts();
+    MUST(mkdir("proc", 0700) == 0 && mount("none", "proc", "proc", 0, NULL) == 0);
+}
+
+static void mounts(void) {
+    own_mounts();
     MUST(mkdir("bound", 0700) == 0 && mkdir("part", 0700) == 0 && mkdir("whole", 0700) == 0);
     MUST(mkdir("merged", 0700) == 0 && mkdir("upper", 0700) == 0);
     MUST(mount("data", "bound", NULL, MS_BIND, NULL) == 0 && mount("data/part", "part", NULL, MS_BIND, NULL) == 0);
@@ -215,6 +225,7 @@ int main(int argc, char **argv) {
     MUST(symlink("data/part", "elsewhere") == 0 && link("data/a", "other/hard") == 0);
     kept_open = opens("directory/../data//a");
     if (argc > 2 && !strcmp(argv[2], "bind mount")) mounts();
+    if (argc > 2 && !strcmp(argv[2], "link in a chroot")) processes();
     MUST(creat("ready", 0600) >= 0);
     wait_for("go");
     if (IS("named")) named();
