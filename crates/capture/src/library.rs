@@ -1,8 +1,9 @@
 //! The recorder's library: carried by this program, written where the command can load it from.
 
-use std::fs::{self, File};
-use std::io;
+use std::fs::{self, File, Permissions};
+use std::io::{self, Write};
 use std::num::NonZero;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use ioassay_engine::failure::{because_of, on_path};
@@ -45,12 +46,9 @@ pub fn write(directories: &[&Path], option: &str) -> Result<PathBuf, Failure> {
             refused = Some(io::Error::other("its name has a space, a colon or a dollar sign"));
             continue;
         }
-        match fs::write(&path, LIBRARY).and_then(|()| can_execute(&path)) {
+        match replace(directory, &path) {
             Ok(()) => return Ok(path),
-            Err(error) => {
-                let _ = fs::remove_file(&path);
-                refused = Some(error);
-            }
+            Err(error) => refused = Some(error),
         }
     }
     let error = refused.unwrap_or_else(|| io::ErrorKind::NotFound.into());
@@ -60,6 +58,16 @@ pub fn write(directories: &[&Path], option: &str) -> Result<PathBuf, Failure> {
         "give {option}a directory without spaces and colons, on a file system that is not mounted noexec and has space"
     );
     Err(because_of(&error, "load", &what, &remedy))
+}
+
+/// Writes the library beside the one that is there, if there is one, and puts it in its place: programs that run have the other in
+/// memory, and would be killed if it were cut. It is read-only for the same reason.
+fn replace(directory: &Path, path: &Path) -> io::Result<()> {
+    let mut new = tempfile::NamedTempFile::new_in(directory)?;
+    new.write_all(LIBRARY)?;
+    fs::set_permissions(new.path(), Permissions::from_mode(0o555))?;
+    can_execute(new.path())?;
+    new.persist(path).map(drop).map_err(|error| error.error)
 }
 
 /// Whether the dynamic linker could load the file: not from a file system that is mounted `noexec`.
@@ -72,4 +80,24 @@ fn can_execute(path: &Path) -> io::Result<()> {
         munmap(mapped, length.get())?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::{FileExt, MetadataExt};
+
+    #[test]
+    fn a_library_that_is_written_again_stays_whole_for_those_that_have_it_open() {
+        let place = tempfile::tempdir().unwrap();
+        let path = write(&[place.path()], "").unwrap();
+        let used = File::open(&path).unwrap();
+        assert_eq!(write(&[place.path()], "").unwrap(), path);
+        let mut last = [0];
+        used.read_exact_at(&mut last, LIBRARY.len() as u64 - 1).unwrap();
+        assert_ne!(used.metadata().unwrap().ino(), fs::metadata(&path).unwrap().ino());
+        assert_eq!(last[0], LIBRARY[LIBRARY.len() - 1]);
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o555);
+        assert_eq!(fs::read_dir(place.path()).unwrap().count(), 1);
+    }
 }
