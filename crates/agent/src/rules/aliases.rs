@@ -22,29 +22,37 @@ const PATIENCE: Duration = Duration::from_millis(300);
 type Known = BTreeMap<String, Vec<AliasBy<Vec<u8>>>>;
 
 /// Looks paths up.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Aliases {
     known: Known,
-    /// Where paths are asked for and answers come from; none where no thread could be started, or it has ended.
-    asked: Option<(SyncSender<Vec<String>>, Receiver<Known>)>,
+    /// Who looks them up; nobody before the first.
+    looker: Option<Looker>,
     waits: bool,
 }
 
-impl Default for Aliases {
-    fn default() -> Self {
-        let (asks, questions) = sync_channel::<Vec<String>>(1);
-        let (answers, known) = sync_channel(1);
+/// A thread: where paths are given to it, and where answers come from.
+#[derive(Debug)]
+struct Looker {
+    paths: SyncSender<Vec<String>>,
+    answers: Receiver<Known>,
+}
+
+impl Looker {
+    /// Nothing where no thread can be started.
+    fn start() -> Option<Self> {
+        let (paths, asked) = sync_channel::<Vec<String>>(1);
+        let (answer, answers) = sync_channel(1);
         let look = move || {
-            for paths in questions {
+            for paths in asked {
                 let mounts = fs::read("/proc/self/mountinfo").unwrap_or_default();
                 let found = paths.into_iter().map(|path| (path.clone(), aliases(Path::new(&path), &mounts))).collect();
-                if answers.send(found).is_err() {
+                if answer.send(found).is_err() {
                     return;
                 }
             }
         };
-        let started = thread::Builder::new().name("paths of rules".to_owned()).spawn(look).is_ok();
-        Self { known: Known::new(), asked: started.then_some((asks, known)), waits: false }
+        thread::Builder::new().name("paths of rules".to_owned()).spawn(look).ok()?;
+        Some(Self { paths, answers })
     }
 }
 
@@ -72,16 +80,19 @@ impl Aliases {
         if paths.is_empty() || self.waits {
             return;
         }
-        match self.asked.as_ref().map(|(asks, _)| asks.try_send(paths)) {
+        if self.looker.is_none() {
+            self.looker = Looker::start();
+        }
+        match self.looker.as_ref().map(|looker| looker.paths.try_send(paths)) {
             Some(Ok(())) => self.waits = true,
-            Some(Err(TrySendError::Full(_))) => {}
-            Some(Err(TrySendError::Disconnected(_))) | None => self.asked = None,
+            Some(Err(TrySendError::Disconnected(_))) => self.looker = None,
+            Some(Err(TrySendError::Full(_))) | None => {}
         }
     }
 
     fn take_answer(&mut self, patience: Duration) -> bool {
-        let Some((_, answers)) = self.asked.as_ref().filter(|_| self.waits) else { return false };
-        let Ok(known) = answers.recv_timeout(patience) else { return false };
+        let Some(looker) = self.looker.as_ref().filter(|_| self.waits) else { return false };
+        let Ok(known) = looker.answers.recv_timeout(patience) else { return false };
         self.waits = false;
         let changed = known != self.known;
         self.known = known;
