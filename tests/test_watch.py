@@ -210,7 +210,7 @@ def test_a_rule_on_a_link_holds_for_what_the_link_leads_to_by_any_name(
     (tmp_path / "rules.yaml").write_text(f"rules: [{rule}]")
     within = ["current/a", "first//a", "first/./b", "second/../first/a", "link"]
     names = [*within, "firstly/a", "current/../second/b"]
-    command = [sys.executable, "-c", SPELLED, target, *names]
+    command = [sys.executable, "-c", SPELLED, str(target), *names]
     recorded = Command(["record", "--setup", setup, "--out", tmp_path / "record", "--", *command])
 
     def measured() -> int:
