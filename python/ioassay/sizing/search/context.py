@@ -47,8 +47,13 @@ class Context:
     @property
     def has_bricks(self) -> bool:
         """Whether any brick can be considered, in each tier; without one there is nothing to fall short of a need."""
+        return not self.empty_tiers and any(one.kind == "brick" for one in self.market.candidates)
+
+    @property
+    def empty_tiers(self) -> tuple[str, ...]:
+        """The tiers of which no brick can be considered."""
         tiers = {one.tier for one in self.market.candidates if one.kind == "brick"}
-        return bool(tiers) and tiers >= set(self.requirements.tiers)
+        return tuple(name for name in self.requirements.tiers if name not in tiers)
 
     @property
     def is_decisive(self) -> bool:

@@ -144,6 +144,8 @@ class Search:
     """Bricks that were left out because they do not survive what they must, as sentences."""
     beyond_limits: tuple[str, ...] = ()
     """Bricks that were left out because their file system is not supported so large, as sentences."""
+    empty_tiers: tuple[str, ...] = ()
+    """The tiers of which no brick can be considered."""
     cost_ends_at: Fraction | None = None
     """The cost up to which larger and faster configurations were looked at, twice the cheapest; `None` where racks,
     power or budget are limited, which ends them.

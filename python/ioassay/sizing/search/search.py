@@ -66,5 +66,6 @@ def search_with(solver: Solver, requirements: Requirements, catalogue: Catalogue
         is_impossible=is_impossible,
         fragile=context.market.fragile,
         beyond_limits=context.market.beyond_limits,
+        empty_tiers=context.empty_tiers,
         cost_ends_at=found.most_cost,
     )

@@ -259,3 +259,10 @@ def test_the_same_brick_in_two_tiers_is_weighed_and_priced_as_one_kind(solver: S
     assert _bought(found) == {"a": {"fast": 2}, "b": {"fast": 2}}
     assert [(one.brick, one.count) for one in first.configuration.bricks] == [("fast", 4)]
     assert next(one.has.nominal for one in first.margins if one.need.what == "weight_per_rack") == 160
+
+
+def test_a_tier_of_which_nothing_is_known_well_enough_is_named(solver: Solver, tmp_path: Path) -> None:
+    text = "random_read: 1 kIOPS\ntiers: {a: {bricks: [fast], random_read: 100%}, b: {bricks: [large]}}"
+    found = search_with(solver, *read(_file(tmp_path, text)))
+    assert (found.verdict, found.empty_tiers) == ("undecided", ("a",))
+    assert found.unknown == ("fast with nvme in a: random read rate unknown.",)

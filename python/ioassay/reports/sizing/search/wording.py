@@ -95,13 +95,14 @@ def verdict(search: Search) -> str:
 
 
 def _nothing_to_look_at(search: Search) -> str:
+    tiers = f"tier {listed(search.empty_tiers)}" if search.empty_tiers else "catalogue"
     if search.beyond_limits and not search.unknown and not search.fragile:
-        return "The file system of no brick of the catalogue is supported so large."
+        return f"The file system of no brick of the {tiers} is supported so large."
     if search.fragile and not search.unknown:
-        return "No brick of the catalogue survives what it must."
+        return f"No brick of the {tiers} survives what it must."
     if search.unknown and not search.fragile:
-        return "Too little is known of all bricks of the catalogue to say whether they meet the requirements."
-    return "No brick of the catalogue is known well enough and survives what it must."
+        return f"Too little is known of all bricks of the {tiers} to say whether they meet the requirements."
+    return f"No brick of the {tiers} is known well enough and survives what it must."
 
 
 def holds(search: Search, answer: Answer) -> str:
