@@ -158,6 +158,7 @@ def test_client_and_server_make_one_path_in_every_format(tmp_path: Path, target:
         (["--raid", "segment=128k"], "data missing"),
         (["--raid", "segment=128x,data=8"], "segment"),
         (["--transfer", "1.5x"], "--transfer"),
+        (["--workload", "shared"], "Use one of: shared-file, file-per-process, small-files."),
         (["--format", "html"], "is written to a file"),
         (["--snapshot", "a.tar.gz", "/tmp"], "contradict each other"),
     ],
@@ -168,6 +169,16 @@ def test_wrong_input_is_refused_with_what_to_write(words: list[str], said: str) 
     assert said in err
     assert "Traceback" not in err
     assert not out
+
+
+def test_where_nothing_could_be_judged_the_exit_code_says_so(tmp_path: Path) -> None:
+    target = tmp_path / "target"
+    target.mkdir()
+    code, out, _ = ioassay("tune", "check", target, "--rule", "onefs-coalescer")
+    assert code == 3
+    assert "no setting was judged" in out
+    code, out, _ = ioassay("tune", "check", target, "--rule", "onefs-coalescer", "--json")
+    assert (code, json.loads(out)["verdict"]) == (3, "nothing judged")
 
 
 def test_a_workload_that_cannot_be_started_is_named(target: Path) -> None:

@@ -122,7 +122,7 @@ def _changes(examination: Examination, groups: Sequence[ChangeGroup], *, with_ad
         yield Section(
             rule.title,
             [
-                *([Paragraph(Span("This value ruins I/O on any node.", "warning"))] if group.is_harmful else []),
+                *([Paragraph(Span(_harm(group, number), "warning"))] if group.is_harmful else []),
                 _values(group, number),
                 *([Paragraph(group.exceptions)] if group.exceptions else []),
                 Bullets(
@@ -140,6 +140,16 @@ def _changes(examination: Examination, groups: Sequence[ChangeGroup], *, with_ad
         )
     if not groups:
         yield Paragraph(_no_changes(examination))
+
+
+def _harm(group: ChangeGroup, number: int) -> str:
+    """That a value is out of the bounds for any node, and where, unless all in the table are."""
+    harmful = [one for one in group.places if one.is_harmful]
+    if len(harmful) == len(group.places):
+        return "This value ruins I/O on any node."
+    hosts = folded(host for one in harmful for host in one.hosts)
+    where = hosts if number > 1 else ", ".join(subject for one in harmful for subject in one.subjects)
+    return f"On {where}: a value that ruins I/O on any node."
 
 
 def _no_changes(examination: Examination) -> Text:
@@ -163,7 +173,7 @@ def _no_changes(examination: Examination) -> Text:
     for finding, one in examination.of_kind(NotApplicable):
         reasons[f"{finding.rule.name}: {one.why}."] = None
     if left:
-        return (Span("No setting was judged,", "warning"), f" so nothing is known of them; {left} are listed below.")
+        return (Span("No setting was judged:", "warning"), " what is missing or undecided is listed below.")
     if len(reasons) > _MOST_REASONS:
         return (Span("No setting was judged:", "warning"), " no rule applies here. Below it is said why each does not.")
     return (Span("No setting was judged.", "warning"), f" {' '.join(reasons)}")

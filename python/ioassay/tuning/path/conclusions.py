@@ -134,7 +134,7 @@ def _joins(path: IoPath) -> Iterator[Conclusion]:
 def _reads(path: IoPath) -> Iterator[Conclusion]:
     if path.reads_alike:
         wrong = any(one.is_problem for one in (*_splits(path), *_joins(path), *_alignment(path)))
-        yield Conclusion("Reads meet the same limits." if wrong else "Reads reach it in the same way, whole.")
+        yield Conclusion("Reads meet the same limits." if wrong else "Reads of this size arrive whole, too.")
 
 
 def _last(path: IoPath, split: Layer) -> Layer:
