@@ -102,6 +102,12 @@ class SweepMeasurement(ExperimentMeasurement):
         return [kind for kind in self.doubts if voids_comparison(kind)]
 
     @property
+    def void_doubts_of_all(self) -> dict[str, str]:
+        """The same of what constraints limit too, each with its remedy."""
+        known = [self.doubts, *self.doubts_of_constraints]
+        return {kind: remedy for one in known for kind, remedy in one.items() if voids_comparison(kind)}
+
+    @property
     def counts(self) -> bool:
         """Whether its objective may be compared with another's."""
         return bool(self.objective) and not self.void_doubts

@@ -68,13 +68,14 @@ class Answer:
     @property
     def void_doubts(self) -> dict[str, int]:
         """The kinds of doubts that void a comparison, each with the number of measurements that carry it."""
-        kinds = (kind for one in self.document.measurements if one.objective for kind in one.void_doubts)
+        kinds = (kind for one in self.document.measurements if one.objective for kind in one.void_doubts_of_all)
         return dict(Counter(kinds).most_common())
 
     @property
     def remedies(self) -> list[str]:
         """What to change so that the next sweep has an answer."""
-        known = {kind: remedy for one in self.document.measurements for kind, remedy in one.doubts.items()}
+        measured = self.document.measurements
+        known = {kind: remedy for one in measured for kind, remedy in one.void_doubts_of_all.items()}
         return list(dict.fromkeys(known[kind] for kind in self.void_doubts))
 
     @property

@@ -123,9 +123,9 @@ class Loop:
         return tuple(one.values.index(values[one.name] or "") for one in self._document.parameters)
 
     def _is_void(self) -> bool:
-        """Whether no pair of the search counts, because of doubts that the next ones will carry too."""
-        known = trials(self._document, "search")
-        return any(one.is_void for one in known) and not any(one.pairs for one in known)
+        """Whether nothing of the search counts, because of doubts that the next points will carry too."""
+        known = [one for one in trials(self._document, "search") if not self._is_refused(one)]
+        return bool(known) and all(one.is_void for one in known)
 
     def _prepared(self) -> Search:
         parameters = self._document.parameters

@@ -11,8 +11,9 @@ import pytest
 from ioassay.errors import CannotRun
 from ioassay.execution.interruption import Interruption
 from ioassay.results.document import RunState
+from ioassay.results.loaded import LoadedRun
 from ioassay.results.sweep_directory import SweepDirectory
-from ioassay.results.sweep_document import ConstraintEntry, SweepDocument
+from ioassay.results.sweep_document import ConstraintEntry, ObjectiveEntry, SweepDocument
 from ioassay.testing.artificial_device import ArtificialDevice, sweep_document
 from ioassay.tuning.settings import CannotSet
 from ioassay.tuning.sweep import objective
@@ -81,6 +82,23 @@ def test_a_sweep_whose_measurements_all_carry_a_doubt_that_voids_them_ends_early
     assert (found.verdict, found.recommended) == ("withheld", {})
     assert found.document.state == "complete"
     assert len(found.document.measurements) == 6  # three pairs of the first point
+
+
+def test_a_constraint_whose_measurements_memory_gave_withholds_the_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    observe = objective.observe
+
+    def doubted(run: LoadedRun, of: ObjectiveEntry | ConstraintEntry) -> objective.Observed:
+        found = observe(run, of)
+        return replace(found, doubts={"cache-resident": "drop caches"}) if isinstance(of, ConstraintEntry) else found
+
+    monkeypatch.setattr(objective, "observe", doubted)
+    limit = ConstraintEntry(phase="write", least_share=0.5)
+    device = ArtificialDevice(_prefers_512, _TODAY)
+    found = _swept(tmp_path / "sweep", device, _document(constraints=[limit]))
+    assert (found.verdict, found.recommended, found.remedies) == ("withheld", {}, ["drop caches"])
+    assert len({one.trial for one in found.document.measurements}) == 1
 
 
 class _Refusing(ArtificialDevice):

@@ -76,8 +76,14 @@ class Trial:
 
     @property
     def is_void(self) -> bool:
-        """Whether there are too few pairs because of doubts that void a comparison."""
-        return self.gain is None and any(one.objective and one.void_doubts for one in self.measurements)
+        """Whether doubts that void a comparison leave too few pairs, or a constraint without a judgement."""
+        if self.gain is None:
+            return any(one.objective and one.void_doubts for one in self.measurements)
+        constraints = range(len(self.document.constraints))
+        return any(self._void_in_constraint(at) and not self._can_judge(at) for at in constraints)
+
+    def _can_judge(self, at: int) -> bool:
+        return all(self._limited(at, side) for side in get_args(Side))
 
     @property
     def is_hopeless(self) -> bool:

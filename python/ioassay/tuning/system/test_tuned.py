@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from ioassay.testing.snapshots import snapshot
 from ioassay.testing.tuned_machine import write_tree
 from ioassay.tuning.system.tuned import ActiveProfile, LiveFiles, active_profile, is_running, matches, user_directory
 
@@ -213,3 +214,14 @@ def test_a_profile_of_this_machine_is_merged_as_tuned_merges_it(tmp_path: Path, 
     theirs = json.loads(merged.stdout)
     assert sorted(ours) == sorted(theirs)
     assert ours == theirs
+
+
+def test_a_snapshot_says_the_same_as_the_machine_that_it_was_taken_of(tmp_path: Path) -> None:
+    live = profile(tmp_path)
+    files = {str(path.relative_to(tmp_path)): path.read_text() for path in tmp_path.rglob("*") if path.is_file()}
+    found = active_profile(snapshot(files))
+    assert found is not None
+    assert found.paths == live.paths
+    assert {name: option.where for name, option in found.options.items()} == {
+        name: option.where for name, option in live.options.items()
+    }
