@@ -85,7 +85,9 @@ def both_ways(systems: Sequence[System], transfer: Transfer | None = None) -> li
     for write in io_paths(systems, transfer):
         ours = reads.pop(_ends(write), [])
         others = [one for one in ours if problems(one) != problems(write)]
-        found += [replace(write, reads_alike=len(others) < len(ours)), *others]
+        alike = [one for one in ours if one not in others]
+        unknown = dict.fromkeys((*write.unknown, *(text for one in alike for text in one.unknown)))
+        found += [replace(write, reads_alike=bool(alike), unknown=tuple(unknown)), *others]
     return [*found, *(path for left in reads.values() for path in left)]
 
 
@@ -111,8 +113,12 @@ def _paths(system: System, transfer: Transfer) -> Iterator[IoPath]:
         rpc = side.rpc_bytes or client.USUAL_TRANSFER_BYTES
         cache = () if transfer.is_direct else (client.page_cache(system, "of the clients", rpc),)
         head = _Head((*cache, client.assumed_rpc(rpc)), rpc, (system.host,))
+    unknown = [*side.unknown]
+    if transfer.operation == "read" and not is_server and not transfer.is_direct:
+        names = [one.device.name for one in side.placed if one.steps and server.read_ahead(one.device) is None]
+        unknown += [f"How far is read ahead on {name} is unknown; the snapshot lacks it." for name in names]
     for group in _alike(system, side, transfer, has_cache=not is_server):
-        yield _made(transfer, head, group, side.unknown)
+        yield _made(transfer, head, group, unknown)
 
 
 @dataclass(frozen=True)
