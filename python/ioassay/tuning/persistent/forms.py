@@ -28,7 +28,7 @@ _BUILT_IN = "modules.builtin"
 def persistent_form(plan: ChangePlan, directory: Path, journal: str) -> PersistentForm:
     """The files that make a plan last, below `directory`, which stands for the root of the system."""
     name = f"ioassay-tuning-{journal}"
-    active = tuned.running_profile(plan.root)
+    active, unknown = tuned.running_profile(plan.root)
     rest = plan if active is None else replace(plan, steps=[step for step in plan.steps if not tuned.takes(step)])
     is_for_tuned = active is not None and len(rest.steps) < len(plan.steps)
     if is_for_tuned and any(isinstance(step.instance, TunedInstance) for step in plan.steps):
@@ -38,6 +38,8 @@ def persistent_form(plan: ChangePlan, directory: Path, journal: str) -> Persiste
         )
     made = [] if active is None else [_tuned(plan, name, active)]
     form = PersistentForm(profile=name if is_for_tuned and directory == plan.root else "")
+    if unknown:
+        form.notes.append(f"TuneD runs, and may set these settings back: its profile is not known whole ({unknown})")
     made += [make(rest, name) for make in (_udev, _multipath, _sysctl, _tmpfiles, _modprobe, _mounts, _lustre)]
     for files in made:
         for file, notes in files:

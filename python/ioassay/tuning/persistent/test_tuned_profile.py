@@ -140,6 +140,13 @@ def test_where_tuned_does_not_run_no_profile_is_written(root: Path) -> None:
     assert file.path.parent.name == "sysctl.d"
 
 
+def test_where_tuneds_profile_is_not_known_whole_files_are_written_and_a_note_says_why(root: Path) -> None:
+    write_tree(root, {"etc/tuned/site/tuned.conf": "[main]\ninclude=nowhere"})
+    made = form(root, "sysctl:vm.swappiness=1")
+    assert made.files[0].path.parent.name == "sysctl.d"
+    assert "its profile is not known whole (there is no profile nowhere)" in made.notes[0]
+
+
 def test_below_another_directory_the_profile_is_only_written(root: Path, tmp_path: Path) -> None:
     made = persistent_form(plan(root, "sysctl:vm.swappiness=1"), tmp_path / "look", ID)
     assert made.profile == ""

@@ -35,15 +35,20 @@ _DISK_KEYS = {"scheduler": "elevator", "read_ahead_kb": "readahead"}
 _NOT_REPEATED = ("replace", "drop", "prepend")
 
 
-def running_profile(root: Path) -> ActiveProfile | None:
-    """The active profile where TuneD runs on this machine, else `None`: then files of systemd and udev are written."""
+def running_profile(root: Path) -> tuple[ActiveProfile | None, str]:
+    """The active profile where TuneD runs on this machine, else `None`: then files of systemd and udev are written.
+
+    Also why it is `None` though TuneD runs; empty where it does not.
+    """
     if not is_running(root):
-        return None
+        return None, ""
     try:
         active = active_profile(LiveFiles(root))
-    except Unreadable:
-        return None
-    return None if active is None or active.problem else active
+    except Unreadable as error:
+        return None, str(error)
+    if active is None or active.problem:
+        return None, active.problem if active else "it has no active profile"
+    return active, ""
 
 
 def path_of(name: str, root: Path) -> Path:
