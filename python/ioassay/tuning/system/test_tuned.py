@@ -149,6 +149,10 @@ def test_a_dropped_option_and_a_replaced_section_are_gone(tmp_path: Path) -> Non
         ("[main]\ninclude=nowhere", "there is no profile nowhere"),
         ("[main]\ninclude=${f:x}", "/etc/tuned/child/tuned.conf:2 includes ${f:x}"),
         ("vm.swappiness=1", "/etc/tuned/child/tuned.conf cannot be parsed: File contains no section headers."),
+        (
+            "[disk]\nreadahead",
+            "/etc/tuned/child/tuned.conf cannot be parsed: Source contains parsing errors: '<string>'",
+        ),
         ("[main]\ninclude=-nowhere", ""),
         ("[main]\ninclude=child", ""),
     ],

@@ -395,9 +395,9 @@ def _profile_directories(main: Mapping[str, str]) -> list[str]:
     return [one.strip().strip("/") for one in re.split(r"[,;]", main.get("profile_dirs", "")) if one.strip()]
 
 
-def _parser() -> configparser.RawConfigParser:
+def _parser(*, takes_keys_alone: bool) -> configparser.RawConfigParser:
     parser = configparser.RawConfigParser(
-        delimiters=("=",), inline_comment_prefixes=("#",), strict=False, allow_no_value=True
+        delimiters=("=",), inline_comment_prefixes=("#",), strict=False, allow_no_value=takes_keys_alone
     )
     parser.optionxform = str  # type: ignore[assignment, method-assign]
     return parser
@@ -405,14 +405,14 @@ def _parser() -> configparser.RawConfigParser:
 
 def _without_sections(text: str) -> dict[str, str]:
     """Keys and values of a file that has no sections. Raises `configparser.Error`."""
-    parser = _parser()
+    parser = _parser(takes_keys_alone=True)
     parser.read_string(f"[all]\n{text}")
     return {key: value or "" for section in parser.sections() for key, value in parser.items(section)}
 
 
 def _sections(text: str, profile: str, path: str) -> dict[str, dict[str, Line]]:
     """The sections of a profile's file. Raises `configparser.Error`."""
-    parser = _parser()
+    parser = _parser(takes_keys_alone=False)
     parser.read_string(text)
     numbers: dict[tuple[str, str], int] = {}
     section = ""
