@@ -204,6 +204,12 @@ class _Reading:
             )
         if any(loss.kind == "damaged-bytes" for loss in self._losses):
             return UsageError(f"The tables of {names} are damaged: none can be read.", "Restore them from a copy.")
+        if lost := sum(record.document.lost_tables for record in self._records if record.document):
+            of = "1 process" if lost == 1 else f"{lost} processes"
+            return UsageError(
+                f"{names} has no table: those of {of} could not be kept.",
+                "Record again, and leave the directory of the tables alone meanwhile; it needs space on its disk.",
+            )
         return UsageError(
             f"{names} has no table: no process was recorded.",
             "Record a dynamically linked program, or use --via ptrace.",

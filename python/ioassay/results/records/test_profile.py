@@ -429,6 +429,8 @@ def test_a_directory_of_something_else_is_refused(tmp_path: Path) -> None:
             load_profile([path])
     with pytest.raises(UsageError, match="has no table: no process was recorded"):
         load_profile([store_record(tmp_path / "empty")])
+    with pytest.raises(UsageError, match="has no table: those of 2 processes could not be kept"):
+        load_profile([store_record(tmp_path / "cut", lost_tables=2)])
 
 
 def test_who_used_a_file_and_when(load: Any) -> None:
