@@ -13,7 +13,7 @@ use std::time::Instant;
 use std::{fs, io};
 
 use super::Activity;
-use super::work::{Ledger, Work};
+use super::work::{Ledger, Shares, Work};
 
 /// NFSv3's operations, in order.
 const OPERATIONS_3: [&str; 22] = [
@@ -138,7 +138,7 @@ impl Nfs {
         std::iter::once(server).chain(exports).collect()
     }
 
-    fn read_exports(&mut self, named: usize) -> Vec<(String, super::work::Shares)> {
+    fn read_exports(&mut self, named: usize) -> Vec<(String, Shares)> {
         let text: io::Result<String> = fs::read_to_string(self.root.join("proc/fs/nfsd/export_stats"));
         let Ok(text) = text else { return Vec::new() };
         let is_first = self.exports.is_empty();
@@ -195,7 +195,8 @@ fn all_clients(text: &str) -> Work {
     work
 }
 
-/// Path, client, start and counters: `/export	*.site	1234`, and below it, each behind a tab, `io_read: 10`, `io_write: 20`.
+/// Path, client, start and counters of each export: the first three with tabs between them, and below, each behind a tab,
+/// `io_read: 10` and `io_write: 20`.
 fn export_stats(text: &str) -> Vec<(String, String, u64, Work)> {
     let mut exports: Vec<(String, String, u64, Work)> = Vec::new();
     for line in text.lines().filter(|line| !line.starts_with('#')) {
