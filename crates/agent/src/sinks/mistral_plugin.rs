@@ -427,6 +427,7 @@ mod tests {
             mount_source,
             rank,
             user,
+            ..Alert::default()
         };
         alert.of(second, part)
     }

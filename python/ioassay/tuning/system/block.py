@@ -164,7 +164,8 @@ class BlockDevice:
         """Its partitions."""
         parts = []
         for name in self.snapshot.names(f"sys/block/{self.name}"):
-            if self.snapshot.exists(f"sys/block/{self.name}/{name}/partition"):
+            # The kernel names a partition by its device, and looking into every directory is what costs.
+            if name.startswith(self.name) and self.snapshot.exists(f"sys/block/{self.name}/{name}/partition"):
                 start, size = self._quietly(f"{name}/start") or 0, self._quietly(f"{name}/size") or 0
                 number = self.text(f"{name}/dev") or ""
                 parts.append(Partition(name, number, start * SECTOR_BYTES, size * SECTOR_BYTES))

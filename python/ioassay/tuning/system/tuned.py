@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import configparser
 import fnmatch
+import functools
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -384,7 +385,7 @@ class _Loader:
         self.units[section] = Unit(section, of_unit.get("type", section), kept | of_unit, merged)
 
 
-def _main_configuration(files: Files) -> dict[str, str]:
+def _main_configuration(files: Files) -> Mapping[str, str]:
     try:
         return _without_sections(files.text(_MAIN_CONFIGURATION) or "")
     except configparser.Error:
@@ -403,7 +404,8 @@ def _parser(*, takes_keys_alone: bool) -> configparser.RawConfigParser:
     return parser
 
 
-def _without_sections(text: str) -> dict[str, str]:
+@functools.lru_cache(maxsize=16)  # the nodes of a cluster mostly have the same file
+def _without_sections(text: str) -> Mapping[str, str]:
     """Keys and values of a file that has no sections. Raises `configparser.Error`."""
     parser = _parser(takes_keys_alone=True)
     parser.read_string(f"[all]\n{text}")

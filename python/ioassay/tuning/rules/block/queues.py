@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 
 from ioassay.tuning.rule import Assignment, Judgement, NotApplicable, each
 from ioassay.tuning.snapshot import Unreadable
@@ -23,7 +22,7 @@ def each_device(system: System, judge: Callable[[BlockDevice], Iterable[Judgemen
 def _named(device: BlockDevice, judgements: Iterable[Judgement]) -> Iterator[Judgement]:
     """With the device's name on what does not apply to it: a picture that shows it asks for the reason."""
     for one in judgements:
-        yield replace(one, subject=device.name) if isinstance(one, NotApplicable) and not one.subject else one
+        yield NotApplicable(one.why, device.name) if isinstance(one, NotApplicable) and not one.subject else one
 
 
 def assign(device: BlockDevice, attribute: str, value: int | str) -> Assignment:
