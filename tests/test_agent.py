@@ -248,6 +248,44 @@ def test_rules_change_while_the_command_runs_and_a_malformed_contract_changes_no
         assert "contract.json" in command.end()
 
 
+def test_rules_are_for_the_jobs_that_they_select(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SLURM_JOB_ACCOUNT", "ocean")
+    monkeypatch.setenv("SLURM_JOB_NAME", "run-7")
+    monkeypatch.setenv("SLURM_JOB_NUM_NODES", "2")
+    user, group = os.geteuid(), os.getegid()
+    ours = {"users": [user], "groups": [group], "projects": ["oc*"], "names": ["a", "run-[0-9]"], "least_nodes": 2}
+    others = [{"users": [user + 1]}, {"projects": ["climate"]}, {"names": ["run"]}, {"most_nodes": 1}]
+    rules = [{**WRITES, "label": "ours", "jobs": ours}]
+    rules += [{**WRITES, "label": f"other {number}", "jobs": jobs} for number, jobs in enumerate(others)]
+    memory = {**WRITES, "calls": [], "measure": "resident-memory"}
+    rules += [{**memory, "label": "memory", "jobs": ours}, {**memory, "label": "other memory", "jobs": others[0]}]
+    with watched(tmp_path, *rules) as command:
+        alert = command.until("alert", label="ours")
+        command.until("alert", label="memory")
+        assert (alert["user"], alert["scope"]) == (str(user), "job")
+        assert f"user {user}, group {group}, project oc*, job name a or run-[0-9], nodes 2 or more" == alert["jobs"]
+        swapped = [{**WRITES, "label": "ours", "jobs": others[0]}, {**WRITES, "label": "other 0", "jobs": ours}]
+        command.replace_contract(json.dumps({"version": PROTOCOL_VERSION, "rules": swapped}))
+        changed = command.until("alert", label="other 0")
+        until(lambda: any(doc["second"] > changed["second"] for doc in command.documents("alert")), "more alerts")
+        late = [doc for doc in command.documents("alert") if doc["second"] > changed["second"]]
+        assert {doc["label"] for doc in late} == {"other 0"}
+        before = [doc for doc in command.documents("rule") if doc["second"] < changed["second"]]
+        assert {doc["label"] for doc in before} == {"ours", "memory"}
+
+
+def test_records_of_a_user_share_one_limit(tmp_path: Path) -> None:
+    throttle = {**WRITES, "label": "user", "action": "throttle", "scope": "user", "limit": 1 << 20}
+    with watched(tmp_path, throttle, block=64 << 10) as command:
+        # It begins with a part of the limit, until it has looked for other nodes.
+        until(lambda: len(command.documents("rule")) >= 7, "seven seconds")
+        states = command.documents("rule")[3:7]
+        assert sum(state["measured"] for state in states) == pytest.approx(4 << 20, rel=0.1)
+        assert {(state["job"], state["user"], state["share"]) for state in states} == {("", str(os.geteuid()), 1 << 20)}
+        assert list((command.record / "watch/limits").glob("*/*.json"))
+    until(lambda: not (command.record / "watch/limits").exists(), "the agent to leave nothing")
+
+
 def test_a_throttled_job_is_held_to_its_rate_and_let_go_when_the_agent_is_killed(tmp_path: Path) -> None:
     rate = 1 << 20
     throttle = {**WRITES, "label": "slow", "action": "throttle", "path": str(tmp_path / "data"), "limit": rate}

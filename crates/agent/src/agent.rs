@@ -20,6 +20,7 @@ use crate::node::Node;
 use crate::phases::Phases;
 use crate::registrations::{Registrants, Registrations};
 use crate::rules::in_force::{DirectoryNumber, RulesInForce};
+use crate::rules::selection::Facts;
 use crate::servers::Servers;
 use crate::tables::directory::{Directory, Identity};
 use crate::tables::follow::{Follow, Refused};
@@ -86,8 +87,12 @@ impl Problems {
 
 impl Agent {
     /// An agent that begins to look after this second.
-    pub fn new(setup: &Setup, node: String, first: u32, registrations: Option<Registrations>) -> Self {
-        Self {
+    ///
+    /// # Errors
+    /// If the kernel has no random numbers.
+    pub fn new(setup: &Setup, node: String, first: u32, registrations: Option<Registrations>) -> io::Result<Self> {
+        let rules = RulesInForce::new(setup.contract.clone(), setup.share.clone(), &node)?;
+        Ok(Self {
             node,
             first,
             ticks: Ticks::new(),
@@ -100,12 +105,12 @@ impl Agent {
             discovery: matches!(setup.tables, Tables::Node).then(Discovery::default),
             numbers: HashMap::new(),
             jobs: Jobs::default(),
-            rules: RulesInForce::new(setup.contract.clone()),
+            rules,
             phases: setup.run.clone().map(Phases::new),
             usage: OwnUsage::new(),
             dropped: 0,
             problems: Problems::default(),
-        }
+        })
     }
 
     /// Looks at what registrations have come, and for a last time at the tables of those that leave. Whether there was any, be it
@@ -152,12 +157,27 @@ impl Agent {
             (Holder::Unknown, Registrants::Node) => Err(io::Error::other("the process is not one of this node")),
         };
         let job: String = registration.job.chars().filter(|letter| !letter.is_control()).take(MOST_JOB_BYTES).collect();
-        self.watch(&registration.tables, directory, job)
+        let process = match holder {
+            Holder::Process(pid) => pid,
+            // Whoever started this agent has the same user, and most likely the same job.
+            Holder::Unknown => std::process::id(),
+        };
+        self.watch(&registration.tables, directory, job, process)
     }
 
     /// Whether nobody is registered, and nobody will be before another agent is there.
     pub fn ends_if_nobody_is_registered(&mut self) -> bool {
         self.registered.is_empty() && self.registrations.as_mut().is_some_and(Registrations::end_if_empty)
+    }
+
+    /// Whether other nodes have a part of what rules allow: [`Agent::share_with_others`] is to be called between seconds.
+    pub fn shares_limits(&self) -> bool {
+        self.rules.are_shared()
+    }
+
+    /// Divides what rules allow to several nodes, once their agents have told each other what happened in the last second.
+    pub fn share_with_others(&mut self) {
+        self.rules.share_with_others();
     }
 
     /// Looks at the second that is not over yet. Documents of it.
@@ -181,10 +201,10 @@ impl Agent {
         self.rules.end(&self.node, last)
     }
 
-    /// Watches a directory, unless it is watched already, or there is something wrong with it.
-    fn watch(&mut self, path: &Path, directory: io::Result<Directory>, job: String) -> Option<Identity> {
-        let found = directory.and_then(|directory| Ok((directory.identity()?, directory)));
-        let (identity, directory) = match found {
+    /// Watches a directory, unless it is watched already, or there is something wrong with it. `process` is one of its job.
+    fn watch(&mut self, path: &Path, directory: io::Result<Directory>, job: String, process: u32) -> Option<Identity> {
+        let found = directory.and_then(|directory| Ok((directory.identity()?, directory.owner()?, directory)));
+        let (identity, owner, directory) = match found {
             Ok(found) => found,
             Err(error) => {
                 self.problems.say("tables", Some(format!("{path:?}: {error}")));
@@ -198,7 +218,7 @@ impl Agent {
             }
             self.watched_ever += 1;
             let number = self.watched_ever;
-            self.rules.watch(number, &directory);
+            self.rules.watch(number, &directory, Facts::of_process(owner, process), &job);
             self.watched.insert(identity, Watched { follow: Follow::new(directory), job, number, last_job: None });
         }
         Some(identity)
@@ -211,7 +231,7 @@ impl Agent {
             // One that has gone meanwhile is nothing to complain of.
             let Ok(directory) = Directory::of_process(pid, &path) else { continue };
             let job = record_of(&path);
-            if let Some(identity) = self.watch(&path, Ok(directory), job) {
+            if let Some(identity) = self.watch(&path, Ok(directory), job, pid) {
                 self.numbers.insert((self.watched[&identity].number, number), pid);
             }
         }
@@ -224,6 +244,7 @@ impl Agent {
         let problem = self.rules.renew();
         self.problems.say("contract", problem);
         self.problems.say("rules", self.rules.unreached());
+        self.problems.say("peers", self.rules.unshared());
         let span = Span { first: self.first, last, until: last };
         let mut refused = Refused::default();
         let directories: Vec<Identity> = self.watched.keys().copied().collect();

@@ -217,11 +217,9 @@ impl Jobs {
         self.replaced.values().filter(is_one).map(|replaced| &replaced.job).collect()
     }
 
-    /// Processes of a job that go on as programs which are not recorded, by their numbers on this node. `None`: of all jobs.
-    pub fn unrecorded<'a>(&'a self, job: Option<&'a JobKey>) -> impl Iterator<Item = u32> {
-        let is_one = move |replaced: &&Replaced| {
-            replaced.looks >= UNRECORDED_AFTER && job.is_none_or(|job| replaced.job == *job)
-        };
+    /// Processes that go on as programs which are not recorded, by their numbers on this node, of jobs of which this is so.
+    pub fn unrecorded<'a>(&'a self, of_job: impl Fn(&JobKey) -> bool + 'a) -> impl Iterator<Item = u32> + 'a {
+        let is_one = move |replaced: &&Replaced| replaced.looks >= UNRECORDED_AFTER && of_job(&replaced.job);
         self.replaced.values().filter(is_one).map(|replaced| replaced.pid)
     }
 
@@ -241,7 +239,7 @@ impl Jobs {
         let unrecorded: BTreeMap<JobKey, u64> = self
             .jobs
             .keys()
-            .map(|key| (key.clone(), self.unrecorded(Some(key)).count() as u64))
+            .map(|key| (key.clone(), self.unrecorded(|job| job == key).count() as u64))
             .filter(|(_, count)| *count > 0)
             .collect();
         let mut documents = Vec::new();

@@ -216,6 +216,7 @@ mod tests {
             node: false,
             servers: None,
             contract: None,
+            share: None,
             run: None,
             sinks: vec![],
             spool: None,

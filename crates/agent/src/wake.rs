@@ -14,6 +14,8 @@ use nix::sys::signalfd::{SfdFlags, SignalFd};
 /// Recorders have some time after a second to write down what belongs to it.
 const LOOK_AFTER: Duration = Duration::from_millis(100);
 const SECOND: Duration = Duration::from_secs(1);
+/// After a look, agents of several nodes have so long to tell each other what happened in the second.
+const SHARE_AFTER: Duration = Duration::from_millis(500);
 /// After a look at registrations the next one is so many times as long away as it took: who changes them all the time must not keep
 /// the agent from everything else.
 const PAUSE: u32 = 9;
@@ -23,6 +25,8 @@ const PAUSE: u32 = 9;
 pub enum Woken {
     /// Another second is over: this one.
     Second(u32),
+    /// The agents of other nodes have had time to say what happened there in the last second.
+    Others,
     /// Something happened in the directory of registrations.
     Registrations,
     /// It is to stop.
@@ -37,6 +41,8 @@ pub struct Wake {
     /// Standard output, if nothing is left to do once nobody reads it.
     output: Option<Stdout>,
     next: Duration,
+    /// When other agents will have said what happened, if that is waited for.
+    others: Option<Duration>,
     /// When a change of registrations was reported, until the agent waits again.
     reported: Option<Instant>,
     /// When the next one is.
@@ -67,6 +73,7 @@ impl Wake {
             registrations: registrations.transpose()?,
             output,
             next: first_look(now()),
+            others: None,
             reported: None,
             report_again: Instant::now(),
         })
@@ -88,6 +95,13 @@ impl Wake {
         now().saturating_sub(wanted).as_nanos() as u64
     }
 
+    /// Wakes also when the agents of other nodes have had time to say what happened in the second of the last look.
+    pub fn expect_others(&mut self) {
+        let others = self.next.saturating_sub(SECOND) + SHARE_AFTER;
+        // They need some time also where this look was late.
+        self.others = Some(others.max(now() + SHARE_AFTER / 2));
+    }
+
     /// Waits for what comes next.
     pub fn wait(&mut self) -> Woken {
         if let Some(reported) = self.reported.take() {
@@ -101,12 +115,18 @@ impl Wake {
             }
             if now >= self.next {
                 self.next = first_look(now);
+                self.others = None;
                 return Woken::Second((self.next.as_secs() - 2) as u32);
+            }
+            if self.others.is_some_and(|others| now >= others) {
+                self.others = None;
+                return Woken::Others;
             }
             // It counts whole milliseconds, and must not wake too early.
             let pause = self.report_again.saturating_duration_since(Instant::now());
             let reported = self.registrations.as_ref().filter(|_| pause.is_zero());
-            let left = if pause.is_zero() { self.next - now } else { pause.min(self.next - now) };
+            let next = self.others.unwrap_or(self.next).min(self.next);
+            let left = if pause.is_zero() { next - now } else { pause.min(next - now) };
             let left = PollTimeout::try_from(left + Duration::from_millis(1)).unwrap_or(PollTimeout::MAX);
             let mut waited = vec![PollFd::new(self.signals.as_fd(), PollFlags::POLLIN)];
             waited.extend(reported.map(|watch| PollFd::new(watch.as_fd(), PollFlags::POLLIN)));
@@ -165,5 +185,8 @@ mod tests {
         std::fs::write(place.path().join("1.json"), "").unwrap();
         assert_eq!(wake.wait(), Woken::Registrations);
         assert_eq!(wake.wait(), Woken::Second(first + 1));
+        wake.expect_others();
+        assert_eq!(wake.wait(), Woken::Others);
+        assert_eq!(wake.wait(), Woken::Second(first + 2));
     }
 }

@@ -29,6 +29,8 @@ use crate::request::Request;
 const FOLDER: &str = "watch";
 const SETUP: &str = "agent.json";
 const CONTRACT: &str = "contract.json";
+/// Where agents of several nodes share out what rules allow to all of them, unless the setup names another place.
+const SHARE: &str = "limits";
 /// The agent's program, beside this one; this variable names another.
 const PROGRAM: &str = "ioassay-agent";
 const PROGRAM_VARIABLE: &str = "IOASSAY_AGENT";
@@ -237,6 +239,7 @@ fn keep(setup: &Path, folder: &Path) -> Result<(), Failure> {
         let text = fs::read(contract).map_err(|error| on_path("read", contract, &error))?;
         write_once(&folder.join(CONTRACT), &text)?;
         kept.contract = Some(folder.join(CONTRACT));
+        kept.share.get_or_insert_with(|| folder.join(SHARE));
     }
     write_once(&folder.join(SETUP), &serde_json::to_vec_pretty(&kept).expect("a document of plain values"))
 }
@@ -315,5 +318,6 @@ mod tests {
         assert_eq!(fs::read_to_string(folder.join(CONTRACT)).unwrap(), "rules");
         let kept: Setup = serde_json::from_slice(&fs::read(folder.join(SETUP)).unwrap()).unwrap();
         assert_eq!((kept.tables, kept.contract), (Tables::Registered, Some(folder.join(CONTRACT))));
+        assert_eq!(kept.share, Some(folder.join(SHARE)));
     }
 }

@@ -6,14 +6,17 @@ Not: what rules mean in words (`explanation`), where they are enforced (`crates/
 
 from __future__ import annotations
 
+import grp
 import json
+import pwd
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self
 
 import yaml
-from pydantic import Field, ValidationError, model_validator
+from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from ioassay import units
 from ioassay.errors import UsageError
@@ -29,7 +32,7 @@ from ioassay.monitoring.rule_check import (
     check,
     conflicts,
 )
-from ioassay.protocol.contract import Contract, Measure, Rule, Scope
+from ioassay.protocol.contract import Contract, Jobs, Measure, Rule, Scope
 from ioassay.protocol.facts import LONGEST_WINDOW_S, PROTOCOL_VERSION
 from ioassay.results import protocol
 from ioassay.yaml_models.source import (
@@ -44,11 +47,15 @@ from ioassay.yaml_models.source import (
 )
 from ioassay.yaml_models.validate import validate
 from ioassay.yaml_models.values import Kind, Part, parsed
+from ioassay.yaml_models.values import text_of as single_text
 
 NOUN: Final = "contract"
 LONGEST_LABEL: Final = 128
+LARGEST_ID: Final = 2**32 - 2
+"""The largest number of a user or group; the one after it stands for none."""
 
 _NS: Final = 1_000_000_000
+_SCOPES: Final[dict[str, Scope]] = {"job": "job", "node": "node", "whole job": "whole-job", "user": "user"}
 _MISTRAL: Final = re.compile(r"\s*[0-9]+\s*,")
 """How a contract of Mistral begins: `2, monitortimeframe, 1s`."""
 
@@ -115,6 +122,72 @@ def _sizes(text: str) -> Sizes:
     return found
 
 
+@dataclass(frozen=True)
+class NodeCounts:
+    """Numbers of nodes of a job, both ends included. `None`: any."""
+
+    least: int
+    most: int | None
+
+
+def _node_counts(text: str) -> NodeCounts:
+    count = units.parse_count
+    if match := re.fullmatch(r"(.+) to (.+)", text):
+        found = NodeCounts(count(match[1]), count(match[2]))
+    elif match := re.fullmatch(r"(.+) or more", text):
+        found = NodeCounts(count(match[1]), None)
+    elif match := re.fullmatch(r"(.+) or less", text):
+        found = NodeCounts(0, count(match[1]))
+    elif re.fullmatch(r"[0-9]+", text):
+        found = NodeCounts(count(text), count(text))
+    else:
+        raise ValueError(f"{quoted(text)} is not a number of nodes; write 1, 1 to 4, 4 or less, or 64 or more")
+    if found.most is not None and found.most < max(1, found.least):
+        raise ValueError(f"{quoted(text)} ends before it begins; write the smaller number first")
+    if max(found.least, found.most or 0) > LARGEST_ID:
+        raise ValueError(f"{quoted(text)} is more nodes than there are; write a smaller number")
+    return found
+
+
+def _user(text: str) -> int:
+    return _id(text, "user", lambda name: pwd.getpwnam(name).pw_uid)
+
+
+def _group(text: str) -> int:
+    return _id(text, "group", lambda name: grp.getgrnam(name).gr_gid)
+
+
+def _id(text: str, what: str, number_of: Callable[[str], int]) -> int:
+    """The number of a user or group. Names are those of this node: agents compare numbers."""
+    if re.fullmatch(r"[0-9]+", text):
+        number = int(text)
+        if number > LARGEST_ID:
+            raise ValueError(f"{quoted(text)} is no number of a {what}; write 0 to {LARGEST_ID}")
+        return number
+    try:
+        return number_of(text)
+    except (KeyError, ValueError):
+        raise ValueError(f"this node has no {what} {quoted(text)}; write the number of the {what}") from None
+
+
+def _pattern(text: str) -> str:
+    if not text or len(text) > LONGEST_LABEL or not text.isprintable():
+        raise ValueError(f"{quoted(text)} is not a name; write 1 to {LONGEST_LABEL} characters that can be printed")
+    return text
+
+
+def _one_or_several(parse: Callable[[str], object]) -> BeforeValidator:
+    """A value, or a list of them."""
+
+    def several(value: object) -> list[object]:
+        values = value if isinstance(value, list) else [value]
+        if not values:
+            raise ValueError("is an empty list; write at least one, or leave the key out")
+        return [parse(single_text(one)) for one in values]
+
+    return BeforeValidator(several)
+
+
 def _label(text: str) -> str:
     label = " ".join(text.split())
     if not label or len(label) > LONGEST_LABEL or not label.isprintable():
@@ -130,6 +203,10 @@ Calls = Annotated[Amount, parsed(_calls_in_time), Kind("`10k/s`, or `100k per 10
 Latency = Annotated[int, parsed(units.parse_duration_ns), Kind("duration, such as `10ms`")]
 Memory = Annotated[int, parsed(units.parse_bytes), Kind("size, such as `64GiB`")]
 SizeRange = Annotated[Sizes, parsed(_sizes), Kind("`4k to 64k`, `64k or less`, `1MiB or more`")]
+Users = Annotated[list[int], _one_or_several(_user), Kind("user: name or number; or a list")]
+Groups = Annotated[list[int], _one_or_several(_group), Kind("group: name or number; or a list")]
+Names = Annotated[list[str], _one_or_several(_pattern), Kind("name, with `*`, `?`, `[a-z]`; or a list")]
+Nodes = Annotated[NodeCounts, parsed(_node_counts), Kind("`4`, `1 to 4`, `4 or less`, `64 or more`")]
 CallWord = Annotated[str, parsed(calls.word), Kind("[kind of calls](#kinds-of-calls)")]
 
 
@@ -191,8 +268,29 @@ class YamlRule(Part):
         description="The window: in each, what is measured is compared with the limit. Without it: 1 s, or what "
         "stands after `per`.",
     )
-    scope: Literal["job", "node"] = Field(
-        default="job", description="Add up the calls of each job on a node by itself, or of all jobs on the node."
+    scope: Literal["job", "node", "whole job", "user"] = Field(
+        default="job",
+        description="Whose calls are added up: those of each `job` on each node by itself, of all jobs of a `node`, of "
+        "each job on all its nodes (`whole job`), or of all jobs of each `user` on all nodes. The last two hold "
+        "back, and do not monitor; their nodes [share](../guides/watch.md#limits-over-several-nodes).",
+    )
+    user: Users | None = Field(default=None, description="Only jobs of these users, as the kernel knows them.")
+    group: Groups | None = Field(
+        default=None, description="Only jobs whose processes are in one of these groups, as the kernel knows them."
+    )
+    project: Names | None = Field(
+        default=None,
+        description="Only jobs of these projects in the scheduler: the account of Slurm and PBS, the project of LSF, "
+        "as the job's environment says. Not project ids of a file system.",
+    )
+    job_name: Names | None = Field(
+        default=None,
+        alias="job name",
+        description="Only jobs of these names in the scheduler, as the job's environment says.",
+    )
+    nodes: Nodes | None = Field(
+        default=None,
+        description="Only jobs with so many nodes, as the job's environment says (Slurm, Torque, LSF, Flux).",
     )
 
     @model_validator(mode="after")
@@ -222,11 +320,30 @@ class YamlRule(Part):
             measure=measure,
             most_bytes=self.sizes.most if self.sizes else None,
             path=None if self.path == "/" else self.path,
-            scope=self.scope,
+            scope=_SCOPES[self.scope],
             window_s=window_s,
         )
+        if jobs := self._jobs():
+            rule["jobs"] = jobs
         check(rule)
         return rule
+
+    def _jobs(self) -> Jobs:
+        """Which jobs it is for, without what is so of all."""
+        jobs = Jobs()
+        if self.user:
+            jobs["users"] = self.user
+        if self.group:
+            jobs["groups"] = self.group
+        if self.project:
+            jobs["projects"] = self.project
+        if self.job_name:
+            jobs["names"] = self.job_name
+        if self.nodes and self.nodes.least > 1:
+            jobs["least_nodes"] = self.nodes.least
+        if self.nodes and self.nodes.most is not None:
+            jobs["most_nodes"] = self.nodes.most
+        return jobs
 
     def _measure(self) -> tuple[Measure, int | Amount]:
         given = {
@@ -343,8 +460,58 @@ def _entries(rule: Rule) -> dict[str, object]:
     if rule["measure"] not in THROTTLED and rule["window_s"] != 1:
         entries["over"] = f"{rule['window_s']}s"
     if rule["scope"] != "job":
-        entries["scope"] = rule["scope"]
+        entries["scope"] = scope_text(rule["scope"])
+    jobs = rule.get("jobs", Jobs())
+    selected = {
+        "user": [_name_of(number, lambda uid: pwd.getpwuid(uid).pw_name, _user) for number in jobs.get("users", [])],
+        "group": [_name_of(number, lambda gid: grp.getgrgid(gid).gr_name, _group) for number in jobs.get("groups", [])],
+        "project": jobs.get("projects", []),
+        "job name": jobs.get("names", []),
+    }
+    entries |= {key: values[0] if len(values) == 1 else values for key, values in selected.items() if values}
+    if nodes := nodes_text(jobs):
+        entries["nodes"] = nodes
     return entries
+
+
+def _name_of(number: int, name_of: Callable[[int], str], number_of: Callable[[str], int]) -> str:
+    """The name of a user or group where this node has one that means the same number, and else the number."""
+    try:
+        name = name_of(number)
+        return name if number_of(name) == number else str(number)
+    except (KeyError, ValueError, OverflowError):
+        return str(number)
+
+
+def scope_text(scope: Scope) -> str:
+    """A scope, as it is written."""
+    return scope.replace("-", " ")
+
+
+def nodes_text(jobs: Jobs) -> str:
+    """The numbers of nodes of a rule's jobs, as they are written; empty: all."""
+    least, most = max(1, jobs.get("least_nodes", 0)), jobs.get("most_nodes")
+    if most is None:
+        return f"{least} or more" if least > 1 else ""
+    if least == most:
+        return str(most)
+    return f"{least} to {most}" if least > 1 else f"{most} or less"
+
+
+def jobs_text(rule: Rule) -> str:
+    """The jobs that a rule is for, in words; empty: all."""
+    jobs = rule.get("jobs", Jobs())
+    users = [_name_of(number, lambda uid: pwd.getpwuid(uid).pw_name, _user) for number in jobs.get("users", [])]
+    groups = [_name_of(number, lambda gid: grp.getgrgid(gid).gr_name, _group) for number in jobs.get("groups", [])]
+    nodes = nodes_text(jobs)
+    parts = [
+        f"user {' or '.join(users)}" if users else "",
+        f"group {' or '.join(groups)}" if groups else "",
+        f"project {' or '.join(jobs.get('projects', []))}" if jobs.get("projects") else "",
+        f"job name {' or '.join(jobs.get('names', []))}" if jobs.get("names") else "",
+        f"{nodes} {'node' if nodes == '1' else 'nodes'}" if nodes else "",
+    ]
+    return ", ".join(part for part in parts if part)
 
 
 def sizes_text(rule: Rule) -> str:

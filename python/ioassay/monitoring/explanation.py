@@ -7,8 +7,8 @@ from typing import Final
 
 from ioassay import units
 from ioassay.monitoring import calls
-from ioassay.monitoring.contract import amount_text, sizes_text
-from ioassay.protocol.contract import Contract, Rule
+from ioassay.monitoring.contract import amount_text, jobs_text, sizes_text
+from ioassay.protocol.contract import Contract, Rule, Scope
 
 _NS: Final = 1_000_000_000
 
@@ -20,7 +20,8 @@ def sentences(contract: Contract) -> list[str]:
 
 def sentence(rule: Rule) -> str:
     """What a rule means."""
-    whose = "each job on a node" if rule["scope"] == "job" else "all jobs on a node together"
+    jobs = f" ({text})" if (text := jobs_text(rule)) else ""
+    whose = _WHOSE[rule["scope"]].format(jobs=jobs)
     measure, window = rule["measure"], units.format_duration(rule["window_s"] * _NS)
     amount = amount_text(measure, rule["limit"])
     which = _which(rule)
@@ -31,7 +32,7 @@ def sentence(rule: Rule) -> str:
         text = f"Holds {which} of {whose} {held}."
         beyond = sorted(calls.NOT_HELD.intersection(rule["calls"]))
         return text + (f" Counts {' and '.join(beyond)} calls but cannot hold them." if beyond else "")
-    subject = {"job": "of a job on a node", "node": "of all jobs on a node together"}[rule["scope"]]
+    subject = _OF[rule["scope"]].format(jobs=jobs)
     what = {
         "bandwidth": f"{which} {subject} move more than {amount} in {window}",
         "count": f"there are more than {amount} {which} {subject} in {window}",
@@ -47,6 +48,21 @@ def sentence(rule: Rule) -> str:
         "io-wait-time": f"the processes {subject} wait for block devices for more than {amount} in {window}",
     }[measure]
     return f"Alerts when {what}."
+
+
+_WHOSE: Final[dict[Scope, str]] = {
+    "job": "each job{jobs} on a node",
+    "node": "all jobs{jobs} on a node together",
+    "whole-job": "each job{jobs} over all its nodes",
+    "user": "all jobs{jobs} of each user over all nodes",
+}
+
+_OF: Final[dict[Scope, str]] = {
+    "job": "of a job{jobs} on a node",
+    "node": "of all jobs{jobs} on a node together",
+    "whole-job": "of a job{jobs} over all its nodes",
+    "user": "of all jobs{jobs} of a user over all nodes",
+}
 
 
 def _which(rule: Rule) -> str:

@@ -1,8 +1,10 @@
 """Throttle rules as limits of Lustre's servers: commands for the token bucket filter (TBF) of their scheduler (NRS).
 
 Syntax: Lustre Operations Manual, "Network Request Scheduler (NRS) Tuning", section "Token Bucket Filter (TBF) policy".
+Lists of users and groups have spaces between the numbers, and a request has the user and group of the process that
+makes it (`nrs_tbf_id_list_parse` and `nrs_tbf_id_list_match` of lustre/ptlrpc/nrs_tbf.c).
 What a bucket is: under the policy `tbf`, requests share one that have the same job, node, operation, user and group
-(`nrs_tbf_cli_gen_key` of lustre/ptlrpc/nrs_tbf.c), and each CPU partition of a server has its own (LU-17158).
+(`nrs_tbf_cli_gen_key` there), and each CPU partition of a server has its own (LU-17158).
 What a rule can name: Lustre 2.10 to 2.17 split its conditions at `,` and `&`, and a list of jobs at spaces, without any
 quoting (`nrs_tbf_conds_parse`, `nrs_tbf_conjunction_parse` and `nrs_tbf_jobid_list_parse` of the same file).
 
@@ -21,7 +23,7 @@ from typing import Final
 from ioassay import units
 from ioassay.errors import UsageError
 from ioassay.monitoring.calls import GROUPS
-from ioassay.protocol.contract import Contract, Rule
+from ioassay.protocol.contract import Contract, Jobs, Rule
 from ioassay.yaml_models.source import quoted
 
 DEFAULT_RPC_BYTES: Final = 4 << 20
@@ -82,7 +84,7 @@ def limits_of(contract: Contract, servers: Servers, mount: str | None) -> Limits
     """The limits that hold the throttle rules of a contract; `mount` is where the file system is mounted."""
     limits: list[Limit] = []
     refused: dict[str, str] = {}
-    taken: dict[str, str] = {}
+    taken: list[tuple[str, Rule]] = []
     for number, rule in enumerate(contract["rules"], start=1):
         if rule["action"] != "throttle":
             continue
@@ -91,7 +93,8 @@ def limits_of(contract: Contract, servers: Servers, mount: str | None) -> Limits
             refused[rule["label"]] = reason
             continue
         operations = tuple(_OPERATION[name] for name in directions)
-        earlier = next((taken[name] for name in operations if name in taken), None)
+        labels = (other["label"] for name, other in taken if name in operations and _may_meet(other, rule))
+        earlier = next(labels, None)
         rate = rule["limit"] // rule["window_s"] // servers.rpc_bytes
         rate //= servers.partitions * servers.count * len(operations)
         if earlier is not None:
@@ -104,9 +107,15 @@ def limits_of(contract: Contract, servers: Servers, mount: str | None) -> Limits
                 f"{_smallest(servers, len(operations))}"
             )
         else:
-            taken |= dict.fromkeys(operations, rule["label"])
+            taken += [(name, rule) for name in operations]
             limits.append(Limit(f"ioassay_{number}", rule, operations, rate))
     return Limits(limits, refused)
+
+
+def _may_meet(one: Rule, other: Rule) -> bool:
+    """Whether a request may be one that both rules are for: unless they are for different users."""
+    users = [set(rule.get("jobs", Jobs()).get("users", [])) for rule in (one, other)]
+    return not all(users) or bool(users[0] & users[1])
 
 
 def _smallest(servers: Servers, operations: int) -> str:
@@ -115,18 +124,31 @@ def _smallest(servers: Servers, operations: int) -> str:
 
 def _refusal(rule: Rule, directions: list[str], mount: str | None) -> str | None:
     """Why a server cannot enforce a rule, if it cannot."""
-    path = rule.get("path")
-    if rule["measure"] != "bandwidth":
-        return "servers count requests (RPCs), not calls; throttle `bandwidth`"
-    if sorted(rule["calls"]) != sorted(name for direction in directions for name in GROUPS[direction]):
-        return "servers do not tell kinds of reads or writes apart; use `calls: [read]`, `[write]` or `[read, write]`"
-    if rule["least_bytes"] or rule.get("most_bytes") is not None:
-        return "servers do not see the sizes of calls; leave out `sizes`"
-    if rule["scope"] != "job":
-        return "servers limit each job on each node, not all jobs together; use `scope: job`"
-    if path and path != mount:
-        return f"servers do not see paths; if the file system is mounted at {path}, add --file-system {path}"
-    return None
+    path, jobs = rule.get("path"), rule.get("jobs", Jobs())
+    whole = sorted(name for direction in directions for name in GROUPS[direction])
+    reasons = {
+        "servers count requests (RPCs), not calls; throttle `bandwidth`": rule["measure"] != "bandwidth",
+        "servers do not tell kinds of reads or writes apart; use `calls: [read]`, `[write]` or `[read, write]`": (
+            sorted(rule["calls"]) != whole
+        ),
+        "servers do not see the sizes of calls; leave out `sizes`": (
+            bool(rule["least_bytes"]) or rule.get("most_bytes") is not None
+        ),
+        "servers limit each job on each node, not several together; use `scope: job`": rule["scope"] != "job",
+        "servers do not know the scheduler's `project`; leave it out, and name the job with --job": (
+            bool(jobs.get("projects"))
+        ),
+        "servers do not know the scheduler's `job name`; leave it out, and name the job with --job": (
+            bool(jobs.get("names"))
+        ),
+        "servers do not know how many nodes a job has; leave out `nodes`": (
+            bool(jobs.get("least_nodes")) or jobs.get("most_nodes") is not None
+        ),
+        f"servers do not see paths; if the file system is mounted at {path}, add --file-system {path}": (
+            bool(path) and path != mount
+        ),
+    }
+    return next((reason for reason, applies in reasons.items() if applies), None)
 
 
 def start(limits: Limits, whose: Whose) -> Iterator[str]:
@@ -134,7 +156,16 @@ def start(limits: Limits, whose: Whose) -> Iterator[str]:
     yield _set(_POLICIES, "tbf")
     for limit in limits.limits:
         conditions = [f"jobid={{{_job(whose.job)}}}"] if whose.job is not None else []
-        conditions += [f"uid={{{whose.user}}}"] if whose.user is not None else []
+        jobs = limit.rule.get("jobs", Jobs())
+        users = jobs.get("users", [])
+        if whose.user is not None:
+            if users and whose.user not in users:
+                raise UsageError(
+                    f"The rule {quoted(limit.rule['label'])} is not for user {whose.user}.", "Omit --user."
+                )
+            users = [whose.user]
+        conditions += [f"uid={{{' '.join(map(str, users))}}}"] if users else []
+        conditions += [f"gid={{{' '.join(map(str, jobs['groups']))}}}"] if jobs.get("groups") else []
         conditions += [f"opcode={{{' '.join(limit.operations)}}}"]
         yield _set(_RULES, f"start {limit.name} {'&'.join(conditions)} rate={limit.rate}")
 

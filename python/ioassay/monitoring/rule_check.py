@@ -11,7 +11,7 @@ from typing import Final
 
 from ioassay import units
 from ioassay.monitoring import calls
-from ioassay.protocol.contract import Measure, Rule
+from ioassay.protocol.contract import Jobs, Measure, Rule, Scope
 from ioassay.protocol.facts import LONGEST_WINDOW_S
 from ioassay.protocol.record_layout import OPERATIONS, PATTERNS_BYTES, SLOTS
 from ioassay.yaml_models.source import quoted
@@ -42,6 +42,9 @@ OF_PROCESSES: Final = frozenset[Measure](
 IN_BYTES: Final = frozenset[Measure](("bandwidth", "seek-distance", "resident-memory", "virtual-memory"))
 """Measures in bytes. `count` is a number, the others are times in nanoseconds."""
 
+OVER_NODES: Final = frozenset[Scope](("whole-job", "user"))
+"""Scopes whose limits the agents of several nodes share."""
+
 THROTTLED: Final = frozenset[Measure](("bandwidth", "count"))
 
 
@@ -64,6 +67,19 @@ def check(rule: Rule) -> None:
     if unknown := next((name for name in rule["calls"] if name not in OPERATIONS), None):
         raise ValueError(f"has calls {quoted(unknown)}, which no recorder counts; leave them out")
     _check_measure(rule)
+    _check_jobs(rule)
+
+
+def _check_jobs(rule: Rule) -> None:
+    jobs = rule.get("jobs", Jobs())
+    if OVER_NODES.issuperset({rule["scope"]}) and rule["action"] == "monitor":
+        scope = rule["scope"].replace("-", " ")
+        raise ValueError(f"monitors with `scope: {scope}`, which only throttles; use `scope: job`, or throttle it")
+    most = jobs.get("most_nodes")
+    if most is not None and most < max(1, jobs.get("least_nodes", 0)):
+        raise ValueError("has numbers of nodes that no job can have; write the smaller number first")
+    if not all(name and name.isprintable() for name in (*jobs.get("projects", ()), *jobs.get("names", ()))):
+        raise ValueError("has a project or a job name that is empty or cannot be printed; write another one")
 
 
 def _check_numbers(rule: Rule) -> None:
@@ -110,8 +126,8 @@ def conflicts(rules: Sequence[Rule]) -> Iterator[tuple[int, str, str]]:
         if rule["label"] in labels:
             yield at, f"the label {quoted(rule['label'])} is given twice", "rename one of them"
         labels.add(rule["label"])
-        if rule["measure"] in OF_PROCESSES:
-            continue
+        if rule["measure"] in OF_PROCESSES or rule.get("jobs"):
+            continue  # whether those for some jobs fit, the agent knows of each job
         slots_of_rule = 2 if rule["action"] == "throttle" else 1
         slots += slots_of_rule
         paths_bytes += slots_of_rule * len((rule.get("path") or "").encode())

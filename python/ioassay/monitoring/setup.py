@@ -19,8 +19,10 @@ from urllib.parse import urlencode, urlsplit
 from pydantic import Field, model_validator
 
 from ioassay import units
+from ioassay.errors import UsageError
 from ioassay.monitoring import contract
 from ioassay.monitoring.http_address import is_loopback, sends_in_clear
+from ioassay.monitoring.rule_check import OVER_NODES
 from ioassay.protocol import agent as protocol
 from ioassay.protocol.contract import Contract
 from ioassay.protocol.facts import PROTOCOL_VERSION
@@ -424,6 +426,13 @@ class SetupPart(Part):
     contract: File | None = Field(
         default=None, description="A file with the [contract](contract.md). Without it: no rules, until they are set."
     )
+    share: File | None = Field(
+        default=None,
+        description="A directory on a file system that all nodes share, where agents tell each other every second what "
+        "jobs do that rules hold back over several nodes (`scope: whole job`, `scope: user`). It is created, for the "
+        "agent's user alone (mode 700); its parent must exist. Without it such rules are refused. In a record it is "
+        "`watch/limits`.",
+    )
     sinks: list[SinkPart] = Field(
         default=[], description="Where documents go. Without any: Parquet files beside the setup that the agent reads."
     )
@@ -474,7 +483,10 @@ def _resolved(model: SetupPart, base: Path, place: Path, tables: protocol.Tables
     sinks = [sink.chosen[1].sink(base) for sink in model.sinks]
     spool = model.spool or SpoolPart(directory=str(place / "spool"))
     rules = rules or (_below(base, model.contract) if model.contract else None)
-    no_rules = contract.Loaded(Contract(version=PROTOCOL_VERSION, rules=[]), [])
+    found = contract.load(rules) if rules else contract.Loaded(Contract(version=PROTOCOL_VERSION, rules=[]), [])
+    share = str(_below(base, model.share)) if model.share else None
+    if tables != "registered":  # agents of a record meet in the record
+        check_share(found.contract, share)
     return Resolved(
         protocol.Setup(
             version=PROTOCOL_VERSION,
@@ -482,11 +494,31 @@ def _resolved(model: SetupPart, base: Path, place: Path, tables: protocol.Tables
             node=model.node,
             servers=None if tables == "registered" else model.servers.servers(base),
             contract=None,
+            share=share,
             sinks=sinks or [protocol.SinkParquet(kind="parquet", directory=str(place), file_s=60)],
             spool=protocol.Spool(directory=str(_below(base, spool.directory)), most_bytes=spool.size),
         ),
-        contract.load(rules) if rules else no_rules,
+        found,
     )
+
+
+def check_share(rules: Contract, share: str | None) -> None:
+    """Raises `UsageError` where rules hold several nodes to one limit and agents have no place to share it out."""
+    over_nodes = [rule["label"] for rule in rules["rules"] if rule["scope"] in OVER_NODES]
+    if over_nodes and share is None:
+        raise UsageError(
+            f"The rule {quoted(over_nodes[0])} is for several nodes, and the agents have no directory to share it out.",
+            "Add `share: DIRECTORY` to the setup, on a file system of all nodes, or use `scope: job` or `scope: node`.",
+        )
+
+
+def share_of(place: Path) -> str | None:
+    """Where the agent whose files are in `place` meets other nodes; `None` also where its setup cannot be read."""
+    try:
+        share = json.loads((place / AGENT).read_bytes()).get("share")
+    except (OSError, ValueError, AttributeError):
+        return None
+    return share if isinstance(share, str) else None
 
 
 def write(resolved: Resolved, place: Path) -> Path:

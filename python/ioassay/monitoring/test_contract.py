@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from ioassay.errors import UsageError
 from ioassay.monitoring import calls, contract, explanation
-from ioassay.monitoring.contract import document, parse, text_of
+from ioassay.monitoring.contract import LARGEST_ID, document, parse, text_of
 from ioassay.monitoring.explanation import changes, sentences
 from ioassay.monitoring.rule_check import MEASURES, OF_PROCESSES
-from ioassay.protocol.contract import Contract, Rule
+from ioassay.protocol.contract import Contract, Jobs, Rule
 from ioassay.protocol.facts import PROTOCOL_VERSION
 from ioassay.protocol.record_layout import OPERATIONS
 from ioassay.yaml_models.source import SourceError
@@ -71,6 +71,53 @@ def test_an_amount_per_time_brings_its_window() -> None:
     assert (found["limit"], found["window_s"], found["scope"], found["action"]) == (100_000, 10, "node", "throttle")
 
 
+def test_a_rule_is_for_the_jobs_that_it_selects() -> None:
+    found = one(
+        rule(
+            "throttle: a",
+            "calls: [stat]",
+            "count: 1/s",
+            "scope: whole job",
+            "user: [root, 1001]",
+            "group: 5",
+            "project: climate*",
+            "job name: [a, 'b c']",
+            "nodes: 2 to 4",
+        )
+    )
+    assert (found["scope"], found["jobs"]) == (
+        "whole-job",
+        {
+            "users": [0, 1001],
+            "groups": [5],
+            "projects": ["climate*"],
+            "names": ["a", "b c"],
+            "least_nodes": 2,
+            "most_nodes": 4,
+        },
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "jobs"),
+    [
+        ("4", {"least_nodes": 4, "most_nodes": 4}),
+        ("1", {"most_nodes": 1}),
+        ("1 to 4", {"most_nodes": 4}),
+        ("4 or less", {"most_nodes": 4}),
+        ("64 or more", {"least_nodes": 64}),
+    ],
+)
+def test_numbers_of_nodes_are_written_like_sizes(text: str, jobs: Jobs) -> None:
+    assert one(rule("throttle: a", "calls: [stat]", "count: 1/s", f"nodes: {text}"))["jobs"] == jobs
+
+
+def test_rules_for_some_jobs_do_not_count_among_the_slots_of_all() -> None:
+    lines = [f"  - {{throttle: 'r{n}', calls: [read], bandwidth: 1MB/s, user: {n}}}" for n in range(100)]
+    assert len(parse("rules:\n" + "\n".join(lines), "c").contract["rules"]) == 100
+    assert "more rules of calls" in problems("rules:\n" + "\n".join(line.split(", user")[0] + "}" for line in lines))
+
+
 def test_a_plain_class_is_less_than_the_group_of_its_name() -> None:
     assert one(rule("monitor: a", "calls: [plain read]", "count: 1/s"))["calls"] == ["read"]
     assert "stream read" in one(rule("monitor: a", "calls: [READ]", "count: 1/s"))["calls"]
@@ -98,6 +145,14 @@ def test_a_plain_class_is_less_than_the_group_of_its_name() -> None:
         (["monitor: a", "calls: [read]", "count: 1/s", "sizes: 2k to 1k"], "ends before it begins"),
         (["monitor: a", "calls: [read]", "count: 1/s", "over: 1500ms"], "whole number of seconds"),
         (["monitor: a", "calls: [read]", "bandwidth: 16383PiB/s", "over: 1h"], "fit 64 bits"),
+        (["monitor: a", "calls: [read]", "count: 1/s", "scope: user"], "only throttles"),
+        (["monitor: a", "calls: [read]", "count: 1/s", "scope: whole job"], "only throttles"),
+        (["monitor: a", "calls: [read]", "count: 1/s", "user: no such user"], "this node has no user"),
+        (["monitor: a", "calls: [read]", "count: 1/s", "group: 4294967295"], "no number of a group"),
+        (["monitor: a", "calls: [read]", "count: 1/s", "project: []"], "an empty list"),
+        (["monitor: a", "calls: [read]", "count: 1/s", "nodes: 4 to 2"], "ends before it begins"),
+        (["monitor: a", "calls: [read]", "count: 1/s", "nodes: 0"], "ends before it begins"),
+        (["monitor: a", "calls: [read]", "count: 1/s", "nodes: many"], "not a number of nodes"),
         (["monitor: a", "calls: [read]", "count: 1/s", "skope: node"], "unknown key; did you mean `scope`?"),
     ],
 )
@@ -162,6 +217,8 @@ def test_each_rule_is_explained_in_a_sentence() -> None:
             "  - {throttle: storm, calls: [metadata], count: 20k/s, scope: node}",
             "  - {throttle: all, calls: [read, map], bandwidth: 2GB per 3s}",
             "  - {monitor: slow, calls: [sync], longest latency: 2s}",
+            "  - {throttle: big, calls: [stat], count: 9/s, scope: whole job, user: 4294967000, nodes: 1}",
+            "  - {throttle: mine, calls: [stat], count: 9/s, scope: user, project: [a*, b], job name: c}",
         ]
     )
     assert sentences(parse(text, "contract.yaml").contract) == [
@@ -170,6 +227,8 @@ def test_each_rule_is_explained_in_a_sentence() -> None:
         "Holds read and map calls of each job on a node to 666666666B/s. Counts map and submit read calls but cannot "
         "hold them.",
         "Alerts when one of the sync calls of a job on a node takes longer than 2s, looking at 1 s at a time.",
+        "Holds stat calls of each job (user 4294967000, 1 node) over all its nodes to 9 calls/s.",
+        "Holds stat calls of all jobs (project a* or b, job name c) of each user over all nodes to 9 calls/s.",
     ]
 
 
@@ -185,6 +244,24 @@ LABELS = st.text(st.characters(categories=["L", "N", "P", "S"]), min_size=1, max
 AMOUNTS = st.integers(1, 2**64 - 1)
 
 
+IDS = st.lists(st.integers(0, LARGEST_ID), min_size=1, max_size=3)
+PATTERNS = st.lists(LABELS, min_size=1, max_size=3)
+
+
+@st.composite
+def selections(draw: st.DrawFn) -> Jobs:
+    found = Jobs()
+    for key, values in (("users", IDS), ("groups", IDS), ("projects", PATTERNS), ("names", PATTERNS)):
+        if draw(st.booleans()):
+            found[key] = draw(values)  # type: ignore[literal-required]
+    least, most = sorted(draw(st.tuples(st.integers(2, 2**32 - 2), st.integers(2, 2**32 - 2))))
+    if draw(st.booleans()):
+        found["least_nodes"] = least
+    if draw(st.booleans()):
+        found["most_nodes"] = most
+    return found
+
+
 @st.composite
 def rules(draw: st.DrawFn) -> Rule:
     measure = draw(st.sampled_from(sorted(MEASURES.values())))
@@ -198,7 +275,7 @@ def rules(draw: st.DrawFn) -> Rule:
         chosen.add("write")
     least, most = sorted(draw(st.tuples(AMOUNTS, AMOUNTS))) if sized and not of_processes else (0, None)
     limit, window_s = draw(AMOUNTS if measure != "count" else st.integers(1, 10**18)), draw(st.integers(1, 86_400))
-    return Rule(
+    rule = Rule(
         action=action,  # type: ignore[typeddict-item]
         calls=[name for name in OPERATIONS if name in chosen],
         label=draw(LABELS),
@@ -207,9 +284,12 @@ def rules(draw: st.DrawFn) -> Rule:
         measure=measure,
         most_bytes=most,
         path=None if of_processes else draw(st.sampled_from([None, "/scratch", "/home/a b: #c"])),
-        scope=draw(st.sampled_from(["job", "node"])),
+        scope=draw(st.sampled_from(["job", "node"] if action == "monitor" else ["job", "node", "whole-job", "user"])),
         window_s=window_s,
     )
+    if jobs := draw(selections()):
+        rule["jobs"] = jobs
+    return rule
 
 
 @given(st.lists(rules(), max_size=4, unique_by=lambda rule: rule["label"]))
@@ -289,6 +369,9 @@ OF_AGENTS: dict[str, object] = {
         ({"calls": ["map"]}, "nothing can hold these calls back"),
         ({"path": "data"}, "not an absolute path"),
         ({"least_bytes": 9, "most_bytes": 8}, "sizes that no transfer can have"),
+        ({"jobs": {"least_nodes": 3, "most_nodes": 2}}, "numbers of nodes that no job can have"),
+        ({"jobs": {"names": [""]}}, "a job name that is empty"),
+        ({"action": "monitor", "scope": "user"}, "only throttles"),
         ({"label": ""}, "a label that is empty"),
         ({"label": "a\x1b[2J"}, "a label that is empty or cannot be printed"),
     ],

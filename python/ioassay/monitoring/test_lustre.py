@@ -59,6 +59,10 @@ def test_the_commands_are_those_of_the_manual() -> None:
         ("throttle: a, calls: [MPI read], bandwidth: 1GB/s", "kinds of reads or writes"),
         ("throttle: a, calls: [read], bandwidth: 1GB/s, sizes: 64k or less", "sizes of calls"),
         ("throttle: a, calls: [read], bandwidth: 1GB/s, scope: node", "use `scope: job`"),
+        ("throttle: a, calls: [read], bandwidth: 1GB/s, scope: user", "use `scope: job`"),
+        ("throttle: a, calls: [read], bandwidth: 1GB/s, project: climate", "the scheduler's `project`"),
+        ("throttle: a, calls: [read], bandwidth: 1GB/s, job name: a*", "the scheduler's `job name`"),
+        ("throttle: a, calls: [read], bandwidth: 1GB/s, nodes: 2 or more", "leave out `nodes`"),
         ("throttle: a, calls: [read], bandwidth: 1GB/s, path: /lustre/project", "do not see paths"),
         ("throttle: a, calls: [read], bandwidth: 1MB/s", "allow at least 8MiB/s"),
     ],
@@ -73,6 +77,18 @@ def test_a_request_is_held_by_one_rule_so_the_second_is_refused() -> None:
     found = limits(WRITES, "throttle: all, calls: [read, write], bandwidth: 1GB/s")
     assert [limit.rule["label"] for limit in found.limits] == ["writes"]
     assert '"writes" already limits these requests' in found.refused["all"]
+
+
+def test_users_and_groups_are_those_of_requests() -> None:
+    found = limits(WRITES + ", user: [7, 8], group: 9", WRITES.replace("writes", "others") + ", user: 10")
+    assert not found.refused
+    conditions = [command.split("'")[1] for command in [*start(found, Whose())][1:]]
+    assert conditions == [
+        "start ioassay_1 uid={7 8}&gid={9}&opcode={ost_write} rate=100",
+        "start ioassay_2 uid={10}&opcode={ost_write} rate=100",
+    ]
+    assert limits(WRITES + ", user: 7", WRITES.replace("writes", "all") + ", user: [7, 8]").refused
+    assert limits(WRITES + ", user: 7", WRITES.replace("writes", "all") + ", group: 8").refused
 
 
 def test_the_path_of_the_whole_file_system_is_none_and_monitors_are_left_to_agents() -> None:

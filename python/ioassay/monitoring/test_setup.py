@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from ioassay.monitoring.setup import SetupPart, default, load, to_standard_output, write
+from ioassay.errors import UsageError
+from ioassay.monitoring.setup import SetupPart, default, load, share_of, to_standard_output, write
 from ioassay.protocol.agent import Setup
 from ioassay.yaml_models.source import SourceError, parse_source
 from ioassay.yaml_models.validate import validate
@@ -86,6 +87,7 @@ def test_every_sink_and_path_becomes_what_agents_read(place: Path) -> None:
         "node": False,
         "servers": {"named": 5, "job_id": "%j:%u", "root": f"{place}/captures"},
         "contract": None,
+        "share": None,
         "spool": {"directory": "/var/spool/here", "most_bytes": 2 << 30},
         "sinks": [
             {"kind": "parquet", "directory": f"{place}/files", "file_s": 120},
@@ -137,6 +139,19 @@ def test_an_agent_of_the_view_says_all_on_its_output_and_leaves_rules_alone_with
         document = TypeAdapter(Setup).validate_json(to_standard_output(place / "x", rules).read_bytes(), strict=True)
         assert (document["sinks"], document["spool"]) == ([{"kind": "json-lines", "directory": None}], None)
         assert document["contract"] == (None if rules is None else f"{place}/x/contract.json")
+
+
+def test_rules_for_several_nodes_need_a_place_where_agents_share_them_out(place: Path) -> None:
+    rules = place / "several.yaml"
+    rules.write_text("rules: [{throttle: big, calls: [read], bandwidth: 1GB/s, scope: whole job}]")
+    with pytest.raises(UsageError, match='"big" is for several nodes'):
+        load(setup(place, "sinks: []"), place, "node", rules)
+    found = load(setup(place, "share: limits"), place, "node", rules)
+    assert found.setup["share"] == f"{place}/limits"
+    # Agents of a record have one there.
+    assert load(setup(place, "sinks: []"), place, "registered", rules).setup["share"] is None
+    assert share_of(write(found, place / "agent").parent) == f"{place}/limits"
+    assert share_of(place / "nowhere") is None
 
 
 def test_a_contract_that_is_given_replaces_that_of_the_setup(place: Path) -> None:

@@ -148,6 +148,11 @@ class Setup(TypedDict, closed=True):
     """The directory of a run of ioassay, whose phases are marked."""
     servers: NotRequired[Servers | None]
     """What a file server of the node counts. `None`: it is not read."""
+    share: NotRequired[str | None]
+    """
+    A directory on a file system that all nodes share, in which agents tell each other what is measured of rules that are for
+    several nodes. `None`: each node is alone.
+    """
     sinks: list[Sink]
     """Where documents go."""
     spool: NotRequired[Spool | None]

@@ -11,6 +11,23 @@ Action: TypeAlias = Literal["monitor", "throttle"]
 """What follows when a rule is broken."""
 
 
+class Jobs(TypedDict, closed=True):
+    """The jobs that a rule is for: those of which everything is so that is said here."""
+
+    groups: NotRequired[list[int]]
+    """Groups, by number: the job's processes are in one of them. Empty: all."""
+    least_nodes: NotRequired[int]
+    """The fewest nodes that the job has; 0: any."""
+    most_nodes: NotRequired[int | None]
+    """The most nodes that the job has. `None`: any."""
+    names: NotRequired[list[str]]
+    """Names of jobs in the scheduler, with `*`, `?` and `[a-z]`. Empty: all."""
+    projects: NotRequired[list[str]]
+    """Names of projects (accounts) in the scheduler, with `*`, `?` and `[a-z]`. Empty: all."""
+    users: NotRequired[list[int]]
+    """Users, by number: the job is one of theirs. Empty: all."""
+
+
 Measure: TypeAlias = Literal[
     "bandwidth",
     "count",
@@ -28,7 +45,7 @@ Measure: TypeAlias = Literal[
 """What a rule measures within a window."""
 
 
-Scope: TypeAlias = Literal["job", "node"]
+Scope: TypeAlias = Literal["job", "node", "whole-job", "user"]
 """Whose calls a rule adds up."""
 
 
@@ -39,6 +56,8 @@ class Rule(TypedDict, closed=True):
     """What follows when more than that is measured."""
     calls: list[str]
     """Classes of calls, in the recorder's words (`read`, `stream read`). Empty where the measure needs none."""
+    jobs: NotRequired[Jobs]
+    """Which jobs it is for."""
     label: str
     """Its name in alerts."""
     least_bytes: int

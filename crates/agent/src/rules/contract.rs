@@ -95,6 +95,12 @@ fn check(rule: &Rule) -> Result<(), String> {
         return wrong("a measure of calls needs classes of calls, and a measure of processes has none");
     }
     mask(rule)?;
+    if rule.jobs.most_nodes.is_some_and(|most| most < rule.jobs.least_nodes.max(1)) {
+        return wrong("no job has a number of nodes from `least_nodes` to `most_nodes`");
+    }
+    if rule.scope.is_of_several_nodes() && rule.action == Action::Monitor {
+        return wrong("several nodes together can be held to a limit, but not monitored");
+    }
     if rule.action == Action::Throttle {
         if !matches!(rule.measure, Measure::Bandwidth | Measure::Count) {
             return wrong("only bandwidth and count can be throttled");
@@ -120,7 +126,7 @@ pub fn mask(rule: &Rule) -> Result<u64, String> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use ioassay_protocol::watch::contract::Scope;
+    use ioassay_protocol::watch::contract::{Jobs, Scope};
     use std::fs;
 
     /// A rule that makes sense: reads of `/data`, at most 100 bytes a second.
@@ -129,6 +135,7 @@ pub(crate) mod tests {
             label: "reads".to_owned(),
             action: Action::Monitor,
             scope: Scope::Job,
+            jobs: Jobs::default(),
             path: Some("/data".to_owned()),
             calls: vec!["read".to_owned(), "stream read".to_owned()],
             least_bytes: 0,
@@ -155,6 +162,8 @@ pub(crate) mod tests {
             (Rule { measure: Measure::UserTime, ..rule() }, "has none"),
             (Rule { calls: vec!["raed".to_owned()], ..rule() }, "\"raed\""),
             (Rule { measure: Measure::MeanLatency, ..throttle.clone() }, "can be throttled"),
+            (Rule { scope: Scope::User, ..rule() }, "not monitored"),
+            (Rule { jobs: Jobs { least_nodes: 2, most_nodes: Some(1), ..Jobs::default() }, ..rule() }, "of nodes"),
             (Rule { limit: 0, ..throttle }, "for good"),
         ] {
             let error = parse(&text(vec![wrong])).unwrap_err();

@@ -8,8 +8,12 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 
 use ioassay_host::locks;
 use ioassay_record::layout::bytes_of;
-use ioassay_record::rules::{FILE_BYTES, GENERATION_AT, Half, MAGIC, NAME, VERSION, bucket_begins_at, half_begins_at};
+use ioassay_record::rules::{
+    Bucket, FILE_BYTES, GENERATION_AT, Half, MAGIC, NAME, VERSION, bucket_begins_at, half_begins_at,
+};
+use ioassay_record::throttle::MOST_AHEAD_NS;
 
+use crate::clock::monotonic_ns;
 use crate::tables::directory::Directory;
 
 /// The file, which this agent has locked.
@@ -66,13 +70,37 @@ impl RulesFile {
         Ok(())
     }
 
-    /// Changes the rate of the throttling rule in a slot, of the rules in force.
+    /// Changes the rate of the throttling rule in a slot, of the rules in force. Where it rises, calls that wait already begin as
+    /// much earlier as they would have to wait less for it.
     ///
     /// # Errors
     /// If it cannot be written.
-    pub fn set_rate(&self, slot: usize, per_s: u64) -> io::Result<()> {
+    pub fn set_rate(&self, slot: usize, before_per_s: u64, per_s: u64) -> io::Result<()> {
+        let per_s = per_s.max(1);
         let at = half_begins_at(self.generation) + (offset_of!(Half, rates_per_s) + slot * size_of::<u64>()) as u64;
-        self.file.write_all_at(&per_s.max(1).to_le_bytes(), at)
+        self.file.write_all_at(&per_s.to_le_bytes(), at)?;
+        if per_s > before_per_s { self.shorten_waits(slot, before_per_s, per_s) } else { Ok(()) }
+    }
+
+    /// Gives back to the bucket of a slot what its calls do not have to wait at a higher rate. Recorders change it at the same time:
+    /// what one of them reserves between the reading and the writing here goes free.
+    fn shorten_waits(&self, slot: usize, before_per_s: u64, per_s: u64) -> io::Result<()> {
+        let word = |at: u64| {
+            let mut word = [0; 8];
+            self.file.read_exact_at(&mut word, at).map(|()| u64::from_le_bytes(word))
+        };
+        let bucket = bucket_begins_at(slot);
+        let [next_at, returned_at] =
+            [offset_of!(Bucket, next_ns), offset_of!(Bucket, returned_ns)].map(|offset| bucket + offset as u64);
+        let next = word(next_at)?;
+        let ahead = next.saturating_sub(monotonic_ns());
+        if ahead == 0 || ahead > MOST_AHEAD_NS {
+            return Ok(());
+        }
+        let at_new_rate = u128::from(ahead) * u128::from(before_per_s) / u128::from(per_s);
+        let back = ahead - at_new_rate as u64;
+        self.file.write_all_at(&word(returned_at)?.wrapping_add(back).to_le_bytes(), returned_at)?;
+        self.file.write_all_at(&(next - back).to_le_bytes(), next_at)
     }
 
     /// Changes the aliases of the rules in force, which `half` has too.
@@ -126,7 +154,7 @@ mod tests {
         assert_eq!(bytes[GENERATION_AT as usize..][..8], 1_u64.to_le_bytes());
         let begin = half_begins_at(1) as usize;
         assert_eq!(bytes[begin..begin + size_of::<Half>()], *bytes_of(&half));
-        file.set_rate(3, 77).unwrap();
+        file.set_rate(3, 99, 77).unwrap();
         let bytes = fs::read(place.path().join(NAME)).unwrap();
         let rate = begin + offset_of!(Half, rates_per_s) + 3 * 8;
         assert_eq!(bytes[rate..rate + 8], 77_u64.to_le_bytes());
@@ -145,6 +173,29 @@ mod tests {
         others.set_len(0).unwrap();
         others.set_len(FILE_BYTES as u64).unwrap();
         assert!(!file.is_whole());
+    }
+
+    #[test]
+    fn calls_that_wait_for_a_low_rate_begin_earlier_when_it_rises() {
+        let (place, directory) = directory(empty());
+        let file = RulesFile::open(&directory).unwrap();
+        let word = |at: u64| {
+            let bytes = fs::read(place.path().join(NAME)).unwrap();
+            u64::from_le_bytes(bytes[at as usize..][..8].try_into().unwrap())
+        };
+        let second = 1_000_000_000;
+        let bucket = bucket_begins_at(3);
+        let reserved = monotonic_ns() + 40 * second;
+        file.file.write_all_at(&reserved.to_le_bytes(), bucket).unwrap();
+        file.set_rate(3, 200, 100).unwrap();
+        assert_eq!((word(bucket), word(bucket + 8)), (reserved, 0));
+        file.set_rate(3, 100, 400).unwrap();
+        let back = word(bucket + 8);
+        assert!((29 * second..=30 * second).contains(&back), "{back}");
+        assert_eq!(word(bucket), reserved - back);
+        file.empty_bucket(3).unwrap();
+        file.set_rate(3, 400, 800).unwrap();
+        assert_eq!((word(bucket), word(bucket + 8)), (0, back));
     }
 
     #[test]

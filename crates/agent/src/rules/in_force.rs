@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::path::PathBuf;
 
-use ioassay_protocol::watch::contract::{Action, Measure, Scope};
+use ioassay_protocol::watch::contract::{Action, Jobs as Selected, Measure, Rule, Scope};
 use ioassay_protocol::watch::document::Document;
 
 use crate::clock::Ticks;
@@ -12,25 +12,34 @@ use crate::jobs::{JobKey, Jobs};
 use crate::rules::aliases::Aliases;
 use crate::rules::contract::ContractFile;
 use crate::rules::file::RulesFile;
+use crate::rules::peers::{Others, Peers, Total};
+use crate::rules::selection::Facts;
 use crate::rules::shares::{Demand, shares};
-use crate::rules::slots::{Active, Slots};
-use crate::rules::windows::{Contributor, Counted, Observation, Windows};
+use crate::rules::slots::{Slots, rate_per_s};
+use crate::rules::windows::{About, Contributor, Counted, Observation, Windows, added_up};
 use crate::tables::directory::Directory;
 use crate::tables::follow::Seen;
 
 /// Which of the watched directories.
 pub type DirectoryNumber = u64;
 
+/// The part of a limit with which a node begins while it does not know who else there is, unless the job's number of nodes is known.
+const UNKNOWN_PART: u64 = 10;
+
 /// The rules in force.
 #[derive(Debug, Default)]
 pub struct RulesInForce {
     contract: Option<ContractFile>,
-    slots: Slots,
+    rules: Vec<Rule>,
     aliases: Aliases,
     windows: Windows,
     files: BTreeMap<DirectoryNumber, Given>,
-    /// What was counted since the last second, by job and slot.
-    seen: HashMap<JobKey, HashMap<usize, Observation>>,
+    /// What was counted since the last second, by job and label of the rule.
+    seen: HashMap<JobKey, HashMap<String, Observation>>,
+    /// The agents of other nodes, where there is a place to meet them.
+    peers: Option<Peers>,
+    /// What this node may do of throttling rules, by label and what they add up.
+    shares: HashMap<(String, Option<JobKey>), u64>,
     /// What is wrong with the contract.
     problem: Option<String>,
 }
@@ -40,21 +49,36 @@ pub struct RulesInForce {
 struct Given {
     /// Or why the rules cannot be given.
     file: Result<RulesFile, String>,
-    job: Option<JobKey>,
+    facts: Facts,
+    job: JobKey,
+    /// Those of the rules that are for its job.
+    slots: Slots,
     /// Rates that were written last, by slot.
     rates: HashMap<usize, u64>,
-    /// What throttling rules saw in the last second, by slot.
+    /// What throttling rules see in this second, by slot.
     demands: HashMap<usize, Demand>,
+    /// What they saw in the last one.
+    last_demands: HashMap<usize, Demand>,
+}
+
+impl Given {
+    fn slot_of(&self, rule: &Rule) -> Option<usize> {
+        self.slots.active().iter().find(|active| active.rule.label == rule.label)?.slot
+    }
 }
 
 impl RulesInForce {
-    /// The rules of a contract's file.
-    pub fn new(contract: Option<PathBuf>) -> Self {
-        Self { contract: contract.map(ContractFile::new), ..Self::default() }
+    /// The rules of a contract's file. Agents of several nodes meet in the directory `share`.
+    ///
+    /// # Errors
+    /// If the kernel has no random numbers.
+    pub fn new(contract: Option<PathBuf>, share: Option<PathBuf>, node: &str) -> io::Result<Self> {
+        let peers = share.filter(|_| contract.is_some()).map(|share| Peers::new(share, node)).transpose()?;
+        Ok(Self { contract: contract.map(ContractFile::new), peers, ..Self::default() })
     }
 
-    /// Gives the rules to the recorders of a directory too.
-    pub fn watch(&mut self, number: DirectoryNumber, directory: &Directory) {
+    /// Gives the rules to the recorders of a directory too. `otherwise` is what its job is called where it has no scheduler.
+    pub fn watch(&mut self, number: DirectoryNumber, directory: &Directory, facts: Facts, otherwise: &str) {
         if self.contract.is_none() {
             return;
         }
@@ -67,7 +91,17 @@ impl RulesInForce {
             };
             format!("rules do not reach what is recorded in {}: {reason}", directory.path().display())
         });
-        self.files.insert(number, Given { file, job: None, rates: HashMap::new(), demands: HashMap::new() });
+        let job = JobKey { job: facts.number.clone().unwrap_or_else(|| otherwise.to_owned()), user: facts.user };
+        let given = Given {
+            file,
+            facts,
+            job,
+            slots: Slots::default(),
+            rates: HashMap::new(),
+            demands: HashMap::new(),
+            last_demands: HashMap::new(),
+        };
+        self.files.insert(number, given);
         if let Err(problem) = self.give() {
             self.problem = Some(problem);
         }
@@ -75,8 +109,18 @@ impl RulesInForce {
 
     /// In words, what the rules do not reach, if there are any.
     pub fn unreached(&self) -> Option<String> {
-        let are_of_calls = self.slots.active().iter().any(|active| active.slot.is_some());
-        self.files.values().find_map(|given| given.file.as_ref().err()).filter(|_| are_of_calls).cloned()
+        let are_of_calls = |given: &Given| given.slots.active().iter().any(|active| active.slot.is_some());
+        self.files.values().filter(|given| are_of_calls(given)).find_map(|given| given.file.as_ref().err()).cloned()
+    }
+
+    /// In words, why limits are not shared with other nodes, if they are to be and are not.
+    pub fn unshared(&self) -> Option<String> {
+        self.peers.as_ref()?.problem()
+    }
+
+    /// Whether other nodes have a part of what is allowed here: [`RulesInForce::share_with_others`] is to be called between seconds.
+    pub fn are_shared(&self) -> bool {
+        self.peers.is_some() && self.rules.iter().any(|rule| rule.scope.is_of_several_nodes())
     }
 
     /// Forgets a directory that has gone.
@@ -97,7 +141,15 @@ impl RulesInForce {
                 self.renew_aliases();
                 return self.problem.clone();
             }
-            Ok(Some(contract)) => self.slots.replace(contract).and_then(|()| self.give()).err(),
+            Ok(Some(contract)) => {
+                // Those that every job has must have room together, also where there is no job yet.
+                let of_all = contract.rules.iter().filter(|rule| rule.jobs == Selected::default());
+                Slots::default().replace(of_all).and_then(|()| {
+                    self.rules = contract.rules;
+                    self.give()
+                })
+            }
+            .err(),
             Err(problem) => Some(problem),
         };
         self.problem.clone()
@@ -105,42 +157,126 @@ impl RulesInForce {
 
     /// Says what else the paths of the rules in force are called since the last time, if that is something else.
     fn renew_aliases(&mut self) {
-        if !self.aliases.changed(self.slots.paths()) {
+        if !self.aliases.changed(paths(&self.rules)) {
             return;
         }
-        let Ok(half) = self.slots.encode(&self.aliases, Active::rate_per_s) else { return };
-        for file in self.files.values().filter_map(|given| given.file.as_ref().ok()) {
-            // A file that cannot be written to is one of a record that has ended.
-            let _ = file.set_aliases(&half);
+        for given in self.files.values() {
+            let rate = |slot: Option<usize>| slot.and_then(|slot| given.rates.get(&slot)).copied().unwrap_or(1);
+            let half = given.slots.encode(&self.aliases, |active| rate(active.slot));
+            if let (Ok(half), Ok(file)) = (half, &given.file) {
+                // A file that cannot be written to is one of a record that has ended.
+                let _ = file.set_aliases(&half);
+            }
         }
     }
 
-    /// Writes the rules for all recorders.
+    /// Writes for the recorders of each directory the rules that are for its job.
     fn give(&mut self) -> Result<(), String> {
-        self.aliases.find(self.slots.paths());
-        let count = self.files.len().max(1) as u64;
-        // Until it is known who does what, nobody gets more than an equal part.
-        let half = self.slots.encode(&self.aliases, |active| (active.rate_per_s() / count).max(1))?;
-        for given in self.files.values_mut() {
+        self.aliases.find(paths(&self.rules));
+        let mut rates: BTreeMap<DirectoryNumber, HashMap<String, u64>> = BTreeMap::new();
+        for rule in self.rules.iter().filter(|rule| rule.action == Action::Throttle) {
+            for (key, members) in self.groups(rule) {
+                // Until it is known who does what, nobody gets more than an equal part.
+                let rate = self.node_rate(rule, key.as_ref(), &members) / members.len() as u64;
+                for member in members {
+                    rates.entry(member).or_default().insert(rule.label.clone(), rate.max(1));
+                }
+            }
+        }
+        let mut problems = Vec::new();
+        for (number, given) in &mut self.files {
+            let rates = rates.remove(number).unwrap_or_default();
+            let about = |problem: String| format!("job {}: {problem}", given.job.job);
+            let of_job = self.rules.iter().filter(|rule| given.facts.is_one_of(&rule.jobs));
+            if let Err(problem) = given.slots.replace(of_job) {
+                problems.push(about(problem));
+                continue;
+            }
+            let rate = |label: &String| rates.get(label).copied().unwrap_or(1);
+            let half = match given.slots.encode(&self.aliases, |active| rate(&active.rule.label)) {
+                Ok(half) => half,
+                Err(problem) => {
+                    problems.push(about(problem));
+                    continue;
+                }
+            };
             let Ok(file) = &mut given.file else { continue };
             given.rates.clear();
-            for active in self.slots.active().iter().filter(|active| active.rule.action == Action::Throttle) {
-                let Some(slot) = active.slot else { continue };
-                given.rates.insert(slot, (active.rate_per_s() / count).max(1));
-                file.empty_bucket(slot).map_err(|error| error.to_string())?;
+            for active in given.slots.active().iter().filter(|active| active.rule.action == Action::Throttle) {
+                let (Some(slot), Some(rate)) = (active.slot, rates.get(&active.rule.label)) else { continue };
+                given.rates.insert(slot, *rate);
+                problems.extend(file.empty_bucket(slot).err().map(|error| error.to_string()));
             }
-            file.write(&half).map_err(|error| error.to_string())?;
+            problems.extend(file.write(&half).err().map(|error| error.to_string()));
         }
-        Ok(())
+        problems.into_iter().next().map_or(Ok(()), Err)
+    }
+
+    /// The directories whose recorders have to share what a rule allows, by what it adds up.
+    fn groups(&self, rule: &Rule) -> BTreeMap<Option<JobKey>, Vec<DirectoryNumber>> {
+        let mut groups: BTreeMap<Option<JobKey>, Vec<DirectoryNumber>> = BTreeMap::new();
+        for (number, given) in &self.files {
+            if given.file.is_ok() && given.facts.is_one_of(&rule.jobs) {
+                groups.entry(added_up(rule.scope, &given.job)).or_default().push(*number);
+            }
+        }
+        groups
+    }
+
+    /// What this node may do per second of what a throttling rule allows: these directories together.
+    fn node_rate(&self, rule: &Rule, key: Option<&JobKey>, members: &[DirectoryNumber]) -> u64 {
+        let rate = rate_per_s(rule);
+        let (Some(key), Some(peers)) = (key.filter(|_| rule.scope.is_of_several_nodes()), &self.peers) else {
+            return rate;
+        };
+        match peers.others(&total(rule, key)) {
+            Others::Unknown => {
+                let nodes = members.iter().find_map(|member| self.files[member].facts.nodes.map(u64::from));
+                let nodes = nodes.filter(|_| rule.scope == Scope::WholeJob);
+                rate / nodes.unwrap_or(UNKNOWN_PART)
+            }
+            Others::Did(others) => {
+                let own = self.demand(rule, members);
+                let all: Vec<Demand> = std::iter::once(own).chain(others).collect();
+                shares(rate, &all)[0]
+            }
+            Others::Lost { count, .. } => rate / (count as u64 + 1),
+        }
+        .max(1)
+    }
+
+    /// What directories together did of a rule in the last second.
+    fn demand(&self, rule: &Rule, members: &[DirectoryNumber]) -> Demand {
+        let of = |given: &Given| given.last_demands.get(&given.slot_of(rule)?).copied();
+        members.iter().filter_map(|member| of(&self.files[member])).fold(Demand::default(), Demand::and)
     }
 
     /// Adds what was seen of a process of a job, whose tables are in that directory; `pid` is the process's number on this node.
     pub fn add(&mut self, number: DirectoryNumber, key: &JobKey, seen: &Seen, pid: u32, ticks: &Ticks) {
         let Some(given) = self.files.get_mut(&number) else { return };
-        given.job = Some(key.clone());
+        if given.job != *key {
+            given.job = key.clone();
+        }
         let ns = |time| ticks.ns(time, seen.table.counts_ticks());
         let identity = &seen.table.identity;
         for slot in &seen.look.slots {
+            let is_of = |place: Option<usize>| place == Some(slot.slot);
+            let mut active = given.slots.active().iter();
+            let Some(active) = active.find(|active| is_of(active.slot) || is_of(active.beyond)) else { continue };
+            let rule = &active.rule;
+            let of_job = match self.seen.get_mut(key) {
+                Some(of_job) => of_job,
+                None => self.seen.entry(key.clone()).or_default(),
+            };
+            let observation = match of_job.get_mut(&rule.label) {
+                Some(observation) => observation,
+                None => of_job.entry(rule.label.clone()).or_insert_with(|| Observation::of(key)),
+            };
+            if is_of(active.beyond) {
+                let beyond = &mut observation.counted.beyond_calls;
+                *beyond = beyond.saturating_add(slot.calls);
+                continue;
+            }
             let counted = Counted {
                 calls: slot.calls,
                 bytes: slot.bytes,
@@ -152,18 +288,11 @@ impl RulesInForce {
                 waited_ns: ns(slot.waited_ticks),
                 ..Counted::default()
             };
-            let active = self.slots.active().iter().find(|active| active.slot == Some(slot.slot));
-            let measure = active.map(|active| active.rule.measure);
-            let measured = measure.map_or(0, |measure| counted.measured(measure));
-            let of_job = match self.seen.get_mut(key) {
-                Some(of_job) => of_job,
-                None => self.seen.entry(key.clone()).or_default(),
-            };
-            let observation = of_job.entry(slot.slot).or_insert_with(|| Observation::of(key));
+            let measured = counted.measured(rule.measure);
             observation.counted = observation.counted.and(counted);
             // Texts are looked up for those alone that may be named.
             if measured > 0 && measured >= observation.contributor.measured {
-                let is_slowest = matches!(measure, Some(Measure::MaximumLatency | Measure::MeanLatency));
+                let is_slowest = matches!(rule.measure, Measure::MaximumLatency | Measure::MeanLatency);
                 let [last, slowest] = slot.files;
                 observation.contributor = Contributor {
                     measured,
@@ -175,91 +304,153 @@ impl RulesInForce {
                 };
             }
             let demand = given.demands.entry(slot.slot).or_default();
-            demand.used = demand.used.saturating_add(measured);
-            demand.waited |= slot.waits > 0;
+            *demand = demand.and(Demand { used: measured, waited: slot.waits > 0 });
         }
     }
 
     /// Judges a second that is over. Documents of it.
     pub fn documents(&mut self, node: &str, second: u32, jobs: &Jobs) -> Vec<Document> {
         let seen = std::mem::take(&mut self.seen);
-        let unreached = self.files.values().filter(|given| given.file.is_err()).count();
-        let observed = |active: &Active| match active.slot {
-            Some(slot) => {
-                // A rule that holds back says what it does not reach, even where it reaches nothing.
-                let unheard = jobs.partly_recorded().into_iter().filter(|_| active.beyond.is_some());
-                unheard.map(Observation::of).chain(of_calls(active, slot, &seen)).collect()
-            }
-            None => of_processes(active.rule.measure, jobs),
-        };
-        let remark = |active: &Active, job: Option<&JobKey>| {
-            let mut remarks = Vec::new();
-            if active.slot.is_some() && unreached > 0 {
+        let mut windows = std::mem::take(&mut self.windows);
+        let observed = |rule: &Rule| self.observed(rule, &seen, jobs);
+        let documents = windows.second(node, second, &self.rules, observed, |rule, key| self.about(rule, key, jobs));
+        self.windows = windows;
+        self.files.values_mut().for_each(|given| given.last_demands = std::mem::take(&mut given.demands));
+        self.share(|scope| !scope.is_of_several_nodes());
+        self.tell_others(second);
+        documents
+    }
+
+    /// What was observed of a rule, of each job that it is for.
+    fn observed(
+        &self,
+        rule: &Rule,
+        seen: &HashMap<JobKey, HashMap<String, Observation>>,
+        jobs: &Jobs,
+    ) -> Vec<Observation> {
+        if !rule.measure.is_of_calls() {
+            return of_processes(rule.measure, jobs)
+                .filter(|observation| self.is_for(rule, &observation.job))
+                .collect();
+        }
+        // A rule that holds back says what it does not reach, even where it reaches nothing.
+        let throttles = rule.action == Action::Throttle;
+        let partly = jobs.partly_recorded().into_iter().filter(|job| throttles && self.is_for(rule, job));
+        let counted = seen.values().filter_map(|of_job| of_job.get(&rule.label).cloned());
+        partly.map(Observation::of).chain(counted).collect()
+    }
+
+    /// What else is to be said of a rule, and what it adds up.
+    fn about(&self, rule: &Rule, key: Option<&JobKey>, jobs: &Jobs) -> About {
+        let share = self.shares.get(&(rule.label.clone(), key.cloned()));
+        // Of what nodes share, one without the job has nothing.
+        let without = if self.peers.is_some() && rule.scope.is_of_several_nodes() { 0 } else { rule.limit };
+        let share = share.map_or(without, |rate| rate.saturating_mul(rule.window_s.into()).min(rule.limit));
+        let mut remarks = Vec::new();
+        if rule.measure.is_of_calls() {
+            let is_unreached = |given: &&Given| given.file.is_err() && given.facts.is_one_of(&rule.jobs);
+            let unreached = self.files.values().filter(is_unreached).count();
+            if unreached > 0 {
                 remarks.push(format!("{unreached} records of this node are not reached"));
             }
-            let unrecorded: Vec<u32> = jobs.unrecorded(job).collect();
-            if let (Some(_), [first, others @ ..]) = (active.slot, &unrecorded[..]) {
+            let is_added_up = |job: &JobKey| added_up(rule.scope, job).as_ref() == key && self.is_for(rule, job);
+            let unrecorded: Vec<u32> = jobs.unrecorded(is_added_up).collect();
+            if let [first, others @ ..] = &unrecorded[..] {
                 let others = if others.is_empty() { String::new() } else { format!(" and {} others", others.len()) };
                 remarks.push(format!("process {first}{others} cannot be reached: a static or setuid program"));
             }
-            remarks.join("; ")
-        };
-        let documents = self.windows.second(node, second, self.slots.active(), observed, remark);
-        self.share();
-        documents
+        }
+        if let (true, Some(key)) = (rule.scope.is_of_several_nodes(), key) {
+            match self.peers.as_ref().map(|peers| peers.others(&total(rule, key))) {
+                None => remarks.push("each node has the whole limit: the agent's setup has no `share`".to_owned()),
+                Some(Others::Lost { count, reason }) => {
+                    remarks.push(format!("held to 1/{} of the limit: other nodes are not seen: {reason}", count + 1));
+                }
+                Some(Others::Unknown | Others::Did(_)) => {}
+            }
+        }
+        About { share, remark: remarks.join("; ") }
+    }
+
+    /// Whether a rule is for a job.
+    fn is_for(&self, rule: &Rule, job: &JobKey) -> bool {
+        if rule.jobs == Selected::default() {
+            return true;
+        }
+        match self.files.values().find(|given| given.job == *job) {
+            Some(given) => given.facts.is_one_of(&rule.jobs),
+            None => Facts::of_user(job.user).is_one_of(&rule.jobs),
+        }
     }
 
     /// Judges the windows that are not over when the agent ends. Documents of that second.
     pub fn end(&mut self, node: &str, second: u32) -> Vec<Document> {
-        self.windows.end(node, second, self.slots.active())
+        self.windows.end(node, second, &self.rules)
+    }
+
+    /// Tells other nodes what this one did in the last second of rules that are for several.
+    fn tell_others(&mut self, second: u32) {
+        let mut did = BTreeMap::new();
+        let several = |rule: &&Rule| rule.action == Action::Throttle && rule.scope.is_of_several_nodes();
+        for rule in self.rules.iter().filter(several) {
+            for (key, members) in self.groups(rule) {
+                did.extend(key.map(|key| (total(rule, &key), self.demand(rule, &members))));
+            }
+        }
+        if let Some(peers) = &mut self.peers {
+            peers.say(second, did);
+        }
+    }
+
+    /// Divides what is allowed to several nodes, once they have told each other what they did in the last second.
+    pub fn share_with_others(&mut self) {
+        self.share(Scope::is_of_several_nodes);
     }
 
     /// Divides the rates of throttling rules among recorders that share no file.
-    fn share(&mut self) {
-        for active in self.slots.active().iter().filter(|active| active.rule.action == Action::Throttle) {
-            let Some(slot) = active.slot else { continue };
-            let mut groups: BTreeMap<Option<JobKey>, Vec<DirectoryNumber>> = BTreeMap::new();
-            for (number, given) in self.files.iter().filter(|(_, given)| given.file.is_ok()) {
-                let group = if active.rule.scope == Scope::Job { given.job.clone() } else { None };
-                groups.entry(group).or_default().push(*number);
-            }
-            for members in groups.into_values() {
-                let demand = |number| self.files[number].demands.get(&slot).copied().unwrap_or_default();
-                let demands: Vec<Demand> = members.iter().map(demand).collect();
-                for (number, share) in members.iter().zip(shares(active.rate_per_s(), &demands)) {
-                    let Some(given) = self.files.get_mut(number) else { continue };
-                    let before = given.rates.insert(slot, share);
-                    if before != Some(share)
-                        && let Ok(file) = &given.file
-                    {
-                        // A file that cannot be written to is one of a record that has ended.
-                        let _ = file.set_rate(slot, share);
-                    }
+    fn share(&mut self, of_scope: impl Fn(Scope) -> bool) {
+        let rules: Vec<&Rule> = self.rules.iter().filter(|rule| of_scope(rule.scope)).collect();
+        let of_these = |label: &String| rules.iter().any(|rule| rule.label == *label);
+        let mut node_rates = std::mem::take(&mut self.shares);
+        node_rates.retain(|(label, _), _| !of_these(label));
+        let mut changed: Vec<(DirectoryNumber, usize, u64)> = Vec::new();
+        for rule in rules.into_iter().filter(|rule| rule.action == Action::Throttle) {
+            for (key, members) in self.groups(rule) {
+                let rate = self.node_rate(rule, key.as_ref(), &members);
+                let demands: Vec<Demand> = members.iter().map(|member| self.demand(rule, &[*member])).collect();
+                for (number, share) in members.iter().zip(shares(rate, &demands)) {
+                    changed.extend(self.files[number].slot_of(rule).map(|slot| (*number, slot, share)));
                 }
+                node_rates.insert((rule.label.clone(), key), rate);
             }
         }
-        self.files.values_mut().for_each(|given| given.demands.clear());
+        self.shares = node_rates;
+        for (number, slot, share) in changed {
+            let Some(given) = self.files.get_mut(&number) else { continue };
+            let before = given.rates.insert(slot, share).unwrap_or(share);
+            if before != share
+                && let Ok(file) = &given.file
+            {
+                // A file that cannot be written to is one of a record that has ended.
+                let _ = file.set_rate(slot, before, share);
+            }
+        }
     }
 }
 
-/// What was observed of a rule that measures calls, of each job.
-fn of_calls(
-    active: &Active,
-    slot: usize,
-    seen: &HashMap<JobKey, HashMap<usize, Observation>>,
-) -> impl Iterator<Item = Observation> {
-    seen.values().filter_map(move |of_job| {
-        let held = of_job.get(&slot);
-        let beyond = active.beyond.and_then(|beyond| of_job.get(&beyond));
-        let mut observation = held.cloned().or_else(|| Some(Observation::of(&beyond?.job)))?;
-        observation.counted.beyond_calls = beyond.map_or(0, |beyond| beyond.counted.calls);
-        Some(observation)
-    })
+/// The paths of the rules that recorders are given.
+fn paths(rules: &[Rule]) -> Vec<String> {
+    rules.iter().filter(|rule| rule.measure.is_of_calls()).filter_map(|rule| rule.path.clone()).collect()
+}
+
+/// What nodes share of a rule.
+fn total(rule: &Rule, key: &JobKey) -> Total {
+    Total { user: key.user, job: key.job.clone(), rule: rule.label.clone() }
 }
 
 /// What was observed of a rule that measures processes.
-fn of_processes(measure: Measure, jobs: &Jobs) -> Vec<Observation> {
-    let observed = jobs.members().map(|member| {
+fn of_processes(measure: Measure, jobs: &Jobs) -> impl Iterator<Item = Observation> {
+    jobs.members().map(move |member| {
         let counted = Counted {
             resident_bytes: member.usage.resident_bytes,
             virtual_bytes: member.usage.virtual_bytes,
@@ -276,6 +467,5 @@ fn of_processes(measure: Measure, jobs: &Jobs) -> Vec<Observation> {
             ..Contributor::default()
         };
         Observation { job: member.job.clone(), counted, contributor }
-    });
-    observed.collect()
+    })
 }

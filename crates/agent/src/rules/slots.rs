@@ -1,6 +1,6 @@
-//! Each rule of calls has a slot of the recorders, by which they count, for as long as it lives.
+//! Each rule of calls has a slot of the recorders of a directory, by which they count, for as long as it lives.
 
-use ioassay_protocol::watch::contract::{Action, Contract, Measure, Rule};
+use ioassay_protocol::watch::contract::{Action, Measure, Rule};
 use ioassay_record::operation::Operation;
 use ioassay_record::rules::{self as recorders, RuleKind, SLOTS, bit};
 
@@ -41,15 +41,15 @@ impl Active {
             burst_ns: BURST_NS,
         }
     }
-
-    /// The rate of all, in bytes or calls per second.
-    pub fn rate_per_s(&self) -> u64 {
-        (self.rule.limit / u64::from(self.rule.window_s)).max(1)
-    }
 }
 
-/// All rules that are in force.
-#[derive(Debug, Default)]
+/// The rate that a rule allows, in bytes or calls per second.
+pub fn rate_per_s(rule: &Rule) -> u64 {
+    (rule.limit / u64::from(rule.window_s)).max(1)
+}
+
+/// All rules that are in force for a directory.
+#[derive(Debug, Clone, Default)]
 pub struct Slots {
     active: Vec<Active>,
 }
@@ -60,23 +60,14 @@ impl Slots {
         &self.active
     }
 
-    /// The paths of the rules that recorders are given.
-    pub fn paths(&self) -> Vec<String> {
-        self.active
-            .iter()
-            .filter(|active| active.slot.is_some())
-            .filter_map(|active| active.rule.path.clone())
-            .collect()
-    }
-
-    /// Puts a contract in force: rules that were there already keep their slots.
+    /// Puts rules in force: those that were there already keep their slots.
     ///
     /// # Errors
     /// In words, where there are more rules than slots; the rules that held go on then.
-    pub fn replace(&mut self, contract: Contract) -> Result<(), String> {
+    pub fn replace<'a>(&mut self, rules: impl Iterator<Item = &'a Rule> + Clone) -> Result<(), String> {
         let kept = |rule: &Rule| self.active.iter().find(|active| is_same(&active.rule, rule));
         let mut taken = [false; SLOTS];
-        for active in contract.rules.iter().filter_map(kept) {
+        for active in rules.clone().filter_map(kept) {
             active.slot.into_iter().chain(active.beyond).for_each(|slot| taken[slot] = true);
         }
         // What the rules of before counted is not what new ones do: they get other slots, as long as there are some.
@@ -90,8 +81,8 @@ impl Slots {
             Some(free)
         };
         let mut active = Vec::new();
-        for rule in contract.rules {
-            let (slot, beyond) = match kept(&rule) {
+        for rule in rules {
+            let (slot, beyond) = match kept(rule) {
                 Some(kept) => (kept.slot, kept.beyond),
                 None if !rule.measure.is_of_calls() => (None, None),
                 None => {
@@ -105,7 +96,7 @@ impl Slots {
                     (Some(slot), beyond)
                 }
             };
-            active.push(Active { rule, slot, beyond });
+            active.push(Active { rule: rule.clone(), slot, beyond });
         }
         self.active = active;
         Ok(())
@@ -156,10 +147,9 @@ fn is_same(one: &Rule, other: &Rule) -> bool {
 mod tests {
     use super::*;
     use crate::rules::contract::tests::rule;
-    use ioassay_protocol::VERSION;
 
-    fn contract(rules: Vec<Rule>) -> Contract {
-        Contract { version: VERSION, rules }
+    fn replace(slots: &mut Slots, rules: &[Rule]) {
+        slots.replace(rules.iter()).unwrap();
     }
 
     fn labelled(label: &str) -> Rule {
@@ -169,9 +159,9 @@ mod tests {
     #[test]
     fn a_rule_keeps_its_slot_while_others_come_and_go() {
         let mut slots = Slots::default();
-        slots.replace(contract(vec![labelled("a"), labelled("b")])).unwrap();
+        replace(&mut slots, &[labelled("a"), labelled("b")]);
         let b = slots.active()[1].slot;
-        slots.replace(contract(vec![labelled("c"), Rule { limit: 7, ..labelled("b") }])).unwrap();
+        replace(&mut slots, &[labelled("c"), Rule { limit: 7, ..labelled("b") }]);
         assert_eq!(slots.active()[1].slot, b);
         assert_eq!(slots.active()[1].rule.limit, 7);
         // Recorders may go on counting for a moment by the slot of the rule that went.
@@ -181,19 +171,19 @@ mod tests {
     #[test]
     fn a_rule_about_other_calls_is_another_rule() {
         let mut slots = Slots::default();
-        slots.replace(contract(vec![labelled("a")])).unwrap();
+        replace(&mut slots, &[labelled("a")]);
         let before = slots.active()[0].slot;
-        slots.replace(contract(vec![Rule { path: None, ..labelled("a") }])).unwrap();
+        replace(&mut slots, &[Rule { path: None, ..labelled("a") }]);
         assert_ne!(slots.active()[0].slot, before);
     }
 
     #[test]
     fn a_throttling_rule_counts_what_it_cannot_hold_back_in_a_slot_of_its_own() {
         let mut slots = Slots::default();
-        slots.replace(contract(vec![Rule { action: Action::Throttle, limit: 300, window_s: 3, ..rule() }])).unwrap();
+        replace(&mut slots, &[Rule { action: Action::Throttle, limit: 300, window_s: 3, ..rule() }]);
         let active = &slots.active()[0];
-        assert_eq!(active.rate_per_s(), 100);
-        let half = slots.encode(&Aliases::default(), Active::rate_per_s).unwrap();
+        assert_eq!(rate_per_s(&active.rule), 100);
+        let half = slots.encode(&Aliases::default(), |_| 100).unwrap();
         let (slot, beyond) = (active.slot.unwrap(), active.beyond.unwrap());
         assert_eq!(half.kind(slot), Some(RuleKind::ThrottleBytes));
         assert_eq!(half.kind(beyond), Some(RuleKind::Monitor));
@@ -204,13 +194,13 @@ mod tests {
     #[test]
     fn more_rules_than_slots_are_refused_and_those_that_held_go_on() {
         let mut slots = Slots::default();
-        slots.replace(contract(vec![labelled("a")])).unwrap();
-        let many = (0..=SLOTS).map(|number| labelled(&number.to_string())).collect();
-        assert!(slots.replace(contract(many)).unwrap_err().contains("64"));
+        replace(&mut slots, &[labelled("a")]);
+        let many: Vec<_> = (0..=SLOTS).map(|number| labelled(&number.to_string())).collect();
+        assert!(slots.replace(many.iter()).unwrap_err().contains("64"));
         assert_eq!(slots.active().len(), 1);
-        let of_processes = (0..=SLOTS)
+        let of_processes: Vec<_> = (0..=SLOTS)
             .map(|number| Rule { measure: Measure::UserTime, calls: vec![], ..labelled(&number.to_string()) })
             .collect();
-        assert_eq!(slots.replace(contract(of_processes)), Ok(()));
+        assert_eq!(slots.replace(of_processes.iter()), Ok(()));
     }
 }

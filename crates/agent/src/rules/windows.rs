@@ -11,7 +11,7 @@ use ioassay_protocol::watch::document::Document;
 use ioassay_protocol::watch::kinds::{Alert, RuleState};
 
 use crate::jobs::JobKey;
-use crate::rules::slots::Active;
+use crate::rules::selection::in_words;
 
 /// What was counted for a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -131,7 +131,25 @@ impl Observation {
     }
 }
 
-/// A window of a rule, of a job or of all together.
+/// What else is to be said of a rule.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct About {
+    /// What this node may do of it in a window.
+    pub share: u64,
+    /// What it does not reach, and why.
+    pub remark: String,
+}
+
+/// What a rule adds up: a job; a user, whose job has no name then; or `None`, all jobs of the node.
+pub fn added_up(scope: Scope, job: &JobKey) -> Option<JobKey> {
+    match scope {
+        Scope::Job | Scope::WholeJob => Some(job.clone()),
+        Scope::User => Some(JobKey { job: String::new(), user: job.user }),
+        Scope::Node => None,
+    }
+}
+
+/// A window of a rule, of what it adds up.
 #[derive(Debug, Default)]
 struct Window {
     counted: Counted,
@@ -142,7 +160,7 @@ struct Window {
 /// Windows that are not over yet.
 #[derive(Debug, Default)]
 pub struct Windows {
-    /// By the rule's label, and the job; `None` for all jobs of the node.
+    /// By the rule's label, and what it adds up.
     open: BTreeMap<(String, Option<JobKey>), Window>,
 }
 
@@ -152,16 +170,15 @@ impl Windows {
         &mut self,
         node: &str,
         second: u32,
-        rules: &[Active],
-        mut observed: impl FnMut(&Active) -> Vec<Observation>,
-        remark: impl Fn(&Active, Option<&JobKey>) -> String,
+        rules: &[Rule],
+        mut observed: impl FnMut(&Rule) -> Vec<Observation>,
+        about: impl Fn(&Rule, Option<&JobKey>) -> About,
     ) -> Vec<Document> {
         let mut documents = Vec::new();
-        for active in rules {
+        for rule in rules {
             let mut now: BTreeMap<Option<JobKey>, Window> = BTreeMap::new();
-            for Observation { job, counted, contributor } in observed(active) {
-                let key = (active.rule.scope == Scope::Job).then(|| job.clone());
-                let window = now.entry(key).or_default();
+            for Observation { job, counted, contributor } in observed(rule) {
+                let window = now.entry(added_up(rule.scope, &job)).or_default();
                 window.counted = window.counted.and(counted);
                 window.user = Some(job.user);
                 if contributor.measured >= window.most.measured {
@@ -169,10 +186,9 @@ impl Windows {
                 }
             }
             for (key, new) in now {
-                documents.push(
-                    state(node, active, key.as_ref(), &new.counted, remark(active, key.as_ref())).of(second.into(), 0),
-                );
-                let window = self.open.entry((active.rule.label.clone(), key)).or_default();
+                let about = about(rule, key.as_ref());
+                documents.push(state(node, rule, key.as_ref(), &new.counted, about).of(second.into(), 0));
+                let window = self.open.entry((rule.label.clone(), key)).or_default();
                 window.counted = window.counted.then(new.counted);
                 window.user = new.user;
                 if new.most.measured >= window.most.measured {
@@ -185,34 +201,31 @@ impl Windows {
     }
 
     /// Ends all windows, whose jobs or agent end within them. Alerts of that second.
-    pub fn end(&mut self, node: &str, second: u32, rules: &[Active]) -> Vec<Document> {
+    pub fn end(&mut self, node: &str, second: u32, rules: &[Rule]) -> Vec<Document> {
         self.judge(node, second, rules, |_| true)
     }
 
     /// Ends the windows of the rules for which `is_over`. Alerts of that second.
-    fn judge(&mut self, node: &str, second: u32, rules: &[Active], is_over: impl Fn(&Rule) -> bool) -> Vec<Document> {
-        let mut broken: Vec<(&Active, Option<JobKey>, Window)> = Vec::new();
-        for active in rules.iter().filter(|active| is_over(&active.rule)) {
-            let label = &active.rule.label;
-            let ended: Vec<_> = self.open.keys().filter(|(open, _)| open == label).cloned().collect();
+    fn judge(&mut self, node: &str, second: u32, rules: &[Rule], is_over: impl Fn(&Rule) -> bool) -> Vec<Document> {
+        let mut broken: Vec<(&Rule, Option<JobKey>, Window)> = Vec::new();
+        for rule in rules.iter().filter(|rule| is_over(rule)) {
+            let ended: Vec<_> = self.open.keys().filter(|(open, _)| *open == rule.label).cloned().collect();
             for key in ended {
                 let Some(window) = self.open.remove(&key) else { continue };
-                if is_broken(&active.rule, &window.counted) {
-                    broken.push((active, key.1, window));
+                if is_broken(rule, &window.counted) {
+                    broken.push((rule, key.1, window));
                 }
             }
         }
         // Rules that went.
-        self.open.retain(|(label, _), _| rules.iter().any(|active| active.rule.label == *label));
+        self.open.retain(|(label, _), _| rules.iter().any(|rule| rule.label == *label));
         let is_topped = |rule: &Rule, job: &Option<JobKey>| {
-            broken.iter().any(|(other, of, _)| {
-                of == job && other.rule.limit > rule.limit && differ_in_limit_alone(rule, &other.rule)
-            })
+            broken
+                .iter()
+                .any(|(other, of, _)| of == job && other.limit > rule.limit && differ_in_limit_alone(rule, other))
         };
-        let highest = broken.iter().filter(|(active, job, _)| !is_topped(&active.rule, job));
-        highest
-            .map(|(active, job, window)| alert(node, &active.rule, job.as_ref(), window).of(second.into(), 0))
-            .collect()
+        let highest = broken.iter().filter(|(rule, job, _)| !is_topped(rule, job));
+        highest.map(|(rule, job, window)| alert(node, rule, job.as_ref(), window).of(second.into(), 0)).collect()
     }
 }
 
@@ -229,19 +242,29 @@ fn differ_in_limit_alone(one: &Rule, other: &Rule) -> bool {
     *one == Rule { label: one.label.clone(), limit: one.limit, ..other.clone() }
 }
 
-fn state(node: &str, active: &Active, job: Option<&JobKey>, counted: &Counted, remark: String) -> RuleState {
+fn state(node: &str, rule: &Rule, key: Option<&JobKey>, counted: &Counted, about: About) -> RuleState {
+    let About { share, remark } = about;
     RuleState {
         node: node.to_owned(),
-        job: job.map(|key| key.job.clone()).unwrap_or_default(),
-        label: active.rule.label.clone(),
-        measure: word(&active.rule.measure),
-        measured: counted.measured(active.rule.measure),
-        allowed: active.rule.limit,
+        job: key.map(|key| key.job.clone()).unwrap_or_default(),
+        label: rule.label.clone(),
+        user: key.map(|key| key.user.to_string()).unwrap_or_default(),
+        scope: scope_in_words(rule.scope),
+        jobs: in_words(&rule.jobs),
+        measure: word(&rule.measure),
+        measured: counted.measured(rule.measure),
+        allowed: rule.limit,
+        share,
         waits: counted.waits,
         waited_ns: counted.waited_ns,
         beyond_calls: counted.beyond_calls,
         remark,
     }
+}
+
+/// As contracts say it.
+fn scope_in_words(scope: Scope) -> String {
+    word(&scope).replace('-', " ")
 }
 
 fn alert(node: &str, rule: &Rule, job: Option<&JobKey>, window: &Window) -> Alert {
@@ -259,6 +282,9 @@ fn alert(node: &str, rule: &Rule, job: Option<&JobKey>, window: &Window) -> Aler
         job: job.map(|key| key.job.clone()).unwrap_or_default(),
         label: rule.label.clone(),
         action: word(&rule.action),
+        user: window.user.map(|user| user.to_string()).unwrap_or_default(),
+        scope: scope_in_words(rule.scope),
+        jobs: in_words(&rule.jobs),
         path: rule.path.clone().unwrap_or_default(),
         classes: rule.calls.join(","),
         sizes,
@@ -275,7 +301,6 @@ fn alert(node: &str, rule: &Rule, job: Option<&JobKey>, window: &Window) -> Aler
         file_system,
         mount_source,
         rank,
-        user: window.user.map(|user| user.to_string()).unwrap_or_default(),
     }
 }
 
@@ -292,10 +317,6 @@ mod tests {
     use super::*;
     use crate::rules::contract::tests::rule;
     use ioassay_protocol::watch::document::Value;
-
-    fn active(rule: Rule) -> Active {
-        Active { rule, slot: Some(0), beyond: None }
-    }
 
     fn job(name: &str) -> JobKey {
         JobKey { job: name.to_owned(), user: 7 }
@@ -314,10 +335,10 @@ mod tests {
     fn alerts(
         windows: &mut Windows,
         second: u32,
-        rules: &[Active],
+        rules: &[Rule],
         seen: &[Observation],
     ) -> Vec<(String, String, u64, String)> {
-        let documents = windows.second("node", second, rules, |_| seen.to_vec(), |_, _| String::new());
+        let documents = windows.second("node", second, rules, |_| seen.to_vec(), |_, _| About::default());
         let text = |document: &Document, name| match document.value(name) {
             Some(Value::Text(text)) => text.clone(),
             other => panic!("{other:?}"),
@@ -338,7 +359,7 @@ mod tests {
 
     #[test]
     fn processes_of_a_job_break_a_rule_together_and_the_largest_is_named() {
-        let rules = [active(rule())];
+        let rules = [rule()];
         let mut windows = Windows::default();
         let seen = [seen("a", 1, 40), seen("a", 2, 61), seen("b", 3, 100)];
         assert_eq!(alerts(&mut windows, 10, &rules, &seen), [told("reads", "a", 101, 2)]);
@@ -347,14 +368,36 @@ mod tests {
 
     #[test]
     fn a_rule_of_the_node_adds_up_its_jobs() {
-        let rules = [active(Rule { scope: Scope::Node, ..rule() })];
+        let rules = [Rule { scope: Scope::Node, ..rule() }];
         let found = alerts(&mut Windows::default(), 10, &rules, &[seen("a", 1, 60), seen("b", 2, 50)]);
         assert_eq!(found, [told("reads", "", 110, 1)]);
     }
 
     #[test]
+    fn a_rule_of_each_user_adds_up_the_jobs_of_each() {
+        let rules = [Rule { scope: Scope::User, ..rule() }];
+        let of_other = |mut seen: Observation| {
+            seen.job.user = 8;
+            seen
+        };
+        let seen = [seen("a", 1, 60), seen("b", 2, 50), of_other(seen("c", 3, 70)), of_other(seen("d", 4, 40))];
+        let documents = Windows::default().second("node", 1, &rules, |_| seen.to_vec(), |_, _| About::default());
+        let text = |document: &Document, name| match document.value(name) {
+            Some(Value::Text(text)) => text.clone(),
+            other => panic!("{other:?}"),
+        };
+        let of = |kind| documents.iter().filter(move |document| document.kind.name == kind);
+        let users: Vec<_> = of("rule").map(|state| (text(state, "user"), text(state, "job"))).collect();
+        assert_eq!(users, [("7".to_owned(), String::new()), ("8".to_owned(), String::new())]);
+        let mut alerts: Vec<_> = of("alert").map(Document::identity).collect();
+        alerts.dedup();
+        assert_eq!(alerts.len(), 2);
+        assert!(of("alert").all(|alert| text(alert, "scope") == "user"));
+    }
+
+    #[test]
     fn a_window_ends_with_its_last_second_and_the_next_begins_empty() {
-        let rules = [active(Rule { window_s: 5, ..rule() })];
+        let rules = [Rule { window_s: 5, ..rule() }];
         let mut windows = Windows::default();
         for second in 10..14 {
             assert_eq!(alerts(&mut windows, second, &rules, &[seen("a", 1, 21)]), []);
@@ -365,7 +408,7 @@ mod tests {
 
     #[test]
     fn a_window_that_is_not_over_when_the_agent_ends_is_judged_once() {
-        let rules = [active(Rule { window_s: 60, ..rule() })];
+        let rules = [Rule { window_s: 60, ..rule() }];
         let mut windows = Windows::default();
         assert_eq!(alerts(&mut windows, 10, &rules, &[seen("a", 1, 200), seen("b", 2, 9)]), []);
         let ended: Vec<_> = windows.end("node", 11, &rules);
@@ -376,7 +419,7 @@ mod tests {
 
     #[test]
     fn a_window_that_ends_in_an_idle_second_is_judged_all_the_same() {
-        let rules = [active(Rule { window_s: 5, ..rule() })];
+        let rules = [Rule { window_s: 5, ..rule() }];
         let mut windows = Windows::default();
         alerts(&mut windows, 10, &rules, &[seen("a", 1, 200)]);
         assert_eq!(alerts(&mut windows, 14, &rules, &[]), [told("reads", "a", 200, 1)]);
@@ -386,14 +429,14 @@ mod tests {
     fn of_rules_that_differ_in_their_limit_only_the_highest_broken_one_is_told() {
         let higher = Rule { label: "higher".to_owned(), limit: 200, ..rule() };
         let unlike = Rule { label: "unlike".to_owned(), limit: 300, path: None, ..rule() };
-        let rules = [rule(), higher, unlike].map(active);
+        let rules = [rule(), higher, unlike];
         let found = alerts(&mut Windows::default(), 1, &rules, &[seen("a", 1, 250)]);
         assert_eq!(found, [told("higher", "a", 250, 1)]);
     }
 
     #[test]
     fn a_throttling_rule_is_told_where_it_held_something_back() {
-        let rules = [active(Rule { action: Action::Throttle, ..rule() })];
+        let rules = [Rule { action: Action::Throttle, ..rule() }];
         let mut held = seen("a", 1, 100);
         assert_eq!(alerts(&mut Windows::default(), 1, &rules, &[held.clone()]), []);
         held.counted.waits = 3;

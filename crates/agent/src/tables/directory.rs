@@ -81,6 +81,14 @@ impl Directory {
         Ok((about.st_dev, about.st_ino))
     }
 
+    /// Its owner.
+    ///
+    /// # Errors
+    /// If the kernel does not say.
+    pub fn owner(&self) -> io::Result<u32> {
+        Ok(nix::sys::stat::fstat(&self.handle)?.st_uid)
+    }
+
     /// Its files.
     ///
     /// # Errors

@@ -5,6 +5,9 @@ use ioassay_record::table::{Header, Text, TextKind};
 /// More of a text is cut off.
 const LONGEST: usize = 1024;
 
+/// Variables that have the number of a job in its scheduler.
+pub const JOB_NUMBERS: [&str; 3] = ["SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID"];
+
 /// What a table says of its process.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Identity {
@@ -59,7 +62,7 @@ impl Identity {
 
     /// The job that it belongs to, in its scheduler's words.
     pub fn job_number(&self) -> Option<&str> {
-        ["SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID"].into_iter().find_map(|name| self.variable(name))
+        JOB_NUMBERS.into_iter().find_map(|name| self.variable(name))
     }
 
     /// The name of that job.

@@ -53,7 +53,8 @@ fn run(asked: &Arguments) -> Result<(), String> {
     let only_output = matches!(setup.sinks[..], [Sink::JsonLines { directory: None }]);
     let mut wake = Wake::new(path, only_output).map_err(|error| format!("signals cannot be waited for: {error}"))?;
     let node = ioassay_host::host_name();
-    let mut agent = Agent::new(&setup, node.clone(), wake.began() + 1, registrations);
+    let mut agent = Agent::new(&setup, node.clone(), wake.began() + 1, registrations)
+        .map_err(|error| format!("/dev/urandom: {error}"))?;
     let deliveries = Deliveries::start(&setup.sinks, setup.spool.as_ref(), &node).map_err(|error| error.to_string())?;
     let mut second = wake.began();
     let give = |documents: Vec<Document>| deliveries.give(&documents);
@@ -66,11 +67,15 @@ fn run(asked: &Arguments) -> Result<(), String> {
                 // Processes may have gone without a word.
                 may_end |= agent.look_at_registrations(second);
                 give(agent.look(last, wake.late_ns(), &deliveries));
+                if agent.shares_limits() {
+                    wake.expect_others();
+                }
                 if may_end && agent.ends_if_nobody_is_registered() {
                     give(agent.end(last));
                     break;
                 }
             }
+            Woken::Others => agent.share_with_others(),
             Woken::Registrations => may_end |= agent.look_at_registrations(second),
             Woken::Stop => {
                 let last = wake.last_over();
@@ -82,6 +87,8 @@ fn run(asked: &Arguments) -> Result<(), String> {
             }
         }
     }
+    // Other nodes get what this one had of limits, and do not wait for what is still to be delivered.
+    drop(agent);
     for rest in deliveries.finish(LAST_DELIVERY) {
         if rest.spooled_documents + rest.dropped_documents > 0 {
             let why = rest.problem.map(|problem| format!(": {problem}")).unwrap_or_default();

@@ -26,6 +26,9 @@ pub struct Rule {
     pub action: Action,
     /// Whose calls are added up.
     pub scope: Scope,
+    /// Which jobs it is for.
+    #[serde(default)]
+    pub jobs: Jobs,
     /// An absolute path: the rule is about it and everything beneath it. `None`: about all files.
     pub path: Option<String>,
     /// Classes of calls, in the recorder's words (`read`, `stream read`). Empty where the measure needs none.
@@ -42,13 +45,31 @@ pub struct Rule {
     pub window_s: u32,
 }
 
+/// The jobs that a rule is for: those of which everything is so that is said here.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Jobs {
+    /// Users, by number: the job is one of theirs. Empty: all.
+    pub users: Vec<u32>,
+    /// Groups, by number: the job's processes are in one of them. Empty: all.
+    pub groups: Vec<u32>,
+    /// Names of projects (accounts) in the scheduler, with `*`, `?` and `[a-z]`. Empty: all.
+    pub projects: Vec<String>,
+    /// Names of jobs in the scheduler, with `*`, `?` and `[a-z]`. Empty: all.
+    pub names: Vec<String>,
+    /// The fewest nodes that the job has; 0: any.
+    pub least_nodes: u32,
+    /// The most nodes that the job has. `None`: any.
+    pub most_nodes: Option<u32>,
+}
+
 /// What follows when a rule is broken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Action {
     /// An alert.
     Monitor,
-    /// The job's processes on a node are held to the limit together. Of the measures, `bandwidth` and `count` can be.
+    /// The processes of the scope are held to the limit together. Of the measures, `bandwidth` and `count` can be.
     Throttle,
 }
 
@@ -60,6 +81,17 @@ pub enum Scope {
     Job,
     /// Those of all jobs on a node together.
     Node,
+    /// Those of each job on all its nodes together.
+    WholeJob,
+    /// Those of all jobs of each user on all nodes together.
+    User,
+}
+
+impl Scope {
+    /// Whether calls on several nodes are added up, for which their agents tell each other what they measure.
+    pub fn is_of_several_nodes(self) -> bool {
+        matches!(self, Self::WholeJob | Self::User)
+    }
 }
 
 /// What a rule measures within a window.

@@ -81,12 +81,18 @@ documents! {
     pub struct Alert = alert {
         /// The node.
         node: String as Label,
-        /// The job; empty where all jobs of the node broke the rule together.
+        /// The job; empty where several jobs broke the rule together.
         job: String as Label,
         /// The label of the rule.
         label: String as Label,
         /// What the rule does: monitor or throttle.
         action: String as Label,
+        /// The user of the processes, by number.
+        user: String as Label,
+        /// Whose calls the rule adds up: `job`, `node`, `whole job` or `user`.
+        scope: String as Text,
+        /// The jobs that the rule is for, such as `user 1001, project climate*`; empty: all.
+        jobs: String as Text,
         /// The path of the rule.
         path: String as Text,
         /// The classes of calls of the rule, with commas between them.
@@ -119,24 +125,30 @@ documents! {
         mount_source: String as Text,
         /// Its rank.
         rank: String as Text,
-        /// Its user, by number.
-        user: String as Text,
     }
 
     /// The state of a rule on a node.
     pub struct RuleState = rule {
         /// The node.
         node: String as Label,
-        /// The job.
+        /// The job; empty where the rule adds up several jobs.
         job: String as Label,
         /// The label of the rule.
         label: String as Label,
+        /// The user, by number; empty where the rule adds up all jobs of the node.
+        user: String as Label,
+        /// Whose calls the rule adds up: `job`, `node`, `whole job` or `user`.
+        scope: String as Text,
+        /// The jobs that the rule is for, such as `user 1001, project climate*`; empty: all.
+        jobs: String as Text,
         /// What the rule measures.
         measure: String as Text,
         /// What was measured in the last second, in the unit of the measure.
         measured: u64 as Level,
         /// What is allowed in a window, in the same unit.
         allowed: u64 as Level,
+        /// What this node may do of that; less than what is allowed where nodes share it.
+        share: u64 as Level,
         /// Calls that had to wait.
         waits: u64 as Amount,
         /// What they waited.

@@ -19,6 +19,9 @@ pub struct Setup {
     pub servers: Option<Servers>,
     /// The contract, a file that may be replaced while the agent runs. `None`: no rules.
     pub contract: Option<PathBuf>,
+    /// A directory on a file system that all nodes share, in which agents tell each other what is measured of rules that are for
+    /// several nodes. `None`: each node is alone.
+    pub share: Option<PathBuf>,
     /// The directory of a run of ioassay, whose phases are marked.
     pub run: Option<PathBuf>,
     /// Where documents go.

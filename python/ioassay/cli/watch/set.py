@@ -30,7 +30,7 @@ def set_(
     """
     from ioassay.monitoring.contract import document, load  # noqa: PLC0415
     from ioassay.monitoring.explanation import changes  # noqa: PLC0415
-    from ioassay.monitoring.setup import CONTRACT  # noqa: PLC0415
+    from ioassay.monitoring.setup import CONTRACT, check_share, share_of  # noqa: PLC0415
     from ioassay.results.atomic import write_atomically  # noqa: PLC0415
     from ioassay.yaml_models.source import SourceError  # noqa: PLC0415
 
@@ -41,6 +41,7 @@ def set_(
             f"{place} is not watched: it has neither watch/{CONTRACT} nor {CONTRACT}.",
             "Name a record of `ioassay record --watch`, or the directory that `ioassay watch prepare` wrote.",
         )
+    check_share(found, share_of(enforced.parent))
     if _has_ended(place):
         raise UsageError(f"{place} has ended: no rules are enforced there any more.", "Name a record that is running.")
     try:

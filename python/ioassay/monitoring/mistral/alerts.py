@@ -37,6 +37,12 @@ class Alert:
     """Empty: all jobs of the node together."""
     label: str
     action: Action
+    user: str
+    """By number; empty where it is not known."""
+    scope: str = ""
+    """Whose calls were added up, as contracts say it."""
+    jobs: str = ""
+    """The jobs that the rule is for; empty: all."""
     path: str
     """Empty: all files."""
     classes: str
@@ -61,7 +67,6 @@ class Alert:
     """A device, or `server:/path`."""
     rank: str
     """Empty: none."""
-    user: str
 
 
 def entry_of(alert: Alert, sequence: int, zone: tzinfo) -> LogEntry:
@@ -110,13 +115,16 @@ def alert_of(entry: LogEntry, zone: tzinfo) -> Alert:
         classes = classes_of(entry.call_types, entry.measurement)
     except Unreadable as error:
         raise UsageError(f"Entry {entry.sequence}: {error.wrong}.") from None
+    job = entry.job if entry.source.scope == "local" else ""
     return Alert(
         second=int(entry.time.replace(microsecond=0, tzinfo=zone).timestamp()),
         part=entry.time.microsecond,
         node=entry.host,
-        job=entry.job if entry.source.scope == "local" else "",
+        job=job,
         label=entry.label,
         action=entry.source.kind,
+        user="",
+        scope="job" if job else "node",
         path="" if entry.path == "/" else entry.path,
         classes=",".join(classes),
         sizes=_range(entry.sizes),
@@ -135,7 +143,6 @@ def alert_of(entry: LogEntry, zone: tzinfo) -> Alert:
         if entry.file_system_host
         else entry.file_system_name,
         rank="" if entry.rank is None else str(entry.rank),
-        user="",
     )
 
 

@@ -28,7 +28,7 @@ from ioassay.monitoring.mistral.terms import (
     shown,
     units_of,
 )
-from ioassay.monitoring.rule_check import absolute_path, check
+from ioassay.monitoring.rule_check import OVER_NODES, absolute_path, check
 from ioassay.protocol import contract as protocol
 from ioassay.protocol import record_layout
 from ioassay.protocol.contract import Measure, Rule
@@ -260,6 +260,14 @@ def _contract(kind: Kind, rules: Sequence[Rule]) -> MistralContract:
 
 def _mistral_rule(rule: Rule) -> MistralRule:
     """Raises `Unreadable`."""
+    if rule["scope"] in OVER_NODES:
+        scope = rule["scope"].replace("-", " ")
+        raise Unreadable(f"rule {shown(rule['label'])} has `scope: {scope}`", "Mistral's rules are for one node")
+    if rule.get("jobs"):
+        raise Unreadable(
+            f"rule {shown(rule['label'])} is for some jobs only",
+            "Mistral's rules are for all: leave out user, group, project, job name and nodes",
+        )
     measurement = MEASUREMENT[rule["measure"]]
     call_types = call_types_of(rule["calls"], rule["measure"])
     limit = rule["limit"]

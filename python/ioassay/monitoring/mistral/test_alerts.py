@@ -37,6 +37,8 @@ def test_an_entry_becomes_an_alert() -> None:
         job="",
         label="slow",
         action="throttle",
+        user="",
+        scope="node",
         path="/scratch",
         classes="open,create",
         sizes="all",
@@ -53,7 +55,6 @@ def test_an_entry_becomes_an_alert() -> None:
         file_system="lustre",
         mount_source="",
         rank="2",
-        user="",
     )
 
 

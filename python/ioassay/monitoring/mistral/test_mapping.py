@@ -217,6 +217,8 @@ def test_rules_go_to_the_contract_of_their_scope_and_kind() -> None:
         ([{"calls": [*READ, "sync"]}], r'rule "a": Mistral\'s read has other classes too; .*'),
         ([{"measure": "mean-latency", "limit": 1500}], r'rule "a" has a limit of 1500 ns; Mistral knows whole .*'),
         ([{"measure": "seek-distance", "calls": ["read"]}], r'rule "a": Mistral\'s seek has .*'),
+        ([{"action": "throttle", "scope": "user"}], r'rule "a" has `scope: user`; Mistral\'s rules are for one node'),
+        ([{"jobs": {"users": [7]}}], r'rule "a" is for some jobs only; Mistral\'s rules are for all: .*'),
         ([{"limit": 2**64 - 1}], r'rule "a" has a larger number than plug-ins take; write a smaller one'),
         ([{}, {"window_s": 5}], r"The monitor rules have windows of 1 s, 5 s; a contract of Mistral has one\."),
     ],

@@ -166,10 +166,14 @@ class RuleRow:
 
     label: str
     job: str
+    user: str
+    """By number, where the rule adds up all jobs of a user."""
+    jobs: str = ""
+    """Which jobs it is for; empty: all."""
     measure: str = ""
     nodes: int = 0
     measured: int = 0
-    """The greatest of a node."""
+    """The greatest of a node, or the sum of all nodes where they share a limit."""
     allowed: int = 0
     waits: int = 0
     waited_ns: int = 0
@@ -349,13 +353,16 @@ class View:
 
     def rules(self) -> list[RuleRow]:
         """Rules, those that throttle or are broken first."""
-        rules: dict[tuple[str, str], RuleRow] = {}
+        rules: dict[tuple[str, str, str], RuleRow] = {}
         for second in self.seconds().values():
             for row in second.of("rule"):
-                key = (row.text("label"), row.text("job"))
+                key = (row.text("label"), row.text("job"), user_added_up(row))
                 rule = rules.setdefault(key, RuleRow(*key))
                 rule.nodes += 1
-                rule.measured = max(rule.measured, row.number("measured"))
+                measured = row.number("measured")
+                shared = row.text("scope") in SHARED_SCOPES
+                rule.measured = rule.measured + measured if shared else max(rule.measured, measured)
+                rule.jobs = row.text("jobs")
                 rule.allowed = row.number("allowed")
                 rule.waits += row.number("waits")
                 rule.waited_ns += row.number("waited_ns")
@@ -363,9 +370,18 @@ class View:
                 rule.measure = row.text("measure")
                 rule.remark = rule.remark or row.text("remark")
             for alert in second.of("alert"):
-                key = (alert.text("label"), alert.text("job"))
+                key = (alert.text("label"), alert.text("job"), user_added_up(alert))
                 rules.setdefault(key, RuleRow(*key)).is_broken = True
-        return sorted(rules.values(), key=lambda rule: (rule.state == "ok", rule.label, rule.job))
+        return sorted(rules.values(), key=lambda rule: (rule.state == "ok", rule.label, rule.job, rule.user))
+
+
+SHARED_SCOPES: Final = frozenset({"whole job", "user"})
+"""Scopes of rules whose limits the nodes of a job or user share."""
+
+
+def user_added_up(document: Document) -> str:
+    """The number of the user all of whose jobs a rule adds up; empty where it adds up others."""
+    return document.text("user") if document.text("scope") == "user" else ""
 
 
 _METADATA_BYTES: Final = 4096

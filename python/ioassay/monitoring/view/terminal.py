@@ -18,7 +18,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ioassay.monitoring.view.documents import Document
-from ioassay.monitoring.view.state import Load, View
+from ioassay.monitoring.view.state import Load, View, user_added_up
 from ioassay.reports import format
 from ioassay.units import format_count
 
@@ -194,13 +194,18 @@ def summary(view: View, now: int | None = None) -> str:
 
 def alert_line(alert: Document) -> str:
     """An alert in a line."""
-    job = alert.text("job") or "all jobs"
-    parts = [f"{_clock(alert.second)} {alert.text('label')}: {job} on {alert.node}: {_broken(alert)}"]
+    whose = _whose(alert.text("job"), user_added_up(alert), "all jobs")
+    parts = [f"{_clock(alert.second)} {alert.text('label')}: {whose} on {alert.node}: {_broken(alert)}"]
     if path := alert.text("file") or alert.text("path"):
         parts.append(path)
     if command := alert.text("command"):
         parts.append(f"{command} (pid {alert.text('pid')})")
     return ", ".join(parts)
+
+
+def _whose(job: str, user: str, otherwise: str) -> str:
+    """Whose calls a rule adds up."""
+    return job or (f"user {_user(user)}" if user else otherwise)
 
 
 def _broken(alert: Document) -> str:
@@ -277,7 +282,7 @@ _TARGET: Final = (
 
 _ALERT: Final = (
     _Column("ALERT", lambda alert: f"{_clock(alert.second)} {alert.text('label')}", right=False, least=16),
-    _Column("JOB", lambda alert: alert.text("job") or "all", right=False, least=4),
+    _Column("JOB", lambda alert: _whose(alert.text("job"), user_added_up(alert), "all"), right=False, least=4),
     _Column("NODE", lambda alert: alert.node, right=False, roomy=True),
     _Column("BROKEN BY", _broken, right=False, least=16),
     _Column("FILE", lambda alert: alert.text("file") or alert.text("path"), right=False, least=8),
@@ -285,7 +290,8 @@ _ALERT: Final = (
 
 _RULE: Final = (
     _Column("RULE", lambda rule: rule.label, right=False, least=10),
-    _Column("JOB", lambda rule: rule.job or "all", right=False, least=4),
+    _Column("JOB", lambda rule: _whose(rule.job, rule.user, "all"), right=False, least=4),
+    _Column("FOR", lambda rule: rule.jobs or "all", right=False, roomy=True),
     _Column("STATE", lambda rule: rule.state, right=False),
     _Column("NOW", lambda rule: _about(rule.measure, rule.measured)),
     _Column("ALLOWED", lambda rule: _about(rule.measure, rule.allowed)),

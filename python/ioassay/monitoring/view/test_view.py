@@ -146,6 +146,24 @@ def test_a_rule_is_broken_throttles_or_is_kept() -> None:
     assert "static" in text(found, width=160)
 
 
+def test_a_rule_of_users_has_a_row_for_each_and_shared_limits_add_up_nodes() -> None:
+    found = view(
+        line("rule", label="all", scope="user", user="0", measured=3, allowed=9, jobs="project a*"),
+        line("rule", node="n2", label="all", scope="user", user="0", measured=4, allowed=9, jobs="project a*"),
+        line("rule", label="all", scope="user", user="4294967000", measured=1, allowed=9, waits=1),
+        line("alert", label="all", scope="user", user="0", measured=9, allowed=9, window_s=1, measure="count"),
+        line("agent"),
+        line("agent", node="n2"),
+    )
+    rows = {rule.user: rule for rule in found.rules()}
+    assert (rows["0"].measured, rows["0"].nodes, rows["0"].state) == (7, 2, "broken")
+    assert (rows["4294967000"].measured, rows["4294967000"].state) == (1, "throttles")
+    shown = text(found, width=160)
+    assert "user root" in shown
+    assert "project a*" in text(found, width=140)
+    assert "all: user root on n1" in alert_line(found.alerts[-1])
+
+
 def test_devices_are_the_busiest_first_and_idle_ones_are_left_out() -> None:
     found = view(
         line("disk", device="sda", busy_ns=500_000_000, read_bytes=1),

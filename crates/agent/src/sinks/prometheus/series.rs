@@ -594,7 +594,7 @@ mod tests {
             command: secret(),
             file: secret(),
             rank: secret(),
-            user: secret(),
+            user: "7".into(),
             ..Alert::default()
         };
         let call = InFlight { pid: secret(), thread: secret(), file: secret(), ..InFlight::default() };
@@ -604,7 +604,10 @@ mod tests {
         }
         let all = said(&mut series);
         assert!(all.keys().all(|name| !name.contains("secret")), "{all:?}");
-        assert_eq!((all["ioassay_alert_total{label=slow}"], all["ioassay_in_flight_total{class=other}"]), (1, 1));
+        assert_eq!(
+            (all["ioassay_alert_total{label=slow,user=7}"], all["ioassay_in_flight_total{class=other}"]),
+            (1, 1)
+        );
     }
 
     #[test]
