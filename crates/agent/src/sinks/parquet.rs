@@ -252,7 +252,10 @@ impl Files {
             Err(error) => return Err(error.into()),
         }
         let directory = openat(&above, kind, OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC, Mode::empty())?;
-        let Some(free) = free(&directory, name, bytes)? else { return Ok(journal::remove(&directory, name)) };
+        let Some(free) = free(&directory, name, bytes)? else {
+            journal::remove(&directory, name);
+            return Ok(());
+        };
         let new = format!(".{name}.{}", std::process::id());
         let flags = OFlag::O_CREAT | OFlag::O_TRUNC | OFlag::O_WRONLY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
         let mut file = File::from(openat(&directory, new.as_str(), flags, Mode::from_bits_truncate(0o644))?);

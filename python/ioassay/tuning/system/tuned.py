@@ -347,7 +347,7 @@ class _Loader:
     def _variable_file(self, path: str) -> dict[str, str]:
         try:
             text = self._files.text(os.path.normpath(path).lstrip("/"))
-            return {} if text is None else _without_sections(text)
+            return {} if text is None else dict(_without_sections(text))
         except (Unreadable, configparser.Error):
             return {}
 

@@ -37,8 +37,8 @@ RULE = Rule(
     name="zfs-compression",
     title="Compress with LZ4",
     area="ZFS",
-    reason="LZ4 gives up early on what does not compress, at about 10 GB/s on one core, so it rarely limits, and what is "
-    "compressed needs less I/O. It is what `on` stands for, the default since OpenZFS 2.2.",
+    reason="LZ4 gives up early on what does not compress, at about 10 GB/s on one core, so it rarely limits, and "
+    "what is compressed needs less I/O. It is what `on` stands for, the default since OpenZFS 2.2.",
     risk="It holds for new data. Benchmarks that write zeros or repeated blocks measure the compressor: use data that "
     "cannot be compressed. Keep gzip or zstd for data that is rarely read.",
     sources=(ZFS_WORKLOADS, ZFS_PROPERTIES),
