@@ -218,6 +218,8 @@ fn work(shared: &Shared, mut exchange: Exchange) {
 struct Exchange {
     directory: PathBuf,
     file: String,
+    /// Whether the directory was not there before, so that it is this agent's to remove.
+    has_made_directory: bool,
     /// Users in whose folders this agent has a file.
     said: BTreeSet<u32>,
     known: HashMap<(u32, OsString), Peer>,
@@ -236,7 +238,7 @@ struct Peer {
 impl Exchange {
     fn new(directory: &Path, file: &str) -> Self {
         let (directory, file) = (directory.to_owned(), file.to_owned());
-        Self { directory, file, said: BTreeSet::new(), known: HashMap::new() }
+        Self { directory, file, has_made_directory: false, said: BTreeSet::new(), known: HashMap::new() }
     }
 
     fn folder(&self, user: u32) -> PathBuf {
@@ -252,8 +254,9 @@ impl Exchange {
             // The last one closes the door.
             let _ = fs::remove_dir(&folder);
         }
-        if users.is_empty() && !self.said.is_empty() {
-            let _ = fs::remove_dir(&self.directory);
+        // One that was there before is the site's.
+        if users.is_empty() && self.has_made_directory {
+            self.has_made_directory = fs::remove_dir(&self.directory).is_err();
         }
         self.said.clone_from(&users);
         for user in users {
@@ -271,13 +274,13 @@ impl Exchange {
     }
 
     /// Replaces the own file in a folder at once.
-    fn write(&self, folder: &Path, text: &[u8]) -> io::Result<()> {
-        for place in [&self.directory, folder] {
-            match DirBuilder::new().mode(0o700).create(place) {
-                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-                _ => {}
-            }
-        }
+    fn write(&mut self, folder: &Path, text: &[u8]) -> io::Result<()> {
+        let made = |place: &Path| match DirBuilder::new().mode(0o700).create(place) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+            done => done.map(|()| true),
+        };
+        self.has_made_directory |= made(&self.directory)?;
+        made(folder)?;
         let new = folder.join(format!("{}.new", self.file));
         let mut options = OpenOptions::new();
         options.create(true).truncate(true).write(true).mode(0o600).custom_flags(libc::O_NOFOLLOW);
@@ -487,6 +490,23 @@ mod tests {
         }
         let counts = [(); 3].map(|()| exchange.look(&own).unwrap()[&total(7, "a")].len());
         assert_eq!(counts, [MOST_READ, MOST_READ * 2, MOST_READ * 2 + 1]);
+    }
+
+    #[test]
+    fn the_directory_of_a_site_stays_and_one_that_an_agent_made_goes_with_it() {
+        let (_place, directory) = place();
+        let own = did(&[(total(7, "a"), HUNGRY)]);
+        for is_there in [false, true] {
+            if is_there {
+                DirBuilder::new().mode(0o700).create(&directory).unwrap();
+            }
+            let mut exchange = Exchange::new(&directory, "own.json");
+            exchange.say(10, &own).unwrap();
+            assert!(directory.join("7/own.json").exists());
+            exchange.say(11, &BTreeMap::new()).unwrap();
+            assert!(!directory.join("7").exists());
+            assert_eq!(directory.exists(), is_there);
+        }
     }
 
     #[test]

@@ -31,6 +31,8 @@ from ioassay.sizing.rates.work import work
 from ioassay.sizing.requirements import Condition
 
 _MEASURED = "brick as measured"
+_ASSUMED = "brick as assumed"
+"""Where nobody measured or published the rate of the whole brick."""
 
 
 def brick_ceilings(
@@ -71,17 +73,18 @@ def _hardware(io: BrickIo) -> list[Ceiling]:
 def _with_measured(io: BrickIo, hardware: list[Ceiling]) -> list[Ceiling]:
     """With what the whole brick was measured to do, healthy and with full stripes: at its place, or at the end."""
     measured = io.brick.measured[io.kind]
-    name = f"{io.rate} of a brick as measured"
+    whole = _MEASURED if measured.rate.assumed is None else _ASSUMED
+    name = f"{io.rate} of a {whole}"
     entry = io.catalogue.entries[io.choice.brick]
     value = io.catalogue.number(measured.rate, name, entry, (io.choice.brick, io.kind))
-    _check_unit(io, Ceiling(_MEASURED, value))
+    _check_unit(io, Ceiling(whole, value))
     healthy = replace(io, work=work(io.groups, io.kind, None), pace=None, servers_left=None)
     usual = _hardware(healthy)
     refuted = {one.place for one in usual if one.value.interval.high < value.interval.low}
-    place = measured.limited_by or _place_of(value, [one for one in usual if one.place not in refuted])
-    if io.pace is not None and place in (_MEASURED, "drives", healthy.work.place):
+    place = measured.limited_by or _place_of(value, [one for one in usual if one.place not in refuted]) or whole
+    if io.pace is not None and place in (whole, "drives", healthy.work.place):
         value = product(f"{name}, degraded", io.pace, value)
-    elif io.servers_left is not None and place in (_MEASURED, *SERVER_SIDE):
+    elif io.servers_left is not None and place in (whole, *SERVER_SIDE):
         value = product(f"{name}, failed over", io.servers_left, value)
     left = [one for one in hardware if one.place not in refuted]
     if all(one.place != place for one in left):
@@ -89,10 +92,10 @@ def _with_measured(io: BrickIo, hardware: list[Ceiling]) -> list[Ceiling]:
     return [_lower(one, value) if one.place == place else one for one in left]
 
 
-def _place_of(measured: Value, usual: list[Ceiling]) -> str:
+def _place_of(measured: Value, usual: list[Ceiling]) -> str | None:
     """The lowest of the usual ceilings, if the measurement is as high."""
     least = min(usual, key=lambda one: one.value.interval.nominal, default=None)
-    return least.place if least and least.value.interval.meets(measured.interval) else _MEASURED
+    return least.place if least and least.value.interval.meets(measured.interval) else None
 
 
 def _lower(one: Ceiling, measured: Value) -> Ceiling:

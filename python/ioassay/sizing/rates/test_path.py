@@ -143,7 +143,7 @@ def test_a_measured_brick_is_limited_where_its_measurement_says() -> None:
     found = catalogue({"brick": brick(controllers={"pair": 1}, measured=measured)}, controllers=PAIR)
     assert (of(found).limit.place, of(found).value.nominal) == ("RAID controllers", 4e9)
     assert [one.place for one in of(found).ceilings].count("RAID controllers") == 1
-    assert (of(found, "read").limit.place, of(found, "read").value.nominal) == ("brick as measured", 3e9)
+    assert (of(found, "read").limit.place, of(found, "read").value.nominal) == ("brick as assumed", 3e9)
 
 
 def test_a_measurement_refutes_what_was_computed_lower() -> None:
@@ -165,13 +165,13 @@ def test_a_measurement_of_full_stripes_does_not_refute_the_cost_of_smaller_write
 def test_a_measurement_as_high_as_the_lowest_place_was_limited_there() -> None:
     measured = {"write": {"rate": figure("4.5GB/s")}}
     found = catalogue({"brick": brick(controllers={"pair": 1}, measured=measured)}, controllers=PAIR)
-    assert [one.place for one in of(found).ceilings].count("brick as measured") == 0
+    assert [one.place for one in of(found).ceilings].count("brick as assumed") == 0
     assert of(found, "write", "rebuilding").value.nominal == 4.5e9
 
 
 def test_a_measurement_in_the_wrong_unit_is_refused() -> None:
     found = catalogue({"brick": brick(measured={"write": {"rate": figure("400 IOPS")}})})
-    with pytest.raises(UsageError, match=r"write rate at the brick as measured is in operations/s, not in bytes/s"):
+    with pytest.raises(UsageError, match=r"write rate at the brick as assumed is in operations/s, not in bytes/s"):
         of(found)
 
 

@@ -46,6 +46,17 @@ def priced(catalogue: Catalogue, name: str) -> Catalogue:
     return replace(catalogue, entries={**catalogue.entries, name: replace(entry, component=component)})
 
 
+def test_a_rate_that_nobody_measured_or_published_is_not_called_measured() -> None:
+    catalogue = load()
+    rates = {
+        name: brick_size(catalogue, BrickChoice(name, drives), conditions=["healthy"]).rates["healthy"]
+        for name, drives in (("ddn-ai400x2-turbo", "tlc-15.36tb"), ("ddn-ai400x3", "qlc-61.44tb"))
+    }
+    assert rates["ddn-ai400x2-turbo"]["write"].limit.place == "brick as measured"
+    assert rates["ddn-ai400x3"]["write"].limit.place == "brick as assumed"
+    assert rates["ddn-ai400x3"]["read"].limit.place == "brick as assumed"
+
+
 @pytest.mark.parametrize(("name", "count"), NEW)
 def test_a_search_finds_as_many_of_a_brick_as_its_rates_ask_for(solver: Solver, name: str, count: int) -> None:
     catalogue = priced(load(), name)

@@ -46,8 +46,10 @@ def test_a_program_is_solved_and_one_without_a_solution_is_not() -> None:
         assert solver.solve(program, {count: 1.0}) is None
 
 
-def test_the_best_until_time_ends_is_given_as_such() -> None:
-    with Solver(6) as solver:
+def test_the_best_until_time_ends_is_given_as_such(monkeypatch: pytest.MonkeyPatch) -> None:
+    # HiGHS stops by the clock, and how much other work there is may change meanwhile.
+    monkeypatch.setattr(solving, "_GRACE_S", 6)
+    with Solver(10) as solver:
         found = solver.solve(*_hard())
     assert found is not None
     assert not found.is_optimal

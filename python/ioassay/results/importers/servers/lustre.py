@@ -60,6 +60,9 @@ _ESCAPE = re.compile(r"\\x([0-9A-F]{2})")
 _TITLE = re.compile(r"(\S.*?) {2,}(?:rpcs|ios|maps) +% cum % +\| +(?:rpcs|ios|maps) +% cum %")
 _SIDES = re.compile(r" +read +\| +write *")
 _ROW = re.compile(r"(\d{1,20}[KMGT]?):\s+(\d{1,20}) +\d+ +\d+ +\| +(\d{1,20}) +\d+ +\d+ *")
+_MEANWHILE = 1024
+"""Requests that a server may count between reading their number and reading their sum."""
+
 _LNET = re.compile(r"\d{1,20}(?: +\d{1,20}){10}")
 _LNET_ENTRY = re.compile(r" +(\w+): (\d{1,20})")
 _LNET_COLUMNS = {"send": (3, 7), "receive": (4, 8)}
@@ -234,7 +237,7 @@ class _Entries:
     times: dict[str, int] = field(default_factory=dict)
     moved: dict[str, int] = field(default_factory=dict)
 
-    def add(self, name: str, unit: str, samples: int, total: str, line: int) -> None:
+    def add(self, name: str, unit: str, samples: int, total: str, line: int, *, largest: str) -> None:
         """Adds a counter of an operation. `read_bytes` counts reads; `read` is the same where its unit is bytes (up to
         2.5), and their time elsewhere. Up to 2.11 some others of `obdfilter` have two lines.
         """
@@ -248,6 +251,8 @@ class _Entries:
                 raise Refused(f"has the counter {name} twice in one reading", line)
             if len(total) > 19 or int(total) >= LARGEST:
                 raise Refused(f"has a counter beyond 2^62: {name}", line)
+            if largest.isdigit() and int(total) > (samples + _MEANWHILE) * int(largest):
+                raise Refused(f"has a sum of {name} that its samples cannot have: the line lacks a number", line)
             self.moved[name] = int(total)
         elif name in self.times and name not in self.moved:
             raise Refused(f"has the counter {name} twice in one reading", line)
@@ -269,7 +274,8 @@ def _statistics(parameter: _Parameter) -> Iterator[Reading]:
             _set(entries.at, match, number)
         elif match := _COUNTER.fullmatch(line):
             numbers = match[4].split()
-            entries.add(match[1], match[3], int(match[2]), numbers[2] if len(numbers) > 2 else "", number)
+            largest, total = (numbers[1], numbers[2]) if len(numbers) > 2 else ("", "")
+            entries.add(match[1], match[3], int(match[2]), total, number, largest=largest)
         elif not _is_between(line):
             raise Refused(f"has a line that is no counter of Lustre, or is cut off: {line[:60]!r}", number)
     if entries.at or entries.times:
@@ -305,7 +311,8 @@ def _jobs(parameter: _Parameter) -> Iterator[Reading]:
             _set(entries.at, match, number)
         elif match := _ENTRY.fullmatch(line):
             more = dict(_PAIR.findall(match[3]))
-            entries.add(match[1], more.get("unit", ""), int(match[2]), more.get("sum", ""), number)
+            unit, largest, total = (more.get(key, "") for key in ("unit", "max", "sum"))
+            entries.add(match[1], unit, int(match[2]), total, number, largest=largest)
         else:
             raise Refused(f"has a line that is no entry of job_stats, or is cut off: {line[:60]!r}", number)
     if job is not None:
