@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from itertools import product
 
+from ioassay.errors import UsageError
 from ioassay.sizing.packing import first_fit
 from ioassay.sizing.search.candidates import Candidate
 from ioassay.sizing.search.finder import Found, Holds
@@ -22,12 +23,23 @@ from ioassay.sizing.search.problem import Counts, Problem
 _MOST = 1000
 """Of a kind that scales by a table or a law."""
 
+MOST_PLACED = 100_000
+"""Bricks and modules that a search places in racks, which takes seconds. The largest systems have some thousands."""
+
 
 def greedy(problem: Problem, cost: str, holds: Holds) -> Found | None:
-    """The cheapest of those; where that does not fit, the one that takes least of something else."""
+    """The cheapest of those; where that does not fit, the one that takes least of something else.
+
+    Raises `UsageError` where it is of more parts than anybody would place in racks.
+    """
     for key in dict.fromkeys((cost, "rack_units", "power", "price", "weight")):
         if all(key in one.takes for one in problem.candidates):
             bought = _least(problem, key)
+            if bought is not None and (parts := sum(bought.values())) > MOST_PLACED:
+                raise UsageError(
+                    f"What is required would take {parts:,} bricks, and at most {MOST_PLACED:,} are placed in racks.",
+                    "Check the units: `usable: 10PB` is ten petabytes.",
+                )
             for counts in () if bought is None else _with_switches(problem, bought, key):
                 racks = first_fit(problem.items(counts), problem.rack)
                 fits = racks is not None and (problem.racks is None or len(racks) <= problem.racks)

@@ -207,6 +207,12 @@ def test_no_answer_is_beaten_by_another(place: Place) -> None:
         assert not any(other != one and all(a <= b for a, b in zip(other, one, strict=True)) for other in figures)
 
 
+@pytest.mark.parametrize("usable", ["1000000PB", "1000000000000PB"])
+def test_more_bricks_than_anybody_places_in_racks_are_refused_at_once(place: Place, usable: str) -> None:
+    with pytest.raises(UsageError, match=r"would take [\d,]{7,} bricks, and at most 100,000 are placed in racks"):
+        search_with(place.solver, *read(place.requirements(f"usable: {usable}")))
+
+
 def test_what_cannot_be_met_says_how_much_of_it_fits(place: Place) -> None:
     found = place.builtin("usable: 1PB\nwrite: 40GB/s\nlimits: {racks: 1}")
     (shortfall,) = found.shortfalls
