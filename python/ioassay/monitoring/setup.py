@@ -456,6 +456,7 @@ class Resolved:
         in_clear = [server["url"] for server in servers if server.get("credentials") and sends_in_clear(server["url"])]
         return [
             *(f"{url} sends the credentials unencrypted; use https where the store has it" for url in in_clear),
+            *_unfit_share(self.setup["share"]),
             *map(str, self.contract.notes),
         ]
 
@@ -510,6 +511,20 @@ def check_share(rules: Contract, share: str | None) -> None:
             f"The rule {quoted(over_nodes[0])} is for several nodes, and the agents have no directory to share it out.",
             "Add `share: DIRECTORY` to the setup, on a file system of all nodes, or use `scope: job` or `scope: node`.",
         )
+
+
+def _unfit_share(share: str | None) -> Iterator[str]:
+    """Why agents of this node could not meet others there, if that is so: each is then held to a part of a limit."""
+    if share is None:
+        return
+    path, alone = Path(share), "until then, each node is held to a part of every limit by itself"
+    if path.is_dir():
+        if (mode := stat.S_IMODE(path.stat().st_mode)) & 0o077:
+            yield f"share: {share} has mode {mode:04o}, agents use only a closed one; run: chmod 700 {share}; {alone}"
+    elif path.exists():
+        yield f"share: {share} is no directory; name one that all nodes share; {alone}"
+    elif not path.parent.is_dir():
+        yield f"share: {path.parent} is not there, and agents make only the last part of a path; create it; {alone}"
 
 
 def share_of(place: Path) -> str | None:

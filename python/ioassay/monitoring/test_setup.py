@@ -152,6 +152,17 @@ def test_rules_for_several_nodes_need_a_place_where_agents_share_them_out(place:
     assert load(setup(place, "sinks: []"), place, "registered", rules).setup["share"] is None
     assert share_of(write(found, place / "agent").parent) == f"{place}/limits"
     assert share_of(place / "nowhere") is None
+    assert not any("share" in note for note in found.notes)
+
+
+def test_a_share_that_agents_cannot_use_is_said_before_they_hold_anybody_to_a_part_of_a_limit(place: Path) -> None:
+    (place / "open").mkdir()
+    (place / "open").chmod(0o777)
+    (place / "file").touch()
+    for share, said in (("open", "chmod 700"), ("file", "is no directory"), ("nowhere/limits", "is not there")):
+        (note,) = load(setup(place, f"share: {share}"), place, "node").notes
+        assert said in note
+        assert "held to a part" in note
 
 
 def test_a_contract_that_is_given_replaces_that_of_the_setup(place: Path) -> None:
