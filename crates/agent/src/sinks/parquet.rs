@@ -424,7 +424,7 @@ mod tests {
         assert_eq!(other.encode(&[]), []);
         // The kernel closes the files of who is killed, and nothing else happens.
         drop(killed);
-        let mut next = Sink { ..open(place.path(), 60, "n1").unwrap() };
+        let mut next = open(place.path(), 60, "n1").unwrap();
         let mut payloads = next.encoder.encode(&[io(31)]);
         payloads.extend(next.encoder.flush());
         for payload in &payloads {
