@@ -162,8 +162,8 @@ def line_protocol(store: Store, database: str) -> Sink:
     return {"kind": "influxdb", "server": server(store.url), "query": f"db={database}", "path": "/write"}
 
 
-def remote_write(store: Store) -> Sink:
-    return {"kind": "prometheus-remote-write", "server": server(store.url)}
+def remote_write(store: Store, **more: Any) -> Sink:
+    return {"kind": "prometheus-remote-write", "server": server(store.url), **more}
 
 
 def calls(second: int, number: int, **more: Any) -> Document:
@@ -417,7 +417,8 @@ def test_nothing_is_lost_or_doubled_while_a_store_is_away(
 def test_no_sample_is_lost_or_doubled_while_prometheus_is_away(
     deliver: Path, prometheus: Store, ends: str, tmp_path: Path
 ) -> None:
-    agent = Agent(deliver, tmp_path, remote_write(prometheus), spool=tmp_path / "spool")
+    limits = {"jobs": DOCUMENTS // 2, "devices": 64}
+    agent = Agent(deliver, tmp_path, remote_write(prometheus, series=limits), spool=tmp_path / "spool")
     seconds = _give_while_away(agent, prometheus, ends, int(time.time()) - 1800)
     left = agent.finish()
     assert (left["spooled"], left["dropped"], left["problem"]) == (0, 0, None)
