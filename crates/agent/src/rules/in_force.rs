@@ -290,8 +290,8 @@ impl RulesInForce {
             };
             let measured = counted.measured(rule.measure);
             observation.counted = observation.counted.and(counted);
-            // Texts are looked up for those alone that may be named.
-            if measured > 0 && measured >= observation.contributor.measured {
+            // Texts are looked up for those alone that may be named. Of processes that did as much as each other, the first is.
+            if measured > observation.contributor.measured {
                 let is_slowest = matches!(rule.measure, Measure::MaximumLatency | Measure::MeanLatency);
                 let [last, slowest] = slot.files;
                 observation.contributor = Contributor {
