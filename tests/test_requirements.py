@@ -1,4 +1,4 @@
-"""What ioassay depends on: bounded in pyproject.toml, and exact in requirements.lock."""
+"""What ioassay depends on: bounded in pyproject.toml, and exact in the locks."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 import tomllib
 from pathlib import Path
 
+import pytest
 from packaging.requirements import Requirement
 from packaging.version import Version
 
@@ -20,8 +21,15 @@ def test_every_dependency_has_an_upper_bound() -> None:
     assert [each for each in wanted if not any("<" in one.operator for one in Requirement(each).specifier)] == []
 
 
-def test_the_lock_has_a_version_that_fits_and_hashes_for_every_dependency() -> None:
-    entries = re.split(r"\n(?=[a-z])", (ROOT / "requirements.lock").read_text().replace("\\\n", ""))
+@pytest.mark.parametrize(
+    ("lock", "wanted"),
+    [
+        ("requirements.lock", PROJECT["project"]["dependencies"]),
+        ("requirements-dev.lock", PROJECT["project"]["optional-dependencies"]["dev"]),
+    ],
+)
+def test_a_lock_has_a_version_that_fits_and_hashes_for_every_dependency(lock: str, wanted: list[str]) -> None:
+    entries = re.split(r"\n(?=[a-z])", (ROOT / lock).read_text().replace("\\\n", ""))
     locked: dict[str, list[Version]] = {}
     for entry in entries:
         assert re.search(r"--hash=sha256:[0-9a-f]{64}\b", entry), entry
@@ -29,6 +37,6 @@ def test_the_lock_has_a_version_that_fits_and_hashes_for_every_dependency() -> N
         (pinned,) = exact.specifier
         assert pinned.operator == "=="
         locked.setdefault(exact.name, []).append(Version(pinned.version))
-    for each in map(Requirement, PROJECT["project"]["dependencies"]):
-        assert locked.get(each.name), f"{each.name} is not in requirements.lock: make lock"
-        assert all(each.specifier.contains(version) for version in locked[each.name]), f"{each}: make lock"
+    for each in map(Requirement, wanted):
+        assert locked.get(each.name.lower()), f"{each.name} is not in {lock}: make lock"
+        assert all(each.specifier.contains(version) for version in locked[each.name.lower()]), f"{each}: make lock"
