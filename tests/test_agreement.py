@@ -18,8 +18,11 @@ from hypothesis import strategies as st
 
 from ioassay.engine import check_arguments, find_engine, run_arguments
 from ioassay.protocol.plan import Job, Plan
-from ioassay.studies import SourceError, Target, expand, parse_source, resolve
+from ioassay.studies.cases import expand
 from ioassay.studies.refusals import refuse
+from ioassay.studies.resolve import resolve
+from ioassay.studies.target import Target
+from ioassay.yaml_models.source import SourceError, parse_source
 
 ORDERS = ["sequential", "backward", "strided 3", "random", "random-with-replacement", "zipf 1.1", "hot-spot 10% 90%"]
 OPTIONS = [

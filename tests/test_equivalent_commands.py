@@ -18,7 +18,10 @@ import pytest
 from ioassay.engine import find_engine
 from ioassay.protocol.plan import Plan
 from ioassay.results.document import CaseEntry
-from ioassay.studies import Target, expand, parse_source, resolve
+from ioassay.studies.cases import expand
+from ioassay.studies.resolve import resolve
+from ioassay.studies.target import Target
+from ioassay.yaml_models.source import parse_source
 
 HEAD = "name: s\ntitle: S\nquestion: Q?\nclients: [1]\nranks_per_client: 4\n"
 

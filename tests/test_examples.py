@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from ioassay.studies import find_study, resolve
+from ioassay.studies.library import find_study
+from ioassay.studies.resolve import resolve
 from ioassay.testing.builder import RunBuilder
 from ioassay.testing.stored import store
 

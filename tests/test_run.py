@@ -8,11 +8,12 @@ from pathlib import Path
 import polars as pl
 
 from ioassay.results import schema
+from ioassay.results.measurement import KEY
 from ioassay.results.run_directory import load
 
 from .support import ioassay, study, workload
 
-KEYS = list(schema.KEY)
+KEYS = list(KEY)
 
 
 def test_a_run_measures_every_phase_and_leaves_the_target_as_it_was(target: Path, tmp_path: Path) -> None:

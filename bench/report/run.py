@@ -23,8 +23,8 @@ import polars as pl
 
 from ioassay import __version__
 from ioassay.reports import FORMATS
-from ioassay.results import schema
 from ioassay.results.loaded import LoadedRun
+from ioassay.results.measurement import KEY
 from ioassay.results.run_files import DOCUMENT, table_path
 from ioassay.testing.measured_study import measured
 from ioassay.testing.stored import store
@@ -80,7 +80,7 @@ def build(text: str) -> LoadedRun:
             (pl.col(column) * weights).cast(pl.Int64).alias(column) for column in ("bytes", "operations")
         ).lazy(),
         ranks=run.ranks.with_columns((pl.col("end_ns") * ends).cast(pl.Int64)),
-        latencies=run.latencies.select(*schema.KEY).join(histogram, how="cross"),
+        latencies=run.latencies.select(*KEY).join(histogram, how="cross"),
     )
 
 

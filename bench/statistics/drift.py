@@ -14,7 +14,7 @@ from table import head, percent, row, whole
 
 from ioassay.analysis.drift import Drift, drifts
 from ioassay.results import schema
-from ioassay.results.schema import KEY
+from ioassay.results.measurement import KEY
 
 MIB = 1 << 20
 LENGTHS = (30, 60, 120)

@@ -14,7 +14,7 @@ from table import head, percent, row
 
 from ioassay.analysis.stragglers import slow_nodes
 from ioassay.results import schema
-from ioassay.results.schema import KEY
+from ioassay.results.measurement import KEY
 
 SECOND = 10**9
 PHASES = 40

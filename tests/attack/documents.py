@@ -11,8 +11,8 @@ from pathlib import Path
 from random import Random
 
 from ioassay.results.importers import IMPORTERS
-from ioassay.studies import builtin_studies
 from ioassay.studies.conftest import SMALL
+from ioassay.studies.library import builtin_studies
 from ioassay.studies.resolve import scales
 from ioassay.systems.library import LIBRARY
 from ioassay.testing.importer_samples import FILES

@@ -11,8 +11,10 @@ from random import Random
 from typing import Any
 
 import ioassay
-from ioassay.studies import Target, builtin_studies, expand, resolve
-from ioassay.studies.resolve import scales
+from ioassay.studies.cases import expand
+from ioassay.studies.library import builtin_studies
+from ioassay.studies.resolve import resolve, scales
+from ioassay.studies.target import Target
 
 from . import foreign, mutate
 from .attempt import ENGINE, Command

@@ -17,7 +17,7 @@ from ioassay.analysis import latency, rates
 from ioassay.analysis.rate_units import RateColumn
 from ioassay.results.document import Criterion, RunDocument
 from ioassay.results.loaded import LoadedRun
-from ioassay.results.schema import KEY, Measurement
+from ioassay.results.measurement import KEY, Measurement
 from ioassay.units import format_count
 
 Accepted = Literal["passed", "failed"]

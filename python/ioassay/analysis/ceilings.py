@@ -30,8 +30,8 @@ import polars as pl
 from ioassay.results import schema
 from ioassay.results.document import Operation
 from ioassay.results.loaded import LoadedRun
+from ioassay.results.measurement import KEY, Measurement
 from ioassay.results.net_document import Direction, NetDocument, NetMeasurement
-from ioassay.results.schema import KEY, Measurement
 from ioassay.units import format_number, format_rate
 
 ABOVE, TOO_LOW = "above-network-ceiling", "network-ceiling-too-low"
@@ -124,7 +124,7 @@ def limits(run: LoadedRun) -> dict[Measurement, Limit]:
 
 
 def columns(run: LoadedRun) -> pl.DataFrame:
-    """The limits as a table: those of `schema.KEY`, nodes, ceiling (its name), ceiling_bytes_per_s, ceiling_share."""
+    """The limits as a table: `measurement.KEY`, nodes, ceiling (its name), ceiling_bytes_per_s, ceiling_share."""
     rows = [
         (*place, limit.nodes, limit.ceiling.name, limit.ceiling.rate_bytes_per_s, limit.share)
         for place, limit in limits(run).items()

@@ -20,7 +20,7 @@ from typing import Literal, NamedTuple
 import polars as pl
 
 from ioassay.results.doubt_effects import effect
-from ioassay.results.schema import KEY, Measurement
+from ioassay.results.measurement import KEY, Measurement
 
 Weight = Literal["decisive", "common", "minor"]
 """`decisive`: it changes a conclusion, and stands in words beside each number that it changes. `common`: it holds for

@@ -35,7 +35,7 @@ from ioassay.analysis import rates
 from ioassay.analysis.intervals import Interval
 from ioassay.analysis.timeline import Counts
 from ioassay.analysis.trend_tests import Array, Slopes, is_line, widening
-from ioassay.results.schema import KEY, Measurement
+from ioassay.results.measurement import KEY, Measurement
 
 FEWEST = 24
 """The fewest samples of which a trend or a change is reported."""

@@ -19,7 +19,7 @@ from ioassay.analysis.peak_sustained import Row
 from ioassay.analysis.rate_units import RateColumn
 from ioassay.results.document import JobEntry
 from ioassay.results.loaded import LoadedRun
-from ioassay.results.schema import KEY, POINT, Measurement
+from ioassay.results.measurement import KEY, POINT, Measurement
 
 PACED = "paced"
 """The doubt that the engine raises about every measurement of a job with a rate or pauses, in all versions."""
@@ -46,7 +46,7 @@ class GivenRate:
 
 
 def is_given(run: LoadedRun) -> pl.DataFrame:
-    """The key of every measurement at a given rate or with pauses. Columns: those of `schema.KEY`."""
+    """The key of every measurement at a given rate or with pauses. Columns: those of `measurement.KEY`."""
     return run.doubts.filter(pl.col("kind") == PACED).select(*KEY).unique(maintain_order=True)
 
 

@@ -26,7 +26,7 @@ import polars as pl
 from ioassay.protocol.facts import IO500_PHASES, IO500_STONEWALL_NS, DoubtKind, Io500Phase
 from ioassay.results.document import Operation, RunDocument
 from ioassay.results.loaded import LoadedRun
-from ioassay.results.schema import Measurement
+from ioassay.results.measurement import Measurement
 from ioassay.units import PER_SECOND, RateUnit, format_bytes
 
 _UNSYNCED: DoubtKind = "unsynced-write"

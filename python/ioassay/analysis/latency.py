@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from ioassay.results.schema import KEY, POINT
+from ioassay.results.measurement import KEY, POINT
 
 PERCENTILES = {"p50_ns": 500, "p90_ns": 900, "p99_ns": 990, "p99_9_ns": 999, "max_ns": 1000}
 """Every percentile by the name of its column, in parts per thousand: integers, so that ranks are exact."""
@@ -45,7 +45,7 @@ def percentiles(latencies: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
 
 
 def slowest(latencies: pl.DataFrame, ranks: pl.DataFrame) -> pl.DataFrame:
-    """The slowest operation of each measurement that has any. Columns: those of `schema.KEY`, slowest_ns.
+    """The slowest operation of each measurement that has any. Columns: those of `measurement.KEY`, slowest_ns.
 
     Exact where the ranks tell theirs, else the end of the last bucket, as in imported runs. Below that bucket the ranks
     do not tell of all operations.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from ioassay.results.schema import KEY
+from ioassay.results.measurement import KEY
 
 PARTS = ("open", "fill", "transfer", "fsync", "close")
 
@@ -12,7 +12,7 @@ PARTS = ("open", "fill", "transfer", "fsync", "close")
 def shares(ranks: pl.DataFrame) -> pl.DataFrame:
     """Each part's share of all ranks' time between start and end, 0 to 1; the rest is waiting in between.
 
-    Columns: those of `schema.KEY`, open_share, fill_share, transfer_share, fsync_share, close_share; null where no
+    Columns: those of `measurement.KEY`, open_share, fill_share, transfer_share, fsync_share, close_share; null where no
     time passed.
     """
     at_work = (pl.col("end_ns") - pl.col("start_ns")).sum()
@@ -26,7 +26,7 @@ def shares(ranks: pl.DataFrame) -> pl.DataFrame:
 def costs(ranks: pl.DataFrame) -> pl.DataFrame:
     """What the work cost the processors of the clients.
 
-    Columns: those of `schema.KEY`, processor_ns (user and kernel, all ranks), context_switches,
+    Columns: those of `measurement.KEY`, processor_ns (user and kernel, all ranks), context_switches,
     device_read_bytes and device_write_bytes (each null where it is not told of every rank), processor_ns_per_gib
     (null where no byte moved), processor_ns_per_operation (null where nothing was done). Both operations of a mix carry
     the cost of the whole mix.

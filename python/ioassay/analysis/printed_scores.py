@@ -19,8 +19,8 @@ import polars as pl
 
 from ioassay.analysis.io500 import RULES, UNITS, Group, geometric_mean
 from ioassay.results.loaded import LoadedRun
+from ioassay.results.measurement import KEY, Measurement
 from ioassay.results.origin import PrintedScore
-from ioassay.results.schema import KEY, Measurement
 from ioassay.units import PER_SECOND
 
 SLACK = 1e-5

@@ -36,7 +36,7 @@ from ioassay.analysis.intervals import Interval
 from ioassay.analysis.rate_units import RateColumn
 from ioassay.analysis.series import Series
 from ioassay.results.document import RunDocument
-from ioassay.results.schema import Measurement
+from ioassay.results.measurement import Measurement
 
 FEWEST = 4
 """The fewest points of a sweep that say anything of three terms."""

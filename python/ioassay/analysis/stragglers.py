@@ -29,7 +29,7 @@ import polars as pl
 from ioassay.analysis import rates
 from ioassay.analysis.rate_units import RateColumn
 from ioassay.results.document import Operation
-from ioassay.results.schema import KEY, Measurement
+from ioassay.results.measurement import KEY, Measurement
 
 NAMED = 3
 """So many ranks are named at most."""

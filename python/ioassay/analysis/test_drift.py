@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ioassay.analysis.drift import FEWEST, Drift, drifts
 from ioassay.results import schema
-from ioassay.results.schema import KEY
+from ioassay.results.measurement import KEY
 
 MIB = 1 << 20
 SECONDS = 120

@@ -19,7 +19,10 @@ from ioassay.analysis.io500 import STANDARD, Score, scores
 from ioassay.protocol.facts import IO500_STONEWALL_NS
 from ioassay.results.loaded import LoadedRun
 from ioassay.results.origin import FrontEndOrigin, StudyOrigin
-from ioassay.studies import Target, expand, find_study, resolve
+from ioassay.studies.cases import expand
+from ioassay.studies.library import find_study
+from ioassay.studies.resolve import resolve
+from ioassay.studies.target import Target
 from ioassay.testing.builder import RunBuilder
 
 GIB = 1 << 30

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from ioassay.analysis import rates
 from ioassay.analysis.scalability import FOLLOWS, Law, Sweep, fit, sweeps
 from ioassay.analysis.series import Series
-from ioassay.studies import builtin_studies
+from ioassay.studies.library import builtin_studies
 from ioassay.testing.builder import RunBuilder
 from ioassay.testing.measured_study import measured
 

@@ -12,7 +12,7 @@ import pytest
 from ioassay.analysis.stragglers import Rank, slow_nodes, straggling
 from ioassay.results import schema
 from ioassay.results.loaded import LoadedRun
-from ioassay.results.schema import KEY
+from ioassay.results.measurement import KEY
 from ioassay.testing.builder import RunBuilder
 
 SECOND = 10**9

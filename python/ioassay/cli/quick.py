@@ -90,7 +90,8 @@ def _seconds(text: str) -> float:
 def _place(directory: str) -> Place:
     """Where it is measured. Raises `UsageError` for what is no directory, with what to run instead."""
     from ioassay.execution.places import places  # noqa: PLC0415
-    from ioassay.studies import find_study, resolve  # noqa: PLC0415
+    from ioassay.studies.library import find_study  # noqa: PLC0415
+    from ioassay.studies.resolve import resolve  # noqa: PLC0415
     from ioassay.studies.suitable_targets import refuse_unsuitable  # noqa: PLC0415
 
     if directory.startswith("lab:"):

@@ -21,21 +21,14 @@ def studies(
     """List the built-in studies and what they need, or print one."""
     import json  # noqa: PLC0415
 
-    from ioassay.studies import builtin_studies, find_study  # noqa: PLC0415
-    from ioassay.studies.library import STUDIES  # noqa: PLC0415
-    from ioassay.studies.overview import judge, overview  # noqa: PLC0415
+    from ioassay.studies.overview import builtin_overviews  # noqa: PLC0415
 
     if name is not None:
-        if as_json:
-            source = find_study(name)
-            judge(source)
-            typer.echo(json.dumps(overview(source).document(), indent=2))
-        else:
-            typer.echo((find_study if resolved else STUDIES.find)(name).text.rstrip("\n"))
+        typer.echo(_study(name, resolved=resolved, as_json=as_json))
         return 0
     if resolved:
         raise UsageError("--resolved needs a study.", "For example: ioassay studies io500-extended --resolved")
-    overviews = [overview(source) for source in builtin_studies().values()]
+    overviews = builtin_overviews()
     if as_json:
         typer.echo(json.dumps([entry.document() for entry in overviews], indent=2))
         return 0
@@ -45,3 +38,18 @@ def studies(
         print()
     typer.echo("Run one with `ioassay run NAME --target DIR`, print one with `ioassay studies NAME`.")
     return 0
+
+
+def _study(name: str, *, resolved: bool, as_json: bool) -> str:
+    """A study, in a file or built in, as its YAML or with what it needs."""
+    import json  # noqa: PLC0415
+
+    from ioassay.studies.library import STUDIES, find_study  # noqa: PLC0415
+
+    if not as_json:
+        return (find_study if resolved else STUDIES.find)(name).text.rstrip("\n")
+    from ioassay.studies.needs import judge, overview  # noqa: PLC0415
+
+    source = find_study(name)
+    judge(source)
+    return json.dumps(overview(source).document(), indent=2)

@@ -9,7 +9,8 @@ from ioassay.criteria import verdicts
 from ioassay.criteria.model import read
 from ioassay.criteria.verdicts import slow_share
 from ioassay.results.loaded import LoadedRun
-from ioassay.results.schema import KEY, SAMPLES, Measurement
+from ioassay.results.measurement import KEY, Measurement
+from ioassay.results.schema import SAMPLES
 from ioassay.testing.builder import CALM, RunBuilder, run_of_writes
 from ioassay.yaml_models.source import SourceError
 

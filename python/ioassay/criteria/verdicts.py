@@ -24,7 +24,7 @@ from ioassay.analysis.series import Series
 from ioassay.criteria.model import Criterion, RateLimit
 from ioassay.results.document import JobEntry, RunDocument
 from ioassay.results.loaded import LoadedRun
-from ioassay.results.schema import KEY, Measurement
+from ioassay.results.measurement import KEY, Measurement
 
 RateMeasure = Literal["peak", "sustained", "every_point"]
 """Measures of which at least so much is wanted; of the others at most so much."""

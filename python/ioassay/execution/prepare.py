@@ -23,17 +23,20 @@ from ioassay.results.net_directory import read_net
 from ioassay.results.new_directory import refuse_occupied
 from ioassay.results.origin import StudyOrigin
 from ioassay.results.run_files import CaseFiles
-from ioassay.results.run_writer import RunWriter
-from ioassay.studies import Target, expand, find_study, resolve
+from ioassay.studies.cases import expand
+from ioassay.studies.library import find_study
 from ioassay.studies.plug_ins import speak_mpi
 from ioassay.studies.refusals import problems_of, refuse
+from ioassay.studies.resolve import resolve
 from ioassay.studies.suitable_targets import refuse_unsuitable
+from ioassay.studies.target import Target
 from ioassay.version import __version__
 from ioassay.yaml_models.source import Problem
 
 if TYPE_CHECKING:
     from ioassay.protocol.event import EventError
     from ioassay.protocol.plan import Plan
+    from ioassay.results.run_writer import RunWriter
 
 BATCH = "sbatch"
 """The whole run as a job of Slurm (`execution.slurm_job`), in which `srun` is the launcher."""
@@ -107,6 +110,8 @@ class Prepared:
 
     def create(self) -> RunWriter:
         """Creates its directory, with all plans in it."""
+        from ioassay.results.run_writer import RunWriter  # noqa: PLC0415  (it loads the library of tables)
+
         return RunWriter.create(Path(os.path.abspath(self.path)), self.document, self.plans)
 
 

@@ -20,7 +20,7 @@ from ioassay.analysis.rate_units import UNITS, Unit
 from ioassay.analysis.scalability import Sweep
 from ioassay.figures import theme
 from ioassay.results.document import FigureEntry
-from ioassay.results.schema import KEY, POINT, Measurement
+from ioassay.results.measurement import KEY, POINT, Measurement
 
 WIDTH, HEIGHT = 420, 250
 
@@ -59,7 +59,7 @@ def data(
     the entry asks for, for each combination of these values, and for each count of files where there are several at
     one place. Columns: series, clients, ranks, that of `axis` where it is another, repetition, valid, rate (in the
     entry's unit), median (in that unit, of the sweep point's valid repetitions; null where there is none), and
-    those of `schema.KEY`.
+    those of `measurement.KEY`.
     """
     unit = UNITS[entry.unit]
     parts = [

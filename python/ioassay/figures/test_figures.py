@@ -14,7 +14,7 @@ from ioassay.analysis.rate_units import UNITS
 from ioassay.figures import latency as latency_figure
 from ioassay.figures import rate_by_clients, rate_by_time, render, theme
 from ioassay.results.document import FigureEntry, Operation
-from ioassay.results.schema import KEY
+from ioassay.results.measurement import KEY
 from ioassay.testing.builder import RunBuilder
 from ioassay.testing.nightly_runs import FIRST
 

@@ -26,7 +26,7 @@ from ioassay.reports.run import pictures
 from ioassay.reports.run.content import assemble
 from ioassay.results.document import FigureEntry
 from ioassay.results.loaded import LoadedRun
-from ioassay.results.schema import KEY
+from ioassay.results.measurement import KEY
 from ioassay.slugs import slug
 from ioassay.units import RateUnit
 

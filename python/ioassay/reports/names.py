@@ -7,8 +7,8 @@ from ioassay.analysis.axes import Axis, Value, Values
 from ioassay.analysis.series import Series
 from ioassay.reports import format
 from ioassay.results.document import CaseEntry, Operation, RunDocument
+from ioassay.results.measurement import Measurement
 from ioassay.results.point import GROUPS, PLACEMENT, RANKS_PER_CLIENT, AxisUnit, SweepPoint
-from ioassay.results.schema import Measurement
 from ioassay.units import format_count
 
 NOUNS: dict[Operation, str] = {

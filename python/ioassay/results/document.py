@@ -12,10 +12,10 @@ from typing import Any, Literal, NamedTuple, get_args
 from pydantic import Field, PrivateAttr
 
 from ioassay.protocol import facts
+from ioassay.results.measurement import Measurement
 from ioassay.results.net_document import NetDocument
 from ioassay.results.origin import FrontEndOrigin, ImportOrigin, LabEntry, Origin, StudyOrigin
 from ioassay.results.point import CLIENTS, PLACEMENT, RANKS_PER_CLIENT, Axis, Point, SweepPoint
-from ioassay.results.schema import Measurement
 from ioassay.results.stored_types import Amount, Component, Count, Moment, Node, Setting, StoredModel
 from ioassay.units import RateUnit
 

@@ -23,6 +23,7 @@ from ioassay.protocol.facts import URING_APIS
 from ioassay.protocol.record_layout import OPERATIONS, SIZE_BEGINS_BYTES
 from ioassay.results.document import CaseEntry
 from ioassay.results.loaded import LoadedRun
+from ioassay.results.measurement import KEY
 from ioassay.results.profile_model import (
     COMMON_SIZES,
     FILE_OPERATIONS,
@@ -37,7 +38,6 @@ from ioassay.results.profile_model import (
 )
 from ioassay.results.recorded_runs import RecordedCase
 from ioassay.results.run_directory import load, read_document
-from ioassay.results.schema import KEY
 from ioassay.results.spreading import spread
 
 _SUBMIT = {"read": "submit read", "write": "submit write"}

@@ -15,6 +15,7 @@ import polars as pl
 
 from ioassay.results import schema
 from ioassay.results.document import CaseEntry
+from ioassay.results.measurement import KEY
 from ioassay.results.point import text as point_text
 from ioassay.results.stored_types import LARGEST
 
@@ -25,7 +26,7 @@ Tables = dict[str, pl.DataFrame]
 """Every table of `schema.TABLES` by name."""
 
 Key = dict[str, str]
-"""The columns of `schema.KEY`."""
+"""The columns of `measurement.KEY`."""
 
 Columns = Mapping[str, Sequence[Any]]
 """Rows of one table and measurement, by column."""
@@ -79,7 +80,7 @@ class _Rows:
 
     def __init__(self, columns: pl.Schema) -> None:
         self._columns = columns
-        self._own = pl.Schema({name: kind for name, kind in columns.items() if name not in schema.KEY})
+        self._own = pl.Schema({name: kind for name, kind in columns.items() if name not in KEY})
         self._frames = [pl.DataFrame(schema=columns)]
         self._reset()
 
@@ -111,13 +112,13 @@ class _Rows:
         if self._count == 0:
             return
         keys = pl.DataFrame(self._keys, schema={**_STRINGS, "count": pl.UInt32}, orient="row")
-        each_row = keys.select(pl.col(schema.KEY).repeat_by("count")).explode(schema.KEY)
+        each_row = keys.select(pl.col(KEY).repeat_by("count")).explode(KEY)
         values = pl.DataFrame(self._values, schema=self._own)
         self._frames.append(each_row.hstack(values).select(self._columns.names()))
         self._reset()
 
 
-_STRINGS = dict.fromkeys(schema.KEY, pl.String)
+_STRINGS = dict.fromkeys(KEY, pl.String)
 
 _MOST_ROWS_OF_PYTHON = 200_000
 """As lists of Python's numbers they take ten times the memory of a frame."""
@@ -178,7 +179,7 @@ def rate(amount: int, duration_ns: int) -> float | None:
 
 
 def _key(case: CaseEntry, phase: EventPhase) -> Key:
-    """The columns of `schema.KEY`."""
+    """The columns of `measurement.KEY`."""
     return {"case": case.id, "phase": phase["name"], "job": phase["job"], "operation": phase["operation"]}
 
 
@@ -234,7 +235,7 @@ def _at_stonewall(rank: RankRecord) -> Row:
 
 def _samples(phase: EventPhase) -> Columns:
     # Columns, not rows: a long phase of many ranks has millions of samples.
-    columns: dict[str, list[Any]] = {name: [] for name in schema.SAMPLES if name not in schema.KEY}
+    columns: dict[str, list[Any]] = {name: [] for name in schema.SAMPLES if name not in KEY}
     for rank in phase["ranks"]:
         count = len(rank["sample_bytes"])
         columns["rank"].extend([rank["rank"]] * count)
@@ -279,11 +280,11 @@ def _doubts(phase: EventPhase) -> Columns:
 
 def _columns(rows: list[Row], columns: pl.Schema) -> Columns:
     """The rows by column, without the key; what else they hold has no column, what they leave out is null."""
-    return {name: [row.get(name) for row in rows] for name in columns if name not in schema.KEY}
+    return {name: [row.get(name) for row in rows] for name in columns if name not in KEY}
 
 
 def labelled(key: Mapping[str, str], values: Mapping[str, Sequence[Any]], columns: pl.Schema) -> pl.DataFrame:
     """A table of `columns` whose rows are all of one measurement."""
-    own = {name: kind for name, kind in columns.items() if name not in schema.KEY}
+    own = {name: kind for name, kind in columns.items() if name not in KEY}
     frame = pl.DataFrame({name: values[name] for name in own}, schema=own)
     return frame.select(*(pl.lit(value).alias(name) for name, value in key.items()), *own)

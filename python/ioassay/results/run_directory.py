@@ -17,11 +17,11 @@ from ioassay.results.document import RunDocument, now
 from ioassay.results.kinds import RUN, recognise
 from ioassay.results.loaded import LoadedRun
 from ioassay.results.lock import Lock
-from ioassay.results.run_files import DOCUMENT, document_of, open_run
+from ioassay.results.run_files import DOCUMENT, document_of, open_run, table_name
 from ioassay.results.run_rebuild import rebuild
 from ioassay.results.run_writer import RunWriter
 from ioassay.results.stored_directory import StoredDirectory
-from ioassay.results.stored_tables import check, read_tables, table_name
+from ioassay.results.stored_tables import check, read_tables
 from ioassay.results.watched import watch_of
 
 _LOOKS = 50

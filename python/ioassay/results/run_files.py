@@ -13,7 +13,6 @@ from ioassay.results import front_ends
 from ioassay.results.document import RunDocument, contradiction
 from ioassay.results.kinds import RUN, recognise
 from ioassay.results.stored_directory import StoredDirectory
-from ioassay.results.stored_tables import table_name
 from ioassay.results.versions import damaged
 
 DOCUMENT = RUN.document
@@ -57,6 +56,11 @@ class CaseFiles:
 def events_name(case: str) -> str:
     """The file with the events of a case, in its run directory."""
     return f"logs/{case}/events.jsonl"
+
+
+def table_name(name: str) -> str:
+    """The file of a table."""
+    return f"{name}.parquet"
 
 
 def table_path(path: Path, name: str) -> Path:

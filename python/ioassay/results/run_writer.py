@@ -39,10 +39,11 @@ from ioassay.results.run_files import (
     events_name,
     open_run,
     require_run,
+    table_name,
 )
 from ioassay.results.run_rebuild import completed_tables, rebuild, take_over_started
 from ioassay.results.stored_directory import StoredDirectory
-from ioassay.results.stored_tables import read_tables, table_name
+from ioassay.results.stored_tables import read_tables
 from ioassay.results.versions import damaged
 from ioassay.results.watch_document import WATCH, WatchDocument, read_watch
 from ioassay.results.watched import watch_of

@@ -6,31 +6,9 @@ Units stand in the names. Every row names its measurement by the columns of `KEY
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
-
 import polars as pl
 
-
-class Measurement(NamedTuple):
-    """What names a measurement: a phase has one for each of its jobs, and for each operation of a job."""
-
-    case: str
-    phase: str
-    job: str
-    operation: str
-
-    @classmethod
-    def of(cls, row: Mapping[str, Any]) -> Measurement:
-        """The measurement that a row of any table is of."""
-        return cls(row["case"], row["phase"], row["job"], row["operation"])
-
-
-KEY = Measurement._fields
-"""The columns of every table that name its measurement."""
-
-POINT = ("workload", "phase", "job", "operation", "clients", "ranks", "files", "point")
-"""What names a point of a sweep: measurements that agree in all of it are repetitions of one another."""
+from ioassay.results.measurement import KEY
 
 _KEY = dict.fromkeys(KEY, pl.String)
 

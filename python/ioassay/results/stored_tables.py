@@ -17,6 +17,8 @@ import polars as pl
 from ioassay.errors import UsageError
 from ioassay.results import parquet_footer, point, schema
 from ioassay.results.document import RUN_VERSION, RunDocument
+from ioassay.results.measurement import KEY
+from ioassay.results.run_files import table_name
 from ioassay.results.stored_directory import StoredDirectory
 from ioassay.units import format_bytes
 
@@ -49,11 +51,6 @@ _STDERR = 2
 
 _silence = threading.Lock()
 """A thread that found standard error going nowhere would leave it so."""
-
-
-def table_name(name: str) -> str:
-    """The file of a table."""
-    return f"{name}.parquet"
 
 
 def read_tables(directory: StoredDirectory, document: RunDocument) -> tuple[dict[str, pl.DataFrame], pl.LazyFrame]:
@@ -102,7 +99,7 @@ def check(path: Path, document: RunDocument, tables: dict[str, pl.DataFrame], sa
     """Raises `UsageError` for values that were never measured and rows of measurements that `document` lacks."""
     known = pl.DataFrame(
         [key for case in document.cases for key in case.measured],
-        schema=dict.fromkeys(schema.KEY, pl.String),
+        schema=dict.fromkeys(KEY, pl.String),
         orient="row",
     )
     for name, table in {**{name: table.lazy() for name, table in tables.items()}, "samples": samples}.items():
@@ -191,9 +188,9 @@ def _impossible(name: str, kind: pl.DataType | type[pl.DataType], required: bool
 def _stranger(table: pl.LazyFrame, known: pl.DataFrame) -> str | None:
     """A row that is of no measurement of the run."""
     # A measurement's rows lie together, so few are left to be made unique of millions.
-    changes = pl.any_horizontal(pl.col(name).ne_missing(pl.col(name).shift()) for name in schema.KEY)
-    found = table.select(schema.KEY).filter(changes).unique().collect()
-    strangers = found.join(known, on=schema.KEY, how="anti", nulls_equal=True)
+    changes = pl.any_horizontal(pl.col(name).ne_missing(pl.col(name).shift()) for name in KEY)
+    found = table.select(KEY).filter(changes).unique().collect()
+    strangers = found.join(known, on=KEY, how="anti", nulls_equal=True)
     if strangers.is_empty():
         return None
     return f"it has rows of {' '.join(map(str, strangers.row(0)))}, which run.json does not have"

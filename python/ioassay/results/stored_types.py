@@ -77,4 +77,6 @@ Setting = Annotated[Any, AfterValidator(_bounded)]
 class StoredModel(BaseModel):
     """A document in a stored directory, or a part of one."""
 
-    model_config = ConfigDict(extra="forbid", allow_inf_nan=False, str_max_length=protocol.MOST_CHARACTERS)
+    model_config = ConfigDict(
+        extra="forbid", allow_inf_nan=False, str_max_length=protocol.MOST_CHARACTERS, defer_build=True
+    )

@@ -3,7 +3,10 @@ from __future__ import annotations
 import pytest
 
 from ioassay.results.plan_times import TimeRange, case_time, summed, unlimited
-from ioassay.studies import Target, expand, parse_source, resolve
+from ioassay.studies.cases import expand
+from ioassay.studies.resolve import resolve
+from ioassay.studies.target import Target
+from ioassay.yaml_models.source import parse_source
 
 SECOND = 10**9
 

@@ -14,23 +14,3 @@
 
 Not: launching cases, reading results.
 """
-
-from ioassay.studies.cases import expand
-from ioassay.studies.library import builtin_studies, find_study
-from ioassay.studies.resolve import ResolvedStudy, resolve
-from ioassay.studies.target import Target, parse_target
-from ioassay.yaml_models.source import Source, SourceError, parse_source, read_source
-
-__all__ = [
-    "ResolvedStudy",
-    "Source",
-    "SourceError",
-    "Target",
-    "builtin_studies",
-    "expand",
-    "find_study",
-    "parse_source",
-    "parse_target",
-    "read_source",
-    "resolve",
-]

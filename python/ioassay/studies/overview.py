@@ -1,17 +1,20 @@
-"""What a study is and what it needs, in a few lines: for choosing one."""
+"""What a study is and what it needs, in a few lines: for choosing one.
+
+Those of the built-in studies stand in a file that `studies.needs` writes, so that a list of them comes at once: working
+out what a study needs takes all of its cases with their plans.
+"""
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
+from importlib import resources
 from typing import Any
 
-from ioassay.results.plan_sizes import is_walled, writes_again
-from ioassay.studies.cases import expand
-from ioassay.studies.refusals import refuse
-from ioassay.studies.resolve import resolve, scales
-from ioassay.studies.target import Target
 from ioassay.units import format_about_bytes, format_count
-from ioassay.yaml_models.source import Source
+
+BUILTIN = resources.files("ioassay.studies") / "builtin" / "overviews.json"
+"""The overviews of the built-in studies, without their YAML."""
 
 
 @dataclass(frozen=True)
@@ -66,34 +69,13 @@ class Overview:
         }
 
 
-def judge(source: Source) -> None:
-    """Has the engine judge the study at each of its scales. Raises `SourceError`, `CannotRun`."""
-    for scale in _scales(source):
-        refuse(resolve(source, scale, []))
-
-
-def overview(source: Source) -> Overview:
-    """What the study needs at each of its scales. Raises `SourceError`."""
-    study = resolve(source, None, []).study
-    needs = [_need(source, scale) for scale in _scales(source)]
-    return Overview(study.name, study.title, study.question, source.text, needs)
-
-
-def _scales(source: Source) -> list[str | None]:
-    return [*scales(source)] or [None]
-
-
-def _need(source: Source, scale: str | None) -> Need:
-    resolved = resolve(source, scale, [])
-    # Neither run nor target nor launcher change what a case takes.
-    expanded = expand(resolved, "run", Target("directory", "/"), "local")
-    cases = [case for case, _ in expanded]
-    return Need(
-        scale=scale,
-        cases=len(cases),
-        at_once_bytes=max(case.file_set_bytes for case in cases),
-        written_bytes=sum(case.written_bytes for case in cases),
-        walled=any(is_walled(plan) for _, plan in expanded),
-        again=any(writes_again(plan) for _, plan in expanded),
-        stops_early=any(entry.until for entry in resolved.entry.workloads),
-    )
+def builtin_overviews() -> list[Overview]:
+    """The overviews of the built-in studies, in the order of their names."""
+    folder = resources.files("ioassay.studies") / "builtin"
+    return [
+        Overview(
+            **{**stored, "needs": [Need(**need) for need in stored["needs"]]},
+            yaml=(folder / f"{stored['name']}.yaml").read_text(encoding="utf-8"),
+        )
+        for stored in json.loads(BUILTIN.read_text(encoding="utf-8"))
+    ]

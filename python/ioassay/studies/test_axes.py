@@ -2,11 +2,11 @@
 
 import pytest
 
-from ioassay.studies import parse_source, resolve
 from ioassay.studies.conftest import SMALL
-from ioassay.studies.resolve import ResolvedStudy
+from ioassay.studies.resolve import ResolvedStudy, resolve
 from ioassay.studies.test_cases import Cases, cases
 from ioassay.studies.test_resolve import refusal
+from ioassay.yaml_models.source import parse_source
 
 
 def sweeping(sweep: str) -> str:

@@ -12,9 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ioassay.results.document import CaseEntry
-from ioassay.studies import SourceError, Target, builtin_studies, expand, find_study, parse_source, resolve
+from ioassay.studies.cases import expand
 from ioassay.studies.conftest import SMALL
-from ioassay.studies.resolve import scales
+from ioassay.studies.library import builtin_studies, find_study
+from ioassay.studies.resolve import resolve, scales
+from ioassay.studies.target import Target
+from ioassay.yaml_models.source import SourceError, parse_source
 
 TARGET = Target("directory", "/mnt/target")
 PLAN_SCHEMA = Path(__file__).parents[1] / "schemas/plan.json"

@@ -4,7 +4,11 @@ import pytest
 
 from ioassay.protocol.plan import Plan
 from ioassay.results.document import CaseEntry
-from ioassay.studies import Target, expand, find_study, parse_source, resolve
+from ioassay.studies.cases import expand
+from ioassay.studies.library import find_study
+from ioassay.studies.resolve import resolve
+from ioassay.studies.target import Target
+from ioassay.yaml_models.source import parse_source
 
 RUN = "ioassay-R"
 

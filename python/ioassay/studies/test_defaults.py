@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ioassay.studies import parse_source, resolve
+from ioassay.studies.resolve import resolve
+from ioassay.yaml_models.source import parse_source
 
 HEAD = "name: s\ntitle: S\nquestion: Q?\nclients: [1]\nsteps: [write, read]\nworkloads:\n"
 

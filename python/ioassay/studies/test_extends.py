@@ -6,9 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from ioassay.studies import ResolvedStudy, SourceError, Target, expand, find_study, parse_source, read_source, resolve
+from ioassay.studies.cases import expand
+from ioassay.studies.library import find_study
 from ioassay.studies.reference import EXTENDING
-from ioassay.yaml_models.source import plain
+from ioassay.studies.resolve import ResolvedStudy, resolve
+from ioassay.studies.target import Target
+from ioassay.yaml_models.source import SourceError, parse_source, plain, read_source
 
 WRITTEN_OUT = Path(__file__).parent / "testdata/io500-extended-written-out.yaml"
 

@@ -7,8 +7,12 @@ from pathlib import Path
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ioassay.studies import SourceError, Target, builtin_studies, expand, parse_source, resolve
+from ioassay.studies.cases import expand
 from ioassay.studies.conftest import SMALL
+from ioassay.studies.library import builtin_studies
+from ioassay.studies.resolve import resolve
+from ioassay.studies.target import Target
+from ioassay.yaml_models.source import SourceError, parse_source
 
 EXAMPLES = sorted((Path(__file__).parents[3] / "examples").glob("*.yaml"))
 TEXTS = [

@@ -8,10 +8,13 @@ from ioassay.analysis.acceptance import MEASURES
 from ioassay.analysis.io500 import STANDARD
 from ioassay.errors import UsageError
 from ioassay.protocol.facts import IO500_PHASES, IO500_STONEWALL_NS
-from ioassay.studies import Target, builtin_studies, expand, find_study, resolve
+from ioassay.studies.cases import expand
+from ioassay.studies.library import builtin_studies, find_study
 from ioassay.studies.model import LIMITS
-from ioassay.studies.overview import judge, overview
+from ioassay.studies.needs import judge, overview
 from ioassay.studies.repetitions import Repetitions
+from ioassay.studies.resolve import resolve
+from ioassay.studies.target import Target
 
 GIB = 1 << 30
 

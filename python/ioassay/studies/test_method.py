@@ -1,6 +1,8 @@
 """The method in sentences."""
 
-from ioassay.studies import find_study, parse_source, resolve
+from ioassay.studies.library import find_study
+from ioassay.studies.resolve import resolve
+from ioassay.yaml_models.source import parse_source
 
 
 def test_the_method_tells_what_the_engine_was_told() -> None:

@@ -13,8 +13,12 @@ from ioassay.errors import UsageError
 from ioassay.protocol.facts import STORAGE_APIS
 from ioassay.protocol.plan import Storage
 from ioassay.results import plan_text
-from ioassay.studies import SourceError, Target, expand, parse_source, plug_ins, resolve
+from ioassay.studies import plug_ins
+from ioassay.studies.cases import expand
 from ioassay.studies.refusals import refuse
+from ioassay.studies.resolve import resolve
+from ioassay.studies.target import Target
+from ioassay.yaml_models.source import SourceError, parse_source
 
 STUDY = """\
 name: s

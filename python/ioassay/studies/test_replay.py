@@ -8,8 +8,11 @@ import pytest
 
 from ioassay.results import plan_text
 from ioassay.results.document import CaseEntry
-from ioassay.studies import SourceError, Target, expand, parse_source, resolve
+from ioassay.studies.cases import expand
+from ioassay.studies.resolve import resolve
+from ioassay.studies.target import Target
 from ioassay.studies.test_workloads import HEAD, PLAN_SCHEMA
+from ioassay.yaml_models.source import SourceError, parse_source
 
 
 def one_case(text: str) -> tuple[CaseEntry, Any]:

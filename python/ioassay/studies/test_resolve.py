@@ -2,8 +2,9 @@
 
 import pytest
 
-from ioassay.studies import SourceError, parse_source, resolve
 from ioassay.studies.refusals import refuse
+from ioassay.studies.resolve import resolve
+from ioassay.yaml_models.source import SourceError, parse_source
 
 
 def refusal(text: str, *settings: str, scale: str | None = None) -> list[str]:

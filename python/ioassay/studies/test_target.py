@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from ioassay.errors import UsageError
-from ioassay.studies import find_study, resolve
+from ioassay.studies.library import find_study
+from ioassay.studies.resolve import resolve
 from ioassay.studies.suitable_targets import refuse_unsuitable
 from ioassay.studies.target import Target, no_directory, parse_target
 

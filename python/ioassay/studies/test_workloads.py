@@ -13,8 +13,11 @@ from ioassay.protocol.event import EventError
 from ioassay.protocol.plan import Plan
 from ioassay.results import plan_text
 from ioassay.results.document import CaseEntry
-from ioassay.studies import SourceError, Target, expand, parse_source, resolve
+from ioassay.studies.cases import expand
 from ioassay.studies.refusals import problems_of, refuse
+from ioassay.studies.resolve import resolve
+from ioassay.studies.target import Target
+from ioassay.yaml_models.source import SourceError, parse_source
 
 PLAN_SCHEMA = jsonschema.Draft202012Validator(
     json.loads((Path(__file__).parents[1] / "schemas/plan.json").read_text(encoding="utf-8"))

@@ -15,9 +15,12 @@ from ioassay.protocol.facts import PROTOCOL_VERSION
 from ioassay.results.document import CaseEntry, JobEntry, RunDocument
 from ioassay.results.ingest import TableRows
 from ioassay.results.loaded import LoadedRun
-from ioassay.results.schema import Measurement
-from ioassay.studies import Target, expand, parse_source, resolve
+from ioassay.results.measurement import Measurement
+from ioassay.studies.cases import expand
+from ioassay.studies.resolve import resolve
+from ioassay.studies.target import Target
 from ioassay.testing.builder import STARTED_UNIX_NS, environment
+from ioassay.yaml_models.source import parse_source
 
 Operations = Callable[[CaseEntry, Measurement], float]
 """The rate of a measurement in operations per second."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib import resources
+from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from ioassay.errors import UsageError
@@ -20,12 +21,21 @@ class Library:
     noun: str
     """What each of them is, for example `study`."""
 
+    def names(self) -> list[str]:
+        """What they are called, in order. Adding one is one file."""
+        return sorted(file.name.removesuffix(".yaml") for file in self._folder.iterdir() if file.name.endswith(".yaml"))
+
     def sources(self) -> dict[str, Source]:
-        """All of them, by name. Adding one is one file."""
-        folder = resources.files(self.package) / "builtin"
-        files = sorted((file for file in folder.iterdir() if file.name.endswith(".yaml")), key=lambda file: file.name)
-        texts = {file.name: file.read_text(encoding="utf-8") for file in files}
-        return {name.removesuffix(".yaml"): parse_source(text, name, self.noun) for name, text in texts.items()}
+        """All of them, by name."""
+        return {name: self._source(name) for name in self.names()}
+
+    def _source(self, name: str) -> Source:
+        file = self._folder / f"{name}.yaml"
+        return parse_source(file.read_text(encoding="utf-8"), file.name, self.noun)
+
+    @property
+    def _folder(self) -> Traversable:
+        return resources.files(self.package) / "builtin"
 
     def is_path(self, name_or_path: str) -> bool:
         """True if a file is meant, and not a built-in document."""
@@ -38,11 +48,11 @@ class Library:
         """
         if self.is_path(name_or_path):
             return read_source(Path(name_or_path), self.noun)
-        sources = self.sources()
-        if name_or_path in sources:
-            return sources[name_or_path]
-        meant = near(name_or_path, sources)
+        names = self.names()
+        if name_or_path in names:
+            return self._source(name_or_path)
+        meant = near(name_or_path, names)
         raise UsageError(
             f"There is no {self.noun} `{printable(name_or_path)}`{f': {meant}' if meant else '.'}",
-            f"Built in are {', '.join(sources)}. Give your own {self.noun} as a path: ./my-{self.noun}.yaml.",
+            f"Built in are {', '.join(names)}. Give your own {self.noun} as a path: ./my-{self.noun}.yaml.",
         )

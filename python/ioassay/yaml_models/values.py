@@ -26,7 +26,8 @@ class Kind:
 class Part(BaseModel):
     """Common to all parts of a document: a key that no field is called is an error."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    # Built on first use: most documents have few of the parts that there are.
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
 
 
 def text_of(value: object) -> str:

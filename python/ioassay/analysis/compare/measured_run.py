@@ -22,8 +22,8 @@ from ioassay.analysis.peak_sustained import peak_and_sustained
 from ioassay.analysis.rate_units import RateColumn
 from ioassay.results.document import JobEntry, Operation, StudyEntry
 from ioassay.results.loaded import LoadedRun
+from ioassay.results.measurement import KEY, POINT, Measurement
 from ioassay.results.point import AxisUnit
-from ioassay.results.schema import KEY, POINT, Measurement
 from ioassay.yaml_models.source import SourceError, parse_source, plain
 
 OWN = "ioassay"

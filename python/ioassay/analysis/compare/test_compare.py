@@ -8,8 +8,8 @@ from ioassay.analysis.compare import measured_run, published_system
 from ioassay.analysis.compare.measured_run import NO_COLD_CACHE, cold_cache
 from ioassay.analysis.compare.ratios import Compared, Comparison, compare, verdict
 from ioassay.analysis.compare.subject import Conditions, Curve, Point, Rates, Subject
-from ioassay.studies import resolve
 from ioassay.studies.library import find_study
+from ioassay.studies.resolve import resolve
 from ioassay.systems.library import builtin_systems, read
 from ioassay.testing.builder import RunBuilder
 from ioassay.yaml_models.source import parse_source

@@ -17,7 +17,7 @@ from ioassay.analysis.scalability import Sweep
 from ioassay.analysis.series import PREPARATION, Series
 from ioassay.analysis.watch.phases import Activity, activity
 from ioassay.results.loaded import LoadedRun
-from ioassay.results.schema import Measurement
+from ioassay.results.measurement import Measurement
 
 _Item = TypeVar("_Item")
 

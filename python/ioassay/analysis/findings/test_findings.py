@@ -21,6 +21,7 @@ from ioassay.analysis.findings.trends import TrendEvidence
 from ioassay.analysis.findings.wide_intervals import WideIntervalEvidence
 from ioassay.results import schema
 from ioassay.results.loaded import LoadedRun
+from ioassay.results.measurement import KEY, POINT
 from ioassay.results.watch_document import Role, WatchedHost
 from ioassay.testing.builder import RunBuilder
 from ioassay.testing.faulty_run import faulty_run
@@ -60,7 +61,7 @@ def test_warnings_come_first_and_then_the_order_of_the_study(found: list[Finding
 
 
 def test_every_finding_rests_on_measurements_that_were_made_none_of_them_twice(found: list[Finding]) -> None:
-    made = set(faulty_run().measurements.select(*schema.KEY).iter_rows())
+    made = set(faulty_run().measurements.select(*KEY).iter_rows())
     for one in found:
         assert one.rests_on
         assert set(one.rests_on) <= made
@@ -211,7 +212,7 @@ def test_a_run_that_nothing_is_wrong_with_has_no_warning() -> None:
             lambda table: table.with_columns(
                 pl.lit(None, kind).alias(name)
                 for name, kind in schema.MEASUREMENTS.items()
-                if name not in (*schema.KEY, *schema.POINT, "repetition", "complete", "valid", "rate_bytes_per_s")
+                if name not in (*KEY, *POINT, "repetition", "complete", "valid", "rate_bytes_per_s")
             ),
         ),
         ("measurements", lambda table: table.clear()),

@@ -31,9 +31,9 @@ from ioassay.analysis.profile.comparison import Sizes
 from ioassay.analysis.profile.thresholds import Threshold, Thresholds
 from ioassay.analysis.profile.totals import REQUESTS
 from ioassay.results.loaded import LoadedRun
+from ioassay.results.measurement import KEY
 from ioassay.results.point import PLACEMENT, of_text
 from ioassay.results.profile_model import Direction, Profile
-from ioassay.results.schema import KEY
 from ioassay.units import format_count
 
 NEAR_PEAK = 0.9

@@ -15,10 +15,13 @@ from ioassay.analysis.replay.phases import NAMES
 from ioassay.reports.profile.as_study import text
 from ioassay.results.document import CaseEntry, StudyEntry
 from ioassay.results.profiles import load_profile
-from ioassay.studies import Target, expand, parse_source, resolve
+from ioassay.studies.cases import expand
 from ioassay.studies.refusals import refuse
+from ioassay.studies.resolve import resolve
+from ioassay.studies.target import Target
 from ioassay.testing.faulty_application import calm, faulty
 from ioassay.testing.record_tables import BEGIN_NS, TableBuilder, store_record
+from ioassay.yaml_models.source import parse_source
 
 S, MIB = 10**9, 1 << 20
 

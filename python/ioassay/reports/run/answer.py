@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from rich.console import Group
 
     from ioassay.reports.run.content import Content
-    from ioassay.results.schema import Measurement
+    from ioassay.results.measurement import Measurement
 
 ANSWER_VERSION = 1
 

@@ -23,8 +23,8 @@ from ioassay.errors import UsageError
 from ioassay.reports.compare import configuration
 from ioassay.results.document import RunDocument
 from ioassay.results.loaded import LoadedRun
+from ioassay.results.measurement import KEY
 from ioassay.results.origin import ImportedFile
-from ioassay.results.schema import KEY
 from ioassay.systems.amounts import BYTES_PER_S, OPERATIONS_PER_S, Dimension, spelled
 from ioassay.units import format_bytes, format_count
 

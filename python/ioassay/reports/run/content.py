@@ -55,7 +55,7 @@ from ioassay.reports.run.verdicts import VerdictLine
 from ioassay.reports.run.workloads import WorkloadPart
 from ioassay.results.document import RunDocument
 from ioassay.results.loaded import LoadedRun
-from ioassay.results.schema import Measurement
+from ioassay.results.measurement import Measurement
 
 
 @dataclass(frozen=True)

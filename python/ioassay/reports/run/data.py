@@ -19,7 +19,7 @@ from ioassay.reports.run.content import Content, FindingLine
 from ioassay.reports.run.surveys import Survey
 from ioassay.reports.run.workloads import measurements
 from ioassay.results.loaded import LoadedRun
-from ioassay.results.schema import KEY
+from ioassay.results.measurement import KEY
 
 REPORT_VERSION = 3
 

@@ -42,7 +42,7 @@ from ioassay.reports import format
 from ioassay.reports.document import Span
 from ioassay.reports.names import NOUNS, Names
 from ioassay.results.document import Operation
-from ioassay.results.schema import Measurement
+from ioassay.results.measurement import Measurement
 from ioassay.units import format_count, format_link_rate
 
 

@@ -23,7 +23,7 @@ from ioassay.reports.document import Column, Span, Table, changes, numbers
 from ioassay.reports.names import NOUNS, Names
 from ioassay.reports.run import caveats
 from ioassay.results.document import RunDocument
-from ioassay.results.schema import Measurement
+from ioassay.results.measurement import Measurement
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ from ioassay.reports.run import caveats
 from ioassay.reports.run.content import Content
 from ioassay.reports.run.surveys import Grid, Survey
 from ioassay.results.document import FigureEntry
-from ioassay.results.schema import KEY, Measurement
+from ioassay.results.measurement import KEY, Measurement
 from ioassay.slugs import slug, unique
 from ioassay.units import format_count
 

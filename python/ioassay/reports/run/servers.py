@@ -33,7 +33,7 @@ from ioassay.reports.document import (
     numbers,
 )
 from ioassay.reports.names import Names
-from ioassay.results.schema import KEY, Measurement
+from ioassay.results.measurement import KEY, Measurement
 from ioassay.results.watched import Watch
 from ioassay.units import format_count
 

@@ -23,7 +23,7 @@ from ioassay.reports.names import Names
 from ioassay.reports.run.findings import Sentences
 from ioassay.reports.run.workloads import measurements as measured
 from ioassay.results.loaded import LoadedRun
-from ioassay.results.schema import KEY, POINT
+from ioassay.results.measurement import KEY, POINT
 from ioassay.results.watched import COLUMNS
 
 _COLUMNS: tuple[RateColumn, ...] = get_args(RateColumn)

@@ -9,7 +9,7 @@ import pytest
 from ioassay.analysis.doubts import grouped
 from ioassay.reports.run import caveats
 from ioassay.results.doubt_effects import EFFECTS
-from ioassay.results.schema import Measurement
+from ioassay.results.measurement import Measurement
 from ioassay.testing.builder import RunBuilder
 
 

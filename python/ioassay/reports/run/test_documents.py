@@ -15,7 +15,7 @@ from ioassay.reports.run import RunReport
 from ioassay.reports.run.terminal import summary
 from ioassay.results.document import StopRule
 from ioassay.results.loaded import LoadedRun
-from ioassay.studies import find_study
+from ioassay.studies.library import find_study
 from ioassay.testing.builder import RunBuilder
 from ioassay.testing.measured_study import measured
 

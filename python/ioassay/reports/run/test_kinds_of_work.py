@@ -11,8 +11,8 @@ from ioassay import reports
 from ioassay.reports.run import RunReport
 from ioassay.results.document import CaseEntry
 from ioassay.results.loaded import LoadedRun
-from ioassay.results.schema import Measurement
-from ioassay.studies import builtin_studies
+from ioassay.results.measurement import Measurement
+from ioassay.studies.library import builtin_studies
 from ioassay.testing.measured_study import measured
 
 EXAMPLES = Path(__file__).parents[4] / "examples"

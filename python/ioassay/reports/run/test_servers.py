@@ -17,7 +17,7 @@ from ioassay.frames import Runs
 from ioassay.reports.run import RunReport, servers
 from ioassay.reports.run.tables import TABLES
 from ioassay.results.loaded import LoadedRun
-from ioassay.results.schema import KEY
+from ioassay.results.measurement import KEY
 from ioassay.results.watch_document import WatchDocument, WatchedHost
 from ioassay.results.watched import Watch, WatchTables
 from ioassay.testing.builder import RunBuilder

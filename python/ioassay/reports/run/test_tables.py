@@ -32,9 +32,9 @@ from ioassay.results import schema
 from ioassay.results.importers import IMPORTERS
 from ioassay.results.importers.stored import run as imported
 from ioassay.results.loaded import LoadedRun
+from ioassay.results.measurement import KEY
 from ioassay.results.run_directory import load
 from ioassay.results.run_writer import store
-from ioassay.results.schema import KEY
 from ioassay.testing.builder import RunBuilder
 from ioassay.testing.faulty_run import faulty_run
 from ioassay.testing.importer_samples import FILES

@@ -17,8 +17,8 @@ from ioassay.reports.document import Column
 from ioassay.reports.names import NOUNS, Names
 from ioassay.results.document import CaseEntry, RunDocument
 from ioassay.results.loaded import LoadedRun
+from ioassay.results.measurement import KEY, Measurement
 from ioassay.results.point import Ascending, ascending
-from ioassay.results.schema import KEY, Measurement
 from ioassay.units import RateUnit
 
 

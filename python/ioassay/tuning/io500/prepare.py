@@ -17,7 +17,8 @@ from ioassay.launchers.hosts import allocated
 from ioassay.results.document import now
 from ioassay.results.net_directory import read_net
 from ioassay.results.tune_io500_document import StripingEntry, TuneIo500Document
-from ioassay.studies import find_study, resolve
+from ioassay.studies.library import find_study
+from ioassay.studies.resolve import resolve
 from ioassay.tuning import snapshot as snapshots
 from ioassay.tuning.io500 import facts, striping
 from ioassay.tuning.io500.measurement import STUDY, ior_easy_study

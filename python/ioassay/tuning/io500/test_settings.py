@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from ioassay.errors import UsageError
-from ioassay.studies import find_study, resolve
+from ioassay.studies.library import find_study
+from ioassay.studies.resolve import resolve
 from ioassay.testing.artificial_io500 import tune_document
 from ioassay.tuning.io500.measurement import READ, WRITE, ior_easy_study
 from ioassay.tuning.io500.prepare import easy_settings

@@ -14,8 +14,8 @@ from ioassay.errors import UsageError
 from ioassay.execution.places import Place
 from ioassay.results.document import now
 from ioassay.results.sweep_document import ConstraintEntry, ObjectiveEntry, ParameterEntry, SweepDocument
-from ioassay.studies import find_study, resolve
-from ioassay.studies.resolve import ResolvedStudy
+from ioassay.studies.library import find_study
+from ioassay.studies.resolve import ResolvedStudy, resolve
 from ioassay.tuning.rule import Change, Rule
 from ioassay.tuning.rules import RULES
 from ioassay.tuning.settings import Definitions, Instance, parse

@@ -10,7 +10,7 @@ import pytest
 from ioassay.errors import UsageError
 from ioassay.execution.places import Place
 from ioassay.results.sweep_document import SweepDocument
-from ioassay.studies import Target
+from ioassay.studies.target import Target
 from ioassay.testing.snapshots import snapshot
 from ioassay.tuning.rules import RULES
 from ioassay.tuning.settings import Instance
