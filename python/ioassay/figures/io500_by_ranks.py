@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import altair as alt
 import polars as pl
 
 from ioassay.figures import theme
+from ioassay.figures.vega_lite import Specification, marks, nominal, quantitative
 
 WIDTH, HEIGHT = 420, 250
 PANEL_WIDTH, PANEL_HEIGHT = 170, 190
@@ -19,7 +19,7 @@ MOST_ABOVE = 3.0
 """A ceiling higher than so many times the highest rate is left out: it would press the rates to the ground."""
 
 
-def easy(data: pl.DataFrame, ceilings: pl.DataFrame, unit: str, ranks: int) -> theme.Chart:
+def easy(data: pl.DataFrame, ceilings: pl.DataFrame, unit: str, ranks: int) -> Specification:
     """The rates of ior-easy against ranks per node.
 
     `data` has a row for each rate and rank count, not none: series (`write` or `read`), ranks, median, low, high (null
@@ -28,23 +28,23 @@ def easy(data: pl.DataFrame, ceilings: pl.DataFrame, unit: str, ranks: int) -> t
     highest = _highest(data)
     drawn = ceilings.filter(pl.col("ceiling") <= MOST_ABOVE * highest)
     top = max([highest, *drawn["ceiling"]])
-    scale = alt.Scale(domain=[0, HEADROOM * top], nice=True)
+    scale = {"domain": [0, HEADROOM * top], "nice": True}
     names = list(dict.fromkeys(data["series"]))
-    legend = alt.Legend(title=None, orient="bottom", direction="horizontal")
-    colour = alt.Color(
-        "series:N", scale=alt.Scale(domain=names, range=theme.SERIES_COLOURS[: len(names)]), legend=legend
+    legend = {"title": None, "orient": "bottom", "direction": "horizontal"}
+    colour, shape = (
+        nominal("series", scale={"domain": names, "range": looks[: len(names)]}, legend=legend)
+        for looks in (theme.SERIES_COLOURS, theme.SERIES_SHAPES)
     )
-    shape = alt.Shape("series:N", scale=alt.Scale(domain=names, range=theme.SERIES_SHAPES[: len(names)]), legend=legend)
-    return alt.layer(
-        alt.Chart(drawn)
-        .mark_rule(strokeWidth=1.2, strokeDash=[5, 3], color=theme.CEILING)
-        .encode(alt.Y("ceiling:Q", scale=scale)),
+    ceiling = {"y": quantitative("ceiling", scale=scale)}
+    layers = [
+        marks("rule", drawn, ceiling, strokeWidth=1.2, strokeDash=[5, 3], color=theme.CEILING),
         *_curves(data, f"ior-easy rate ({unit})", scale, colour, shape),
         _ring(data, ranks, f"ior-easy rate ({unit})", scale),
-    ).properties(width=WIDTH, height=HEIGHT)
+    ]
+    return {"layer": layers, "width": WIDTH, "height": HEIGHT}
 
 
-def scores(data: pl.DataFrame, best: int | None) -> theme.Chart:
+def scores(data: pl.DataFrame, best: int | None) -> Specification:
     """Score, bandwidth and metadata beside one another, each against ranks per node.
 
     `data` has a row for each quantity and rank count: quantity (of `QUANTITIES`), ranks, median, low, high (null where
@@ -54,45 +54,40 @@ def scores(data: pl.DataFrame, best: int | None) -> theme.Chart:
         _panel(data.filter(quantity=quantity), quantity, colour, best)
         for quantity, colour in zip(QUANTITIES, theme.SERIES_COLOURS, strict=False)
     ]
-    return alt.concat(*panels, columns=len(panels), spacing=14)
+    return {"concat": panels, "columns": len(panels), "spacing": 14}
 
 
-def _panel(data: pl.DataFrame, quantity: str, colour: str, best: int | None) -> theme.Chart:
-    scale = alt.Scale(domain=[0, HEADROOM * _highest(data)], nice=True)
-    own = alt.ColorValue(colour)
-    return alt.layer(
-        *_curves(data, quantity, scale, own, alt.ShapeValue("circle")), _ring(data, best, quantity, scale)
-    ).properties(width=PANEL_WIDTH, height=PANEL_HEIGHT)
+def _panel(data: pl.DataFrame, quantity: str, colour: str, best: int | None) -> Specification:
+    scale = {"domain": [0, HEADROOM * _highest(data)], "nice": True}
+    layers = [
+        *_curves(data, quantity, scale, {"value": colour}, {"value": "circle"}),
+        _ring(data, best, quantity, scale),
+    ]
+    return {"layer": layers, "width": PANEL_WIDTH, "height": PANEL_HEIGHT}
 
 
 def _curves(
-    data: pl.DataFrame,
-    title: str,
-    scale: alt.Scale,
-    colour: alt.Color | alt.ColorValue,
-    shape: alt.Shape | alt.ShapeValue,
-) -> list[alt.Chart]:
+    data: pl.DataFrame, title: str, scale: Specification, colour: Specification, shape: Specification
+) -> list[Specification]:
     x = _x(data)
-    y = alt.Y("median:Q", title=title, scale=scale, axis=alt.Axis(tickCount=5))
-    known = data.filter(pl.col("low").is_not_null())
+    interval = {"x": x, "y": quantitative("low", title=title, scale=scale), "y2": {"field": "high"}, "color": colour}
+    y = quantitative("median", title=title, scale=scale, axis={"tickCount": 5})
+    point = {"x": x, "y": y, "color": colour}
     return [
-        alt.Chart(known)
-        .mark_rule(strokeWidth=1.4, opacity=0.7)
-        .encode(x, alt.Y("low:Q", title=title, scale=scale), alt.Y2("high:Q"), colour),
-        alt.Chart(data).mark_line(strokeWidth=1.6).encode(x, y, colour),
-        alt.Chart(data).mark_point(filled=True, size=46, opacity=1).encode(x, y, colour, shape),
+        marks("rule", data.drop_nulls("low"), interval, strokeWidth=1.4, opacity=0.7),
+        marks("line", data, point, strokeWidth=1.6),
+        marks("point", data, {**point, "shape": shape}, filled=True, size=46, opacity=1),
     ]
 
 
-def _ring(data: pl.DataFrame, ranks: int | None, title: str, scale: alt.Scale) -> alt.Chart:
-    chosen = alt.Chart(data.filter(pl.col("ranks") == ranks))
-    ring: alt.Chart = chosen.mark_point(shape="circle", size=230, stroke=theme.INK, strokeWidth=1.5)
-    return ring.encode(_x(data), alt.Y("median:Q", title=title, scale=scale))
+def _ring(data: pl.DataFrame, ranks: int | None, title: str, scale: Specification) -> Specification:
+    place = {"x": _x(data), "y": quantitative("median", title=title, scale=scale)}
+    chosen = data.filter(pl.col("ranks") == ranks)
+    return marks("point", chosen, place, shape="circle", size=230, stroke=theme.INK, strokeWidth=1.5)
 
 
-def _x(data: pl.DataFrame) -> alt.X:
-    axis: alt.X = theme.sweep_axis("ranks", sorted(set(data["ranks"])))
-    return axis.title("Ranks per node")
+def _x(data: pl.DataFrame) -> Specification:
+    return {**theme.sweep_axis("ranks", sorted(set(data["ranks"]))), "title": "Ranks per node"}
 
 
 def _highest(data: pl.DataFrame) -> float:

@@ -6,14 +6,13 @@ be read first are told apart, with parity at the end.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
 
-import altair as alt
 import polars as pl
 
 from ioassay.figures import theme
 from ioassay.figures.picture import Picture, draw
+from ioassay.figures.vega_lite import Specification, marks, nominal, quantitative
 from ioassay.tuning.path.rows import Box, Row, What
 
 WIDTH = 350
@@ -93,7 +92,7 @@ def _has_reads(rows: Sequence[Row]) -> bool:
     return any(box.what in HATCHED for row in rows for box in row.boxes)
 
 
-def chart(rows: Sequence[Row]) -> theme.Chart:
+def chart(rows: Sequence[Row]) -> Specification:
     """The figure of `ioassay.tuning.path.rows.rows`, of which there is at least one."""
     return _Drawing(rows).chart()
 
@@ -124,7 +123,7 @@ class _Drawing:
         parities = max((len(row.parity) for row in rows), default=0)
         self._right = WIDTH + (LEFT + parities * PARITY if parities else 0) + RIGHT
 
-    def chart(self) -> theme.Chart:
+    def chart(self) -> Specification:
         layers = [
             *self._boxes(),
             *self._hatching(),
@@ -134,12 +133,12 @@ class _Drawing:
             *self._words(),
             *self._host_names(),
         ]
-        return alt.layer(*layers).properties(width=WIDTH, height=self._height)
+        return {"layer": layers, "width": WIDTH, "height": self._height}
 
     def _place(self, offset_bytes: float) -> float:
         return (offset_bytes - self._low) / (self._high - self._low) * WIDTH
 
-    def _x(self, field: str) -> alt.X:
+    def _x(self, field: str) -> Specification:
         """Pixels of what is drawn, written as offsets in the file."""
         size = self._high - self._low
         _, unit, factor = next(one for one in _UNITS if size >= one[0])
@@ -147,32 +146,32 @@ class _Drawing:
         labels = {f"{self._place(tick):.2f}": f"{tick / factor:g}" for tick in ticks}
         values = [float(place) for place in labels]
         expression = "{" + ",".join(f"'{float(place):g}':'{label}'" for place, label in labels.items()) + "}"
-        return alt.X(
-            f"{field}:Q",
+        return quantitative(
+            field,
             title=f"Offset in the file ({unit})",
-            scale=alt.Scale(domain=[0, WIDTH], nice=False),
-            axis=alt.Axis(
-                values=values, grid=False, labelFlush=False, labelExpr=f"({expression})[toString(datum.value)]"
-            ),
+            scale={"domain": [0, WIDTH], "nice": False},
+            axis={
+                "values": values,
+                "grid": False,
+                "labelFlush": False,
+                "labelExpr": f"({expression})[toString(datum.value)]",
+            },
         )
 
-    def _y(self, field: str) -> alt.Y:
-        return alt.Y(f"{field}:Q", axis=None, scale=alt.Scale(domain=[0, self._height], nice=False, reverse=True))
+    def _y(self, field: str) -> Specification:
+        return quantitative(field, axis=None, scale={"domain": [0, self._height], "nice": False, "reverse": True})
+
+    def _area(self) -> Specification:
+        """Where a rectangle or a slanting line stands."""
+        return {"x": self._x("x"), "x2": {"field": "x2"}, "y": self._y("y"), "y2": {"field": "y2"}}
 
     def _middle(self, at: int) -> float:
         return self._tops[at] + self._heights[at] / 2
 
-    def _frame(self, rows: Iterable[Mapping[str, object]]) -> pl.DataFrame:
-        return pl.DataFrame(list(rows), infer_schema_length=None)
-
-    def _boxes(self) -> Iterator[alt.Chart]:
+    def _boxes(self) -> Iterator[Specification]:
         outlines = [self._box(at, box) for at, row in enumerate(self._rows) for box in row.segments]
         if outlines:
-            yield (
-                self._rectangles(outlines)
-                .mark_rect(fill=theme.PAPER, stroke=theme.PALE_LINE, strokeWidth=0.8)
-                .encode(self._x("x"), alt.X2("x2:Q"), self._y("y"), alt.Y2("y2:Q"))
-            )
+            yield marks("rect", outlines, self._area(), fill=theme.PAPER, stroke=theme.PALE_LINE, strokeWidth=0.8)
         filled = [self._box(at, box) for at, row in enumerate(self._rows) for box in row.boxes]
         filled += [
             {**self._parity(at, place), "what": "parity"}
@@ -180,17 +179,10 @@ class _Drawing:
             for place in range(len(row.parity))
         ]
         present = [what for what in COLOURS if any(box["what"] == what for box in filled)]
-        scale = alt.Scale(domain=present, range=[COLOURS[what] for what in present])
-        legend = alt.Legend(title=None, orient="bottom", symbolType="square", symbolStrokeWidth=0, offset=4)
-        colour = alt.Color("what:N", scale=scale, legend=legend if len(present) > 1 else None)
-        yield (
-            self._rectangles(filled)
-            .mark_rect(stroke=theme.BLUE, strokeWidth=0.8)
-            .encode(self._x("x"), alt.X2("x2:Q"), self._y("y"), alt.Y2("y2:Q"), colour)
-        )
-
-    def _rectangles(self, boxes: Sequence[dict[str, object]]) -> alt.Chart:
-        return alt.Chart(self._frame(boxes))
+        scale = {"domain": present, "range": [COLOURS[what] for what in present]}
+        legend = {"title": None, "orient": "bottom", "symbolType": "square", "symbolStrokeWidth": 0, "offset": 4}
+        colour = nominal("what", scale=scale, legend=legend if len(present) > 1 else None)
+        yield marks("rect", filled, {**self._area(), "color": colour}, stroke=theme.BLUE, strokeWidth=0.8)
 
     def _box(self, at: int, box: Box) -> dict[str, object]:
         half = (STRIPE_BOX if self._rows[at].segments else BOX) / 2
@@ -207,7 +199,7 @@ class _Drawing:
         left, middle = WIDTH + LEFT + place * PARITY, self._middle(at)
         return {"x": left, "x2": left + PARITY - 3, "y": middle - STRIPE_BOX / 2, "y2": middle + STRIPE_BOX / 2}
 
-    def _hatching(self) -> Iterator[alt.Chart]:
+    def _hatching(self) -> Iterator[Specification]:
         """Of what is read first."""
         areas = [self._box(at, box) for at, row in enumerate(self._rows) for box in row.boxes if box.what in HATCHED]
         areas += [
@@ -218,13 +210,9 @@ class _Drawing:
         ]
         lines = [line for area in areas for line in _hatched(area)]
         if lines:
-            yield (
-                alt.Chart(self._frame(lines))
-                .mark_rule(stroke=theme.VERMILION, strokeWidth=0.7, opacity=0.75)
-                .encode(self._x("x"), alt.X2("x2:Q"), self._y("y"), alt.Y2("y2:Q"))
-            )
+            yield marks("rule", lines, self._area(), stroke=theme.VERMILION, strokeWidth=0.7, opacity=0.75)
 
-    def _labels(self) -> Iterator[alt.Chart]:
+    def _labels(self) -> Iterator[Specification]:
         """Within boxes that have room for them; on hatching over a patch of white."""
         found: list[dict[str, object]] = []
         patches: list[dict[str, object]] = []
@@ -244,14 +232,10 @@ class _Drawing:
                 x, y, half = float(str(label["x"])), float(str(label["y"])), LETTER * len(str(label["text"])) / 2 + 1.5
                 patches.append({"x": x - half, "x2": x + half, "y": y - 6.5, "y2": y + 6.5})
         if patches:
-            yield (
-                self._rectangles(patches)
-                .mark_rect(fill=theme.PAPER, opacity=0.85)
-                .encode(self._x("x"), alt.X2("x2:Q"), self._y("y"), alt.Y2("y2:Q"))
-            )
+            yield marks("rect", patches, self._area(), fill=theme.PAPER, opacity=0.85)
         if found:
-            text = alt.Chart(self._frame(found)).encode(self._x("x"), self._y("y"), text="text:N")
-            yield text.mark_text(fontSize=10.5, color=theme.INK)
+            text = {"x": self._x("x"), "y": self._y("y"), "text": nominal("text")}
+            yield marks("text", found, text, fontSize=10.5, color=theme.INK)
 
     def _has_room(self, box: Box, *, is_segment: bool = False) -> bool:
         """Whether its label fits into it; of segments, with some of the hatching to be seen."""
@@ -259,7 +243,7 @@ class _Drawing:
             box.start_bytes
         )
 
-    def _cuts(self) -> Iterator[alt.Chart]:
+    def _cuts(self) -> Iterator[Specification]:
         cuts = [
             {"x": self._place(cut), "y": self._middle(at) - BOX / 2 - 4, "y2": self._middle(at) + BOX / 2 + 4}
             for at, row in enumerate(self._rows)
@@ -268,13 +252,10 @@ class _Drawing:
         if cuts:
             # Many cuts side by side would be one red area.
             width = 2.2 if len(cuts) <= 32 else 1.0
-            yield (
-                alt.Chart(self._frame(cuts))
-                .mark_rule(stroke=theme.VERMILION, strokeWidth=width)
-                .encode(self._x("x"), self._y("y"), alt.Y2("y2:Q"))
-            )
+            place = {"x": self._x("x"), "y": self._y("y"), "y2": {"field": "y2"}}
+            yield marks("rule", cuts, place, stroke=theme.VERMILION, strokeWidth=width)
 
-    def _names(self) -> Iterator[alt.Chart]:
+    def _names(self) -> Iterator[Specification]:
         """At the left: the layer, and below it the device."""
         names = [
             {"y": self._middle(at) - (LINE / 2 if row.subject else 0), "text": row.name}
@@ -285,11 +266,11 @@ class _Drawing:
             for at, row in enumerate(self._rows)
             if row.subject
         ]
-        yield self._beside(names, alt.value(-LEFT), align="right", fontSize=11, fontWeight="bold", color=theme.INK)
+        yield self._beside(names, -LEFT, align="right", fontSize=11, fontWeight="bold", color=theme.INK)
         if subjects:
-            yield self._beside(subjects, alt.value(-LEFT), align="right", fontSize=10, color=theme.FAINT)
+            yield self._beside(subjects, -LEFT, align="right", fontSize=10, color=theme.FAINT)
 
-    def _words(self) -> Iterator[alt.Chart]:
+    def _words(self) -> Iterator[Specification]:
         """At the right: sizes that have no room in the boxes, the cause of a split, what was measured."""
         found: dict[str, list[dict[str, object]]] = {}
         for at in range(len(self._rows)):
@@ -298,7 +279,7 @@ class _Drawing:
             for place, (colour, text) in enumerate(lines):
                 found.setdefault(colour, []).append({"y": top + place * LINE, "text": text})
         for colour, rows in found.items():
-            yield self._beside(rows, alt.value(self._right), align="left", fontSize=10.5, color=colour)
+            yield self._beside(rows, self._right, align="left", fontSize=10.5, color=colour)
 
     def _lines(self, row: Row) -> Iterator[tuple[str, str]]:
         says_sizes = all(self._has_room(box) and box.label in row.sizes for box in row.boxes)
@@ -315,21 +296,17 @@ class _Drawing:
         if row.measured:
             yield theme.BLUE, _shortened(f"measured: {row.measured}", MOST_LETTERS)
 
-    def _host_names(self) -> Iterator[alt.Chart]:
+    def _host_names(self) -> Iterator[Specification]:
         if not self._hosts:
             return
         names = [{"y": top + HOST / 2 + 2, "text": host} for top, host in self._hosts]
-        yield self._beside(names, alt.value(-LEFT), align="right", fontSize=10.5, fontStyle="italic", color=theme.BLUE)
+        yield self._beside(names, -LEFT, align="right", fontSize=10.5, fontStyle="italic", color=theme.BLUE)
         lines = [{"y": top + HOST / 2 + 2} for top, _ in self._hosts]
-        yield (
-            alt.Chart(self._frame(lines))
-            .mark_rule(stroke=theme.GRID, strokeWidth=1)
-            .encode(self._y("y"), x=alt.value(0), x2=alt.value(WIDTH))
-        )
+        line = {"x": {"value": 0}, "x2": {"value": WIDTH}, "y": self._y("y")}
+        yield marks("rule", lines, line, stroke=theme.GRID, strokeWidth=1)
 
-    def _beside(self, rows: Sequence[Mapping[str, object]], x: Any, **looks: Any) -> alt.Chart:
-        made: alt.Chart = alt.Chart(self._frame(rows)).mark_text(**looks).encode(self._y("y"), x=x, text="text:N")
-        return made
+    def _beside(self, rows: Sequence[Mapping[str, object]], x: float, **look: object) -> Specification:
+        return marks("text", rows, {"x": {"value": x}, "y": self._y("y"), "text": nominal("text")}, **look)
 
 
 def _hatched(area: dict[str, object], step: float = 5.0) -> Iterator[dict[str, object]]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-import altair as alt
 import polars as pl
 
 from ioassay.analysis import axes, series
@@ -17,6 +16,7 @@ from ioassay.analysis.axes import Axis, Value
 from ioassay.analysis.latency import PERCENTILES, is_resolved
 from ioassay.analysis.series import Series
 from ioassay.figures import theme
+from ioassay.figures.vega_lite import Specification, marks, nominal, quantitative, values
 
 WIDTH, HEIGHT = 236, 220
 
@@ -66,36 +66,35 @@ def data(percentiles: pl.DataFrame, axis: Axis = "clients") -> pl.DataFrame:
 
 def chart(
     data: pl.DataFrame, panels_of: Sequence[str], axis_of: Axis = "clients", show: Callable[[Value], str] = str
-) -> theme.Chart:
+) -> Specification:
     """The figure. `data` is what `data` returns, not empty; a panel for each series of `panels_of` that it has;
     `show` writes a value on the axis.
     """
     names = list(reversed(LABELS.values()))  # as the lines lie: the slowest on top
     places = sorted(set(data[axes.column(axis_of)]))
-    legend = alt.Legend(title=None, orient="right", symbolStrokeWidth=1.6)
-    colour = alt.Color(
-        "percentile:N", scale=alt.Scale(domain=names, range=theme.SERIES_COLOURS[: len(names)]), legend=legend
-    )
-    shape = alt.Shape(
-        "percentile:N", scale=alt.Scale(domain=names, range=theme.SERIES_SHAPES[: len(names)]), legend=legend
+    legend = {"title": None, "orient": "right", "symbolStrokeWidth": 1.6}
+    colour, shape = (
+        nominal("percentile", scale={"domain": names, "range": looks[: len(names)]}, legend=legend)
+        for looks in (theme.SERIES_COLOURS, theme.SERIES_SHAPES)
     )
     powers = decades(data["latency_ns"])
-    scale = alt.Scale(type="log", domain=[powers[0], powers[-1]], nice=False)
-    panels: list[theme.Chart] = []
+    scale = {"type": "log", "domain": [powers[0], powers[-1]], "nice": False}
+    axis = {"labelExpr": TICKS, "values": powers}
+    x = theme.sweep_axis(axis_of, places, show)
+    panels: list[Specification] = []
     for label in panels_of:
         rows = data.filter(pl.col("series") == label)
         if rows.is_empty():
             continue
-        x = theme.sweep_axis(axis_of, places, show)
-        axis = alt.Axis(labelExpr=TICKS, values=powers)
-        y = alt.Y("latency_ns:Q", title=None if len(panels) % 2 else "Latency", scale=scale, axis=axis)
-        base = alt.Chart(rows).encode(x, y, colour)
-        panels.append(
-            alt.layer(base.mark_line(strokeWidth=1.4), base.mark_point(filled=True, size=34).encode(shape)).properties(
-                width=WIDTH, height=HEIGHT, title=label[:1].upper() + label[1:]
-            )
-        )
-    return alt.concat(*panels, columns=2, spacing=24)
+        y = quantitative("latency_ns", title=None if len(panels) % 2 else "Latency", scale=scale, axis=axis)
+        point = {"x": x, "y": y, "color": colour}
+        layers = [
+            marks("line", None, point, strokeWidth=1.4),
+            marks("point", None, {**point, "shape": shape}, filled=True, size=34),
+        ]
+        title = label[:1].upper() + label[1:]
+        panels.append({"title": title, "data": values(rows), "layer": layers, "width": WIDTH, "height": HEIGHT})
+    return {"concat": panels, "columns": 2, "spacing": 24}
 
 
 def decades(latencies_ns: pl.Series) -> list[int]:

@@ -15,8 +15,9 @@ import polars as pl
 
 from ioassay.control_characters import without_controls
 from ioassay.errors import CannotRun, UsageError
-from ioassay.figures import render, theme
+from ioassay.figures import render
 from ioassay.figures.drawing import CannotDraw, drawing
+from ioassay.figures.vega_lite import Specification
 from ioassay.results.atomic import write_atomically
 
 PRINT_SCALE = 3.125
@@ -110,7 +111,7 @@ class Picture:
 
 
 def draw(
-    chart: theme.Chart, identifier: str, *, title: str, data: pl.DataFrame, caption: str, description: str
+    chart: Specification, identifier: str, *, title: str, data: pl.DataFrame, caption: str, description: str
 ) -> Picture:
     """The picture of `chart`, drawn, or with the reason why it could not be."""
     svg = undrawn = ""

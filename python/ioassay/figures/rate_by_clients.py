@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-import altair as alt
 import numpy as np
 import polars as pl
 
@@ -19,6 +18,7 @@ from ioassay.analysis.ceilings import Limit
 from ioassay.analysis.rate_units import UNITS, Unit
 from ioassay.analysis.scalability import Sweep
 from ioassay.figures import theme
+from ioassay.figures.vega_lite import Specification, marks, nominal, quantitative
 from ioassay.results.document import FigureEntry
 from ioassay.results.measurement import KEY, POINT, Measurement
 
@@ -171,7 +171,7 @@ def chart(
     laws: pl.DataFrame | None = None,
     levels: Mapping[str, float] | None = None,
     bands: pl.DataFrame | None = None,
-) -> theme.Chart:
+) -> Specification:
     """The figure. `data` is what `data` returns, not empty; a (series, value on the axis) of `doubts` has a `FLAG`,
     with these words for who points at it.
 
@@ -182,60 +182,61 @@ def chart(
     levels = levels or {}
     titles = list(dict.fromkeys([*data["series"], *levels]))
     at = axes.column(axis_of)
-    places = sorted(set(data[at]))
-    x = theme.sweep_axis(axis_of, places, show)
-    axis = alt.Axis(tickCount=6)
+    x = theme.sweep_axis(axis_of, sorted(set(data[at])), show)
     shown = [*data["rate"], *levels.values(), *([] if ceilings is None else ceilings["ceiling"])]
     shown += [] if bands is None else [*bands["high"]]
-    scale = alt.Scale(domain=[0, HEADROOM * _highest(pl.Series(shown, dtype=pl.Float64))], nice=True)
-    y_title = f"{operation.capitalize()} rate ({unit.name})"
-    # Symbols of a legend take the opacity of the palest layer.
-    opacity = alt.Undefined if bands is None else 1
-    legend = (
-        alt.Legend(title=None, orient="bottom", direction="vertical", symbolOpacity=opacity)
-        if len(titles) > 1
-        else None
-    )
-    colour = alt.Color(
-        "series:N", scale=alt.Scale(domain=titles, range=_cycled(theme.SERIES_COLOURS, len(titles))), legend=legend
-    )
-    shape = alt.Shape(
-        "series:N", scale=alt.Scale(domain=titles, range=_cycled(theme.SERIES_SHAPES, len(titles))), legend=legend
+    scale = {"domain": [0, HEADROOM * _highest(pl.Series(shown, dtype=pl.Float64))], "nice": True}
+
+    def y(column: str) -> Specification:
+        title = f"{operation.capitalize()} rate ({unit.name})"
+        return quantitative(column, title=title, scale=scale, axis={"tickCount": 6})
+
+    legend: Specification = {"title": None, "orient": "bottom", "direction": "vertical"}
+    if bands is not None:
+        legend["symbolOpacity"] = 1  # symbols of a legend take the opacity of the palest layer
+    several = len(titles) > 1
+    colour, shape = (
+        nominal(
+            "series",
+            scale={"domain": titles, "range": _cycled(looks, len(titles))},
+            legend=legend if several else None,
+        )
+        for looks in (theme.SERIES_COLOURS, theme.SERIES_SHAPES)
     )
     medians = data.filter(pl.col("median").is_not_null()).unique(["series", at], maintain_order=True)
-    y = alt.Y("rate:Q", title=y_title, scale=scale, axis=axis)
     is_ordered = data.schema[at] != pl.String
-    layers: list[alt.Chart] = [
-        (
-            alt.Chart(medians).mark_line(strokeWidth=1.8) if is_ordered else alt.Chart(medians).mark_tick(thickness=1.8)
-        ).encode(x, alt.Y("median:Q", title=y_title, scale=scale, axis=axis), colour),
-        # A page switches them off by this name.
-        alt.Chart(data.filter("valid"), name="repetitions")
-        .mark_point(filled=True, size=46, opacity=0.85)
-        .encode(x, y, colour, shape),
-        alt.Chart(data.filter(~pl.col("valid")), name="invalid")
-        .mark_point(shape="M-1,-1L1,1M1,-1L-1,1", size=90, stroke=theme.INVALID, strokeWidth=1.8)
-        .encode(x, y),
-        alt.Chart(_flags(data, at, doubts))
-        .mark_text(text=FLAG, dy=-10, fontSize=13, fontWeight="bold", color=theme.VERMILION)
-        .encode(x, y, description="doubts:N"),
-    ]
-    if ceilings is not None and not ceilings.is_empty():
-        layers = [*_ceiling_layers(ceilings, x, y_title, scale), *layers]
-    if laws is not None and not laws.is_empty():
-        law = alt.Chart(laws.rename({"at": at})).mark_line(strokeWidth=1.1, strokeDash=[1.5, 2.5], opacity=0.9)
-        layers = [law.encode(x, alt.Y("law:Q", title=y_title, scale=scale, axis=axis), colour), *layers]
-    if bands is not None:
-        base = alt.Chart(bands).encode(
-            x, alt.Y("low:Q", title=y_title, scale=scale, axis=axis), alt.Y2("high:Q"), colour
-        )
-        ends = base.mark_rule(strokeWidth=5, opacity=0.3)  # also of a single point, which has no area
-        layers = [*([base.mark_area(opacity=0.14)] if is_ordered else []), ends, *layers]
+    layers: list[Specification] = []
     if levels:
-        rows = pl.DataFrame({"series": list(levels), "level": list(levels.values())})
-        rule = alt.Chart(rows).mark_rule(strokeWidth=1.4, strokeDash=[6, 3])
-        layers = [rule.encode(alt.Y("level:Q", title=y_title, scale=scale, axis=axis), colour), *layers]
-    return alt.layer(*layers).properties(width=WIDTH, height=HEIGHT)
+        rows = [{"series": series, "level": level} for series, level in levels.items()]
+        level = {"y": y("level"), "color": colour}
+        layers += [marks("rule", rows, level, strokeWidth=1.4, strokeDash=[6, 3])]
+    if bands is not None:
+        band = {"x": x, "y": y("low"), "y2": {"field": "high"}, "color": colour}
+        layers += [marks("area", bands, band, opacity=0.14)] if is_ordered else []
+        layers += [marks("rule", bands, band, strokeWidth=5, opacity=0.3)]  # also of a single point, without an area
+    if laws is not None and not laws.is_empty():
+        law = {"x": x, "y": y("law"), "color": colour}
+        layers += [marks("line", laws.rename({"at": at}), law, strokeWidth=1.1, strokeDash=[1.5, 2.5], opacity=0.9)]
+    if ceilings is not None and not ceilings.is_empty():
+        layers += _ceiling_layers(ceilings, x, y("ceiling"))
+    median = {"x": x, "y": y("median"), "color": colour}
+    point = {"x": x, "y": y("rate")}
+    repetition = {**point, "color": colour, "shape": shape}
+    cross = {"shape": "M-1,-1L1,1M1,-1L-1,1", "size": 90, "stroke": theme.INVALID, "strokeWidth": 1.8}
+    flag = {"text": FLAG, "dy": -10, "fontSize": 13, "fontWeight": "bold", "color": theme.VERMILION}
+    layers += [
+        marks("line", medians, median, strokeWidth=1.8)
+        if is_ordered
+        else marks("tick", medians, median, thickness=1.8),
+        # A page switches them off by this name.
+        {
+            "name": "repetitions",
+            **marks("point", data.filter("valid"), repetition, filled=True, size=46, opacity=0.85),
+        },
+        {"name": "invalid", **marks("point", data.filter(~pl.col("valid")), point, **cross)},
+        marks("text", _flags(data, at, doubts), {**point, "description": {"field": "doubts"}}, **flag),
+    ]
+    return {"layer": layers, "width": WIDTH, "height": HEIGHT}
 
 
 def _flags(data: pl.DataFrame, at: str, doubts: Mapping[tuple[str, Value], str]) -> pl.DataFrame:
@@ -255,15 +256,15 @@ def _flags(data: pl.DataFrame, at: str, doubts: Mapping[tuple[str, Value], str])
     return pl.DataFrame(rows, schema={at: data.schema[at], "rate": pl.Float64, "doubts": pl.String})
 
 
-def _ceiling_layers(ceilings: pl.DataFrame, x: alt.X, title: str, scale: alt.Scale) -> list[alt.Chart]:
+def _ceiling_layers(ceilings: pl.DataFrame, x: Specification, y: Specification) -> list[Specification]:
     """A dashed line with a stroke at each place where the ceiling is known; the name of the last beside the frame."""
-    y = alt.Y("ceiling:Q", title=title, scale=scale, axis=alt.Axis(tickCount=6))
-    base = alt.Chart(ceilings).encode(x, y)
-    last = alt.Chart(ceilings.tail(1)).encode(x=alt.value(WIDTH + NAME_GAP), y=y, text="name:N")
+    known = {"x": x, "y": y}
+    name = {"x": {"value": WIDTH + NAME_GAP}, "y": y, "text": nominal("name")}
+    stroke = {"shape": "stroke", "size": 130, "strokeWidth": 1.6, "stroke": theme.CEILING}
     return [
-        base.mark_line(strokeWidth=1.2, strokeDash=[5, 3], color=theme.CEILING),
-        base.mark_point(shape="stroke", size=130, strokeWidth=1.6, stroke=theme.CEILING).properties(name="ceiling"),
-        last.mark_text(align="left", fontSize=10, color=theme.CEILING),
+        marks("line", ceilings, known, strokeWidth=1.2, strokeDash=[5, 3], color=theme.CEILING),
+        {"name": "ceiling", **marks("point", ceilings, known, **stroke)},
+        marks("text", ceilings.tail(1), name, align="left", fontSize=10, color=theme.CEILING),
     ]
 
 

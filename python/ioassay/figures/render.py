@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 from ioassay.control_characters import without_controls
 from ioassay.figures import theme
 from ioassay.figures.drawing import drawing
+from ioassay.figures.vega_lite import Specification
 
 _ID = re.compile(r'\bid="([^"]+)"')
 _REFERENCE = re.compile(r"url\(#([^)]+)\)")
@@ -34,14 +35,12 @@ _CAPITAL, _OTHER = 0.68, 0.62
 _COORDINATES = re.compile(r'\b(d|transform)="([^"]*)"')
 
 
-def svg(chart: theme.Chart, prefix: str) -> str:
+def svg(chart: Specification, prefix: str) -> str:
     """`chart` as an SVG element. All ids in it begin with `prefix`, which has to be unique in the page.
 
     Raises `CannotDraw`.
     """
-    specification = _cleaned(chart.to_dict(validate=False))
-    specification["config"] = theme.CONFIG
-    text = _with_room(drawing.svg(specification))
+    text = _with_room(drawing.svg({**_cleaned(chart), "config": theme.CONFIG}))
     return _shorter(_own_ids(text, prefix))
 
 
@@ -73,13 +72,11 @@ def _lefts(element: ElementTree.Element, x: float) -> Iterator[float]:
 
 
 def _cleaned(specification: Any) -> Any:
-    """Without control characters, and without the names that Altair counts up within a process; nothing here refers to
-    them.
-    """
+    """Without control characters."""
     if isinstance(specification, str):
         return without_controls(specification)
     if isinstance(specification, dict):
-        return {key: _cleaned(value) for key, value in specification.items() if not _is_counted(key, value)}
+        return {key: _cleaned(value) for key, value in specification.items()}
     if isinstance(specification, list):
         return [_cleaned(value) for value in specification]
     return specification
@@ -87,10 +84,6 @@ def _cleaned(specification: Any) -> Any:
 
 def _width(letter: str) -> float:
     return _WIDTHS.get(letter, _CAPITAL if letter.isupper() else _OTHER)
-
-
-def _is_counted(key: str, value: object) -> bool:
-    return key == "name" and isinstance(value, str) and value.startswith("view_")
 
 
 def _own_ids(text: str, prefix: str) -> str:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import Final
 
-import altair as alt
 import polars as pl
 
 from ioassay.analysis.rate_units import Unit, suited
 from ioassay.analysis.watch.timeline import RunTimeline
 from ioassay.figures import theme
+from ioassay.figures.vega_lite import Specification, marks, nominal, quantitative
 
 WIDTH, HEIGHT = 600, 90
 
@@ -37,10 +37,10 @@ _DASHES: Final = {"writes": [1, 0], "reads": [1, 0], "network in": [3, 2], "netw
 
 _PHASES: Final = {"write": theme.PALE_VERMILION, "read": theme.PALE_BLUE, "other": theme.SHADE}
 
-_LEGEND: Final = alt.Legend(title=None, orient="bottom", direction="horizontal")
+_LEGEND: Final = {"title": None, "orient": "bottom", "direction": "horizontal"}
 
 
-def chart(line: RunTimeline) -> theme.Chart:
+def chart(line: RunTimeline) -> Specification:
     """The figure."""
     unit = _unit(max(_highest(line.clients), _highest(line.hosts), _highest(line.counted)))
     shown = [("Clients", line.clients, _highest(line.clients))]
@@ -51,8 +51,7 @@ def chart(line: RunTimeline) -> theme.Chart:
         _panel(line, rates, title, unit, highest / unit.divisor, is_last=at == len(shown))
         for at, (title, rates, highest) in enumerate(shown, start=1)
     ]
-    stacked: theme.Chart = alt.vconcat(*panels, spacing=8)
-    return stacked
+    return {"vconcat": panels, "spacing": 8}
 
 
 def data(line: RunTimeline) -> pl.DataFrame:
@@ -75,45 +74,34 @@ def _per_s(name: str) -> str:
 
 def _panel(
     line: RunTimeline, rates: pl.DataFrame, title: str, unit: Unit, highest: float, *, is_last: bool
-) -> theme.Chart:
-    time = alt.X(
-        "start_s:Q",
+) -> Specification:
+    time = quantitative(
+        "start_s",
         title="Time since the first phase began (s)" if is_last else None,
         scale={"domain": [0, line.end_s], "nice": False},
         axis={"grid": False, "labels": is_last, "labelFlush": False},
     )
-    phases = (
-        alt.Chart(line.phases.select("start_s", "end_s", "moves"))
-        .mark_rect()
-        .encode(
-            time,
-            alt.X2("end_s:Q"),
-            alt.Color("moves:N", scale=alt.Scale(domain=[*_PHASES], range=[*_PHASES.values()]), legend=None),
-        )
+    moves = nominal("moves", scale={"domain": [*_PHASES], "range": [*_PHASES.values()]}, legend=None)
+    rate = quantitative(
+        "rate",
+        title=unit.name,
+        axis={"tickCount": 3},
+        scale={"domain": [0, 1.03 * (highest or 1.0)], "nice": True},
     )
-    lines = (
-        alt.Chart(_stairs(rates, line.step_s, unit))
-        .mark_line(interpolate="step-after", strokeWidth=1.3)
-        .encode(
-            time,
-            alt.Y(
-                "rate:Q",
-                title=unit.name,
-                axis={"tickCount": 3},
-                scale={"domain": [0, 1.03 * (highest or 1.0)], "nice": True},
-            ),
-            alt.Color(
-                "line:N",
-                scale=alt.Scale(domain=[*_COLOURS], range=[*_COLOURS.values()]),
-                legend=_LEGEND if is_last else None,
-            ),
-            alt.StrokeDash("line:N", scale=alt.Scale(domain=[*_DASHES], range=[*_DASHES.values()]), legend=None),
-        )
+    colour = nominal(
+        "line",
+        scale={"domain": [*_COLOURS], "range": [*_COLOURS.values()]},
+        legend=_LEGEND if is_last else None,
     )
-    panel: theme.Chart = (
-        alt.layer(phases, lines).resolve_scale(color="independent").properties(width=WIDTH, height=HEIGHT, title=title)
-    )
-    return panel
+    dash = nominal("line", scale={"domain": [*_DASHES], "range": [*_DASHES.values()]}, legend=None)
+    phase = {"x": time, "x2": {"field": "end_s"}, "color": moves}
+    step = {"x": time, "y": rate, "color": colour, "strokeDash": dash}
+    layers = [
+        marks("rect", line.phases, phase),
+        marks("line", _stairs(rates, line.step_s, unit), step, interpolate="step-after", strokeWidth=1.3),
+    ]
+    apart = {"scale": {"color": "independent"}}
+    return {"title": title, "layer": layers, "resolve": apart, "width": WIDTH, "height": HEIGHT}
 
 
 def _stairs(rates: pl.DataFrame, step_s: int, unit: Unit) -> pl.DataFrame:

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import altair as alt
 import polars as pl
 
 from ioassay.analysis.rate_units import Unit
 from ioassay.analysis.saturation import Cell, Saturation
 from ioassay.figures import theme
+from ioassay.figures.vega_lite import Specification, marks, nominal, quantitative, values
 
 WIDTH, HEIGHT = 420, 250
 HEADROOM = 1.04
@@ -35,34 +35,32 @@ def data(cells: Sequence[Cell], unit: Unit) -> pl.DataFrame:
     )
 
 
-def chart(data: pl.DataFrame, operation: str, unit: Unit, found: Saturation | None) -> theme.Chart:
+def chart(data: pl.DataFrame, operation: str, unit: Unit, found: Saturation | None) -> Specification:
     """The figure. `data` is what `data` returns, not empty."""
     objects = list(dict.fromkeys(data["objects"]))
     x = theme.sweep_axis("ranks", sorted(set(data["ranks"])))
     top = data["highest"].max()
     highest = top if isinstance(top, float) and top > 0 else 1.0
     title = f"{operation.capitalize()} rate ({unit.name})"
-    scale = alt.Scale(domain=[0, HEADROOM * highest], nice=True)
+    scale = {"domain": [0, HEADROOM * highest], "nice": True}
 
-    def y(column: str) -> alt.Y:
-        return alt.Y(f"{column}:Q", title=title, scale=scale, axis=alt.Axis(tickCount=6))
+    def y(column: str) -> Specification:
+        return quantitative(column, title=title, scale=scale, axis={"tickCount": 6})
 
-    legend = alt.Legend(title="Objects", orient="right")
+    legend = {"title": "Objects", "orient": "right"}
     colours = [theme.SERIES_COLOURS[at % len(theme.SERIES_COLOURS)] for at in range(len(objects))]
     shapes = [theme.SERIES_SHAPES[at % len(theme.SERIES_SHAPES)] for at in range(len(objects))]
-    colour = alt.Color("objects:N", scale=alt.Scale(domain=objects, range=colours), legend=legend)
-    shape = alt.Shape("objects:N", scale=alt.Scale(domain=objects, range=shapes), legend=legend)
-    base = alt.Chart(data)
-    layers: list[alt.Chart] = [
-        base.mark_rule(strokeWidth=1, opacity=0.6).encode(x, y("lowest"), alt.Y2("highest:Q"), colour),
-        base.mark_line(strokeWidth=1.6).encode(x, y("median"), colour),
-        base.mark_point(filled=True, size=44).encode(x, y("median"), colour, shape),
+    colour = nominal("objects", scale={"domain": objects, "range": colours}, legend=legend)
+    shape = nominal("objects", scale={"domain": objects, "range": shapes}, legend=legend)
+    point = {"x": x, "y": y("median"), "color": colour}
+    spread = {"x": x, "y": y("lowest"), "y2": {"field": "highest"}, "color": colour}
+    layers = [
+        marks("rule", None, spread, strokeWidth=1, opacity=0.6),
+        marks("line", None, point, strokeWidth=1.6),
+        marks("point", None, {**point, "shape": shape}, filled=True, size=44),
     ]
     if found is not None:
-        ring = pl.DataFrame({"ranks": [found.point.ranks], "median": [found.point.median / unit.divisor]})
-        layers.append(
-            alt.Chart(ring)
-            .mark_point(shape="circle", size=260, stroke=theme.INK, strokeWidth=1.6)
-            .encode(x, y("median"))
-        )
-    return alt.layer(*layers).properties(width=WIDTH, height=HEIGHT)
+        ring = [{"ranks": found.point.ranks, "median": found.point.median / unit.divisor}]
+        place = {"x": x, "y": y("median")}
+        layers.append(marks("point", ring, place, shape="circle", size=260, stroke=theme.INK, strokeWidth=1.6))
+    return {"data": values(data), "layer": layers, "width": WIDTH, "height": HEIGHT}

@@ -5,7 +5,6 @@ import xml.etree.ElementTree as ET
 from datetime import timedelta
 from pathlib import Path
 
-import altair as alt
 import polars as pl
 import pytest
 
@@ -13,13 +12,14 @@ from ioassay.analysis import axes, latency, rates, scalability
 from ioassay.analysis.rate_units import UNITS
 from ioassay.figures import latency as latency_figure
 from ioassay.figures import rate_by_clients, rate_by_time, render, theme
+from ioassay.figures.vega_lite import Specification, marks, nominal, quantitative
 from ioassay.results.document import FigureEntry, Operation
 from ioassay.results.measurement import KEY
 from ioassay.testing.builder import RunBuilder
 from ioassay.testing.nightly_runs import FIRST
 
 
-def _rates(builder: RunBuilder, workloads: list[str]) -> theme.Chart:
+def _rates(builder: RunBuilder, workloads: list[str]) -> Specification:
     run = builder.build()
     unit = UNITS["GB/s"]
     data = rate_by_clients.data(rates.points(run.measurements), _entry(*workloads), {w: w for w in workloads})
@@ -122,7 +122,7 @@ def test_of_very_many_repetitions_those_at_equal_steps_are_drawn_the_extremes_am
     assert drawn["median"].unique().to_list() == [pytest.approx(1.0995)]
 
 
-def _over_time(days: float, changes: int = 0) -> theme.Chart:
+def _over_time(days: float, changes: int = 0) -> Specification:
     rows = [
         {"point": point, "started": FIRST + timedelta(days=at * days), "rate": rate, "low": rate * 0.9, "high": rate}
         for point, rate in (("1 client", 1.0), ("8 clients", 8.0))
@@ -181,8 +181,8 @@ def test_labels_at_the_left_fit_in_a_font_wider_than_the_one_they_are_measured_i
     """Of DejaVu Sans these letters are 0.483 of their height wide on average, by its metrics."""
     label = "RAID full-stripe writes of the enclosures"
     data = pl.DataFrame({"place": [label, "drives"], "rate": [1, 2]})
-    y = alt.Y("place:N", title=None, axis=alt.Axis(labelLimit=300))
-    drawn = render.svg(alt.Chart(data).mark_bar().encode(alt.X("rate:Q"), y), "wide")
+    y = nominal("place", title=None, axis={"labelLimit": 300})
+    drawn = render.svg(marks("bar", data, {"x": quantitative("rate"), "y": y}), "wide")
     left, width = (float(one) for one in re.findall(r'viewBox="(\S+) 0 (\S+) ', drawn)[0])
     plot = float(re.findall(r'<g fill="none"[^>]*transform="translate\(([\d.]+),', drawn)[0])
     (end,) = re.findall(rf'text-anchor="end" transform="translate\((-?[\d.]+),[^>]*>{label}<', drawn)

@@ -10,10 +10,9 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import altair as alt
-
 from ioassay.analysis import axes
 from ioassay.analysis.axes import Axis, Value
+from ioassay.figures.vega_lite import Specification, nominal, quantitative
 
 BLUE = "#0072B2"
 VERMILION = "#D55E00"
@@ -118,14 +117,10 @@ CONFIG: dict[str, Any] = {
     "view": {"stroke": None},
     "title": {"fontSize": 11.5, "fontWeight": "bold", "color": INK, "anchor": "start", "offset": 6},
 }
-"""The look as Vega-Lite's `config`. `render` adds it to every figure: each `configure_…` of Altair would copy
-the chart with all its data."""
-
-Chart = alt.Chart | alt.LayerChart | alt.FacetChart | alt.ConcatChart | alt.VConcatChart
-"""What a figure may be."""
+"""The look as Vega-Lite's `config`. `render` adds it to every figure."""
 
 
-def sweep_axis(axis: Axis, values: Sequence[Value], show: Callable[[Value], str] = str) -> alt.X:
+def sweep_axis(axis: Axis, values: Sequence[Value], show: Callable[[Value], str] = str) -> Specification:
     """The axis of a sweep: logarithmic, with a tick at every swept value and nowhere else; of words one beside another.
 
     `show` writes a value with its unit.
@@ -133,23 +128,26 @@ def sweep_axis(axis: Axis, values: Sequence[Value], show: Callable[[Value], str]
     title = axis[:1].upper() + axis[1:]
     numbers = [value for value in values if isinstance(value, int)]
     if len(numbers) < len(values):
-        return alt.X(
-            f"{axes.column(axis)}:N",
+        return nominal(
+            axes.column(axis),
             title=title,
             sort=[str(value) for value in values],
-            axis=alt.Axis(labelAngle=0, grid=False),
+            axis={"labelAngle": 0, "grid": False},
         )
     low, high = min(numbers), max(numbers)
     labels = {str(value): show(value) for value in numbers}
-    return alt.X(
-        f"{axes.column(axis)}:Q",
+    return quantitative(
+        axes.column(axis),
         title=title,
         # Room on both sides, so that no point sits on the frame; it also gives a sweep of one value a width. A
         # logarithmic scale has no 0.
-        scale=alt.Scale(type="log", base=2, domain=[low / 1.15, high * 1.15], nice=False)
+        scale={"type": "log", "base": 2, "domain": [low / 1.15, high * 1.15], "nice": False}
         if low > 0
-        else alt.Scale(type="symlog", domain=[low, high * 1.15], nice=False),
-        axis=alt.Axis(
-            values=numbers, labelExpr=f"({json.dumps(labels)})[toString(datum.value)]", grid=False, labelOverlap=False
-        ),
+        else {"type": "symlog", "domain": [low, high * 1.15], "nice": False},
+        axis={
+            "values": numbers,
+            "labelExpr": f"({json.dumps(labels)})[toString(datum.value)]",
+            "grid": False,
+            "labelOverlap": False,
+        },
     )

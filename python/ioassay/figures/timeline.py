@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import altair as alt
 import polars as pl
 
 from ioassay.analysis.rate_units import Unit, suited
 from ioassay.analysis.timeline import Counts, Timeline
 from ioassay.figures import theme
+from ioassay.figures.vega_lite import Specification, marks, nominal, quantitative, values
 
 COLUMNS = 4
 SPACING = 14
@@ -40,7 +40,7 @@ class Panel:
     """The lowest ceiling on its path, in what its time line counts per second."""
 
 
-def chart(panels: Sequence[Panel]) -> theme.Chart:
+def chart(panels: Sequence[Panel]) -> Specification:
     """The figure. `panels` is not empty, and all of them count the same."""
     ceilings = [panel.ceiling if is_drawn(panel, panels) else None for panel in panels]
     highest_total = max(_highest_total(panels), *(ceiling or 0.0 for ceiling in ceilings))
@@ -56,9 +56,8 @@ def chart(panels: Sequence[Panel]) -> theme.Chart:
             panel, total_unit, highest_total / total_unit.divisor, total_title, ceiling=ceilings[at], width=width
         )
         ranks = _ranks(panel, rank_unit, f"per rank, {rank_unit.name}" if first else None, width)
-        drawn.append(alt.vconcat(total, ranks, spacing=10))
-    grid: theme.Chart = alt.concat(*drawn, columns=COLUMNS, spacing=SPACING)
-    return grid
+        drawn.append({"vconcat": [total, ranks], "spacing": 10})
+    return {"concat": drawn, "columns": COLUMNS, "spacing": SPACING}
 
 
 def data(lines: Sequence[tuple[str, int, Panel]]) -> pl.DataFrame:
@@ -102,60 +101,52 @@ def _highest_total(panels: Sequence[Panel]) -> float:
 
 def _total(
     panel: Panel, unit: Unit, highest: float, title: str | None, *, ceiling: float | None, width: int
-) -> theme.Chart:
+) -> Specification:
     y = _rate("rate", title, highest)
-    drawn: theme.Chart = (
-        alt.Chart(_stairs(panel.timeline.total, unit, ["rate"]))
-        .mark_line(interpolate="step-after", strokeWidth=1.3, color=theme.BLUE)
-        .encode(_time(panel, labels=False), y)
-    )
+    steps = _stairs(panel.timeline.total, unit, ["rate"])
+    point = {"x": _time(panel, labels=False), "y": y}
+    drawn = marks("line", steps, point, interpolate="step-after", strokeWidth=1.3, color=theme.BLUE)
     if ceiling is not None:
-        at = alt.Chart(pl.DataFrame({"rate": [ceiling / unit.divisor]})).encode(y)
-        drawn = alt.layer(at.mark_rule(strokeWidth=1.1, strokeDash=[5, 3], color=theme.CEILING), drawn)
-    sized: theme.Chart = drawn.properties(width=width, height=TOTAL_HEIGHT, title=panel.title)
-    return sized
+        at = [{"rate": ceiling / unit.divisor}]
+        rule = marks("rule", at, {"y": y}, strokeWidth=1.1, strokeDash=[5, 3], color=theme.CEILING)
+        drawn = {"layer": [rule, drawn]}
+    return {**drawn, "width": width, "height": TOTAL_HEIGHT, "title": panel.title}
 
 
-def _ranks(panel: Panel, unit: Unit, title: str | None, width: int) -> theme.Chart:
+def _ranks(panel: Panel, unit: Unit, title: str | None, width: int) -> Specification:
     highest = _highest(_per_rank(panel.timeline)) / unit.divisor
     time = _time(panel, labels=True)
     if panel.timeline.band.is_empty():
-        drawn: theme.Chart = (
-            alt.Chart(_lines(panel.timeline.ranks, unit))
-            .mark_line(interpolate="step-after", strokeWidth=1, opacity=0.85)
-            .encode(
-                time,
-                _rate("rate", title, highest),
-                alt.Color("rank:N", legend=None, scale=alt.Scale(range=theme.SERIES_COLOURS)),
-            )
-        )
+        colour = nominal("rank", legend=None, scale={"range": theme.SERIES_COLOURS})
+        point = {"x": time, "y": _rate("rate", title, highest), "color": colour}
+        steps = _lines(panel.timeline.ranks, unit)
+        drawn = marks("line", steps, point, interpolate="step-after", strokeWidth=1, opacity=0.85)
     else:
-        band = alt.Chart(_stairs(panel.timeline.band, unit, ["lowest", "median", "highest"])).encode(time)
-        drawn = alt.layer(
-            band.mark_area(interpolate="step-after", color=theme.SKY, opacity=0.4).encode(
-                _rate("lowest", title, highest), alt.Y2("highest:Q")
-            ),
-            band.mark_line(interpolate="step-after", strokeWidth=1.2, color=theme.VERMILION).encode(
-                _rate("median", title, highest)
-            ),
-        )
-    sized: theme.Chart = drawn.properties(width=width, height=RANKS_HEIGHT)
-    return sized
+        band = {"x": time, "y": _rate("lowest", title, highest), "y2": {"field": "highest"}}
+        median = {"x": time, "y": _rate("median", title, highest)}
+        drawn = {
+            "data": values(_stairs(panel.timeline.band, unit, ["lowest", "median", "highest"])),
+            "layer": [
+                marks("area", None, band, interpolate="step-after", color=theme.SKY, opacity=0.4),
+                marks("line", None, median, interpolate="step-after", strokeWidth=1.2, color=theme.VERMILION),
+            ],
+        }
+    return {**drawn, "width": width, "height": RANKS_HEIGHT}
 
 
-def _time(panel: Panel, *, labels: bool) -> alt.X:
-    return alt.X(
-        "time_s:Q",
+def _time(panel: Panel, *, labels: bool) -> Specification:
+    return quantitative(
+        "time_s",
         title="Time (s)" if labels else None,
         scale={"domain": [0, panel.timeline.duration_s], "nice": False},
         axis={"tickCount": 3, "grid": False, "labels": labels, "labelFlush": False},
     )
 
 
-def _rate(column: str, title: str | None, highest: float) -> alt.Y:
+def _rate(column: str, title: str | None, highest: float) -> Specification:
     """The axis is said in full for every panel: panels of a grid share a scale only where they are told to."""
     scale = {"domain": [0, HEADROOM * highest], "nice": True}
-    return alt.Y(f"{column}:Q", title=title, scale=scale, axis={"tickCount": 3})
+    return quantitative(column, title=title, scale=scale, axis={"tickCount": 3})
 
 
 def _lines(ranks: pl.DataFrame, unit: Unit) -> pl.DataFrame:

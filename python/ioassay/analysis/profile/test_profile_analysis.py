@@ -248,7 +248,7 @@ def test_of_a_log_with_nothing_but_heatmap_the_bytes_over_time_are_known_and_no_
     assert cells["busy"].null_count() == cells.height > 0
     assert cells["bytes_per_s"].null_count() == 0
     figure = heat.chart(cells, step_s, profile.end_s, suited("rate_bytes_per_s", "read", [1.0]), rows=rows, title="P")
-    assert [one["title"] for one in figure.to_dict()["vconcat"]] == ["Bytes moved (kB/s)"]
+    assert [one["title"] for one in figure["vconcat"]] == ["Bytes moved (kB/s)"]
 
 
 def test_operations_beyond_the_most_frequent_are_one_line(load: Load) -> None:

@@ -250,7 +250,7 @@ def test_help_imports_nothing_that_takes_long(name: str) -> None:
     code = (
         "import sys; from ioassay.cli import app\n"
         f"app(['size', {name!r}, '--help'], standalone_mode=False)\n"
-        "slow = {'numpy', 'scipy', 'polars', 'altair', 'yaml', 'ioassay.sizing'}\n"
+        "slow = {'numpy', 'scipy', 'polars', 'yaml', 'ioassay.sizing'}\n"
         "print(*sorted(slow & {*sys.modules}), file=sys.stderr)"
     )
     found = subprocess.run(

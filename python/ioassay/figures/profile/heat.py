@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import altair as alt
 import polars as pl
 
 from ioassay.analysis.rate_units import Unit
 from ioassay.figures import theme
+from ioassay.figures.vega_lite import Specification, marks, quantitative
 
 WIDTH, ROW_HEIGHT, LEAST_HEIGHT, MOST_HEIGHT = 560, 12, 60, 260
 
 
-def chart(data: pl.DataFrame, step_s: float, end_s: float, unit: Unit, *, rows: int, title: str) -> theme.Chart:
+def chart(data: pl.DataFrame, step_s: float, end_s: float, unit: Unit, *, rows: int, title: str) -> Specification:
     """The figure, to `end_s`, without the panel of what is unknown everywhere. `data` has a row per cell, not none:
     row, start_s, bytes_per_s, busy; `title` says what a row is.
     """
@@ -23,35 +23,31 @@ def chart(data: pl.DataFrame, step_s: float, end_s: float, unit: Unit, *, rows: 
     end = max(end_s, cells["end_s"].max())  # type: ignore[type-var]
     height = min(MOST_HEIGHT, max(LEAST_HEIGHT, rows * ROW_HEIGHT))
 
-    def panel(column: str, legend: str, colours: Sequence[str]) -> theme.Chart:
+    def panel(column: str, legend: str, colours: Sequence[str]) -> Specification:
+        cell = {
+            "x": quantitative(
+                "start_s", title="Time (s)", scale={"domain": [0, end], "nice": False}, axis={"grid": False}
+            ),
+            "x2": {"field": "end_s"},
+            "y": quantitative(
+                "row",
+                title=title,
+                scale={"domain": [rows, 0], "nice": False},
+                axis={"grid": False, "labels": False, "ticks": False},
+            ),
+            "y2": {"field": "until"},
+            "color": quantitative(
+                column,
+                scale={"range": colours, "domainMin": 0},
+                legend={"title": None, "gradientLength": height * 0.8, "tickCount": 4},
+            ),
+        }
         own = cells.filter(pl.col(column) > 0)
-        drawn: theme.Chart = (
-            alt.Chart(own, title=legend)
-            .mark_rect()
-            .encode(
-                alt.X("start_s:Q", title="Time (s)", scale={"domain": [0, end], "nice": False}, axis={"grid": False}),
-                alt.X2("end_s:Q"),
-                alt.Y(
-                    "row:Q",
-                    title=title,
-                    scale={"domain": [rows, 0], "nice": False},
-                    axis={"grid": False, "labels": False, "ticks": False},
-                ),
-                alt.Y2("until:Q"),
-                alt.Color(
-                    f"{column}:Q",
-                    scale=alt.Scale(range=list(colours), domainMin=0),
-                    legend=alt.Legend(title=None, gradientLength=height * 0.8, tickCount=4),
-                ),
-            )
-            .properties(width=WIDTH, height=height)
-        )
-        return drawn
+        return {"title": legend, **marks("rect", own, cell), "width": WIDTH, "height": height}
 
     panels = (
         ("rate", f"Bytes moved ({unit.name})", (theme.PALE_BLUE, theme.BLUE)),
         ("busy", "Time in calls, per second of time and process (s/s)", (theme.PALE_VERMILION, theme.VERMILION)),
     )
     known = [panel(*one) for one in panels if cells[one[0]].count()]
-    together: theme.Chart = alt.vconcat(*known, spacing=18).resolve_scale(color="independent")
-    return together
+    return {"vconcat": known, "spacing": 18, "resolve": {"scale": {"color": "independent"}}}

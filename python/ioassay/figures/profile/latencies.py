@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import altair as alt
 import polars as pl
 
 from ioassay.figures import theme
 from ioassay.figures.latency import LABELS, TICKS, decades
+from ioassay.figures.vega_lite import Specification, marks, nominal, quantitative, values
 
 WIDTH, ROW_HEIGHT = 520, 24
 
@@ -21,32 +21,34 @@ def data(operations: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def chart(data: pl.DataFrame) -> theme.Chart:
+def chart(data: pl.DataFrame) -> Specification:
     """The figure. `data` is not empty."""
     operations = list(dict.fromkeys(data["operation"]))
     powers = decades(data["latency_ns"])
-    along = alt.Scale(type="log", domain=[powers[0], powers[-1]], nice=False)
-    x = alt.X(
-        "latency_ns:Q",
-        title="Latency",
-        scale=along,
-        axis=alt.Axis(labelExpr=TICKS, values=powers),
-    )
-    y = alt.Y("operation:N", title=None, sort=operations, axis=alt.Axis(grid=True))
+    scale = {"type": "log", "domain": [powers[0], powers[-1]], "nice": False}
+    x = quantitative("latency_ns", title="Latency", scale=scale, axis={"labelExpr": TICKS, "values": powers})
+    y = nominal("operation", title=None, sort=operations, axis={"grid": True})
     names = list(LABELS.values())
-    legend = alt.Legend(title=None, orient="top", direction="horizontal")
-    scale = alt.Scale(domain=names, range=theme.SERIES_COLOURS[: len(names)])
-    shapes = alt.Scale(domain=names, range=theme.SERIES_SHAPES[: len(names)])
-    base = alt.Chart(data)
-    drawn: theme.Chart = alt.layer(
-        base.mark_rule(color=theme.GRID, strokeWidth=3)
-        .encode(alt.X("least:Q", scale=along), alt.X2("most:Q"), y)
-        .transform_aggregate(least="min(latency_ns)", most="max(latency_ns)", groupby=["operation"]),
-        base.mark_point(filled=True, size=46).encode(
-            x,
-            y,
-            alt.Color("percentile:N", scale=scale, legend=legend),
-            alt.Shape("percentile:N", scale=shapes, legend=legend),
-        ),
-    ).properties(width=WIDTH, height=max(60, ROW_HEIGHT * len(operations)))
-    return drawn
+    legend = {"title": None, "orient": "top", "direction": "horizontal"}
+    colour, shape = (
+        nominal("percentile", scale={"domain": names, "range": looks[: len(names)]}, legend=legend)
+        for looks in (theme.SERIES_COLOURS, theme.SERIES_SHAPES)
+    )
+    ends = [
+        {"op": "min", "field": "latency_ns", "as": "least"},
+        {"op": "max", "field": "latency_ns", "as": "most"},
+    ]
+    span = {"x": quantitative("least", scale=scale), "x2": {"field": "most"}, "y": y}
+    point = {"x": x, "y": y, "color": colour, "shape": shape}
+    return {
+        "data": values(data),
+        "layer": [
+            {
+                "transform": [{"aggregate": ends, "groupby": ["operation"]}],
+                **marks("rule", None, span, color=theme.GRID, strokeWidth=3),
+            },
+            marks("point", None, point, filled=True, size=46),
+        ],
+        "width": WIDTH,
+        "height": max(60, ROW_HEIGHT * len(operations)),
+    }

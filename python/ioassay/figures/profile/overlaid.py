@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import altair as alt
 import polars as pl
 
 from ioassay.figures import theme
+from ioassay.figures.vega_lite import Specification, marks, nominal, quantitative
 
 WIDTH, HEIGHT = 640, 130
 SIZES_WIDTH, SIZES_HEIGHT = 300, 170
@@ -29,57 +29,65 @@ class Panel(NamedTuple):
     """series (one of two names), and start_s and rate, or size_bytes and share."""
 
 
-def over_time(panels: Sequence[Panel], names: Sequence[str]) -> theme.Chart:
+def over_time(panels: Sequence[Panel], names: Sequence[str]) -> Specification:
     """Rates over time, a panel below the other. `names` are those of the reference and of the other."""
     end = max(float(panel.data["start_s"].max()) for panel in panels)  # type: ignore[arg-type]
     drawn = [
-        alt.Chart(panel.data)
-        .mark_line(interpolate="step-after", strokeWidth=1.5)
-        .encode(
-            alt.X(
-                "start_s:Q",
-                title="Time since the first I/O (s)" if panel is panels[-1] else None,
-                scale={"domain": [0, end], "nice": False},
-                axis={"grid": False},
-            ),
-            alt.Y("rate:Q", title=panel.title, axis={"tickCount": 4}, scale={"domainMin": 0}),
-            *_series(names),
+        marks(
+            "line",
+            panel.data,
+            {
+                "x": quantitative(
+                    "start_s",
+                    title="Time since the first I/O (s)" if panel is panels[-1] else None,
+                    scale={"domain": [0, end], "nice": False},
+                    axis={"grid": False},
+                ),
+                "y": quantitative("rate", title=panel.title, axis={"tickCount": 4}, scale={"domainMin": 0}),
+                **_series(names),
+            },
+            interpolate="step-after",
+            strokeWidth=1.5,
         )
-        .properties(width=WIDTH, height=HEIGHT)
         for panel in panels
     ]
-    whole: theme.Chart = alt.vconcat(*drawn, spacing=14)
-    return whole
+    return {"vconcat": [{**panel, "width": WIDTH, "height": HEIGHT} for panel in drawn], "spacing": 14}
 
 
-def sizes(panels: Sequence[Panel], names: Sequence[str]) -> theme.Chart:
+def sizes(panels: Sequence[Panel], names: Sequence[str]) -> Specification:
     """Cumulative shares of sizes, the panels beside one another."""
     every = pl.concat(panel.data for panel in panels)["size_bytes"]
     least, most = float(every.min()) / 2, float(every.max()) * 2  # type: ignore[arg-type]
     ticks = [float(4**power) for power in range(20) if least <= 4**power <= most]
     drawn = [
-        alt.Chart(_whole(panel.data, least, most), title=panel.title)
-        .mark_line(interpolate="step-after", strokeWidth=1.5)
-        .encode(
-            alt.X(
-                "size_bytes:Q",
-                title="Size of a request",
-                scale={"type": "log", "base": 2, "domain": [least, most], "nice": False},
-                axis=alt.Axis(labelExpr=_BYTES, values=ticks, grid=False, labelOverlap=True),
-            ),
-            alt.Y(
-                "share:Q",
-                title="Share of smaller requests" if panel is panels[0] else None,
-                scale={"domain": [0, 1]},
-                axis={"tickCount": 4, "format": "%"},
-            ),
-            *_series(names),
+        marks(
+            "line",
+            _whole(panel.data, least, most),
+            {
+                "x": quantitative(
+                    "size_bytes",
+                    title="Size of a request",
+                    scale={"type": "log", "base": 2, "domain": [least, most], "nice": False},
+                    axis={"labelExpr": _BYTES, "values": ticks, "grid": False, "labelOverlap": True},
+                ),
+                "y": quantitative(
+                    "share",
+                    title="Share of smaller requests" if panel is panels[0] else None,
+                    scale={"domain": [0, 1]},
+                    axis={"tickCount": 4, "format": "%"},
+                ),
+                **_series(names),
+            },
+            interpolate="step-after",
+            strokeWidth=1.5,
         )
-        .properties(width=SIZES_WIDTH, height=SIZES_HEIGHT)
         for panel in panels
     ]
-    whole: theme.Chart = alt.concat(*drawn, columns=2, spacing=24)
-    return whole
+    titled = [
+        {"title": panel.title, **line, "width": SIZES_WIDTH, "height": SIZES_HEIGHT}
+        for panel, line in zip(panels, drawn, strict=True)
+    ]
+    return {"concat": titled, "columns": 2, "spacing": 24}
 
 
 def _whole(data: pl.DataFrame, least: float, most: float) -> pl.DataFrame:
@@ -92,12 +100,11 @@ def _whole(data: pl.DataFrame, least: float, most: float) -> pl.DataFrame:
     return pl.concat([ends[0], data, ends[1]])
 
 
-def _series(names: Sequence[str]) -> tuple[alt.Color, alt.StrokeDash]:
+def _series(names: Sequence[str]) -> Specification:
     """The colour of each, and dashes for those who print in grey."""
-    legend = alt.Legend(title=None, orient="top", direction="horizontal")
-    return (
-        alt.Color(
-            "series:N", scale=alt.Scale(domain=list(names), range=[theme.CEILING, theme.VERMILION]), legend=legend
-        ),
-        alt.StrokeDash("series:N", scale=alt.Scale(domain=list(names), range=[[4, 2], [1, 0]]), legend=legend),
-    )
+    legend = {"title": None, "orient": "top", "direction": "horizontal"}
+    looks = {"color": [theme.CEILING, theme.VERMILION], "strokeDash": [[4, 2], [1, 0]]}
+    return {
+        channel: nominal("series", scale={"domain": names, "range": look}, legend=legend)
+        for channel, look in looks.items()
+    }

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import altair as alt
 import polars as pl
 
-from ioassay.figures import theme
 from ioassay.figures.profile.over_time import COLOURS
+from ioassay.figures.vega_lite import Specification, marks, nominal, quantitative
 
 WIDTH, HEIGHT = 300, 150
 
 
-def chart(data: pl.DataFrame) -> theme.Chart:
+def chart(data: pl.DataFrame) -> Specification:
     """The figure. `data` has a row per direction and size, not none: direction, begin_bytes, size (its label),
     calls.
     """
     labels = list(data.select("size", "begin_bytes").unique().sort("begin_bytes")["size"])
-    axis = alt.Axis(labelAngle=0, labelOverlap="parity", grid=False)
-    x = alt.X("size:N", title="Size of a request", sort=labels, axis=axis)
-    panels = [
-        alt.Chart(data.filter(pl.col("direction") == direction), title=direction.capitalize())
-        .mark_bar(color=COLOURS[direction])
-        .encode(x, alt.Y("calls:Q", title="Calls" if not at else None, axis=alt.Axis(tickCount=4, format="~s")))
-        .properties(width=WIDTH, height=HEIGHT)
-        for at, direction in enumerate(dict.fromkeys(data["direction"]))
-    ]
-    return alt.concat(*panels, columns=2, spacing=24)
+    axis = {"labelAngle": 0, "labelOverlap": "parity", "grid": False}
+    x = nominal("size", title="Size of a request", sort=labels, axis=axis)
+    panels = []
+    for at, direction in enumerate(dict.fromkeys(data["direction"])):
+        y = quantitative("calls", title="Calls" if not at else None, axis={"tickCount": 4, "format": "~s"})
+        bars = marks("bar", data.filter(direction=direction), {"x": x, "y": y}, color=COLOURS[direction])
+        panels.append({"title": direction.capitalize(), **bars, "width": WIDTH, "height": HEIGHT})
+    return {"concat": panels, "columns": 2, "spacing": 24}

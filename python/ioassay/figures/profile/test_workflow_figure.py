@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import polars as pl
 import pytest
 
 from ioassay.figures import render
 from ioassay.figures.profile.workflow import MOST_IN_A_ROW, WIDTH, Arrow, Box, chart, weightiest
+from ioassay.figures.vega_lite import Specification
 
 
 def drawn(boxes: list[Box], arrows: list[Arrow]) -> str:
@@ -20,11 +20,9 @@ _CURVES, _FRAMES, _LABELS = 0, 2, -1
 """Layers of the figure."""
 
 
-def layer(figure: Any, at: int) -> pl.DataFrame:
+def layer(figure: Specification, at: int) -> pl.DataFrame:
     """The data that a layer draws."""
-    data = figure.layer[at].data
-    assert isinstance(data, pl.DataFrame)
-    return data
+    return pl.DataFrame(figure["layer"][at]["data"]["values"])
 
 
 def words(svg: str) -> list[str]:

@@ -9,12 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
-
-import altair as alt
-import polars as pl
 
 from ioassay.figures import theme
+from ioassay.figures.vega_lite import Specification, marks, nominal, quantitative
 
 WIDTH = 640
 BOX_HEIGHT, ROW = 34, 86
@@ -33,7 +30,7 @@ LEAST_LINE, MOST_LINE = 1.0, 6.0
 _SWEEPS, _SAMPLES = 8, 10
 
 MOST_POINTS = 4000
-"""Of all arrows: what draws takes 5000 rows."""
+"""Of all arrows: more are no picture."""
 
 KEPT, REMOVED = "files kept", "all files removed in the end"
 
@@ -86,7 +83,7 @@ def weightiest(boxes: Sequence[Box], arrows: Sequence[Arrow]) -> list[Arrow]:
     return found
 
 
-def chart(boxes: Sequence[Box], arrows: Sequence[Arrow]) -> theme.Chart:
+def chart(boxes: Sequence[Box], arrows: Sequence[Arrow]) -> Specification:
     """The drawing."""
     return _Drawing(boxes, arrows).chart()
 
@@ -113,7 +110,7 @@ class _Drawing:
             *((arrow, self._around(arrow, at)) for at, arrow in enumerate(around)),
         ]
 
-    def chart(self) -> theme.Chart:
+    def chart(self) -> Specification:
         layers = [
             self._curves(),
             self._heads(),
@@ -123,7 +120,7 @@ class _Drawing:
             self._texts(self._labels(), fontSize=9, align="left", stroke=theme.PAPER, strokeWidth=3),
             self._texts(self._labels(), fontSize=9, align="left"),
         ]
-        return alt.layer(*layers).properties(width=WIDTH, height=self._height)
+        return {"layer": layers, "width": WIDTH, "height": self._height}
 
     def _way(self, arrow: Arrow) -> list[_Place]:
         """The places that an arrow goes through: its boxes, and a lane in each row between them."""
@@ -203,7 +200,7 @@ class _Drawing:
             (lane, end[1] + (-8 if level > 0 else 8)), (lane - 8, end[1]), (end[0] + 5, end[1]),
         ]  # fmt: skip
 
-    def _curves(self) -> alt.Chart:
+    def _curves(self) -> Specification:
         most = max(arrow.weight for arrow in self._arrows) or 1
         rows = [
             {"arrow": number, "at": at, "x": x, "y": y, "files": REMOVED if arrow.is_removed else KEPT}
@@ -211,55 +208,47 @@ class _Drawing:
             for number, (arrow, points) in enumerate(self._lines)
             for at, (x, y) in enumerate(points)
         ]
-        made: alt.Chart = (
-            alt.Chart(pl.DataFrame(rows))
-            .mark_line(strokeCap="butt", opacity=0.75)
-            .encode(
-                self._x("x"),
-                self._y("y"),
-                alt.Detail("arrow:N"),
-                alt.Order("at:Q"),
-                alt.StrokeWidth("width:Q", scale=None, legend=None),
-                self._colour(legend=True),
-            )
-        )
-        return made
+        point = {
+            "x": self._x("x"),
+            "y": self._y("y"),
+            "detail": nominal("arrow"),
+            "order": quantitative("at"),
+            "strokeWidth": quantitative("width", scale=None),
+            "color": self._colour(),
+        }
+        return marks("line", rows, point, strokeCap="butt", opacity=0.75)
 
-    def _colour(self, *, legend: bool) -> alt.Color:
+    def _colour(self) -> Specification:
         present = [
             word for word in (KEPT, REMOVED) if any(arrow.is_removed == (word == REMOVED) for arrow in self._arrows)
         ]
         colours = {KEPT: theme.BLUE, REMOVED: theme.VERMILION}
-        scale = alt.Scale(domain=present, range=[colours[word] for word in present])
-        return alt.Color(
-            "files:N", scale=scale, legend=alt.Legend(title=None, orient="bottom", offset=8) if legend else None
-        )
+        scale = {"domain": present, "range": [colours[word] for word in present]}
+        return nominal("files", scale=scale, legend={"title": None, "orient": "bottom", "offset": 8})
 
-    def _heads(self) -> alt.Chart:
+    def _heads(self) -> Specification:
         rows = []
         for arrow, points in self._lines:
             is_forward = id(arrow) in self._ways
             x, y = points[-1]
             angle = 180 if is_forward else 270
             rows.append({"x": x, "y": y, "angle": angle, "files": REMOVED if arrow.is_removed else KEPT})
-        made: alt.Chart = (
-            alt.Chart(pl.DataFrame(rows))
-            .mark_point(shape="triangle", filled=True, size=70, opacity=1)
-            .encode(self._x("x"), self._y("y"), alt.Angle("angle:Q", scale=None), self._colour(legend=True))
-        )
-        return made
+        head = {
+            "x": self._x("x"),
+            "y": self._y("y"),
+            "angle": quantitative("angle", scale=None),
+            "color": self._colour(),
+        }
+        return marks("point", rows, head, shape="triangle", filled=True, size=70, opacity=1)
 
-    def _frames(self) -> alt.Chart:
+    def _frames(self) -> Specification:
         half = self._box_width / 2
         rows = [
             {"x": place.x - half, "x2": place.x + half, "y": self._top(box.row), "y2": self._top(box.row) + BOX_HEIGHT}
             for place, box in zip(self._placed, self._boxes, strict=True)
         ]
-        chart = alt.Chart(pl.DataFrame(rows)).mark_rect(
-            fill=theme.BOX_BLUE, stroke=theme.CEILING, strokeWidth=0.8, cornerRadius=3
-        )
-        made: alt.Chart = chart.encode(self._x("x"), alt.X2("x2:Q"), self._y("y"), alt.Y2("y2:Q"))
-        return made
+        area = {"x": self._x("x"), "x2": {"field": "x2"}, "y": self._y("y"), "y2": {"field": "y2"}}
+        return marks("rect", rows, area, fill=theme.BOX_BLUE, stroke=theme.CEILING, strokeWidth=0.8, cornerRadius=3)
 
     def _names(self) -> Iterator[Mapping[str, object]]:
         room = int((self._box_width - 6) / LETTER)
@@ -286,16 +275,15 @@ class _Drawing:
                 taken.append((x, x + width, y))
                 yield {"x": x, "y": y, "text": arrow.label}
 
-    def _texts(self, rows: Iterator[Mapping[str, object]], **looks: Any) -> alt.Chart:
-        chart = alt.Chart(pl.DataFrame(list(rows))).mark_text(**({"color": theme.INK, "baseline": "middle"} | looks))
-        made: alt.Chart = chart.encode(self._x("x"), self._y("y"), text="text:N")
-        return made
+    def _texts(self, rows: Iterator[Mapping[str, object]], **look: object) -> Specification:
+        text = {"x": self._x("x"), "y": self._y("y"), "text": nominal("text")}
+        return marks("text", rows, text, **({"color": theme.INK, "baseline": "middle"} | look))
 
-    def _x(self, name: str) -> alt.X:
-        return alt.X(f"{name}:Q", axis=None, scale=alt.Scale(domain=[0, WIDTH], nice=False))
+    def _x(self, field: str) -> Specification:
+        return quantitative(field, axis=None, scale={"domain": [0, WIDTH], "nice": False})
 
-    def _y(self, name: str) -> alt.Y:
-        return alt.Y(f"{name}:Q", axis=None, scale=alt.Scale(domain=[0, self._height], nice=False, reverse=True))
+    def _y(self, field: str) -> Specification:
+        return quantitative(field, axis=None, scale={"domain": [0, self._height], "nice": False, "reverse": True})
 
 
 def _mean(places: Sequence[_Place], otherwise: float) -> float:

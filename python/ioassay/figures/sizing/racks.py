@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
-import altair as alt
 import polars as pl
 
 from ioassay.figures import theme
+from ioassay.figures.vega_lite import Specification, marks, nominal, quantitative
 
 Kind = Literal["drives", "servers", "metadata", "network", "other", "free"]
 
@@ -86,7 +86,7 @@ def data(racks: Sequence[Rack]) -> pl.DataFrame:
     )
 
 
-def chart(racks: Sequence[Rack]) -> theme.Chart:
+def chart(racks: Sequence[Rack]) -> Specification:
     """The drawing of 1 to `MOST_RACKS` racks."""
     return _Drawing(racks).chart()
 
@@ -99,7 +99,7 @@ class _Drawing:
         self._placed = [(rack, at * PITCH + NUMBERS) for at, rack in enumerate(racks)]
         self._width, self._height = len(racks) * PITCH - GAP, self._floor + 1
 
-    def chart(self) -> theme.Chart:
+    def chart(self) -> Specification:
         layers = [
             self._boxes(),
             self._frames(),
@@ -108,34 +108,39 @@ class _Drawing:
             self._texts(self._titles(), fontSize=10.5, fontWeight="bold", align="left"),
             *self._brackets(),
         ]
-        return alt.layer(*layers).properties(width=self._width, height=self._height)
+        return {"layer": layers, "width": self._width, "height": self._height}
 
-    def _boxes(self) -> alt.Chart:
+    def _boxes(self) -> Specification:
         present = [kind for kind in COLOURS if any(box.kind == kind for rack, _ in self._placed for box in rack.boxes)]
         rows = [
             {**self._area(left, box.low, box.units), "kind": box.kind}
             for rack, left in self._placed
             for box in rack.boxes
         ]
-        scale = alt.Scale(domain=present, range=[COLOURS[kind] for kind in present])
-        legend = alt.Legend(title=None, orient="bottom", symbolType="square", symbolStrokeColor=theme.CEILING, offset=8)
-        return self._rectangles(rows, stroke=theme.CEILING, strokeWidth=0.7).encode(
-            alt.Color("kind:N", scale=scale, legend=legend)
+        colour = nominal(
+            "kind",
+            scale={"domain": present, "range": [COLOURS[kind] for kind in present]},
+            legend={
+                "title": None,
+                "orient": "bottom",
+                "symbolType": "square",
+                "symbolStrokeColor": theme.CEILING,
+                "offset": 8,
+            },
         )
+        return marks("rect", rows, {**self._rectangle(), "color": colour}, stroke=theme.CEILING, strokeWidth=0.7)
 
-    def _frames(self) -> alt.Chart:
+    def _frames(self) -> Specification:
         """The outlines of racks, and of each brick."""
         rows = [
             self._area(left, low, units)
             for rack, left in self._placed
             for low, units in ((1, rack.units), *(one for group in rack.groups for one in _bricks(group)))
         ]
-        return self._rectangles(rows, fill=None, stroke=theme.INK, strokeWidth=1.3)
+        return marks("rect", rows, self._rectangle(), fill=None, stroke=theme.INK, strokeWidth=1.3)
 
-    def _rectangles(self, rows: Sequence[Mapping[str, object]], **looks: Any) -> alt.Chart:
-        chart = alt.Chart(pl.DataFrame(rows)).mark_rect(**looks)
-        made: alt.Chart = chart.encode(self._x("x"), alt.X2("x2:Q"), self._y("y"), alt.Y2("y2:Q"))
-        return made
+    def _rectangle(self) -> Specification:
+        return {"x": self._x("x"), "x2": {"field": "x2"}, "y": self._y("y"), "y2": {"field": "y2"}}
 
     def _area(self, left: float, low: int, units: int) -> dict[str, object]:
         bottom = self._floor - UNIT * (low - 1)
@@ -157,7 +162,7 @@ class _Drawing:
         for rack, left in self._placed:
             yield {"x": left, "y": self._floor - UNIT * rack.units - 9, "text": rack.title}
 
-    def _brackets(self) -> Iterator[alt.Chart]:
+    def _brackets(self) -> Iterator[Specification]:
         """At the right of the bricks of a kind a line, and along it their name."""
         lines: list[dict[str, object]] = []
         names: list[dict[str, object]] = []
@@ -171,20 +176,19 @@ class _Drawing:
                 lines.append({"x": left + BODY + 5, "y": bottom - 2, "y2": top + 2})
                 names.append({"x": left + BODY + 14, "y": (bottom + top) / 2, "text": text})
         if lines:
-            rules = alt.Chart(pl.DataFrame(lines)).mark_rule(stroke=theme.CEILING, strokeWidth=1)
-            yield rules.encode(self._x("x"), self._y("y"), alt.Y2("y2:Q"))
+            line = {"x": self._x("x"), "y": self._y("y"), "y2": {"field": "y2"}}
+            yield marks("rule", lines, line, stroke=theme.CEILING, strokeWidth=1)
             yield self._texts(names, fontSize=9, angle=270, color=theme.INK)
 
-    def _texts(self, rows: Iterable[Mapping[str, object]], **looks: Any) -> alt.Chart:
-        chart = alt.Chart(pl.DataFrame(list(rows))).mark_text(**({"color": theme.INK, "baseline": "middle"} | looks))
-        made: alt.Chart = chart.encode(self._x("x"), self._y("y"), text="text:N")
-        return made
+    def _texts(self, rows: Iterable[Mapping[str, object]], **look: object) -> Specification:
+        text = {"x": self._x("x"), "y": self._y("y"), "text": nominal("text")}
+        return marks("text", rows, text, **({"color": theme.INK, "baseline": "middle"} | look))
 
-    def _x(self, field: str) -> alt.X:
-        return alt.X(f"{field}:Q", axis=None, scale=alt.Scale(domain=[0, self._width], nice=False))
+    def _x(self, field: str) -> Specification:
+        return quantitative(field, axis=None, scale={"domain": [0, self._width], "nice": False})
 
-    def _y(self, field: str) -> alt.Y:
-        return alt.Y(f"{field}:Q", axis=None, scale=alt.Scale(domain=[0, self._height], nice=False, reverse=True))
+    def _y(self, field: str) -> Specification:
+        return quantitative(field, axis=None, scale={"domain": [0, self._height], "nice": False, "reverse": True})
 
 
 def _bricks(group: Group) -> Iterator[tuple[int, int]]:

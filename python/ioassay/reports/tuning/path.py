@@ -92,7 +92,7 @@ def _path(
     drawn = rows(path, comparisons)
     picture = None
     if with_figures:
-        from ioassay.figures import io_path  # noqa: PLC0415  # Altair takes a second to import
+        from ioassay.figures import io_path  # noqa: PLC0415
 
         picture = io_path.picture(drawn, identifier, f"Requests on their way to {name}")
     blocks: list[Block] = [

@@ -159,7 +159,7 @@ def test_the_counters_are_in_the_figure_and_in_every_form_of_the_report(run: Pat
     assert line is not None
     assert line.counted["host"].unique().to_list() == ["oss1"]
     assert line.counted["write"].max() == pytest.approx(GB, rel=0.01)
-    assert "oss1: counters of the file system" in json.dumps(figure.chart(line).to_dict())
+    assert "oss1: counters of the file system" in json.dumps(figure.chart(line))
     assert "counted_write_bytes_per_s" in figure.data(line).columns
     markdown = reports.build(RunReport(found), "md").decode()
     assert "write (writes) | 1.00 GB/s | 1.00 GB/s | 1.00 |" in markdown
