@@ -6,13 +6,14 @@ import json
 import random
 import tarfile
 from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 
 from ioassay.errors import UsageError
 from ioassay.testing.snapshots import snapshot
 from ioassay.tuning import snapshot as snapshot_module
-from ioassay.tuning.snapshot import Snapshot, Unreadable, parse
+from ioassay.tuning.snapshot import Snapshot, Unreadable, parse, read, read_all
 
 
 def _archive(files: Mapping[str, bytes], links: Mapping[str, str] | None = None) -> bytes:
@@ -154,9 +155,30 @@ def test_the_quick_reader_and_tarfile_read_the_same_of_archives_of_either_format
             link = tarfile.TarInfo("root/link")
             link.type, link.linkname = tarfile.SYMTYPE, "../a"
             archive.addfile(link)
-        quick = snapshot_module._plain_members(out.getvalue())
+        quick = snapshot_module._plain_members(snapshot_module._unpacked(out.getvalue()))
         assert quick == list(snapshot_module._members(out.getvalue()))
         assert [name for name, _, _ in quick] == ["snapshot.json", "root/empty", long, "root/a", "root/link"]
+
+
+def test_snapshots_read_together_are_those_read_one_by_one(tmp_path: Path) -> None:
+    paths = []
+    for host, swappiness, link in (("a", b"60", "sda"), ("b", b"1", "sda"), ("c", b"1", "sdb")):
+        files = {"snapshot.json": _document(host=host), "root/proc/sys/vm/swappiness": swappiness, "root/d/sda": b"1"}
+        paths.append(tmp_path / f"{host}.tar.gz")
+        paths[-1].write_bytes(_archive(files, {"root/disk": f"d/{link}"}))
+    together = read_all(paths)
+    assert together == [read(path) for path in paths]
+    seen = [(one.host, one.number("proc/sys/vm/swappiness"), one.text("disk"), one.exists("disk")) for one in together]
+    assert seen == [("a", 60, "1", True), ("b", 1, "1", True), ("c", 1, None, False)]
+    assert read_all([]) == []
+
+
+def test_of_snapshots_read_together_the_first_that_is_none_is_named(tmp_path: Path) -> None:
+    contents = {"whole": _whole(), "text": b"text", "cut": _whole()[:-9]}
+    for name, content in contents.items():
+        (tmp_path / name).write_bytes(content)
+    with pytest.raises(UsageError, match="text is no snapshot"):
+        read_all([tmp_path / name for name in contents])
 
 
 def test_links_are_followed_from_the_directory_that_is_known() -> None:
