@@ -130,27 +130,21 @@ def _examine(snapshots: Sequence[Snapshot], asked: Asked) -> Examination:
     ]
     paths = both_ways(systems, asked.transfer)
     measured = [between(of_host[host][0], of_host[host][-1]) for host in hosts if len(of_host[host]) > 1]
-    known: dict[str, list[Mapping[tuple[str, str], str]]] = {}
+    known: dict[str, list[tuple[str, str]]] = {}
     for path in paths:
-        found = evidence(path)
-        for host in dict.fromkeys(host for host, _ in found):
-            known.setdefault(host, []).append(found)
+        for (host, parameter), text in evidence(path).items():
+            known.setdefault(host, []).append((parameter, text))
     findings = [
-        Finding(
-            one.host,
-            rule,
-            with_owners(rule.judgements(one), profile),
-            _evidence(known.get(one.host, ()), one.host, rule),
-        )
-        for one, profile in ((one, profile_of(one.snapshot)) for one in systems)
+        Finding(system.host, rule, with_owners(rule.judgements(system), profile), _evidence(of_its_paths, rule))
+        for system in systems
+        for profile, of_its_paths in ((profile_of(system.snapshot), known.get(system.host, ())),)
         for rule in asked.rules
     ]
     return Examination(systems, paths, measured, findings)
 
 
-def _evidence(of_paths: Sequence[Mapping[tuple[str, str], str]], host: str, rule: Rule) -> list[str]:
-    said = [of.get((host, parameter)) for of in of_paths for parameter in rule.parameters]
-    return list(dict.fromkeys(filter(None, said)))
+def _evidence(known: Sequence[tuple[str, str]], rule: Rule) -> list[str]:
+    return list(dict.fromkeys(text for parameter, text in known if parameter in rule.parameters))
 
 
 def _size(text: str) -> int:

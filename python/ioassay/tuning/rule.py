@@ -190,11 +190,7 @@ class Rule:
 
     def judgements(self, system: System) -> list[Judgement]:
         """What it says of a system, in its order, never nothing. What is found before an unreadable value is kept."""
-        return list(_guarded(self._judged(system))) or [NotApplicable("nothing here has this setting")]
-
-    def _judged(self, system: System) -> Iterator[Judgement]:
-        """As `judge`, which may be a plain function: its exceptions too are raised while its judgements are taken."""
-        yield from self.judge(system)
+        return list(_guarded(self.judge, system)) or [NotApplicable("nothing here has this setting")]
 
 
 def each(
@@ -207,7 +203,7 @@ def each(
     if not subjects and otherwise:
         yield NotApplicable(otherwise)
     for subject in subjects:
-        yield from _guarded(judge(subject))
+        yield from _guarded(judge, subject)
 
 
 def missing(what: str) -> NotReadable:
@@ -215,8 +211,8 @@ def missing(what: str) -> NotReadable:
     return NotReadable(what, "the snapshot lacks it; take it again with ioassay tune capture of this version")
 
 
-def _guarded(judgements: Iterable[Judgement]) -> Iterator[Judgement]:
+def _guarded(judge: Callable[[_Subject], Iterable[Judgement]], subject: _Subject) -> Iterator[Judgement]:
     try:
-        yield from judgements
+        yield from judge(subject)
     except Unreadable as error:
         yield NotReadable(error.what, error.reason)

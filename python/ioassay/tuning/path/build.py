@@ -41,18 +41,13 @@ def _merged(paths: Iterable[IoPath]) -> list[IoPath]:
             path.disks,
             path.targets,
             path.transfer_bytes,
-            tuple(_unnamed(layer.step, path.representative) for layer in path.layers),
+            tuple(device.without_names(layer.step, path.representative) for layer in path.layers),
             path.array,
             path.file_system_stripe_bytes,
             tuple(text.replace(path.representative, "") for text in path.unknown),
         )
         alike.setdefault(key, []).append(path)
     return [replace(same[0], alike_hosts=_each(one.representative for one in same)) for same in alike.values()]
-
-
-def _unnamed(step: Step, host: str) -> Step:
-    step = device.without_names(step)
-    return replace(step, host="") if step.host == host else step
 
 
 def _of_client(found: System, servers: Sequence[System], transfer: Transfer) -> list[IoPath]:

@@ -7,7 +7,8 @@ Linux; `__blk_rq_map_sg` and `bio_split_rw` for how requests are counted in segm
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from operator import attrgetter
 
 from ioassay.tuning.path.model import Limit, Operation, Step
 from ioassay.tuning.path.requests import PAGE_BYTES
@@ -308,12 +309,13 @@ def _text(device: BlockDevice, attribute: str, unknown: list[str]) -> str | None
         return None
 
 
-def without_names(step: Step) -> Step:
-    """The step as it would be of another device that is alike."""
-    limits, others = (
-        tuple(replace(limit, reason="", source="") for limit in of) for of in (step.limits, step.ineffective_limits)
-    )
-    less = replace(step.joins_less, reason="", source="") if step.joins_less is not None else None
-    return replace(
-        step, subject="", limits=limits, ineffective_limits=others, joins_less=less, alignment_source="", notes=()
-    )
+_OF_LIMIT = attrgetter(*(one.name for one in fields(Limit) if one.name not in ("reason", "source")))
+_NAMES = ("host", "subject", "limits", "ineffective_limits", "joins_less", "alignment_source", "notes")
+_OF_STEP = attrgetter(*(one.name for one in fields(Step) if one.name not in _NAMES))
+
+
+def without_names(step: Step, host: str = "") -> object:
+    """What is equal for steps of two devices that are alike, and for those of `host` and another alike."""
+    limits, others = (tuple(map(_OF_LIMIT, of)) for of in (step.limits, step.ineffective_limits))
+    less = _OF_LIMIT(step.joins_less) if step.joins_less is not None else None
+    return _OF_STEP(step), step.host if step.host != host else "", limits, others, less

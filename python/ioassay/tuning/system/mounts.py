@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from ioassay.mounts import unescaped
 from ioassay.tuning.snapshot import Snapshot
@@ -40,17 +41,16 @@ class Mount:
 def mounts(snapshot: Snapshot) -> list[Mount]:
     """All mounts. Raises `Unreadable`."""
     text = snapshot.text("proc/self/mountinfo") or ""
-    return [_mount(line) for line in text.splitlines() if _is_whole(line)]
+    return [mount for line in text.splitlines() if (mount := _mount(line)) is not None]
 
 
-def _is_whole(line: str) -> bool:
-    fields, separator, _ = line.partition(" - ")
-    return bool(separator) and len(fields.split(" ")) >= _FIELDS
-
-
-def _mount(line: str) -> Mount:
-    fields, _, rest = line.partition(" - ")
+@lru_cache(maxsize=4096)
+def _mount(line: str) -> Mount | None:
+    """What a line says, `None` where it is cut off. Nodes of a cluster have mostly the same lines."""
+    fields, separator, rest = line.partition(" - ")
     of_mount, of_system = fields.split(" "), [*rest.split(" "), "", ""]
+    if not separator or len(of_mount) < _FIELDS:
+        return None
     options = [one.partition("=") for one in (*of_mount[5].split(","), *of_system[2].split(",")) if one]
     return Mount(
         point=unescaped(of_mount[4]),
