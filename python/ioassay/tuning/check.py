@@ -12,11 +12,11 @@ from typing import Literal, TypeVar, get_args
 
 from ioassay.errors import UsageError
 from ioassay.garbage_collection import long_lived
+from ioassay.tuning.conflicts import profile_of, with_owners
 from ioassay.tuning.outcomes import outcome
 from ioassay.tuning.path import IoPath, Transfer, both_ways
 from ioassay.tuning.path.conclusions import conclusions, evidence
 from ioassay.tuning.path.measured import Measured, between
-from ioassay.tuning.profile_owner import profile_of, with_owners
 from ioassay.tuning.rule import Change, Fine, Judgement, NotJudged, NotReadable, Rule
 from ioassay.tuning.rules import RULES, onefs
 from ioassay.tuning.snapshot import Snapshot

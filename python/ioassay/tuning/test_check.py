@@ -7,9 +7,11 @@ import pytest
 
 from ioassay.errors import UsageError
 from ioassay.testing import io_path_nodes, tuned_systems
+from ioassay.testing.snapshots import snapshot
 from ioassay.testing.storage_nodes import nfs_client
 from ioassay.tuning.check import Asked, examine
-from ioassay.tuning.rule import Change, Fine
+from ioassay.tuning.conflicts import profile_of, with_owners
+from ioassay.tuning.rule import Assignment, Change, Fine
 
 
 def _asked(*settings: str, storage: str | None = "onefs") -> Asked:
@@ -98,3 +100,15 @@ def test_a_recommendation_that_the_profile_leaves_alone_does_not_name_it() -> No
     assert found
     assert not [one for one in found if "TuneD" in one.because]
     assert not [one for one in _recommended("scheduler", _TUNED) if "TuneD" in one.because]
+
+
+@pytest.mark.parametrize(
+    ("value", "is_undone"), [("10", False), ("0xa", False), ("60", True), ("${f:exec:echo}", True)]
+)
+def test_the_profile_undoes_a_recommendation_where_its_value_means_another(value: str, is_undone: bool) -> None:
+    files = {**_TUNED, "usr/lib/tuned/throughput-performance/tuned.conf": f"[sysctl]\nvm.swappiness={value}\n"}
+    change = Change("oss1", "60", "10", assignments=(Assignment("sysctl:vm.swappiness", "10"),))
+    (found,) = with_owners([change], profile_of(snapshot(files)))
+    assert isinstance(found, Change)
+    assert ("TuneD's profile" in found.because) == is_undone
+    assert ("(TuneD computes the value)" in found.because) == value.startswith("$")

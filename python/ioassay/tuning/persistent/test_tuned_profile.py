@@ -247,8 +247,8 @@ def test_a_profile_can_be_set_like_any_setting_and_must_exist(root: Path, tmp_pa
 def test_what_tuned_sets_back_is_named_with_its_line(root: Path) -> None:
     made = plan(root, "sysctl:vm.swappiness=1", "block:sda/read_ahead_kb=8192", "sysctl:vm.vfs_cache_pressure=50")
     assert list(set_back_by_tuned(made)) == [
-        "sysctl:vm.swappiness: TuneD's profile site (/etc/tuned/site/tuned.conf:6) sets 10, again when TuneD "
-        "restarts; change it there"
+        "sysctl:vm.swappiness: TuneD's profile site (/etc/tuned/site/tuned.conf:6) sets it to 10, again when TuneD "
+        "restarts: change it there, or in a profile of your own that includes it"
     ]
     assert list(set_back_by_tuned(made, NAME)) == []
 
