@@ -87,7 +87,9 @@ def _run() -> int:
     except IoassayError as error:
         return print_error(error)
     except typer.TyperException as error:  # what was typed is no command line of ours
-        return print_error(UsageError(error.format_message(), "See `ioassay --help` and `ioassay COMMAND --help`."))
+        context = getattr(error, "ctx", None)  # of the command that refused it
+        command = context.command_path if context is not None else "ioassay"
+        return print_error(UsageError(error.format_message(), f"See `{command} --help`."))
     except (KeyboardInterrupt, typer.Abort):
         print(keyboard_interrupt.message(), file=sys.stderr)
         return CannotRun.exit_code

@@ -12,7 +12,7 @@ import typer
 import typer.main
 
 from ioassay import process_limits
-from ioassay.cli import app
+from ioassay.cli import app, main
 from ioassay.cli.command_tree import every_command
 from ioassay.cli.commands import COMMANDS
 from ioassay.errors import CannotRun, UsageError
@@ -101,3 +101,23 @@ def test_only_help_is_shown_under_limits_that_are_too_small(typed: list[str], mo
             command(typed, prog_name="ioassay", standalone_mode=False)
     else:
         assert command(typed, prog_name="ioassay", standalone_mode=False) == 0
+
+
+@pytest.mark.parametrize(
+    ("typed", "help_of"),
+    [
+        (["quik"], "ioassay"),
+        (["quick"], "ioassay quick"),
+        (["run", "quick", "--targt", "x"], "ioassay run"),
+        (["tune", "swep"], "ioassay tune"),
+        (["lab", "up", "--instal"], "ioassay lab up"),
+    ],
+)
+def test_a_wrong_command_line_names_the_help_of_the_command_that_was_meant(
+    typed: list[str], help_of: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["ioassay", *typed])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == UsageError.exit_code
+    assert capsys.readouterr().err.endswith(f"\n  See `{help_of} --help`.\n")
