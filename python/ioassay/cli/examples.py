@@ -30,7 +30,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "ioassay report runs/f800 --summary --format pdf",
         "ioassay report runs/f800 --against isilon-f800 --format md",
     ),
-    "publish": ("ioassay publish runs/f800 -o f800",),
+    "publish": ("ioassay publish runs/f800", "ioassay publish runs/f800 -o f800"),
     "compare": (
         "ioassay compare runs/before runs/after",
         "ioassay compare isilon-f800 runs/ours -o compare.html --format html",

@@ -18,15 +18,23 @@ if TYPE_CHECKING:
     from ioassay.reports.compare.content import Side
     from ioassay.results.loaded import LoadedRun
 
+_PUBLISHED = Path("published")
+"""Where exports go unless the user says otherwise."""
+
 
 def publish(
     runs: Runs,
     output: Annotated[
-        Path,
+        Path | None,
         typer.Option(
-            "-o", "--output", metavar="DIR", help="The directory to create; with several runs, one directory for each."
+            "-o",
+            "--output",
+            metavar="DIR",
+            help="The directory to create; with several runs, one directory for each.  "
+            "[default: published/RUN, with several runs published]",
+            show_default=False,
         ),
-    ],
+    ] = None,
     ceilings: Ceilings = None,
     against: Against = None,
 ) -> int:
@@ -39,10 +47,12 @@ def publish(
     from ioassay.results import index  # noqa: PLC0415
     from ioassay.results.atomic import whole_directory  # noqa: PLC0415
 
-    if output.exists() and (not output.is_dir() or any(output.iterdir())):
-        raise UsageError(f"{output} exists and is not empty.", "Use a new or empty directory: -o DIR.")
     runs = index.runs(runs)
     names = [run.resolve().name for run in runs]
+    if output is None:
+        output = _PUBLISHED / names[0] if len(runs) == 1 else _PUBLISHED
+    if output.exists() and (not output.is_dir() or any(output.iterdir())):
+        raise UsageError(f"{output} exists and is not empty.", "Use a new or empty directory: -o DIR.")
     if len(set(names)) < len(names):
         raise UsageError("Two runs have the same name.", "Publish them one by one, each with its own -o.")
     others = sides(against) if against else []

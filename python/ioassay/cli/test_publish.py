@@ -59,6 +59,19 @@ def test_without_a_browser_the_pdf_is_left_out_and_it_says_why(
     assert (tmp_path / "out" / "report.html").exists()
 
 
+@pytest.mark.parametrize(("runs", "place"), [(["a"], "published/a"), (["a", "b"], "published")])
+def test_without_a_directory_one_is_named_after_the_run(
+    runs: list[str], place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("IOASSAY_BROWSER", "no-such-browser")
+    monkeypatch.chdir(tmp_path)
+    publish([_stored(tmp_path / name) for name in runs])
+    assert f"{place}: " in capsys.readouterr().err
+    assert (tmp_path / place / "README.md").exists()
+    with pytest.raises(UsageError, match=f"{place} exists and is not empty"):
+        publish([tmp_path / name for name in runs])
+
+
 def test_what_is_there_is_not_written_over(tmp_path: Path) -> None:
     run = _stored(tmp_path / "run")
     for there in (run, run / "run.json"):

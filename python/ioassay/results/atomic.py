@@ -66,9 +66,16 @@ def whole_directory(path: Path) -> Iterator[Path]:
 
     Makes the directories above it. `path` may be an empty directory. Raises `OSError` where it cannot be made.
     """
+    made = [above for above in path.parents if not above.exists()]
     path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as beside:
-        whole = Path(beside) / path.name
-        whole.mkdir()
-        yield whole
-        whole.rename(path)
+    try:
+        with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as beside:
+            whole = Path(beside) / path.name
+            whole.mkdir()
+            yield whole
+            whole.rename(path)
+    except BaseException:
+        with contextlib.suppress(OSError):  # what others have put there meanwhile stays
+            for above in made:
+                above.rmdir()
+        raise
