@@ -144,6 +144,21 @@ def test_a_damaged_table_keeps_neither_clean_nor_resume_from_their_work(left: Me
     assert left.load().measurements.height == 2
 
 
+def test_of_a_target_that_was_removed_nothing_remains(left: Measurement) -> None:
+    shutil.rmtree(left.target)
+    code, out, err = ioassay("clean", left.out)
+    assert (code, err) == (0, "")
+    assert out == f"Nothing to remove. The target {left.target} no longer exists, so nothing remains on it.\n"
+    assert left.load().document.leftovers == []
+    # On another file system it may still exist: the run noted the one that it measured.
+    document = json.loads((left.out / DOCUMENT).read_text())
+    document["environment"][0]["mount"]["source"] = "elsewhere:/export"
+    (left.out / DOCUMENT).write_text(json.dumps(document))
+    code, out, _ = ioassay("clean", left.out)
+    assert code == 3
+    assert "may not be mounted" in out
+
+
 def test_of_an_imported_run_there_is_nothing_to_clean_or_to_resume(tmp_path: Path) -> None:
     run = tmp_path / "run"
     assert ioassay("import", "ior", FILES / "ior/2.10.3-plain.txt", "--out", run)[0] == 0

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from ioassay import engine
+from ioassay import engine, mounts
 from ioassay.errors import CannotRun, UsageError
 from ioassay.execution.engine_process import EngineProcess, follow
 from ioassay.execution.engine_start import Start
 from ioassay.execution.interruption import Interruption
 from ioassay.execution.run_owner import Owner, foreign_owner
-from ioassay.mounts import mount_of
 from ioassay.results.document import RunDocument
 from ioassay.results.events import EventTail
 from ioassay.results.lock import in_use
@@ -69,6 +69,10 @@ def clean_run(path: Path, by: By | None = None) -> Cleaned:
         if (owner := foreign_owner(path)) is not None:
             return _clean_foreign(path, owner, by, interruption)
         with RunWriter.reopen(path) as run:
+            if by is None and (cleaned := _without_target(run.document)) is not None:
+                run.document.leftovers = cleaned.leftovers
+                run.save()
+                return cleaned
             try:
                 start = _start(run.document, path, by)
             except CannotRun as error:  # a lab that is not up, a target that this node does not see
@@ -135,6 +139,24 @@ def _workspace(run: RunDocument) -> str:
     return Target(run.target_kind, run.target).workspace(run.run)
 
 
+def _without_target(run: RunDocument) -> Cleaned | None:
+    """What there is to clean where the directory that was measured does not exist here; `None` where it does.
+
+    On the file system of the run it was removed, and what the run left in it. Elsewhere it may still exist.
+    Raises `CannotRun` if the mount does not answer.
+    """
+    if run.target_kind != "directory" or mounts.ask(run.target, lambda: os.path.lexists(run.target)):
+        return None
+    if sees_target(run):
+        return Cleaned(None, 0, [], f"The target {run.target} no longer exists, so nothing remains on it.")
+    workspace = _workspace(run)
+    why = (
+        f"{run.target} does not exist here, and its file system may not be mounted. Mount it, or clean on a node that "
+        "has it."
+    )
+    return Cleaned(workspace, 0, [workspace], why)
+
+
 def _start(run: RunDocument, path: Path, by: By | None) -> Start:
     """What starts the engine. Raises `UsageError`, `CannotRun`."""
     if by is not None:
@@ -159,7 +181,7 @@ def sees_target(run: RunDocument) -> bool:
     if run.target_kind != "directory" or not run.environment:
         return False
     node = run.environment[0]
-    noted, mount = node.get("mount"), mount_of(run.target)
+    noted, mount = node.get("mount"), mounts.mount_of(run.target)
     if noted is None or mount is None:
         return False
     # A file system on a device, or without a source, is another one on another machine, whatever they are called.

@@ -44,7 +44,7 @@ def test_a_target_is_seen_where_the_same_file_system_is_mounted(node: dict[str, 
 def test_a_mount_without_a_source_is_of_its_machine_alone(
     boot_id: str, sees: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ioassay.execution.clean.mount_of", lambda path: Mount("/tmp", None, "tmpfs"))
+    monkeypatch.setattr("ioassay.execution.clean.mounts.mount_of", lambda path: Mount("/tmp", None, "tmpfs"))
     node = _node(boot_id=boot_id, mount={"mount_point": "/tmp", "source": None, "file_system": "tmpfs"})
     assert sees_target(_run(environment=[node])) is sees
 
