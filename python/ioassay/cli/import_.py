@@ -92,9 +92,11 @@ def import_(
     if beside is not None:
         if out is not None or as_json:
             raise UsageError("--beside makes no run of its own.", "Leave out --out and --json.")
+        _print_skipped(paths)
         return _store_beside(importer, paths, beside, clock_ahead)
     if out is not None:
         refuse_occupied(out)
+    _print_skipped(paths)
     imported: list[_Imported] = []
     refused: list[RefusedFile] = []
     for found, place in _placed(importer.gather(paths), out):
@@ -214,6 +216,15 @@ def _score(score: Recomputed) -> dict[str, Any]:
         "file": score.printed.file,
         "line": score.printed.line,
     }
+
+
+def _print_skipped(paths: list[Path]) -> None:
+    """What lies among the results and cannot be meant, in one line."""
+    from ioassay.results.importers.source import apple_doubles  # noqa: PLC0415
+
+    if skipped := apple_doubles(paths):
+        files = format_count(len(skipped), "file")
+        print(f"{files} of macOS metadata skipped ({skipped[0].name}{', …' if skipped[1:] else ''}).", file=sys.stderr)
 
 
 def _print_refused(refused: list[RefusedFile]) -> None:

@@ -27,8 +27,11 @@ MOST_BYTES = 256 << 20
 _LOOKED_AT = 4096
 """Bytes at the beginning that tell most foreign files."""
 
+_APPLE_DOUBLE = b"\x00\x05\x16\x07"
+"""How the files `._NAME` begin in which macOS keeps attributes beside a file NAME (RFC 1740, appendix A)."""
+
 _FOREIGN = (
-    (b"\x00\x05\x16\x07", "is metadata that macOS stores beside a file (AppleDouble), not the file itself"),
+    (_APPLE_DOUBLE, "is metadata that macOS stores beside a file (AppleDouble), not the file itself"),
     (b"\x1f\x8b", "is compressed with gzip: unpack it first"),
     (b"BZh", "is compressed with bzip2: unpack it first"),
     (b"\xfd7zXZ", "is compressed with xz: unpack it first"),
@@ -123,14 +126,30 @@ def _refuse_foreign(beginning: bytes) -> None:
 
 def below(paths: Iterable[Path]) -> Iterator[Path]:
     """Every file at or below `paths`, in an order that does not depend on the file system; links to directories are
-    not followed, links to files are named. Each is named once.
+    not followed, links to files are named. Each is named once; metadata of macOS (`apple_doubles`) is left out.
     """
     seen: set[Path] = set()
     for path in paths:
         for file in _files(path):
-            if file not in seen:
+            if file not in seen and not _is_apple_double(file, path):
                 seen.add(file)
                 yield file
+
+
+def apple_doubles(paths: Iterable[Path]) -> list[Path]:
+    """Metadata of macOS (AppleDouble, `._NAME`) in the directories among `paths`, which `below` leaves out."""
+    return [file for path in paths for file in _files(path) if _is_apple_double(file, path)]
+
+
+def _is_apple_double(file: Path, within: Path) -> bool:
+    """By its name and its first bytes. What the user named is never left out."""
+    if file == within or not file.name.startswith("._"):
+        return False
+    try:
+        with _open(file, within) as opened:
+            return opened.read(len(_APPLE_DOUBLE)) == _APPLE_DOUBLE
+    except (Refused, OSError):
+        return False
 
 
 def _files(path: Path) -> Iterator[Path]:

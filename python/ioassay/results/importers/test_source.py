@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ioassay.results.importers.source import MOST_BYTES, Refused, Source, below
+from ioassay.results.importers.source import MOST_BYTES, Refused, Source, apple_doubles, below
 
 
 def _refusal(path: Path) -> Refused:
@@ -127,3 +127,15 @@ def test_a_tree_is_walked_in_order_and_each_file_named_once(tmp_path: Path) -> N
     (tmp_path / "b" / "loop").symlink_to(tmp_path)
     found = [path.relative_to(tmp_path).as_posix() for path in below([tmp_path, tmp_path / "a.txt"])]
     assert found == ["a.txt", "c.txt", "b/d.txt"]
+
+
+def test_metadata_of_macos_is_left_out_of_a_tree_and_nothing_else_is(tmp_path: Path) -> None:
+    fork = b"\x00\x05\x16\x07\x00\x02\x00\x00Mac OS X"
+    contents = {"._ior.out": fork, "ior.out": b"x", "._notes": b"text", "other": fork}
+    for name, content in contents.items():
+        (tmp_path / name).write_bytes(content)
+    (tmp_path / "._loop").symlink_to(tmp_path / "._ior.out")
+    assert [path.name for path in below([tmp_path])] == ["._loop", "._notes", "ior.out", "other"]
+    assert apple_doubles([tmp_path]) == [tmp_path / "._ior.out"]
+    typed = tmp_path / "._ior.out"
+    assert (list(below([typed])), apple_doubles([typed])) == ([typed], [])
