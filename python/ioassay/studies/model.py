@@ -67,7 +67,8 @@ class Sweep(Part):
         default=Repetitions(),
         description="How often the whole sweep runs. A sweep ends before the next begins, so that drift of the "
         "system shows as spread. With `until`, each point of the sweep is repeated at least 3 times, and until the "
-        "half-width of the 95 % confidence interval of each of its medians is at most this share of the median.",
+        "half-width of the 95 % confidence interval of each of its medians is at most this share of the median. "
+        "`--set repetitions=3` (`-i 3` of IOR) holds for all workloads of any study.",
     )
     time_limit: TimeLimit | None = Field(
         default=None,

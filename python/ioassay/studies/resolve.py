@@ -62,6 +62,9 @@ from ioassay.yaml_models.values import Part
 _TRANSFER = "{transfer}"
 """Stands in the title of a workload for the transfer size of its file set."""
 
+_REPETITIONS = "repetitions"
+"""The key that can be set in every study, also in one that has no setting of this name."""
+
 
 @dataclass(frozen=True)
 class Variant:
@@ -96,7 +99,7 @@ def resolve(source: Source, scale: str | None, settings: Iterable[str], api: str
     `api` is the storage API of a study that names none. Raises `SourceError` with every problem found.
     """
     chosen = _Settings.of(source, scale, settings)
-    inherited = _inherit(_with_api(_fill(source.tree, chosen), api))
+    inherited = _inherit(_with_api(_fill(chosen.applied_to(source.tree), chosen), api))
     written_out = [_checked(choice, is_first=at == 0) for at, choice in enumerate(axes.choices(inherited))]
     study = written_out[0].study
     swept = {name: _swept(name, written_out) for name in study.workloads}
@@ -228,6 +231,8 @@ class _Settings:
 
     values: dict[str, Node] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
+    repeats_all: bool = False
+    """True if `repetitions` was typed and is no setting of the study: it holds for all workloads."""
 
     @classmethod
     def of(cls, source: Source, scale: str | None, typed: Iterable[str]) -> _Settings:
@@ -288,8 +293,28 @@ class _Settings:
             listed = value.strip().removeprefix("[").removesuffix("]")  # as in the YAML, brackets or not
             items: list[Node] = [Text(item.strip(), origin) for item in listed.split(",")]
             self._replace(name, Items(items, origin), origin)
+        elif name == _REPETITIONS and name not in self.values:
+            self.values[name] = Text(value.strip(), origin)
+            self.repeats_all = True
         else:
             self._replace(name, Text(value.strip(), origin), origin)
+
+    def applied_to(self, tree: Entries) -> Entries:
+        """The study with the repetitions that were typed in place of those of each workload."""
+        if not self.repeats_all:
+            return tree
+        typed = Text(f"${{{_REPETITIONS}}}", self.values[_REPETITIONS].origin)
+        entries: dict[str, Node] = {**tree.entries, _REPETITIONS: typed}
+        if isinstance(workloads := tree.entries.get("workloads"), Entries):
+            own = {name: _without(node, _REPETITIONS) for name, node in workloads.entries.items()}
+            entries["workloads"] = Entries(own, workloads.origins, workloads.origin)
+        return Entries(entries, {**tree.origins, _REPETITIONS: typed.origin}, tree.origin)
+
+
+def _without(node: Node, key: str) -> Node:
+    if not isinstance(node, Entries):
+        return node
+    return Entries({name: value for name, value in node.entries.items() if name != key}, node.origins, node.origin)
 
 
 def _section(node: Node | None, key: str, problems: list[Problem]) -> dict[str, Node]:

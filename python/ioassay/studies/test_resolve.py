@@ -43,6 +43,20 @@ def test_a_workload_may_say_otherwise_than_the_study(small: str) -> None:
     assert workload.ranks_per_client == [1]
 
 
+def test_repetitions_can_be_set_in_a_study_without_such_a_setting(small: str) -> None:
+    two = small.replace("    title: Big", "    title: Big\n    repetitions: 2")
+    for text in (small, two):
+        for typed, most in (["repetitions=3"], 3), (["repetitions=3", "repetitions=until 5 %, at most 7"], 7):
+            resolved = resolve(parse_source(text, "my.yaml", "study"), None, typed)
+            assert resolved.study.workloads["big"].repetitions.most == most
+            assert resolved.entry.settings["repetitions"] == typed[-1].removeprefix("repetitions=")
+    assert refusal(small, "repetitions=x")[0].startswith('--set repetitions=x: "x" is not a number of repetitions')
+    # A setting of this name means what the study makes of it.
+    own = small.replace("settings:", "settings:\n  repetitions: 5").replace("title: Big", "title: Big ${repetitions}")
+    study = resolve(parse_source(own, "my.yaml", "study"), None, ["repetitions=3"]).study
+    assert (study.workloads["big"].title, study.workloads["big"].repetitions.most) == ("Big 3", 1)
+
+
 def test_the_entry_keeps_what_was_asked(small: str) -> None:
     entry = resolve(parse_source(small, "my.yaml", "study"), "tiny", ["clients=1,2"]).entry
     assert (entry.name, entry.scale, entry.text) == ("small", "tiny", small)
