@@ -58,6 +58,9 @@ _WITHOUT_SEQUENCE: Final = 16
 
 _NO_RANK: Final = ("", "-1")
 
+_PATH: Final = 2
+"""Where the path of the rule is."""
+
 _FILE_SYSTEM: Final = slice(3, 6)
 """Where the fields of the file system are."""
 
@@ -187,15 +190,30 @@ def read_entry(line: str, source: Source | None = None) -> LogEntry:
 
 def _fields(line: str) -> list[str]:
     """The fields; what is no line has another number of them."""
+    fields = [_ESCAPED.sub(_unescaped, field) for field in _split(line)]
     quoted = list(_split_csv(line))
     if any(_needs_quotes(field) for field in quoted):
         plain = [match[1].replace('""', '"') if (match := _QUOTED.fullmatch(field)) else field for field in quoted]
         if len(plain) == _WITHOUT_SEQUENCE:
             plain.append("0")
-        if _FIELDS.get(len(plain)) == VERSIONS[0]:
+        if _FIELDS.get(len(plain)) == VERSIONS[0] and not _is_version_6(fields, plain[_PATH]):
             return plain
-    fields = [_ESCAPED.sub(_unescaped, field) for field in _split(line)]
     return [*fields, "0"] if len(fields) == _WITHOUT_SEQUENCE else fields
+
+
+def _is_version_6(fields: Sequence[str], path_as_csv: str) -> bool:
+    """True for a line of version 6 with quotes that also split it into as many CSV fields as version 5 has.
+
+    A line of version 5 has no call types where version 6 has them, unless its label and path have three commas: then
+    the path of the rule, which is absolute, decides.
+    """
+    if _FIELDS.get(len(fields)) != VERSIONS[1]:
+        return False
+    try:
+        parse_call_types(fields[_FILE_SYSTEM.stop])
+    except Unreadable:
+        return False
+    return fields[_PATH].startswith("/") or not path_as_csv.startswith("/")
 
 
 def _needs_quotes(field: str) -> bool:

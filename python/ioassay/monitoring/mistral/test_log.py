@@ -111,6 +111,26 @@ def test_fields_of_version_4_are_quoted_as_in_csv(written: str, command: str) ->
     assert (entry.command, entry.file, entry.sequence, entry.label) == (command, "/usr/a", 41, "High reads")
 
 
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"path": '"', "file_system_host": '"'},
+        {"path": '/"', "label": '"', "file_system_name": '"'},
+        {"path": '/a"', "label": '"', "file_system_type": '"', "file_system_name": "b", "file_system_host": '"'},
+        {"host": '"', "command": '"'},
+        {"command": '"', "job": '"'},
+    ],
+)
+def test_quotation_marks_in_fields_of_version_6_join_no_fields(changed: dict[str, str]) -> None:
+    entry = replace(ENTRY, **changed)
+    assert read_entry(write_entry(entry), MONITOR) == entry
+
+
+def test_a_label_and_a_path_of_version_4_may_have_three_commas() -> None:
+    entry = read_entry(OLD.replace("High reads,/usr", '"High,reads","/usr/a,b,c"'), MONITOR)
+    assert (entry.label, entry.path, entry.file_system_name) == ("High,reads", "/usr/a,b,c", "")
+
+
 def test_early_lines_of_version_4_have_no_sequence_number() -> None:
     assert read_entry(OLD.removesuffix(",41"), MONITOR).sequence == 0
 
