@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import get_args
 
@@ -31,7 +31,7 @@ from ioassay.sizing.quantities import Quantity, Rate
 from ioassay.systems.amounts import Dimension
 from ioassay.systems.library import builtin_systems
 from ioassay.systems.model import Document
-from ioassay.yaml_models.source import Problem, Source, locate, nearest, quoted
+from ioassay.yaml_models.source import Problem, Source, locate, near, nearest, quoted
 from ioassay.yaml_models.values import Part
 
 Steps = list[str | int]
@@ -123,9 +123,7 @@ def unknown_components(
     for step, name in _named(written):
         if not isinstance(known.get(name), kind):
             choice = {other: component for other, component in known.items() if isinstance(component, kind)}
-            wrong = f"there is no {noun(kind)} {quoted(name)}"
-            meant = suggestion(name, choice) or nearest(name, choice)
-            yield locate(source.tree, [*path, *step]).problem(wrong, meant)
+            yield locate(source.tree, [*path, *step]).problem(*unmatched(name, kind, choice))
 
 
 def suggestion(word: str, known: Mapping[str, Component]) -> str | None:
@@ -140,6 +138,26 @@ def suggestion(word: str, known: Mapping[str, Component]) -> str | None:
 def _plain(word: str) -> str:
     """Without what is written in several ways: `Storage Scale` and `storage-scale` are the same."""
     return re.sub("[^a-z0-9.]", "", word.lower())
+
+
+def matching(word: str, known: Iterable[str]) -> list[str]:
+    """The names that `word` stands for: itself, those that fit its `*`, or those of which it is a part between `-`."""
+    names = list(known)
+    if word in names:
+        return [word]
+    if "*" in word:
+        pattern = re.compile(".*".join(map(re.escape, word.lower().split("*"))))
+        return [name for name in names if pattern.fullmatch(name.lower())]
+    return [name for name in names if f"-{word.lower()}-" in f"-{name.lower()}-"]
+
+
+def unmatched(word: str, kind: type[Component], known: Mapping[str, Component]) -> tuple[str, str]:
+    """What is wrong with a word that stands for no component of a kind, and what may have been meant."""
+    if "*" not in word:
+        return f"there is no {noun(kind)} {quoted(word)}", suggestion(word, known) or nearest(word, known)
+    words = dict.fromkeys(part for name in known for part in name.split("-"))
+    close = near(word.replace("*", "").strip("-"), [*words, *known])
+    return f"no {noun(kind)} matches {quoted(word)}", close or "`ioassay size catalogue` lists them"
 
 
 def _named(written: str | list[str] | dict[str, int] | None) -> Iterator[tuple[Steps, str]]:

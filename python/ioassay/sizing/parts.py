@@ -6,10 +6,11 @@ Not: adding anything up (`evaluate`, `bill`), racks (`packing`).
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Literal
 
 from ioassay.errors import UsageError
 from ioassay.sizing.catalogue import Catalogue
-from ioassay.sizing.components import Brick, Enclosure, MetadataModule, Server
+from ioassay.sizing.components import Brick, Drive, Enclosure, MetadataModule, Server
 from ioassay.sizing.configuration import BrickCount
 from ioassay.sizing.model import BrickChoice
 from ioassay.sizing.quantities import Price
@@ -86,3 +87,8 @@ def standing(catalogue: Catalogue, name: Name) -> tuple[tuple[str, int], ...]:
         elif isinstance(component, Enclosure | Server):
             return ()
     return tuple(found)
+
+
+def media_of(catalogue: Catalogue, drive: str) -> Literal["flash", "disk"]:
+    """Which media of `tiers` a drive is."""
+    return "disk" if catalogue.find(drive, Drive).media == "hdd" else "flash"

@@ -6,9 +6,10 @@ Not: which configurations meet it (`search`).
 from __future__ import annotations
 
 import math
+import re
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from ioassay.sizing.components import Count, CountOrZero, Scaling
 from ioassay.sizing.configuration import Clients
@@ -24,9 +25,9 @@ from ioassay.systems.amounts import (
     parse_amount,
 )
 from ioassay.systems.model import Document
-from ioassay.units import parse_count, parse_duration_ns
+from ioassay.units import format_count, parse_count, parse_duration_ns
 from ioassay.yaml_models import values
-from ioassay.yaml_models.source import quoted
+from ioassay.yaml_models.source import ProblemAt, quoted
 from ioassay.yaml_models.values import Identifier, Kind, Part, Prose, Size, between, parsed
 
 Condition = Literal["healthy", "rebuilding", "failed_over"]
@@ -63,6 +64,19 @@ def _seconds(text: str) -> float:
     return seconds
 
 
+def _name_or_word(text: str) -> str:
+    if text.lower() in ("", "null", "~"):
+        raise ValueError('is empty; write a name, a word of several names, or "*" for all')
+    if not re.fullmatch(r"[A-Za-z0-9_*][A-Za-z0-9._*-]{0,63}", text):
+        raise ValueError(f"{quoted(text)} is not a name; use 1 to 64 letters, digits, '.', '_', '-' or '*'")
+    return text
+
+
+def _as_list(value: object) -> object:
+    """A single name stands for a list of it."""
+    return [value] if isinstance(value, str) else value
+
+
 Bytes = Annotated[Amount, _wished(BYTES, "2PiB or 2PB"), Kind("`2PiB`, `2PB`")]
 BytesPerS = Annotated[Amount, _wished(BYTES_PER_S, "36GB/s"), Kind("`36GB/s`")]
 OperationsPerS = Annotated[Amount, _wished(OPERATIONS_PER_S, "50 kIOPS"), Kind("`50 kIOPS`, `20K ops/s`")]
@@ -74,6 +88,9 @@ Kilograms = Annotated[Amount, _wished(KILOGRAMS, "900kg"), Kind("`900kg`")]
 Money = Annotated[Amount, _wished(NUMBER, "1200000"), Kind("number")]
 Seconds = Annotated[float, parsed(_seconds), Kind("duration")]
 Years = Annotated[int, between(parse_count, 1, MOST_YEARS), Kind("whole number")]
+NameOrWord = Annotated[str, parsed(_name_or_word), Kind('`ddn-ai400x3`, `ddn`, `"ddn-*"`')]
+Names = Annotated[list[NameOrWord], BeforeValidator(_as_list)]
+"""Components by name (`ddn-ai400x3`), by a word of their names (`ddn`), or by a pattern (`"ddn-*"`)."""
 Racks = Annotated[int, between(parse_count, 1, MOST_RACKS), Kind("whole number")]
 
 
@@ -112,7 +129,7 @@ class Checkpoint(Part):
     @model_validator(mode="after")
     def _is_written_before_the_next(self) -> Self:
         if self.every is not None and self.every <= self.longest:
-            raise ValueError("begins before the last one is written; make `every` longer than `longest`")
+            raise ProblemAt(["every"], "begins before the last one is written; make `every` longer than `longest`")
         return self
 
 
@@ -125,8 +142,10 @@ class Tier(Part):
     media: Literal["flash", "disk"] | None = Field(
         default=None, description="Only bricks of such drives: `flash` (SSD and NVMe) or `disk`."
     )
-    bricks: list[Identifier] = Field(default=[], description="Only these bricks; without it those of the requirements.")
-    metadata: list[Identifier] = Field(default=[], description="Only these metadata modules, likewise.")
+    bricks: Names = Field(
+        default=[], description="Only these bricks, named as there; without it those of the requirements."
+    )
+    metadata: Names = Field(default=[], description="Only these metadata modules, likewise.")
     usable: ShareOfWork | None = Field(default=None, description=_TAKES.format("capacity"))
     write: ShareOfWork | None = Field(default=None, description=_TAKES.format("sequential writes"))
     read: ShareOfWork | None = Field(default=None, description=_TAKES.format("sequential reads"))
@@ -195,9 +214,12 @@ class Requirements(Part):
         default=None, description="Bytes of a write as RAID gets it; without it writes are full stripes."
     )
     limits: Limits = Field(default=Limits(), description="What it may take.")
-    bricks: list[Identifier] = Field(default=[], description="Only these bricks.")
-    metadata: list[Identifier] = Field(default=[], description="Only these metadata modules.")
-    switches: list[Identifier] = Field(default=[], description="Only these switches.")
+    bricks: Names = Field(
+        default=[],
+        description='Only these bricks: names (`ddn-ai400x3`), words of names (`ddn`), or patterns (`"ddn-*"`, `"*"`).',
+    )
+    metadata: Names = Field(default=[], description="Only these metadata modules, likewise.")
+    switches: Names = Field(default=[], description="Only these switches, likewise.")
     kinds: Count = Field(default=1, description="How many kinds of data bricks may be mixed.")
     scaling: Scaling | None = Field(
         default=None, description="What several bricks do together, where their catalogue does not say it."
@@ -230,13 +252,14 @@ class Requirements(Part):
         if not any((*wanted, self.checkpoint, self.create, self.stat, self.read_files, self.remove)):
             raise ValueError("requires nothing; add what the storage must hold or do, such as `usable: 2PiB`")
         if self.growth is not None and self.usable is None:
-            raise ValueError("grows from nothing; add `usable`")
-        if self.tiers:
+            raise ProblemAt(["growth"], "grows from nothing; add `usable`")
+        if "tiers" in self.model_fields_set:
             _refuse_contradicting_tiers(self)
         elif self.checkpoint is not None and self.checkpoint.drained_in is not None:
-            raise ValueError("has a checkpoint that is drained, and no `tiers`; add them, or leave out `drained_in`")
+            message = "there are no `tiers` to drain a checkpoint to; add them, or leave out `drained_in`"
+            raise ProblemAt(["checkpoint", "drained_in"], message)
         if self.limits.budget is not None and self.limits.currency is None:
-            raise ValueError("has a budget without a currency; add `currency` to `limits`")
+            raise ProblemAt(["limits", "budget"], "has no currency; add `currency` to `limits`")
         return self
 
 
@@ -257,26 +280,30 @@ _MOST_TIERS = 5
 
 
 def _refuse_contradicting_tiers(wishes: Requirements) -> None:
-    """Raises `ValueError` where tiers take more or less than there is, or cannot drain in time."""
+    """Raises `ProblemAt` where tiers take more or less than there is, or cannot drain in time."""
     tiers = wishes.tiers
     if not 2 <= len(tiers) <= _MOST_TIERS:
-        raise ValueError(f"has {len(tiers)} tier{'s'[: len(tiers) - 1]}; write 2 to {_MOST_TIERS}")
+        has = f"has {format_count(len(tiers), 'tier')}" if tiers else "is empty"
+        raise ProblemAt(["tiers"], f"{has}; write 2 to {_MOST_TIERS} tiers, or leave out `tiers`")
     if wishes.metadata:
-        raise ValueError("has `metadata` beside `tiers`; name metadata modules in the tiers that have them")
+        raise ProblemAt(["metadata"], "stands beside `tiers`; name metadata modules in the tiers that have them")
     for kind, noun in _WORK.items():
         _refuse_wrong_shares(wishes, kind, noun)
     last = list(tiers)[-1]
-    if tiers[last].drain is not None or tiers[last].stage_in is not None:
-        raise ValueError(f"moves data between {last} and a tier below it, but it is the last; use the tier above it")
+    for key in ("drain", "stage_in"):
+        if getattr(tiers[last], key) is not None:
+            message = f"{last} is the last tier, with none below it to move data to or from; write it in the tier above"
+            raise ProblemAt(["tiers", last, key], message)
     if wishes.checkpoint is None:
-        if named := [name for name, tier in tiers.items() if tier.checkpoints]:
-            raise ValueError(f"has checkpoints in {named[0]}, and no `checkpoint` that says how large one is")
+        for name, tier in tiers.items():
+            if tier.checkpoints:
+                message = "there is no `checkpoint` that says how large one is; add that"
+                raise ProblemAt(["tiers", name, "checkpoints"], message)
         return
     held = wishes.checkpoints_held
-    if held[last] < wishes.checkpoint.kept:
-        raise ValueError(
-            f"keeps {wishes.checkpoint.kept} checkpoints and holds {held[last]} in {last}; the last tier holds all"
-        )
+    if held[last] < (kept := wishes.checkpoint.kept):
+        message = f"is less than the {format_count(kept, 'checkpoint')} `kept`; the last tier holds all"
+        raise ProblemAt(["tiers", last, "checkpoints"], message)
     taking = wishes.checkpoint_tier
     if taking is not None and taking != last:
         _refuse_undrained(wishes.checkpoint, taking, held[taking])
@@ -285,26 +312,34 @@ def _refuse_contradicting_tiers(wishes: Requirements) -> None:
 def _refuse_wrong_shares(wishes: Requirements, kind: str, noun: str) -> None:
     shares: dict[str, Amount | None] = {name: getattr(tier, kind) for name, tier in wishes.tiers.items()}
     said = {name: share for name, share in shares.items() if share is not None}
-    if said and getattr(wishes, kind) is None and (kind != "read" or wishes.accelerators is None):
-        raise ValueError(f"has a share of `{kind}` in {next(iter(said))}, and no `{kind}` of which it is; add that")
+    if not said:
+        return
+    first, last = next(iter(said)), list(said)[-1]
+    if getattr(wishes, kind) is None and (kind != "read" or wishes.accelerators is None):
+        raise ProblemAt(["tiers", first, kind], f"is a share of `{kind}`, which is not required; add `{kind}`")
     whole = sum(share.exact.nominal for share in said.values())
     together = " + ".join(share.text for share in said.values())
     if whole > 1 and kind != "usable":  # data may be held twice
-        raise ValueError(f"has tiers that take more than all of the {noun}: {together}; write 100% at most together")
-    if whole < 1 and said and len(said) == len(shares):
-        raise ValueError(f"has tiers that take less than all of the {noun}: {together}; leave one out to take the rest")
+        message = f"tiers take more than all of the {noun}: {together}; write 100% at most together"
+        raise ProblemAt(["tiers", last, kind], message)
+    if whole < 1 and len(said) == len(shares):
+        message = f"tiers take less than all of the {noun}: {together}; leave one out to take the rest"
+        raise ProblemAt(["tiers", last, kind], message)
 
 
 def _refuse_undrained(checkpoint: Checkpoint, tier: str, held: int) -> None:
     every, longest, drained_in = checkpoint.every, checkpoint.longest, checkpoint.drained_in
     if every is None and drained_in is None:
-        raise ValueError("does not say how fast checkpoints drain; add `every` or `drained_in` to `checkpoint`")
+        message = f"does not say how fast checkpoints drain from {tier}; add `every` or `drained_in`"
+        raise ProblemAt(["checkpoint"], message)
     if every is None or drained_in is None:
         return
     if drained_in > every:
-        raise ValueError("drains checkpoints more slowly than they come; make `drained_in` at most `every`")
+        message = "checkpoints drain more slowly than they come; make `drained_in` at most `every`"
+        raise ProblemAt(["checkpoint", "drained_in"], message)
     if drained_in > every - longest and held < 2:
-        raise ValueError(
-            f"drains a checkpoint from {tier} when the next one needs its place; shorten `drained_in`, or hold 2 "
-            f"`checkpoints` in {tier}"
+        raise ProblemAt(
+            ["checkpoint", "drained_in"],
+            f"a checkpoint still drains from {tier} when the next one needs its place; make it at most `every` less "
+            f"`longest`, or hold 2 `checkpoints` in {tier}",
         )

@@ -43,6 +43,15 @@ class Origin:
         return Problem(self, wrong, meant)
 
 
+class ProblemAt(ValueError):
+    """What a check of several keys finds wrong with one of them, as `wrong; meant`."""
+
+    def __init__(self, path: Iterable[str | int], message: str) -> None:
+        """`path`: keys and indices that lead to it from the part that is checked."""
+        self.path = tuple(path)
+        super().__init__(message)
+
+
 def wrong_and_meant(error: ValueError) -> tuple[str, str]:
     """The two parts of a message `wrong; meant`, of a check that does not know where the value was written."""
     wrong, _, meant = str(error).partition("; ")
@@ -148,6 +157,8 @@ def parse_source(text: str, file: str, noun: str, key: str = "name") -> Source:
         place = f"{file}:{mark.line + 1}" if mark else top.place
         wrong = " ".join(part for part in (error.context, error.problem) if part)
         meant = error.note or _SYNTAX
+        if "scanning an alias" in wrong:  # what begins with `*`
+            meant = "put what has a `*` in quotes"
         if "nesting depth" in wrong:  # libyaml of PyYAML 6.0.4 has a limit of its own, and looks so far ahead
             wrong, meant = _TOO_DEEP
         raise SourceError([Problem(Origin(place), f"not YAML: {wrong}", meant)]) from None

@@ -19,6 +19,7 @@ from ioassay.yaml_models.source import (
     Entries,
     Origin,
     Problem,
+    ProblemAt,
     SourceError,
     locate,
     nearest,
@@ -114,6 +115,8 @@ def _problem(model: type[Part], tree: Entries, details: ErrorDetails, advise: Ad
             word = details["input"] if isinstance(details["input"], str) else ""
             return origin.problem(f"{quoted(word)} is unknown" if word else "is not a word", nearest(word, words))
         case "value_error":
+            if isinstance(context["error"], ProblemAt):
+                origin = locate(tree, [*path, *context["error"].path])
             return origin.problem(*wrong_and_meant(context["error"]))
         case kind if kind in _WRONG_SHAPE:
             return origin.problem(*_WRONG_SHAPE[kind])

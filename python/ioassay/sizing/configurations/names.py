@@ -9,10 +9,10 @@ from ioassay.sizing.catalogue import Catalogue
 from ioassay.sizing.components import Brick, Component, MetadataModule, Rack, Switch
 from ioassay.sizing.configuration import BrickCount, Configuration, ConfigurationFile
 from ioassay.sizing.model import BrickChoice
-from ioassay.sizing.names import Steps, unknown_components, unresolved_origins
-from ioassay.sizing.parts import choice_of
-from ioassay.sizing.requirements import Requirements
-from ioassay.yaml_models.source import Problem, Source, locate, nearest, quoted
+from ioassay.sizing.names import Steps, matching, unknown_components, unmatched, unresolved_origins
+from ioassay.sizing.parts import choice_of, media_of
+from ioassay.sizing.requirements import Requirements, Tier
+from ioassay.yaml_models.source import Problem, Source, SourceError, locate, nearest, quoted
 
 
 def unresolved(file: ConfigurationFile, source: Source, catalogue: Catalogue) -> Iterator[Problem]:
@@ -27,24 +27,62 @@ def unresolved(file: ConfigurationFile, source: Source, catalogue: Catalogue) ->
                 yield origin.problem(wrong, nearest(stated.relative_to, file.configurations))
 
 
-def unresolved_in_requirements(requirements: Requirements, source: Source, catalogue: Catalogue) -> Iterator[Problem]:
-    """Every name in requirements that means nothing, or that is written twice."""
-    yield from unresolved_origins(requirements, source, requirements.sources)
-    known = _known(catalogue)
-    lists: list[tuple[Steps, list[str], type[Component]]] = [
-        (["bricks"], requirements.bricks, Brick),
-        (["metadata"], requirements.metadata, MetadataModule),
-        (["switches"], requirements.switches, Switch),
-    ]
+def resolved_requirements(requirements: Requirements, source: Source, catalogue: Catalogue) -> Requirements:
+    """The requirements with the name of each component that they name by a word or pattern.
+
+    Raises `SourceError` for names that mean nothing or are written twice, and tiers without bricks of their media.
+    """
+    problems = list(unresolved_origins(requirements, source, requirements.sources))
+    named = {}
+    for key, kind in _NAMED.items():
+        named[key], wrong = _resolved(getattr(requirements, key), kind, source, catalogue, [key])
+        problems += wrong
+    tiers = {}
     for tier_name, tier in requirements.tiers.items():
-        lists.append((["tiers", tier_name, "bricks"], tier.bricks, Brick))
-        lists.append((["tiers", tier_name, "metadata"], tier.metadata, MetadataModule))
-    for path, names, kind in lists:
-        yield from unknown_components(names, kind, known, source, path)
-        for index, name in enumerate(names):
-            if name in names[:index]:
-                yield locate(source.tree, [*path, index]).problem(f"{quoted(name)} is named twice", "write it once")
-    yield from unknown_components(requirements.limits.rack, Rack, known, source, ["limits", "rack"])
+        path: Steps = ["tiers", tier_name]
+        bricks, wrong_bricks = _resolved(tier.bricks, Brick, source, catalogue, [*path, "bricks"])
+        modules, wrong_modules = _resolved(tier.metadata, MetadataModule, source, catalogue, [*path, "metadata"])
+        problems += [*wrong_bricks, *wrong_modules]
+        if not wrong_bricks:
+            problems += _without_media(tier, bricks or named["bricks"], source, catalogue, path)
+        tiers[tier_name] = tier.model_copy(update={"bricks": bricks, "metadata": modules})
+    problems += unknown_components(requirements.limits.rack, Rack, _known(catalogue), source, ["limits", "rack"])
+    if problems:
+        raise SourceError(problems)
+    return requirements.model_copy(update={**named, "tiers": tiers})
+
+
+_NAMED: Mapping[str, type[Component]] = {"bricks": Brick, "metadata": MetadataModule, "switches": Switch}
+"""The keys of requirements that name components, and of which kind."""
+
+
+def _resolved(
+    words: list[str], kind: type[Component], source: Source, catalogue: Catalogue, path: Steps
+) -> tuple[list[str], list[Problem]]:
+    """The names that words stand for, each once, and what is wrong with the words."""
+    known = {entry.name: entry.component for entry in catalogue.all(kind)}
+    names: list[str] = []
+    problems = []
+    for index, word in enumerate(words):
+        origin = locate(source.tree, [*path, index])
+        found = matching(word, known)
+        if not found:
+            problems.append(origin.problem(*unmatched(word, kind, known)))
+        elif word in words[:index]:
+            problems.append(origin.problem(f"{quoted(word)} is named twice", "write it once"))
+        names += found
+    return list(dict.fromkeys(names)), problems
+
+
+def _without_media(
+    tier: Tier, bricks: list[str], source: Source, catalogue: Catalogue, path: Steps
+) -> Iterator[Problem]:
+    """A tier none of whose bricks has drives of its media."""
+    names = bricks or [entry.name for entry in catalogue.all(Brick)]
+    media = {media_of(catalogue, drive) for name in names for drive in catalogue.find(name, Brick).drives}
+    if tier.media is not None and tier.media not in media:
+        wrong = f"no brick of the tier {path[-1]} has {tier.media} drives"
+        yield locate(source.tree, [*path, "media"]).problem(wrong, "change it or `bricks`")
 
 
 def _of_configuration(one: Configuration, source: Source, catalogue: Catalogue, path: Steps) -> Iterator[Problem]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from ioassay.sizing.components import Brick
 from ioassay.sizing.configurations import read as read_configurations
 from ioassay.sizing.search.read import read as read_requirements
 from ioassay.yaml_models.source import SourceError
@@ -124,6 +125,48 @@ def test_a_wrong_name_in_requirements_is_refused_with_its_line(
 ) -> None:
     with pytest.raises(SourceError) as error:
         read_requirements(written(tmp_path, REQUIREMENTS.replace(right, wrong)))
+    (told,) = problems(error)
+    assert re.match(problem, told)
+
+
+@pytest.mark.parametrize(
+    ("named", "meant"),
+    [
+        ("bricks: [wekapod]", {"wekapod-nitro", "wekapod-prime-2218"}),
+        ("bricks: WekaPod", {"wekapod-nitro", "wekapod-prime-2218"}),
+        ('bricks: ["ddn-*", cray-c500]', {"ddn-ai400x2-turbo", "ddn-ai400x3", "cray-c500"}),
+        ("bricks: [pixstor-1]", {"pixstor-1"}),  # a name before a word: not pixstor-1-expanded
+        ("bricks: [pixstor-1, expanded]", {"pixstor-1"} | {f"pixstor-{number}-expanded" for number in range(1, 5)}),
+        ("tiers: {a: {bricks: ddn}, b: {}}", {"ddn-ai400x2-turbo", "ddn-ai400x3"}),
+    ],
+)
+def test_bricks_are_named_by_names_words_and_patterns(tmp_path: Path, named: str, meant: set[str]) -> None:
+    found, _ = read_requirements(written(tmp_path, f"name: x\nusable: 1PB\n{named}\n"))
+    assert {*found.bricks, *(name for tier in found.tiers.values() for name in tier.bricks)} == meant
+
+
+def test_a_star_names_all_bricks_of_all_catalogues(tmp_path: Path) -> None:
+    found, catalogue = read_requirements(written(tmp_path, 'name: x\nusable: 1PB\nbricks: "*"\n'))
+    assert found.bricks == [entry.name for entry in catalogue.all(Brick)]
+
+
+@pytest.mark.parametrize(
+    ("named", "problem"),
+    [
+        ('bricks: ["dnn-*"]', '3: bricks.0.: no brick matches "dnn-[*]"; did you mean `ddn`'),
+        ('bricks:\n  - cray-c500\n  - "zzz*"', '5: bricks.1.: no brick matches "zzz[*]"; `ioassay size catalogue`'),
+        ("bricks: null", "3: bricks: is empty; write a name, a word of several names"),
+        ("bricks:", "3: bricks: is empty"),
+        ("bricks:\n  - ddn\n  -", "5: bricks.1.: is empty"),
+        ("bricks: [ddn, *]", "3: not YAML: while scanning an alias.*; put what has a `[*]` in quotes"),
+        ("metadata: [null]", "3: metadata.0.: is empty"),
+        ("bricks: [ddn, ddn]", '3: bricks.1.: "ddn" is named twice'),
+        ("bricks: [hdr-100]", '3: bricks.0.: there is no brick "hdr-100"'),
+    ],
+)
+def test_a_word_that_names_nothing_is_refused_with_its_line(tmp_path: Path, named: str, problem: str) -> None:
+    with pytest.raises(SourceError) as error:
+        read_requirements(written(tmp_path, f"name: x\nusable: 1PB\n{named}\n"))
     (told,) = problems(error)
     assert re.match(problem, told)
 

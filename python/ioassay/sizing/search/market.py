@@ -8,15 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ioassay.errors import UsageError
 from ioassay.prose import listed
 from ioassay.sizing.capacity.limits import limits_of_brick
 from ioassay.sizing.catalogue import Catalogue
-from ioassay.sizing.components import Brick, Drive, MetadataModule, Rack, Switch
+from ioassay.sizing.components import Brick, MetadataModule, Rack, Switch
 from ioassay.sizing.failure_domains import survives
 from ioassay.sizing.formulas import amount
 from ioassay.sizing.model import BrickChoice
-from ioassay.sizing.parts import Name, currencies, without_figure
+from ioassay.sizing.parts import Name, currencies, media_of, without_figure
 from ioassay.sizing.requirements import Requirements, Survives, Tier
 from ioassay.sizing.search.candidates import Candidate, candidate_of
 from ioassay.sizing.search.model import Cost, Need, kind_of, tier_of
@@ -120,14 +119,7 @@ def _choices(requirements: Requirements, catalogue: Catalogue, tier: str) -> lis
     asked = requirements.tiers[tier] if tier else Tier()
     names = asked.bricks or requirements.bricks or [entry.name for entry in catalogue.all(Brick)]
     every = [BrickChoice(name, drive) for name in names for drive in catalogue.find(name, Brick).drives]
-    if asked.media is None:
-        return every
-    found = [one for one in every if (catalogue.find(one.drive, Drive).media == "hdd") == (asked.media == "disk")]
-    if not found:
-        raise UsageError(
-            f"No brick of the tier {tier} has {asked.media} drives.", "Change its `bricks` or its `media`."
-        )
-    return found
+    return [one for one in every if asked.media in (None, media_of(catalogue, one.drive))]
 
 
 def _why_not_survived(catalogue: Catalogue, choice: BrickChoice, wanted: Survives) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from ioassay.sizing.catalogue import Catalogue, load_beside
-from ioassay.sizing.configurations.names import unresolved_in_requirements
+from ioassay.sizing.configurations.names import resolved_requirements
 from ioassay.sizing.requirements import Requirements
-from ioassay.yaml_models.source import SourceError, read_source
+from ioassay.yaml_models.source import read_source
 from ioassay.yaml_models.validate import validate
 
 
@@ -16,8 +16,7 @@ def read(path: Path) -> tuple[Requirements, Catalogue]:
     source = read_source(path, "requirements file")
     requirements = validate(Requirements, source.tree)
     catalogue = load_beside(source, requirements.catalogues, path.parent)
-    if problems := list(unresolved_in_requirements(requirements, source, catalogue)):
-        raise SourceError(problems)
+    requirements = resolved_requirements(requirements, source, catalogue)
     if requirements.scaling is not None:
         requirements = requirements.model_copy(update={"scaling": requirements.scaling.with_runs_in(path.parent)})
     return requirements, catalogue
