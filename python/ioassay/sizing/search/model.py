@@ -138,6 +138,8 @@ class Search:
     """Bricks that were left out because the catalogue does not say what is required of them, as sentences."""
     is_complete: bool
     """False where the time limit ended the search: the answers hold, and better ones may exist."""
+    limit_s: float
+    """The time limit, in seconds of processor time."""
     is_impossible: bool
     """Whether it is proved that nothing that is known well enough meets the requirements."""
     fragile: tuple[str, ...] = ()

@@ -63,6 +63,7 @@ def search_with(solver: Solver, requirements: Requirements, catalogue: Catalogue
         movements=tuple(sorted(moved, key=lambda movement: effect(movement, costs[0]), reverse=True)),
         unknown=context.market.unknown,
         is_complete=found.is_complete,
+        limit_s=solver.limit_s,
         is_impossible=is_impossible,
         fragile=context.market.fragile,
         beyond_limits=context.market.beyond_limits,

@@ -51,7 +51,8 @@ class Solver:
     """
 
     def __init__(self, limit_s: float) -> None:
-        self._limit_s = limit_s
+        self.limit_s = limit_s
+        """Processor time that there was at the beginning, in seconds."""
         self._began_s = time.process_time()
         self._used_s = 0.0
         """By the process that solves, as far as it said."""
@@ -62,7 +63,7 @@ class Solver:
         """Starts the process unless it runs: it takes a second to load, in which the programs can be prepared."""
         if self._process is None:
             try:
-                self._process = helper_process.start("ioassay.sizing.search.solver_process", repr(self._limit_s))
+                self._process = helper_process.start("ioassay.sizing.search.solver_process", repr(self.limit_s))
             except OSError as error:
                 raise CannotRun(f"The solver cannot be started: {error.strerror}.", "End other processes.") from None
         return self._process
@@ -85,7 +86,7 @@ class Solver:
     @property
     def left_s(self) -> float:
         """Processor time that is left, in seconds."""
-        return self._limit_s - (time.process_time() - self._began_s) - self._used_s
+        return self.limit_s - (time.process_time() - self._began_s) - self._used_s
 
     @contextlib.contextmanager
     def keeping(self, share: float) -> Iterator[None]:
@@ -127,7 +128,7 @@ class Solver:
     def _death(self, process: subprocess.Popen[bytes]) -> Exception:
         status = process.wait()
         if status == -signal.SIGPROF:
-            self._used_s = self._limit_s
+            self._used_s = self.limit_s
             return Expired()
         return CannotRun(
             f"The process that solves for the best configurations {helper_process.ending(status)}.",

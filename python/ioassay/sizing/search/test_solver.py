@@ -7,15 +7,18 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.optimize import OptimizeResult
 
 from ioassay.errors import CannotRun
 from ioassay.sizing.search import solver as solving
 from ioassay.sizing.search.program import Program
 from ioassay.sizing.search.solver import Expired, Solver
+from ioassay.sizing.search.solver_process import solve_until
 
 
 def _hard() -> tuple[Program, dict[int, float]]:
@@ -104,3 +107,66 @@ def test_it_ends_with_its_parent_in_the_middle_of_native_code() -> None:
     while process.exists() and "State:\tZ" not in (process / "status").read_text() and time.monotonic() < ends:
         time.sleep(0.05)
     assert time.monotonic() < ends
+
+
+@dataclass
+class _Machine:
+    """A clock, and a processor of which this process gets a share while it solves."""
+
+    clock_s: float = 0.0
+    processor_s: float = 0.0
+    limits_s: list[float] = field(default_factory=list)
+    bounds: list[float] = field(default_factory=list)
+
+    def solve(self, share: float, result: OptimizeResult, limit_s: float, at_most: float) -> OptimizeResult:
+        """As HiGHS does until its limit by the clock."""
+        self.limits_s.append(limit_s)
+        self.bounds.append(at_most)
+        self.clock_s += limit_s
+        self.processor_s += limit_s * share
+        return result
+
+
+def _solved_on(machine: _Machine, *steps: tuple[float, OptimizeResult]) -> OptimizeResult:
+    left = iter(steps)
+    return solve_until(
+        8.0,
+        1.0,
+        lambda limit_s, at_most: machine.solve(*next(left), limit_s, at_most),
+        lambda: machine.clock_s,
+        lambda: machine.processor_s,
+    )
+
+
+def _result(status: int, fun: float | None) -> OptimizeResult:
+    result = OptimizeResult()
+    result.update(status=status, message="", fun=fun, x=None if fun is None else np.array([fun]))
+    return result
+
+
+def _stopped(fun: float | None) -> OptimizeResult:
+    return _result(1, fun)
+
+
+def test_highs_that_stops_by_the_clock_begins_again_until_the_processor_time_is_used() -> None:
+    machine = _Machine()
+    found = _solved_on(machine, (0.25, _stopped(100.0)), (0.25, _stopped(90.0)))
+    assert (found.fun, found.status) == (90.0, 1)
+    assert machine.limits_s == [8.0, 24.0]  # 2 of 8 s were used in 8 s: the other 6 s take 24 s
+    assert machine.processor_s == 8.0
+    assert machine.bounds == [np.inf, pytest.approx(100.0, rel=1e-5)]
+
+
+def test_what_was_found_before_highs_began_again_is_kept() -> None:
+    assert _solved_on(_Machine(), (0.25, _stopped(90.0)), (0.25, _stopped(None))).fun == 90.0
+    infeasible = _result(2, None)
+    assert _solved_on(_Machine(), (0.25, _stopped(90.0)), (0.25, infeasible)).fun == 90.0
+    assert _solved_on(_Machine(), (0.25, _stopped(None)), (0.25, infeasible)).status == 2
+    best = _result(0, 80.0)
+    assert _solved_on(_Machine(), (0.25, _stopped(90.0)), (0.5, best)).status == 0
+
+
+def test_highs_that_used_its_processor_time_does_not_begin_again() -> None:
+    machine = _Machine()
+    assert _solved_on(machine, (1.0, _stopped(90.0))).fun == 90.0
+    assert machine.limits_s == [8.0]

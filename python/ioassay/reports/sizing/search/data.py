@@ -27,6 +27,7 @@ def data(search: Search, catalogue: Catalogue) -> dict[str, Any]:
         "is_met": bool(search.answers),
         "verdict": search.verdict,
         "is_complete": search.is_complete,
+        "time_limit_s": search.limit_s,
         "cost": search.cost,
         "currency": search.currency,
         "needs": [{**_need(one), **numbers.arithmetic([one.value])} for one in search.needs],

@@ -90,10 +90,7 @@ def _verdict(search: Search) -> Iterator[Block]:
     if any(one.together for one in search.shortfalls):
         yield Paragraph(wording.CONFLICT)
     if search.answers and not search.is_complete:
-        yield Paragraph(
-            "Not proved to be the best: the time limit ended the search. What was found holds; better ones may exist.",
-            note=True,
-        )
+        yield Paragraph(wording.not_proved(search), note=True)
 
 
 def _needs(search: Search) -> list[Block]:

@@ -80,6 +80,7 @@ def _search(
         movements=tuple(movements),
         unknown=("isilon-x: its write rate is unknown.",),
         is_complete=True,
+        limit_s=8.0,
         is_impossible=bool(shortfalls),
     )
 
@@ -199,7 +200,10 @@ def test_requirements_that_contradict_each_other_are_named_together() -> None:
 
 def test_a_search_that_the_time_limit_ended_says_so(found: Search) -> None:
     assert "Not proved to be the best" in _markdown(replace(found, is_complete=False))
-    assert "time limit" in wording.verdict(replace(_search(), is_complete=False))
+    ended = replace(_search(), is_complete=False, limit_s=8.0)
+    assert "the time limit, 8 s of processor time, ended the search before" in wording.verdict(ended)
+    proved = replace(ended, is_impossible=True)
+    assert wording.verdict(proved).startswith("No configuration meets the requirements, which is proved; the time")
 
 
 def test_costs_are_in_the_currency_asked_for(found: Search) -> None:

@@ -84,14 +84,22 @@ def verdict(search: Search) -> str:
         )
         return f"{lead}: {bought(first)}. {holds(search, first)}"
     if search.is_impossible and not search.is_complete:
-        return "No configuration meets the requirements; the time limit ended the search for what stands in the way."
+        return f"No configuration meets the requirements, which is proved; {ended(search)} for what stands in the way."
     if search.shortfalls:
         return "No configuration meets the requirements."
     if not search.is_complete:
-        return (
-            "Not decided: the time limit ended the search before it found a configuration or proved that none exists."
-        )
+        return f"Not decided: {ended(search)} before it found a configuration or proved that none exists."
     return _nothing_to_look_at(search)
+
+
+def not_proved(search: Search) -> str:
+    """What is said of answers that may not be the best."""
+    return f"Not proved to be the best: {ended(search)}. What was found holds; better ones may exist."
+
+
+def ended(search: Search) -> str:
+    """What ended a search that is not complete, as a clause."""
+    return f"the time limit, {search.limit_s:g} s of processor time, ended the search"
 
 
 def _nothing_to_look_at(search: Search) -> str:
