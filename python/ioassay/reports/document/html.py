@@ -170,7 +170,8 @@ class _Page:
         shape = ["broad"] if picture.width > BROAD else []
         shape += ["tall"] if shape and picture.height > TALL * picture.width else []
         figure = _around([*parts, _element("figcaption", caption)])
-        return _element("figure", figure, id=picture.id, class_=" ".join(shape))
+        # A section may be called like its figure.
+        return _element("figure", figure, id=f"{_FIGURE_ID}{picture.id}", class_=" ".join(shape))
 
     def _caption(self, picture: Picture, number: int) -> Markup:
         title = _element("b", f"Figure {number}. {picture.title}.") + f" {picture.caption}"
@@ -186,6 +187,9 @@ class _Page:
         )
         return title + "\n" + _element("span", data, class_="tools")
 
+
+_FIGURE_ID = "figure-"
+"""Begins the id of a figure; what follows names its files (`figures.js`)."""
 
 _DENSITIES = {"normal": [], "narrow": ["narrow"], "dense": ["dense"], "wide": ["dense", "wide"]}
 

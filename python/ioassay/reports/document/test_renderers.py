@@ -253,9 +253,20 @@ def test_paper_may_break_a_long_table_and_gives_a_tall_figure_more_height() -> N
     figures = [Figure(replace(PICTURE, id=f"of-{height}", svg=svg.format(height))) for height in (300, 500)]
     page = html.rendered(Document("T", [*tables, *figures]))
     assert re.findall(r'<div class="(scroll[^"]*)"', page) == ["scroll", "scroll narrow long"]
-    assert re.findall(r'<figure id="of-(\d+)" class="([^"]*)"', page) == [("300", "broad"), ("500", "broad tall")]
+    assert re.findall(r'<figure id="figure-of-(\d+)" class="([^"]*)"', page) == [
+        ("300", "broad"),
+        ("500", "broad tall"),
+    ]
     assert ".long)" in page
     assert ".tall svg" in page
+
+
+def test_a_section_and_its_figure_of_one_name_have_ids_of_their_own() -> None:
+    page = html.rendered(Document("T", [Section("Answer", [Figure(replace(PICTURE, id="answer"))], "answer")]))
+    ids = re.findall(r' id="([^"]*)"', page)
+    assert len(ids) == len(set(ids))
+    assert {"answer", "figure-answer"} <= set(ids)
+    assert 'download="answer.csv"' in page
 
 
 def test_of_many_references_a_page_shows_how_many_there_are_and_text_the_first() -> None:

@@ -332,7 +332,7 @@ class InteractiveFigure {
     this.cursor?.remove();
     const link = document.createElement("a");
     link.href = URL.createObjectURL(new Blob([new XMLSerializer().serializeToString(this.svg)], { type: "image/svg+xml" }));
-    link.download = `${this.figure.id}.svg`;
+    link.download = `${this.figure.id.replace("figure-", "")}.svg`;
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 1000);
   }

@@ -76,7 +76,7 @@ def _measured() -> Measured:
 def test_a_page_has_the_figure_and_text_has_the_lines() -> None:
     paths = io_paths([oss()])
     page = html.rendered(Document("Path", sections(paths, with_figures=True)))
-    assert '<figure id="io-path-sdb-sdc-sdg-6-alike-on-oss1"' in page
+    assert '<figure id="figure-io-path-sdb-sdc-sdg-6-alike-on-oss1"' in page
     assert "███" not in page
     text = markdown.rendered(Document("Path", sections(paths, with_figures=False)))
     assert "## I/O path to sdb, sdc, … sdg (6 alike) on oss1" in text

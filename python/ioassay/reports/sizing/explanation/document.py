@@ -33,6 +33,7 @@ from ioassay.sizing.requirements import Condition
 from ioassay.version import __version__
 
 if TYPE_CHECKING:
+    from ioassay.figures.picture import Picture
     from ioassay.reports.sizing.explanation.pictures import Pictures
 
 SEQUENTIAL: tuple[RateKind, ...] = ("write", "read")
@@ -91,7 +92,7 @@ def _blocks(catalogue: Catalogue, one: Explained, drawn: Pictures | None, arithm
     title = size.configuration.title
     return [
         Paragraph(f"{title}: {wording.bought(size)}." if title else f"{wording.bought(size)}."),
-        Section("What limits it", limits(size, drawn)),
+        Section("What limits it", limits(size, drawn.ceilings if drawn else None)),
         *one.sections,
         Section("Arithmetic", arithmetic, fold="closed" if drawn else ""),
         Section("Bill of materials", bill_table.blocks(bill(catalogue, size.configuration, len(one.racks)))),
@@ -109,9 +110,9 @@ def _racks(one: Explained, drawn: Pictures | None) -> list[Block]:
     ]
 
 
-def limits(size: Size, drawn: Pictures | None) -> list[Block]:
+def limits(size: Size, ceilings: Picture | None) -> list[Block]:
     """What limits each kind of I/O: in a line, as a figure, and while parts fail."""
-    return [_limits(size), Figure(drawn.ceilings if drawn else None), _conditions(size)]
+    return [_limits(size), Figure(ceilings), _conditions(size)]
 
 
 def _limits(size: Size, kinds: Collection[RateKind] = ()) -> Bullets:

@@ -52,10 +52,11 @@ _ON_A_TERMINAL, _ON_A_PAGE = 2, 3
 def document(search: Search, catalogue: Catalogue, drawn: Pictures | None = None) -> Document:
     """The document, with the figures where they have been drawn."""
     requirements = search.requirements
+    fronts = map(Figure, drawn.fronts if drawn else ())
     return Document(
         requirements.title or requirements.name,
         [
-            Section("Answer", [*_verdict(search), _front(search), Figure(drawn.front if drawn else None)], "answer"),
+            Section("Answer", [*_verdict(search), _front(search), *fronts], "answer"),
             Section("What is needed", _needs(search), "needs"),
             *(_answer(search, catalogue, at, drawn) for at in range(len(search.answers))),
             Section(
@@ -161,6 +162,7 @@ def _answer(search: Search, catalogue: Catalogue, at: int, drawn: Pictures | Non
     """A configuration with all that is known of it."""
     one = search.answers[at]
     pictures = drawn.answers[at] if drawn else None
+    ceilings = pictures.ceilings if pictures else {}
     return Section(
         f"{at + 1}. {wording.bought(one)} ({one.role})",
         [
@@ -170,7 +172,7 @@ def _answer(search: Search, catalogue: Catalogue, at: int, drawn: Pictures | Non
                 _of_part(tier, part)
                 for tier, size in one.parts.items()
                 for part in (
-                    Section("What limits it", [*_scaling(size), *explanation.limits(size, pictures)]),
+                    Section("What limits it", [*_scaling(size), *explanation.limits(size, ceilings.get(tier))]),
                     survival.survival(catalogue, size),
                     *file_system_limits.limits(catalogue, size),
                     times.times(size, search.requirements, tier),

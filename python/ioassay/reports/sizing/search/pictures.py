@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -11,13 +11,12 @@ from ioassay.figures.picture import Picture, draw
 from ioassay.figures.sizing import front, sensitivity
 from ioassay.reports.format import count
 from ioassay.reports.sizing import racks
-from ioassay.reports.sizing.explanation.pictures import Pictures as OfConfiguration
 from ioassay.reports.sizing.explanation.pictures import ceilings_picture
 from ioassay.reports.sizing.search import wording
 from ioassay.reports.sizing.wording import capital, head
 from ioassay.sizing.catalogue import Catalogue
 from ioassay.sizing.components import RateKind
-from ioassay.sizing.search.model import Search
+from ioassay.sizing.search.model import Search, kind_of, tier_of
 from ioassay.systems.amounts import BYTES_PER_S
 
 _MOST_FIGURES = 12
@@ -25,23 +24,35 @@ _MOST_FIGURES = 12
 
 
 @dataclass(frozen=True)
-class Pictures:
-    """`None` where there is nothing to draw."""
+class OfAnswer:
+    """The figures of a configuration."""
 
-    front: Picture | None
+    ceilings: Mapping[str, Picture | None]
+    """By tier; under "" of a configuration without tiers."""
+    racks: Sequence[Picture]
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """`None`, or none, where there is nothing to draw."""
+
+    fronts: Sequence[Picture]
+    """One of each tier."""
     sensitivity: Picture | None
-    answers: Sequence[OfConfiguration]
+    answers: Sequence[OfAnswer]
 
 
 def pictures(search: Search, catalogue: Catalogue) -> Pictures:
     """Draws them."""
     return Pictures(
-        _front(search),
+        [drawn for tier in _tiers(search) if (drawn := _front(search, tier)) is not None],
         _sensitivity(search),
         [
-            OfConfiguration(
+            OfAnswer(
                 # The others are folded and say in words what limits them: their figures would double the time.
-                ceilings_picture(one.size, "ceilings") if number == 1 and not one.tiers else None,
+                {tier: ceilings_picture(size, _named("ceilings", tier)) for tier, size in one.parts.items()}
+                if number == 1
+                else {},
                 racks.pictures(catalogue, one.racks, f"racks-{number}"),
             )
             for number, one in enumerate(search.answers, start=1)
@@ -49,41 +60,54 @@ def pictures(search: Search, catalogue: Catalogue) -> Pictures:
     )
 
 
-def shown_rate(search: Search) -> RateKind | None:
-    """The kind of I/O that the front is drawn by: the first that is required, otherwise writes or reads."""
-    answers = [one for one in search.answers if not one.tiers]
-    kinds = [*(need.what for need in search.needs), "write", "read"]
+def _tiers(search: Search) -> Sequence[str]:
+    return list(search.requirements.tiers) or [""]
+
+
+def _named(figure: str, tier: str) -> str:
+    """The id of a figure of a tier."""
+    return f"{figure}-{tier}" if tier else figure
+
+
+def shown_rate(search: Search, tier: str = "") -> RateKind | None:
+    """The kind of I/O that the front of a tier is drawn by: the first that is required, otherwise writes or reads."""
+    sizes = [one.parts[tier] for one in search.answers]
+    kinds = [*(kind_of(need.what) for need in search.needs if tier_of(need.what) == tier), "write", "read"]
     for kind in kinds:
-        if answers and all(kind in one.size.rates["healthy"] for one in answers):
+        if sizes and all(kind in size.rates["healthy"] for size in sizes):
             return kind  # type: ignore[return-value]
     return None
 
 
-def _front(search: Search) -> Picture | None:
+def _front(search: Search, tier: str) -> Picture | None:
     """`None` for a single configuration: a table says as much."""
-    kind = shown_rate(search)
+    kind = shown_rate(search, tier)
     if len(search.answers) < 2 or kind is None:
         return None
-    rates = [one.size.rates["healthy"][kind].value for one in search.answers]
+    sizes = [one.parts[tier] for one in search.answers]
+    rates = [size.rates["healthy"][kind].value for size in sizes]
     is_bytes = rates[0].dimension == BYTES_PER_S
     divisor, unit = (1e9, "GB/s") if is_bytes else (1e3, "k operations/s")
     data = pl.DataFrame(
         {
-            "usable_pb": [one.size.capacity.usable.nominal / 1e15 for one in search.answers],
+            "usable_pb": [size.capacity.usable.nominal / 1e15 for size in sizes],
             "rate": [rate.nominal / divisor for rate in rates],
             "cost": [one.cost.nominal for one in search.answers],
             "label": [f"{number}" for number in range(1, len(search.answers) + 1)],
         }
     )
-    needs = {need.what: need.value.nominal for need in search.needs}
+    needs = {kind_of(need.what): need.value.nominal for need in search.needs if tier_of(need.what) == tier}
     capacity, rate = needs.get("usable"), needs.get(kind)
     needed = (None if capacity is None else capacity / 1e15, None if rate is None else rate / divisor)
+    whole = " The cost is that of all tiers together." if tier else ""
     return draw(
         front.chart(data, f"{head(kind)} rate ({unit})", _cost_title(search), needed),
-        "front",
-        title="Configurations that none beats in capacity, rates and cost together",
+        _named("front", tier),
+        title=f"The tier {tier} of configurations that none beats in capacity, rates and cost together"
+        if tier
+        else "Configurations that none beats in capacity, rates and cost together",
         data=data,
-        caption="Numbers are those of the table.",
+        caption=f"Numbers are those of the table.{whole}",
         description=f"{count(len(search.answers), 'point')}: usable capacity against {head(kind).lower()} rate, "
         "the cost as a colour.",
     )

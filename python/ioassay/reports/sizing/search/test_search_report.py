@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -24,6 +25,8 @@ from ioassay.sizing.evaluate import evaluate
 from ioassay.sizing.packing import Item, PackedRack
 from ioassay.sizing.requirements import Requirements
 from ioassay.sizing.search.model import Answer, Margin, Movement, Need, Search, Shortfall
+from ioassay.sizing.search.read import read as read_requirements
+from ioassay.sizing.search.search import search
 from ioassay.systems.amounts import RACK_UNITS, parse_amount
 from ioassay.testing.terminal_text import terminal_text
 
@@ -144,17 +147,26 @@ def test_a_terminal_of_80_columns_shows_the_verdict_and_the_first_configuration(
 def test_the_page_has_the_front_the_tornado_and_racks_and_the_same_bytes_each_time(found: Search) -> None:
     pages = [reports.build(SearchReport(found, load()), "html") for _ in range(2)]
     assert pages[0] == pages[1]
-    assert all(
-        f'<figure id="{name}"'.encode() in pages[0] for name in ("front", "sensitivity", "racks-1-1", "racks-2-1")
-    )
+    drawn = re.findall(r'<figure id="([^"]*)"', pages[0].decode())
+    assert {"figure-front", "figure-sensitivity", "figure-racks-1-1", "figure-racks-2-1"} <= set(drawn)
+    ids = re.findall(r' id="([^"]*)"', pages[0].decode())
+    assert len(ids) == len(set(ids))
 
 
 def test_a_figure_that_moves_nothing_is_in_the_table_and_not_drawn(found: Search) -> None:
     still = replace(_movement(0.8, 8), figure="link of fdr")
     page = reports.build(SearchReport(replace(found, movements=(*found.movements, still)), load()), "html").decode()
-    drawn = page[page.index('<figure id="sensitivity"') :]
+    drawn = page[page.index('<figure id="figure-sensitivity"') :]
     assert "Link of fdr" not in drawn[: drawn.index("</figure>")]
     assert "Link of fdr" in drawn
+
+
+def test_the_front_and_the_ceilings_of_each_tier_are_drawn() -> None:
+    wishes, catalogue = read_requirements(Path(__file__).parents[5] / "examples/sizing/flash-and-disk.yaml")
+    page = reports.build(SearchReport(search(wishes, catalogue, limit_s=300), catalogue), "html").decode()
+    drawn = re.findall(r'<figure id="([^"]*)"', page)
+    assert {f"figure-{what}-{tier}" for what in ("front", "ceilings") for tier in ("flash", "disk")} <= set(drawn)
+    assert "The cost is that of all tiers together." in page
 
 
 def test_the_yaml_of_an_answer_gives_the_same_size_again(tmp_path: Path) -> None:
