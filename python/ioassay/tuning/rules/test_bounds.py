@@ -118,8 +118,18 @@ def test_a_value_that_ruins_io_is_found_on_every_node_and_can_be_put_right(rule:
     assert _harmful(again) == {}
 
 
-def test_a_loop_device_that_cuts_transfers_to_pieces_is_judged() -> None:
-    assert list(_harmful(disk("loop0", queue={"max_sectors_kb": 16}))) == ["max-sectors-kb"]
+@pytest.mark.parametrize(
+    ("attribute", "value"),
+    [("max_sectors_kb", 16), ("nr_requests", 4), ("read_ahead_kb", 0), ("read_ahead_kb", 4 << 20)],
+)
+def test_values_that_ruin_io_are_found_on_a_loop_device_too(attribute: str, value: int) -> None:
+    assert list(_harmful(disk("loop0", queue={attribute: value}))) == [attribute.replace("_", "-")]
+    assert _harmful(disk("loop0")) == {}
+
+
+def test_a_rotating_loop_device_is_given_no_longer_queue_than_its_driver_has() -> None:
+    found = _harmful(disk("loop0", queue={"nr_requests": 4, "rotational": 1}))
+    assert found["nr-requests"].wanted == "128"  # more is refused (EINVAL), seen with Linux 6.18
 
 
 def test_a_disk_that_takes_one_command_at_a_time_needs_no_long_queue() -> None:

@@ -31,9 +31,10 @@ def _judge(system: System) -> Iterator[Judgement]:
 def _device(device: BlockDevice) -> Iterator[Judgement]:
     reason = queues.passes_on(device)
     now = device.queue("nr_requests")
-    if reason or now is None:
+    breach = _BOUNDS.breach(now) if now is not None else ""
+    if now is None or (reason and not (breach and device.kind == "loop")):
         yield NotApplicable(reason or f"{device.name} has no nr_requests")
-    elif (breach := _BOUNDS.breach(now)) and (depth := _depth(device)) > now:
+    elif breach and (depth := _depth(device)) > now:
         wanted = min(_WANTED if _sorts(device) else _DEFAULT, depth)
         assignment = queues.assign(device, "nr_requests", wanted)
         yield Change(device.name, str(now), str(wanted), breach, (assignment,), is_harmful=True)
@@ -50,7 +51,7 @@ def _device(device: BlockDevice) -> Iterator[Judgement]:
 
 def _sorts(device: BlockDevice) -> bool:
     """Whether the order of its requests matters to it."""
-    return queues.spins(device) and device.kind not in ("nvme", "virtio")
+    return queues.spins(device) and device.kind not in ("nvme", "virtio", "loop")
 
 
 def _depth(device: BlockDevice) -> int:

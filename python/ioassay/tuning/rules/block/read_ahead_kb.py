@@ -39,12 +39,13 @@ def _judge(system: System) -> Iterator[Judgement]:
 def _device(device: BlockDevice) -> Iterator[Judgement]:
     reason = queues.unsuited(device)
     now = device.queue("read_ahead_kb")
-    if reason or now is None:
+    breach = _BOUNDS.breach(now) if now is not None else ""
+    if now is None or (reason and not (breach and device.kind == "loop")):
         yield NotApplicable(reason or f"{device.name} has no read-ahead")
     elif device.above:
         upper = " and ".join(one.name for one in device.above)
         yield NotApplicable(f"{device.name} is part of {upper}; file systems go by the read-ahead of the upper device")
-    elif breach := _BOUNDS.breach(now):
+    elif breach:
         wanted = _DEFAULT_KB if queues.medium(device) == "ssd" else _WANTED_KB
         assignment = queues.assign(device, "read_ahead_kb", wanted)
         yield Change(device.name, f"{now} KiB", f"{wanted} KiB", breach, (assignment,), is_harmful=True)
