@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from ioassay.analysis import axes
 from ioassay.analysis.axes import Axis, Value
+from ioassay.analysis.intervals import WANTED
 from ioassay.analysis.rate_units import RateColumn, suited
 from ioassay.results.point import AxisUnit
 from ioassay.units import (
@@ -102,8 +103,15 @@ def kept(rate: str, given: str) -> str:
 
 
 def interval(low: str, high: str, confidence: float) -> str:
-    """The interval of a median whose ends are written already: `1.15 to 1.25 GB/s (75 %)`."""
-    return f"{span(low, high)} ({share(confidence)})"
+    """The interval of a median whose ends are written already: `1.15 to 1.25 GB/s`, of at least 95 % confidence. What
+    too few repetitions tell is their range, and is called so: `1.15 to 1.25 GB/s (range)`.
+    """
+    return f"{span(low, high)}{'' if confidence >= WANTED else ' (range)'}"
+
+
+def interval_name(confidence: float) -> str:
+    """What `interval` is called in a sentence: `95 % interval`, or `range` of too few repetitions."""
+    return f"{share(WANTED)} interval" if confidence >= WANTED else "range"
 
 
 def span(low: str, high: str) -> str:

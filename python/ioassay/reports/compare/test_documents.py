@@ -46,7 +46,7 @@ def sides() -> list[Side]:
 
 def test_a_difference_is_said_in_the_style_of_the_papers_with_its_interval_and_where_it_is(sides: list[Side]) -> None:
     sentences = [text for part in assemble(sides).series for text in part.sentences]
-    up_to = r"after is up to 2\.00 times as fast as before in Sequential, write \(97 % interval .* at \d+ clients?\)\."
+    up_to = r"after is up to 2\.00 times as fast as before in Sequential, write \(95 % interval .* at \d+ clients?\)\."
     assert sum(bool(re.fullmatch(up_to, text)) for text in sentences) == 1
     assert "No significant difference between after and before in Sequential, read." in sentences
 
@@ -281,10 +281,10 @@ def test_of_one_difference_among_many_points_it_is_said_that_it_may_be_chance() 
     odd = side(builder.build(), "c")
     content = assemble([same, odd])
     assert any(line.differs for line in content.series[0].lines)
-    assert sum("2.00 times as fast" in text for text in content.sentences) == 1
+    assert sum("c measured up to 2.00 times as fast" in text for text in content.sentences) == 1
     assert content.verdict[-1] == (
-        "1 of 20 points of c differs significantly (0.635 expected by chance): all of them may be chance. Use more "
-        "repetitions."
+        "1 of 20 points of c differs, but not significantly: among 20 points, it may be chance (0.635 expected by "
+        "chance). Repeat at least 6 times."
     )
 
 

@@ -17,7 +17,7 @@ from ioassay.analysis.compare.subject import (
     Rates,
     Subject,
 )
-from ioassay.analysis.intervals import FEWEST, Interval
+from ioassay.analysis.intervals import FEWEST, SURE, WANTED, Interval
 from ioassay.analysis.rate_units import Unit
 from ioassay.prose import listed
 from ioassay.reports import format
@@ -100,7 +100,7 @@ def predicted(one: Compared, unit: Unit) -> Iterator[str]:
         yield (
             f"{title}: measured {rate(one, unit, measured)} at {at(point.measured, one)}, predicted "
             f"{band(one, unit, point.band)}; {format.share(abs(measured / end - 1))} {point.verdict} the range"
-            f"{f', which its {format.share(reaching.confidence)} interval reaches' if reaching else ''}."
+            f"{f', which its {format.interval_name(reaching.confidence)} reaches' if reaching else ''}."
         )
 
 
@@ -155,7 +155,8 @@ def overall(comparison: Comparison) -> str:
     same = len(judged) - sum(count for *_, count in differing)
     alike = f"; {NO_DIFFERENCE} in {same}" if same else ""
     silent = f"; no verdict on {len(found) - len(judged)}" if len(found) > len(judged) else ""
-    return f"{other} is {how} than {reference}{where} in {of}{rest}{alike}{silent}."
+    chance = "" if _is_sure(comparison) else ", which may be chance"
+    return f"{other} is {how} than {reference}{where} in {of}{rest}{chance}{alike}{silent}."
 
 
 def _phases(count: int) -> str:
@@ -196,11 +197,18 @@ def _ahead(comparison: Comparison, one: Compared, ratio: Ratio, *, several: bool
         if differing
         else ""
     )
+    seems = "is" if _is_sure(comparison) else "measured"
     return (
-        f"{first} is {up_to}{times(value)} times as fast as {second} in {one.reference.title} "
-        f"({format.share(known.confidence)} interval {times(known.low)} to {times(known.high)}, "
+        f"{first} {seems} {up_to}{times(value)} times as fast as {second} in {one.reference.title} "
+        f"({format.interval_name(known.confidence)} {times(known.low)} to {times(known.high)}, "
         f"at {at(ratio.reference, one)}){but}."
     )
+
+
+def _is_sure(comparison: Comparison) -> bool:
+    """False where each point that differs may do so by chance, as one of several."""
+    told = comparison.chance
+    return told is None or told.judged == 1 or told.certain > 0
 
 
 @dataclass(frozen=True)
@@ -355,16 +363,23 @@ def chance(comparison: Comparison) -> str:
     if told is None or told.judged == 1 or not told.differing:
         return ""
     differ = "differs" if told.differing == 1 else "differ"
-    counted = (
-        f"{told.differing} of {told.judged} points of {comparison.other.name} {differ} significantly "
-        f"({format.significant(told.by_chance)} expected by chance)"
+    of, expected = (
+        f"{told.differing} of {told.judged} points of {comparison.other.name} {differ}",
+        f"{format.significant(told.by_chance)} expected by chance",
     )
     if not told.certain:
-        return f"{counted}: all of them may be chance. Use more repetitions."
+        it = "it" if told.differing == 1 else "each of them"
+        return (
+            f"{of}, but not significantly: among {told.judged} points, {it} may be chance ({expected}). Repeat at "
+            f"least {SURE} times."
+        )
+    counted = f"{of} significantly ({expected})"
     if told.certain < told.differing:
         sure = f"at least {format_count(told.certain, 'difference')} {'is' if told.certain == 1 else 'are'} real"
     else:
         sure = "the difference is real" if told.certain == 1 else "all differences are real"
+    if told.confidence < WANTED:
+        return f"{counted}: {sure}. For {format.share(WANTED)} confidence repeat at least {SURE} times."
     return f"{counted}: {sure} ({format.share(told.confidence)} confidence)."
 
 

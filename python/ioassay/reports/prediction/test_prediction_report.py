@@ -79,7 +79,7 @@ def test_what_was_measured_outside_of_the_range_is_a_finding(prediction: Predict
 
 def test_an_interval_that_reaches_into_the_range_is_said(prediction: Prediction) -> None:
     (finding,) = beside(prediction, (1.5e9,) * 3, (1e9, 2e9, 4e9)).series[0].sentences
-    assert finding.endswith("below the range, which its 75 % interval reaches.")
+    assert finding.endswith("below the range, which its range reaches.")
 
 
 def test_a_comparison_calls_it_predicted_and_shades_its_range(prediction: Prediction) -> None:

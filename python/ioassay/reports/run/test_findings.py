@@ -42,7 +42,7 @@ def markdown(told: LoadedRun) -> str:
         "One rank had done 250 times the work of another when it came (least: rank 0 on client00",
         "Last to finish: rank 3 on client03",
         "15.0 MB/s, 50 % below the median of 6 repetitions. It is included in the median. 3 more outliers in the same",
-        "is uncertain: 80.0 to 120 MB/s with 97 % confidence; repeat more often.",
+        "is uncertain: 95 % interval 80.0 to 120 MB/s; repeat more often.",
         "write: I/O stalled for 2.",
         "the rate fluctuated: a tenth of the time it was below ",
         "the rate declined by ",
@@ -113,19 +113,19 @@ def test_programs_get_the_evidence_of_every_kind_in_base_units(told: LoadedRun) 
 
 def test_the_table_of_a_command_line_has_intervals_and_rates_at_the_stonewall_too(told: LoadedRun) -> None:
     typed = replace(told, document=told.document.model_copy(update={"origin": FrontEndOrigin(tool="ior")}))
-    row = "| stopping | write | 8 | 198 MB/s, 195 to 208 MB/s (97 %), 396 MB/s at the stonewall |"
+    row = "| stopping | write | 8 | 198 MB/s, 195 to 208 MB/s, 396 MB/s at the stonewall |"
     assert row in reports.build(RunReport(typed), "md").decode()
 
 
 def test_an_interval_is_explained_where_there_is_one() -> None:
-    explained = "Below each median: its confidence interval;"
+    explained = "Below each median: its 95 % confidence interval,"
     several, single = (RunBuilder().workload("w").repetitions(count).build() for count in (3, 1))
     assert explained in reports.build(RunReport(several), "html").decode()
     assert explained not in reports.build(RunReport(single), "html").decode()
 
 
 def test_a_peak_has_its_interval_and_its_rate_at_the_stonewall(told: LoadedRun, markdown: str) -> None:
-    said = r"198 MB/s, 8 clients, 1\d\d to 2\d\d MB/s \(95 %\), 396 MB/s at the stonewall"
+    said = r"198 MB/s, 8 clients, 1\d\d to 2\d\d MB/s, 396 MB/s at the stonewall"
     assert re.search(said, markdown)
     rows = json.loads(reports.build(RunReport(told), "json"))["peak_sustained"]
     peak = next(row for row in rows if row["workload"] == "stopping")["series"][0]["peak"]

@@ -178,8 +178,8 @@ def intervals(content: Content) -> str:
         else ""
     )
     return (
-        "Below each median: its confidence interval; below each peak: that of the highest rate of the sweep. The "
-        f"confidence is in brackets. {luck}"
+        "Below each median: its 95 % confidence interval, or the range of too few repetitions; below each peak: that "
+        f"of the highest rate of the sweep. {luck}"
     )
 
 
@@ -262,8 +262,8 @@ _TERMS = {
     "of the slowest and of the fastest rank; all other rates go on to the end of the last rank",
     "Peak": "the best median of the sweep",
     "Sustained": "the median over all points from the first that reaches 90 % of the peak",
-    "Interval": "the confidence interval of the median, with the confidence in brackets, by order statistics of the "
-    "repetitions",
+    "Interval": "the 95 % confidence interval of the median, by order statistics of the repetitions; `range`: from the "
+    "lowest to the highest of fewer than 6 repetitions, which is less sure",
     "Of ceiling": "the share of the lowest ceiling of the network on the path",
     "Open, transfer, fsync, close": "shares of the time of all ranks",
     "Apart at start, at end": "how long after the first rank the last one started, and ended",

@@ -45,7 +45,8 @@ def interval(found: Interval | None) -> str:
     """`×1.85 to ×2.01 (97 %)`."""
     if found is None:
         return format.ABSENT
-    return format.interval(f"×{format.significant(found.low)}", f"×{format.significant(found.high)}", found.confidence)
+    ends = format.span(f"×{format.significant(found.low)}", f"×{format.significant(found.high)}")
+    return f"{ends} ({format.share(found.confidence)})"
 
 
 def values(of: Mapping[str, str | None], names: Iterable[str] | None = None) -> str:
