@@ -19,8 +19,10 @@ _WITHIN_NUMBER = re.compile(r"(?<=\d) (?=[^\W\d_]|%)|(?<=\d to) (?=\d)|(?<=±) (
 
 
 def bound(text: str) -> str:
-    """`text`, which does not break between a number and what it counts. To be printed within `Unbroken`."""
-    return _WITHIN_NUMBER.sub(_BLANK, text)
+    """`text`, which breaks neither at a no-break space nor between a number and what it counts. To be printed within
+    `Unbroken`.
+    """
+    return _WITHIN_NUMBER.sub(_BLANK, text).replace("\u00a0", _BLANK)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ engine says of each (its message is in the appendix).
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from ioassay.analysis.doubts import DoubtGroup, Doubts, Place
@@ -102,6 +102,15 @@ def to_know(doubts: Doubts) -> list[Text]:
         if group.invalidates
     ]
     return [*invalid, *((Span(said, "strong"), _remedy(remedy)) for said, remedy in common(doubts))]
+
+
+def lettered(doubts: Doubts, letters: Collection[str]) -> list[Text]:
+    """What the letters beside numbers mean, in how many measurements it is so, and what to do: the gravest first."""
+    return [
+        (Span(group.mark, "strong"), f"  {_common(group, doubts)}", _remedy("; ".join(filter(None, group.remedies))))
+        for group in doubts.groups
+        if group.mark in letters and not group.invalidates
+    ]
 
 
 def _remedy(remedy: str) -> str:

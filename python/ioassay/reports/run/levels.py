@@ -32,6 +32,8 @@ class Cell:
     marks: tuple[str, ...] = ()
     caveats: tuple[str, ...] = ()
     """The doubts that change what it says, in words; of a sustained rate those that its peak does not have."""
+    letters: tuple[str, ...] = ()
+    """The marks of all doubts that change what it says."""
     ceiling: str = ""
     """Its share of the lowest ceiling on its path, where that is the same for all that it rests on."""
     interval: str = ""
@@ -73,7 +75,7 @@ def _shown(cell: Cell) -> Text:
 
 def table(lines: Sequence[SummaryLine], shown: Callable[[Cell], Text] = _shown) -> Table:
     """The table of the workloads that do one write and one read."""
-    if not _is_swept(by_phase(lines)):
+    if not is_swept(by_phase(lines)):
         rows = [[line.label, *map(shown, line.cells[:2])] for line in lines]
         return Table([Column("Workload"), *numbers("Write", "Read")], rows, title="Performance")
     levels = [
@@ -85,7 +87,7 @@ def table(lines: Sequence[SummaryLine], shown: Callable[[Cell], Text] = _shown) 
     return Table([Column("Workload"), *levels], rows, title="Peak and sustained performance")
 
 
-def _is_swept(lines: Sequence[SeriesLine]) -> bool:
+def is_swept(lines: Sequence[SeriesLine]) -> bool:
     """Whether a sustained rate is another than its peak: of a single point both are the same."""
     return any((line.sustained.text, line.sustained.rests_on) != (line.peak.text, line.peak.rests_on) for line in lines)
 
@@ -101,18 +103,15 @@ def by_phase(lines: Sequence[SummaryLine]) -> list[SeriesLine]:
 
 def series_table(lines: Sequence[SeriesLine]) -> Table:
     """The table of all other workloads."""
-    is_swept = _is_swept(lines)
+    swept = is_swept(lines)
     return Table(
         [
             Column("Workload", merges=True),
             Column("Phase"),
-            *numbers(*(("Peak", "Sustained") if is_swept else ("Rate",))),
+            *numbers(*(("Peak", "Sustained") if swept else ("Rate",))),
         ],
-        [
-            [line.label, line.series, _shown(line.peak), *([_shown(line.sustained)] if is_swept else [])]
-            for line in lines
-        ],
-        title="Peak and sustained rates, phase by phase" if is_swept else "Rates, phase by phase",
+        [[line.label, line.series, _shown(line.peak), *([_shown(line.sustained)] if swept else [])] for line in lines],
+        title="Peak and sustained rates, phase by phase" if swept else "Rates, phase by phase",
         rules=changes(line.label for line in lines),
     )
 
@@ -180,6 +179,7 @@ class Levels:
             rests_on=", ".join(filter(None, (at, self.names.values(level.others)))),
             marks=self.doubts.marks(places),
             caveats=caveats.beside(self.doubts, places),
+            letters=tuple(group.mark for group, _ in self.doubts.decisive(places)),
             ceiling=of_the_ceiling(level.rate, ceiling) if ceiling else "",
             interval=format.interval(text(known.low), text(known.high), known.confidence) if known else "",
             luck=f"best of {level.alike} alike: up to {format.share(level.luck)} too high" if level.alike > 1 else "",

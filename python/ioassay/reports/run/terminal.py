@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.console import Group
 
-from ioassay.reports.document import Block, Bullets, Column, Notes, Paragraph, Span, Table, Text
+from ioassay.reports.document import Block, Bullets, Column, Notes, Paragraph, Span, Table, Text, changes
 from ioassay.reports.document.terminal import rendered
 from ioassay.reports.run import abstract, caveats, faithfulness, given_rates, io500, levels, wording
 from ioassay.reports.run.content import Content
+from ioassay.reports.run.levels import Cell, SeriesLine
 from ioassay.units import format_count
 
 MOST_FINDINGS = 3
+
+NO_BREAK = "\u00a0"
+"""A space that keeps letters beside their number, also at the end of a cell."""
 
 
 def summary(content: Content) -> Group:
@@ -39,10 +45,52 @@ def _end(content: Content) -> list[Block]:
 
 
 def _rates(content: Content) -> list[Block]:
-    return [
-        levels.series_table([*levels.by_phase(content.summary), *content.by_series]),
-        given_rates.table(content.given_rates),
+    return [_table(_lines(content)), given_rates.table(content.given_rates)]
+
+
+def _lines(content: Content) -> list[SeriesLine]:
+    return [*levels.by_phase(content.summary), *content.by_series]
+
+
+def _table(lines: Sequence[SeriesLine]) -> Table:
+    """A line for each phase: numbers with the letters of their doubts, which are explained once below."""
+    swept = levels.is_swept(lines)
+    columns = [
+        (Column("Workload", merges=True), [line.label for line in lines]),
+        (Column("Phase"), [line.series for line in lines]),
+        (_number("Peak" if swept else "Rate"), _with_letters([line.peak for line in lines])),
+        (Column("At"), [line.peak.rests_on for line in lines] if swept else []),
+        (_number("Interval"), [_interval(line.peak) for line in lines]),
+        (_number("Sustained"), _with_letters([line.sustained for line in lines]) if swept else []),
+        (Column("Ceiling"), [line.peak.ceiling for line in lines]),
     ]
+    shown = [(column, cells) for column, cells in columns if any(cells)]
+    return Table(
+        [column for column, _ in shown],
+        [[*cells] for cells in zip(*(cells for _, cells in shown), strict=True)],
+        title="Peak and sustained rates, phase by phase" if swept else "Rates, phase by phase",
+        rules=changes(line.label for line in lines),
+    )
+
+
+def _number(title: str) -> Column:
+    return Column(title, is_number=True)
+
+
+def _with_letters(cells: Sequence[Cell]) -> list[str]:
+    """`844 MB/s ab`; numbers stand below one another, however many letters follow."""
+    letters = ["".join(cell.letters) for cell in cells]
+    width = max(map(len, letters), default=0)
+    return [
+        f"{cell.text}{NO_BREAK}{own.ljust(width, NO_BREAK)}" if width else cell.text
+        for cell, own in zip(cells, letters, strict=True)
+    ]
+
+
+def _interval(cell: Cell) -> str:
+    """In the unit of the number: `198 to 1819`."""
+    _, _, unit = cell.text.partition(" ")
+    return cell.interval.replace(f" {unit}", "")
 
 
 def _acceptance(content: Content) -> Block:
@@ -70,7 +118,9 @@ def _findings(content: Content) -> list[Block]:
 
 def _doubts(content: Content) -> list[Block]:
     """What to know of all numbers; what concerns single ones stands beside them."""
-    known, minor = caveats.to_know(content.doubts), len(content.doubts.weighing("minor"))
+    letters = {letter for line in _lines(content) for cell in (line.peak, line.sustained) for letter in cell.letters}
+    known = [*caveats.lettered(content.doubts, letters), *caveats.to_know(content.doubts)]
+    minor = len(content.doubts.weighing("minor"))
     more = format_count(minor, "more kind" if known else "minor kind")
     also = [Paragraph(Span(f"{more} of doubt in the report.", "faint"))] if minor else []
     return [Paragraph(wording.trust(content)), Bullets(known), *also]

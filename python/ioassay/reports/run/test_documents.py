@@ -58,9 +58,25 @@ def terminal(run: LoadedRun) -> str:
 
 def test_the_terminal_shows_the_table_the_verdict_and_the_remedies(run: LoadedRun) -> None:
     text = terminal(run)
-    assert re.search(r"Workload +Phase +Peak +Sustained *\n", text)
+    assert re.search(r"Workload +Phase +Peak +At +Sustained *\n", text)
     assert "Acceptance: failed." in text
     assert "check the disk" in text
+
+
+def test_at_80_columns_a_phase_is_a_line_whose_letters_are_explained_once_below_it() -> None:
+    builder = RunBuilder().workload("seq", "Sequential N-N, 1 MiB").clients(1, 2, 4).repetitions(3)
+    for repetition in (1, 2, 3):
+        builder.doubt(f"seq-c2-r{repetition}", "write", "short-phase", "it took 12 ms", "move more data")
+    builder.rates("seq", "write", 1, 1e9, 1.1e9, 1.2e9).rates("seq", "write", 2, 2e9, 2.1e9, 2.2e9)
+    builder.rates("seq", "write", 4, 2e9, 2.05e9, 2.1e9)
+    console = Console(file=io.StringIO(), width=80)
+    console.print(summary(RunReport(builder.build()).content))
+    assert isinstance(console.file, io.StringIO)
+    text = console.file.getvalue().replace("\u00a0", " ")
+    (write,) = (line for line in text.splitlines() if " write " in line and "B/s" in line)
+    assert re.search(r"write +2100 MB/s a +2 clients .+ 2075 MB/s a?", write), text
+    assert text.count("short") == 1, text
+    assert re.search(r"\n +a +3 of 18 measurements: phase too short \(move more data\)", text), text
 
 
 def test_where_nothing_is_valid_one_sentence_stands_for_the_tables() -> None:
