@@ -1,7 +1,7 @@
 """The specification of every figure is one that Vega-Lite understands, down to the last of its properties.
 
 Vega-Lite passes over a property that it does not know, so a slip of the pen would only show as a figure that looks
-different. Here each property has to change the Vega that one of the figures becomes.
+different. Here each value, made another, has to change the Vega that one of the figures becomes.
 """
 
 from __future__ import annotations
@@ -196,7 +196,7 @@ def test_vega_lite_warns_of_nothing(capfd: pytest.CaptureFixture[str]) -> None:
         assert capfd.readouterr().err == ""
 
 
-def test_each_property_of_a_figure_changes_what_is_drawn() -> None:
+def test_each_value_in_a_figure_changes_what_is_drawn() -> None:
     idle: dict[tuple[str, ...], bool] = {}
     for figure in _figures():
         whole = _vega(figure)

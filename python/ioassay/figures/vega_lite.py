@@ -13,6 +13,7 @@ Specification = dict[str, Any]
 """
 
 Rows = pl.DataFrame | Iterable[Mapping[str, object]]
+"""What is drawn, a mapping by column for each row."""
 
 
 def quantitative(field: str, **said: object) -> Specification:
@@ -26,7 +27,11 @@ def nominal(field: str, **said: object) -> Specification:
 
 
 def marks(kind: str, rows: Rows | None, encoding: Mapping[str, Specification], **look: object) -> Specification:
-    """A mark of a kind for each of `rows`, or for those of the figure around it; a line or an area for all of them."""
+    """A mark of a kind for each of `rows`, or a line or an area for all of them.
+
+    `None` stands for the rows of the figure around it. Of a frame the specification has the columns that `encoding`
+    names.
+    """
     made: Specification = {"mark": {"type": kind, **look}, "encoding": encoding}
     return made if rows is None else {"data": values(rows, *_fields(encoding)), **made}
 
