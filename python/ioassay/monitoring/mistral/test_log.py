@@ -1,6 +1,7 @@
 import re
 from dataclasses import replace
 from datetime import datetime
+from typing import Any
 
 import pytest
 from hypothesis import assume, given
@@ -121,7 +122,7 @@ def test_fields_of_version_4_are_quoted_as_in_csv(written: str, command: str) ->
         {"command": '"', "job": '"'},
     ],
 )
-def test_quotation_marks_in_fields_of_version_6_join_no_fields(changed: dict[str, str]) -> None:
+def test_quotation_marks_in_fields_of_version_6_join_no_fields(changed: dict[str, Any]) -> None:
     entry = replace(ENTRY, **changed)
     assert read_entry(write_entry(entry), MONITOR) == entry
 
