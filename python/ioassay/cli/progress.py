@@ -23,6 +23,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ioassay.analysis import series
+from ioassay.analysis.rate_units import suited
 from ioassay.cli.console import PlainTextConsole
 from ioassay.cli.remaining_time import Remaining, share_done, units_of
 from ioassay.control_characters import styled
@@ -41,6 +42,11 @@ if TYPE_CHECKING:
     from ioassay.protocol.progress import Progress
 
 NS_PER_S = 1_000_000_000
+
+_RATE_WIDTH = len("12.3 kIOPS")
+"""Of most rates, in columns: a longer one moves what follows it."""
+
+_AMOUNT_WIDTH = len("12.3 GB in 12.3 ms")
 
 
 def watcher(need: Need | None, stream: TextIO = sys.stderr) -> Watcher:
@@ -151,6 +157,8 @@ class Lines:
         self._document: RunDocument | None = None
         self._units: dict[str, RateUnit] = {}
         self._names: Names | None = None
+        self._width = 0
+        """Of what is measured where, in columns, so that the lines of a run stand below one another."""
 
     def run_begins(self, document: RunDocument) -> None:
         """Says what runs where."""
@@ -158,7 +166,8 @@ class Lines:
         self._ended = sum(len(case.measured) for case in document.cases if case.state == "complete")
         self._count = _count(document)
         self._units = _units(document)
-        self._names = Names(document)
+        self._names = names = Names(document)
+        self._width = max((len(label) for case in document.cases for label in _labels(names, case)), default=0)
         self._say(_headline(document))
         if self._need:
             self._say(self._need.text)
@@ -177,11 +186,13 @@ class Lines:
         assert self._names is not None
         self._ended += 1
         kinds = ", ".join(sorted({doubt["kind"] for doubt in event["doubts"]}))
+        where = f"{_where(self._names, case)} {_label(event)}"
+        unit = _unit_of(case, event, self._units[case.workload])
+        amount = f"{_amount(case, event, unit)} in {format.duration(event['duration_ns'])}"
         self._say(
-            f"[{self._ended}/{self._count}] {_where(self._names, case)} {_label(event)}: "
-            f"{_rate(event, event['duration_ns'], _unit_of(case, event, self._units[case.workload]))}, "
-            f"{_amount(case, event)} "
-            f"in {event['duration_ns'] / NS_PER_S:.2f} s" + (f" (doubts: {kinds})" if kinds else "")
+            f"[{self._ended:{len(str(self._count))}}/{self._count}] {where:{self._width}}  "
+            f"{_rate(event, event['duration_ns'], unit):>{_RATE_WIDTH}}  {amount:{_AMOUNT_WIDTH if kinds else 0}}"
+            + (f"  {kinds}" if kinds else "")
         )
 
     def case_ends(self, case: CaseEntry) -> None:
@@ -528,9 +539,21 @@ def _unit(jobs: Sequence[JobEntry], operations: Sequence[Operation], wanted: Rat
     return _Unit(rate, format.counting(rate, noun))
 
 
-def _amount(case: CaseEntry, event: EventPhase) -> str:
-    moves = case.job(event["name"], event["job"]).files
-    return format_about_bytes(event["bytes"]) if moves else format_count(event["operations"], "operation")
+def _labels(names: Names, case: CaseEntry) -> Iterator[str]:
+    """What lines of the phases of a case will be of."""
+    where = _where(names, case)
+    for _, phase, job, operation in case.measured:
+        yield f"{where} {series.label(series.Series(phase, job, operation))}"
+
+
+def _amount(case: CaseEntry, event: EventPhase, unit: _Unit) -> str:
+    """In the base of the rate: MB beside MB/s, MiB beside MiB/s; MB beside a rate of operations."""
+    if not case.job(event["name"], event["job"]).files:
+        return format_count(event["operations"], "operation")
+    if unit.rate.endswith("iB/s"):
+        return format_about_bytes(event["bytes"])
+    moved = event["bytes"]
+    return format_rate(moved, suited("rate_bytes_per_s", event["operation"], [moved]).name).removesuffix("/s")
 
 
 def _headline(document: RunDocument) -> str:

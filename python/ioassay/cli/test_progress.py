@@ -128,8 +128,8 @@ def test_without_a_terminal_there_is_a_line_per_phase() -> None:
     assert stream.getvalue().splitlines() == [
         "study (quick) on /mnt/scratch: 2 cases",
         "Writes 8.00 GiB, at most 4.00 GiB at once; lustre has 90.0 GiB free.",
-        "[1/4] sequential, 1 client write: 2000 MB/s, 3.73 GiB in 2.00 s (doubts: shared-node, short-phase)",
-        "[2/4] sequential, 1 client read: 4000 MB/s, 3.73 GiB in 1.00 s",
+        "[1/4] sequential, 1 client write   2000 MB/s  4.00 GB in 2.00 s   shared-node, short-phase",
+        "[2/4] sequential, 1 client read    4000 MB/s  4.00 GB in 1.00 s",
         "SIGINT: stopping.",
         "random-64 interrupted: stopped by SIGINT; run again.",
     ]
@@ -248,7 +248,7 @@ def test_metadata_is_shown_in_operations_by_their_name_even_where_its_items_hold
     lines.event(case, created)
     assert stream.getvalue().splitlines() == [
         "study (quick) on /mnt/scratch: 1 case",
-        "[1/2] sequential, 1 client write (create): 4000 creates/s, 8000 operations in 2.00 s",
+        "[1/2] sequential, 1 client write (create)  4000 creates/s  8000 operations in 2.00 s",
     ]
 
 
