@@ -14,6 +14,13 @@ from datetime import datetime
 from ioassay.analysis.compare import matching
 from ioassay.analysis.compare.subject import ConditionDifference, Curve, Point, Subject, unlike
 
+SIZED_BY_SPEED = ("quick",)
+"""Studies whose data are sized by the speed of the target, so that each phase lasts about as long in every run. A
+slower target gets less of it: where that left a run out, a fall would hide itself.
+"""
+
+_SIZES = ("file_set_bytes", "files")
+
 
 @dataclass(frozen=True)
 class Run:
@@ -101,7 +108,7 @@ def _group(runs: Sequence[Run]) -> Group:
     left_out: dict[int, list[LeftOut]] = {}
     for run in earlier:
         for mine, point in _matching(latest.subject, run.subject):
-            told = tuple(one for one in unlike(mine.conditions, point.conditions) if one.is_told)
+            told = _differences(latest.study, mine, point)
             if told:
                 left_out.setdefault(id(mine), []).append(LeftOut(run, told))
             else:
@@ -117,6 +124,12 @@ def _group(runs: Sequence[Run]) -> Group:
     )
     missing = tuple(_missing(latest.subject, earlier[-1].subject)) if earlier else ()
     return Group(tuple(runs), tuple(histories), missing)
+
+
+def _differences(study: str, mine: Point, point: Point) -> tuple[ConditionDifference, ...]:
+    """What keeps two points of runs of a study from being compared."""
+    found = (one for one in unlike(mine.conditions, point.conditions) if one.is_told)
+    return tuple(one for one in found if not (study in SIZED_BY_SPEED and one.what in _SIZES))
 
 
 def _matching(latest: Subject, earlier: Subject) -> Iterator[tuple[Point, Point]]:

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
+
+import polars as pl
 
 from ioassay.analysis.compare import measured_run
 from ioassay.analysis.trend.history import Group, Run, groups
@@ -53,6 +56,24 @@ def test_a_run_that_was_not_measured_as_the_latest_is_left_out_with_what_is_unli
         (left_out,) = history.left_out
         assert left_out.run.name == "a"
         assert [(one.what, one.reference, one.other) for one in left_out.unlike] == [("transfer_bytes", 1 << 20, 4096)]
+
+
+def test_of_a_study_that_sizes_its_data_by_speed_runs_of_any_size_are_compared() -> None:
+    def runs(study: str) -> list[Run]:
+        built = [night(0, builder(1)), night(1, builder(1)), night(2, builder(1, transfer=4096))]
+        found = []
+        for times, name, run in zip((1, 2, 3), "abc", built, strict=True):
+            run.document.study.name = study
+            larger = run.measurements.with_columns(file_set_bytes=pl.col("file_set_bytes") * times)
+            found.append(seen(name, replace(run, measurements=larger)))
+        return found
+
+    (group,) = groups(runs("quick")[:2])
+    assert writes(group) == [["a", "b"]]
+    (group,) = groups(runs("nightly")[:2])
+    assert writes(group) == [["b"]]
+    (group,) = groups(runs("quick"))
+    assert writes(group) == [["c"]], "another transfer size is another measurement"
 
 
 def test_a_point_has_the_runs_that_measured_it() -> None:

@@ -120,7 +120,12 @@ def _series(group: Group, same: Sequence[Course]) -> SeriesPart:
         unit=unit,
         courses=tuple(same),
         rows=tuple(wording.row(course, unit) for course in same),
-        notes=(*wording.left_out(group, histories), *wording.doubts(group, histories)),
+        notes=(
+            *wording.left_out(group, histories),
+            *wording.sizes(group, histories),
+            *wording.few(histories),
+            *wording.doubts(group, histories),
+        ),
     )
 
 

@@ -83,7 +83,10 @@ def test_every_point_has_a_verdict_that_says_why(content: Content) -> None:
 
 
 def test_a_run_that_was_not_measured_alike_is_named_with_what_is_unlike(content: Content) -> None:
-    said = "Left out (different conditions): night-03 (transfer 4 KiB against 1 MiB of night-11)."
+    said = (
+        "Left out (different conditions): night-03 (transfer 4 KiB against 1 MiB of night-11). To compare them, repeat "
+        "the study with the settings of one run."
+    )
     assert [series.notes for series in content.groups[0].series] == [(said,), (said,)]
 
 
@@ -153,8 +156,9 @@ def test_the_page_has_a_figure_for_each_series_and_is_the_same_every_time(conten
 
 def test_very_many_runs_that_were_not_measured_alike_are_counted() -> None:
     runs = [stored(f"night-{at}", one(at, transfer_bytes=4096 if at < 7 else 1 << 20)) for at in range(8)]
-    (note,) = assemble(runs, [], 0.05).groups[0].series[0].notes
+    note, few = assemble(runs, [], 0.05).groups[0].series[0].notes
     assert note.startswith("Left out (different conditions): 7 runs from night-0 to night-6 (transfer ")
+    assert few == "A verdict needs 5 runs that were measured alike: at least 4 more runs of the study."
 
 
 def test_doubts_about_the_latest_run_stand_below_its_series() -> None:
@@ -162,7 +166,10 @@ def test_doubts_about_the_latest_run_stand_below_its_series() -> None:
     doubtful.doubt("seq-c8-r2", "write", "short-phase").doubt("seq-c1-r1", "read", "late-sampler")
     runs = [stored("a", one(0)), stored("b", night(1, doubtful))]
     notes = [series.notes for series in assemble(runs, [], 0.05).groups[0].series]
-    assert notes == [("b is doubted: short-phase (at 8 clients).",), ("b is doubted: late-sampler (at 1 client).",)]
+    assert [own[-1] for own in notes] == [
+        "b is doubted: short-phase (at 8 clients).",
+        "b is doubted: late-sampler (at 1 client).",
+    ]
 
 
 def test_the_only_run_of_a_study_is_left_out_and_named(runs: list[Stored]) -> None:

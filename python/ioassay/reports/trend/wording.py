@@ -124,7 +124,30 @@ def left_out(group: Group, histories: Sequence[History]) -> Iterator[str]:
         names = list(dict.fromkeys(name for own in places.values() for name in own))
         where = "" if len(places) == len(histories) else f" at {listed(list(places))}"
         runs = listed(names) if len(names) <= _MOST_NAMES else f"{len(names)} runs from {names[0]} to {names[-1]}"
-        yield f"Left out{where} (different conditions): {runs} ({'; '.join(how)})."
+        yield (
+            f"Left out{where} (different conditions): {runs} ({'; '.join(how)}). To compare them, repeat the study "
+            "with the settings of one run."
+        )
+
+
+def sizes(group: Group, histories: Sequence[History]) -> Iterator[str]:
+    """That runs are compared whose data differ in size: a sentence or none."""
+    for history in histories:
+        found = [size for one in history.measured if (size := one.point.conditions.file_set_bytes) is not None]
+        if found and min(found) < max(found):
+            yield (
+                f"Rates of {format.size(min(found))} to {format.size(max(found))} are compared: {group.latest.study} "
+                "sizes its data by the speed of the target, and each phase lasts about as long."
+            )
+            return
+
+
+def few(histories: Sequence[History]) -> Iterator[str]:
+    """How many runs a verdict still needs: a sentence or none."""
+    most = max((len(history.measured) for history in histories), default=0)
+    if 0 < most < FEWEST:
+        more = format_count(FEWEST - most, "more run")
+        yield f"A verdict needs {FEWEST} runs that were measured alike: at least {more} of the study."
 
 
 def doubts(group: Group, histories: Sequence[History]) -> list[str]:
