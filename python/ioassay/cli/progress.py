@@ -542,8 +542,10 @@ def _unit(jobs: Sequence[JobEntry], operations: Sequence[Operation], wanted: Rat
 def _labels(names: Names, case: CaseEntry) -> Iterator[str]:
     """What lines of the phases of a case will be of."""
     where = _where(names, case)
-    for _, phase, job, operation in case.measured:
-        yield f"{where} {series.label(series.Series(phase, job, operation))}"
+    for phase in case.phases:
+        for job in phase.jobs:
+            for operation in job.operations:
+                yield f"{where} {series.label(series.Series(phase.name, job.name, operation))}"
 
 
 def _amount(case: CaseEntry, event: EventPhase, unit: _Unit) -> str:
