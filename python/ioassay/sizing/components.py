@@ -159,6 +159,7 @@ class FileSystem(Component):
     most_targets: Tally | None = Field(
         default=None, description="How many of them one file system takes, such as object storage targets of Lustre."
     )
+    most_stripes: Tally | None = Field(default=None, description="Over how many targets one file can be striped.")
 
 
 class Redundancy(Part):

@@ -12,6 +12,7 @@ from ioassay.sizing.capacity.redundancy import Geometry, geometry
 from ioassay.sizing.catalogue import Catalogue
 from ioassay.sizing.components import Brick, Controller, Enclosure
 from ioassay.sizing.model import BrickChoice
+from ioassay.units import format_count
 
 
 @dataclass(frozen=True)
@@ -96,9 +97,8 @@ def _enclosures(catalogue: Catalogue, brick: Brick, found: Geometry) -> Toleranc
         return Tolerance(spread.count, outside, is_assumed=True)
     smallest = min(catalogue.find(name, Enclosure).slots for name in brick.enclosures)
     if found.drives <= smallest:
-        return Tolerance(
-            0, f"Each group of {found.drives} drives is taken to lie within one enclosure.", is_assumed=True
-        )
+        drives = format_count(found.drives, "drive")
+        return Tolerance(0, f"Each group of {drives} is taken to lie within one enclosure.", is_assumed=True)
     return Tolerance(
         0,
         f"Groups of {found.drives} drives do not fit into an enclosure of {smallest}, and the catalogue does not say "

@@ -6,6 +6,7 @@ same bytes. Not: computing (`arithmetic`), where a line stands (`ioassay.reports
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 
 from ioassay.sizing.arithmetic import Formula, Value
@@ -102,15 +103,23 @@ def line(value: Value) -> str:
 
 
 def _operand(value: Value) -> str:
-    if value.dimension != NUMBER:
-        return brief(value)
+    return brief(value) if value.dimension != NUMBER else counted(value)
+
+
+def counted(value: Value) -> str:
+    """A number of things with their name: `8 bricks`, `1 brick`."""
     number = brief(value)
     return f"{number} {_singular(value.name) if number == '1' else value.name}"
 
 
 def _singular(noun: str) -> str:
-    head, of, rest = noun.partition(" of ")
-    return head.removesuffix("s") + of + rest
+    """`drive of a group`, `drive that is read`, `switch`."""
+    head, *rest = re.split(r"(?= (?:of|at|in|that|less|lost)\b)", noun, maxsplit=1)
+    if head.endswith(("ches", "xes")):
+        head = head.removesuffix("es")
+    elif head.endswith("ies"):
+        head = f"{head.removesuffix('ies')}y"
+    return head.removesuffix("s") + "".join(rest).replace(" that are ", " that is ", 1)
 
 
 def _ends(value: Value) -> str:

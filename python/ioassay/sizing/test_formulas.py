@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from ioassay.sizing.arithmetic import Origin, Value, exactly, lowest, product, quotient
-from ioassay.sizing.formulas import amount, line
+from ioassay.sizing.formulas import amount, counted, line
 from ioassay.sizing.rates.scaling import MULTIPLE
 from ioassay.systems.amounts import BYTES, BYTES_PER_S, OPERATIONS_PER_S, SECONDS, Dimension, Interval
 
@@ -59,6 +59,23 @@ def test_a_factor_that_counts_nothing_is_followed_by_what_it_multiplies() -> Non
 
 def test_one_of_a_kind_is_singular() -> None:
     assert line(product("write rate", exactly("bricks", 1), BRICK)).startswith("write rate = 1 brick × 4.5 GB/s")
+
+
+@pytest.mark.parametrize(
+    ("several", "one"),
+    [
+        ("enclosures", "1 enclosure"),
+        ("drives of a group", "1 drive of a group"),
+        ("drives lost", "1 drive lost"),
+        ("drives at work", "1 drive at work"),
+        ("drives that are read", "1 drive that is read"),
+        ("switches", "1 switch"),
+        ("copies of a mirror", "1 copy of a mirror"),
+    ],
+)
+def test_one_thing_is_named_in_the_singular(several: str, one: str) -> None:
+    assert counted(exactly(several, 1)) == one
+    assert counted(exactly(several, 2)) == f"2 {several}"
 
 
 def test_the_lowest_names_all_limits() -> None:

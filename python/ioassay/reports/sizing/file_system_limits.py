@@ -24,7 +24,7 @@ def limits(catalogue: Catalogue, size: Size) -> Iterator[Section]:
     notes: list[str] = []
     for one in of_file_systems.limits(catalogue, size):
         exceeded = Span(
-            " exceeded" if one.kind == "supported" else " wider", "failed" if one.kind == "supported" else "faint"
+            " exceeded" if one.kind == "supported" else " more", "failed" if one.kind == "supported" else "faint"
         )
         has = _amount(one.has) if one.is_kept else (_amount(one.has), exceeded)
         rows.append([one.brick or "all", wording.capital(one.what), has, f"{_amount(one.most)} {one.kind}"])

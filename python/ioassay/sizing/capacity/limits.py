@@ -89,6 +89,11 @@ def limits(catalogue: Catalogue, size: Size) -> Iterator[FileSystemLimit]:
             targets[name] = (before + counted.count * brick.redundancy.groups, most)
     for name, (number, most) in targets.items():
         yield FileSystemLimit("", f"targets of {name}", exactly("targets", number), most, "supported")
+        striped = _figure(catalogue, name, "most_stripes", "targets of a file")
+        if striped is not None:
+            yield FileSystemLimit(
+                "", f"targets of {name} for one file", exactly("targets", number), striped, "recommended"
+            )
 
 
 def most_of_brick(catalogue: Catalogue, brick: Brick) -> int | None:

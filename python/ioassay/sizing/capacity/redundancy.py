@@ -11,6 +11,7 @@ from typing import NoReturn
 from ioassay.errors import UsageError
 from ioassay.sizing.catalogue import Catalogue
 from ioassay.sizing.components import Brick, Enclosure, Layout, Redundancy
+from ioassay.units import format_count
 
 PARITY: dict[Layout, int] = {
     "none": 0,
@@ -114,7 +115,8 @@ def _of_group(name: str, redundancy: Redundancy) -> Geometry:
     if drives < data + parity + spares:
         _refuse(
             name,
-            f"a stripe of {data} + {parity} drives and {spares} spares need {data + parity + spares} drives, "
+            f"a stripe of {data} + {parity} drives and {format_count(spares, 'spare')} need "
+            f"{format_count(data + parity + spares, 'drive')}, "
             f"but a group has {drives}",
             "Raise `children`, or lower `data`, `parity` or `spares`.",
         )
@@ -141,7 +143,7 @@ def _parity(name: str, redundancy: Redundancy) -> int:
         if parity % data:
             _refuse(
                 name,
-                f"raid10 with {data} data drives cannot have {parity} drives of copies",
+                f"raid10 with {format_count(data, 'data drive')} cannot have {format_count(parity, 'drive')} of copies",
                 f"Give as many, or a multiple: {data}, {2 * data}, ….",
             )
         return parity
@@ -149,7 +151,8 @@ def _parity(name: str, redundancy: Redundancy) -> int:
     if layout == "mirror" and data != 1:
         _refuse(name, f"a mirror has 1 data drive, not {data}", "Use `raid10`, or several groups of one.")
     if layout != "mirror" and parity != PARITY[layout]:
-        _refuse(name, f"{layout} has {PARITY[layout]} parity drives in a group, not {parity}", "Remove `parity`.")
+        own = format_count(PARITY[layout], "parity drive")
+        _refuse(name, f"{layout} has {own} in a group, not {parity}", "Remove `parity`.")
     return parity
 
 
@@ -163,7 +166,8 @@ def _check_drives(name: str, brick: Brick, found: Geometry) -> None:
     outcome = f"{off} {are} neither in a group nor a spare" if off > 0 else f"{-off} {are} missing"
     _refuse(
         name,
-        f"{found.groups} groups of {found.drives} drives{inside} and {found.spares} spares make {used} drives, but "
+        f"{format_count(found.groups, 'group')} of {format_count(found.drives, 'drive')}{inside} and "
+        f"{format_count(found.spares, 'spare')} make {format_count(used, 'drive')}, but "
         f"the brick has {brick.drive_count}: {outcome}",
         "Change `drive_count`, `groups` or `spares` until they add up.",
     )
@@ -176,7 +180,7 @@ def _check_slots(catalogue: Catalogue, name: str, brick: Brick) -> None:
     if brick.drive_count > slots:
         _refuse(
             name,
-            f"its {brick.drive_count} drives do not fit into the {slots} slots of its enclosures",
+            f"its {brick.drive_count} drives do not fit into the {format_count(slots, 'slot')} of its enclosures",
             "Add an enclosure, or lower `drive_count`.",
         )
 

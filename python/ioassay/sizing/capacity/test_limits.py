@@ -56,8 +56,8 @@ def _exceeded(catalogue: Catalogue) -> list[FileSystemLimit]:
         ("ldiskfs", 38, "30TB", ["capacity of a target"]),  # 1.14 PB; 1024 TiB are 1.126 PB
         ("ldiskfs-2.8", 10, "28TB", []),
         ("ldiskfs-2.8", 10, "30TB", ["capacity of a target"]),  # 256 TiB are 281.5 TB
-        ("ext4", 6, "8TB", []),
-        ("ext4", 8, "8TB", ["capacity of a target"]),
+        ("ext4", 9, "6TB", []),  # 50 TiB are 55 TB
+        ("ext4", 7, "8TB", ["capacity of a target"]),
         ("ext4", 10, "30TB", ["capacity of a target", "inodes of a target"]),  # 2^32 × 64 KiB are 256 TiB
         ("xfs", 38, "30TB", []),
     ],
@@ -79,8 +79,23 @@ def test_so_many_targets_as_one_file_system_takes_are_counted_over_all_bricks(tm
     catalogue = _catalogue(tmp_path, "ldiskfs", 8, "10TB")
     for count, is_kept in ((8150, True), (8151, False)):
         configuration = Configuration(bricks=[BrickCount.model_construct(brick="brick", count=count, drive="drive")])
-        *_, targets = limits(catalogue, evaluate(catalogue, "many", configuration, ["healthy"]))
+        *_, targets, _ = limits(catalogue, evaluate(catalogue, "many", configuration, ["healthy"]))
         assert (targets.what, targets.is_kept) == ("targets of ldiskfs", is_kept)
+
+
+@pytest.mark.parametrize(
+    ("file_system", "most", "note"),
+    [("ldiskfs", 2000, "160 if formatted"), ("ldiskfs-2.8", 160, "ea_inode"), ("lustre-zfs", 2000, "")],
+)
+def test_more_targets_than_one_file_can_use_are_named_and_still_considered(
+    tmp_path: Path, file_system: str, most: int, note: str
+) -> None:
+    catalogue = _catalogue(tmp_path, file_system, 8, "10TB")
+    for count, is_kept in ((most, True), (most + 1, False)):
+        configuration = Configuration(bricks=[BrickCount.model_construct(brick="brick", count=count, drive="drive")])
+        *_, one = limits(catalogue, evaluate(catalogue, "many", configuration, ["healthy"]))
+        assert (one.what, one.kind, one.is_kept) == (f"targets of {file_system} for one file", "recommended", is_kept)
+        assert note in one.source
 
 
 def test_targets_of_beegfs_are_counted_whatever_file_system_they_have() -> None:

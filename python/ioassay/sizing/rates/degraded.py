@@ -25,6 +25,7 @@ from ioassay.sizing.components import Brick, IoKind
 from ioassay.sizing.rates.groups import Groups
 from ioassay.sizing.rates.raid_writes import ios_per_small_write
 from ioassay.systems.amounts import NUMBER
+from ioassay.units import format_count
 
 REBUILD_SHARE = assumed(
     "share of a drive's rate that rebuilds get",
@@ -74,12 +75,13 @@ def _without(groups: Groups, kind: IoKind, lost: Value) -> Value | None:
     All functions fall with the drives lost.
     """
     drives, data = groups.drives, groups.data
+    counted = format_count(drives, "drive")
     if kind == "read" and (groups.family == "mirror" or not groups.is_disk):
         return applied(
             "share of reads without the drives lost",
             lambda lost: (drives - lost) / drives,
             lost,
-            text=f"({drives} drives of the group − drives lost) ÷ {drives}",
+            text=f"({counted} of the group − drives lost) ÷ {drives}",
             dimension=NUMBER,
             falling=(0,),
         )
@@ -90,7 +92,7 @@ def _without(groups: Groups, kind: IoKind, lost: Value) -> Value | None:
             "share of random reads without the drives lost",
             lambda lost: (drives - lost) / (drives - lost + lost * data),
             lost,
-            text=f"survivors ÷ (survivors + drives lost × {data} reads in place of each), of {drives} drives",
+            text=f"survivors ÷ (survivors + drives lost × {data} reads in place of each), of {counted}",
             dimension=NUMBER,
             falling=(0,),
         )
@@ -101,7 +103,7 @@ def _without(groups: Groups, kind: IoKind, lost: Value) -> Value | None:
         "share of random writes without the drives lost",
         lambda lost: (drives - lost) * usual / ((drives - lost) * usual + lost * there),
         lost,
-        text=f"survivors × {usual} I/Os ÷ (survivors × {usual} I/Os + drives lost × {there} I/Os), of {drives} drives",
+        text=f"survivors × {usual} I/Os ÷ (survivors × {usual} I/Os + drives lost × {there} I/Os), of {counted}",
         dimension=NUMBER,
         falling=(0,),
     )

@@ -16,6 +16,7 @@ from ioassay.sizing.arithmetic import Value, exactly, lowest, product, total
 from ioassay.sizing.components import Enclosure
 from ioassay.sizing.model import Ceiling
 from ioassay.sizing.rates.brick_io import BrickIo, over_link
+from ioassay.units import format_count
 
 
 def link_ceilings(io: BrickIo, drives: list[Ceiling]) -> list[Ceiling]:
@@ -39,7 +40,10 @@ def link_ceilings(io: BrickIo, drives: list[Ceiling]) -> list[Ceiling]:
     if io.brick.redundancy.spread_over == "enclosures":
         slowest = lowest(f"{io.rate} of the slowest enclosure", *(each for _, each in found))
         found = [(sum(count for count, _ in found), slowest)]
-    sums = [product(f"{io.rate} of {count} enclosures", exactly("enclosures", count), each) for count, each in found]
+    sums = [
+        product(f"{io.rate} of {format_count(count, 'enclosure')}", exactly("enclosures", count), each)
+        for count, each in found
+    ]
     together = total(f"{io.rate} of the enclosures", *sums)
     is_of_drives = bool(drives) and together.interval.nominal >= drives[-1].value.interval.nominal
     return [] if is_of_drives else [Ceiling("links of the enclosures", together)]

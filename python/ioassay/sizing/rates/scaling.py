@@ -24,6 +24,7 @@ from ioassay.sizing.components import RateKind, Scaling
 from ioassay.sizing.rates.names import rate_name
 from ioassay.systems.amounts import NUMBER, Interval
 from ioassay.systems.model import Document
+from ioassay.units import format_count
 
 if TYPE_CHECKING:
     from ioassay.analysis.intervals import Interval as OfTerm
@@ -118,7 +119,7 @@ def _of_law(points: Mapping[int, Value], kind: RateKind, count: int) -> Value:
     fit = _fit(tuple((at, rate.nominal) for at, rate in points.items()))
     if fit is None:
         raise UsageError(
-            f"{len(points)} points of the {rate_name(kind)} cannot be fitted; "
+            f"{format_count(len(points), 'point')} of the {rate_name(kind)} cannot be fitted; "
             f"the law takes at least {FEWEST} with rates above 0.",
             "Add points, or scale by `table`.",
         )

@@ -21,7 +21,7 @@ from ioassay.sizing.parts import choice_of
 from ioassay.sizing.reliability import chain
 from ioassay.sizing.reliability.rebuild import ASSUMPTIONS, Assumptions, Rebuild, rebuild
 from ioassay.systems.amounts import NUMBER, SECONDS
-from ioassay.units import format_share
+from ioassay.units import format_count, format_share
 
 YEAR = exactly("a year", 365 * 86400, SECONDS)
 
@@ -199,7 +199,7 @@ def _per_year(drives: Value, between: Value) -> Value:
         lambda drives, between: drives * YEAR.interval.nominal / between,
         drives,
         between,
-        text=f"{formulas.brief(drives)} drives × a year ÷ {formulas.brief(between)} between failures of one",
+        text=f"{formulas.counted(drives)} × a year ÷ {formulas.brief(between)} between failures of one",
         dimension=NUMBER,
         falling=(1,),
     )
@@ -215,8 +215,8 @@ def _loss(group: Geometry, groups: Value, between: Value, exposed: Value, unread
     ]
     what = "a group or a sector" if unreadable else "a group"
     model = (
-        f"Markov chain of {group.drives} drives, of which {group.parity or 'none'} may be down; each fails every "
-        f"{formulas.brief(between)} and is down for {formulas.brief(exposed)}"
+        f"Markov chain of {format_count(group.drives, 'drive')}, of which {group.parity or 'none'} may be down; "
+        f"each fails every {formulas.brief(between)} and is down for {formulas.brief(exposed)}"
     )
     if unreadable:
         model += f"; {format_share(unreadable.nominal)} of rebuilds without redundancy meet an unreadable sector"
@@ -247,7 +247,7 @@ def _loss(group: Geometry, groups: Value, between: Value, exposed: Value, unread
         lambda chance, groups: _at_least_one([chance] * int(groups)),
         of_group,
         groups,
-        text=f"1 − (1 − chance of one group) ^ {formulas.brief(groups)} groups",
+        text=f"1 − (1 − chance of one group) ^ {formulas.counted(groups)}",
         dimension=NUMBER,
     )
     return Loss(during, of_group, of_all)

@@ -424,8 +424,8 @@ def test_an_error_of_requirements_has_its_line(place: Place) -> None:
     file = place.requirements("usable: 1PB\nlimits: {rack: 1}\nwrite: fast")
     with pytest.raises(SourceError, match=r"needs\.yaml:4"):
         read(file)
-    with pytest.raises(UsageError, match='there is no brick "md3460"'):
-        search_with(place.solver, *read(place.requirements("usable: 1PB\nbricks: [md3460]")))
+    with pytest.raises(UsageError, match='there is no brick "md346x"'):
+        search_with(place.solver, *read(place.requirements("usable: 1PB\nbricks: [md346x]")))
 
 
 def test_a_configuration_is_known_at_once_and_said_not_to_be_proved_the_best(place: Place) -> None:

@@ -308,14 +308,12 @@ def _movements(search: Search, shown: Sequence[Movement]) -> list[Block]:
         Column("Price" if search.cost == "price" else "Space", is_number=True),
     ]
     left = len(search.movements) - len(shown)
+    whole = count(len(search.movements), "change")
+    hidden = f"{left} of {whole} {'is' if left == 1 else 'are'} not shown here: little or nothing moves."
     return [
         Paragraph(f"Configuration 1 takes {wording.cost(search, first.cost)}."),
         Table(columns, rows, "What moves the answer"),
-        *(
-            [Notes([f"{left} of {len(search.movements)} changes are not shown here: little or nothing moves."])]
-            if left
-            else []
-        ),
+        *([Notes([hidden])] if left else []),
     ]
 
 

@@ -119,6 +119,11 @@ def test_bricks_that_were_left_out_are_counted_by_the_reason() -> None:
     ]
 
 
+def test_one_of_a_kind_is_named_in_the_singular(found: Search) -> None:
+    assert wording.looked_at(replace(found, candidates=1, dominated=0)).startswith("1 brick with its drives was")
+    assert wording.movement(_movement(1.2, 1), found.answers[0]).endswith("8 → 1 brick")
+
+
 def test_the_front_stands_before_the_needs_and_each_configuration_after_them(found: Search) -> None:
     text = _markdown(found)
     places = [text.index(told) for told in ("## Answer", "largest", "## What is needed", "## 1. 8 ×", "## 2. 20 ×")]

@@ -193,26 +193,28 @@ def effect(one: Movement, answer: Answer) -> str:
         return "cannot be met"
     after = dict(one.after)
     changed = [
-        f"{number} → {after.get(name, 0)} {_noun(name, answer)}"
+        f"{number} → {_counted(name, after.get(name, 0), answer)}"
         for name, number in one.before
         if after.get(name, 0) != number
     ]
     return ", ".join(changed) or NO_CHANGE
 
 
-def _noun(name: str, answer: Answer) -> str:
-    """`bricks` and `metadata modules` where there is one kind of them, otherwise their names."""
+def _counted(name: str, number: int, answer: Answer) -> str:
+    """`10 bricks`, `1 metadata module` where there is one kind of them, otherwise with their name."""
     configuration = answer.configuration
-    if name in configuration.metadata:
-        return "metadata modules" if len(configuration.metadata) == 1 else name
-    return "bricks" if len(configuration.bricks) == 1 and name not in configuration.switches else name
+    if name in configuration.metadata and len(configuration.metadata) == 1:
+        return count(number, "metadata module")
+    is_brick = name not in configuration.metadata and name not in configuration.switches
+    return count(number, "brick") if is_brick and len(configuration.bricks) == 1 else f"{number} {name}"
 
 
 def looked_at(search: Search) -> str:
     """How much was searched, as a sentence."""
     left_out = f", {search.dominated:,} of them beaten by another one in everything" if search.dominated else ""
     ends = search.cost_ends_at
-    told = f"{search.candidates:,} bricks with their drives were considered{left_out}."
+    were = "brick with its drives was" if search.candidates == 1 else "bricks with their drives were"
+    told = f"{search.candidates:,} {were} considered{left_out}."
     if ends is None or not search.answers:
         return told
     unit = search.currency if search.cost == "price" else "U"
@@ -224,10 +226,7 @@ def left_out_by_reason(search: Search) -> list[str]:
     reasons = [one.partition(": ")[2] for one in search.unknown]
     reasons += [one.partition(": ")[2].partition(". ")[0] + "." for one in search.beyond_limits]
     reasons += [f"survives {one.partition(' survives ')[2]}" for one in search.fragile]
-    return [
-        f"{number} {'component' if number == 1 else 'components'}: {why}"
-        for why, number in Counter(reasons).most_common()
-    ]
+    return [f"{count(number, 'component')}: {why}" for why, number in Counter(reasons).most_common()]
 
 
 def _percent(share: float) -> str:
