@@ -74,6 +74,10 @@ def read(source: Source) -> list[Reading]:
             lines.setdefault(key, scrape.line)
     if not amounts:
         raise Refused("has none of the counters of Lustre's exporters in Prometheus' text")
+    if len(moments := {at_ns for _, at_ns in amounts}) > 1 and None in moments:
+        # Its counters would be missing from the scrape before it, and count from 0 in the one after it.
+        line = min(line for (_, at_ns), line in lines.items() if at_ns is None)
+        raise Refused("has counters without a time among scrapes that have one", line)
     require_end(source)
     return [
         Reading(of, lines[of, at_ns], at_ns, {name: _count(own, name) for name in {name for name, _ in own}})

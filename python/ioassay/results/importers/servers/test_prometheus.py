@@ -95,6 +95,13 @@ def test_a_refusal_names_the_line() -> None:
     assert refused(read, text).line in (line, line - 1)
 
 
+def test_a_scrape_that_a_line_too_many_cuts_in_two_is_refused() -> None:
+    described = "# TYPE lustre_write_bytes_total counter\n"
+    why = refused(read, STAMPED.replace(described, described * 2, 1))
+    assert "without a time" in why.reason
+    assert STAMPED.splitlines()[why.line - 2] == described.strip()
+
+
 @given(damages(samples("prometheus")))
 def test_damage_makes_no_traceback_and_no_amount_that_was_not_counted(texts: tuple[str, str]) -> None:
     whole, damaged = texts
