@@ -29,7 +29,9 @@ def predict(study: ResolvedStudy, storage: Storage, name: str, title: str = "") 
     if all(point.value is None for point in found.points):
         reasons = list(dict.fromkeys(point.why_not for point in found.points))
         more = len(reasons) - _REASONS_SHOWN
-        told = " ".join(reasons[:_REASONS_SHOWN]) + (f" There are {more} more reasons." if more > 0 else "")
+        told = " ".join(reasons[:_REASONS_SHOWN])
+        if more > 0:
+            told += f" There {'is' if more == 1 else 'are'} {format_count(more, 'more reason')}."
         raise UsageError(
             f"Nothing of the study {study.entry.name} can be predicted on {name}. {told}",
             "Add the rates to a catalogue of your own, or choose a study that moves data in files of their own.",
