@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -31,6 +32,14 @@ def test_a_directory_of_ior_results_becomes_a_run_that_can_be_reported(tmp_path:
         assert code == 0, stderr
     text = (tmp_path / "report.md").read_text()
     assert "ioassay read them from its output and did not measure anything" in text
+
+
+def test_an_import_shows_the_main_rates_with_their_doubts(tmp_path: Path) -> None:
+    code, stdout, _ = ioassay("import", "ior", FILES / "ior/2.10.3-plain.txt", "--out", tmp_path / "run")
+    assert code == 0
+    assert re.search(r" write +4 +6\.59 GB/s d +1 *\n.* read +4 +24\.7 GB/s c ", stdout.replace("\u00a0", " "), re.S)
+    assert "  c  1 of 2 measurements: may have been read from the page cache" in stdout
+    assert "  d  1 of 2 measurements: no fsync" in stdout
 
 
 @pytest.mark.parametrize("name", ["script-2019", "program-2025", "product-2017"])

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ioassay.results.document import RunDocument
     from ioassay.results.importers import Importer
     from ioassay.results.importers.stored import Gathered
+    from ioassay.results.loaded import LoadedRun
     from ioassay.results.origin import RefusedFile
 
     _Imported = tuple[Path, RunDocument, int, Sequence[Recomputed]]
@@ -99,6 +100,7 @@ def import_(
     _print_skipped(paths)
     imported: list[_Imported] = []
     refused: list[RefusedFile] = []
+    last: LoadedRun | None = None
     for found, place in _placed(importer.gather(paths), out):
         gathered, made = storable(found, sys.argv)
         refused += gathered.refused
@@ -107,12 +109,15 @@ def import_(
             store(place, document, tables)
             measured = tables["measurements"].height
             loaded = LoadedRun(document=document, samples=tables.pop("samples").lazy(), watch=None, **tables)
+            last = loaded
             imported.append((place, document, measured, recomputed(loaded)))
             if not as_json:
                 cases = format_count(len(document.cases), "case")
                 print(f"{place}: {cases}, {format_count(measured, 'measurement')}", flush=True)
     if as_json:
         _print_json(imported, refused)
+    elif last is not None and len(imported) == 1:
+        _print_rates(last)
     _print_refused(refused)
     if not imported:
         raise UsageError(
@@ -216,6 +221,14 @@ def _score(score: Recomputed) -> dict[str, Any]:
         "file": score.printed.file,
         "line": score.printed.line,
     }
+
+
+def _print_rates(run: LoadedRun) -> None:
+    """The rates that were imported, with the doubts about them: what the end of a run shows."""
+    from ioassay.cli.output import show  # noqa: PLC0415
+    from ioassay.reports.run import RunReport, terminal  # noqa: PLC0415
+
+    show(terminal.summary(RunReport(run).content))
 
 
 def _print_skipped(paths: list[Path]) -> None:

@@ -43,6 +43,8 @@ class MedianLine:
     repetitions: int
     """The valid ones."""
     marks: tuple[str, ...]
+    letters: tuple[str, ...]
+    """The marks of the doubts that change what it says."""
     caveats: tuple[str, ...]
     """The doubts that change what it says, in words."""
     ceiling: str
@@ -139,6 +141,7 @@ def _lines(
             else "",
             repetitions=row["repetitions"],
             marks=found.marks(places),
+            letters=tuple(group.mark for group, _ in found.decisive(places)),
             caveats=caveats.beside(found, places),
             ceiling=of_the_ceiling(row["median"], ceiling) if ceiling else "",
         )

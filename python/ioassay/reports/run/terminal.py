@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from rich.console import Group
 
@@ -10,10 +10,14 @@ from ioassay.reports.document import Block, Bullets, Column, Notes, Paragraph, S
 from ioassay.reports.document.terminal import rendered
 from ioassay.reports.run import abstract, caveats, faithfulness, given_rates, io500, levels, wording
 from ioassay.reports.run.content import Content
-from ioassay.reports.run.levels import Cell, SeriesLine
+from ioassay.reports.run.levels import SeriesLine
+from ioassay.reports.run.medians import MedianLine
 from ioassay.units import format_count
 
 MOST_FINDINGS = 3
+
+MOST_MEDIANS = 20
+"""Rates of another tool's results; the report has all of them."""
 
 NO_BREAK = "\u00a0"
 """A space that keeps letters beside their number, also at the end of a cell."""
@@ -45,7 +49,27 @@ def _end(content: Content) -> list[Block]:
 
 
 def _rates(content: Content) -> list[Block]:
+    if content.medians:
+        # Of the IO500 the table of the score has them all.
+        return [] if content.score_tables else [*_medians(content.medians)]
     return [_table(_lines(content)), given_rates.table(content.given_rates)]
+
+
+def _medians(lines: Sequence[MedianLine]) -> Iterator[Block]:
+    """What another tool measured: a line for each kind of I/O, number of ranks and phase."""
+    shown = lines[:MOST_MEDIANS]
+    rates = _with_letters([(line.median, line.letters) for line in shown])
+    columns = [
+        (Column("Workload", merges=True), [line.label for line in shown]),
+        (Column("Phase"), [line.series for line in shown]),
+        (_number("Ranks"), [line.ranks for line in shown]),
+        (_number("Rate"), rates),
+        (_number("Interval"), [_without_unit(line.interval, line.median) for line in shown]),
+        (_number("Repetitions"), [str(line.repetitions) for line in shown]),
+    ]
+    yield _of_columns(columns, "Rates, the median of the valid repetitions")
+    if more := len(lines) - len(shown):
+        yield Paragraph(Span(f"{format_count(more, 'more rate')} in the report.", "faint"))
 
 
 def _lines(content: Content) -> list[SeriesLine]:
@@ -58,18 +82,26 @@ def _table(lines: Sequence[SeriesLine]) -> Table:
     columns = [
         (Column("Workload", merges=True), [line.label for line in lines]),
         (Column("Phase"), [line.series for line in lines]),
-        (_number("Peak" if swept else "Rate"), _with_letters([line.peak for line in lines])),
+        (_number("Peak" if swept else "Rate"), _with_letters([(line.peak.text, line.peak.letters) for line in lines])),
         (Column("At"), [line.peak.rests_on for line in lines] if swept else []),
-        (_number("Interval"), [_interval(line.peak) for line in lines]),
-        (_number("Sustained"), _with_letters([line.sustained for line in lines]) if swept else []),
+        (_number("Interval"), [_without_unit(line.peak.interval, line.peak.text) for line in lines]),
+        (
+            _number("Sustained"),
+            _with_letters([(line.sustained.text, line.sustained.letters) for line in lines]) if swept else [],
+        ),
         (Column("Ceiling"), [line.peak.ceiling for line in lines]),
     ]
+    return _of_columns(columns, "Peak and sustained rates, phase by phase" if swept else "Rates, phase by phase")
+
+
+def _of_columns(columns: Sequence[tuple[Column, Sequence[str]]], title: str) -> Table:
+    """Of the columns that have anything to say; the first is what rows are grouped by."""
     shown = [(column, cells) for column, cells in columns if any(cells)]
     return Table(
         [column for column, _ in shown],
         [[*cells] for cells in zip(*(cells for _, cells in shown), strict=True)],
-        title="Peak and sustained rates, phase by phase" if swept else "Rates, phase by phase",
-        rules=changes(line.label for line in lines),
+        title=title,
+        rules=changes(shown[0][1]) if shown else (),
     )
 
 
@@ -77,20 +109,19 @@ def _number(title: str) -> Column:
     return Column(title, is_number=True)
 
 
-def _with_letters(cells: Sequence[Cell]) -> list[str]:
+def _with_letters(numbers: Sequence[tuple[str, tuple[str, ...]]]) -> list[str]:
     """`844 MB/s ab`; numbers stand below one another, however many letters follow."""
-    letters = ["".join(cell.letters) for cell in cells]
-    width = max(map(len, letters), default=0)
+    width = max((len(letters) for _, letters in numbers), default=0)
     return [
-        f"{cell.text}{NO_BREAK}{own.ljust(width, NO_BREAK)}" if width else cell.text
-        for cell, own in zip(cells, letters, strict=True)
+        f"{number}{NO_BREAK}{''.join(letters).ljust(width, NO_BREAK)}" if width else number
+        for number, letters in numbers
     ]
 
 
-def _interval(cell: Cell) -> str:
+def _without_unit(interval: str, number: str) -> str:
     """In the unit of the number: `198 to 1819`."""
-    _, _, unit = cell.text.partition(" ")
-    return cell.interval.replace(f" {unit}", "")
+    _, _, unit = number.partition(" ")
+    return interval.replace(f" {unit}", "")
 
 
 def _acceptance(content: Content) -> Block:
@@ -119,6 +150,7 @@ def _findings(content: Content) -> list[Block]:
 def _doubts(content: Content) -> list[Block]:
     """What to know of all numbers; what concerns single ones stands beside them."""
     letters = {letter for line in _lines(content) for cell in (line.peak, line.sustained) for letter in cell.letters}
+    letters |= {letter for line in content.medians for letter in line.letters}
     known = [*caveats.lettered(content.doubts, letters), *caveats.to_know(content.doubts)]
     minor = len(content.doubts.weighing("minor"))
     more = format_count(minor, "more kind" if known else "minor kind")
