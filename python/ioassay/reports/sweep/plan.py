@@ -21,7 +21,8 @@ def lines(document: SweepDocument) -> Iterator[str]:
             yield f"    set by: {one.set}"
     points = document.points
     some = "" if points <= document.trials else f"; {document.trials} of them are tried"
-    yield f"{format_count(points, 'point')}{some}, each with 3 to {document.most_pairs} pairs of measurements"
+    pairs = f"3 to {document.most_pairs}" if document.most_pairs > 3 else "3"
+    yield f"{format_count(points, 'point')}{some}, each with {pairs} pairs of measurements"
     yield from document.notes
     yield from (wording.constraint(one) for one in document.constraints)
 

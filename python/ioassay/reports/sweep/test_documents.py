@@ -141,7 +141,9 @@ def test_the_plan_says_what_is_to_become_better_and_over_which_values(doubled: A
     first, *others = lines(doubled.document)
     assert first.endswith("for the best write rate")
     assert others[:2] == ["  sys:size: 128, 512; today 128", "  sys:depth: 1, 8; today 8"]
-    assert others[2].startswith("4 points, each with 3 to ")
+    few, many = (lines(doubled.document.model_copy(update={"most_pairs": most})) for most in (3, 10))
+    assert "4 points, each with 3 pairs of measurements" in list(few)
+    assert "4 points, each with 3 to 10 pairs of measurements" in list(many)
 
 
 def test_a_constraint_is_said_before_and_named_where_it_breaks(tmp_path: Path) -> None:

@@ -72,8 +72,8 @@ def _known(run: LoadedRun) -> str:
 
 
 def why_not_complete(run: LoadedRun) -> str:
-    """Why a run that is not complete says nothing of an objective."""
-    said = next((case.error for case in run.document.cases if case.error), None)
+    """Why a run that is not complete says nothing of an objective, as a clause."""
+    said = next((case.error.rstrip(".") for case in run.document.cases if case.error), None)
     return said or f"the run is {run.document.state}"
 
 
