@@ -228,6 +228,42 @@ def test_a_rule_on_a_link_holds_for_what_the_link_leads_to_by_any_name(
     assert measured() >> 20 == 1
 
 
+WRITES_BY_NAMES = """\
+import sys
+for place, name in enumerate(sys.argv[1:]):
+    with open(name, "ab", buffering=0) as file:
+        file.write(bytes(1 << place))
+"""
+"""Writes one byte to the first file, two to the second, then four, …"""
+
+
+def test_a_hard_link_is_held_by_rules_on_its_file_and_on_the_directory_that_the_name_is_in(
+    agent: Path, target: Path, tmp_path: Path
+) -> None:
+    for name in ("ruled", "other"):
+        (target / name).mkdir()
+        (target / name / "file").write_text("")
+    (target / "ruled/into").hardlink_to(target / "other/file")
+    (target / "other/out").hardlink_to(target / "ruled/file")
+    setup = tmp_path / "setup.yaml"
+    setup.write_text("contract: rules.yaml\nnode: no\nsinks: [{json lines: {directory: lines}}]\n")
+    rules = [
+        f"{{monitor: {name}, path: {target}/{path}, calls: [write], bandwidth: 1GB/s}}"
+        for name, path in (("directory", "ruled"), ("file", "ruled/file"))
+    ]
+    (tmp_path / "rules.yaml").write_text(f"rules: [{', '.join(rules)}]")
+    names = [target / name for name in ("ruled/file", "ruled/into", "other/out", "other/file")]
+    command = [sys.executable, "-c", WRITES_BY_NAMES, *names]
+    code, _, err = ioassay("record", "--setup", setup, "--out", tmp_path / "record", "--", *command)
+    assert code == 0, err
+    measured: Counter[object] = Counter()
+    for one in documents(tmp_path / "lines"):
+        if one["kind"] == "rule":
+            assert isinstance(one["measured"], int)
+            measured[one["label"]] += one["measured"]
+    assert measured == {"directory": 0b0011, "file": 0b0101}
+
+
 def test_a_job_whose_files_are_cut_goes_on_and_its_record_says_so(agent: Path, target: Path, tmp_path: Path) -> None:
     (tmp_path / "rules.yaml").write_text("rules: [{monitor: all, calls: [write], bandwidth: 1GB/s}]")
     record = tmp_path / "record"
