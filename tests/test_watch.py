@@ -326,6 +326,27 @@ def test_the_view_of_this_node_ends_its_agent_with_ctrl_c(agent: Path, target: P
     recorded.end()
 
 
+def test_the_view_of_this_node_shows_the_rules_that_another_agent_gives(
+    agent: Path, target: Path, tmp_path: Path
+) -> None:
+    (target / "file").touch()
+    label, setup = f"stats of {tmp_path.name}", tmp_path / "setup.yaml"
+    (tmp_path / "rules.yaml").write_text(f"rules: [{{monitor: {label}, calls: [stat], count: 1M/s}}]")
+    setup.write_text("contract: rules.yaml\nnode: no\nsinks: [{json lines: {directory: lines}}]\n")
+    loop = ["sh", "-c", LOOP.format(path=target)]
+    recorded = Command(["record", "--setup", setup, "--out", tmp_path / "record", "--", *loop])
+    until(lambda: [one for one in documents(tmp_path / "lines") if one["kind"] == "rule"][1:], "two seconds of rules")
+    code, out, err = ioassay("watch", "--once", "--json")
+    assert code == 0, err
+    rules = [one for one in map(json.loads, out.splitlines()) if one["kind"] == "rule" and one["label"] == label]
+    assert [(one["allowed"], one["measured"] > 0) for one in rules] == [(1_000_000, True)] * len(rules)
+    assert len(rules) >= 1
+    code, out, err = ioassay("watch", "--once")
+    assert (code, "RULE " in out) == (0, True), out + err
+    os.kill(recorded.process.pid, signal.SIGTERM)
+    recorded.end()
+
+
 @pytest.mark.machine  # its rules reach what other tests record
 def test_the_view_holds_what_is_recorded_meanwhile_to_its_contract(
     agent: Path, target: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

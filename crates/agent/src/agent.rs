@@ -21,6 +21,7 @@ use crate::phases::Phases;
 use crate::registrations::{Registrants, Registrations};
 use crate::rules::in_force::{DirectoryNumber, RulesInForce};
 use crate::rules::selection::Facts;
+use crate::rules::state_file::{self, RuleStates};
 use crate::servers::Servers;
 use crate::tables::directory::{Directory, Identity};
 use crate::tables::follow::{Follow, Refused};
@@ -40,6 +41,8 @@ struct Watched {
     number: DirectoryNumber,
     /// The job of the process that was seen last.
     last_job: Option<JobKey>,
+    /// Tells other agents of the node what this one measured of the rules that it gives.
+    rule_states: RuleStates,
 }
 
 /// An agent at work.
@@ -219,7 +222,8 @@ impl Agent {
             self.watched_ever += 1;
             let number = self.watched_ever;
             self.rules.watch(number, &directory, Facts::of_process(owner, process), &job);
-            self.watched.insert(identity, Watched { follow: Follow::new(directory), job, number, last_job: None });
+            let (follow, rule_states) = (Follow::new(directory), RuleStates::default());
+            self.watched.insert(identity, Watched { follow, job, number, last_job: None, rule_states });
         }
         Some(identity)
     }
@@ -256,7 +260,9 @@ impl Agent {
         self.problems.say("refused", refused.reason.clone().map(|reason| format!("a table is not read: {reason}")));
         self.jobs.look_at_processes();
         let mut documents = self.jobs.documents(&self.node, last);
-        documents.extend(self.rules.documents(&self.node, last, &self.jobs));
+        let states = self.rules.documents(&self.node, last, &self.jobs);
+        documents.extend(self.rules_of_other_agents(&states, last));
+        documents.extend(states);
         if let Some(view) = &mut self.view {
             documents.extend(view.documents(&self.node, last));
         }
@@ -271,11 +277,32 @@ impl Agent {
         documents
     }
 
+    /// Tells other agents of the node what was measured of rules, and what they measured of theirs: those of a job may be another
+    /// agent's, and a view has none. Each is said once.
+    fn rules_of_other_agents(&mut self, own: &[Document], last: u32) -> Vec<Document> {
+        let mut found = HashMap::new();
+        for watched in self.watched.values_mut() {
+            let directory = &watched.follow.directory;
+            if self.rules.are_given_to(watched.number) {
+                let job = watched.last_job.as_ref();
+                // One that cannot be written to is of a record that has ended.
+                let _ = watched.rule_states.write(directory, last, own, job);
+            } else {
+                let states = state_file::read(directory, &self.node, last);
+                found.extend(states.into_iter().map(|state| (state.identity(), state)));
+            }
+        }
+        for state in own {
+            found.remove(&state.identity());
+        }
+        found.into_values().collect()
+    }
+
     /// Looks at the tables of a directory. Whether it is still there.
     fn look_at(&mut self, which: Identity, span: Span, refused: &mut Refused) -> bool {
         let Some(watched) = self.watched.get_mut(&which) else { return false };
         let (jobs, rules, ticks, numbers) = (&mut self.jobs, &mut self.rules, &self.ticks, &self.numbers);
-        let Watched { follow, job: otherwise, number: directory, last_job } = watched;
+        let Watched { follow, job: otherwise, number: directory, last_job, .. } = watched;
         let looked = follow.look(span, refused, |seen| {
             let key = jobs.key(&seen.table.identity, seen.owner, otherwise);
             let number = seen.table.identity.process;

@@ -7,6 +7,7 @@
 //! * [`selection`]: which jobs a rule is for.
 //! * [`shares`]: one rate for several that do not share a bucket.
 //! * [`peers`]: what other nodes measure of rules that are for several nodes.
+//! * [`state_file`]: what the agent that gives the rules measured, for other agents of the node.
 //! * [`windows`]: what was measured, window by window, and what is broken.
 //!
 //! Not here: counting calls and holding them back, which recorders do.
@@ -19,4 +20,5 @@ pub mod peers;
 pub mod selection;
 pub mod shares;
 pub mod slots;
+pub mod state_file;
 pub mod windows;

@@ -123,6 +123,11 @@ impl RulesInForce {
         self.peers.is_some() && self.rules.iter().any(|rule| rule.scope.is_of_several_nodes())
     }
 
+    /// Whether the recorders of a directory have their rules from this agent.
+    pub fn are_given_to(&self, number: DirectoryNumber) -> bool {
+        self.files.get(&number).is_some_and(|given| given.file.is_ok())
+    }
+
     /// Forgets a directory that has gone.
     pub fn forget(&mut self, number: DirectoryNumber) {
         self.files.remove(&number);

@@ -11,6 +11,7 @@ use ioassay_record::names::{FINISHED, RUNNING};
 use nix::dir::Dir;
 use nix::fcntl::{AtFlags, OFlag, OpenHow, ResolveFlag, open, openat, openat2};
 use nix::sys::stat::{Mode, fstatat};
+use nix::unistd::{UnlinkatFlags, unlinkat};
 
 /// More files than this are not looked at: as many processes as no node has.
 const MOST_FILES: usize = 32_768;
@@ -131,6 +132,20 @@ impl Directory {
             return Err(io::Error::other("it belongs to another user than its directory"));
         }
         Ok(opened)
+    }
+
+    /// Makes a new file in it that all can read, in place of one of that name.
+    ///
+    /// # Errors
+    /// If it cannot be made.
+    pub fn create(&self, name: &OsStr) -> io::Result<File> {
+        match unlinkat(&self.handle, name, UnlinkatFlags::NoRemoveDir) {
+            Ok(()) | Err(nix::Error::ENOENT) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let flags = OFlag::O_RDWR | OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
+        let mode = Mode::from_bits_truncate(0o644);
+        Ok(File::from(openat(&self.handle, name, flags, mode)?))
     }
 
     fn open_with(&self, name: &OsStr, access: OFlag) -> io::Result<Opened> {

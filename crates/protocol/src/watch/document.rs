@@ -1,6 +1,6 @@
 //! What an agent says: documents with typed fields. Every sink derives its own types, names and help from the same tables.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// What a field means to a store of time series.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -52,7 +52,7 @@ pub struct Kind {
 }
 
 /// The value of a field.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Value {
     /// Of a label or a text. Empty where it is not known.
