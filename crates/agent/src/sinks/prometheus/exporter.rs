@@ -8,7 +8,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -33,6 +33,8 @@ use crate::sinks::{Encoder, Payload, Refusal, Sink, SinkError, Transport};
 const CONNECTION: Duration = Duration::from_secs(5);
 /// Connections at a time.
 const CONNECTIONS: usize = 8;
+/// In the end, Prometheus has so long to ask for the last values: less than an agent has for its last delivery.
+const LAST_SCRAPE: Duration = Duration::from_secs(4);
 
 const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
 const OPEN_METRICS: &str = "application/openmetrics-text";
@@ -56,18 +58,47 @@ pub fn open(listen: &str, limits: SeriesLimits, node: &str) -> Result<Sink, Sink
         }
         (Listener::Loopback(TcpListener::bind(address).map_err(|error| fault(error.to_string()))?), None)
     };
-    let series = Arc::new(Mutex::new(Series::of(node, limits)));
-    let stop = serve(listener, Arc::clone(&series)).map_err(|error| fault(error.to_string()))?;
+    let scraped = Arc::new(Scraped::of(Series::of(node, limits)));
+    let stop = serve(listener, Arc::clone(&scraped)).map_err(|error| fault(error.to_string()))?;
     Ok(Sink {
         name: format!("exporter for Prometheus on {listen}"),
         directory: "prometheus-exporter".to_owned(),
-        encoder: Box::new(Exporter { series, _stop: stop, _socket: socket }),
-        transport: Box::new(Nothing),
+        encoder: Box::new(Exporter { scraped, last_scrape: LAST_SCRAPE, _stop: stop, _socket: socket }),
+        transport: Box::new(NotScraped),
     })
 }
 
+/// What Prometheus asks for.
+struct Scraped {
+    state: Mutex<ScrapeState>,
+    asked: Condvar,
+}
+
+struct ScrapeState {
+    series: Series,
+    /// Documents that came since Prometheus last asked.
+    unseen: u64,
+}
+
+impl Scraped {
+    fn of(series: Series) -> Self {
+        Self { state: Mutex::new(ScrapeState { series, unseen: 0 }), asked: Condvar::new() }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, ScrapeState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until Prometheus has asked for all that came. Documents for which it did not.
+    fn wait(&self, within: Duration) -> u64 {
+        let waited = self.asked.wait_timeout_while(self.lock(), within, |state| state.unseen > 0);
+        waited.unwrap_or_else(PoisonError::into_inner).0.unseen
+    }
+}
+
 struct Exporter {
-    series: Arc<Mutex<Series>>,
+    scraped: Arc<Scraped>,
+    last_scrape: Duration,
     /// Dropped, it ends the thread that listens.
     _stop: oneshot::Sender<Infallible>,
     _socket: Option<Socket>,
@@ -75,23 +106,39 @@ struct Exporter {
 
 impl Encoder for Exporter {
     fn encode(&mut self, documents: &[Document]) -> Vec<Payload> {
-        let mut series = self.series.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.scraped.lock();
         for document in documents {
-            if series.is_beyond(document) {
-                series.advance(document.second);
+            if state.series.is_beyond(document) {
+                state.series.advance(document.second);
             }
-            series.add(document);
+            state.series.add(document);
         }
+        state.unseen += documents.len() as u64;
         Vec::new()
+    }
+
+    /// The values of the last seconds can be had as long as this waits.
+    fn flush(&mut self) -> Vec<Payload> {
+        match self.scraped.wait(self.last_scrape) {
+            0 => Vec::new(),
+            documents => vec![Payload { documents, bytes: documents.to_le_bytes().to_vec() }],
+        }
     }
 }
 
-/// An exporter is asked, and sends nothing.
-struct Nothing;
+/// An exporter is asked, and sends nothing: a payload says for how many documents nobody asked in time.
+struct NotScraped;
 
-impl Transport for Nothing {
-    fn send(&mut self, _: &[u8]) -> Result<(), Refusal> {
-        Ok(())
+impl Transport for NotScraped {
+    fn send(&mut self, payload: &[u8]) -> Result<(), Refusal> {
+        let Ok(documents) = payload.try_into().map(u64::from_le_bytes) else {
+            return Err(Refusal::of_another_version());
+        };
+        let reason = format!(
+            "Prometheus did not scrape within {} s of the end; scrape as often, or keep an agent on the node",
+            LAST_SCRAPE.as_secs()
+        );
+        Err(Refusal::Never { reason, documents })
     }
 }
 
@@ -136,13 +183,13 @@ impl Drop for Socket {
 }
 
 /// Starts the thread that listens, until what is returned is dropped.
-fn serve(listener: Listener, series: Arc<Mutex<Series>>) -> io::Result<oneshot::Sender<Infallible>> {
+fn serve(listener: Listener, scraped: Arc<Scraped>) -> io::Result<oneshot::Sender<Infallible>> {
     let (stop, stopped) = oneshot::channel::<Infallible>();
     let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
     {
         // Sockets belong to the runtime that is entered.
         let _entered = runtime.enter();
-        runtime.spawn(accept(Accepting::of(listener)?, series));
+        runtime.spawn(accept(Accepting::of(listener)?, scraped));
     }
     thread::Builder::new().name("exporter".to_owned()).spawn(move || {
         let _ = runtime.block_on(stopped);
@@ -182,7 +229,7 @@ impl Accepting {
     }
 }
 
-async fn accept(listener: Accepting, series: Arc<Mutex<Series>>) {
+async fn accept(listener: Accepting, scraped: Arc<Scraped>) {
     let connections = Arc::new(Semaphore::new(CONNECTIONS));
     loop {
         let Ok(connection) = listener.next().await else {
@@ -192,10 +239,10 @@ async fn accept(listener: Accepting, series: Arc<Mutex<Series>>) {
         };
         // Beyond the limit it is closed at once.
         let Ok(permit) = Arc::clone(&connections).try_acquire_owned() else { continue };
-        let series = Arc::clone(&series);
+        let scraped = Arc::clone(&scraped);
         tokio::spawn(async move {
             let service = service_fn(|request| {
-                let answer = answer(&request, &series);
+                let answer = answer(&request, &scraped);
                 async move { Ok::<_, Infallible>(answer) }
             });
             let served = http1::Builder::new().keep_alive(false).serve_connection(TokioIo::new(connection), service);
@@ -205,7 +252,7 @@ async fn accept(listener: Accepting, series: Arc<Mutex<Series>>) {
     }
 }
 
-fn answer(request: &Request<Incoming>, series: &Mutex<Series>) -> Response<Full<Bytes>> {
+fn answer(request: &Request<Incoming>, scraped: &Scraped) -> Response<Full<Bytes>> {
     let status = |status: StatusCode| {
         let mut answer = Response::new(Full::from(status.canonical_reason().unwrap_or_default()));
         *answer.status_mut() = status;
@@ -219,9 +266,12 @@ fn answer(request: &Request<Incoming>, series: &Mutex<Series>) -> Response<Full<
     }
     let accepted = request.headers().get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
     let is_open_metrics = accepted.into_iter().any(|accepted| accepted.contains(OPEN_METRICS));
-    let mut series = series.lock().unwrap_or_else(PoisonError::into_inner);
-    let mut answer = Response::new(Full::from(text(&mut series, is_open_metrics)));
-    series.reset_greatest();
+    let mut state = scraped.lock();
+    let mut answer = Response::new(Full::from(text(&mut state.series, is_open_metrics)));
+    state.series.reset_greatest();
+    state.unseen = 0;
+    drop(state);
+    scraped.asked.notify_all();
     let form = if is_open_metrics { OPEN_METRICS_ANSWER } else { TEXT };
     answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(form));
     answer
@@ -352,6 +402,30 @@ mod tests {
         assert!(ask("GET / HTTP/1.1\r\nHost: x").starts_with("HTTP/1.1 404"));
         assert!(ask("POST /metrics HTTP/1.1\r\nHost: x").starts_with("HTTP/1.1 405"));
         drop(sink);
+    }
+
+    #[test]
+    fn the_last_values_can_be_had_in_the_end_and_what_nobody_asked_for_is_counted() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let scraped = Arc::new(Scraped::of(Series::of("n1", SeriesLimits::default())));
+        let stop = serve(Listener::Loopback(listener), Arc::clone(&scraped)).unwrap();
+        // Longer than any test takes.
+        let last_scrape = Duration::from_secs(60);
+        let mut exporter = Exporter { scraped, last_scrape, _stop: stop, _socket: None };
+        let job = |second| Io { class: "read".into(), calls: 3, ..Io::default() }.of(second, 0);
+        exporter.encode(&[job(10)]);
+        let asks =
+            thread::spawn(move || asked(TcpStream::connect(address).unwrap(), "GET /metrics HTTP/1.1\r\nHost: x"));
+        assert_eq!(exporter.flush(), []);
+        assert!(asks.join().unwrap().contains("calls_total{class=\"read\"} 3\n"));
+        assert_eq!(exporter.flush(), [], "nothing came since then");
+        exporter.last_scrape = Duration::ZERO;
+        exporter.encode(&[job(10), job(11)]);
+        let left = exporter.flush();
+        assert_eq!(left[0].documents, 2);
+        let refused = NotScraped.send(&left[0].bytes).unwrap_err();
+        assert!(matches!(refused, Refusal::Never { documents: 2, reason } if reason.contains("did not scrape")));
     }
 
     #[test]
