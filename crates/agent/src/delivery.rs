@@ -77,6 +77,26 @@ pub struct Remainder {
     pub problem: Option<String>,
 }
 
+impl Remainder {
+    /// What was not delivered, in a sentence; `None`: everything was.
+    pub fn in_words(&self) -> Option<String> {
+        let count = |documents: u64, one: &str, many: &str| match documents {
+            0 => None,
+            1 => Some(format!("1 document {one}")),
+            _ => Some(format!("{documents} documents {many}")),
+        };
+        let waiting = "in the spool for the next agent";
+        let spooled = count(self.spooled_documents, &format!("waits {waiting}"), &format!("wait {waiting}"));
+        let dropped = count(self.dropped_documents, "was given up", "were given up");
+        let parts: Vec<String> = [spooled, dropped].into_iter().flatten().collect();
+        if parts.is_empty() {
+            return None;
+        }
+        let why = self.problem.as_ref().map(|problem| format!(": {problem}")).unwrap_or_default();
+        Some(format!("{}: {}{why}", self.name, parts.join(", ")))
+    }
+}
+
 /// The sinks of an agent, at work.
 pub struct Deliveries {
     lanes: Vec<Lane>,
@@ -137,7 +157,7 @@ impl Deliveries {
                 spooled_documents: spooled.0,
                 spooled_bytes: spooled.1,
                 dropped_documents: dropped,
-                problem: lock(&lane.shared.words).problem.clone(),
+                problem: lock(&lane.shared.words).last(),
             };
         }
         left
@@ -186,6 +206,13 @@ struct Waiting {
 struct Words {
     problem: Option<String>,
     refusal: Option<String>,
+}
+
+impl Words {
+    /// Why documents wait, or were given up.
+    fn last(&self) -> Option<String> {
+        self.problem.clone().or_else(|| self.refusal.clone())
+    }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -454,6 +481,24 @@ mod tests {
             transport: Box::new(Store(store)),
         };
         Deliveries::with(vec![sink], spool, SOON).unwrap()
+    }
+
+    #[test]
+    fn what_is_left_in_the_end_is_said_and_nothing_else() {
+        let words = |spooled_documents, dropped_documents, problem: Option<&str>| {
+            let (name, problem) = ("a store".to_owned(), problem.map(str::to_owned));
+            Remainder { name, spooled_documents, spooled_bytes: 0, dropped_documents, problem }.in_words()
+        };
+        assert_eq!(words(0, 0, Some("it was down")), None);
+        assert_eq!(words(0, 6, None).unwrap(), "a store: 6 documents were given up");
+        assert_eq!(
+            words(1, 0, Some("it is down")).unwrap(),
+            "a store: 1 document waits in the spool for the next agent: it is down"
+        );
+        assert_eq!(
+            words(2, 1, None).unwrap(),
+            "a store: 2 documents wait in the spool for the next agent, 1 document was given up"
+        );
     }
 
     fn later() -> Refusal {

@@ -90,12 +90,8 @@ fn run(asked: &Arguments) -> Result<(), String> {
     // Other nodes get what this one had of limits, and do not wait for what is still to be delivered.
     drop(agent);
     for rest in deliveries.finish(LAST_DELIVERY) {
-        if rest.spooled_documents + rest.dropped_documents > 0 {
-            let why = rest.problem.map(|problem| format!(": {problem}")).unwrap_or_default();
-            eprintln!(
-                "ioassay-agent: {}: {} documents wait in the spool for the next agent, {} were given up{why}",
-                rest.name, rest.spooled_documents, rest.dropped_documents
-            );
+        if let Some(left) = rest.in_words() {
+            eprintln!("ioassay-agent: {left}");
         }
     }
     Ok(())
