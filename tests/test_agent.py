@@ -361,6 +361,27 @@ def test_tables_that_are_cut_or_forged_under_the_agent_harm_neither_it_nor_the_j
         command.end()
 
 
+def test_a_throttle_rule_says_that_its_job_is_not_held_any_more(tmp_path: Path) -> None:
+    throttle = {**WRITES, "label": "slow", "action": "throttle", "limit": 1 << 20}
+    with watched(tmp_path, throttle, block=64 << 10) as command:
+        assert command.until("rule", label="slow")["remark"] == ""
+        tables = command.tables()
+        os.truncate(next(iter(tables.glob("*.table"))), 0)
+        command.until("rule", remark="1 process not held: tables cannot be read, perhaps truncated")
+        os.truncate(tables / "rules", 0)
+        until(
+            lambda: "1 record of this node is not reached" in command.documents("rule")[-1]["remark"],
+            "the rules to be missed",
+        )
+        last = command.documents("rule")[-1]["second"]
+        until(lambda: command.documents("rule")[-1]["second"] > last + 1, "it to be said again")
+        log = (command.record / "watch").glob("agent-*.log")
+        said = "".join(file.read_text() for file in log)
+        assert "a table is not read: its file was truncated while the process runs" in said
+        assert "its file of rules was truncated" in said
+        command.end()
+
+
 def test_a_second_agent_leaves_the_first_alone(tmp_path: Path) -> None:
     with watched(tmp_path, WRITES) as command:
         command.until("io")

@@ -315,6 +315,7 @@ impl Agent {
             jobs.add(&key, &seen, pid, ticks);
             *last_job = Some(key);
         });
+        rules.note_unreadable(*directory, follow.unreadable());
         looked.is_ok()
     }
 

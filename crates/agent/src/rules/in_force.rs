@@ -59,6 +59,8 @@ struct Given {
     demands: HashMap<usize, Demand>,
     /// What they saw in the last one.
     last_demands: HashMap<usize, Demand>,
+    /// Processes whose tables cannot be read: a truncated one ends the rules of its process.
+    unreadable: usize,
 }
 
 impl Given {
@@ -100,6 +102,7 @@ impl RulesInForce {
             rates: HashMap::new(),
             demands: HashMap::new(),
             last_demands: HashMap::new(),
+            unreadable: 0,
         };
         self.files.insert(number, given);
         if let Err(problem) = self.give() {
@@ -128,6 +131,13 @@ impl RulesInForce {
         self.files.get(&number).is_some_and(|given| given.file.is_ok())
     }
 
+    /// Takes note of how many tables of a directory cannot be read though their processes go on.
+    pub fn note_unreadable(&mut self, number: DirectoryNumber, count: usize) {
+        if let Some(given) = self.files.get_mut(&number) {
+            given.unreadable = count;
+        }
+    }
+
     /// Forgets a directory that has gone.
     pub fn forget(&mut self, number: DirectoryNumber) {
         self.files.remove(&number);
@@ -137,7 +147,8 @@ impl RulesInForce {
     pub fn renew(&mut self) -> Option<String> {
         for given in self.files.values_mut() {
             if given.file.as_ref().is_ok_and(|file| !file.is_whole()) {
-                given.file = Err("rules do not reach what is recorded: its file of rules was cut".to_owned());
+                given.file =
+                    Err("rules no longer hold for what is recorded: its file of rules was truncated".to_owned());
             }
         }
         let changed = self.contract.as_mut()?.changed();
@@ -341,6 +352,9 @@ impl RulesInForce {
         // A rule that holds back says what it does not reach, even where it reaches nothing.
         let throttles = rule.action == Action::Throttle;
         let partly = jobs.partly_recorded().into_iter().filter(|job| throttles && self.is_for(rule, job));
+        let is_lifted = |given: &&Given| throttles && (given.file.is_err() || given.unreadable > 0);
+        let lifted = self.files.values().filter(is_lifted).map(|given| &given.job);
+        let partly = partly.chain(lifted.filter(|job| self.is_for(rule, job)));
         let counted = seen.values().filter_map(|of_job| of_job.get(&rule.label).cloned());
         partly.map(Observation::of).chain(counted).collect()
     }
@@ -356,9 +370,19 @@ impl RulesInForce {
             let is_unreached = |given: &&Given| given.file.is_err() && given.facts.is_one_of(&rule.jobs);
             let unreached = self.files.values().filter(is_unreached).count();
             if unreached > 0 {
-                remarks.push(format!("{unreached} records of this node are not reached"));
+                remarks.push(match unreached {
+                    1 => "1 record of this node is not reached".to_owned(),
+                    _ => format!("{unreached} records of this node are not reached"),
+                });
             }
             let is_added_up = |job: &JobKey| added_up(rule.scope, job).as_ref() == key && self.is_for(rule, job);
+            let unreadable: usize =
+                self.files.values().filter(|given| is_added_up(&given.job)).map(|given| given.unreadable).sum();
+            if unreadable > 0 {
+                let processes =
+                    if unreadable == 1 { "1 process".to_owned() } else { format!("{unreadable} processes") };
+                remarks.push(format!("{processes} not held: tables cannot be read, perhaps truncated"));
+            }
             let unrecorded: Vec<u32> = jobs.unrecorded(is_added_up).collect();
             if let [first, others @ ..] = &unrecorded[..] {
                 let others = if others.is_empty() { String::new() } else { format!(" and {} others", others.len()) };

@@ -17,6 +17,8 @@ const MOST_TABLES: usize = 16_384;
 const FINISHED_BYTES: usize = LARGEST;
 /// How often a file is tried that is no table: its recorder may not have written the header yet.
 const TRIES: u32 = 3;
+/// Why a table is not read whose file is shorter than before.
+const WAS_CUT: &str = "its file was truncated while the process runs, which is no longer recorded, nor held to rules";
 /// Looks after which a process that was replaced does not come back.
 const PATIENCE: u32 = 30;
 
@@ -120,6 +122,11 @@ impl Follow {
     /// Tables that are followed.
     pub fn tables(&self) -> usize {
         self.processes.values().filter(|process| process.unreadable.is_none()).count()
+    }
+
+    /// Processes that go on, and whose tables cannot be read any more.
+    pub fn unreadable(&self) -> usize {
+        self.processes.values().filter(|process| process.unreadable.is_some()).count()
     }
 
     /// Looks at all tables. `see` gets each of which something may be new.
@@ -227,8 +234,11 @@ impl Follow {
                     true
                 }
                 Err(error) => {
-                    refused.because(&error);
-                    (process.opened, process.unreadable) = (None, Some(error.to_string()));
+                    let length = opened.file.metadata().map_or(u64::MAX, |about| about.size());
+                    let is_cut = length < process.table.known_bytes() as u64;
+                    let reason = if is_cut { WAS_CUT.to_owned() } else { error.to_string() };
+                    refused.because(&reason);
+                    (process.opened, process.unreadable) = (None, Some(reason));
                     true
                 }
             }
@@ -346,19 +356,21 @@ mod tests {
                 ends += u32::from(seen.end == Some(State::Ended));
             };
             follow.look(SPAN, &mut refused, add).unwrap();
-            refused.tables
+            (refused.tables, refused.reason)
         };
-        assert_eq!(look(&mut follow), 0);
+        let none = (0, None);
+        assert_eq!((look(&mut follow), follow.unreadable()), (none.clone(), 0));
         fs::write(place.path().join("1-77.table"), "").unwrap();
         for _ in 0..2 * PATIENCE {
-            assert_eq!((look(&mut follow), follow.tables()), (1, 0));
+            let cut = (1, Some(WAS_CUT.to_owned()));
+            assert_eq!((look(&mut follow), follow.tables(), follow.unreadable()), (cut, 0, 1));
         }
         table.set_row(rows, 1, 12, 0, [2, 200, 20, 9]);
         table.end(State::Ended);
         fs::write(place.path().join("node.tables"), &table.bytes).unwrap();
         fs::remove_file(place.path().join("1-77.table")).unwrap();
         for _ in 0..2 {
-            assert_eq!(look(&mut follow), 0);
+            assert_eq!((look(&mut follow), follow.unreadable()), (none.clone(), 0));
         }
         assert_eq!((calls, ends, follow.processes.len()), (5, 1, 0));
     }

@@ -191,6 +191,11 @@ impl Table {
         })
     }
 
+    /// How much of it is known: a file that is shorter was cut.
+    pub fn known_bytes(&self) -> usize {
+        self.next
+    }
+
     /// Whether its ticks are those of the processor's counter.
     pub fn counts_ticks(&self) -> bool {
         self.clock == Clock::Counter as u32
