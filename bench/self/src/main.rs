@@ -63,6 +63,7 @@ fn main() -> Result<()> {
         ["--work", work, directory] => return recorder::work(work, Path::new(directory)),
         ["recorder"] => return recorder::recorder(),
         ["rules"] => return rules::cost(),
+        ["rules", "paths"] => return rules::paths(),
         ["throttle"] => return rules::throttle(),
         ["--write", directory, number, bytes] => {
             return rules::write(Path::new(directory), number.parse()?, bytes.parse()?);

@@ -11,9 +11,10 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use ioassay_host::locks;
 use ioassay_record::layout::bytes_of;
 use ioassay_record::operation::Operation;
+use ioassay_record::path_rules::{NewRule, PathTable, WHOLE_FILE_BYTES, Writer, table_begins_at};
 use ioassay_record::rules::{
-    Alias, FILE_BYTES, GENERATION_AT, NAME, Rule, RuleKind, SLOTS, bit, bucket_begins_at, encode, half_begins_at,
-    header,
+    Alias, AliasBy, FILE_BYTES, GENERATION_AT, Half, NAME, OfTable, Rule, RuleKind, SLOTS, bit, bucket_begins_at,
+    encode, half_begins_at, header,
 };
 use ioassay_shm::memory::Memory;
 
@@ -35,6 +36,7 @@ const fn monitor(path: &[u8]) -> Rule<'_> {
         most_bytes: u64::MAX,
         rate_per_s: 0,
         burst_ns: 0,
+        number: 0,
     }
 }
 
@@ -56,8 +58,30 @@ impl Given {
     fn give(&self, generation: u64, rules: &[Rule]) -> Result<()> {
         let mut all = [None; SLOTS];
         rules.iter().enumerate().for_each(|(slot, rule)| all[slot] = Some(*rule));
-        let half = encode(&all, NO_ALIASES).map_err(|unfit| format!("{unfit:?}"))?;
-        self.0.write_all_at(bytes_of(&half), half_begins_at(generation))?;
+        self.put_in_force(generation, &encode(&all, NO_ALIASES).map_err(|unfit| format!("{unfit:?}"))?)
+    }
+
+    /// The same, of rules that have slots once a process has opened one of their files.
+    fn give_in_table(&self, generation: u64, rules: &[Rule]) -> Result<()> {
+        let mut words = vec![0; PathTable::WORDS];
+        let mut writer = Writer::new(PathTable::in_words(&mut words).ok_or("too little memory")?);
+        for (number, rule) in (1..).zip(rules) {
+            let new = NewRule { rule: Rule { number, ..*rule }, beyond_operations: 0, slots: None };
+            // As many keys as most rules have.
+            writer.add(&new, &[AliasBy::PathOnDevice(1, rule.path)]).map_err(|unfit| format!("{unfit:?}"))?;
+        }
+        self.0.set_len(WHOLE_FILE_BYTES as u64)?;
+        for (offset, bytes) in std::iter::once(writer.rules()).chain(writer.keys()) {
+            self.0.write_all_at(bytes, table_begins_at(generation) + offset)?;
+        }
+        let operations = rules.iter().fold(0, |all, rule| all | rule.operations);
+        let table = OfTable { rules: rules.len() as u64, operations, throttles: false };
+        let half = encode(&[None; SLOTS], NO_ALIASES).map_err(|unfit| format!("{unfit:?}"))?;
+        self.put_in_force(generation, &half.with_table(table))
+    }
+
+    fn put_in_force(&self, generation: u64, half: &Half) -> Result<()> {
+        self.0.write_all_at(bytes_of(half), half_begins_at(generation))?;
         self.0.write_all_at(&[0; 8], bucket_begins_at(0))?;
         self.0.write_all_at(&generation.to_le_bytes(), GENERATION_AT)?;
         Ok(())
@@ -91,6 +115,31 @@ pub fn cost() -> Result<()> {
         modes.push(recorder::recorded(name, &tables)?);
     }
     println!("## What rules cost\n");
+    recorder::calls(scratch.path(), &modes)
+}
+
+/// Prints what calls cost with so many rules with paths, none of which is for the files in use.
+pub fn paths() -> Result<()> {
+    let scratch = tempfile::tempdir_in("/dev/shm")?;
+    let mut modes = vec![recorder::nothing()];
+    let mut agents = Vec::new();
+    for (name, count) in
+        [("no rule", 0), ("1 rule", 1), ("64 rules", 64), ("1,000 rules", 1_000), ("10,000 rules", 10_000)]
+    {
+        let tables = scratch.path().join(name.replace([' ', ','], "-"));
+        fs::create_dir(&tables)?;
+        let paths: Vec<_> = (0..count).map(|number| format!("/dev/project-{number}/data").into_bytes()).collect();
+        let rules: Vec<_> = paths.iter().map(|path| monitor(path)).collect();
+        let agent = Given::make(&tables)?;
+        match count {
+            0 => {}
+            1..=SLOTS => agent.give(1, &rules)?,
+            _ => agent.give_in_table(1, &rules)?,
+        }
+        agents.push(agent);
+        modes.push(recorder::recorded(name, &tables)?);
+    }
+    println!("## What rules with paths cost\n");
     recorder::calls(scratch.path(), &modes)
 }
 

@@ -311,7 +311,7 @@ impl Agent {
                 let known = last_job.as_ref().filter(|known| known.user == key.user);
                 return jobs.announce(known.unwrap_or(&key), &seen, pid);
             }
-            rules.add(*directory, &key, &seen, pid, ticks);
+            rules.add(*directory, &key, &seen, pid, ticks, span.last);
             jobs.add(&key, &seen, pid, ticks);
             *last_job = Some(key);
         });

@@ -60,6 +60,8 @@ impl Wake {
     pub fn new(registrations: Option<&Path>, output: bool) -> io::Result<Self> {
         let stops: SigSet = [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP, Signal::SIGQUIT].into_iter().collect();
         stops.thread_block()?;
+        // A write beyond `ulimit -f` is to fail, and not to end the agent.
+        SigSet::from(Signal::SIGXFSZ).thread_block()?;
         let signals = SignalFd::with_flags(&stops, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?;
         let registrations = registrations.map(|directory| -> nix::Result<Inotify> {
             let inotify = Inotify::init(InitFlags::IN_CLOEXEC | InitFlags::IN_NONBLOCK)?;

@@ -6,6 +6,7 @@ use ioassay_record::buckets;
 use ioassay_record::checksums::{self, Checksums, ChunkChecksum};
 use ioassay_record::layout::{Field, Layout};
 use ioassay_record::operation::{self, Operation};
+use ioassay_record::path_rules::{PATH_RULES, TEXT_BYTES};
 use ioassay_record::rings::{Unreadable, setup};
 use ioassay_record::rules::{PATHS_BYTES, SLOTS};
 use ioassay_record::seconds::STEPS_PER_SECOND;
@@ -69,7 +70,17 @@ pub fn module() -> String {
     constant("STORAGE_COUNTERS", tuple(STORAGE_COUNTERS), "What it counts of a thread's traffic with storage.");
     constant("REGION_DEPTH", REGION_DEPTH.to_string(), "Regions within each other.");
     constant("SLOTS", SLOTS.to_string(), "Rules of calls that are counted at the same time, at most.");
-    constant("PATTERNS_BYTES", PATHS_BYTES.to_string(), "What the paths of all these rules have together, at most.");
+    constant(
+        "PATTERNS_BYTES",
+        PATHS_BYTES.to_string(),
+        "What the paths of rules have together that all have slots, at most.",
+    );
+    constant(
+        "PATH_RULES",
+        PATH_RULES.to_string(),
+        "Rules with paths that have slots only when they are needed, at most.",
+    );
+    constant("PATH_RULES_BYTES", TEXT_BYTES.to_string(), "What their paths have together, at most.");
     constant("SQPOLL", setup::SQPOLL.to_string(), "Flag of a ring: the kernel takes its requests without a call.");
     constant("WATCHED_ROWS", WATCHED_ROWS.to_string(), "Rows that follow a block of what rules match.");
     constant("FIRST_PYTHON_MINOR", PYTHON_MINORS.start().to_string(), "Of Python 3: the first whose frames are read.");

@@ -13,7 +13,8 @@
 //! * [`read`]: tables out of bytes that nobody vouches for.
 //! * [`trace`]: every call, in a few bytes.
 //! * [`rings`]: what is in the memory of io_uring's rings, for all who read it.
-//! * [`rules`]: what an agent has recorders count and hold back; [`patterns`] on which files, [`throttle`] to what rate.
+//! * [`rules`]: what an agent has recorders count and hold back; [`patterns`] on which files, [`path_rules`] of how
+//!   many paths, [`throttle`] to what rate.
 //! * [`layout`]: declares a structure and describes it, for readers in other languages.
 //!
 //! Everything is little-endian, in the layout of C, and of plain integers: any bytes are a valid value. Readers of
@@ -32,6 +33,7 @@ pub mod layout;
 pub mod maps;
 pub mod names;
 pub mod operation;
+pub mod path_rules;
 pub mod patterns;
 pub mod read;
 pub mod rings;

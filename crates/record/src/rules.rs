@@ -8,6 +8,9 @@
 //! A rule has a slot as long as it lives, so that what recorders count by slots stays its own. Where its rate changes, the agent
 //! writes eight zeros over the slot's bucket ([`bucket_begins_at`]), or the debts of the old rate go on.
 //!
+//! Rules with paths may be more than there are slots: they lie in a table behind ([`crate::path_rules`]), and have a slot only once
+//! a process has opened one of their files.
+//!
 //! Any bytes are a valid file: nothing in it is trusted, neither an offset nor a length.
 
 use core::mem::offset_of;
@@ -23,7 +26,7 @@ pub const NAME: &str = "rules";
 /// How it begins.
 pub const MAGIC: [u8; 8] = *b"ioassayR";
 /// Of its layout; any change raises it.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 /// Rules that there are at the same time, at most.
 pub const SLOTS: usize = 64;
 /// Of the paths of all rules together.
@@ -32,6 +35,9 @@ pub const PATHS_BYTES: usize = 16 << 10;
 pub const PATTERNS_BYTES: usize = 4 * PATHS_BYTES;
 /// Aliases of all rules together, at most: three of each.
 pub const ALIASES: usize = 3 * SLOTS;
+
+/// The slot that stands for all rules of the table together, where there is one: calls that some of them are for are looked up.
+pub const TABLE_SLOT: usize = SLOTS - 1;
 
 const _: () = assert!(OPERATIONS <= 64, "classes are bits of a word");
 
@@ -47,6 +53,13 @@ pub enum RuleKind {
     ThrottleCalls = 3,
 }
 
+impl RuleKind {
+    /// The kind with that number.
+    pub fn of(number: u32) -> Option<Self> {
+        [Self::Monitor, Self::ThrottleBytes, Self::ThrottleCalls].into_iter().find(|kind| *kind as u32 == number)
+    }
+}
+
 layout! {
     /// How the file of rules begins.
     pub struct RulesHeader {
@@ -60,6 +73,12 @@ layout! {
         pub generation: AtomicU64,
         /// 0: nothing that is written to often shares the line of the generation.
         pub reserved: [u64; 5],
+        /// A process that has no room in its address space for the rules, by its own number; 0 where there is none.
+        pub no_room: AtomicU64,
+        /// How often a rule of the table was found and could not have a slot, because others have all.
+        pub without_slot: AtomicU64,
+        /// 0.
+        pub more_reserved: [u64; 6],
     }
 
     /// What the calls that a slot holds back share, in a line of its own.
@@ -82,8 +101,14 @@ layout! {
         pub sized: AtomicU64,
         /// Slots whose rules are for files at some path.
         pub with_path: AtomicU64,
+        /// Slots that rules of the table may claim.
+        pub free: AtomicU64,
+        /// How many rules are in the table.
+        pub path_rules: AtomicU64,
         /// 0.
-        pub reserved: [u64; 5],
+        pub reserved: [u64; 3],
+        /// Of a rule of the table that has the slot: its number ([`crate::path_rules::PathRule`]); 0 of all others.
+        pub claimed_by: [AtomicU64; SLOTS],
         /// [`RuleKind`]; 0 where the slot is not used.
         pub kinds: [AtomicU32; SLOTS],
         /// Where the pattern begins in `patterns`.
@@ -128,6 +153,8 @@ pub struct RulesFile {
 pub const FILE_BYTES: usize = size_of::<RulesFile>().next_multiple_of(4096);
 /// Where the generation is: a word that is written at once.
 pub const GENERATION_AT: u64 = offset_of!(RulesHeader, generation) as u64;
+/// Where the process is written down that has no room for the rules.
+pub const NO_ROOM_AT: u64 = offset_of!(RulesHeader, no_room) as u64;
 /// The byte on which the agent holds a lock for writing (`F_OFD_SETLK`) as long as it lives.
 pub const LOCK_AT: u64 = 0;
 
@@ -193,9 +220,13 @@ impl Half {
         unfit.fold(set, |fit, slot| fit & !(1 << slot))
     }
 
-    /// The slots whose rules are for a file of that name.
+    /// The slots whose rules are for a file of that name. Not: those that rules of the table have claimed.
     pub fn matching(&self, name: &[u8]) -> u64 {
-        let is_match = |&slot: &usize| self.kind(slot).is_some() && patterns::matches(self.pattern(slot), name);
+        let is_match = |&slot: &usize| {
+            self.kind(slot).is_some()
+                && self.claimed_by[slot].load(Relaxed) == 0
+                && patterns::matches(self.pattern(slot), name)
+        };
         let by_alias = self.matching_aliases(|alias| {
             self.number(&self.alias_devices, alias) == 0 && patterns::matches(self.alias_pattern(alias), name)
         });
@@ -245,18 +276,14 @@ impl Half {
 
     /// What the rule of a slot does; nothing where the slot is not used.
     pub fn kind(&self, slot: usize) -> Option<RuleKind> {
-        match self.kinds[slot].load(Relaxed) {
-            1 => Some(RuleKind::Monitor),
-            2 => Some(RuleKind::ThrottleBytes),
-            3 => Some(RuleKind::ThrottleCalls),
-            _ => None,
-        }
+        RuleKind::of(self.kinds[slot].load(Relaxed))
     }
 
     /// Whether the rule of a slot is the same as in another generation, so that it goes on with its bucket.
     pub fn has_same(&self, other: &Self, slot: usize) -> bool {
         let numbers = |half: &Self| {
-            [&half.least_bytes, &half.most_bytes, &half.rates_per_s, &half.bursts_ns].map(|all| all[slot].load(Relaxed))
+            [&half.least_bytes, &half.most_bytes, &half.rates_per_s, &half.bursts_ns, &half.claimed_by]
+                .map(|all| all[slot].load(Relaxed))
         };
         let of = |half: &Self, operation: &AtomicU64| (half.kind(slot), operation.load(Relaxed) >> slot & 1);
         let mut classes = self.of_operation.iter().zip(&other.of_operation);
@@ -319,6 +346,8 @@ pub struct Rule<'a> {
     pub rate_per_s: u64,
     /// What may be made up for of time in which there were too few.
     pub burst_ns: u64,
+    /// Of a rule of the table: its number ([`crate::path_rules::PathRule`]). 0: its files are known by this half.
+    pub number: u64,
 }
 
 /// The bit of a class of calls.
@@ -353,7 +382,8 @@ pub fn encode<P: AsRef<[u8]>>(rules: &[Option<Rule>; SLOTS], aliases: &[Alias<P>
         if rule.least_bytes > rule.most_bytes {
             return Err(Unfit::NoSize(slot));
         }
-        let path = patterns::trimmed(rule.path);
+        // Files of others are looked up in the table.
+        let path = if rule.number == 0 { patterns::trimmed(rule.path) } else { b"" };
         let path_begin = append(&mut half.patterns[..PATHS_BYTES], &mut begin, path).ok_or(Unfit::Paths(slot))?;
         let bit = 1 << slot;
         for (operation, of) in half.of_operation.iter_mut().enumerate() {
@@ -369,6 +399,7 @@ pub fn encode<P: AsRef<[u8]>>(rules: &[Option<Rule>; SLOTS], aliases: &[Alias<P>
         *half.most_bytes[slot].get_mut() = rule.most_bytes;
         *half.rates_per_s[slot].get_mut() = rule.rate_per_s;
         *half.bursts_ns[slot].get_mut() = rule.burst_ns;
+        *half.claimed_by[slot].get_mut() = rule.number;
     }
     // A rule whose aliases have no room is still known by its own path.
     for (at, alias) in aliases.iter().take(ALIASES).enumerate() {
@@ -386,6 +417,33 @@ pub fn encode<P: AsRef<[u8]>>(rules: &[Option<Rule>; SLOTS], aliases: &[Alias<P>
         *half.alias_inodes[at].get_mut() = inode;
     }
     Ok(half)
+}
+
+/// What a half says of the table of its generation.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct OfTable {
+    /// Rules in it.
+    pub rules: u64,
+    /// Classes of calls that some of them are for.
+    pub operations: u64,
+    /// Some of them hold calls back.
+    pub throttles: bool,
+}
+
+impl Half {
+    /// Says that there are rules in the table: [`TABLE_SLOT`] stands for them, and they may claim the slots that no rule has.
+    pub fn with_table(mut self, table: OfTable) -> Self {
+        let bit = 1 << TABLE_SLOT;
+        for (operation, of) in self.of_operation.iter_mut().enumerate() {
+            *of.get_mut() |= if table.operations >> operation & 1 == 1 { bit } else { 0 };
+        }
+        *self.throttles.get_mut() |= if table.throttles { bit } else { 0 };
+        *self.with_path.get_mut() |= bit;
+        *self.path_rules.get_mut() = table.rules;
+        let free = (0..TABLE_SLOT).filter(|&slot| self.kind(slot).is_none()).fold(0, |set, slot| set | 1 << slot);
+        *self.free.get_mut() = free;
+        self
+    }
 }
 
 /// Writes a text behind the others. Where it begins, if there is room.
@@ -415,6 +473,7 @@ mod tests {
         most_bytes: u64::MAX,
         rate_per_s: 0,
         burst_ns: 0,
+        number: 0,
     };
 
     const NONE: &[Alias<&[u8]>] = &[];
@@ -519,7 +578,7 @@ mod tests {
             burst_ns: u64,
         ) -> (Vec<u8>, Rule<'static>) {
             let (least_bytes, most_bytes) = (sizes.0.min(sizes.1), sizes.0.max(sizes.1));
-            (path.into_bytes(), Rule { kind, operations, path: b"", least_bytes, most_bytes, rate_per_s, burst_ns })
+            (path.into_bytes(), Rule { kind, operations, path: b"", least_bytes, most_bytes, rate_per_s, burst_ns, number: 0 })
         }
     }
 

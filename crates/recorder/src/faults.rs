@@ -285,7 +285,7 @@ unsafe extern "C" fn on_fault(signal: i32, information: *mut Information, contex
 fn heal(address: usize) -> bool {
     let page = address & !(sys::page_bytes() as usize - 1);
     let of_table = table::mapped().filter(|memory| memory.contains(&address));
-    let others = || [rules::mapped(), Some(trace::mapped(words()))].into_iter().flatten();
+    let others = || rules::mapped().chain([trace::mapped(words())]);
     let Some(memory) = of_table.clone().or_else(|| others().find(|memory| memory.contains(&address))) else {
         return false;
     };

@@ -7,9 +7,8 @@
 use core::ffi::CStr;
 use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
 
-use ioassay_record::rules::Half;
-
 use crate::process::system_calls_allowed;
+use crate::rules::Rules;
 use crate::sys::{self, Whereabouts};
 use crate::text::{Buffer, decimal};
 use crate::{files, process};
@@ -23,34 +22,34 @@ const ON_STACK: usize = BEFORE + 1024;
 static ROOT: Buffer<BEFORE> = Buffer::new();
 
 /// The slots of the rules that are for an open file; `name` is what the program called it.
-pub fn of_descriptor(half: &Half, descriptor: i32, name: &[u8]) -> u64 {
-    if half.with_path.load(Relaxed) == 0 {
-        return half.matching(name);
+pub fn of_descriptor(rules: Rules, descriptor: i32, name: &[u8]) -> u64 {
+    if !rules.have_paths() {
+        return rules.matching(name);
     }
     if !system_calls_allowed() {
-        return of_text(half, name);
+        return of_text(rules, name);
     }
-    match in_room(|room| leads_to(half, descriptor, room).map(|found| found.map(|(set, _)| set))) {
+    match in_room(|room| leads_to(rules, descriptor, room).map(|found| found.map(|(set, _)| set))) {
         Some(set) => set,
         // Without /proc the kernel does not say it.
-        None => of_text(half, name) | sys::whereabouts(descriptor).map_or(0, |at| of_inode(half, &at)),
+        None => of_text(rules, name) | sys::whereabouts(descriptor).map_or(0, |at| of_inode(rules, &at)),
     }
 }
 
 /// The slots of the rules that are for a call on a name: for what the name leads to, and for the name in its real directory, of
 /// which some calls are.
-pub fn of_name(half: &Half, name: &[u8]) -> u64 {
-    if half.with_path.load(Relaxed) == 0 || name.first() != Some(&b'/') {
-        return half.matching(name);
+pub fn of_name(rules: Rules, name: &[u8]) -> u64 {
+    if !rules.have_paths() || name.first() != Some(&b'/') {
+        return rules.matching(name);
     }
     if !system_calls_allowed() {
-        return of_text(half, name);
+        return of_text(rules, name);
     }
-    let whole = in_room(|room| opened(name, room, |file, room| leads_to_other(half, file, name, room)));
+    let whole = in_room(|room| opened(name, room, |file, room| leads_to_other(rules, file, name, room)));
     match whole {
         Some((set, false)) => set,
-        Some((set, true)) => set | of_entry(half, name).unwrap_or(0),
-        None => of_entry(half, name).unwrap_or_else(|| of_text(half, name)),
+        Some((set, true)) => set | of_entry(rules, name).unwrap_or(0),
+        None => of_entry(rules, name).unwrap_or_else(|| of_text(rules, name)),
     }
 }
 
@@ -91,13 +90,13 @@ fn opened<T>(name: &[u8], room: &mut [u8], look: impl FnOnce(i32, &mut [u8]) -> 
 }
 
 /// The slots for an open file, and whether the kernel calls it otherwise than `name`.
-fn leads_to_other(half: &Half, descriptor: i32, name: &[u8], room: &mut [u8]) -> Found<(u64, bool)> {
-    let found = leads_to(half, descriptor, room)?;
+fn leads_to_other(rules: Rules, descriptor: i32, name: &[u8], room: &mut [u8]) -> Found<(u64, bool)> {
+    let found = leads_to(rules, descriptor, room)?;
     Ok(found.map(|(set, end)| (set, room.get(BEFORE..end) != Some(name))))
 }
 
 /// The slots for an open file, and where the kernel's path for it ends, which begins at [`BEFORE`].
-fn leads_to(half: &Half, descriptor: i32, room: &mut [u8]) -> Found<(u64, usize)> {
+fn leads_to(rules: Rules, descriptor: i32, room: &mut [u8]) -> Found<(u64, usize)> {
     let Some(at) = sys::whereabouts(descriptor) else { return Ok(None) };
     let text = &mut room[BEFORE..];
     let Ok(length) = usize::try_from(sys::descriptor_name(descriptor, text)) else { return Ok(None) };
@@ -107,11 +106,11 @@ fn leads_to(half: &Half, descriptor: i32, room: &mut [u8]) -> Found<(u64, usize)
     let text = &text[..length];
     let text = if at.has_name { text } else { text.strip_suffix(b" (deleted)").unwrap_or(text) };
     let end = BEFORE + text.len();
-    Ok(Some((of_inode(half, &at) | of_path(half, room, end, Some((descriptor, &at))), end)))
+    Ok(Some((of_inode(rules, &at) | of_path(rules, room, end, Some((descriptor, &at))), end)))
 }
 
 /// The slots for a name in the directory to which what stands before it leads.
-fn of_entry(half: &Half, name: &[u8]) -> Option<u64> {
+fn of_entry(rules: Rules, name: &[u8]) -> Option<u64> {
     let slash = name.iter().rposition(|&byte| byte == b'/')?;
     let (directory, entry) = (&name[..slash.max(1)], &name[slash..]);
     if matches!(entry, b"/" | b"/." | b"/..") {
@@ -125,29 +124,29 @@ fn of_entry(half: &Half, name: &[u8]) -> Option<u64> {
             // That of the root directory is a slash already.
             let begin = if length == 1 { 0 } else { length };
             text.get_mut(begin..begin + entry.len()).ok_or(TooLong)?.copy_from_slice(entry);
-            Ok(Some(of_path(half, room, BEFORE + begin + entry.len(), Some((file, &at)))))
+            Ok(Some(of_path(rules, room, BEFORE + begin + entry.len(), Some((file, &at)))))
         })
     })
 }
 
 /// The slots for a name of which only the text is known.
-fn of_text(half: &Half, name: &[u8]) -> u64 {
+fn of_text(rules: Rules, name: &[u8]) -> u64 {
     let look = |room: &mut [u8]| {
         let end = BEFORE + normalise(name, &mut room[BEFORE..]).ok_or(TooLong)?;
-        Ok(Some(of_path(half, room, end, None)))
+        Ok(Some(of_path(rules, room, end, None)))
     };
-    in_room(look).unwrap_or_else(|| half.matching(name))
+    in_room(look).unwrap_or_else(|| rules.matching(name))
 }
 
 /// The slots for a path that lies in `room` from [`BEFORE`] on.
-fn of_path(half: &Half, room: &mut [u8], end: usize, at: Option<(i32, &Whereabouts)>) -> u64 {
+fn of_path(rules: Rules, room: &mut [u8], end: usize, at: Option<(i32, &Whereabouts)>) -> u64 {
     let root = ROOT.get();
     let begin = if room[BEFORE] == b'/' { BEFORE - root.len() } else { BEFORE };
     room[begin..BEFORE].copy_from_slice(&root[..BEFORE - begin]);
-    let set = half.matching(&room[begin..end]);
+    let set = rules.matching(&room[begin..end]);
     let Some(mount) = at.and_then(|(descriptor, at)| mount_of(descriptor, at)) else { return set };
     let (device, root, point) = mount.get();
-    if !half.knows_device(device) || !room[begin..end].starts_with(point) {
+    if !rules.may_know_device(device) || !room[begin..end].starts_with(point) {
         return set;
     }
     // What is mounted begins elsewhere on its device than where it is mounted.
@@ -157,11 +156,11 @@ fn of_path(half: &Half, room: &mut [u8], end: usize, at: Option<(i32, &Whereabou
     }
     let Some(begin) = rest.checked_sub(root.len()) else { return set };
     room[begin..rest].copy_from_slice(root);
-    set | half.matching_on_device(device, if begin == end { b"/" } else { &room[begin..end] })
+    set | rules.matching_on_device(device, if begin == end { b"/" } else { &room[begin..end] })
 }
 
-fn of_inode(half: &Half, at: &Whereabouts) -> u64 {
-    half.matching_inode(at.device, at.inode)
+fn of_inode(rules: Rules, at: &Whereabouts) -> u64 {
+    rules.matching_inode(at.device, at.inode)
 }
 
 /// Writes a path without empty components, `.` and `..`, as far as the text says it. Its length, if it fits.

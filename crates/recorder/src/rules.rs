@@ -4,21 +4,30 @@
 //! ([`crate::descriptors::Slot`]), for calls on names in the row of the name, with what says of which generation that is: a call
 //! that no rule matches reads two words of those and one of the file of rules.
 //!
-//! The file is written to by the agent alone, but for the buckets; nothing in it is trusted ([`ioassay_record::rules`]).
+//! The file is written to by the agent alone, but for the buckets and the slots that rules of the table claim; nothing in it is trusted
+//! ([`ioassay_record::rules`]). The tables are mapped by the first process that needs them: they are large.
 
 use core::mem::offset_of;
-use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed};
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize};
+use core::sync::atomic::{Ordering::AcqRel, Ordering::Acquire, Ordering::Relaxed};
 
 use ioassay_record::operation::Operation;
-use ioassay_record::rules::{Bucket, FILE_BYTES, Half, NAME, RulesFile, slots};
+use ioassay_record::path_rules::{Claim, Found, PathTable, TABLE_BYTES, TABLES_BEGIN, WHOLE_FILE_BYTES};
+use ioassay_record::rules::{Bucket, FILE_BYTES, Half, NAME, NO_ROOM_AT, RulesFile, slots};
 use ioassay_record::table::{File, Thread, WATCHED_ROWS, Watched, WatchedRow};
 use ioassay_record::watched::WatchedCall;
 
 use crate::text::Buffer;
-use crate::{descriptors, files, real_files, sys, table};
+use crate::{descriptors, files, process, real_files, sys, table};
 
 /// Where the file is mapped; 0 where there is none.
 static FILE: AtomicUsize = AtomicUsize::new(0);
+/// Where the tables of rules with paths are mapped; 0 where they were not needed yet, or cannot be.
+static TABLES: AtomicUsize = AtomicUsize::new(0);
+/// They cannot be mapped.
+static TABLES_ARE_OUT_OF_REACH: AtomicBool = AtomicBool::new(false);
+/// A version of keys that was waited for in vain: the agent died while it changed them.
+static STUCK_VERSION: AtomicU64 = AtomicU64::new(0);
 /// Its device and inode.
 static IDENTITY: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
 /// Its name.
@@ -38,24 +47,59 @@ pub fn begin(directory: &[u8]) {
     {
         IDENTITY[0].store(about.st_dev, Relaxed);
         IDENTITY[1].store(about.st_ino, Relaxed);
-        // SAFETY: new memory, which is never unmapped if it is kept.
-        unsafe {
-            let protection = libc::PROT_READ | libc::PROT_WRITE;
-            let mapped = sys::map(0, FILE_BYTES, protection, libc::MAP_SHARED, file, 0);
-            if mapped > 0 && (*(mapped as *const RulesFile)).is_sound() {
-                FILE.store(mapped as usize, Relaxed);
-            } else if mapped > 0 {
-                sys::call(libc::SYS_munmap, [mapped as usize, FILE_BYTES, 0, 0, 0, 0]);
-            }
+        let mapped = map(file, 0, FILE_BYTES);
+        // SAFETY: it was mapped, and any bytes are valid.
+        if mapped != 0 && unsafe { (*(mapped as *const RulesFile)).is_sound() } {
+            FILE.store(mapped, Relaxed);
+        } else if mapped != 0 {
+            sys::unmap(mapped, FILE_BYTES);
         }
     }
     sys::close(file);
 }
 
-/// Where the file is in memory, if there is one.
-pub fn mapped() -> Option<core::ops::Range<usize>> {
-    let file = FILE.load(Relaxed);
-    (file != 0).then(|| file..file + FILE_BYTES)
+/// Maps a part of the file. Its address; 0 where the address space has no room, which is written down in the file then.
+fn map(file: isize, begin: usize, bytes: usize) -> usize {
+    let protection = libc::PROT_READ | libc::PROT_WRITE;
+    // SAFETY: new memory, which is never unmapped if it is kept.
+    let mapped = unsafe { sys::map(0, bytes, protection, libc::MAP_SHARED, file, begin) };
+    if mapped == -(libc::ENOMEM as isize) {
+        let process = u64::from(sys::process()).to_le_bytes();
+        let arguments = [file as usize, process.as_ptr() as usize, process.len(), NO_ROOM_AT as usize, 0, 0];
+        // SAFETY: the kernel reads the number.
+        unsafe { sys::call(libc::SYS_pwrite64, arguments) };
+    }
+    usize::try_from(mapped).unwrap_or(0)
+}
+
+/// The table of a generation's rules with paths, which is mapped if need be.
+fn table_of(generation: u64) -> Option<&'static PathTable> {
+    if TABLES.load(Acquire) == 0 && !TABLES_ARE_OUT_OF_REACH.load(Relaxed) && process::system_calls_allowed() {
+        process::without_signals(map_tables);
+    }
+    let tables = TABLES.load(Acquire);
+    // SAFETY: both are mapped, and any bytes are valid.
+    (tables != 0).then(|| unsafe { &*((tables + generation as usize % 2 * TABLE_BYTES) as *const PathTable) })
+}
+
+#[cold]
+fn map_tables() {
+    let mapped = with_file(libc::O_RDWR, |file| {
+        let is_whole = sys::stat(file as i32).is_some_and(|about| about.st_size >= WHOLE_FILE_BYTES as i64);
+        if is_whole { map(file, TABLES_BEGIN, 2 * TABLE_BYTES) } else { 0 }
+    });
+    match mapped.unwrap_or(0) {
+        0 => TABLES_ARE_OUT_OF_REACH.store(true, Relaxed),
+        // Another thread has mapped them meanwhile.
+        mapped if TABLES.compare_exchange(0, mapped, AcqRel, Acquire).is_err() => sys::unmap(mapped, 2 * TABLE_BYTES),
+        _ => {}
+    }
+}
+
+/// Where the file is in memory, and its tables, if there are any.
+pub fn mapped() -> impl Iterator<Item = core::ops::Range<usize>> {
+    let parts = [(FILE.load(Relaxed), FILE_BYTES), (TABLES.load(Relaxed), 2 * TABLE_BYTES)];
+    parts.into_iter().filter(|(begin, _)| *begin != 0).map(|(begin, bytes)| begin..begin + bytes)
 }
 
 /// Whether there is a file of rules.
@@ -70,8 +114,8 @@ pub fn bucket(slot: usize) -> Option<&'static Bucket> {
 }
 
 /// Runs `use_file` with a descriptor of the file of rules, which is open only meanwhile.
-pub fn with_file<R>(use_file: impl FnOnce(isize) -> R) -> Option<R> {
-    let file = sys::open(PATH.as_c_str(), libc::O_RDONLY | libc::O_NOFOLLOW, 0);
+pub fn with_file<R>(access: i32, use_file: impl FnOnce(isize) -> R) -> Option<R> {
+    let file = sys::open(PATH.as_c_str(), access | libc::O_NOFOLLOW, 0);
     if file < 0 {
         return None;
     }
@@ -183,10 +227,10 @@ pub fn opened(descriptor: i32, file: u32, matching: &'static Matching) {
 
 #[inline(never)]
 fn match_opened(rules: Rules, descriptor: i32, file: u32, matching: &'static Matching) {
-    if rules.half.with_path.load(Relaxed) == 0 {
+    if !rules.have_paths() {
         return;
     }
-    let set = real_files::of_descriptor(rules.half, descriptor, files::name(files::row(file)));
+    let set = real_files::of_descriptor(rules, descriptor, files::name(files::row(file)));
     if rules.hold() {
         matching.keep(set, rules.generation);
         // The name leads to another file now, if it did not before.
@@ -210,6 +254,57 @@ impl Rules {
         of_operation & set
     }
 
+    /// Whether some are for files at some path.
+    pub fn have_paths(self) -> bool {
+        self.half.with_path.load(Relaxed) != 0
+    }
+
+    /// The slots whose rules are for a file of that name.
+    pub fn matching(self, name: &[u8]) -> u64 {
+        self.half.matching(name) | self.in_table(|table| table.at_path(0, name))
+    }
+
+    /// The slots whose rules are for the file of that inode.
+    pub fn matching_inode(self, device: u64, inode: u64) -> u64 {
+        self.half.matching_inode(device, inode) | self.in_table(|table| table.of_inode(device, inode))
+    }
+
+    /// The slots whose rules are for a file at that path from the root of a mounted device.
+    pub fn matching_on_device(self, device: u64, path: &[u8]) -> u64 {
+        self.half.matching_on_device(device, path) | self.in_table(|table| table.at_path(device, path))
+    }
+
+    /// Whether rules may know paths on that device.
+    pub fn may_know_device(self, device: u64) -> bool {
+        self.half.knows_device(device) || device != 0 && self.have_table()
+    }
+
+    fn have_table(self) -> bool {
+        self.half.path_rules.load(Relaxed) != 0
+    }
+
+    /// The slots of rules that are found in the table: those that have none claim them.
+    fn in_table(self, look: impl Fn(&PathTable) -> Option<Found>) -> u64 {
+        if !self.have_table() {
+            return 0;
+        }
+        let (Some(file), Some(table)) = (file(), table_of(self.generation)) else { return 0 };
+        let Some(found) = look_up(table, look).filter(|_| self.hold()) else { return 0 };
+        found.rules().fold(0, |set, rule| {
+            let wait_until = |is_done: &dyn Fn() -> bool| {
+                sys::wait_until(is_done);
+            };
+            match table.claim(rule, self.half, &file.buckets, wait_until) {
+                Claim::Slots(slots) => set | slots,
+                Claim::Full => {
+                    file.header.without_slot.fetch_add(1, Relaxed);
+                    set
+                }
+                Claim::NoRule => set,
+            }
+        })
+    }
+
     /// Whether they still hold.
     fn hold(self) -> bool {
         file().is_some_and(|file| file.generation() == self.generation)
@@ -228,13 +323,13 @@ impl Rules {
     #[cold]
     fn look_up(self, matching: &'static Matching) -> u64 {
         let set = match matching.file.load(Relaxed) {
-            0 => matching.row().map_or(0, |row| real_files::of_name(self.half, files::name(row))),
+            0 => matching.row().map_or(0, |row| real_files::of_name(self, files::name(row))),
             place => {
                 let name = files::name(files::row(place));
                 match descriptors::leading_to(matching) {
-                    Some(descriptor) => real_files::of_descriptor(self.half, descriptor, name),
+                    Some(descriptor) => real_files::of_descriptor(self, descriptor, name),
                     // It has been closed meanwhile.
-                    None => real_files::of_name(self.half, name),
+                    None => real_files::of_name(self, name),
                 }
             }
         };
@@ -244,6 +339,24 @@ impl Rules {
         }
         set
     }
+}
+
+/// Looks something up in a table, again where the agent has changed it meanwhile.
+fn look_up(table: &PathTable, look: impl Fn(&PathTable) -> Option<Found>) -> Option<Found> {
+    const MOST_LOOKS: usize = 16;
+    for _ in 0..MOST_LOOKS {
+        if let Some(found) = look(table) {
+            return Some(found);
+        }
+        let version = table.version();
+        if version == STUCK_VERSION.load(Relaxed) {
+            return None;
+        }
+        if !sys::wait_until(|| !table.is_changing()) {
+            STUCK_VERSION.store(version, Relaxed);
+        }
+    }
+    None
 }
 
 /// Counts what a call was held back by the rule of a slot.

@@ -133,8 +133,11 @@ fn hold_back(
     let (mut began, mut last) = (0, 0);
     let held = loop {
         let set = holding(rules, operation, matching, requested);
+        if set == 0 {
+            break Held::NONE;
+        }
         let now = ticks::monotonic_ns();
-        if set == 0 || now < FREE_UNTIL_NS.load(Relaxed) {
+        if now < FREE_UNTIL_NS.load(Relaxed) {
             break Held::NONE;
         }
         let start;
@@ -213,7 +216,7 @@ fn wait(rules: Rules, slot: usize, start: u64) -> Woken {
 
 /// Whether an agent holds its lock on the file of rules. It is a lock of an open file, so that no descriptor of ours can end it.
 fn agent_lives() -> bool {
-    let held = rules::with_file(|file| {
+    let held = rules::with_file(libc::O_RDONLY, |file| {
         let mut lock = libc::flock {
             l_type: libc::F_RDLCK as libc::c_short,
             l_whence: libc::SEEK_SET as libc::c_short,

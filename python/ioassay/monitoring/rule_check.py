@@ -13,7 +13,7 @@ from ioassay import units
 from ioassay.monitoring import calls
 from ioassay.protocol.contract import Jobs, Measure, Rule, Scope
 from ioassay.protocol.facts import LONGEST_WINDOW_S
-from ioassay.protocol.record_layout import OPERATIONS, PATTERNS_BYTES, SLOTS
+from ioassay.protocol.record_layout import OPERATIONS, PATH_RULES, PATH_RULES_BYTES, PATTERNS_BYTES, SLOTS
 from ioassay.yaml_models.source import quoted
 
 MEASURES: Final[dict[str, Measure]] = {
@@ -120,21 +120,39 @@ def _check_measure(rule: Rule) -> None:
 
 def conflicts(rules: Sequence[Rule]) -> Iterator[tuple[int, str, str]]:
     """What is wrong with rules that are right one by one: which rule, what is wrong, what to do."""
-    slots = paths_bytes = 0
+    # Whether rules for some jobs fit, the agent knows of each job.
+    of_all = [rule for rule in rules if rule["measure"] not in OF_PROCESSES and not rule.get("jobs")]
+    # With more rules than slots, those with paths have slots only when a job has one of their files.
+    has_table = sum(map(_slots, of_all)) > SLOTS or sum(map(_path_bytes, of_all)) > PATTERNS_BYTES
+    checked = {id(rule) for rule in of_all}
+    slots = with_paths = paths_bytes = 0
     labels: set[str] = set()
     for at, rule in enumerate(rules):
         if rule["label"] in labels:
             yield at, f"the label {quoted(rule['label'])} is given twice", "rename one of them"
         labels.add(rule["label"])
-        if rule["measure"] in OF_PROCESSES or rule.get("jobs"):
-            continue  # whether those for some jobs fit, the agent knows of each job
-        slots_of_rule = 2 if rule["action"] == "throttle" else 1
-        slots += slots_of_rule
-        paths_bytes += slots_of_rule * len((rule.get("path") or "").encode())
-        if slots - slots_of_rule <= SLOTS < slots:
-            wrong = f"more rules of calls than the {SLOTS} that recorders count; a throttling one takes two"
-            yield at, wrong, "leave some out"
-        if paths_bytes > PATTERNS_BYTES:
-            wrong = f"the paths up to here have more than {PATTERNS_BYTES} bytes, a throttling rule's twice"
-            yield at, wrong, "write shorter ones"
+        if id(rule) not in checked:
+            continue
+        if has_table and rule.get("path") is not None:
+            with_paths += 1
+            paths_bytes += len((rule.get("path") or "").encode())
+            if with_paths == PATH_RULES + 1:
+                yield at, f"more rules with paths than {PATH_RULES}", "leave some out"
+        else:
+            slots += _slots(rule)
+            if slots - _slots(rule) <= SLOTS < slots:
+                wrong = f"more rules without a path than the {SLOTS} that recorders count; a throttling one takes two"
+                yield at, wrong, "leave some out"
+        if paths_bytes > PATH_RULES_BYTES:
+            yield at, f"the paths up to here have more than {PATH_RULES_BYTES} bytes", "write shorter ones"
             return
+
+
+def _slots(rule: Rule) -> int:
+    """How many slots of recorders it takes."""
+    return 2 if rule["action"] == "throttle" else 1
+
+
+def _path_bytes(rule: Rule) -> int:
+    """What its path takes where each rule has slots."""
+    return _slots(rule) * len((rule.get("path") or "").encode())

@@ -13,10 +13,10 @@ from ioassay.errors import UsageError
 from ioassay.monitoring import calls, contract, explanation
 from ioassay.monitoring.contract import LARGEST_ID, document, parse, text_of
 from ioassay.monitoring.explanation import changes, sentences
-from ioassay.monitoring.rule_check import MEASURES, OF_PROCESSES
+from ioassay.monitoring.rule_check import MEASURES, OF_PROCESSES, conflicts
 from ioassay.protocol.contract import Contract, Jobs, Rule
 from ioassay.protocol.facts import PROTOCOL_VERSION
-from ioassay.protocol.record_layout import OPERATIONS
+from ioassay.protocol.record_layout import OPERATIONS, PATH_RULES, PATH_RULES_BYTES
 from ioassay.yaml_models.source import SourceError
 
 READS = """\
@@ -115,7 +115,9 @@ def test_numbers_of_nodes_are_written_like_sizes(text: str, jobs: Jobs) -> None:
 def test_rules_for_some_jobs_do_not_count_among_the_slots_of_all() -> None:
     lines = [f"  - {{throttle: 'r{n}', calls: [read], bandwidth: 1MB/s, user: {n}}}" for n in range(100)]
     assert len(parse("rules:\n" + "\n".join(lines), "c").contract["rules"]) == 100
-    assert "more rules of calls" in problems("rules:\n" + "\n".join(line.split(", user")[0] + "}" for line in lines))
+    assert "more rules without a path" in problems(
+        "rules:\n" + "\n".join(line.split(", user")[0] + "}" for line in lines)
+    )
 
 
 def test_a_plain_class_is_less_than_the_group_of_its_name() -> None:
@@ -175,15 +177,37 @@ def test_a_label_is_that_of_one_rule() -> None:
 def test_there_are_no_more_rules_than_recorders_can_count() -> None:
     rules = [f"  - throttle: {number}\n    calls: [read]\n    count: 1/s\n" for number in range(33)]
     assert parse("rules:\n" + "".join(rules[:32]), "contract.yaml").contract["rules"]
-    assert "contract.yaml:98: rules[32]: more rules of calls than the 64" in problems("rules:\n" + "".join(rules))
+    assert "contract.yaml:98: rules[32]: more rules without a path than the 64" in problems("rules:\n" + "".join(rules))
     memory = "".join(f"  - monitor: m{number}\n    user time: 1s\n" for number in range(100))
     assert len(parse("rules:\n" + memory, "contract.yaml").contract["rules"]) == 100
 
 
+def with_paths(count: int, length: int = 20) -> Contract:
+    """A contract with so many rules with paths of so many letters."""
+    path = "x" * (length - 7)
+    text = rule("throttle: a", "path: /data", "calls: [read]", "count: 1/s")
+    (first,) = parse(text, "contract.yaml").contract["rules"]
+    rules = [Rule(**{**first, "label": f"r{n}", "path": f"/{n:06}{path}"}) for n in range(count)]  # type: ignore[typeddict-item]
+    return Contract(version=PROTOCOL_VERSION, rules=rules)
+
+
+def test_rules_with_paths_may_be_more_than_recorders_count_at_once() -> None:
+    assert not list(conflicts(with_paths(10_000)["rules"]))
+    assert not list(conflicts(with_paths(PATH_RULES)["rules"]))
+    ((at, wrong, _),) = conflicts(with_paths(PATH_RULES + 2)["rules"])
+    assert (at, wrong) == (PATH_RULES, f"more rules with paths than {PATH_RULES}")
+    contract = with_paths(1000)
+    contract["rules"] += [Rule(**{**r, "label": f"all {r['label']}", "path": None}) for r in contract["rules"][:33]]  # type: ignore[typeddict-item]
+    ((at, wrong, _),) = conflicts(contract["rules"])
+    assert (at, "more rules without a path than the 64" in wrong) == (1032, True)
+
+
 def test_paths_that_recorders_have_no_room_for_are_refused() -> None:
     long = "/" + "x" * 9000
-    assert "write shorter ones" in problems(rule("throttle: a", f"path: {long}", "calls: [read]", "count: 1/s"))
-    assert one(rule("monitor: a", f"path: {long}", "calls: [read]", "count: 1/s"))["path"] == long
+    assert one(rule("throttle: a", f"path: {long}", "calls: [read]", "count: 1/s"))["path"] == long
+    assert not list(conflicts(with_paths(1000, 1000)["rules"]))
+    ((at, _, todo),) = conflicts(with_paths(6000, 1000)["rules"])
+    assert (at, todo) == (PATH_RULES_BYTES // 1000, "write shorter ones")
 
 
 def test_a_contract_of_mistral_is_known_by_its_first_line() -> None:

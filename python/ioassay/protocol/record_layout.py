@@ -57,7 +57,13 @@ SLOTS: Final = 64
 """Rules of calls that are counted at the same time, at most."""
 
 PATTERNS_BYTES: Final = 16384
-"""What the paths of all these rules have together, at most."""
+"""What the paths of rules have together that all have slots, at most."""
+
+PATH_RULES: Final = 24576
+"""Rules with paths that have slots only when they are needed, at most."""
+
+PATH_RULES_BYTES: Final = 5242880
+"""What their paths have together, at most."""
 
 SQPOLL: Final = 2
 """Flag of a ring: the kernel takes its requests without a call."""

@@ -2,9 +2,9 @@
 //! device that is mounted there, and which inode it is.
 //!
 //! A thread of its own asks the kernel: a server that does not answer must not stop the agent. A path that does not exist yet is
-//! known as far as it does; once a second it is looked at again.
+//! known as far as it does. Paths are looked at again once a second, of very many so many of them each second, in turn.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::MetadataExt;
@@ -18,8 +18,22 @@ use ioassay_record::rules::{Alias, AliasBy};
 /// How long the first recorders wait for what is found out of new paths.
 const PATIENCE: Duration = Duration::from_millis(300);
 
+/// Paths that are looked at again in a second.
+const MOST_IN_A_SECOND: usize = 256;
+
 /// What is known of paths.
 type Known = BTreeMap<String, Vec<AliasBy<Vec<u8>>>>;
+
+/// What was found since the last time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum News {
+    /// What was known already.
+    None,
+    /// Something has changed.
+    Changed,
+    /// What is known of paths that were not looked up before: files may be open by other names of theirs.
+    New,
+}
 
 /// Looks paths up.
 #[derive(Debug, Default)]
@@ -28,6 +42,8 @@ pub struct Aliases {
     /// Who looks them up; nobody before the first.
     looker: Option<Looker>,
     waits: bool,
+    /// Where the next look begins, where there are too many paths to look at all of them.
+    next: usize,
 }
 
 /// A thread: where paths are given to it, and where answers come from.
@@ -57,18 +73,28 @@ impl Looker {
 }
 
 impl Aliases {
-    /// Looks paths up, and waits for what comes of it, though not for ever.
-    pub fn find(&mut self, paths: Vec<String>) {
+    /// Looks paths up, of very many those that are not known, and waits for what comes of it, though not for ever.
+    pub fn find(&mut self, paths: &[String]) {
         self.take_answer(PATIENCE);
-        self.ask(paths);
+        if self.known.len() > paths.len() {
+            let of_rules: HashSet<&String> = paths.iter().collect();
+            self.known.retain(|path, _| of_rules.contains(path));
+        }
+        let is_new = |path: &&String| paths.len() <= MOST_IN_A_SECOND || !self.known.contains_key(*path);
+        self.ask(paths.iter().filter(is_new).cloned().collect());
         self.take_answer(PATIENCE);
     }
 
-    /// Has paths looked up. Whether what was found since the last time is something else than what was known.
-    pub fn changed(&mut self, paths: Vec<String>) -> bool {
-        let changed = self.take_answer(Duration::ZERO);
-        self.ask(paths);
-        changed
+    /// Has paths looked up. What was found since the last time.
+    pub fn look(&mut self, paths: &[String]) -> News {
+        let news = self.take_answer(Duration::ZERO);
+        if !self.waits {
+            let begin = if self.next < paths.len() { self.next } else { 0 };
+            let end = paths.len().min(begin + MOST_IN_A_SECOND);
+            self.ask(paths[begin..end].to_vec());
+            self.next = end;
+        }
+        news
     }
 
     /// Of a path.
@@ -90,13 +116,20 @@ impl Aliases {
         }
     }
 
-    fn take_answer(&mut self, patience: Duration) -> bool {
-        let Some(looker) = self.looker.as_ref().filter(|_| self.waits) else { return false };
-        let Ok(known) = looker.answers.recv_timeout(patience) else { return false };
+    fn take_answer(&mut self, patience: Duration) -> News {
+        let Some(looker) = self.looker.as_ref().filter(|_| self.waits) else { return News::None };
+        let Ok(known) = looker.answers.recv_timeout(patience) else { return News::None };
         self.waits = false;
-        let changed = known != self.known;
-        self.known = known;
-        changed
+        let mut news = News::None;
+        for (path, aliases) in known {
+            news = news.max(match self.known.get(&path) {
+                None => News::New,
+                Some(known) if *known != aliases => News::Changed,
+                Some(_) => News::None,
+            });
+            self.known.insert(path, aliases);
+        }
+        news
     }
 }
 
@@ -241,14 +274,40 @@ mod tests {
         let link = place.path().join("link");
         let path = link.to_str().unwrap().to_owned();
         let mut aliases = Aliases::default();
-        aliases.find(vec![path.clone()]);
+        aliases.find(std::slice::from_ref(&path));
         let before = aliases.of(&path).to_vec();
         fs::create_dir(place.path().join("real")).unwrap();
         symlink("real", &link).unwrap();
-        while !aliases.changed(vec![path.clone()]) {
+        while aliases.look(std::slice::from_ref(&path)) != News::Changed {
             thread::yield_now();
         }
         assert_ne!(aliases.of(&path), before);
         assert!(paths(aliases.of(&path))[0].ends_with("/real"));
+    }
+
+    #[test]
+    fn very_many_paths_are_looked_at_in_turn() {
+        let place = tempfile::tempdir().unwrap();
+        let path = |number: usize| place.path().join(number.to_string()).to_str().unwrap().to_owned();
+        let all: Vec<_> = (0..3 * MOST_IN_A_SECOND + 1).map(path).collect();
+        let mut aliases = Aliases::default();
+        aliases.find(&all);
+        while aliases.waits {
+            aliases.take_answer(PATIENCE);
+        }
+        assert_eq!(aliases.known.len(), all.len());
+        let last = &all[all.len() - 1];
+        symlink("real", last).unwrap();
+        let is_found = |aliases: &Aliases| paths(aliases.of(last)).iter().any(|path| path.ends_with("/real"));
+        let mut looks = 0;
+        while !is_found(&aliases) {
+            aliases.look(&all);
+            assert_ne!(aliases.take_answer(PATIENCE), News::New);
+            looks += 1;
+            assert!(looks < 100);
+        }
+        assert!(looks >= 4, "{looks}");
+        aliases.find(&all[..1]);
+        assert_eq!(aliases.known.len(), 1);
     }
 }

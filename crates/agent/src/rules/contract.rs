@@ -12,7 +12,7 @@ use ioassay_record::operation::Operation;
 use ioassay_record::rules::bit;
 
 /// A larger file is none.
-const MOST_BYTES: u64 = 4 << 20;
+const MOST_BYTES: u64 = 32 << 20;
 
 /// The contract's file.
 #[derive(Debug)]

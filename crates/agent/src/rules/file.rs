@@ -8,8 +8,10 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 
 use ioassay_host::locks;
 use ioassay_record::layout::bytes_of;
+use ioassay_record::path_rules::{WHOLE_FILE_BYTES, Writer, rate_at, table_begins_at, version_at};
+use ioassay_record::read::copy;
 use ioassay_record::rules::{
-    Bucket, FILE_BYTES, GENERATION_AT, Half, MAGIC, NAME, VERSION, bucket_begins_at, half_begins_at,
+    Bucket, FILE_BYTES, GENERATION_AT, Half, MAGIC, NAME, RulesHeader, SLOTS, VERSION, bucket_begins_at, half_begins_at,
 };
 use ioassay_record::throttle::MOST_AHEAD_NS;
 
@@ -21,6 +23,17 @@ use crate::tables::directory::Directory;
 pub struct RulesFile {
     file: File,
     generation: u64,
+    /// Of the keys of rules with paths; 0 where the rules in force have no table.
+    version: u64,
+}
+
+/// What recorders say in the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Said {
+    /// A process whose address space has no room for the rules, by its own number.
+    pub no_room: Option<u64>,
+    /// How often a rule with a path could not have a slot.
+    pub without_slot: u64,
 }
 
 impl RulesFile {
@@ -33,7 +46,8 @@ impl RulesFile {
         let mut begin = [0; 12];
         file.read_exact_at(&mut begin, 0)?;
         let is_sound = begin[..8] == MAGIC && begin[8..] == VERSION.to_le_bytes();
-        if !is_sound || file.metadata()?.size() != FILE_BYTES as u64 {
+        let sizes = [FILE_BYTES, WHOLE_FILE_BYTES].map(|bytes| bytes as u64);
+        if !is_sound || !sizes.contains(&file.metadata()?.size()) {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "it is no file of rules of this version"));
         }
         // It goes with the agent, however that ends.
@@ -43,31 +57,89 @@ impl RulesFile {
         })?;
         let mut generation = [0; 8];
         file.read_exact_at(&mut generation, GENERATION_AT)?;
-        Ok(Self { file, generation: u64::from_le_bytes(generation) })
+        Ok(Self { file, generation: u64::from_le_bytes(generation), version: 0 })
     }
 
-    /// Whether recorders still have all of it in memory: of one that was cut they have nothing any more, also when it is as long again.
-    pub fn is_whole(&self) -> bool {
-        self.file.metadata().is_ok_and(|about| about.size() >= FILE_BYTES as u64) && self.has_generation()
+    /// What recorders say, if they still have all of the file in memory: of one that was cut they have nothing any more, also when it is
+    /// as long again.
+    pub fn look(&self) -> Option<Said> {
+        let bytes = if self.version == 0 { FILE_BYTES } else { WHOLE_FILE_BYTES };
+        let is_long = self.file.metadata().is_ok_and(|about| about.size() >= bytes as u64);
+        let mut begin = [0; size_of::<RulesHeader>()];
+        self.file.read_exact_at(&mut begin, 0).ok()?;
+        let header: RulesHeader = copy(&begin)?;
+        let has_table = self.version == 0 || self.word(version_at(self.generation)).ok()? == self.version;
+        let is_whole = is_long && has_table && header.generation.into_inner() == self.generation;
+        let no_room = Some(header.no_room.into_inner()).filter(|process| *process != 0);
+        is_whole.then(|| Said { no_room, without_slot: header.without_slot.into_inner() })
     }
 
-    fn has_generation(&self) -> bool {
-        let mut generation = [0; 8];
-        let read = self.file.read_exact_at(&mut generation, GENERATION_AT);
-        read.is_ok() && u64::from_le_bytes(generation) == self.generation
+    fn word(&self, at: u64) -> io::Result<u64> {
+        let mut word = [0; 8];
+        self.file.read_exact_at(&mut word, at).map(|()| u64::from_le_bytes(word))
     }
 
-    /// Puts rules in force.
+    /// Puts rules in force, with those of a table where there is one.
     ///
     /// # Errors
-    /// If they cannot be written.
-    pub fn write(&mut self, half: &Half) -> io::Result<()> {
+    /// If they cannot be written: the file system is full, or files may not be so large.
+    pub fn write(&mut self, half: &Half, table: Option<&Writer>) -> io::Result<()> {
         // 0 is none.
         let next = self.generation.wrapping_add(1).max(1);
+        let mut version = 0;
+        if let Some(table) = table {
+            if self.file.metadata()?.size() < WHOLE_FILE_BYTES as u64 {
+                self.file.set_len(WHOLE_FILE_BYTES as u64)?;
+            }
+            version = next.wrapping_mul(2);
+            for (offset, bytes) in std::iter::once(table.rules()).chain(table.keys()) {
+                self.file.write_all_at(bytes, table_begins_at(next) + offset)?;
+            }
+            self.file.write_all_at(&version.to_le_bytes(), version_at(next))?;
+        }
         self.file.write_all_at(bytes_of(half), half_begins_at(next))?;
         self.file.write_all_at(&next.to_le_bytes(), GENERATION_AT)?;
-        self.generation = next;
+        (self.generation, self.version) = (next, version);
         Ok(())
+    }
+
+    /// Changes how the rules of the table in force are found. Recorders that look something up meanwhile look again.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn set_keys(&mut self, table: &Writer) -> io::Result<()> {
+        let (at, begin) = (version_at(self.generation), table_begins_at(self.generation));
+        self.file.write_all_at(&(self.version + 1).to_le_bytes(), at)?;
+        for (offset, bytes) in table.keys() {
+            self.file.write_all_at(bytes, begin + offset)?;
+        }
+        self.version += 2;
+        self.file.write_all_at(&self.version.to_le_bytes(), at)
+    }
+
+    /// Changes the rate with which a rule of the table in force begins when it gets a slot.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn set_rate_in_table(&self, rule: usize, per_s: u64) -> io::Result<()> {
+        self.file.write_all_at(&per_s.max(1).to_le_bytes(), rate_at(self.generation, rule))
+    }
+
+    /// Which rules of the table have claimed which slots, as [`Half::claimed_by`].
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn claims(&self) -> io::Result<[u64; SLOTS]> {
+        let mut bytes = [0; SLOTS * size_of::<u64>()];
+        let at = half_begins_at(self.generation) + offset_of!(Half, claimed_by) as u64;
+        self.file.read_exact_at(&mut bytes, at)?;
+        let word = |slot: usize| bytes[slot * 8..].first_chunk().map_or(0, |word| u64::from_le_bytes(*word));
+        Ok(std::array::from_fn(word))
+    }
+
+    /// Whether calls have still to wait for what a slot let through.
+    pub fn has_debt(&self, slot: usize) -> bool {
+        self.word(bucket_begins_at(slot)).is_ok_and(|next| next > monotonic_ns())
     }
 
     /// Changes the rate of the throttling rule in a slot, of the rules in force. Where it rises, calls that wait already begin as
@@ -85,21 +157,17 @@ impl RulesFile {
     /// Gives back to the bucket of a slot what its calls do not have to wait at a higher rate. Recorders change it at the same time:
     /// what one of them reserves between the reading and the writing here goes free.
     fn shorten_waits(&self, slot: usize, before_per_s: u64, per_s: u64) -> io::Result<()> {
-        let word = |at: u64| {
-            let mut word = [0; 8];
-            self.file.read_exact_at(&mut word, at).map(|()| u64::from_le_bytes(word))
-        };
         let bucket = bucket_begins_at(slot);
         let [next_at, returned_at] =
             [offset_of!(Bucket, next_ns), offset_of!(Bucket, returned_ns)].map(|offset| bucket + offset as u64);
-        let next = word(next_at)?;
+        let next = self.word(next_at)?;
         let ahead = next.saturating_sub(monotonic_ns());
         if ahead == 0 || ahead > MOST_AHEAD_NS {
             return Ok(());
         }
         let at_new_rate = u128::from(ahead) * u128::from(before_per_s) / u128::from(per_s);
         let back = ahead - at_new_rate as u64;
-        self.file.write_all_at(&word(returned_at)?.wrapping_add(back).to_le_bytes(), returned_at)?;
+        self.file.write_all_at(&self.word(returned_at)?.wrapping_add(back).to_le_bytes(), returned_at)?;
         self.file.write_all_at(&(next - back).to_le_bytes(), next_at)
     }
 
@@ -125,7 +193,8 @@ impl RulesFile {
 mod tests {
     use super::*;
     use ioassay_record::layout::zeroed;
-    use ioassay_record::rules::header;
+    use ioassay_record::path_rules::{Claim, NewRule, PathTable};
+    use ioassay_record::rules::{self as recorders, AliasBy, OfTable, RuleKind, encode, header};
     use std::fs;
     use std::sync::atomic::Ordering::Relaxed;
 
@@ -148,7 +217,7 @@ mod tests {
         let mut file = RulesFile::open(&directory).unwrap();
         let half: Half = zeroed();
         half.throttles.store(5, Relaxed);
-        file.write(&half).unwrap();
+        file.write(&half, None).unwrap();
         let bytes = fs::read(place.path().join(NAME)).unwrap();
         assert_eq!(bytes.len(), FILE_BYTES);
         assert_eq!(bytes[GENERATION_AT as usize..][..8], 1_u64.to_le_bytes());
@@ -165,14 +234,62 @@ mod tests {
         let (place, directory) = directory(empty());
         let mut file = RulesFile::open(&directory).unwrap();
         let half: Half = zeroed();
-        file.write(&half).unwrap();
-        assert!(file.is_whole());
+        file.write(&half, None).unwrap();
+        assert!(file.look().is_some());
         let others = File::options().write(true).open(place.path().join(NAME)).unwrap();
         others.set_len(FILE_BYTES as u64 / 2).unwrap();
-        assert!(!file.is_whole());
+        assert!(!file.look().is_some());
         others.set_len(0).unwrap();
         others.set_len(FILE_BYTES as u64).unwrap();
-        assert!(!file.is_whole());
+        assert!(!file.look().is_some());
+    }
+
+    #[test]
+    fn a_table_is_written_behind_the_rest_and_its_keys_can_change() {
+        let (place, directory) = directory(empty());
+        let mut file = RulesFile::open(&directory).unwrap();
+        let mut words = vec![0; PathTable::WORDS];
+        let mut writer = Writer::new(PathTable::in_words(&mut words).unwrap());
+        let rule = recorders::Rule {
+            kind: RuleKind::ThrottleBytes,
+            operations: 1,
+            path: b"/data",
+            least_bytes: 0,
+            most_bytes: u64::MAX,
+            rate_per_s: 5,
+            burst_ns: 0,
+            number: 9,
+        };
+        let new = NewRule { rule, beyond_operations: 0, slots: None };
+        writer.add(&new, &[AliasBy::Path(b"/real")]).unwrap();
+        let half = encode::<&[u8]>(&[None; SLOTS], &[]).unwrap().with_table(OfTable { rules: 1, ..OfTable::default() });
+        file.write(&half, Some(&writer)).unwrap();
+        file.set_rate_in_table(0, 77).unwrap();
+        let found = |path: &str| {
+            let bytes = fs::read(place.path().join(NAME)).unwrap();
+            assert_eq!(bytes.len(), WHOLE_FILE_BYTES);
+            let table = &bytes[table_begins_at(1) as usize..][..PathTable::WORDS * 8];
+            let mut words: Vec<_> =
+                table.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().unwrap())).collect();
+            let table = PathTable::in_words(&mut words).unwrap();
+            let half = encode::<&[u8]>(&[None; SLOTS], &[]).unwrap().with_table(OfTable::default());
+            let buckets = std::array::from_fn(|_| zeroed());
+            let rule = table.at_path(0, path.as_bytes()).unwrap().rules().next()?;
+            let claim = table.claim(rule, &half, &buckets, |_| ());
+            assert_eq!((claim, half.claimed_by[0].load(Relaxed)), (Claim::Slots(1), 9));
+            Some(half.rates_per_s[0].load(Relaxed))
+        };
+        assert_eq!([found("/data"), found("/real/x"), found("/other")], [Some(77), Some(77), None]);
+        let mut words = vec![0; PathTable::WORDS];
+        let mut writer = Writer::new(PathTable::in_words(&mut words).unwrap());
+        writer.add(&new, &[AliasBy::Path(b"/other")]).unwrap();
+        file.set_keys(&writer).unwrap();
+        assert_eq!([found("/data"), found("/real/x"), found("/other")], [Some(77), None, Some(77)]);
+        assert_eq!(file.look(), Some(Said::default()));
+        let whole = File::options().write(true).open(place.path().join(NAME)).unwrap();
+        whole.set_len(FILE_BYTES as u64).unwrap();
+        whole.set_len(WHOLE_FILE_BYTES as u64).unwrap();
+        assert_eq!(file.look(), None);
     }
 
     #[test]

@@ -1,21 +1,22 @@
 //! The rules in force: given to the recorders of all directories, and measured by what these count.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use ioassay_protocol::watch::contract::{Action, Jobs as Selected, Measure, Rule, Scope};
 use ioassay_protocol::watch::document::Document;
 
 use crate::clock::Ticks;
 use crate::jobs::{JobKey, Jobs};
-use crate::rules::aliases::Aliases;
+use crate::rules::aliases::{Aliases, News};
 use crate::rules::contract::ContractFile;
-use crate::rules::file::RulesFile;
+use crate::rules::file::{RulesFile, Said};
 use crate::rules::peers::{Others, Peers, Total};
 use crate::rules::selection::Facts;
 use crate::rules::shares::{Demand, shares};
-use crate::rules::slots::{Slots, rate_per_s};
+use crate::rules::slots::{Active, Slots, rate_per_s};
 use crate::rules::windows::{About, Contributor, Counted, Observation, Windows, added_up};
 use crate::tables::directory::Directory;
 use crate::tables::follow::Seen;
@@ -25,12 +26,19 @@ pub type DirectoryNumber = u64;
 
 /// The part of a limit with which a node begins while it does not know who else there is, unless the job's number of nodes is known.
 const UNKNOWN_PART: u64 = 10;
+/// For so long a rule keeps the slot that it does not use, where others want it.
+const KEPT_UNUSED_S: u32 = 10;
 
 /// The rules in force.
 #[derive(Debug, Default)]
 pub struct RulesInForce {
     contract: Option<ContractFile>,
-    rules: Vec<Rule>,
+    rules: Vec<Arc<Rule>>,
+    /// Their paths.
+    paths: Vec<String>,
+    /// Those of the rules of which something can be counted: of the others with paths, no job of this node has a file. Nothing where
+    /// that is to be found out again.
+    in_use: Option<Arc<[Arc<Rule>]>>,
     aliases: Aliases,
     windows: Windows,
     files: BTreeMap<DirectoryNumber, Given>,
@@ -53,8 +61,14 @@ struct Given {
     job: JobKey,
     /// Those of the rules that are for its job.
     slots: Slots,
-    /// Rates that were written last, by slot.
-    rates: HashMap<usize, u64>,
+    /// Rates of throttling rules that were written last, by label.
+    rates: HashMap<String, u64>,
+    /// What recorders say in it.
+    said: Said,
+    /// The second in which a rule with a path was last without a slot.
+    full: Option<u32>,
+    /// Seconds in which slots counted last.
+    counted: HashMap<usize, u32>,
     /// What throttling rules see in this second, by slot.
     demands: HashMap<usize, Demand>,
     /// What they saw in the last one.
@@ -66,6 +80,65 @@ struct Given {
 impl Given {
     fn slot_of(&self, rule: &Rule) -> Option<usize> {
         self.slots.active().iter().find(|active| active.rule.label == rule.label)?.slot
+    }
+
+    /// Learns which rules with paths have claimed slots. Whether there are new ones.
+    fn learn(&mut self) -> bool {
+        let Ok(file) = &self.file else { return false };
+        let is_new = self.slots.has_table() && file.claims().is_ok_and(|claims| self.slots.learn(&claims));
+        if is_new {
+            for active in self.slots.active().iter().filter(|active| active.number != 0) {
+                // It may have changed between the claim and now.
+                if let (Some(slot), Some(rate)) = (active.slot, self.rates.get(&active.rule.label)) {
+                    let _ = file.set_rate(slot, *rate, *rate);
+                }
+            }
+        }
+        is_new
+    }
+
+    /// Changes what a throttling rule allows here.
+    fn set_rate(&mut self, label: &str, rate: u64) {
+        let before = self.rates.insert(label.to_owned(), rate).unwrap_or(rate);
+        let Ok(file) = &self.file else { return };
+        if before == rate {
+            return;
+        }
+        let slot = self.slots.active().iter().find(|active| active.rule.label == label).and_then(|active| active.slot);
+        // A file that cannot be written to is one of a record that has ended.
+        let _ = match (slot, self.slots.place_in_table(label)) {
+            (Some(slot), _) => file.set_rate(slot, before, rate),
+            (None, Some(place)) => file.set_rate_in_table(place, rate),
+            (None, None) => Ok(()),
+        };
+    }
+
+    /// Puts the rules in force at their rates, as they are in the slots.
+    fn write(&mut self, aliases: &Aliases) -> Result<(), String> {
+        let Self { file, slots, rates, .. } = self;
+        let Ok(file) = file else { return Ok(()) };
+        let rate = |rule: &Rule| rates.get(&rule.label).copied().unwrap_or(1);
+        slots.encoded(aliases, rate, |half, table| file.write(half, table))?.map_err(|error| error.to_string())
+    }
+
+    /// Takes slots from rules that do not use them, where others have none.
+    fn make_room(&mut self, second: u32, aliases: &Aliases) -> Result<bool, String> {
+        let is_due = self.full.is_some() && second.is_multiple_of(KEPT_UNUSED_S);
+        let Ok(file) = self.file.as_ref() else { return Ok(false) };
+        if !is_due {
+            return Ok(false);
+        }
+        let counted = &self.counted;
+        let is_used = |active: &Active| {
+            let recently = |slot: &usize| counted.get(slot).is_some_and(|last| last + KEPT_UNUSED_S >= second);
+            let mut slots = active.slot.into_iter().chain(active.beyond);
+            slots.any(|slot| recently(&slot) || file.has_debt(slot))
+        };
+        if !self.slots.release(is_used) {
+            return Ok(false);
+        }
+        // Files that are open are looked up again by the next generation, so nobody counts in a slot of another rule.
+        self.write(aliases).map(|()| true)
     }
 }
 
@@ -100,6 +173,9 @@ impl RulesInForce {
             job,
             slots: Slots::default(),
             rates: HashMap::new(),
+            said: Said::default(),
+            full: None,
+            counted: HashMap::new(),
             demands: HashMap::new(),
             last_demands: HashMap::new(),
             unreadable: 0,
@@ -112,8 +188,12 @@ impl RulesInForce {
 
     /// In words, what the rules do not reach, if there are any.
     pub fn unreached(&self) -> Option<String> {
-        let are_of_calls = |given: &Given| given.slots.active().iter().any(|active| active.slot.is_some());
-        self.files.values().filter(|given| are_of_calls(given)).find_map(|given| given.file.as_ref().err()).cloned()
+        let mut of_calls = self.files.values().filter(|given| given.slots.are_of_calls());
+        of_calls.find_map(|given| match (&given.file, given.said.no_room) {
+            (Err(problem), _) => Some(problem.clone()),
+            (Ok(_), Some(process)) => Some(format!("job {}: {}", given.job.job, no_room(process))),
+            (Ok(_), None) => given.full.map(|_| format!("job {}: {FULL}", given.job.job)),
+        })
     }
 
     /// In words, why limits are not shared with other nodes, if they are to be and are not.
@@ -141,14 +221,19 @@ impl RulesInForce {
     /// Forgets a directory that has gone.
     pub fn forget(&mut self, number: DirectoryNumber) {
         self.files.remove(&number);
+        self.in_use = None;
     }
 
     /// Reads the contract again if it was replaced. In words, what is wrong with it; the rules that held go on then.
     pub fn renew(&mut self) -> Option<String> {
         for given in self.files.values_mut() {
-            if given.file.as_ref().is_ok_and(|file| !file.is_whole()) {
-                given.file =
-                    Err("rules no longer hold for what is recorded: its file of rules was truncated".to_owned());
+            let Ok(file) = &given.file else { continue };
+            match file.look() {
+                Some(said) => given.said.no_room = said.no_room,
+                None => {
+                    given.file =
+                        Err("rules no longer hold for what is recorded: its file of rules was truncated".to_owned());
+                }
             }
         }
         let changed = self.contract.as_mut()?.changed();
@@ -159,9 +244,11 @@ impl RulesInForce {
             }
             Ok(Some(contract)) => {
                 // Those that every job has must have room together, also where there is no job yet.
-                let of_all = contract.rules.iter().filter(|rule| rule.jobs == Selected::default());
+                let rules: Vec<Arc<Rule>> = contract.rules.into_iter().map(Arc::new).collect();
+                let of_all = rules.iter().filter(|rule| rule.jobs == Selected::default());
                 Slots::default().replace(of_all).and_then(|()| {
-                    self.rules = contract.rules;
+                    self.paths = paths(&rules);
+                    self.rules = rules;
                     self.give()
                 })
             }
@@ -173,22 +260,34 @@ impl RulesInForce {
 
     /// Says what else the paths of the rules in force are called since the last time, if that is something else.
     fn renew_aliases(&mut self) {
-        if !self.aliases.changed(paths(&self.rules)) {
+        let news = self.aliases.look(&self.paths);
+        if news == News::None {
             return;
         }
-        for given in self.files.values() {
-            let rate = |slot: Option<usize>| slot.and_then(|slot| given.rates.get(&slot)).copied().unwrap_or(1);
-            let half = given.slots.encode(&self.aliases, |active| rate(active.slot));
-            if let (Ok(half), Ok(file)) = (half, &given.file) {
-                // A file that cannot be written to is one of a record that has ended.
-                let _ = file.set_aliases(&half);
+        for given in self.files.values_mut() {
+            if news == News::New {
+                // Files that are open already are looked up again by the next generation.
+                if given.learn() {
+                    self.in_use = None;
+                }
+                let _ = given.write(&self.aliases);
+                continue;
             }
+            let Given { file, slots, rates, .. } = given;
+            let Ok(file) = file else { continue };
+            let rate = |rule: &Rule| rates.get(&rule.label).copied().unwrap_or(1);
+            // A file that cannot be written to is one of a record that has ended.
+            let _ = slots.encoded(&self.aliases, rate, |half, table| match table {
+                Some(table) => file.set_keys(table),
+                None => file.set_aliases(half),
+            });
         }
     }
 
     /// Writes for the recorders of each directory the rules that are for its job.
     fn give(&mut self) -> Result<(), String> {
-        self.aliases.find(paths(&self.rules));
+        self.aliases.find(&self.paths);
+        self.in_use = None;
         let mut rates: BTreeMap<DirectoryNumber, HashMap<String, u64>> = BTreeMap::new();
         for rule in self.rules.iter().filter(|rule| rule.action == Action::Throttle) {
             for (key, members) in self.groups(rule) {
@@ -202,28 +301,22 @@ impl RulesInForce {
         let mut problems = Vec::new();
         for (number, given) in &mut self.files {
             let rates = rates.remove(number).unwrap_or_default();
-            let about = |problem: String| format!("job {}: {problem}", given.job.job);
+            let job = given.job.job.clone();
+            let about = |problem: String| format!("job {job}: {problem}");
+            // Slots that were claimed since the last look are no others' in the next generation.
+            given.learn();
             let of_job = self.rules.iter().filter(|rule| given.facts.is_one_of(&rule.jobs));
             if let Err(problem) = given.slots.replace(of_job) {
                 problems.push(about(problem));
                 continue;
             }
-            let rate = |label: &String| rates.get(label).copied().unwrap_or(1);
-            let half = match given.slots.encode(&self.aliases, |active| rate(&active.rule.label)) {
-                Ok(half) => half,
-                Err(problem) => {
-                    problems.push(about(problem));
-                    continue;
-                }
-            };
-            let Ok(file) = &mut given.file else { continue };
-            given.rates.clear();
-            for active in given.slots.active().iter().filter(|active| active.rule.action == Action::Throttle) {
-                let (Some(slot), Some(rate)) = (active.slot, rates.get(&active.rule.label)) else { continue };
-                given.rates.insert(slot, *rate);
-                problems.extend(file.empty_bucket(slot).err().map(|error| error.to_string()));
+            given.rates = rates;
+            if let Ok(file) = &given.file {
+                let throttling = given.slots.active().iter().filter(|active| active.rule.action == Action::Throttle);
+                let emptied = throttling.filter_map(|active| file.empty_bucket(active.slot?).err());
+                problems.extend(emptied.map(|error| about(error.to_string())));
             }
-            problems.extend(file.write(&half).err().map(|error| error.to_string()));
+            problems.extend(given.write(&self.aliases).err().map(about));
         }
         problems.into_iter().next().map_or(Ok(()), Err)
     }
@@ -268,10 +361,16 @@ impl RulesInForce {
     }
 
     /// Adds what was seen of a process of a job, whose tables are in that directory; `pid` is the process's number on this node.
-    pub fn add(&mut self, number: DirectoryNumber, key: &JobKey, seen: &Seen, pid: u32, ticks: &Ticks) {
+    pub fn add(&mut self, number: DirectoryNumber, key: &JobKey, seen: &Seen, pid: u32, ticks: &Ticks, second: u32) {
         let Some(given) = self.files.get_mut(&number) else { return };
         if given.job != *key {
             given.job = key.clone();
+        }
+        let is_known = |given: &Given, slot: usize| {
+            given.slots.active().iter().any(|active| active.slot == Some(slot) || active.beyond == Some(slot))
+        };
+        if seen.look.slots.iter().any(|slot| !is_known(given, slot.slot)) && given.learn() {
+            self.in_use = None;
         }
         let ns = |time| ticks.ns(time, seen.table.counts_ticks());
         let identity = &seen.table.identity;
@@ -279,6 +378,7 @@ impl RulesInForce {
             let is_of = |place: Option<usize>| place == Some(slot.slot);
             let mut active = given.slots.active().iter();
             let Some(active) = active.find(|active| is_of(active.slot) || is_of(active.beyond)) else { continue };
+            given.counted.insert(slot.slot, second);
             let rule = &active.rule;
             let of_job = match self.seen.get_mut(key) {
                 Some(of_job) => of_job,
@@ -326,15 +426,52 @@ impl RulesInForce {
 
     /// Judges a second that is over. Documents of it.
     pub fn documents(&mut self, node: &str, second: u32, jobs: &Jobs) -> Vec<Document> {
+        self.look_for_room(second);
+        let in_use = self.in_use();
         let seen = std::mem::take(&mut self.seen);
         let mut windows = std::mem::take(&mut self.windows);
         let observed = |rule: &Rule| self.observed(rule, &seen, jobs);
-        let documents = windows.second(node, second, &self.rules, observed, |rule, key| self.about(rule, key, jobs));
+        let documents = windows.second(node, second, &in_use, observed, |rule, key| self.about(rule, key, jobs));
         self.windows = windows;
         self.files.values_mut().for_each(|given| given.last_demands = std::mem::take(&mut given.demands));
         self.share(|scope| !scope.is_of_several_nodes());
         self.tell_others(second);
         documents
+    }
+
+    /// The rules of which something can be counted, in the contract's order, and those whose windows are not over.
+    fn in_use(&mut self) -> Arc<[Arc<Rule>]> {
+        let found = self.in_use.take().unwrap_or_else(|| {
+            let of = |given: &'_ Given| {
+                given.slots.active().iter().map(|active| active.rule.label.clone()).collect::<Vec<_>>()
+            };
+            let labels: HashSet<String> =
+                self.files.values().flat_map(of).chain(self.windows.open().cloned()).collect();
+            // Rules of which all have slots, and those of processes, say also what they do not reach.
+            let has_table = self.files.values().any(|given| given.slots.has_table());
+            let is_in_use =
+                |rule: &&Arc<Rule>| !has_table || !rule.measure.is_of_calls() || labels.contains(&rule.label);
+            self.rules.iter().filter(is_in_use).cloned().collect()
+        });
+        self.in_use = Some(Arc::clone(&found));
+        found
+    }
+
+    /// Looks whether rules with paths are without slots, and takes slots that are not used from others.
+    fn look_for_room(&mut self, second: u32) {
+        for given in self.files.values_mut().filter(|given| given.slots.has_table()) {
+            let Some(said) = given.file.as_ref().ok().and_then(RulesFile::look) else { continue };
+            if said.without_slot > given.said.without_slot {
+                given.full = Some(second);
+            }
+            given.said = said;
+            given.full = given.full.filter(|full| full + 2 * KEPT_UNUSED_S > second);
+            match given.make_room(second, &self.aliases) {
+                Ok(false) => {}
+                Ok(true) => self.in_use = None,
+                Err(problem) => self.problem = Some(problem),
+            }
+        }
     }
 
     /// What was observed of a rule, of each job that it is for.
@@ -375,6 +512,11 @@ impl RulesInForce {
                     _ => format!("{unreached} records of this node are not reached"),
                 });
             }
+            let reached = self.files.values().filter(|given| given.file.is_ok() && given.facts.is_one_of(&rule.jobs));
+            remarks.extend(reached.clone().find_map(|given| given.said.no_room).map(no_room));
+            if rule.path.is_some() && reached.clone().any(|given| given.full.is_some()) {
+                remarks.push(FULL.to_owned());
+            }
             let is_added_up = |job: &JobKey| added_up(rule.scope, job).as_ref() == key && self.is_for(rule, job);
             let unreadable: usize =
                 self.files.values().filter(|given| is_added_up(&given.job)).map(|given| given.unreadable).sum();
@@ -414,14 +556,16 @@ impl RulesInForce {
 
     /// Judges the windows that are not over when the agent ends. Documents of that second.
     pub fn end(&mut self, node: &str, second: u32) -> Vec<Document> {
-        self.windows.end(node, second, &self.rules)
+        let in_use = self.in_use();
+        self.windows.end(node, second, &in_use)
     }
 
     /// Tells other nodes what this one did in the last second of rules that are for several.
     fn tell_others(&mut self, second: u32) {
         let mut did = BTreeMap::new();
         let several = |rule: &&Rule| rule.action == Action::Throttle && rule.scope.is_of_several_nodes();
-        for rule in self.rules.iter().filter(several) {
+        let in_use = self.in_use();
+        for rule in in_use.iter().map(Arc::as_ref).filter(several) {
             for (key, members) in self.groups(rule) {
                 did.extend(key.map(|key| (total(rule, &key), self.demand(rule, &members))));
             }
@@ -438,37 +582,41 @@ impl RulesInForce {
 
     /// Divides the rates of throttling rules among recorders that share no file.
     fn share(&mut self, of_scope: impl Fn(Scope) -> bool) {
-        let rules: Vec<&Rule> = self.rules.iter().filter(|rule| of_scope(rule.scope)).collect();
+        let in_use = self.in_use();
+        let rules: Vec<&Rule> = in_use.iter().map(Arc::as_ref).filter(|rule| of_scope(rule.scope)).collect();
         let of_these = |label: &String| rules.iter().any(|rule| rule.label == *label);
         let mut node_rates = std::mem::take(&mut self.shares);
         node_rates.retain(|(label, _), _| !of_these(label));
-        let mut changed: Vec<(DirectoryNumber, usize, u64)> = Vec::new();
+        let mut changed: Vec<(DirectoryNumber, &str, u64)> = Vec::new();
         for rule in rules.into_iter().filter(|rule| rule.action == Action::Throttle) {
             for (key, members) in self.groups(rule) {
                 let rate = self.node_rate(rule, key.as_ref(), &members);
                 let demands: Vec<Demand> = members.iter().map(|member| self.demand(rule, &[*member])).collect();
                 for (number, share) in members.iter().zip(shares(rate, &demands)) {
-                    changed.extend(self.files[number].slot_of(rule).map(|slot| (*number, slot, share)));
+                    changed.push((*number, &rule.label, share));
                 }
                 node_rates.insert((rule.label.clone(), key), rate);
             }
         }
         self.shares = node_rates;
-        for (number, slot, share) in changed {
-            let Some(given) = self.files.get_mut(&number) else { continue };
-            let before = given.rates.insert(slot, share).unwrap_or(share);
-            if before != share
-                && let Ok(file) = &given.file
-            {
-                // A file that cannot be written to is one of a record that has ended.
-                let _ = file.set_rate(slot, before, share);
+        for (number, label, share) in changed {
+            if let Some(given) = self.files.get_mut(&number) {
+                given.set_rate(label, share);
             }
         }
     }
 }
 
+/// What is said where more rules are needed at once than there are slots.
+const FULL: &str = "more rules with paths are needed at once than recorders have slots: some do not hold";
+
+/// What is said where a process cannot have the rules.
+fn no_room(process: u64) -> String {
+    format!("process {process} is not reached: its address space has no room for the rules (ulimit -v)")
+}
+
 /// The paths of the rules that recorders are given.
-fn paths(rules: &[Rule]) -> Vec<String> {
+fn paths(rules: &[Arc<Rule>]) -> Vec<String> {
     let paths = rules.iter().filter(|rule| rule.measure.is_of_calls()).filter_map(|rule| rule.path.as_ref());
     // Rules often share one, and each is looked up every second.
     paths.collect::<BTreeSet<_>>().into_iter().cloned().collect()

@@ -2,6 +2,7 @@
 //!
 //! Windows begin at multiples of their length since 1970, so that those of all nodes are the same.
 
+use std::borrow::Borrow;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -170,12 +171,12 @@ impl Windows {
         &mut self,
         node: &str,
         second: u32,
-        rules: &[Rule],
+        rules: &[impl Borrow<Rule>],
         mut observed: impl FnMut(&Rule) -> Vec<Observation>,
         about: impl Fn(&Rule, Option<&JobKey>) -> About,
     ) -> Vec<Document> {
         let mut documents = Vec::new();
-        for rule in rules {
+        for rule in rules.iter().map(Borrow::borrow) {
             let mut now: BTreeMap<Option<JobKey>, Window> = BTreeMap::new();
             for Observation { job, counted, contributor } in observed(rule) {
                 let window = now.entry(added_up(rule.scope, &job)).or_default();
@@ -200,15 +201,27 @@ impl Windows {
         documents
     }
 
+    /// The labels of rules whose windows are not over.
+    pub fn open(&self) -> impl Iterator<Item = &String> {
+        self.open.keys().map(|(label, _)| label)
+    }
+
     /// Ends all windows, whose jobs or agent end within them. Alerts of that second.
-    pub fn end(&mut self, node: &str, second: u32, rules: &[Rule]) -> Vec<Document> {
+    pub fn end(&mut self, node: &str, second: u32, rules: &[impl Borrow<Rule>]) -> Vec<Document> {
         self.judge(node, second, rules, |_| true)
     }
 
     /// Ends the windows of the rules for which `is_over`. Alerts of that second.
-    fn judge(&mut self, node: &str, second: u32, rules: &[Rule], is_over: impl Fn(&Rule) -> bool) -> Vec<Document> {
+    fn judge<R: Borrow<Rule>>(
+        &mut self,
+        node: &str,
+        second: u32,
+        rules: &[R],
+        is_over: impl Fn(&Rule) -> bool,
+    ) -> Vec<Document> {
+        let rules: Vec<&Rule> = rules.iter().map(Borrow::borrow).collect();
         let mut broken: Vec<(&Rule, Option<JobKey>, Window)> = Vec::new();
-        for rule in rules.iter().filter(|rule| is_over(rule)) {
+        for rule in rules.iter().copied().filter(|rule| is_over(rule)) {
             let ended: Vec<_> = self.open.keys().filter(|(open, _)| *open == rule.label).cloned().collect();
             for key in ended {
                 let Some(window) = self.open.remove(&key) else { continue };

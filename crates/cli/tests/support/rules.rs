@@ -24,6 +24,7 @@ pub const ALL: Rule = Rule {
     most_bytes: u64::MAX,
     rate_per_s: 0,
     burst_ns: 0,
+    number: 0,
 };
 
 /// A rule that holds back what such calls move.
