@@ -253,7 +253,7 @@ def test_a_hard_link_is_held_by_rules_on_its_file_and_on_the_directory_that_the_
     ]
     (tmp_path / "rules.yaml").write_text(f"rules: [{', '.join(rules)}]")
     names = [target / name for name in ("ruled/file", "ruled/into", "other/out", "other/file")]
-    command = [sys.executable, "-c", WRITES_BY_NAMES, *names]
+    command: list[str | Path] = [sys.executable, "-c", WRITES_BY_NAMES, *names]
     code, _, err = ioassay("record", "--setup", setup, "--out", tmp_path / "record", "--", *command)
     assert code == 0, err
     measured: Counter[object] = Counter()
