@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
 
@@ -14,7 +14,7 @@ from ioassay.studies.values import AnyOperation, Layout
 from ioassay.units import parse_duration_ns, parse_operations_rate, parse_rate, parse_share
 from ioassay.yaml_models.source import SourceError, locate, quoted, read_source
 from ioassay.yaml_models.validate import validate
-from ioassay.yaml_models.values import Count, Identifier, Kind, Part, Prose, parsed
+from ioassay.yaml_models.values import Count, Identifier, Kind, Part, Prose, parsed, text_of
 
 
 @dataclass(frozen=True)
@@ -78,6 +78,24 @@ class Criterion(Part):
         default=None, description="No single operation may take longer, also in phases that are invalid."
     )
     because: Prose | None = Field(default=None, description="Why a healthy system meets it.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_a_study(cls, value: Any) -> Any:
+        """Also a criterion as a study's `acceptance` has it, with `measure` and `at_least` or `at_most`."""
+        if not isinstance(value, dict) or "measure" not in value:
+            return value
+        measure = text_of(value["measure"])
+        limit = "every_point" if measure in ("rate", "operations_rate") else measure
+        if limit not in LIMITS:
+            raise ValueError(f"{quoted(measure)} is judged only by the `acceptance` of a study; move it there")
+        side = "at_least" if limit == "every_point" else "at_most"
+        if side not in value:
+            raise ValueError(f"`{measure}` needs `{side}`")
+        own = {key: other for key, other in value.items() if key not in ("measure", "of", side)}
+        workload = {"workload": value["of"]} if value.get("of", "all") != "all" else {}
+        name = {"name": measure.replace("_", "-")} if "name" not in value else {}
+        return {**own, **workload, **name, limit: value[side]}
 
     @model_validator(mode="after")
     def _has_a_limit(self) -> Self:

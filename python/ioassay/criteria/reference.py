@@ -54,7 +54,8 @@ criteria:
 Rates are typed as `20GB/s`, `1500MiB/s` or `50kIOPS`, durations as `2s` or `50ms`, shares as `3%`. A criterion
 passes if every series that it selects keeps all its limits. It fails if a limit is broken, if it selects no series, or
 if a phase that it selects has no valid measurement. The study's own [acceptance](study.md#criterion) criteria are
-judged as well.
+judged as well. A study takes these keys too, and this file those of a study (`measure`, `of`, `at_least`, `at_most`),
+as far as the other one has the measure.
 """
 
 

@@ -32,6 +32,8 @@ def written(directory: Path, *lines: str) -> Path:
         ("operation: write, order: sequential, workload: seq, peak: 1MB/s", ["passed"]),
         ("operation: write, slow_samples: 50%", ["passed"]),
         ("operation: write, phase: write, peak: 1MB/s", ["passed"]),
+        ("operation: write, of: seq, measure: rate, at_least: 1MB/s", ["passed"]),  # as a study has it
+        ("operation: write, measure: operations_rate, at_least: 1000kIOPS", ["failed"]),
         ("operation: write, phase: again, peak: 1MB/s", ["failed"]),  # no such series
     ],
 )

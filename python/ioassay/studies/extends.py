@@ -220,7 +220,10 @@ def _without_workloads(base: Entries, gone: set[str]) -> Entries:
 
 def _about_others(item: Node, naming: str, gone: set[str]) -> Node | None:
     """The item without the workloads in `gone`, which its key `naming` names; `None` where it names no other."""
-    named = item.entries.get(naming) if isinstance(item, Entries) else None
+    own = item.entries if isinstance(item, Entries) else {}
+    # A criterion may have the key of a file of criteria.
+    naming = naming if naming in own else "workload"
+    named = own.get(naming)
     if isinstance(named, Text) and named.text in gone:
         return None
     if not isinstance(item, Entries) or not isinstance(named, Items):

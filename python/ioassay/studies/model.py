@@ -173,8 +173,27 @@ LIMITS: Mapping[str, Limit] = {
 """Limits by measure. What the measures mean is said where they are computed: `ioassay.analysis.acceptance`."""
 
 
+def _as_measure(criterion: dict[str, Any]) -> dict[str, Any]:
+    """A criterion with the keys of a file of criteria, as one with `measure`; one that has it already as it is."""
+    limits = [key for key in ("every_point", *LIMITS) if key in criterion]
+    if "measure" in criterion or len(limits) != 1:
+        return criterion
+    (limit,) = limits
+    text = text_of(criterion[limit])
+    side = "at_least" if limit == "every_point" else "at_most"
+    measure = limit
+    if limit == "every_point":
+        measure = "operations_rate" if text.endswith("IOPS") else "rate"
+    same = {key: value for key, value in criterion.items() if key not in (limit, "name", "workload")}
+    of = {"of": criterion["workload"]} if "workload" in criterion else {}
+    return {**same, **of, "measure": measure, side: text}
+
+
 class Criterion(Part):
-    """A criterion of acceptance: exactly one of `at_most` and `at_least`, each with its unit."""
+    """A criterion of acceptance: exactly one of `at_most` and `at_least`, each with its unit. The keys of a
+    [file of criteria](criteria.md) are read as well: `workload` for `of`, and the limit under the name of its measure,
+    with `every_point` for both rates, such as `every_point: 20MB/s`.
+    """
 
     measure: Annotated[str, Kind("measure")] = Field(description="What is judged: one of the measures below.")
     of: Identifier = Field(default="all", description="A workload, or `all`.")
@@ -193,7 +212,10 @@ class Criterion(Part):
     @model_validator(mode="before")
     @classmethod
     def _limit_in_the_unit_of_the_measure(cls, value: Any) -> Any:
-        if not isinstance(value, dict) or "measure" not in value:
+        if not isinstance(value, dict):
+            return value
+        value = _as_measure(value)
+        if "measure" not in value:
             return value
         name = text_of(value["measure"])
         limit = LIMITS.get(name)

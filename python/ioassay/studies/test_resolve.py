@@ -2,6 +2,7 @@
 
 import pytest
 
+from ioassay.results.document import Criterion
 from ioassay.studies.refusals import refuse
 from ioassay.studies.resolve import resolve
 from ioassay.yaml_models.source import SourceError, parse_source
@@ -206,3 +207,21 @@ def test_a_study_without_a_summary_has_a_row_for_each_workload_in_the_unit_of_it
     text = text.replace("figures:\n  - {title: Write, workloads: [big], operation: write, unit: GB/s}\n", "")
     (row,) = resolve(parse_source(text, "my.yaml", "study"), None, []).entry.summary
     assert row.unit == "MB/s"
+
+
+@pytest.mark.parametrize(
+    ("file_of_criteria", "measure"),
+    [
+        ("every_point: 20MB/s, workload: big", "measure: rate, at_least: 20MB/s, of: big"),
+        ("name: creates, every_point: 2kIOPS", "measure: operations_rate, at_least: 2kIOPS"),
+        ("slowest_operation: 2s, operation: write", "measure: slowest_operation, at_most: 2s, operation: write"),
+    ],
+)
+def test_acceptance_has_the_keys_of_a_file_of_criteria_too(small: str, file_of_criteria: str, measure: str) -> None:
+    before = small.partition("acceptance:")[0]
+
+    def criteria(keys: str) -> list[Criterion]:
+        text = f"{before}acceptance:\n  - {{{keys}, because: of that}}\n"
+        return resolve(parse_source(text, "my.yaml", "study"), None, []).entry.acceptance
+
+    assert criteria(file_of_criteria) == criteria(measure)
