@@ -64,6 +64,11 @@ def writers(directory: Path, *paths: str) -> str:
     return " ".join(f"{sys.executable} {program} {path} {directory}/orders &" for path in paths) + " wait"
 
 
+def is_held_to(measured: float, allowed: float) -> bool:
+    """Whether a rule held: a busy machine lets processes do less than they may."""
+    return allowed / 2 < measured <= 1.05 * allowed
+
+
 def log_of(command: Watched) -> str:
     """What the agent has said on standard error."""
     log = command.record / f"watch/agent-{os.uname().nodename}.log"
@@ -86,7 +91,8 @@ def test_of_ten_thousand_rules_those_for_files_in_use_hold_and_others_files_run_
     with watched(tmp_path, *rules, command=command) as watching:
         until(lambda: min(len(states(watching, rule["label"])) for rule in mine) >= 7, "seven seconds")
         held = [sum(state["measured"] for state in states(watching, label)[2:6]) for label in ("spelled", "linked")]
-        assert held == [pytest.approx(4 * MIB, rel=0.05), pytest.approx(8 * MIB, rel=0.05)]
+        assert is_held_to(held[0], 4 * MIB), held
+        assert is_held_to(held[1], 8 * MIB), held
         assert min(state["measured"] for state in states(watching, "counted")[2:6]) > 10 * MIB
         assert {state["label"] for state in watching.documents("rule")} == {"spelled", "linked", "counted"}
         alert = watching.until("alert", label="spelled")
@@ -104,14 +110,14 @@ def test_contracts_grow_and_shrink_while_a_job_runs(tmp_path: Path) -> None:
         until(lambda: len(states(command, "second")) >= 6, "six seconds")
         for label, rate in (("first", MIB), ("second", 2 * MIB)):
             held = [state["measured"] for state in states(command, label) if began + 1 < state["second"] < began + 5]
-            assert sum(held) == pytest.approx(3 * rate, rel=0.06)
+            assert is_held_to(sum(held), 3 * rate), held
         # A rate that changes takes effect on the slots that rules have already.
         command.replace_contract(contract([{**first, "limit": 4 * MIB}, *others(MANY)[: MANY // 2], second]))
         until(lambda: states(command, "first")[-1]["allowed"] == 4 * MIB, "the new limit")
         began = states(command, "first")[-1]["second"]
         until(lambda: states(command, "first")[-1]["second"] >= began + 5, "five seconds")
         held = [state["measured"] for state in states(command, "first") if began + 1 < state["second"] < began + 5]
-        assert sum(held) == pytest.approx(12 * MIB, rel=0.06)
+        assert is_held_to(sum(held), 12 * MIB), held
         command.replace_contract(contract([{**second, "action": "monitor", "label": "counted"}]))
         began = command.until("rule", label="counted")["second"]
         until(lambda: any(state["measured"] > 10 * MIB for state in states(command, "counted")), "it to run free")
@@ -146,7 +152,7 @@ def test_a_rule_that_finds_no_slot_gets_that_of_one_that_is_not_used(tmp_path: P
         assert not states(watching, f"file {count - 1}")
         until(lambda: len(states(watching, f"file {count - 1}")) >= 5, "the last file to be held")
         held = [state["measured"] for state in states(watching, f"file {count - 1}")[1:4]]
-        assert sum(held) == pytest.approx(3 * MIB, rel=0.06)
+        assert is_held_to(sum(held), 3 * MIB), held
         watching.end()
 
 

@@ -187,7 +187,7 @@ def with_paths(count: int, length: int = 20) -> Contract:
     path = "x" * (length - 7)
     text = rule("throttle: a", "path: /data", "calls: [read]", "count: 1/s")
     (first,) = parse(text, "contract.yaml").contract["rules"]
-    rules = [Rule(**{**first, "label": f"r{n}", "path": f"/{n:06}{path}"}) for n in range(count)]  # type: ignore[typeddict-item]
+    rules = [Rule(**{**first, "label": f"r{n}", "path": f"/{n:06}{path}"}) for n in range(count)]
     return Contract(version=PROTOCOL_VERSION, rules=rules)
 
 
@@ -197,7 +197,7 @@ def test_rules_with_paths_may_be_more_than_recorders_count_at_once() -> None:
     ((at, wrong, _),) = conflicts(with_paths(PATH_RULES + 2)["rules"])
     assert (at, wrong) == (PATH_RULES, f"more rules with paths than {PATH_RULES}")
     contract = with_paths(1000)
-    contract["rules"] += [Rule(**{**r, "label": f"all {r['label']}", "path": None}) for r in contract["rules"][:33]]  # type: ignore[typeddict-item]
+    contract["rules"] += [Rule(**{**r, "label": f"all {r['label']}", "path": None}) for r in contract["rules"][:33]]
     ((at, wrong, _),) = conflicts(contract["rules"])
     assert (at, "more rules without a path than the 64" in wrong) == (1032, True)
 

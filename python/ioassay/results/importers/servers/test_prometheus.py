@@ -99,7 +99,7 @@ def test_a_scrape_that_a_line_too_many_cuts_in_two_is_refused() -> None:
     described = "# TYPE lustre_write_bytes_total counter\n"
     why = refused(read, STAMPED.replace(described, described * 2, 1))
     assert "without a time" in why.reason
-    assert STAMPED.splitlines()[why.line - 2] == described.strip()
+    assert STAMPED.splitlines()[(why.line or 0) - 2] == described.strip()
 
 
 @given(damages(samples("prometheus")))
