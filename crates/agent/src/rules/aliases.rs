@@ -297,6 +297,7 @@ mod tests {
         }
         assert_eq!(aliases.known.len(), all.len());
         let last = &all[all.len() - 1];
+        fs::create_dir(place.path().join("real")).unwrap();
         symlink("real", last).unwrap();
         let is_found = |aliases: &Aliases| paths(aliases.of(last)).iter().any(|path| path.ends_with("/real"));
         let mut looks = 0;
