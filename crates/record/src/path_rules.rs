@@ -238,7 +238,7 @@ impl PathTable {
         let mut found = Found::NONE;
         look(&mut found);
         fence(Acquire);
-        (version % 2 == 0 && self.version.load(Relaxed) == version).then_some(found)
+        (version.is_multiple_of(2) && self.version.load(Relaxed) == version).then_some(found)
     }
 
     /// Compares a path with all keys of a hash; an inode has none.
@@ -314,7 +314,7 @@ impl PathTable {
 
 /// [`PathRule::slots`].
 fn word_of(first: usize, second: Option<usize>) -> u32 {
-    first as u32 + 1 | second.map_or(0, |second| second as u32 + 1) << 8
+    (first as u32 + 1) | (second.map_or(0, |second| second as u32 + 1) << 8)
 }
 
 fn slots_in(word: u32) -> u64 {

@@ -238,10 +238,10 @@ mod tests {
         assert!(file.look().is_some());
         let others = File::options().write(true).open(place.path().join(NAME)).unwrap();
         others.set_len(FILE_BYTES as u64 / 2).unwrap();
-        assert!(!file.look().is_some());
+        assert!(file.look().is_none());
         others.set_len(0).unwrap();
         others.set_len(FILE_BYTES as u64).unwrap();
-        assert!(!file.look().is_some());
+        assert!(file.look().is_none());
     }
 
     #[test]

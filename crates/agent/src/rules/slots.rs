@@ -374,7 +374,7 @@ mod tests {
         assert_eq!((seven.rule.label.as_str(), seven.slot, seven.beyond), ("7", Some(5), Some(6)));
         // They stay its own in the next generation, whatever else there is then.
         replace(&mut slots, &many(300)[1..]);
-        assert_eq!(slots.active(), [seven.clone()]);
+        assert_eq!(slots.active(), std::slice::from_ref(&seven));
         assert_eq!(kinds(&slots)[5..7], [Some(RuleKind::ThrottleBytes), Some(RuleKind::Monitor)]);
         assert!(!slots.release(|_| true) && slots.release(|_| false));
         assert!(slots.active().is_empty());
@@ -389,7 +389,7 @@ mod tests {
         let mut slots = Slots::default();
         replace(&mut slots, &many(100));
         let claims =
-            std::array::from_fn(|slot| if slot < 60 { slot as u64 / 2 + 1 | (slot as u64 % 2) << 63 } else { 0 });
+            std::array::from_fn(|slot| if slot < 60 { (slot as u64 / 2 + 1) | ((slot as u64 % 2) << 63) } else { 0 });
         slots.learn(&claims);
         assert_eq!(slots.active().len(), 30);
         let fixed = (0..40).map(|number| Rule { path: None, ..labelled(&format!("fixed {number}")) });
