@@ -69,13 +69,13 @@ def clean_run(path: Path, by: By | None = None) -> Cleaned:
         if (owner := foreign_owner(path)) is not None:
             return _clean_foreign(path, owner, by, interruption)
         with RunWriter.reopen(path) as run:
-            if by is None and (cleaned := _without_target(run.document)) is not None:
-                run.document.leftovers = cleaned.leftovers
-                run.save()
-                return cleaned
             try:
+                if by is None and (cleaned := _without_target(run.document)) is not None:
+                    run.document.leftovers = cleaned.leftovers
+                    run.save()
+                    return cleaned
                 start = _start(run.document, path, by)
-            except CannotRun as error:  # a lab that is not up, a target that this node does not see
+            except CannotRun as error:  # a lab that is not up, a mount that does not answer or that is not here
                 workspace = _workspace(run.document)
                 return Cleaned(workspace, 0, [workspace], f"{error.message} {error.remedy}")
             return clean(run, interruption, start)
