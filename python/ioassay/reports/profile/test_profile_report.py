@@ -173,7 +173,7 @@ def test_what_cannot_be_read_is_said_with_its_reason(tmp_path: Path) -> None:
 def test_a_page_has_the_figures_and_links_from_findings_to_files(content: Content) -> None:
     page = reports.build(ProfileReport(content), "html").decode()
     for identifier in ("rates", "operations", "heat", "latencies", "sizes"):
-        assert f'id="profile-{identifier}' in page, identifier
+        assert f'id="figure-profile-{identifier}' in page, identifier
     assert page.count('href="#file-') > 1
     targets = {part.split('"')[0] for part in page.split('href="#file-')[1:]}
     assert all(f'id="file-{target}"' in page for target in targets)
@@ -226,7 +226,7 @@ def test_what_a_source_does_not_record_is_unknown_and_not_0(tmp_path: Path) -> N
     assert "| read or write | 64 KiB | 32 |" in text
     assert "rank 0 read 1040 KiB" in text
     assert all(one.metadata_calls is None for one in content.phases)
-    assert 'id="profile-heat' in reports.build(ProfileReport(content), "html").decode()
+    assert 'id="figure-profile-heat' in reports.build(ProfileReport(content), "html").decode()
     assert content.totals.of("write").spent_ns
     text = terminal_text(summary(content), 200)
     assert "this source does not record" in text

@@ -61,7 +61,7 @@ def test_a_comparison_is_summed_up_too_differences_first() -> None:
     other = builders[1].workload("seq", "Sequential", write=16e9).build()
     side = Side(measured_run.subject(other, "after"), configuration.of_run(other.document))
     assert "<h2>after against this run</h2>" in page(run, side)
-    faster = page(run, side).index("after is up to 2.00 times as fast as this run")
+    faster = page(run, side).index("after measured up to 2.00 times as fast as this run")
     assert faster < page(run, side).index("No significant difference between")
 
 

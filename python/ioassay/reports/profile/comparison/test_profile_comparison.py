@@ -112,7 +112,7 @@ def test_the_terminal_shows_the_essentials(content: Content) -> None:
 def test_a_page_draws_both_over_one_another(content: Content) -> None:
     page = reports.build(ProfileComparisonReport(content), "html").decode()
     for identifier in ("over-time", "sizes"):
-        assert f'id="profiles-{identifier}' in page, identifier
+        assert f'id="figure-profiles-{identifier}' in page, identifier
 
 
 def test_json_has_both_sides_and_ratios_in_base_units(content: Content) -> None:
@@ -165,4 +165,4 @@ def test_a_profile_against_itself_is_called_the_reference(content: Content) -> N
     same = assemble(content.other, content.other)
     assert document(same).title == "I/O profiles: after against after (reference)"
     page = reports.build(ProfileComparisonReport(same), "html").decode()
-    assert 'id="profiles-over-time' in page
+    assert 'id="figure-profiles-over-time' in page
