@@ -243,7 +243,10 @@ def up(lab: str, name: str, *options: str, needed: Sequence[Requirement] = ()) -
 
 def run_or_skip(command: Sequence[str | Path], lacking: str) -> None:
     """Runs a command that the machine may refuse. Then the test is skipped, and says what the machine is `lacking`."""
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except FileNotFoundError as error:
+        pytest.skip(f"this machine {lacking}: {error}")
     if done.returncode != 0:
         pytest.skip(f"this machine {lacking}: {done.stderr.strip()}")
 

@@ -142,10 +142,14 @@ def _workspace(run: RunDocument) -> str:
 def _without_target(run: RunDocument) -> Cleaned | None:
     """What there is to clean where the directory that was measured does not exist here; `None` where it does.
 
-    On the file system of the run it was removed, and what the run left in it. Elsewhere it may still exist.
-    Raises `CannotRun` if the mount does not answer.
+    On the file system of the run it was removed, and what the run left in it. Elsewhere it may still exist: hosts of a
+    lab have mounts of their own. Raises `CannotRun` if the mount does not answer.
     """
-    if run.target_kind != "directory" or mounts.ask(run.target, lambda: os.path.lexists(run.target)):
+    if (
+        run.target_kind != "directory"
+        or run.lab is not None
+        or mounts.ask(run.target, lambda: os.path.lexists(run.target))
+    ):
         return None
     if sees_target(run):
         return Cleaned(None, 0, [], f"The target {run.target} no longer exists, so nothing remains on it.")
