@@ -25,7 +25,7 @@ from rich.text import Text
 from ioassay.analysis import series
 from ioassay.analysis.rate_units import suited
 from ioassay.cli.console import PlainTextConsole
-from ioassay.cli.remaining_time import Remaining, share_done, units_of
+from ioassay.cli.remaining_time import Left, Of, Remaining, done_of, share_done, units_of
 from ioassay.control_characters import styled
 from ioassay.execution.plan_check import Need
 from ioassay.execution.watcher import Watcher
@@ -249,14 +249,15 @@ class LiveView:
         self._places: list[_Place] = []
         self._pending = 0
         """Cases that have not begun; counted once, because a run may have 10,000."""
-        self._pending_units: Counter[tuple[str, str]] = Counter()
-        """Of their phases, by workload and phase."""
+        self._pending_phases = Left()
         self._units: dict[str, RateUnit] = {}
         self._names: Names | None = None
         self._case: CaseEntry | None = None
         self._latest: _Place = ()
         self._phases_ended: set[str] = set()
         self._measured: Counter[str] = Counter()
+        self._done: Counter[str] = Counter()
+        """Units of the phases of the case."""
         self._progress: Progress | None = None
         self._began_s = self._case_began_s = time.monotonic()
 
@@ -279,8 +280,9 @@ class LiveView:
     def case_begins(self, case: CaseEntry) -> None:
         """A new row or column may begin."""
         self._pending -= 1
-        self._pending_units -= _units_of(case)
-        self._case, self._progress, self._phases_ended, self._measured = case, None, set(), Counter()
+        self._pending_phases.add(case, case.phases, -1)
+        self._case, self._progress, self._phases_ended = case, None, set()
+        self._measured, self._done = Counter(), Counter()
         self._latest = _place(case)
         self._case_began_s = time.monotonic()
         self._draw()
@@ -303,8 +305,9 @@ class LiveView:
         phase = _phase(case, event["name"])
         assert phase is not None
         self._measured[phase.name] += 1
+        self._done[phase.name] += done_of(phase, event["bytes"], event["operations"])
         if self._measured[phase.name] == sum(len(job.operations) for job in phase.jobs):
-            self._remaining.phase_took(case, phase, event["duration_ns"] / NS_PER_S)
+            self._remaining.phase_took(case, phase, event["duration_ns"] / NS_PER_S, self._done[phase.name])
         by_place = self._rates.setdefault((case.workload, _label(event)), {})
         unit = _unit_of(case, event, self._units[case.workload])
         self._row_units[case.workload, _label(event)] = unit
@@ -348,9 +351,9 @@ class LiveView:
         pending = [case for case in self._document.cases if not case.is_settled and case is not self._case]
         self._count = _count(self._document)
         self._pending = len(pending)
-        self._pending_units = Counter()
+        self._pending_phases = Left()
         for case in pending:
-            self._pending_units.update(_units_of(case))
+            self._pending_phases.add(case, case.phases)
 
     def _draw(self) -> None:
         self._live.update(self._view(), refresh=True)
@@ -375,7 +378,11 @@ class LiveView:
         times = f"{_clock(time.monotonic() - self._began_s)} elapsed"
         left = self._remaining.seconds(*self._left())
         if left is not None and self._ended < count:
-            spares = any(self._document.study.until(workload) for workload, _ in self._pending_units)
+            spares = any(
+                self._document.study.until(workload)
+                for (workload, _), count in self._pending_phases.phases.items()
+                if count
+            )
             times += f", {'at most ' if spares else ''}about {_clock(left)} left"
         row = Table.grid(padding=(0, 2), expand=False)
         bar = ProgressBar(
@@ -391,17 +398,17 @@ class LiveView:
         phase = _phase(self._case, self._progress["name"])
         return share_done(phase, self._progress["bytes"], self._progress["operations"]) if phase else None
 
-    def _left(self) -> tuple[int, dict[tuple[str, str], float]]:
-        """The cases that have not begun, and the units that are left of every phase, by workload and phase."""
-        units: dict[tuple[str, str], float] = dict(self._pending_units)
+    def _left(self) -> tuple[int, Left, tuple[Of, float, int] | None]:
+        """What `Remaining.seconds` takes: cases that have not begun, phases that have not, and the one that runs."""
+        left, begun = Left(self._pending_phases.phases.copy(), self._pending_phases.units.copy()), None
         if self._case:
             running = self._progress["name"] if self._progress else None
             for phase in self._case.phases:
-                if phase.name not in self._phases_ended:
-                    share = 1 - (self._share() or 0) if phase.name == running else 1.0
-                    of = (self._case.workload, phase.name)
-                    units[of] = units.get(of, 0) + units_of(phase) * share
-        return self._pending, units
+                if phase.name == running:
+                    begun = (self._case.workload, phase.name), 1 - (self._share() or 0), units_of(phase)
+                elif phase.name not in self._phases_ended:
+                    left.add(self._case, [phase])
+        return self._pending, left, begun
 
     def _current(self) -> RenderableType:
         if self._case is None:
@@ -506,10 +513,6 @@ def _headings(places: Sequence[_Place], names: Names) -> dict[_Place, str]:
 
 def _label(event: EventPhase) -> str:
     return series.label(series.Series(event["name"], event["job"], event["operation"]))
-
-
-def _units_of(case: CaseEntry) -> Counter[tuple[str, str]]:
-    return Counter({(case.workload, phase.name): units_of(phase) for phase in case.phases})
 
 
 def _phase(case: CaseEntry, name: str) -> PhaseEntry | None:

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from ioassay.cli.progress import Lines, LiveView, _Lasting
-from ioassay.cli.remaining_time import Remaining, units_of
+from ioassay.cli.remaining_time import Left, Remaining, units_of
 from ioassay.execution.plan_check import Need
 from ioassay.execution.watcher import Watcher
 from ioassay.protocol.event import Event
@@ -266,17 +266,36 @@ def test_kinds_of_metadata_side_by_side_are_counted_together() -> None:
     view.run_ends(_document([case]))
 
 
+def _left(case: CaseEntry, *phases: PhaseEntry) -> Left:
+    left = Left()
+    left.add(case, phases)
+    return left
+
+
 def test_the_time_that_remains_is_judged_by_workload_and_phase() -> None:
     remaining = Remaining()
     first = _case()
     write, read = first.phases
-    writes, reads = (first.workload, "write"), (first.workload, "read")
-    assert remaining.seconds(1, {writes: 1.0}) is None
+    assert remaining.seconds(1, _left(first, write)) is None
 
-    remaining.phase_took(first, write, 10)
-    remaining.phase_took(first, read, 2)
+    remaining.phase_took(first, write, 10, units_of(write))
+    remaining.phase_took(first, read, 2, units_of(read))
     remaining.case_took(15)
-    half, whole = units_of(write) / 2, units_of(read)
-    assert remaining.seconds(0, {writes: half, reads: whole}) == pytest.approx(5 + 2)
-    assert remaining.seconds(1, {}) == pytest.approx(3), "what a case takes beside its phases"
-    assert remaining.seconds(0, {("random", "read"): whole}) == pytest.approx(2), "unknown: as the same phase elsewhere"
+    begun = ((first.workload, "write"), 0.5, units_of(write))
+    assert remaining.seconds(0, _left(first, read), begun) == pytest.approx(5 + 2)
+    assert remaining.seconds(0, _left(first, read, read)) == pytest.approx(4)
+    assert remaining.seconds(1, Left()) == pytest.approx(3), "what a case takes beside its phases"
+    other = first.model_copy(update={"workload": "random"})
+    assert remaining.seconds(0, _left(other, read)) == pytest.approx(2), "unknown: as the same phase elsewhere"
+
+
+def test_a_phase_that_its_amount_ends_takes_longer_for_more_and_one_that_a_time_ends_does_not() -> None:
+    case = _case()
+    write, read = case.phases
+    twice = write.model_copy(deep=True)
+    twice.jobs[0].planned_bytes *= 2
+    for done, expected in ((units_of(write), 20), (units_of(write) // 2, 10), (3 * units_of(write), 10)):
+        remaining = Remaining()
+        remaining.phase_took(case, write, 10, done)
+        assert remaining.seconds(0, _left(case, twice)) == pytest.approx(expected)
+        assert remaining.seconds(0, _left(case, read)) == pytest.approx(10), "unknown: as long as the others"
