@@ -71,9 +71,7 @@ def clean_run(path: Path, by: By | None = None) -> Cleaned:
         with RunWriter.reopen(path) as run:
             try:
                 if by is None and (cleaned := _without_target(run.document)) is not None:
-                    run.document.leftovers = cleaned.leftovers
-                    run.save()
-                    return cleaned
+                    return _noted(run, cleaned)
                 start = _start(run.document, path, by)
             except CannotRun as error:  # a lab that is not up, a mount that does not answer or that is not here
                 workspace = _workspace(run.document)
@@ -83,7 +81,11 @@ def clean_run(path: Path, by: By | None = None) -> Cleaned:
 
 def clean(run: RunWriter, interruption: Interruption, start: Start) -> Cleaned:
     """Removes the workspace of a run that this process holds. A workspace that is not there is clean."""
-    cleaned = _remove(run.document, start, run.path / "logs", [run.lock.descriptor], interruption)
+    return _noted(run, _remove(run.document, start, run.path / "logs", [run.lock.descriptor], interruption))
+
+
+def _noted(run: RunWriter, cleaned: Cleaned) -> Cleaned:
+    """The same, once `run.json` says what remains."""
     run.document.leftovers = cleaned.leftovers
     run.save()
     return cleaned
