@@ -255,7 +255,7 @@ def test_calls_come_from_the_functions_that_make_them_with_their_lines(tmp_path:
 def test_calls_on_files_of_which_no_call_was_looked_at_have_callers(tmp_path: Path) -> None:
     profile = profiled(tmp_path, [compiled(tmp_path, MANY_FILES)])
     of = {name: sites(profile, name) for name in ("open", "write", "read")}
-    assert of["write"]["make_files"].files < 3000
+    assert of["write"]["make_files"].files < 4000
     for name, found in of.items():
         known = profile.process_operations.filter(pl.col("operation") == name)
         assert sum(site.calls for site in found.values()) == pytest.approx(known["calls"].sum(), abs=20)

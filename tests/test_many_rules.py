@@ -128,7 +128,9 @@ def test_contracts_grow_and_shrink_while_a_job_runs(tmp_path: Path) -> None:
 
 # Writes a block to each file, and then to the last until its orders are gone.
 IN_TURN = """
-import os, sys
+import os, sys, time
+# The agent looks for slots that are not used every ten seconds: it does so before these have rested, and once more.
+time.sleep(-time.time() % 10)
 directory, count, orders = sys.argv[1], int(sys.argv[2]), sys.argv[3]
 for number in range(count):
     file = os.open(f"{directory}/{number}", os.O_RDWR | os.O_CREAT)

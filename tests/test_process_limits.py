@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import signal
@@ -82,8 +83,8 @@ def test_ctrl_c_at_any_moment_is_no_traceback(command: str, stored: Path, tmp_pa
         assert process.stdout.readline() == "ready\n"
         if wait_s == 0.0:
             process.send_signal(signal.SIGINT)
-            process.wait(DEADLINE_S)
-        else:
+        # Also then: a signal that comes just before the process waits for the line is noticed only after it.
+        with contextlib.suppress(BrokenPipeError):
             process.stdin.write("go\n")
             process.stdin.flush()
         started.append((time.monotonic() + wait_s, process))

@@ -65,8 +65,8 @@ struct Given {
     rates: HashMap<String, u64>,
     /// What recorders say in it.
     said: Said,
-    /// The second in which a rule with a path was last without a slot.
-    full: Option<u32>,
+    /// Whether a rule with a path was without a slot, and none has been taken from another since.
+    full: bool,
     /// Seconds in which slots counted last.
     counted: HashMap<usize, u32>,
     /// What throttling rules see in this second, by slot.
@@ -123,7 +123,7 @@ impl Given {
 
     /// Takes slots from rules that do not use them, where others have none.
     fn make_room(&mut self, second: u32, aliases: &Aliases) -> Result<bool, String> {
-        let is_due = self.full.is_some() && second.is_multiple_of(KEPT_UNUSED_S);
+        let is_due = self.full && second.is_multiple_of(KEPT_UNUSED_S);
         let Ok(file) = self.file.as_ref() else { return Ok(false) };
         if !is_due {
             return Ok(false);
@@ -174,7 +174,7 @@ impl RulesInForce {
             slots: Slots::default(),
             rates: HashMap::new(),
             said: Said::default(),
-            full: None,
+            full: false,
             counted: HashMap::new(),
             demands: HashMap::new(),
             last_demands: HashMap::new(),
@@ -192,7 +192,7 @@ impl RulesInForce {
         of_calls.find_map(|given| match (&given.file, given.said.no_room) {
             (Err(problem), _) => Some(problem.clone()),
             (Ok(_), Some(process)) => Some(format!("job {}: {}", given.job.job, no_room(process))),
-            (Ok(_), None) => given.full.map(|_| format!("job {}: {FULL}", given.job.job)),
+            (Ok(_), None) => given.full.then(|| format!("job {}: {FULL}", given.job.job)),
         })
     }
 
@@ -311,6 +311,7 @@ impl RulesInForce {
                 continue;
             }
             given.rates = rates;
+            given.full = false;
             if let Ok(file) = &given.file {
                 let throttling = given.slots.active().iter().filter(|active| active.rule.action == Action::Throttle);
                 let emptied = throttling.filter_map(|active| file.empty_bucket(active.slot?).err());
@@ -462,13 +463,16 @@ impl RulesInForce {
         for given in self.files.values_mut().filter(|given| given.slots.has_table()) {
             let Some(said) = given.file.as_ref().ok().and_then(RulesFile::look) else { continue };
             if said.without_slot > given.said.without_slot {
-                given.full = Some(second);
+                given.full = true;
             }
             given.said = said;
-            given.full = given.full.filter(|full| full + 2 * KEPT_UNUSED_S > second);
             match given.make_room(second, &self.aliases) {
                 Ok(false) => {}
-                Ok(true) => self.in_use = None,
+                Ok(true) => {
+                    // Files that still find no slot say so again.
+                    given.full = false;
+                    self.in_use = None;
+                }
                 Err(problem) => self.problem = Some(problem),
             }
         }
@@ -514,7 +518,7 @@ impl RulesInForce {
             }
             let reached = self.files.values().filter(|given| given.file.is_ok() && given.facts.is_one_of(&rule.jobs));
             remarks.extend(reached.clone().find_map(|given| given.said.no_room).map(no_room));
-            if rule.path.is_some() && reached.clone().any(|given| given.full.is_some()) {
+            if rule.path.is_some() && reached.clone().any(|given| given.full) {
                 remarks.push(FULL.to_owned());
             }
             let is_added_up = |job: &JobKey| added_up(rule.scope, job).as_ref() == key && self.is_for(rule, job);
