@@ -40,7 +40,7 @@ class Drawing:
         """Why, for each figure that could not be drawn."""
 
     def start(self) -> None:
-        """Starts the process early: it takes a second, in which the page can be prepared."""
+        """Starts the process early: it takes a while, in which the page can be prepared."""
         if self._process is not None or self._given_up:
             return
         with contextlib.suppress(OSError):  # said of the first figure

@@ -1,6 +1,6 @@
 """The process that draws: it answers the requests of `figures.drawing`, one after the other, until there are no more.
 
-V8, which runs Vega, reserves 68 GB of addresses when it starts and ends its process where it does not get them, so it
+V8, which runs Vega, reserves 50 GB of addresses when it starts and ends its process where it does not get them, so it
 must not run in the process that has the results. Imports nothing that the first figure would have to wait for.
 """
 
@@ -17,7 +17,7 @@ from ioassay.helper_process import be_expendable
 from ioassay.process_messages import receive, send
 
 _START_S = 120
-"""How long V8 and Vega may take to start: a second, many where the machine is busy."""
+"""How long V8 and Vega may take to start: a tenth of a second, many where the machine is busy."""
 
 _EXAMPLE = (
     '{"data": {"values": [{"x": 1}]}, "mark": "point", "encoding": {"x": {"field": "x", "type": "quantitative"}}}'
@@ -29,6 +29,7 @@ def main() -> None:
     be_expendable()
     limit_s = int(sys.argv[1])
     signal.alarm(_START_S)
+    vl_convert.configure(base_url=False, allowed_base_urls=[])  # a figure has its data and fetches nothing
     vl_convert.vegalite_to_svg(_EXAMPLE)  # loads Vega while the other process prepares the first figure
     signal.alarm(0)
     while (request := receive(sys.stdin.buffer)) is not None:
