@@ -20,17 +20,19 @@ const PLACE_BYTES: usize = 32;
 /// Blocks that are copied where data is to be deduplicated.
 const ORIGINALS: u64 = 16;
 
-/// The random bytes that all files of a file set are made of. They fit into the first cache of a processor.
+/// The random bytes that all files of a file set are made of. They fit into the first cache of a processor, and begin where
+/// a line of it does: loads that cross lines take a quarter more time.
 #[derive(Debug)]
-pub(super) struct Pool(Box<[u8]>);
+#[repr(align(64))]
+pub(super) struct Pool([u8; 2 * BLOCK_BYTES]);
 
 impl Pool {
     /// That of a file set, by its keys.
     pub fn new(keys: [u64; 2]) -> Arc<Self> {
         // A block begins in the first half.
-        let mut pool = vec![0; 2 * BLOCK_BYTES].into_boxed_slice();
-        SplitMix64::keyed(&keys).fill(&mut pool);
-        Arc::new(Self(pool))
+        let mut pool = Self([0; 2 * BLOCK_BYTES]);
+        SplitMix64::keyed(&keys).fill(&mut pool.0);
+        Arc::new(pool)
     }
 
     /// Makes `bytes` what lies `within` bytes behind the beginning of the block with this hash.
