@@ -43,4 +43,8 @@ def main() -> None:
 
 
 def _drawn(kind: bytes, content: str) -> bytes:
-    return vl_convert.vegalite_to_svg(content).encode() if kind == SVG else vl_convert.svg_to_png(**json.loads(content))
+    if kind == SVG:
+        svg: str = vl_convert.vegalite_to_svg(content)
+        return svg.encode()
+    png: bytes = vl_convert.svg_to_png(**json.loads(content))
+    return png

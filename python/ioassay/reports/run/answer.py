@@ -8,7 +8,7 @@ Not: the study (`quick.yaml`), its report (`document`).
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,7 @@ from ioassay.prose import listed
 from ioassay.reports import format
 from ioassay.reports.document import Block, Bullets, Column, Paragraph, Span, Table, Text, numbers
 from ioassay.reports.document.terminal import rendered
-from ioassay.reports.run import caveats, wording
+from ioassay.reports.run import caveats, terminal, wording
 from ioassay.reports.run.storage import Storage
 
 if TYPE_CHECKING:
@@ -74,9 +74,31 @@ class _Line:
     """Of one operation."""
 
 
+@dataclass(frozen=True)
+class _Advice:
+    """A doubt that changes what a reader would do, or another thing to know."""
+
+    text: str
+    of: tuple[str, ...] = ()
+    """Labels of the lines that it concerns; empty: all of them."""
+    letter: str = ""
+    """What stands beside the numbers of these lines; empty: nothing does."""
+
+    @property
+    def sentence(self) -> str:
+        """For who does not see the table."""
+        return f"{listed(self.of)}: {self.text}" if self.of else _capital(self.text)
+
+    @property
+    def line(self) -> Text:
+        """Below the table."""
+        return (Span(self.letter, "strong"), f"  {_capital(self.text)}") if self.letter else self.sentence
+
+
 def shown(content: Content, storage: Storage) -> Group:
     """The answer for the terminal."""
     lines = list(_lines(content))
+    advice = list(_advice(content, lines))
     document = content.document
     host = f" on {document.environment[0]['host']}" if document.environment else ""
     ranks = max(case.ranks_per_client for case in document.cases)
@@ -84,10 +106,10 @@ def shown(content: Content, storage: Storage) -> Group:
     blocks: list[Block] = [
         Paragraph(storage.text()),
         Paragraph(f"{processes}{host}. {_cold(content)}"),
-        _table(lines),
+        _table(lines, advice),
         Bullets([f"{where}: {error}" for where, error in wording.errors(content)]),
         *_verdict(content, storage),
-        Bullets([*_advice(content, lines)]),
+        Bullets([one.line for one in advice]),
     ]
     return rendered(blocks)
 
@@ -107,7 +129,7 @@ def data(content: Content, storage: Storage, report: str) -> dict[str, Any]:
             {"criterion": line.criterion, "judgement": line.judgement, "measured": line.value, "because": line.because}
             for line in content.verdicts
         ],
-        "advice": [*_advice(content, lines)],
+        "advice": [advice.sentence for advice in _advice(content, lines)],
         "report": report,
     }
 
@@ -146,9 +168,14 @@ def _lines(content: Content) -> Iterator[_Line]:
         )
 
 
-def _table(lines: list[_Line]) -> Table:
+def _table(lines: Sequence[_Line], advice: Sequence[_Advice]) -> Table:
+    letters = [[doubt.letter for doubt in advice if line.kind.label in doubt.of] for line in lines]
+    medians = terminal.with_letters(
+        [(_rate(line, line.median), marks) for line, marks in zip(lines, letters, strict=True)]
+    )
     rows: list[list[Text]] = [
-        [line.kind.label, _rate(line, line.median), _interval(line), format.duration(line.p99_ns)] for line in lines
+        [line.kind.label, median, _interval(line), format.duration(line.p99_ns)]
+        for line, median in zip(lines, medians, strict=True)
     ]
     return Table([Column(""), *numbers("Median", "Interval", "p99 latency")], rows)
 
@@ -210,27 +237,28 @@ def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _advice(content: Content, lines: list[_Line]) -> Iterator[str]:
-    """A sentence for each doubt that changes what a reader would do, the gravest first."""
+def _advice(content: Content, lines: Sequence[_Line]) -> Iterator[_Advice]:
+    """What changes what a reader would do, the gravest first."""
     labels = {(kind.workload, kind.operation): kind.label for kind in _KINDS}
     workloads = {case.id: case.workload for case in content.document.cases}
 
-    def of(places: list[Measurement]) -> str:
+    def of(places: Sequence[Measurement]) -> tuple[str, ...]:
         named = (labels.get((workloads[place.case], place.operation), "") for place in places)
-        return listed(list(filter(None, dict.fromkeys(named))))
+        return tuple(filter(None, dict.fromkeys(named)))
 
     is_memory = any(group.kind == "memory-backed" for group in content.doubts.groups)
     for group in content.doubts.groups:
         places = [place.measurement for place in group.places]
         said = caveats.words(group.kind, group.places[0].evidence)
         if group.invalidates:
-            yield f"{of(places)}: invalid, {said}."
+            yield _Advice(f"invalid, {said}.", of(places))  # no number stands for it
         elif group.kind == "memory-backed":
-            yield f"{_capital(said)}: the rates are not those of storage."
+            yield _Advice(f"{said}: the rates are not those of storage.")
         elif group.kind in _FASTER_THAN_STORAGE and not is_memory:
-            yield f"{of(places)}: {said}; storage alone may be slower."
+            yield _Advice(f"{said}; storage alone may be slower.", of(places), group.mark)
         elif group.kind == "disturbed" and len(places) >= _OFTEN * content.doubts.measurements:
             how_many = f"{len(places)} of {content.doubts.measurements}"
-            yield f"{how_many} measurements were disturbed ({said}); repeat on an idle machine."
+            text = f"{how_many} measurements were disturbed ({said}); repeat on an idle machine."
+            yield _Advice(text, of(places), group.mark)
     if any(line.repetitions < intervals.FEWEST for line in lines):
-        yield "An interval needs three repetitions; use a longer --time."
+        yield _Advice("an interval needs three repetitions; use a longer --time.")

@@ -58,7 +58,7 @@ def _rates(content: Content) -> list[Block]:
 def _medians(lines: Sequence[MedianLine]) -> Iterator[Block]:
     """What another tool measured: a line for each kind of I/O, number of ranks and phase."""
     shown = lines[:MOST_MEDIANS]
-    rates = _with_letters([(line.median, line.letters) for line in shown])
+    rates = with_letters([(line.median, line.letters) for line in shown])
     columns = [
         (Column("Workload", merges=True), [line.label for line in shown]),
         (Column("Phase"), [line.series for line in shown]),
@@ -82,12 +82,12 @@ def _table(lines: Sequence[SeriesLine]) -> Table:
     columns = [
         (Column("Workload", merges=True), [line.label for line in lines]),
         (Column("Phase"), [line.series for line in lines]),
-        (_number("Peak" if swept else "Rate"), _with_letters([(line.peak.text, line.peak.letters) for line in lines])),
+        (_number("Peak" if swept else "Rate"), with_letters([(line.peak.text, line.peak.letters) for line in lines])),
         (Column("At"), [line.peak.rests_on for line in lines] if swept else []),
         (_number("Interval"), [_without_unit(line.peak.interval, line.peak.text) for line in lines]),
         (
             _number("Sustained"),
-            _with_letters([(line.sustained.text, line.sustained.letters) for line in lines]) if swept else [],
+            with_letters([(line.sustained.text, line.sustained.letters) for line in lines]) if swept else [],
         ),
         (Column("Ceiling"), [line.peak.ceiling for line in lines]),
     ]
@@ -109,7 +109,7 @@ def _number(title: str) -> Column:
     return Column(title, is_number=True)
 
 
-def _with_letters(numbers: Sequence[tuple[str, tuple[str, ...]]]) -> list[str]:
+def with_letters(numbers: Sequence[tuple[str, Sequence[str]]]) -> list[str]:
     """`844 MB/s ab`; numbers stand below one another, however many letters follow."""
     width = max((len(letters) for _, letters in numbers), default=0)
     return [

@@ -69,9 +69,17 @@ def test_two_repetitions_have_no_interval_and_that_is_said() -> None:
 def test_doubts_are_said_where_they_change_the_answer() -> None:
     builder = run().doubt("sequential-c1-r1", "read", "cache-resident", "half of it was in memory", "empty the cache")
     builder.doubt("sequential-c1-r1", "write", "late-samples", "they were late", "measure longer")
-    said = printed(builder)
-    assert "Sequential read: partly read from the page cache; storage alone may be slower." in " ".join(said.split())
+    report = RunReport(builder.build())
+    said = text(answer.shown(report.content, STORAGE))
+    [letter] = [group.mark for group in report.content.doubts.groups if group.kind == "cache-resident"]
+    assert f"{letter} Partly read from the page cache; storage alone may be slower." in " ".join(said.split())
+    medians = {words[1]: words[2:5] for words in map(str.split, said.splitlines()) if words[:1] == ["Sequential"]}
+    assert medians["read"][2] == letter
+    assert medians["write"][:2] == ["3.20", "GB/s"]
+    assert medians["write"][2] != letter
     assert "sample" not in said
+    document = answer.data(report.content, STORAGE, "report.html")
+    assert "Sequential read: partly read from the page cache; storage alone may be slower." in document["advice"]
 
 
 def test_the_document_has_the_same_rates_unrounded() -> None:
