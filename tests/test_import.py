@@ -59,8 +59,11 @@ def test_an_io500_submission_becomes_a_run_with_its_score(tmp_path: Path, name: 
 
 
 def test_several_submissions_become_a_run_each_below_the_directory(tmp_path: Path) -> None:
-    code, _, stderr = ioassay("import", "io500", FILES / "io500", "--out", tmp_path / "runs")
+    code, stdout, stderr = ioassay("import", "io500", FILES / "io500", "--out", tmp_path / "runs")
     assert code == 0, stderr
+    totals = {line.rpartition("/")[2].partition(":")[0]: line for line in stdout.splitlines()}
+    assert re.search(r", score [0-9.]+$", totals["program-2025"])
+    assert re.search(r", score [0-9.]+ \(from its phases follows [0-9.]+\)$", totals["product-2017"])
     assert sorted(path.name for path in (tmp_path / "runs").iterdir()) == [
         "product-2017",
         "program-2025",

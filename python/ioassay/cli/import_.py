@@ -110,10 +110,12 @@ def import_(
             measured = tables["measurements"].height
             loaded = LoadedRun(document=document, samples=tables.pop("samples").lazy(), watch=None, **tables)
             last = loaded
-            imported.append((place, document, measured, recomputed(loaded)))
+            scores = recomputed(loaded)
+            imported.append((place, document, measured, scores))
             if not as_json:
                 cases = format_count(len(document.cases), "case")
-                print(f"{place}: {cases}, {format_count(measured, 'measurement')}", flush=True)
+                parts = [cases, format_count(measured, "measurement"), *map(_total, scores)]
+                print(f"{place}: {', '.join(filter(None, parts))}", flush=True)
     if as_json:
         _print_json(imported, refused)
     elif last is not None and len(imported) == 1:
@@ -221,6 +223,15 @@ def _score(score: Recomputed) -> dict[str, Any]:
         "file": score.printed.file,
         "line": score.printed.line,
     }
+
+
+def _total(score: Recomputed) -> str:
+    """A printed total, and what it should be where it does not follow from its phases."""
+    if score.printed.name != "total":
+        return ""
+    name = "score" if score.printed.list == "standard" else f"score of the {score.printed.list} list"
+    doubt = "" if score.follows else f" (from its phases follows {score.value:.6g})"
+    return f"{name} {score.printed.value:g}{doubt}"
 
 
 def _print_rates(run: LoadedRun) -> None:
