@@ -26,6 +26,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
+from ioassay.units import format_share
+
 FEWEST = 3
 """Fewer repetitions than these have no interval: two values cover their median with 50 %."""
 
@@ -47,6 +49,11 @@ class Interval:
     low: float
     high: float
     confidence: float
+
+    @property
+    def name(self) -> str:
+        """What it is called in a sentence: `95 % interval`, or `range` of too few repetitions."""
+        return f"{format_share(WANTED)} interval" if self.confidence >= WANTED else "range"
 
     @property
     def reach(self) -> float:

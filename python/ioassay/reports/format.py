@@ -109,11 +109,6 @@ def interval(low: str, high: str, confidence: float) -> str:
     return f"{span(low, high)}{'' if confidence >= WANTED else ' (range)'}"
 
 
-def interval_name(confidence: float) -> str:
-    """What `interval` is called in a sentence: `95 % interval`, or `range` of too few repetitions."""
-    return f"{share(WANTED)} interval" if confidence >= WANTED else "range"
-
-
 def span(low: str, high: str) -> str:
     """From one number to another, both written already: `1.15 to 1.25 GB/s`; one unit is enough."""
     number, _, unit = low.partition(" ")

@@ -100,7 +100,7 @@ def predicted(one: Compared, unit: Unit) -> Iterator[str]:
         yield (
             f"{title}: measured {rate(one, unit, measured)} at {at(point.measured, one)}, predicted "
             f"{band(one, unit, point.band)}; {format.share(abs(measured / end - 1))} {point.verdict} the range"
-            f"{f', which its {format.interval_name(reaching.confidence)} reaches' if reaching else ''}."
+            f"{f', which its {reaching.name} reaches' if reaching else ''}."
         )
 
 
@@ -200,7 +200,7 @@ def _ahead(comparison: Comparison, one: Compared, ratio: Ratio, *, several: bool
     seems = "is" if _is_sure(comparison) else "measured"
     return (
         f"{first} {seems} {up_to}{times(value)} times as fast as {second} in {one.reference.title} "
-        f"({format.interval_name(known.confidence)} {times(known.low)} to {times(known.high)}, "
+        f"({known.name} {times(known.low)} to {times(known.high)}, "
         f"at {at(ratio.reference, one)}){but}."
     )
 

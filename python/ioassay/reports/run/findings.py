@@ -190,10 +190,9 @@ class Sentences:
     def _(self, evidence: WideIntervalEvidence, first: Measurement) -> Message:
         widest = evidence.widest
         low, high = (self._rate(evidence.column, first, end) for end in (widest.low, widest.high))
-        name = format.interval_name(widest.confidence)
         return _message(
             f"{self._series(first)}, {self._names.point(first.case)}: the median of "
-            f"{self._rate(evidence.column, first, widest.estimate)} is uncertain: {name} "
+            f"{self._rate(evidence.column, first, widest.estimate)} is uncertain: {widest.name} "
             f"{format.span(low, high)}; repeat {_enough(evidence.repetitions)}.",
             _also(evidence.points, evidence.of, "point"),
         )

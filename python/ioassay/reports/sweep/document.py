@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, get_args
 
+from ioassay.analysis.intervals import WANTED
 from ioassay.reports.document import (
     Block,
     Bullets,
@@ -224,7 +225,8 @@ def _method(answer: Answer) -> list[Block]:
                 "before, …), so that what changes with time changes both.",
                 "The best of many points is best partly by chance. The answer rests on fresh pairs alone, measured "
                 "after the search.",
-                "Intervals are those of the ratio of two medians; their confidence is given with each.",
+                f"Intervals are those of the ratio of two medians, at {format_share(WANTED)} confidence; of too few "
+                "pairs they are the range.",
             ]
         ),
     ]

@@ -42,11 +42,11 @@ def gain(interval: Interval | None, estimate: float | None = None) -> str:
 
 
 def interval(found: Interval | None) -> str:
-    """`×1.85 to ×2.01 (97 %)`."""
+    """`×1.85 to ×2.01`."""
     if found is None:
         return format.ABSENT
-    ends = format.span(f"×{format.significant(found.low)}", f"×{format.significant(found.high)}")
-    return f"{ends} ({format.share(found.confidence)})"
+    low, high = (f"×{format.significant(end)}" for end in (found.low, found.high))
+    return format.interval(low, high, found.confidence)
 
 
 def values(of: Mapping[str, str | None], names: Iterable[str] | None = None) -> str:

@@ -175,11 +175,11 @@ def step_gain(step: RampStep) -> str:
 
 
 def ratio(known: Interval | None) -> str:
-    """A ratio with its interval: `×1.46 (1.32 to 1.61, 97 %)`."""
+    """A ratio with its interval: `×1.46 (95 % interval 1.32 to 1.61)`."""
     if known is None:
         return format.ABSENT
     estimate, low, high = map(format.significant, (known.estimate, known.low, known.high))
-    return f"×{estimate} ({low} to {high}, {format.share(known.confidence)})"
+    return f"×{estimate} ({known.name} {low} to {high})"
 
 
 def standing(one: RankCount) -> str:

@@ -249,9 +249,7 @@ class Loop:
         estimate, gain = trial.estimate, trial.gain
         if estimate is None:
             return
-        known = (
-            f", {gain.confidence:.0%} interval {format_number(gain.low)} to {format_number(gain.high)}" if gain else ""
-        )
+        known = f", {gain.name} {format_number(gain.low)} to {format_number(gain.high)}" if gain else ""
         self._say(f"  after {format_count(len(trial.pairs), 'pair')}: ×{format_number(estimate)}{known}")
 
 
