@@ -239,7 +239,8 @@ CHECKED_APART := bench/peers release bench/statistics bench/watch bench/sizing
 
 # Modules that write reference pages and dashboards.
 GENERATORS := studies.reference studies.needs lab.reference systems.reference sizing.reference criteria.reference \
-	results.doubts_reference monitoring.reference tuning.rules.reference tuning.sweep.reference monitoring.dashboards.generate
+	results.doubts_reference monitoring.reference tuning.rules.reference tuning.sweep.reference monitoring.dashboards.generate \
+	testing.architecture
 
 format: build ## Format Rust, Python and documents (lines of 100 characters).
 	cargo fmt --all
