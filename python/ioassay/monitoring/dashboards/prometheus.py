@@ -62,10 +62,8 @@ def values(variable: Variable, variables: tuple[Variable, ...]) -> str:
 def _example(kind: str) -> str | None:
     if kind in COUNTED:
         return None
-    fields = KINDS[kind].fields
-    return next(
-        (field for field in fields if field.kind == "level"), next(f for f in fields if f.kind == "amount")
-    ).name
+    wanted = ("level", "amount")
+    return next(field.name for kind_of_field in wanted for field in KINDS[kind].fields if field.kind == kind_of_field)
 
 
 def _chosen(variable: Variable) -> str:
@@ -83,15 +81,17 @@ def _selected(measure: Measure, field: str | None, variables: tuple[Variable, ..
 
 
 def _added(measure: Measure, expression: str) -> str:
+    return _aggregated("max" if measure.meaning == "greatest" else "sum", measure, expression)
+
+
+def _aggregated(aggregation: str, measure: Measure, expression: str) -> str:
     labels = ["class" if label == CLASS_GROUP else label for label in measure.by]
-    adding = "max" if measure.meaning == "greatest" else "sum"
-    return f"{adding} by ({', '.join(labels)}) ({expression})" if labels else f"{adding}({expression})"
+    return f"{aggregation} by ({', '.join(labels)}) ({expression})" if labels else f"{aggregation}({expression})"
 
 
 def _number(measure: Measure, field: str | None, variables: tuple[Variable, ...], window: str) -> str:
     if field is None and measure.kind not in COUNTED:
-        counted = _added(measure, _selected(measure, _example(measure.kind), variables))
-        return counted.replace("sum", "count", 1)
+        return _aggregated("count", measure, _selected(measure, _example(measure.kind), variables))
     selected = _selected(measure, field, variables)
     kind = "amount" if field is None else field_of(measure.kind, field).kind
     if kind == "amount":
