@@ -179,11 +179,11 @@ def _values_together(places: list[Place]) -> list[Place]:
 
 
 def _commands(rule: Rule, changes: Sequence[tuple[str, Change]]) -> list[Command]:
-    """One command line for all that can be set on a host, and what to type elsewhere for the rest."""
+    """One command line for all that can be set on a running host, and what to type for the rest."""
     settable: dict[str, dict[Assignment, None]] = {}
     others: dict[str, list[tuple[str, str, str]]] = {}
     for host, one in changes:
-        if one.assignments:
+        if one.assignments and not one.command:
             settable.setdefault(host, {}).update(dict.fromkeys(one.assignments))
         else:
             text = one.command or f"see the sources of the rule {rule.name}"

@@ -96,7 +96,9 @@ class Change:
     assignments: tuple[Assignment, ...] = ()
     """What `ioassay tune apply` would set, in this order; none where it is not this host's to set."""
     command: str = ""
-    """What to type where `assignments` cannot: on a storage controller, on a server, in a configuration."""
+    """What to type where `ioassay tune apply` cannot set it on the running system: on a storage controller, a server,
+    in a configuration. Beside `assignments`: they take effect only at the next mount or load of the module, so that
+    `ioassay tune apply` takes them with `--persist` only."""
     is_harmful: bool = False
     """The value is out of bounds that hold on any node; such changes come before all others."""
 

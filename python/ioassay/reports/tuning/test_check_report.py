@@ -173,6 +173,23 @@ def test_commands_that_differ_in_a_name_are_one(report: CheckReport) -> None:
     assert text.count("lctl set_param osd-ldiskfs.NAME.brw_stats=0") == 1
 
 
+def test_options_that_only_a_new_mount_takes_are_not_offered_to_be_set_on_the_running_system() -> None:
+    # `ioassay tune apply mount:/data/rsize=1048576` is refused, and with it all other settings of one command.
+    options = "rw,vers=4.2,hard,proto=tcp,rsize=32768,wsize=32768"
+    files = {
+        "proc/self/mountinfo": f"40 1 0:38 / /data rw,relatime - nfs4 server:/export {options}\n",
+        "proc/sys/vm/vfs_cache_pressure": "0",
+        "proc/sys/vm/swappiness": "200",
+        "proc/swaps": "Filename Type Size Used Priority\n/dev/sda2 partition 8388604 0 -2\n",
+    }
+    report = _report([snapshot(files)], "nfs-transfer-size", "vfs-cache-pressure", "swappiness")
+    text = terminal_text(report.terminal(80))
+    assert "  set rsize=1048576 in /etc/fstab or the automounter's map, then: umount /data && mount /data\n" in text
+    assert "mount:" not in text
+    (together,) = (line for line in text.splitlines() if "vfs_cache_pressure" in line and "swappiness" in line)
+    assert together.startswith("  ioassay tune apply sysctl:")
+
+
 def test_a_split_that_no_asked_rule_judges_is_no_all_clear() -> None:
     report = _report([snapshot(disk("sda", queue={"max_sectors_kb": 256}), target="/dev/sda")], "nomerges")
     assert report.data()["verdict"] == "partly judged"

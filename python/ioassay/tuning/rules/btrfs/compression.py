@@ -35,10 +35,11 @@ def _file_system(one: BtrfsFileSystem) -> Iterator[Judgement]:
         yield Fine(point, now)
         return
     kept = options[option] if kind != "zlib" and not is_hard else "zstd:1"
-    assignment = Assignment(f"mount:{point}/compress", kept)
-    command = f"mount -o remount,compress={kept} {point}, and the same in /etc/fstab"
-    assignments = (assignment,) if option == "compress" else ()
-    yield Change(point, now, f"compress={kept}", because, assignments, command)
+    if option == "compress":
+        yield Change(point, now, f"compress={kept}", because, (Assignment(f"mount:{point}/compress", kept),))
+    else:
+        command = f"mount -o remount,compress={kept} {point}, and the same in /etc/fstab"
+        yield Change(point, now, f"compress={kept}", because, command=command)
 
 
 RULE = Rule(
