@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ from ioassay.tuning.journal import Journal, journals, open_journals, read
 from ioassay.tuning.rollback import PutBack, roll_back
 from ioassay.tuning.settings import CannotSet, NotTaken, parse_assignment
 from ioassay.tuning.settings.files import FileInstance
+from ioassay.tuning.settings.mount import mounted_at
 
 pytestmark = [
     pytest.mark.machine,
@@ -296,6 +298,7 @@ from pathlib import Path
 from ioassay.tuning.apply import applied
 from ioassay.tuning.settings import parse_assignment
 from ioassay.tuning.settings.files import FileInstance
+from ioassay.tuning.settings.mount import mounted_at
 
 place, die_at, *trials = sys.argv[1:]
 write, count = FileInstance.write, 0
@@ -428,6 +431,60 @@ def test_other_files_of_the_kernel_are_changed_and_put_back(place: Path, name: s
     finally:
         if made.steps[0].instance.read() != before:
             made.steps[0].instance.write(before)
+
+
+@contextmanager
+def mounted(place: Path, kind: str, options: str) -> Iterator[Path]:
+    """A file system of its own, and where it is mounted."""
+    if shutil.which(f"mkfs.{kind}") is None or kind not in Path("/proc/filesystems").read_text():
+        pytest.skip(f"needs {kind}")
+    point = place / "mounted"
+    point.mkdir()
+    with loop_device(place, 256 << 20) as name:
+        subprocess.run([f"mkfs.{kind}", "-q", f"/dev/{name}"], check=True, capture_output=True)
+        subprocess.run(["mount", "-o", options, f"/dev/{name}", point], check=True)
+        try:
+            yield point
+        finally:
+            subprocess.run(["umount", point], check=True)
+
+
+def options_of(point: Path) -> dict[str, str]:
+    mount = mounted_at(str(point), Path("/"))
+    assert mount is not None
+    return mount.options
+
+
+@pytest.mark.parametrize(
+    ("before", "assignment"),
+    [
+        ("compress=zstd:1", "nodatacow=on"),
+        ("compress=no", "nodatacow=on"),
+        ("compress=no", "compress=zstd"),
+        ("nodatacow", "compress=lzo"),
+        ("nodatacow", "nodatasum=off"),
+        ("compress=zstd:1", "compress-force=zlib"),
+    ],
+)
+def test_options_of_btrfs_that_bring_or_end_others_go_back_with_them(
+    place: Path, tmp_path: Path, before: str, assignment: str
+) -> None:
+    with mounted(tmp_path, "btrfs", before) as point:
+        known = options_of(point)
+        apply(plan_changes([parse_assignment(f"mount:{point}/{assignment}")]), place).close()
+        assert options_of(point) != known
+        assert "failed" not in {result.outcome for result in put_back(place)}
+        assert options_of(point) == known
+
+
+def test_another_option_does_not_change_when_access_times_are_written(place: Path, tmp_path: Path) -> None:
+    with mounted(tmp_path, "ext4", "strictatime") as point:
+        known = options_of(point)
+        assert "relatime" not in known
+        apply(plan_changes([parse_assignment(f"mount:{point}/nodiratime=on")]), place).close()
+        assert options_of(point) == {**known, "nodiratime": "present"}
+        put_back(place)
+        assert options_of(point) == known
 
 
 def test_a_device_without_schedulers_says_so(place: Path) -> None:

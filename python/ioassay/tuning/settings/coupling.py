@@ -26,6 +26,10 @@ class Coupling:
     why: str
 
 
+BTRFS_DATA_OPTIONS = ("nodatacow", "nodatasum", "compress", "compress-force")
+"""`nodatacow` brings `nodatasum` and ends compression; `compress` ends both, and `datacow` leaves `nodatasum` behind
+(Linux, fs/btrfs/super.c)."""
+
 COUPLINGS = (
     Coupling(
         re.compile(r"block:([^/]+)/scheduler"),
@@ -36,6 +40,14 @@ COUPLINGS = (
         re.compile(r"lctl:(osc\..+)\.(max_rpcs_in_flight|max_pages_per_rpc)"),
         (r"lctl:\1.max_dirty_mb",),
         "Lustre raises max_dirty_mb to what the RPCs in flight hold",
+    ),
+    *(
+        Coupling(
+            re.compile(rf"mount:(.+)/{option}"),
+            tuple(rf"mount:\1/{other}" for other in BTRFS_DATA_OPTIONS if other != option),
+            "btrfs compresses only data with checksums that is copied on write",
+        )
+        for option in BTRFS_DATA_OPTIONS
     ),
     Coupling(re.compile(r"mount:(.+)/noatime"), (r"mount:\1/relatime",), "noatime and relatime exclude each other"),
     Coupling(re.compile(r"mount:(.+)/relatime"), (r"mount:\1/noatime",), "noatime and relatime exclude each other"),

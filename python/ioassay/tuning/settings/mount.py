@@ -45,11 +45,18 @@ _DEFAULTS = {
         "max_batch_time": "max_batch_time=15000",
         "min_batch_time": "min_batch_time=0",
     },
+    "btrfs": {"compress": "compress=no", "compress-force": "compress-force=no"},
 }
 """What to write so that an option with a value is not shown any more."""
 
 _NOT_SHOWN = {"ext4": {"commit": "5"}}
 """Values that stand for a default, so that the option is not shown, beside those of `_DEFAULTS` (Linux, fs/ext4)."""
+
+_DEFAULT_LEVELS = {"zlib": "zlib:3", "zstd": "zstd:3"}
+"""What btrfs shows of a compression that was asked for without a level (Linux, fs/btrfs/compression.c)."""
+
+_TIMES = ("noatime", "relatime", "strictatime", "atime")
+"""When access times are written: one of them holds, and `strictatime` is not shown."""
 
 
 @dataclass(frozen=True)
@@ -101,9 +108,8 @@ def changed_options(options: dict[str, str], option: str, value: str) -> str:
 
 
 def _excluded(option: str) -> tuple[str, ...]:
-    times = ("noatime", "relatime", "strictatime", "atime")
-    if option in times:
-        return times
+    if option in _TIMES:
+        return _TIMES
     return ("rw",) if option == "ro" else (f"no{option}", option.removeprefix("no"))
 
 
@@ -126,9 +132,12 @@ class MountInstance(Instance):
         mount = self.mount()
         if why := self.not_live():
             raise NotLive(f"{self.name}={value}: {why}.")
+        words = ["remount", self._word(value, mount)]
+        if self.option not in _TIMES and not {"noatime", "relatime"} & mount.options.keys():
+            words.append("strictatime")  # With nodiratime a remount makes relatime of it otherwise.
         try:
             # From fstab would come whatever else has been changed there since.
-            run(["mount", "--options-source=mtab", "-o", f"remount,{self._word(value, mount)}", self.point])
+            run(["mount", "--options-source=mtab", "-o", ",".join(words), self.point])
         except ProgramFailed as error:
             raise CannotSet(
                 f"{self.name}={value}: {error.message}",
@@ -167,6 +176,8 @@ class MountInstance(Instance):
         if super().is_same(asked, shown):
             return True
         file_system = self.mount().file_system
+        if file_system == "btrfs" and _DEFAULT_LEVELS.get(asked) == shown:
+            return True
         default = _DEFAULTS.get(file_system, {}).get(self.option, "").partition("=")[2]
         hidden = {default, _NOT_SHOWN.get(file_system, {}).get(self.option)}
         return shown == ABSENT and asked in hidden and asked != ""
