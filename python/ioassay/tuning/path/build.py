@@ -111,7 +111,9 @@ def _paths(system: System, transfer: Transfer) -> Iterator[IoPath]:
     unknown = [*side.unknown]
     if transfer.operation == "read" and not is_server and not transfer.is_direct:
         names = [one.device.name for one in side.placed if one.steps and server.read_ahead(one.device) is None]
-        unknown += [f"How far is read ahead on {name} is unknown; the snapshot lacks it." for name in names]
+        for name in names:
+            path = f"/sys/block/{name}/queue/read_ahead_kb"
+            unknown.append(f"How far {name} reads ahead is unknown: the snapshot lacks {path}.")
     for group in _alike(system, side, transfer, has_cache=not is_server):
         yield _made(transfer, head, group, unknown)
 

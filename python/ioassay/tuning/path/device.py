@@ -7,6 +7,7 @@ Linux; `__blk_rq_map_sg` and `bio_split_rw` for how requests are counted in segm
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from operator import attrgetter
 
@@ -164,7 +165,8 @@ def _lowest(system: System, device: BlockDevice, start_bytes: int) -> Chain:
         larger = tuple(one for one in queue.limits if one not in smaller)
         if controller.best_bytes is not None:
             # Contiguous memory makes segments larger; what the queue takes stays as it is.
-            best = min([controller.best_bytes, *(one.size_bytes for one in queue.limits)])
+            takes = [one.size_bytes for one in queue.limits]
+            best = min([controller.best_bytes, *takes]) if takes else None
             controller = replace(controller, best_bytes=best)
         queue = replace(queue, limits=smaller, ineffective_limits=larger)
     steps = [queue, *([controller] if controller is not None else [])]
@@ -225,6 +227,8 @@ def _queue(system: System, device: BlockDevice, start_bytes: int, unknown: list[
 def _size_limits(device: BlockDevice, unknown: list[str]) -> list[Limit]:
     found = []
     kibibytes = _number(device, "queue/max_sectors_kb", unknown)
+    if kibibytes is None:
+        unknown += _lacking(device, "max_sectors_kb", "How large the requests of {} may be")
     if kibibytes:
         path = f"/sys/block/{device.name}/queue/max_sectors_kb"
         reason = f"max_sectors_kb of {device.name} is {kibibytes}"
@@ -249,6 +253,8 @@ def _controller(system: System, device: BlockDevice, unknown: list[str]) -> Step
         if adapter.sg_tablesize and (not segments or adapter.sg_tablesize <= segments):
             segments, path = adapter.sg_tablesize, f"/sys/class/scsi_host/{adapter.name}/sg_tablesize"
             parameter = "sg_tablesize"
+    if segments is None:
+        unknown += _lacking(device, "max_segments", "How many segments {} takes")
     limits = []
     if segments:
         size = segments * PAGE_BYTES
@@ -299,6 +305,14 @@ def _number(device: BlockDevice, attribute: str, unknown: list[str]) -> int | No
         return number
     unknown.append(f"/sys/block/{device.name}/{attribute} is {number}, which makes no sense; it was left out.")
     return None
+
+
+def _lacking(device: BlockDevice, attribute: str, what: str) -> Iterator[str]:
+    """Says that a limit which every queue has was not captured: what it splits is not in the picture."""
+    with suppress(Unreadable):  # which is said already
+        if device.has_queue and device.text(f"queue/{attribute}") is None:
+            path = f"/sys/block/{device.name}/queue/{attribute}"
+            yield f"{what.format(device.name)} is unknown: the snapshot lacks {path}."
 
 
 def _text(device: BlockDevice, attribute: str, unknown: list[str]) -> str | None:

@@ -302,13 +302,27 @@ def test_short_read_ahead_is_a_problem_of_small_reads_alone() -> None:
     assert "is unknown" in " ".join(_only(_nfs("rsize=65536", None), transfer=Transfer(operation="read")).unknown)
 
 
+@pytest.mark.parametrize(
+    ("attribute", "what"),
+    [("max_sectors_kb", "How large the requests of sda may be"), ("max_segments", "How many segments sda takes")],
+)
+def test_a_limit_that_the_snapshot_lacks_is_not_taken_for_none(attribute: str, what: str) -> None:
+    files = disk("sda")
+    del files[f"sys/block/sda/queue/{attribute}"]
+    path, *_ = both_ways([System(snapshot(files, target="/dev/sda"))], Transfer(MIB))
+    assert path.unknown == (f"{what} is unknown: the snapshot lacks /sys/block/sda/queue/{attribute}.",)
+    assert "GiB" not in _said(path)
+
+
 def test_read_ahead_that_the_snapshot_lacks_is_not_taken_for_enough() -> None:
     files = disk("sda") | {"proc/self/mountinfo": "30 1 8:0 / /d rw - xfs /dev/sda rw"}
     known = both_ways([System(snapshot(files, target="/d"))], Transfer(64 * KIB))
     assert "joined to 128 KiB, because read_ahead_kb of sda is 128" in _said(known[-1])
     del files["sys/block/sda/queue/read_ahead_kb"]
     (path,) = both_ways([System(snapshot(files, target="/d"))], Transfer(64 * KIB))
-    assert path.unknown == ("How far is read ahead on sda is unknown; the snapshot lacks it.",)
+    assert path.unknown == (
+        "How far sda reads ahead is unknown: the snapshot lacks /sys/block/sda/queue/read_ahead_kb.",
+    )
 
 
 def test_lustre_reads_are_joined_no_further_than_the_client_reads_ahead() -> None:

@@ -151,6 +151,28 @@ def test_a_disk_of_which_the_snapshot_lacks_whether_it_rotates_is_not_taken_for_
     assert found.what == "/sys/block/sda/queue/rotational"
 
 
+@pytest.mark.parametrize(
+    ("rule", "attribute"),
+    [
+        ("scheduler", "scheduler"),
+        ("max-sectors-kb", "max_sectors_kb"),
+        ("max-sectors-kb", "max_hw_sectors_kb"),
+        ("read-ahead-kb", "read_ahead_kb"),
+        ("nr-requests", "nr_requests"),
+        ("nomerges", "nomerges"),
+        ("rq-affinity", "rq_affinity"),
+    ],
+)
+def test_a_file_of_the_queue_that_the_snapshot_lacks_is_missing_and_not_a_device_without_a_queue(
+    rule: str, attribute: str
+) -> None:
+    files = disk("sda")
+    del files[f"sys/block/sda/queue/{attribute}"]
+    (found,) = next(one for one in RULES if one.name == rule).judgements(System(snapshots.snapshot(files)))
+    assert isinstance(found, NotReadable)
+    assert found.what == f"/sys/block/sda/queue/{attribute}"
+
+
 def test_a_partition_of_which_the_snapshot_lacks_where_it_starts_is_not_taken_for_aligned() -> None:
     files = _node()
     del files["sys/block/sda/sda1/start"]

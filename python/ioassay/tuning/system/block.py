@@ -71,6 +71,11 @@ class BlockDevice:
         """An attribute that is an integer. Raises `Unreadable`."""
         return self.snapshot.number(f"sys/block/{self.name}/{attribute}")
 
+    @cached_property
+    def has_queue(self) -> bool:
+        """Whether the snapshot has anything of its queue: what else of it is missing was not captured."""
+        return bool(self.snapshot.names(f"sys/block/{self.name}/queue"))
+
     def queue(self, attribute: str) -> int | None:
         """A limit or setting of its queue that is an integer; in the kernel's unit. Raises `Unreadable`."""
         return self.number(f"queue/{attribute}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from ioassay.tuning.rule import Bounds, Change, Fine, Judgement, NotApplicable, Rule, Source, missing
+from ioassay.tuning.rule import Bounds, Change, Fine, Judgement, NotApplicable, Rule, Source
 from ioassay.tuning.rules.block import queues
 from ioassay.tuning.rules.sources import (
     BEEGFS_STORAGE,
@@ -43,12 +43,10 @@ def _device(device: BlockDevice, system: System, concerned: set[str]) -> Iterato
     reason = queues.unsuited(device)
     now, most = device.queue("max_sectors_kb"), device.queue("max_hw_sectors_kb")
     breach = _BOUNDS.breach(now) if now is not None and most is not None and now < most else ""
-    if now is None:
-        yield NotApplicable(reason or f"{device.name} has no request queue")
-    elif most is None:
-        yield missing(f"/sys/block/{device.name}/queue/max_hw_sectors_kb")
-    elif reason and not breach:
+    if reason and not breach:
         yield NotApplicable(reason)
+    elif now is None or most is None:
+        yield queues.lacks(device, "max_sectors_kb" if now is None else "max_hw_sectors_kb")
     elif (upper := queues.multipath_above(device)) is not None:
         if upper.name not in concerned:  # Otherwise it is judged with its paths.
             yield NotApplicable(f"{device.name} is a path of {upper.name} and must keep to the same limit")

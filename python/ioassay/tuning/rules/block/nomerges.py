@@ -18,8 +18,10 @@ def _judge(system: System) -> Iterator[Judgement]:
 def _device(device: BlockDevice) -> Iterator[Judgement]:
     reason = queues.passes_on(device)
     now = device.queue("nomerges")
-    if reason or now is None:
-        yield NotApplicable(reason or f"{device.name} has no nomerges")
+    if reason:
+        yield NotApplicable(reason)
+    elif now is None:
+        yield queues.lacks(device, "nomerges")
     elif not queues.spins(device):
         yield NotApplicable(f"{device.name} is flash, where small requests cost little and merging gains little")
     elif now == 0:

@@ -32,8 +32,10 @@ def _device(device: BlockDevice) -> Iterator[Judgement]:
     reason = queues.passes_on(device)
     now = device.queue("nr_requests")
     breach = _BOUNDS.breach(now) if now is not None else ""
-    if now is None or (reason and not (breach and device.kind == "loop")):
-        yield NotApplicable(reason or f"{device.name} has no nr_requests")
+    if reason and not (breach and device.kind == "loop"):
+        yield NotApplicable(reason)
+    elif now is None:
+        yield queues.lacks(device, "nr_requests")
     elif breach and (depth := _depth(device)) > now:
         wanted = min(_WANTED if _sorts(device) else _DEFAULT, depth)
         assignment = queues.assign(device, "nr_requests", wanted)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from ioassay.tuning.rule import Assignment, Judgement, NotApplicable, each
+from ioassay.tuning.rule import Assignment, Judgement, NotApplicable, NotReadable, each, missing
 from ioassay.tuning.snapshot import Unreadable
 from ioassay.tuning.system import System
 from ioassay.tuning.system.block import BlockDevice, Medium
@@ -30,6 +30,11 @@ def assign(device: BlockDevice, attribute: str, value: int | str) -> Assignment:
     return Assignment(f"block:{device.name}/{attribute}", str(value))
 
 
+def lacks(device: BlockDevice, attribute: str) -> NotReadable:
+    """The judgement where the snapshot has the queue of a device without a file that every kernel has there."""
+    return missing(f"/sys/block/{device.name}/queue/{attribute}")
+
+
 def multipath_above(device: BlockDevice) -> BlockDevice | None:
     """The multipath device that it is a path of."""
     return next((upper for upper in device.above if upper.kind == "multipath"), None)
@@ -42,7 +47,7 @@ def schedules(device: BlockDevice) -> bool:
 
 def unsuited(device: BlockDevice) -> str:
     """Why no rule about request queues applies to it; empty where they do."""
-    if device.text("queue/max_sectors_kb") is None:
+    if not device.has_queue:
         return f"{device.name} has no request queue"
     if device.medium == "memory":
         return f"{device.name} lies in memory, without a disk that requests could be ordered or merged for"

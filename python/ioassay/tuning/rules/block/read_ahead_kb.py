@@ -40,8 +40,10 @@ def _device(device: BlockDevice) -> Iterator[Judgement]:
     reason = queues.unsuited(device)
     now = device.queue("read_ahead_kb")
     breach = _BOUNDS.breach(now) if now is not None else ""
-    if now is None or (reason and not (breach and device.kind == "loop")):
-        yield NotApplicable(reason or f"{device.name} has no read-ahead")
+    if reason and not (breach and device.kind == "loop"):
+        yield NotApplicable(reason)
+    elif now is None:
+        yield queues.lacks(device, "read_ahead_kb")
     elif device.above:
         upper = " and ".join(one.name for one in device.above)
         yield NotApplicable(f"{device.name} is part of {upper}; file systems go by the read-ahead of the upper device")

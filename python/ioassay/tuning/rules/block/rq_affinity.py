@@ -20,10 +20,12 @@ def _judge(system: System) -> Iterator[Judgement]:
 def _device(device: BlockDevice) -> Iterator[Judgement]:
     reason = queues.passes_on(device)
     now = device.queue("rq_affinity")
-    if reason or now is None:
-        yield NotApplicable(reason or f"{device.name} has no rq_affinity")
+    if reason:
+        yield NotApplicable(reason)
     elif device.kind in ("nvme", "virtio"):
         yield NotApplicable(f"{device.name} has queues of its own for the processors, which complete requests there")
+    elif now is None:
+        yield queues.lacks(device, "rq_affinity")
     elif now == _WANTED:
         yield Fine(device.name, str(now))
     else:

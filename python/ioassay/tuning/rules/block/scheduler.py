@@ -22,8 +22,11 @@ def _judge(system: System) -> Iterator[Judgement]:
 def _device(device: BlockDevice) -> Iterator[Judgement]:
     reason = queues.passes_on(device)
     now = device.scheduler
-    if reason or not now:
-        yield NotApplicable(reason or f"{device.name} has no scheduler")
+    if reason:
+        yield NotApplicable(reason)
+        return
+    if not now:
+        yield queues.lacks(device, "scheduler")
         return
     if (upper := queues.multipath_above(device)) is not None and queues.schedules(upper):
         yield NotApplicable(f"{device.name} is a path of {upper.name}, whose requests bypass the path's scheduler")
