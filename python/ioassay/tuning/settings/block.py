@@ -121,7 +121,8 @@ class Block(Setting):
         whole = next((name for name in known if (self._root / "sys/block" / name / self._device).is_dir()), None)
         if whole is not None:
             return f"{self._device} is a partition: write {whole}"
-        return nearest_of(self._device, [name for name in known if not name.startswith(("loop", "ram"))] or known)
+        used = [name for name in known if first_line(self._root / "sys/block" / name / "size") != "0"]
+        return nearest_of(self._device, used or known)
 
 
 def device_of(path: Path, root: Path) -> tuple[str, str] | None:

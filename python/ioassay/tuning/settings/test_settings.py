@@ -82,6 +82,14 @@ def test_a_name_that_means_nothing_is_refused_with_the_nearest_one(root: Path, n
     assert message in refused.value.message
 
 
+def test_a_loop_device_in_use_is_proposed_and_an_empty_one_is_not(root: Path) -> None:
+    write_tree(root, {"sys/block/loop0/size": "8192", "sys/block/loop1/size": "0"})
+    with pytest.raises(UsageError, match="did you mean `loop0`"):
+        parse("block:lop0/nr_requests", root=root)
+    with pytest.raises(UsageError, match="use one of `loop0`, `sda`, `sdb`"):
+        parse("block:x/nr_requests", root=root)
+
+
 def test_a_partition_is_refused_with_its_device(root: Path) -> None:
     (root / "sys/block/sda/sda1").mkdir()
     with pytest.raises(UsageError, match="sda1 is a partition: write sda"):
