@@ -90,7 +90,8 @@ def _reasons(
             )
             return
         knowing = []
-    for finding in knowing:
+    # A rule of the same parameter elsewhere, such as the read-ahead of NFS, explains nothing of these devices.
+    for finding in [one for one in knowing if _names_devices(one.judgements, cause)] or knowing:
         yield from _said(finding.rule, cause, finding.judgements)
     if not knowing and left_out:
         names = listed([rule.name for rule in left_out])

@@ -127,6 +127,12 @@ def test_values_that_ruin_io_are_found_on_a_loop_device_too(attribute: str, valu
     assert _harmful(disk("loop0")) == {}
 
 
+@pytest.mark.parametrize("name", ["loop0", "zram1"])
+def test_read_ahead_of_a_device_that_is_no_disk_goes_back_to_the_kernels_own(name: str) -> None:
+    found = _harmful(disk(name, queue={"read_ahead_kb": 0, "rotational": 1}))
+    assert found["read-ahead-kb"].wanted == "128 KiB"
+
+
 def test_a_rotating_loop_device_is_given_no_longer_queue_than_its_driver_has() -> None:
     found = _harmful(disk("loop0", queue={"nr_requests": 4, "rotational": 1}))
     assert found["nr-requests"].wanted == "128"  # more is refused (EINVAL), seen with Linux 6.18

@@ -40,7 +40,7 @@ def _device(device: BlockDevice) -> Iterator[Judgement]:
     reason = queues.unsuited(device)
     now = device.queue("read_ahead_kb")
     breach = _BOUNDS.breach(now) if now is not None else ""
-    if reason and not (breach and device.kind == "loop"):
+    if reason and not breach:
         yield NotApplicable(reason)
     elif now is None:
         yield queues.lacks(device, "read_ahead_kb")
@@ -48,7 +48,7 @@ def _device(device: BlockDevice) -> Iterator[Judgement]:
         upper = " and ".join(one.name for one in device.above)
         yield NotApplicable(f"{device.name} is part of {upper}; file systems go by the read-ahead of the upper device")
     elif breach:
-        wanted = _DEFAULT_KB if queues.medium(device) == "ssd" else _WANTED_KB
+        wanted = _DEFAULT_KB if reason or queues.medium(device) == "ssd" else _WANTED_KB
         assignment = queues.assign(device, "read_ahead_kb", wanted)
         yield Change(device.name, f"{now} KiB", f"{wanted} KiB", breach, (assignment,), is_harmful=True)
     elif queues.medium(device) == "ssd":
