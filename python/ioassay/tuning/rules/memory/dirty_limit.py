@@ -15,8 +15,9 @@ _NFS_CLIENT_BYTES = 629145600
 _NFS_CLIENT_BACKGROUND_BYTES = 314572800
 _LARGE_MEMORY_BYTES = 8 << 30
 _SERVER_BACKGROUND_PERCENT = 5
-_DEFAULT_PERCENT, _DEFAULT_BACKGROUND_PERCENT, _DEFAULT_WRITEBACK = 20, 10, 500
+_DEFAULT_PERCENT, _DEFAULT_BACKGROUND_PERCENT, _DEFAULT_WRITEBACK, _DEFAULT_EXPIRE = 20, 10, 500, 3000
 """Linux's own values, in mm/page-writeback.c."""
+_HOUR = 360000
 
 _WRITEBACK = Source(
     "Linux 6.1, mm/page-writeback.c: domain_dirty_limits, and fs/fs-writeback.c: MIN_WRITEBACK_PAGES",
@@ -40,8 +41,11 @@ _INTERVAL = Bounds(
     VM_SYSCTL,
     least=1,
     below="data is never written because of its age, and a crash loses all since the last sync",
+    most=_HOUR,
+    above="written data may stay in memory for more than an hour, and a crash loses it",
     unit="hundredths of a second",
 )
+_AGE = Bounds(VM_SYSCTL, most=_HOUR, above=_INTERVAL.above, unit="hundredths of a second")
 
 
 @dataclass(frozen=True)
@@ -90,7 +94,7 @@ def _judge(system: System) -> Iterator[Judgement]:
     if not isinstance(limits, _Limits):
         yield limits
         return
-    yield from _interval(system)
+    yield from _intervals(system)
     role = server_role.serves(system)
     is_nfs_client = any(mount.is_nfs for mount in system.mounts)
     is_large = system.memory_bytes > _LARGE_MEMORY_BYTES
@@ -146,19 +150,24 @@ def _pair(system: System, in_bytes: str, in_percent: str) -> tuple[int, bool] | 
     return percent, False
 
 
-def _interval(system: System) -> Iterator[Judgement]:
-    now = system.snapshot.number("proc/sys/vm/dirty_writeback_centisecs")
-    if now is not None and (breach := _INTERVAL.breach(now)):
-        yield Change(
-            f"periodic write-back of {system.host}",
-            "off",
-            f"every {_DEFAULT_WRITEBACK // 100} s",
-            breach,
-            (Assignment("sysctl:vm.dirty_writeback_centisecs", str(_DEFAULT_WRITEBACK)),),
-            is_harmful=True,
-        )
-    elif now is not None:
-        yield Fine(f"periodic write-back of {system.host}", f"every {now / 100:g} s")
+def _intervals(system: System) -> Iterator[Judgement]:
+    """How often the kernel looks for data to be written, and from which age on it writes it."""
+    for subject, name, bounds, default, shown in (
+        ("periodic write-back", "dirty_writeback_centisecs", _INTERVAL, _DEFAULT_WRITEBACK, "every {:g} s"),
+        ("age at write-back", "dirty_expire_centisecs", _AGE, _DEFAULT_EXPIRE, "{:g} s"),
+    ):
+        now = system.snapshot.number(f"proc/sys/vm/{name}")
+        if now is not None and (breach := bounds.breach(now)):
+            yield Change(
+                f"{subject} of {system.host}",
+                shown.format(now / 100) if now else "off",
+                shown.format(default / 100),
+                breach,
+                (Assignment(f"sysctl:vm.{name}", str(default)),),
+                is_harmful=True,
+            )
+        elif now is not None:
+            yield Fine(f"{subject} of {system.host}", shown.format(now / 100))
 
 
 def _sane(limits: _Limits, breach: str, *, by_bytes: bool) -> Change:
@@ -213,6 +222,12 @@ RULE = Rule(
         "dirty_bytes",
         "dirty_background_bytes",
         "dirty_writeback_centisecs",
+        "dirty_expire_centisecs",
     ),
-    bounds={"dirty_bytes": _BYTES, "dirty_ratio": _PERCENT, "dirty_writeback_centisecs": _INTERVAL},
+    bounds={
+        "dirty_bytes": _BYTES,
+        "dirty_ratio": _PERCENT,
+        "dirty_writeback_centisecs": _INTERVAL,
+        "dirty_expire_centisecs": _AGE,
+    },
 )
