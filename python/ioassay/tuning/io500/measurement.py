@@ -14,7 +14,7 @@ from ioassay.analysis import io500
 from ioassay.execution.interruption import Interruption
 from ioassay.results.loaded import LoadedRun
 from ioassay.results.tune_io500_document import Io500Stage
-from ioassay.tuning.sweep.objective import why_not_complete
+from ioassay.tuning.sweep.objective import remedies, why_not_complete
 
 STUDY = "io500"
 
@@ -70,7 +70,7 @@ def observe(run: LoadedRun, stage: Io500Stage) -> Observed:
     """What a run of a stage measured."""
     if run.document.state != "complete":
         return Observed(why_invalid=why_not_complete(run))
-    return replace(_measured(run, stage), doubts=_doubts(run), doubted_phases=_doubted_phases(run))
+    return replace(_measured(run, stage), doubts=remedies(run.doubts), doubted_phases=_doubted_phases(run))
 
 
 def _measured(run: LoadedRun, stage: Io500Stage) -> Observed:
@@ -90,10 +90,6 @@ def _measured(run: LoadedRun, stage: Io500Stage) -> Observed:
             why_invalid=f"no valid {', '.join(lacking)}: {_doubted(run, lacking)}",
         )
     return Observed(write, read, score.total, score.bandwidth, score.metadata, phases)
-
-
-def _doubts(run: LoadedRun) -> dict[str, str]:
-    return dict(run.doubts.select("kind", "remedy").unique("kind", keep="first", maintain_order=True).iter_rows())
 
 
 def _doubted_phases(run: LoadedRun) -> dict[str, list[str]]:

@@ -13,6 +13,7 @@ import polars as pl
 
 from ioassay.analysis import io500, latency, rates
 from ioassay.analysis.io500 import geometric_mean
+from ioassay.results.doubt_effects import voids_comparison
 from ioassay.results.loaded import LoadedRun
 from ioassay.results.measurement import KEY, POINT
 from ioassay.results.sweep_document import ConstraintEntry, ObjectiveEntry, PointUnit, PointValue
@@ -54,7 +55,7 @@ def observe(run: LoadedRun, objective: ObjectiveEntry | ConstraintEntry) -> Obse
             None, why_invalid="the run has no latencies of it" if is_latency(objective) else "it has no rate"
         )
     doubted = run.doubts.join(wanted.select(*KEY), on=list(KEY))
-    return Observed(geometric_mean(point.value for point in points), tuple(points), doubts=_doubts(doubted))
+    return Observed(geometric_mean(point.value for point in points), tuple(points), doubts=remedies(doubted))
 
 
 def _wanted(run: LoadedRun, objective: ObjectiveEntry | ConstraintEntry) -> pl.DataFrame:
@@ -69,6 +70,18 @@ def _wanted(run: LoadedRun, objective: ObjectiveEntry | ConstraintEntry) -> pl.D
 def _known(run: LoadedRun) -> str:
     names = sorted({*run.measurements["phase"].unique(), *run.measurements["operation"].unique()})
     return f"there are {', '.join(names)}" if names else "nothing was measured"
+
+
+def remedies(doubts: pl.DataFrame) -> dict[str, str]:
+    """The kinds of doubts, each with its remedy; of one that voids a comparison also what the first one said.
+
+    Without that a remedy such as "empty each" does not say which caches.
+    """
+    first = doubts.unique("kind", keep="first", maintain_order=True).select("kind", "remedy", "message")
+    return {
+        kind: f"{remedy}; {message}" if voids_comparison(kind) else remedy
+        for kind, remedy, message in first.iter_rows()
+    }
 
 
 def why_not_complete(run: LoadedRun) -> str:
@@ -89,11 +102,7 @@ def _score(run: LoadedRun) -> Observed:
     if not found[0].total:
         missing = [phase.rule.phase for phase in found[0].phases if not phase.score]
         return Observed(None, why_invalid=f"the score is 0, because of {', '.join(missing)}")
-    return Observed(found[0].total, doubts=_doubts(run.doubts))
-
-
-def _doubts(doubts: pl.DataFrame) -> dict[str, str]:
-    return dict(doubts.select("kind", "remedy").unique("kind", keep="first", maintain_order=True).iter_rows())
+    return Observed(found[0].total, doubts=remedies(run.doubts))
 
 
 def _rates(run: LoadedRun, wanted: pl.DataFrame) -> list[PointValue]:

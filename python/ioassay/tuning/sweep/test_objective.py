@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import polars as pl
+
 from ioassay.testing.builder import RunBuilder
-from ioassay.tuning.sweep.objective import why_not_complete
+from ioassay.tuning.sweep.objective import remedies, why_not_complete
 
 
 def test_a_failed_run_is_said_as_a_clause_that_a_sentence_can_end_with() -> None:
@@ -13,3 +15,17 @@ def test_a_failed_run_is_said_as_a_clause_that_a_sentence_can_end_with() -> None
         .build()
     )
     assert why_not_complete(run) == "No space left on device (ENOSPC); measure with less data"
+
+
+def test_a_doubt_that_voids_a_comparison_says_what_it_found_beside_its_remedy() -> None:
+    doubts = pl.DataFrame(
+        {
+            "kind": ["cache-unknown", "disturbed", "cache-unknown"],
+            "message": ["the device is backed by the file a.img", "by other processes", "by the file b.img"],
+            "remedy": ["empty each with a hook", "keep other work off the nodes", "empty each with a hook"],
+        }
+    )
+    assert remedies(doubts) == {
+        "cache-unknown": "empty each with a hook; the device is backed by the file a.img",
+        "disturbed": "keep other work off the nodes",
+    }
