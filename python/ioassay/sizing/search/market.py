@@ -59,7 +59,7 @@ class Market:
     """What was left out because its file system is not supported so large, as sentences."""
     cost: Cost
     currency: str | None
-    """Of the cost, if it is a price."""
+    """Of the cost, if it is a price, and of the budget."""
 
 
 def market(requirements: Requirements, catalogue: Catalogue, needs: Sequence[Need]) -> Market:
@@ -106,7 +106,7 @@ def market(requirements: Requirements, catalogue: Catalogue, needs: Sequence[Nee
         fragile=tuple(f"{choice.name} {why}" for choice, why in why_not.items() if why),
         beyond_limits=tuple(f"{choice.name}: {told}" for choice, told in beyond.items()),
         cost="price" if has_prices else "rack units",
-        currency=currency if has_prices else None,
+        currency=currency if has_prices else requirements.limits.currency,
     )
 
 

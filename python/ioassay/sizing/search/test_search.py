@@ -325,6 +325,12 @@ def test_the_cheapest_is_by_price_where_all_prices_are_known(place: Place) -> No
     assert (shortfall.best.nominal, shortfall.limited_by) == (128e12, "a budget of 9,000 EUR")
 
 
+def test_a_budget_keeps_its_currency_where_no_price_is_known(place: Place) -> None:
+    text = f"{_LINEAR}\nusable: 128TB\nlimits: {{budget: 9000, currency: EUR}}"
+    found = place.searched(text, {"low": _brick("8TB", "2GB/s", 2)})
+    assert (found.verdict, found.currency) == ("undecided", "EUR")
+
+
 def test_what_is_not_known_or_does_not_survive_is_left_out_with_the_reason(place: Place) -> None:
     bricks = {"small": _brick("8TB", "2GB/s", 2)}
     found = place.searched(f"{_LINEAR}\nread: 1GB/s\nlimits: {{power: 20kW}}", bricks)
