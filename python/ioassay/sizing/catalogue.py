@@ -28,7 +28,7 @@ from ioassay.sizing.components import (
     Server,
     Switch,
 )
-from ioassay.sizing.names import known_systems, noun, suggestion, unresolved
+from ioassay.sizing.names import known_systems, matching, noun, suggestion, unresolved
 from ioassay.sizing.quantities import Quantity
 from ioassay.systems.amounts import Interval
 from ioassay.systems.claims import standing_for
@@ -101,6 +101,14 @@ class Catalogue:
         close = suggestion(name, {other: entry.component for other, entry in self.entries.items()})
         which = "." if close is None else f": {close}"
         raise UsageError(f"There is no component {quoted(name)}{which}", "`ioassay size catalogue` lists them all.")
+
+    def named(self, word: str) -> list[Entry]:
+        """The components of any kind that a name, a word of names or a pattern stands for.
+
+        Raises `UsageError` that says which is nearest.
+        """
+        found = matching(word, self.entries)
+        return [self.entries[name] for name in found] or [self.entry(word)]
 
     def all(self, kind: type[Component]) -> Iterator[Entry]:
         """Every component of a kind."""

@@ -14,7 +14,10 @@ from ioassay.errors import UsageError
 def catalogue(
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="NAME...", help="Only these components, with their figures and sources."),
+        typer.Argument(
+            metavar="NAME...",
+            help="Names, words of names (ddn) or patterns ('*-24tb'): only these components, with sources.",
+        ),
     ] = None,
     *,
     own: Annotated[
@@ -38,13 +41,13 @@ def catalogue(
 
     wanted = chosen_format(form, output, as_json=as_json)
     loaded = load(own or [])
-    chosen = [loaded.entry(name) for name in names or []]
+    chosen = {entry.name: entry for word in names or [] for entry in loaded.named(word)}
     if as_yaml:
         if not chosen or wanted is not None:
             raise UsageError("--yaml needs a component and no format.", "Write `ioassay size catalogue NAME --yaml`.")
-        typer.echo("\n".join(dict.fromkeys(entry.text for entry in chosen)), nl=False)
+        typer.echo("\n".join(dict.fromkeys(entry.text for entry in chosen.values())), nl=False)
         return 0
-    report = CatalogueReport(loaded, names or [])
+    report = CatalogueReport(loaded, [*chosen])
     if wanted is None:
         show(rendered(report.terminal()))
         return 0

@@ -121,6 +121,21 @@ def test_options_that_cannot_be_meant_are_refused_before_anything_is_printed(
     assert capsys.readouterr().out == ""
 
 
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        (["flashblade", "vast"], {"flashblade-e-chassis", "vast-ceres"}),
+        (["hc580-24tb", "*-24TB"], {"exos-x24-24tb", "mg11-24tb", "hc580-24tb"}),
+        (["weka"], {"weka"}),
+    ],
+)
+def test_the_catalogue_is_asked_by_names_words_and_patterns(
+    words: list[str], shown: set[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert catalogue(words, as_json=True) == 0
+    assert json.loads(capsys.readouterr().out)["components"].keys() == shown
+
+
 OURS = """
 name: ours
 title: What we have
