@@ -1,18 +1,28 @@
-"""Parameters that cost nothing as long as they are not typed, and that help shows by their names alone.
+"""Parameters whose conversion costs nothing, and that help shows by their names alone.
 
-Typer builds a converter of pydantic for each parameter of a command, also for one that was left out: 0.1 s before the
-first `--help` or completion. It writes an argument as `{DIR}` in the usage line, and `DIR <str>` below it.
+Typer builds a converter of pydantic for each parameter of a command, also for one that was left out: importing pydantic
+and building them takes 0.1 s. It writes an argument as `{DIR}` in the usage line, and `DIR <str>` below it.
 """
 
 from __future__ import annotations
 
-from typing import Any
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, get_args
+
+_MOST_DIGITS = 18
+"""Of an integer that needs no closer look."""
 
 
 def convert_only_typed(command: Any) -> None:
-    """Has the parameters of a command converted only where a value was typed to be used."""
+    """Has the parameters of a command converted only where a value was typed to be used, and without pydantic where
+    the value is as it should be.
+    """
     for parameter in command.params:
         parameter.process_value = _only_typed(parameter)
+        if hasattr(parameter, "get_runtime_param"):
+            parameter.get_runtime_param = _Converter(parameter, parameter.get_runtime_param).itself
     help_option, command.get_help_option = command.get_help_option, lambda context: _off(help_option(context))
 
 
@@ -52,6 +62,56 @@ def _only_typed(parameter: Any) -> Any:
         return convert(context, value)
 
     return process
+
+
+class _Converter:
+    """Converts what was typed to text, paths, counts and choices; typer's own converter does the rest, and refuses."""
+
+    def __init__(self, parameter: Any, typers: Callable[[], Any]) -> None:
+        self._descriptor = parameter.type_descriptor
+        self._typers = typers
+
+    def itself(self) -> _Converter:
+        """What typer asks a parameter for."""
+        return self
+
+    def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
+        """The value as the command wants it. Raises typer's `BadParameter`."""
+        kind = self._descriptor.annotation
+        try:
+            if self._descriptor.is_list and isinstance(value, tuple | list):
+                (kind,) = get_args(kind)
+                return [self._one(kind, one) for one in value]
+            return self._one(kind, value)
+        except _Unusual:
+            return self._typers().coerce(value, param=param, ctx=ctx)
+
+    def _one(self, kind: Any, value: Any) -> Any:
+        """Raises `_Unusual` for a value that needs a closer look."""
+        info = self._descriptor.parameter_info
+        if info.parser is not None:
+            if info.parser is Path:
+                return Path(value)
+            raise _Unusual
+        match value:
+            case str() if kind is str or value in (self._descriptor.choices or ()):
+                return value
+            case str() | Path() if kind is Path and not (info.exists or info.resolve_path or info.allow_dash):
+                if not os.path.lexists(value) or os.access(value, os.R_OK):
+                    return Path(value)
+            case str() | int() if kind is int and _is_plain_count(str(value)):
+                number = int(value)
+                if (info.min is None or info.min <= number) and (info.max is None or number <= info.max):
+                    return number
+        raise _Unusual
+
+
+def _is_plain_count(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS
+
+
+class _Unusual(Exception):
+    """A value that is to be converted by typer's own converter."""
 
 
 def _off(option: Any) -> Any:
