@@ -6,7 +6,7 @@ import pytest
 
 from ioassay.cli.report import report
 from ioassay.errors import CannotRun, UsageError
-from ioassay.results.document import RUN_VERSION
+from ioassay.results.kinds import RUN
 from ioassay.results.run_files import DOCUMENT
 from ioassay.testing.builder import RunBuilder
 from ioassay.testing.stored import store
@@ -111,7 +111,7 @@ def test_a_missing_table_and_a_newer_version_are_usage_errors(tmp_path: Path) ->
     with pytest.raises(UsageError, match="missing"):
         report([run])
     document = run / DOCUMENT
-    document.write_text(document.read_text().replace(f'"version": {RUN_VERSION}', '"version": 99', 1))
+    document.write_text(document.read_text().replace(f'"version": {RUN.version}', '"version": 99', 1))
     with pytest.raises(UsageError, match="version 99"):
         report([run])
 

@@ -24,12 +24,13 @@ from ioassay.execution.node_probe import silent_nodes
 from ioassay.execution.suspension import Suspension
 from ioassay.execution.watcher import Watcher
 from ioassay.launchers import failure_messages
-from ioassay.results.document import CaseEntry, RunState, now
+from ioassay.results.document import CaseEntry, now
 from ioassay.results.events import EventTail, ProgressTail
 from ioassay.results.ingest import Row
 from ioassay.results.outcome import Outcome, outcome
 from ioassay.results.point import SweepPoint
 from ioassay.results.run_writer import RunWriter
+from ioassay.results.states import RunState
 
 
 def execute(

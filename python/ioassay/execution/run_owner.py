@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ioassay.errors import UsageError
-from ioassay.results.front_ends import NAME as FRONT_END
+from ioassay.results.kinds import FRONT_END
 from ioassay.results.run_files import DOCUMENT
 from ioassay.results.watch_document import DOCUMENT as WATCH_DOCUMENT
 

@@ -12,16 +12,16 @@ from typing import Any, Literal, NamedTuple, get_args
 from pydantic import Field, PrivateAttr
 
 from ioassay.protocol import facts
+from ioassay.results.kinds import RUN
 from ioassay.results.measurement import Measurement
 from ioassay.results.net_document import NetDocument
 from ioassay.results.origin import FrontEndOrigin, ImportOrigin, LabEntry, Origin, StudyOrigin
 from ioassay.results.point import CLIENTS, PLACEMENT, RANKS_PER_CLIENT, Axis, Point, SweepPoint
+from ioassay.results.states import RunState
 from ioassay.results.stored_types import Amount, Component, Count, Moment, Node, Setting, StoredModel
+from ioassay.results.summary import called
 from ioassay.units import RateUnit
 
-RUN_VERSION = 4
-
-RunState = Literal["running", "complete", "failed", "interrupted"]
 CaseState = Literal["pending", "running", "complete", "failed", "interrupted", "not needed"]
 """`not needed`: a repetition that was spared: by the study's stop rule, because its point was narrow enough before, or
 because no time was left for it.
@@ -321,7 +321,7 @@ class RunDocument(StoredModel):
 
     # First what the index reads of thousands of runs: see `summary`.
     kind: Literal["run"] = "run"
-    version: int = RUN_VERSION
+    version: int = RUN.version
     run: Component = Field(description="Identifier of the run.")
     state: RunState = "running"
     started: Moment | Literal[""] = Field(description="ISO 8601, UTC; empty: an imported result does not tell.")
@@ -412,11 +412,6 @@ class RunDocument(StoredModel):
     def where(self) -> str:
         """The target as people call it."""
         return called(self.target, self.storage)
-
-
-def called(target: str, storage: str | None) -> str:
-    """A target as people call it, with the storage system of a lab that it is."""
-    return f"{storage} ({target})" if storage else target
 
 
 def contradiction(document: RunDocument) -> str | None:

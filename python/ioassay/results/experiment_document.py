@@ -7,16 +7,13 @@ was measured (`sweep_document`, `tune_io500_document`).
 
 from __future__ import annotations
 
-from typing import Literal
-
 from pydantic import Field
 
+from ioassay.results.states import ExperimentState
 from ioassay.results.stored_types import Amount, Component, Moment, StoredModel
 
 RUNS = "runs"
 """The directory with the runs of an experiment."""
-
-ExperimentState = Literal["running", "complete", "failed", "interrupted"]
 
 
 class ExperimentMeasurement(StoredModel):

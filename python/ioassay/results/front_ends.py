@@ -27,6 +27,7 @@ from ioassay.results.document import (
     WorkloadEntry,
     moment,
 )
+from ioassay.results.kinds import FRONT_END
 from ioassay.results.origin import FrontEndOrigin
 from ioassay.results.plan_sizes import case_entry, stored_plan
 from ioassay.results.point import CLIENTS, RANKS_PER_CLIENT
@@ -39,8 +40,6 @@ from ioassay.version import __version__
 
 if TYPE_CHECKING:
     from ioassay.protocol.plan import Plan
-
-NAME = "front-end.json"
 
 MOST_BYTES = 256 << 20
 """Of `front-end.json` and of a plan, which names every file that the command line asks for."""
@@ -81,11 +80,6 @@ class _FrontEnd(StoredModel):
     cases: list[_Case]
 
 
-def is_front_end(directory: StoredDirectory) -> bool:
-    """True if a front end made the run directory."""
-    return directory.exists(NAME)
-
-
 def document(directory: StoredDirectory) -> RunDocument:
     """`run.json` of what a front end left, with every case that began as running: its events tell the end.
 
@@ -96,7 +90,7 @@ def document(directory: StoredDirectory) -> RunDocument:
     try:
         return _document(front_end, plans)
     except ValidationError as error:  # amounts that no run could have
-        raise damaged(directory.path / NAME, f"its plans are not valid: {protocol.reason(error)}") from error
+        raise damaged(directory.path / FRONT_END, f"its plans are not valid: {protocol.reason(error)}") from error
 
 
 def summary(directory: StoredDirectory) -> Summary:
@@ -115,8 +109,8 @@ def summary(directory: StoredDirectory) -> Summary:
 
 def _read(directory: StoredDirectory) -> _FrontEnd:
     return parse(
-        directory.read(NAME, MOST_BYTES),
-        directory.path / NAME,
+        directory.read(FRONT_END, MOST_BYTES),
+        directory.path / FRONT_END,
         _FrontEnd,
         PROTOCOL_VERSION,
         "Use the ioassay that was installed with the engine.",

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ioassay.errors import UsageError
-from ioassay.results import front_ends, lock
+from ioassay.results import lock
 from ioassay.results.kinds import RUN, SWEEP, Kind, recognise
 from ioassay.results.stored_directory import StoredDirectory
 from ioassay.results.summary import Summary
@@ -150,6 +150,8 @@ class _Walk:
 def _summary(directory: StoredDirectory, kind: Kind[Any]) -> Summary:
     """That of a stored directory. A run that says that it is running, and that nobody works on, was interrupted."""
     if kind is RUN and not directory.exists(RUN.document):
+        from ioassay.results import front_ends  # noqa: PLC0415  (it builds documents of runs)
+
         summary = front_ends.summary(directory)
     else:
         summary = kind.summary(directory)

@@ -6,33 +6,28 @@ document means, the tables beside it, finding directories (`index`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic
-
-from pydantic import ValidationError
-from pydantic_core import from_json
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Any, Generic
 
 from ioassay.errors import UsageError
-from ioassay.results import front_ends, protocol, upgrades
-from ioassay.results.document import RUN_VERSION, RunDocument
-from ioassay.results.net_document import NET_VERSION, NetDocument
-from ioassay.results.record_document import RECORD_VERSION, RecordDocument
+from ioassay.results import json_head, summary, upgrades
+from ioassay.results.json_head import HEAD_BYTES, Fields
 from ioassay.results.stored_directory import StoredDirectory
-from ioassay.results.summary import (
-    HEAD_BYTES,
-    NetHead,
-    RecordHead,
-    RunHead,
-    Summary,
-    SummaryHead,
-    SweepHead,
-    TuneIo500Head,
-)
-from ioassay.results.sweep_document import SWEEP_VERSION, SweepDocument
-from ioassay.results.tune_io500_document import TUNE_IO500_VERSION, TuneIo500Document
-from ioassay.results.versions import NO_UPGRADES, Head, Model, Upgrade, damaged, parse, refusal, upgraded
+from ioassay.results.summary import Summary
+from ioassay.results.versions import NO_UPGRADES, Model, Upgrade, damaged, parse, read_head, refusal, upgraded
+
+if TYPE_CHECKING:
+    from ioassay.results.document import RunDocument
+    from ioassay.results.net_document import NetDocument
+    from ioassay.results.record_document import RecordDocument
+    from ioassay.results.sweep_document import SweepDocument
+    from ioassay.results.tune_io500_document import TuneIo500Document
+
+FRONT_END = "front-end.json"
+"""What a front end of the engine leaves in the directory of its run: see `front_ends`."""
 
 _SUFFIX = ".json"
 
@@ -42,9 +37,12 @@ class Kind(Generic[Model]):
     """A kind of stored directory."""
 
     name: str
-    model: type[Model]
-    """Of its document, whose first fields are those of `head`."""
-    head: type[SummaryHead]
+    place: str
+    """Of the model of its document, whose first fields are those of its summary. It is loaded when a document is read
+    as a whole: the index reads none.
+    """
+    summarise: Callable[[Fields], Summary]
+    """What the beginning of a document says. Raises `ValueError` where it lacks something."""
     version: int
     upgrades: Mapping[int, Upgrade]
     """From each older version that is still read to the next."""
@@ -52,6 +50,12 @@ class Kind(Generic[Model]):
     """Of its document. More are not read."""
     remedy: str
     """What helps where another version wrote it."""
+
+    @property
+    def model(self) -> type[Model]:
+        """Of its document."""
+        model: type[Model] = resolve_name(self.place)
+        return model
 
     @property
     def document(self) -> str:
@@ -73,67 +77,65 @@ class Kind(Generic[Model]):
             content = opened.read(HEAD_BYTES)
             if len(content) == HEAD_BYTES:
                 try:
-                    return self._summary(from_json(content, allow_partial=True), file)
+                    return self._summary(json_head.beginning(content), file)
                 except ValueError:  # the rest is needed, or shows what is wrong
                     content += opened.read(self.most_bytes)
         try:
-            return self._summary(from_json(content), file)
-        except ValidationError as error:
-            raise damaged(file, protocol.reason(error)) from error
+            return self._summary(json_head.whole(content), file)
         except ValueError as error:
             raise damaged(file, str(error)) from error
 
     def _summary(self, document: Any, file: Path) -> Summary:
         """Raises `ValueError` where `document` lacks something."""
-        head = Head.model_validate(document)
+        head = read_head(document)
         if refused := refusal(head, self.name, self.version, self.upgrades):
             raise UsageError(f"{file} {refused}.", self.remedy)
-        return self.head.model_validate(upgraded(document, head.version, self.version, self.upgrades)).summary
+        return self.summarise(Fields(upgraded(document, head.version, self.version, self.upgrades)))
 
 
-RUN = Kind(
+RUN: Kind[RunDocument] = Kind(
     name="run",
-    model=RunDocument,
-    head=RunHead,
-    version=RUN_VERSION,
+    place="ioassay.results.document:RunDocument",
+    summarise=summary.of_run,
+    version=4,
     upgrades={2: upgrades.run_from_2, 3: upgrades.run_from_3},
     most_bytes=256 << 20,  # 10,000 cases take 16 MiB
     remedy="Use the ioassay that made the run, or a newer one.",
 )
-NET = Kind(
+NET: Kind[NetDocument] = Kind(
     name="net",
-    model=NetDocument,
-    head=NetHead,
-    version=NET_VERSION,
+    place="ioassay.results.net_document:NetDocument",
+    summarise=summary.of_net,
+    version=2,
     upgrades={1: upgrades.net_from_1},
     most_bytes=64 << 20,
     remedy="Use the ioassay that made it, or measure again.",
 )
-RECORD = Kind(
+RECORD: Kind[RecordDocument] = Kind(
     name="record",
-    model=RecordDocument,
-    head=RecordHead,
-    version=RECORD_VERSION,
+    place="ioassay.results.record_document:RecordDocument",
+    summarise=summary.of_record,
+    version=1,
     upgrades=NO_UPGRADES,
     most_bytes=64 << 20,
     remedy="Use the ioassay that recorded it, or record again.",
 )
 
-SWEEP = Kind(
+SWEEP: Kind[SweepDocument] = Kind(
     name="sweep",
-    model=SweepDocument,
-    head=SweepHead,
-    version=SWEEP_VERSION,
+    place="ioassay.results.sweep_document:SweepDocument",
+    summarise=summary.of_sweep,
+    version=1,
     upgrades=NO_UPGRADES,
     most_bytes=64 << 20,
     remedy="Use the ioassay that made the sweep, or a newer one.",
 )
 
-TUNE_IO500 = Kind(
+TUNE_IO500: Kind[TuneIo500Document] = Kind(
     name="tune-io500",
-    model=TuneIo500Document,
-    head=TuneIo500Head,
-    version=TUNE_IO500_VERSION,
+    place="ioassay.results.tune_io500_document:TuneIo500Document",
+    summarise=summary.of_tune_io500,
+    version=1,
     upgrades=NO_UPGRADES,
     most_bytes=64 << 20,
     remedy="Use the ioassay that made it, or a newer one.",
@@ -151,7 +153,7 @@ def recognise(directory: StoredDirectory) -> Kind[Any] | None:
     for kind in KINDS:
         if directory.exists(kind.document):
             return kind
-    if front_ends.is_front_end(directory):
+    if directory.exists(FRONT_END):
         return RUN
     for name in directory.names():
         if name.endswith(_SUFFIX) and _says(directory, name) == name.removesuffix(_SUFFIX):
@@ -167,6 +169,6 @@ def _says(directory: StoredDirectory, name: str) -> str | None:
     """The kind that a document says it is of, where it looks like one of ours."""
     try:
         with directory.open_file(name, RUN.most_bytes) as file:
-            return Head.model_validate(from_json(file.read(HEAD_BYTES), allow_partial=True)).kind
+            return read_head(json_head.beginning(file.read(HEAD_BYTES))).kind
     except (UsageError, OSError, ValueError):
         return None

@@ -11,15 +11,13 @@ from typing import Literal
 
 from pydantic import ConfigDict, Field
 
+from ioassay.results.kinds import NET
+from ioassay.results.states import NetState
 from ioassay.results.stored_types import Amount, Count, Moment, StoredModel
 from ioassay.units import format_count
 
-NET_VERSION = 2
-
 Direction = Literal["to-servers", "to-clients"]
 """Where the data goes: to the servers as in a write, to the clients as in a read."""
-
-NetState = Literal["running", "complete", "failed", "interrupted"]
 
 RemarkKind = Literal["processor-bound", "below-stated-speed"]
 
@@ -99,7 +97,7 @@ class NetDocument(StoredModel):
     """`net.json`."""
 
     kind: Literal["net"] = "net"
-    version: int = NET_VERSION
+    version: int = NET.version
     net: str = Field(description="Identifier, for example `20261122-020000-net`.")
     command: list[str]
     ioassay_version: str

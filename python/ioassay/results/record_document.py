@@ -11,15 +11,9 @@ from typing import Literal
 
 from pydantic import ConfigDict, Field
 
+from ioassay.results.kinds import RECORD
+from ioassay.results.states import RecordState
 from ioassay.results.stored_types import Count, Moment, Node, StoredModel
-
-RECORD_VERSION = 1
-
-RecordState = Literal["running", "complete", "failed", "incomplete"]
-"""`complete`: the command ended, whatever its exit status, or the recording was killed and completed later; there is no
-exit status then. `failed`: it could not be started, which leaves no record today. `incomplete`: the tables could not be
-brought into the record, most often because a disk is full; `ioassay-engine complete` does it later.
-"""
 
 EscapeReason = Literal["static", "privileged", "other-architecture", "unknown"]
 """Why a process has no table: its program has no dynamic loader, has privileges that keep the loader from loading other
@@ -41,7 +35,7 @@ class RecordDocument(StoredModel):
     """`record.json`."""
 
     kind: Literal["record"] = "record"
-    version: int = RECORD_VERSION
+    version: int = RECORD.version
     record: str = Field(description="Identifier, for example `20261125-170000-lmp`.")
     state: RecordState = "running"
     started: Moment = Field(description="ISO 8601, UTC.")

@@ -11,7 +11,7 @@ from pathlib import Path
 from ioassay.errors import UsageError
 from ioassay.results import front_ends
 from ioassay.results.document import RunDocument, contradiction
-from ioassay.results.kinds import RUN, recognise
+from ioassay.results.kinds import FRONT_END, RUN, recognise
 from ioassay.results.stored_directory import StoredDirectory
 from ioassay.results.versions import damaged
 
@@ -86,7 +86,7 @@ def document_of(directory: StoredDirectory) -> RunDocument:
     try:
         document = RUN.read(directory)
     except FileNotFoundError:
-        return _consistent(directory.path / front_ends.NAME, front_ends.document(directory))
+        return _consistent(directory.path / FRONT_END, front_ends.document(directory))
     return _caught_up(directory, _consistent(file, document))
 
 
@@ -118,8 +118,8 @@ def _caught_up(directory: StoredDirectory, document: RunDocument) -> RunDocument
 
     The locks of some cluster file systems do not reach other nodes.
     """
-    if document.front_end is None or document.state != "interrupted" or not front_ends.is_front_end(directory):
+    if document.front_end is None or document.state != "interrupted" or not directory.exists(FRONT_END):
         return document
     now = front_ends.document(directory)
     gone_on = now.ended not in (None, document.ended) or len(now.cases) > len(document.cases)
-    return _consistent(directory.path / front_ends.NAME, now) if gone_on else document
+    return _consistent(directory.path / FRONT_END, now) if gone_on else document

@@ -16,7 +16,8 @@ import polars as pl
 
 from ioassay.errors import UsageError
 from ioassay.results import parquet_footer, point, schema
-from ioassay.results.document import RUN_VERSION, RunDocument
+from ioassay.results.document import RunDocument
+from ioassay.results.kinds import RUN
 from ioassay.results.measurement import KEY
 from ioassay.results.run_files import table_name
 from ioassay.results.stored_directory import StoredDirectory
@@ -132,7 +133,7 @@ def _table(directory: StoredDirectory, name: str, document: RunDocument) -> pl.L
     expected, added = schema.TABLES[name], schema.ADDED.get(name)
     if found not in (expected, pl.Schema({column: kind for column, kind in expected.items() if column != added})):
         raise UsageError(
-            f"{file} does not have the columns of a run directory of version {RUN_VERSION}.", schema.REBUILT
+            f"{file} does not have the columns of a run directory of version {RUN.version}.", schema.REBUILT
         )
     return table
 

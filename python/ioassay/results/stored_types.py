@@ -2,29 +2,15 @@
 
 from __future__ import annotations
 
-import os
-from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic_core import ValidationError
 
-from ioassay.results import protocol
+from ioassay.results import json_head, protocol
 
 LARGEST = 2**63 - 1
 """What the tables' columns hold."""
-
-
-def _moment(text: str) -> str:
-    if datetime.fromisoformat(text).tzinfo is None:
-        raise ValueError("a timestamp needs a time zone")
-    return text
-
-
-def _component(text: str) -> str:
-    if text in ("", ".", "..") or "/" in text or not text.isprintable() or len(os.fsencode(text)) > 255:
-        raise ValueError("a file name without slashes is expected")
-    return text
 
 
 def _node(value: dict[str, Any]) -> dict[str, Any]:
@@ -57,10 +43,10 @@ Count = Annotated[int, Field(ge=0, le=LARGEST)]
 Amount = Annotated[float, Field(ge=0)]
 """A rate, a duration or a share."""
 
-Moment = Annotated[str, AfterValidator(_moment)]
+Moment = Annotated[str, AfterValidator(json_head.moment)]
 """ISO 8601 with a time zone."""
 
-Component = Annotated[str, AfterValidator(_component)]
+Component = Annotated[str, AfterValidator(json_head.component)]
 """A name that becomes a file or a directory: never a path that leads elsewhere."""
 
 if TYPE_CHECKING:

@@ -1,25 +1,18 @@
 """What the index shows of a stored directory, and the parts of its document that say it.
 
 A document begins with these, so that its first `HEAD_BYTES` are enough. Where they are not, because an older version
-has another order or one of the values is long, the whole document is read. Not: finding directories (`index`).
+has another order or one of the values is long, the whole document is read. Each function raises `ValueError` where
+something is missing or wrong. Not: finding directories (`index`).
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from pathlib import PurePath
-from typing import Any, Literal
+from typing import Literal, get_args
 
-from pydantic import BaseModel
-
-from ioassay.results.document import RunState, called
-from ioassay.results.experiment_document import ExperimentState
-from ioassay.results.net_document import NetState
-from ioassay.results.record_document import RecordState
-from ioassay.results.stored_types import Component, Moment
-
-HEAD_BYTES = 8 << 10
+from ioassay.results.json_head import Fields
+from ioassay.results.states import ExperimentState, NetState, RecordState, RunState
 
 
 @dataclass(frozen=True)
@@ -40,131 +33,71 @@ class Summary:
     """`ended`: of a front end that no command has loaded yet, and that did not succeed; its logs tell more."""
 
 
-class SummaryHead(BaseModel, ABC):
-    """The part of a document that its summary is made of."""
-
-    @property
-    @abstractmethod
-    def summary(self) -> Summary:
-        """The summary."""
+def called(target: str, storage: str | None) -> str:
+    """A target as people call it, with the storage system of a lab that it is."""
+    return f"{storage} ({target})" if storage else target
 
 
-class _Named(BaseModel):
-    name: str
-
-
-class _Origin(BaseModel):
-    kind: str
-    storage: str | None = None
-
-
-class RunHead(SummaryHead):
+def of_run(document: Fields) -> Summary:
     """Of `run.json`. The study comes last: where it is there, the origin is there as a whole."""
-
-    run: Component
-    state: RunState
-    started: Moment | Literal[""]
-    target: str
-    origin: _Origin
-    study: _Named
-
-    @property
-    def summary(self) -> Summary:
-        """The summary."""
-        return Summary(
-            name=self.run,
-            origin=self.origin.kind,
-            study=self.study.name,
-            target=called(self.target, self.origin.storage),
-            started=self.started,
-            state=self.state,
-        )
+    origin = document.inner("origin")
+    return Summary(
+        name=document.component("run"),
+        origin=origin.text("kind"),
+        study=document.inner("study").text("name"),
+        target=called(document.text("target"), origin.text_or_none("storage")),
+        started=document.text("started") and document.moment("started"),
+        state=document.choice("state", get_args(RunState)),
+    )
 
 
-class NetHead(SummaryHead):
+def of_net(document: Fields) -> Summary:
     """Of `net.json`. The settings come last: where they are there, all servers are."""
-
-    net: str
-    state: NetState
-    started: Moment
-    servers: list[_Named]
-    settings: dict[str, Any]
-
-    @property
-    def summary(self) -> Summary:
-        """The summary."""
-        return Summary(
-            name=self.net,
-            origin=None,
-            study="iperf3",
-            target=", ".join(server.name for server in self.servers),
-            started=self.started,
-            state=self.state,
-        )
+    document.inner("settings")
+    return Summary(
+        name=document.text("net"),
+        origin=None,
+        study="iperf3",
+        target=", ".join(server.text("name") for server in document.each("servers")),
+        started=document.moment("started"),
+        state=document.choice("state", get_args(NetState)),
+    )
 
 
-class RecordHead(SummaryHead):
+def of_record(document: Fields) -> Summary:
     """Of `record.json`. The host comes last: where it is there, the whole command is."""
-
-    record: str
-    state: RecordState
-    started: Moment
-    command: list[str]
-    host: str
-
-    @property
-    def summary(self) -> Summary:
-        """The summary."""
-        return Summary(
-            name=self.record,
-            origin=None,
-            study=PurePath(self.command[0]).name if self.command else "",
-            target=self.host,
-            started=self.started,
-            state=self.state,
-        )
+    command = document.texts("command")
+    return Summary(
+        name=document.text("record"),
+        origin=None,
+        study=PurePath(command[0]).name if command else "",
+        target=document.text("host"),
+        started=document.moment("started"),
+        state=document.choice("state", get_args(RecordState)),
+    )
 
 
-class SweepHead(SummaryHead):
+def of_sweep(document: Fields) -> Summary:
     """Of `sweep.json`. The title comes last: where it is there, target and study are whole."""
-
-    state: ExperimentState
-    started: Moment
-    target: str
-    sweep: Component
-    study: str
-    title: str
-
-    @property
-    def summary(self) -> Summary:
-        """The summary."""
-        return Summary(
-            name=self.sweep,
-            origin=None,
-            study=self.study,
-            target=self.target,
-            started=self.started,
-            state=self.state,
-        )
+    document.text("title")
+    return Summary(
+        name=document.component("sweep"),
+        origin=None,
+        study=document.text("study"),
+        target=document.text("target"),
+        started=document.moment("started"),
+        state=document.choice("state", get_args(ExperimentState)),
+    )
 
 
-class TuneIo500Head(SummaryHead):
+def of_tune_io500(document: Fields) -> Summary:
     """Of `tune-io500.json`. The directory comes last: where it is there, target and identifier are whole."""
-
-    state: ExperimentState
-    started: Moment
-    target: str
-    tuning: Component
-    directory: str
-
-    @property
-    def summary(self) -> Summary:
-        """The summary."""
-        return Summary(
-            name=self.tuning,
-            origin=None,
-            study="io500",
-            target=self.target,
-            started=self.started,
-            state=self.state,
-        )
+    document.text("directory")
+    return Summary(
+        name=document.component("tuning"),
+        origin=None,
+        study="io500",
+        target=document.text("target"),
+        started=document.moment("started"),
+        state=document.choice("state", get_args(ExperimentState)),
+    )

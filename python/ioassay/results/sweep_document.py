@@ -12,9 +12,8 @@ from pydantic import Field
 
 from ioassay.results.doubt_effects import voids_comparison
 from ioassay.results.experiment_document import ExperimentDocument, ExperimentMeasurement
+from ioassay.results.kinds import SWEEP
 from ioassay.results.stored_types import Amount, Component, Count, StoredModel
-
-SWEEP_VERSION = 1
 
 Stage = Literal["search", "confirmation", "contribution"]
 """`confirmation`: the best point against today's settings, with fresh pairs. `contribution`: the best point against
@@ -124,7 +123,7 @@ class SweepDocument(ExperimentDocument):
     """`sweep.json`."""
 
     kind: Literal["sweep"] = "sweep"
-    version: int = SWEEP_VERSION
+    version: int = SWEEP.version
     sweep: Component = Field(description="Identifier, for example `20261122-020000-sweep`.")
     study: str
     title: str

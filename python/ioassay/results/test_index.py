@@ -12,12 +12,12 @@ import pytest
 
 from ioassay.errors import UsageError
 from ioassay.results import index as module
-from ioassay.results.document import RunState
 from ioassay.results.index import MOST_LEVELS, index, runs
 from ioassay.results.kinds import RUN
 from ioassay.results.lock import Lock
 from ioassay.results.net_directory import NetDirectory
 from ioassay.results.run_directory import load
+from ioassay.results.states import RunState
 from ioassay.results.stored_directory import StoredDirectory
 from ioassay.results.summary import Summary
 from ioassay.testing import net_measurement

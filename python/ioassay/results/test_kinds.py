@@ -12,13 +12,14 @@ import pytest
 
 from ioassay.errors import UsageError
 from ioassay.results.document import RunDocument
+from ioassay.results.json_head import HEAD_BYTES
 from ioassay.results.kinds import NET, RECORD, RUN, SWEEP, TUNE_IO500, Kind, recognise
 from ioassay.results.net_directory import NetDirectory, read_net
 from ioassay.results.origin import FrontEndOrigin, ImportOrigin, StudyOrigin
 from ioassay.results.run_directory import load, read_document
 from ioassay.results.run_writer import RunWriter
 from ioassay.results.stored_directory import StoredDirectory
-from ioassay.results.summary import HEAD_BYTES, Summary
+from ioassay.results.summary import Summary
 from ioassay.results.sweep_directory import SweepDirectory
 from ioassay.results.tune_io500_directory import TuneIo500Directory
 from ioassay.testing import net_measurement

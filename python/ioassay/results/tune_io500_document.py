@@ -11,9 +11,8 @@ from pydantic import Field
 
 from ioassay.results.doubt_effects import voids_comparison
 from ioassay.results.experiment_document import ExperimentDocument, ExperimentMeasurement
+from ioassay.results.kinds import TUNE_IO500
 from ioassay.results.stored_types import Amount, Component, Count, StoredModel
-
-TUNE_IO500_VERSION = 1
 
 Io500Stage = Literal["ior-easy", "balance"]
 """`ior-easy`: one rank count against the next one, in pairs. `balance`: all phases at several counts, in rounds."""
@@ -98,7 +97,7 @@ class TuneIo500Document(ExperimentDocument):
     """`tune-io500.json`."""
 
     kind: Literal["tune-io500"] = "tune-io500"
-    version: int = TUNE_IO500_VERSION
+    version: int = TUNE_IO500.version
     tuning: Component = Field(description="Identifier, for example `20261122-020000-tune-io500-3f2a`.")
     directory: str = Field(description="The path of the target.")
     user_settings: list[str] = Field(

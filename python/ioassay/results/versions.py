@@ -8,15 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, TypeVar
-
-from pydantic import BaseModel, Field, ValidationError
-from pydantic_core import from_json
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from ioassay.errors import UsageError
-from ioassay.results import protocol
+from ioassay.results import json_head
 
-Model = TypeVar("Model", bound=BaseModel)
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+Model = TypeVar("Model", bound="BaseModel")
 
 Upgrade = Callable[[dict[str, Any]], dict[str, Any]]
 """Makes a document of one version one of the next. It gets whatever a damaged document holds, and leaves what it does
@@ -26,12 +26,35 @@ not know as it is: the model refuses it.
 NO_UPGRADES: Mapping[int, Upgrade] = MappingProxyType({})
 
 
-class Head(BaseModel):
+_LONGEST_KIND = 64
+_HIGHEST_VERSION = 2**31
+
+
+class Head(NamedTuple):
     """What every document of a stored directory says of itself."""
 
-    kind: str | None = Field(default=None, max_length=64)
+    kind: str | None
     """`None`: of a version that did not say it."""
-    version: int = Field(ge=0, le=2**31, strict=True)
+    version: int
+
+
+def read_head(document: Any) -> Head:
+    """What a document says of itself. Raises `ValueError` where it says nothing, or nothing sensible."""
+    fields = json_head.Fields(document)
+    kind = fields.text_or_none("kind")
+    if kind is not None and len(kind) > _LONGEST_KIND:
+        raise ValueError(f"kind: a name of at most {_LONGEST_KIND} characters is expected")
+    return Head(kind, fields.count("version", _HIGHEST_VERSION))
+
+
+def _head_of(content: bytes) -> Head:
+    """What the document in `content` says of itself. Raises `ValueError`."""
+    if len(content) > json_head.HEAD_BYTES:
+        try:
+            return read_head(json_head.beginning(content[: json_head.HEAD_BYTES]))
+        except ValueError:  # it says it later, or shows there what is wrong
+            pass
+    return read_head(json_head.whole(content))
 
 
 def parse(
@@ -48,8 +71,13 @@ def parse(
 
     Raises `UsageError` for another kind, for another version, with `remedy`, and for what is damaged.
     """
+    from pydantic import ValidationError  # noqa: PLC0415
+    from pydantic_core import from_json  # noqa: PLC0415
+
+    from ioassay.results import protocol  # noqa: PLC0415
+
     try:
-        head = Head.model_validate_json(content)
+        head = _head_of(content)
         if refused := refusal(head, kind, version, upgrades):
             raise UsageError(f"{file} {refused}.", remedy)
         if head.version == version:
@@ -57,6 +85,8 @@ def parse(
         return model.model_validate(upgraded(from_json(content), head.version, version, upgrades))
     except ValidationError as error:
         raise damaged(file, protocol.reason(error)) from error
+    except ValueError as error:
+        raise damaged(file, str(error)) from error
 
 
 def refusal(head: Head, kind: str | None, version: int, upgrades: Mapping[int, Upgrade]) -> str | None:

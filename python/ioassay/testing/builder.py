@@ -25,7 +25,6 @@ from ioassay.results.document import (
     JobEntry,
     PhaseEntry,
     RunDocument,
-    RunState,
     StudyEntry,
     SummaryRow,
     WorkloadEntry,
@@ -33,6 +32,7 @@ from ioassay.results.document import (
 from ioassay.results.loaded import LoadedRun
 from ioassay.results.point import CLIENTS, RANKS_PER_CLIENT, Axis, AxisUnit
 from ioassay.results.point import text as point_text
+from ioassay.results.states import RunState
 from ioassay.units import RateUnit
 
 GIB = 1 << 30

@@ -34,8 +34,8 @@ from pydantic import ValidationError
 from ioassay import engine, mounts
 from ioassay.errors import CannotRun, UsageError
 from ioassay.garbage_collection import long_lived
-from ioassay.results import protocol
-from ioassay.results.versions import Head
+from ioassay.results import json_head, protocol
+from ioassay.results.versions import read_head
 
 if TYPE_CHECKING:
     from ioassay.protocol.snapshot import CommandOutput, Environment
@@ -407,12 +407,14 @@ def _members(content: bytes) -> Iterator[_Member]:
 
 def _document(content: bytes, name: str) -> Document:
     try:
-        version = Head.model_validate_json(content).version
+        version = read_head(json_head.whole(content)).version
         if version == VERSION:
             document: Document = protocol.validator("snapshot").validate_json(content)
             return document
     except ValidationError as error:
         raise ValueError(f"its {_DOCUMENT} is damaged: {protocol.reason(error)}") from None
+    except ValueError as error:
+        raise ValueError(f"its {_DOCUMENT} is damaged: {error}") from None
     raise UsageError(
         f"{name} is a snapshot of version {version}; this ioassay reads version {VERSION}.",
         "Capture it again with this version of ioassay-engine, or use the ioassay that made it.",

@@ -10,8 +10,8 @@ import pytest
 
 from ioassay.errors import CannotRun
 from ioassay.execution.interruption import Interruption
-from ioassay.results.document import RunState
 from ioassay.results.loaded import LoadedRun
+from ioassay.results.states import RunState
 from ioassay.results.sweep_directory import SweepDirectory
 from ioassay.results.sweep_document import ConstraintEntry, ObjectiveEntry, SweepDocument
 from ioassay.testing.artificial_device import ArtificialDevice, sweep_document

@@ -1,0 +1,55 @@
+"""Which of the modules that take long to import each command may load: it pays for no others before it answers."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ioassay.testing.builder import RunBuilder
+from ioassay.testing.stored import store
+
+SLOW = {"jinja2", "numpy", "optuna", "pandas", "polars", "pydantic", "rich", "scipy", "vl_convert", "yaml"}
+
+STUDY = """\
+name: tiny
+title: A tiny study
+question: What is loaded?
+clients: [1]
+ranks_per_client: [1]
+steps: [write, read]
+workloads:
+  whole: {title: A file of its own, layout: N-N, order: sequential, transfer: 1MiB, total: 1MiB}
+"""
+
+LOADED = {
+    "run --help": "",
+    "studies": "",
+    "list runs": "",
+}
+"""By command what it loads of `SLOW`."""
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory with a study, a target and two runs."""
+    directory = tmp_path_factory.mktemp("loaded")
+    (directory / "study.yaml").write_text(STUDY)
+    (directory / "target").mkdir()
+    (directory / "runs").mkdir()
+    for name in ("a", "b"):
+        store(RunBuilder().workload("w").clients(1).build(), directory / "runs" / name)
+    return directory
+
+
+@pytest.mark.parametrize("command", LOADED)
+def test_a_command_loads_no_more_than_it_needs(command: str, place: Path) -> None:
+    code = (
+        "import sys\nfrom ioassay.__main__ import main\n"
+        "try: main()\nfinally: print(*sys.modules, file=open('modules', 'w'))"
+    )
+    subprocess.run([sys.executable, "-c", code, *command.split()], cwd=place, check=True, capture_output=True)
+    loaded = {module.partition(".")[0] for module in (place / "modules").read_text().split()}
+    assert sorted(loaded & SLOW) == LOADED[command].split()
