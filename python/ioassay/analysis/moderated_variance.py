@@ -10,14 +10,16 @@ Not: what is tested with it (`regression`, `peak_sustained`).
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
 
 CALMEST = 1e-3
 """The least scatter that is reckoned with. Imported rates are rounded, so that all repetitions may be equal."""
-
-Array = NDArray[np.float64]
 
 
 def moderated(variances: Array, freedom: Array) -> tuple[Array, Array]:
@@ -26,11 +28,13 @@ def moderated(variances: Array, freedom: Array) -> tuple[Array, Array]:
     `variances` are those of logarithms of rates, and taken to be at least `CALMEST` squared; `freedom` is above 0. A
     single one stays as it is.
     """
-    from scipy.special import digamma, polygamma  # noqa: PLC0415  (0.3 s, and most commands need none of it)
+    import numpy as np  # noqa: PLC0415
 
     variances = np.maximum(variances, CALMEST**2)
     if len(variances) < 2:
         return variances, freedom
+    from scipy.special import digamma, polygamma  # noqa: PLC0415  (0.3 s, and most commands need none of it)
+
     logs = np.log(variances) - digamma(freedom / 2) + np.log(freedom / 2)
     differing = float(logs.var(ddof=1) - polygamma(1, freedom / 2).mean())
     if differing <= 0:

@@ -25,7 +25,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
-import numpy as np
 import polars as pl
 
 from ioassay.analysis import axes, rates, series
@@ -168,6 +167,7 @@ def best_of(points: Sequence[Sequence[float]], *, estimate: float) -> Best | Non
     """
     if len(points) < 2 or min(map(len, points)) < 2 or min(map(min, points)) <= 0:
         return None
+    import numpy as np  # noqa: PLC0415
     from scipy.special import stdtrit  # noqa: PLC0415  (0.3 s, and few commands need it)
 
     logs = [np.log(one) for one in points]
@@ -188,9 +188,10 @@ def best_of(points: Sequence[Sequence[float]], *, estimate: float) -> Best | Non
 
 def _highest_of(count: int) -> float:
     """The mean of the highest of `count` standard normal values: the integral of 1 - F(x)^n - F(-x)^n, x from 0."""
-    from scipy.special import ndtr  # noqa: PLC0415
-
     if count == 1:
         return 0.0
+    import numpy as np  # noqa: PLC0415
+    from scipy.special import ndtr  # noqa: PLC0415
+
     at = np.linspace(0, 8, 801)
     return float(np.trapezoid(1 - ndtr(at) ** count - ndtr(-at) ** count, at))

@@ -21,10 +21,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
-from typing import Literal
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Literal
 
 from ioassay.analysis.acceptance import Judgement
 from ioassay.analysis.compare.ratios import Compared, Comparison, Ratio
@@ -32,10 +29,15 @@ from ioassay.analysis.compare.subject import ConditionDifference, Conditions, Cu
 from ioassay.analysis.detectable_drop import POWER, is_insensitive
 from ioassay.analysis.moderated_variance import moderated
 
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
 FALSE_ALARMS = 0.05
 """In how many runs any point fails, at most, where none is slower than its baseline."""
 
-Array = NDArray[np.float64]
 Pair = tuple[Sequence[float], Sequence[float]]
 """The repetitions of the baseline and those of the run, above 0, at least two of each."""
 
@@ -132,10 +134,11 @@ class DropTest:
 
 def detect_drops(pairs: Sequence[Pair], tolerance: float) -> list[DropTest]:
     """All points of a run, in their order. A drop is only one that exceeds `tolerance`, a share (0 to 1)."""
-    from scipy.special import nctdtrinc, stdtr, stdtrit  # noqa: PLC0415  (0.3 s, and most commands need none of it)
-
     if not pairs:
         return []
+    import numpy as np  # noqa: PLC0415
+    from scipy.special import nctdtrinc, stdtr, stdtrit  # noqa: PLC0415  (0.3 s, and most commands need none of it)
+
     logs = [(np.log(before), np.log(after)) for before, after in pairs]
     freedom = np.array([len(before) + len(after) - 2 for before, after in logs], dtype=np.float64)
     squares = np.array([before.var() * len(before) + after.var() * len(after) for before, after in logs])
@@ -151,6 +154,8 @@ def detect_drops(pairs: Sequence[Pair], tolerance: float) -> list[DropTest]:
 
 
 def _holm(chances: Array) -> Array:
+    import numpy as np  # noqa: PLC0415
+
     order = np.argsort(chances)
     adjusted = np.empty_like(chances)
     adjusted[order] = np.minimum(1, np.maximum.accumulate(chances[order] * np.arange(len(chances), 0, -1)))

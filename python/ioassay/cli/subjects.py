@@ -6,6 +6,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ioassay.cli import built_in
 from ioassay.errors import UsageError
 
 if TYPE_CHECKING:
@@ -18,44 +19,53 @@ _NAME = "Name a run directory, a built-in system or a YAML file."
 def sides(typed: list[str]) -> list[Side]:
     """What each of them is. Raises `UsageError` for a name of nothing, `SourceError` with every problem of a file."""
     from ioassay.analysis.ceilings import doubted  # noqa: PLC0415
-    from ioassay.analysis.compare import measured_run, published_system  # noqa: PLC0415
+    from ioassay.analysis.compare import measured_run  # noqa: PLC0415
     from ioassay.reports.compare import configuration  # noqa: PLC0415
     from ioassay.reports.compare.content import Side  # noqa: PLC0415
     from ioassay.results.run_directory import load  # noqa: PLC0415
     from ioassay.results.short_names import short  # noqa: PLC0415
+
+    published = built_in.names(built_in.SYSTEMS)
+    found = []
+    for one, name in zip(typed, short(typed), strict=True):
+        if one not in published and Path(one).is_dir():
+            run = doubted(load(Path(one)))
+            found.append(Side(measured_run.subject(run, name), configuration.of_run(run.document)))
+        else:
+            found.append(_published(one))
+    return found
+
+
+def _published(one: str) -> Side:
+    """A published system or a prediction. Raises as `sides`."""
+    from ioassay.analysis.compare import published_system  # noqa: PLC0415
+    from ioassay.reports.compare import configuration  # noqa: PLC0415
+    from ioassay.reports.compare.content import Side  # noqa: PLC0415
     from ioassay.systems.library import builtin_systems, find_system  # noqa: PLC0415
     from ioassay.yaml_models.source import SourceError  # noqa: PLC0415
 
     known = builtin_systems()
-    found = []
-    for one, name in zip(typed, short(typed), strict=True):
-        if one not in known and Path(one).is_dir():
-            run = doubted(load(Path(one)))
-            found.append(Side(measured_run.subject(run, name), configuration.of_run(run.document)))
-        else:
-            try:
-                system = find_system(one, known)
-            except UsageError as error:
-                if Path(one).exists():
-                    if isinstance(error, SourceError):
-                        raise
-                    raise UsageError(f"{one} is neither a run directory nor a YAML file.", _NAME) from error
-                if "/" in one:
-                    raise UsageError(f"There is no {one}.", _NAME) from error
-                raise UsageError(f"{one} is not a run directory. {error.message}", error.remedy) from error
-            found.append(Side(published_system.subject(system), configuration.of_system(system, known)))
-    return found
+    try:
+        system = find_system(one, known)
+    except UsageError as error:
+        if Path(one).exists():
+            if isinstance(error, SourceError):
+                raise
+            raise UsageError(f"{one} is neither a run directory nor a YAML file.", _NAME) from error
+        if "/" in one:
+            raise UsageError(f"There is no {one}.", _NAME) from error
+        raise UsageError(f"{one} is not a run directory. {error.message}", error.remedy) from error
+    return Side(published_system.subject(system), configuration.of_system(system, known))
 
 
 def each(typed: list[str]) -> list[str]:
     """What was typed, with each folder of runs replaced by its runs, the oldest first. Raises `UsageError`."""
     from ioassay.results import index  # noqa: PLC0415
-    from ioassay.systems.library import builtin_systems  # noqa: PLC0415
 
-    known = builtin_systems()
+    published = built_in.names(built_in.SYSTEMS)
     found: list[str] = []
     for one in typed:
-        found += [one] if one in known or not Path(one).is_dir() else map(str, index.runs([Path(one)]))
+        found += [one] if one in published or not Path(one).is_dir() else map(str, index.runs([Path(one)]))
     return found
 
 

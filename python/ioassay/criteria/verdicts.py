@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import polars as pl
 
@@ -21,10 +21,12 @@ from ioassay.analysis.doubts import kinds
 from ioassay.analysis.peak_sustained import peak_and_sustained
 from ioassay.analysis.rate_units import RateColumn
 from ioassay.analysis.series import Series
-from ioassay.criteria.model import Criterion, RateLimit
 from ioassay.results.document import JobEntry, RunDocument
 from ioassay.results.loaded import LoadedRun
 from ioassay.results.measurement import KEY, Measurement
+
+if TYPE_CHECKING:
+    from ioassay.criteria.model import Criterion, RateLimit
 
 RateMeasure = Literal["peak", "sustained", "every_point"]
 """Measures of which at least so much is wanted; of the others at most so much."""

@@ -9,8 +9,7 @@ from pathlib import Path
 
 from ioassay.errors import UsageError
 from ioassay.results.kinds import FRONT_END
-from ioassay.results.run_files import DOCUMENT
-from ioassay.results.watch_document import DOCUMENT as WATCH_DOCUMENT
+from ioassay.results.run_files import DOCUMENT, WATCH_DOCUMENT
 
 
 @dataclass(frozen=True)

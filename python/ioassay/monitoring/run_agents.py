@@ -26,8 +26,9 @@ from ioassay.protocol.agent import Setup, Sink, SinkJsonLines
 from ioassay.protocol.facts import PROTOCOL_VERSION
 from ioassay.remote import process
 from ioassay.remote.process import Process
+from ioassay.results.run_files import WATCH
 from ioassay.results.run_writer import RunWriter
-from ioassay.results.watch_document import WATCH, WatchDocument
+from ioassay.results.watch_document import WatchDocument
 
 Say = Callable[[str], None]
 """Prints a message for the user."""

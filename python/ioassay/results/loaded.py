@@ -6,11 +6,13 @@ Not: reading it (`run_directory.load`), judging it (`ioassay.analysis`).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import polars as pl
+if TYPE_CHECKING:
+    import polars as pl
 
-from ioassay.results.document import RunDocument
-from ioassay.results.watched import Watch
+    from ioassay.results.document import RunDocument
+    from ioassay.results.watched import Watch
 
 
 @dataclass(frozen=True)

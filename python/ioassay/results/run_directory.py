@@ -10,6 +10,7 @@ import contextlib
 import hashlib
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ioassay.errors import CannotRun, UsageError
 from ioassay.results import lock
@@ -17,12 +18,12 @@ from ioassay.results.document import RunDocument, now
 from ioassay.results.kinds import RUN, recognise
 from ioassay.results.loaded import LoadedRun
 from ioassay.results.lock import Lock
-from ioassay.results.run_files import DOCUMENT, document_of, open_run, table_name
-from ioassay.results.run_rebuild import rebuild
-from ioassay.results.run_writer import RunWriter
+from ioassay.results.run_files import DOCUMENT, WATCH_DOCUMENT, document_of, open_run, table_name
 from ioassay.results.stored_directory import StoredDirectory
 from ioassay.results.stored_tables import check, read_tables
-from ioassay.results.watched import watch_of
+
+if TYPE_CHECKING:
+    from ioassay.results.watched import Watch
 
 _LOOKS = 50
 _LOOK_AGAIN_S = 0.05
@@ -66,6 +67,8 @@ def _look(directory: StoredDirectory) -> LoadedRun:
         document.note_live(now())
         return _rebuilt(directory, document)
     if not stored or document.state == "running":
+        from ioassay.results.run_writer import RunWriter  # noqa: PLC0415  (most runs have ended)
+
         # Beside another reader that does the same, or on a full disk, memory serves as well.
         if directory.is_own:
             with contextlib.suppress(OSError, UsageError, CannotRun), RunWriter.reopen(directory.path) as run:
@@ -75,14 +78,25 @@ def _look(directory: StoredDirectory) -> LoadedRun:
         tables, samples = read_tables(directory, document)
     except FileNotFoundError:
         return _rebuilt(directory, document)
-    return LoadedRun(document=document, samples=samples, watch=watch_of(directory), **tables)
+    return LoadedRun(document=document, samples=samples, watch=_watch_of(directory), **tables)
 
 
 def _rebuilt(directory: StoredDirectory, document: RunDocument) -> LoadedRun:
+    from ioassay.results.run_rebuild import rebuild  # noqa: PLC0415  (most runs have their tables)
+
     tables = rebuild(directory, document, document.cases)
     samples = tables.pop("samples").lazy()
     check(directory.path, document, tables, samples)
-    return LoadedRun(document=document, samples=samples, watch=watch_of(directory), **tables)
+    return LoadedRun(document=document, samples=samples, watch=_watch_of(directory), **tables)
+
+
+def _watch_of(directory: StoredDirectory) -> Watch | None:
+    """What was watched during the run; `None` where nothing was."""
+    if not directory.exists(WATCH_DOCUMENT):
+        return None
+    from ioassay.results.watched import watch_of  # noqa: PLC0415  (few runs are watched)
+
+    return watch_of(directory)
 
 
 def is_run(path: Path) -> bool:

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ioassay.errors import UsageError
-from ioassay.results import front_ends
 from ioassay.results.document import RunDocument, contradiction
 from ioassay.results.kinds import FRONT_END, RUN, recognise
 from ioassay.results.stored_directory import StoredDirectory
@@ -19,6 +18,9 @@ DOCUMENT = RUN.document
 PLANS = "logs/plans.jsonl"
 """The plans of all cases, a line each, in the order of `run.json`: `logs/CASE` is made when the case begins."""
 REPORT = "report.html"
+WATCH = "watch"
+"""The directory of what hosts were watched to do."""
+WATCH_DOCUMENT = f"{WATCH}/watch.json"
 
 
 @dataclass(frozen=True)
@@ -86,8 +88,14 @@ def document_of(directory: StoredDirectory) -> RunDocument:
     try:
         document = RUN.read(directory)
     except FileNotFoundError:
-        return _consistent(directory.path / FRONT_END, front_ends.document(directory))
+        return _consistent(directory.path / FRONT_END, _of_front_end(directory))
     return _caught_up(directory, _consistent(file, document))
+
+
+def _of_front_end(directory: StoredDirectory) -> RunDocument:
+    from ioassay.results import front_ends  # noqa: PLC0415  (it reads plans, which few runs need)
+
+    return front_ends.document(directory)
 
 
 def require_run(directory: StoredDirectory) -> None:
@@ -120,6 +128,6 @@ def _caught_up(directory: StoredDirectory, document: RunDocument) -> RunDocument
     """
     if document.front_end is None or document.state != "interrupted" or not directory.exists(FRONT_END):
         return document
-    now = front_ends.document(directory)
+    now = _of_front_end(directory)
     gone_on = now.ended not in (None, document.ended) or len(now.cases) > len(document.cases)
     return _consistent(directory.path / FRONT_END, now) if gone_on else document

@@ -22,7 +22,7 @@ import polars as pl
 
 from ioassay.errors import UsageError
 from ioassay.garbage_collection import long_lived
-from ioassay.results import schema, watch_document
+from ioassay.results import schema
 from ioassay.results.atomic import whole_directory
 from ioassay.results.document import CaseEntry, RunDocument
 from ioassay.results.events import stored_events
@@ -34,6 +34,8 @@ from ioassay.results.plan_sizes import stored_plan
 from ioassay.results.run_files import (
     DOCUMENT,
     PLANS,
+    WATCH,
+    WATCH_DOCUMENT,
     CaseFiles,
     document_of,
     events_name,
@@ -45,7 +47,7 @@ from ioassay.results.run_rebuild import completed_tables, rebuild, take_over_sta
 from ioassay.results.stored_directory import StoredDirectory
 from ioassay.results.stored_tables import read_tables
 from ioassay.results.versions import damaged
-from ioassay.results.watch_document import WATCH, WatchDocument, read_watch
+from ioassay.results.watch_document import WatchDocument, read_watch
 from ioassay.results.watched import watch_of
 
 if TYPE_CHECKING:
@@ -188,7 +190,7 @@ class RunWriter:
     def note_watch(self, watch: WatchDocument) -> None:
         """Stores which hosts are watched while it runs."""
         self._directory.make_directory(WATCH)
-        self.write(watch_document.DOCUMENT, (watch.model_dump_json(indent=2) + "\n").encode())
+        self.write(WATCH_DOCUMENT, (watch.model_dump_json(indent=2) + "\n").encode())
 
     @property
     def watch(self) -> WatchDocument | None:

@@ -9,8 +9,9 @@ import pytest
 
 from ioassay.errors import UsageError
 from ioassay.protocol.watch_kinds import JOB_KINDS, NODE_KINDS
+from ioassay.results.run_files import WATCH_DOCUMENT
 from ioassay.results.stored_directory import StoredDirectory
-from ioassay.results.watch_document import DOCUMENT, WatchDocument, WatchedHost
+from ioassay.results.watch_document import WatchDocument, WatchedHost
 from ioassay.results.watched import COLUMNS, Watch, watch_of
 
 
@@ -25,7 +26,7 @@ def _watch(path: Path, *lines: str, end: str = "\n") -> Watch:
     host = WatchedHost(name="oss1", role="server", file="oss1.jsonl")
     lost = WatchedHost(name="oss2", role="server", file="oss2.jsonl", remark="No route to host")
     (path / "watch").mkdir()
-    (path / DOCUMENT).write_text(WatchDocument(hosts=[host, lost]).model_dump_json())
+    (path / WATCH_DOCUMENT).write_text(WatchDocument(hosts=[host, lost]).model_dump_json())
     (path / "watch/oss1.jsonl").write_text("\n".join(lines) + end)
     with StoredDirectory.open(path) as directory:
         watch = watch_of(directory)
@@ -108,7 +109,7 @@ def test_a_link_in_the_place_of_documents_is_not_followed(tmp_path: Path) -> Non
 )
 def test_a_damaged_document_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "watch").mkdir()
-    (tmp_path / DOCUMENT).write_text(text)
+    (tmp_path / WATCH_DOCUMENT).write_text(text)
     with StoredDirectory.open(tmp_path) as directory, pytest.raises(UsageError, match=r"watch\.json"):
         watch_of(directory)
 

@@ -11,14 +11,10 @@ from typing import Literal
 from pydantic import Field
 
 from ioassay.results.origin import ImportedFile
+from ioassay.results.run_files import WATCH_DOCUMENT
 from ioassay.results.stored_directory import StoredDirectory
 from ioassay.results.stored_types import Amount, Component, Count, StoredModel
 from ioassay.results.versions import parse
-
-WATCH = "watch"
-"""The directory, in that of the run."""
-
-DOCUMENT = f"{WATCH}/watch.json"
 
 WATCH_VERSION = 1
 
@@ -71,7 +67,7 @@ def read_watch(directory: StoredDirectory) -> WatchDocument | None:
     Raises `UsageError` for a damaged one, or one of another version.
     """
     try:
-        content = directory.read(DOCUMENT, _MOST_BYTES)
+        content = directory.read(WATCH_DOCUMENT, _MOST_BYTES)
     except FileNotFoundError:
         return None
-    return parse(content, directory.path / DOCUMENT, WatchDocument, WATCH_VERSION, "Update ioassay.")
+    return parse(content, directory.path / WATCH_DOCUMENT, WatchDocument, WATCH_VERSION, "Update ioassay.")

@@ -16,8 +16,9 @@ import polars as pl
 from pydantic_core import from_json
 
 from ioassay.protocol.watch_kinds import JOB_KINDS, NODE_KINDS, Kind
+from ioassay.results.run_files import WATCH
 from ioassay.results.stored_directory import StoredDirectory
-from ioassay.results.watch_document import WATCH, WatchDocument, WatchedHost, read_watch
+from ioassay.results.watch_document import WatchDocument, WatchedHost, read_watch
 
 _MOST_FILE_BYTES = 16 << 30
 _LONGEST_LINE_BYTES = 1 << 20

@@ -17,8 +17,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import numpy as np
-
 from ioassay.analysis import intervals
 from ioassay.analysis.intervals import WANTED, Interval
 
@@ -67,6 +65,7 @@ def _may_be_chance(differing: Sequence[float], others: Sequence[float], level: f
 
     Of as many, those with the largest probabilities are the least surprising.
     """
+    import numpy as np  # noqa: PLC0415
     from scipy.special import chdtrc  # noqa: PLC0415  (0.3 s, and a report of one run compares nothing)
 
     of_differing = np.cumsum(-2 * np.log(sorted(differing, reverse=True)))

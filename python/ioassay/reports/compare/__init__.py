@@ -9,8 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ioassay.reports.compare import data, document
-
 if TYPE_CHECKING:
     import polars as pl
 
@@ -26,6 +24,8 @@ class ComparisonReport:
 
     def document(self, *, with_figures: bool) -> Document:
         """What can be told, and each series with its ratios."""
+        from ioassay.reports.compare import document  # noqa: PLC0415
+
         if not with_figures:
             return document.document(self.content)
         from ioassay.reports.compare.pictures import pictures  # noqa: PLC0415
@@ -34,8 +34,12 @@ class ComparisonReport:
 
     def data(self) -> Mapping[str, Any]:
         """`data.data`."""
+        from ioassay.reports.compare import data  # noqa: PLC0415
+
         return data.data(self.content)
 
     def table(self) -> pl.DataFrame:
         """`data.table`."""
+        from ioassay.reports.compare import data  # noqa: PLC0415
+
         return data.table(self.content)

@@ -11,11 +11,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import groupby
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ioassay.reports import format, nodes
 from ioassay.results.document import RunDocument, StudyEntry
-from ioassay.systems.model import System
+
+if TYPE_CHECKING:
+    from ioassay.systems.model import System
 
 AS_PUBLISHED = {
     "Processor": ("clients", "processor"),

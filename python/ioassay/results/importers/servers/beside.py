@@ -23,8 +23,8 @@ from ioassay.results.importers.servers.counters import EARLIEST_NS, Interval, Or
 from ioassay.results.importers.source import Refused, below
 from ioassay.results.lock import Lock
 from ioassay.results.origin import ImportedFile, RefusedFile
-from ioassay.results.run_files import open_run, require_run
-from ioassay.results.watch_document import DOCUMENT, WATCH, Role, WatchDocument, WatchedHost, read_watch
+from ioassay.results.run_files import WATCH, WATCH_DOCUMENT, open_run, require_run
+from ioassay.results.watch_document import Role, WatchDocument, WatchedHost, read_watch
 
 MARGIN_NS: Final = 600 * NS_PER_S
 """So much before and after a run is kept."""
@@ -163,7 +163,7 @@ def store(run: Path, hosts: Sequence[Host], began_ns: int, ended_ns: int) -> lis
             for one in hosts:
                 lines = "".join(json.dumps(document) + "\n" for document in documents[one.name])
                 directory.write(f"{WATCH}/{_file(one)}", lines.encode())
-            directory.write(DOCUMENT, watch.model_dump_json(indent=2).encode())
+            directory.write(WATCH_DOCUMENT, watch.model_dump_json(indent=2).encode())
         finally:
             lock.release()
     return [entry for entry in watch.hosts if entry.name in documents]
