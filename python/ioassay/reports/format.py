@@ -23,6 +23,7 @@ from ioassay.units import (
     format_size,
 )
 
+_RANGE = " (range)"
 ABSENT = "–"
 """What stands where nothing was measured."""
 
@@ -106,7 +107,15 @@ def interval(low: str, high: str, confidence: float) -> str:
     """The interval of a median whose ends are written already: `1.15 to 1.25 GB/s`, of at least 95 % confidence. What
     too few repetitions tell is their range, and is called so: `1.15 to 1.25 GB/s (range)`.
     """
-    return f"{span(low, high)}{'' if confidence >= WANTED else ' (range)'}"
+    return f"{span(low, high)}{'' if confidence >= WANTED else _RANGE}"
+
+
+def interval_column(intervals: Sequence[str]) -> tuple[str, list[str]]:
+    """The title of a column of such intervals, and its cells: `Range` where none of them is more than that."""
+    known = [one for one in intervals if one not in (ABSENT, "")]
+    if known and all(one.endswith(_RANGE) for one in known):
+        return "Range", [one.removesuffix(_RANGE) for one in intervals]
+    return "Interval", [*intervals]
 
 
 def span(low: str, high: str) -> str:

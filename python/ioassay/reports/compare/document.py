@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ioassay.prose import listed
+from ioassay.reports import format
 from ioassay.reports.compare import given_rates, wording
 from ioassay.reports.compare.content import Content, DoubtRow, Line, SeriesPart
 from ioassay.reports.document import (
@@ -26,7 +27,6 @@ from ioassay.reports.document import (
     numbers,
 )
 from ioassay.reports.doubt_words import kind_words
-from ioassay.reports.format import ABSENT
 from ioassay.results.doubt_effects import effect
 from ioassay.version import __version__
 
@@ -108,7 +108,7 @@ def _verdict(line: Line) -> Text:
 
 def _ratio(line: Line) -> Text:
     return _noted(
-        Span(line.ratio, "strong" if line.differs else None), "" if line.interval == ABSENT else line.interval
+        Span(line.ratio, "strong" if line.differs else None), "" if line.interval == format.ABSENT else line.interval
     )
 
 
@@ -184,17 +184,21 @@ def _remarks(part: SeriesPart) -> Notes:
 def _brief(content: Content, part: SeriesPart) -> Table:
     """Where there is but one other, its name stands above its rates."""
     several = len(content.subjects) > 2
-    heads = (wording.named(content.reference), _other(content), "Ratio", "Interval")
+    title, intervals = format.interval_column([line.interval for line in part.lines])
+    heads = (wording.named(content.reference), _other(content), "Ratio", title)
     return Table(
         [Column(), *([Column("Of")] if several else []), *numbers(*heads)],
-        [[line.at, *([line.other] if several else []), *_numbers(line)] for line in part.lines],
+        [
+            [line.at, *([line.other] if several else []), *_numbers(line), interval]
+            for line, interval in zip(part.lines, intervals, strict=True)
+        ],
     )
 
 
 def _numbers(line: Line) -> list[str | Span]:
     ratio = Span(line.ratio, "strong") if line.differs else line.ratio
     sides = (line.reference_rate, line.reference_note), (line.other_rate, line.other_note)
-    return [*(", ".join(filter(None, side)) for side in sides), ratio, line.interval]
+    return [*(", ".join(filter(None, side)) for side in sides), ratio]
 
 
 def _difference_table(content: Content) -> Table:

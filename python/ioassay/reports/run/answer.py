@@ -173,11 +173,12 @@ def _table(lines: Sequence[_Line], advice: Sequence[_Advice]) -> Table:
     medians = terminal.with_letters(
         [(_rate(line, line.median), marks) for line, marks in zip(lines, letters, strict=True)]
     )
+    title, intervals = format.interval_column(list(map(_interval, lines)))
     rows: list[list[Text]] = [
-        [line.kind.label, median, _interval(line), format.duration(line.p99_ns)]
-        for line, median in zip(lines, medians, strict=True)
+        [line.kind.label, median, interval, format.duration(line.p99_ns)]
+        for line, median, interval in zip(lines, medians, intervals, strict=True)
     ]
-    return Table([Column(""), *numbers("Median", "Interval", "p99 latency")], rows)
+    return Table([Column(""), *numbers("Median", title, "p99 latency")], rows)
 
 
 def _rate(line: _Line, per_s: float) -> str:

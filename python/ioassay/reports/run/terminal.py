@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from rich.console import Group
 
+from ioassay.reports import format
 from ioassay.reports.document import Block, Bullets, Column, Notes, Paragraph, Span, Table, Text, changes
 from ioassay.reports.document.terminal import rendered
 from ioassay.reports.run import abstract, caveats, faithfulness, given_rates, io500, levels, wording
@@ -64,7 +65,7 @@ def _medians(lines: Sequence[MedianLine]) -> Iterator[Block]:
         (Column("Phase"), [line.series for line in shown]),
         (_number("Ranks"), [line.ranks for line in shown]),
         (_number("Rate"), rates),
-        (_number("Interval"), [_without_unit(line.interval, line.median) for line in shown]),
+        _intervals([(line.interval, line.median) for line in shown]),
         (_number("Repetitions"), [str(line.repetitions) for line in shown]),
     ]
     yield _of_columns(columns, "Rates, the median of the valid repetitions")
@@ -84,7 +85,7 @@ def _table(lines: Sequence[SeriesLine]) -> Table:
         (Column("Phase"), [line.series for line in lines]),
         (_number("Peak" if swept else "Rate"), with_letters([(line.peak.text, line.peak.letters) for line in lines])),
         (Column("At"), [line.peak.rests_on for line in lines] if swept else []),
-        (_number("Interval"), [_without_unit(line.peak.interval, line.peak.text) for line in lines]),
+        _intervals([(line.peak.interval, line.peak.text) for line in lines]),
         (
             _number("Sustained"),
             with_letters([(line.sustained.text, line.sustained.letters) for line in lines]) if swept else [],
@@ -116,6 +117,12 @@ def with_letters(numbers: Sequence[tuple[str, Sequence[str]]]) -> list[str]:
         f"{number}{NO_BREAK}{''.join(letters).ljust(width, NO_BREAK)}" if width else number
         for number, letters in numbers
     ]
+
+
+def _intervals(numbers: Sequence[tuple[str, str]]) -> tuple[Column, list[str]]:
+    """The column of intervals, each beside its number."""
+    title, intervals = format.interval_column([_without_unit(interval, number) for interval, number in numbers])
+    return _number(title), intervals
 
 
 def _without_unit(interval: str, number: str) -> str:
