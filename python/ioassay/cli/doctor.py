@@ -55,9 +55,9 @@ def doctor(
     from ioassay.doctor.examine import Site  # noqa: PLC0415
     from ioassay.execution.interruption import Interruption  # noqa: PLC0415
     from ioassay.execution.places import clients_of, places  # noqa: PLC0415
-    from ioassay.launchers import find_launcher  # noqa: PLC0415
+    from ioassay.launchers import DEFAULT, find_launcher  # noqa: PLC0415
 
-    launcher = launcher or "local"
+    launcher = launcher or DEFAULT
     if not find_launcher(launcher).needs_mpi and hosts:
         raise UsageError("--hosts needs mpirun or srun.", "Add --launcher mpirun or --launcher srun.")
 

@@ -125,6 +125,7 @@ def run(
     """
     from ioassay.execution.places import places  # noqa: PLC0415
     from ioassay.execution.prepare import BATCH, Request, prepare, preview  # noqa: PLC0415
+    from ioassay.launchers import DEFAULT  # noqa: PLC0415
 
     if resume is not None:
         asked = [study, target, destroy_data, scale, settings, clients, ceilings, out]
@@ -150,7 +151,7 @@ def run(
         places=places(target or [], destroy_data, clients),
         scale=scale,
         settings=settings or [],
-        launcher=launcher or "local",
+        launcher=launcher or DEFAULT,
         hosts=host_names(hosts),
         launcher_options=option_words(launcher_options),
         time_limit_ns=parse_duration_ns(time_limit) if time_limit else None,

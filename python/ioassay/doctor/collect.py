@@ -27,7 +27,6 @@ from ioassay.execution.node_probe import Patience, ask_each
 from ioassay.launchers import site_mpi
 from ioassay.launchers.hosts import allocated
 from ioassay.launchers.placement import Placement
-from ioassay.launchers.srun import PLUGIN
 from ioassay.results.events import EventTail, read_events
 from ioassay.results.lock import Lock
 from ioassay.results.stored_directory import StoredDirectory
@@ -87,14 +86,14 @@ def launcher(name: str, start: Start, engine: Path) -> Launcher:
         return Launcher(name)
     facts: dict[str, Any] = {}
     try:
-        facts |= _slurm(start, engine) if name == "srun" else _mpirun()
+        facts |= _slurm(start, engine) if start.launcher.mpi_plugins else _mpirun()
         # What a launcher refuses it says when it is asked how it would start something.
         start.alone([])
     except CannotRun as error:
         facts["problem"] = Problem.of(error)
     facts |= _library(engine)
-    if name == "srun" and (family := facts.get("compiler_family")):
-        facts["plugin"] = PLUGIN[family]
+    if plugin := start.launcher.mpi_plugins.get(facts.get("compiler_family", "")):
+        facts["plugin"] = plugin
     return Launcher(name, **facts)
 
 

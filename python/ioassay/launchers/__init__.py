@@ -17,7 +17,10 @@ from ioassay.launchers.mpirun import Mpirun
 from ioassay.launchers.placement import Launcher, Node, Placement
 from ioassay.launchers.srun import Srun
 
-__all__ = ["LAUNCHERS", "Launcher", "Node", "Placement", "find_launcher"]
+__all__ = ["DEFAULT", "LAUNCHERS", "Launcher", "Node", "Placement", "find_launcher"]
+
+DEFAULT = "local"
+"""The launcher of who names none."""
 
 LAUNCHERS: dict[str, Launcher] = {
     "local": Local(),

@@ -6,9 +6,11 @@ of a lab, they are spread over those. The engine stores either as a doubt.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from os import fspath
 from pathlib import Path
 
+from ioassay.launchers.mpirun import program
 from ioassay.launchers.placement import Placement
 
 
@@ -16,6 +18,9 @@ class Local:
     """Starts the engine as a plain child process."""
 
     needs_mpi = False
+    mpi_plugins: Mapping[str, str] = {}
+    beside: Sequence[str] = ()
+    program = staticmethod(program)
 
     def tokens(self, engine: Path, placement: Placement) -> list[str]:
         """The engine, and the hosts that it is to enter."""

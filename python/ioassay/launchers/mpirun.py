@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from ioassay.launchers.placement import Placement
 from ioassay.launchers.site_mpi import Family, family_of_mpirun, mpirun
 
 
+def program(nodes: int, ranks_per_node: int, hosts: Sequence[str]) -> list[str]:
+    """`mpirun` as both families of MPI understand it."""
+    where = ["--host", ",".join(f"{host}:{ranks_per_node}" for host in hosts[:nodes])] if hosts else []
+    return ["mpirun", *where, "-np", str(nodes * ranks_per_node)]
+
+
 class Mpirun:
     """Starts a process for each rank on the first nodes, those of a client after each other."""
 
     needs_mpi = True
+    mpi_plugins: Mapping[str, str] = {}
+    beside: Sequence[str] = ()
+    program = staticmethod(program)
 
     def tokens(self, engine: Path, placement: Placement) -> list[str]:
         """`mpirun` as its MPI understands it. Raises `CannotRun` where there is none, or one that is not known."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike, fspath
 from pathlib import Path
@@ -70,7 +70,17 @@ class Launcher(Protocol):
     """Starts the engine somewhere."""
 
     needs_mpi: bool
-    """Its engines meet over MPI."""
+    """Its engines meet over MPI. The others are all on this machine."""
+
+    mpi_plugins: Mapping[str, str]
+    """What it calls a family of MPI, where it has plug-ins for them; empty: it is the family's own."""
+
+    beside: Sequence[str]
+    """What a command on one of its nodes, beside the engines, begins with: the node's name follows. Empty: ssh does."""
+
+    def program(self, nodes: int, ranks_per_node: int, hosts: Sequence[str]) -> list[str]:
+        """What starts a program of MPI in every rank, other than the engine. No `hosts`: as the site has it."""
+        ...
 
     def tokens(self, engine: Path, placement: Placement) -> list[str]:
         """The command line that puts `engine` onto `placement`, up to the engine's own command. Raises `CannotRun`."""

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ioassay.errors import CannotRun
 from ioassay.launchers.placement import Placement
 from ioassay.launchers.site_mpi import family_of_mpicc, mpicc
 
-PLUGIN = {"open-mpi": "pmix", "mpich": "pmi2"}
-"""What a family of MPI calls Slurm by."""
-
 
 class Srun:
     """Starts a process for each rank on the first nodes, those of a client after each other."""
 
     needs_mpi = True
+    mpi_plugins: Mapping[str, str] = {"open-mpi": "pmix", "mpich": "pmi2"}
+    beside: Sequence[str] = ("srun", "--overlap", "--nodes=1", "--ntasks=1", "--nodelist")
+    """A step of our own job."""
+
+    def program(self, nodes: int, ranks_per_node: int, hosts: Sequence[str]) -> list[str]:
+        """`srun` on the nodes of the allocation."""
+        return ["srun", f"--nodes={nodes}", f"--ntasks-per-node={ranks_per_node}"]
 
     def tokens(self, engine: Path, placement: Placement) -> list[str]:
         """`srun` with as many tasks as ranks. Raises `CannotRun` where clients cannot be dealt out evenly."""
@@ -42,5 +47,5 @@ class Srun:
             "--overlap",
         ]
         if placement.library:
-            where.append(f"--mpi={PLUGIN[family_of_mpicc(mpicc())]}")
+            where.append(f"--mpi={self.mpi_plugins[family_of_mpicc(mpicc())]}")
         return [*placement.launch(engine), "srun", *where, *placement.options, *placement.engine(engine)]

@@ -17,14 +17,11 @@ from ioassay.lab import record
 from ioassay.lab.namespaces import Space
 from ioassay.lab.process_handle import ProcessHandle
 from ioassay.lab.running import find
-from ioassay.launchers import Node
+from ioassay.launchers import Node, find_launcher
 from ioassay.remote import SSH
 from ioassay.remote.hosts import LAB, Host, hosts
 from ioassay.results.document import RunDocument
 from ioassay.results.watch_document import Role, WatchDocument, WatchedHost
-
-_STEP = ("srun", "--overlap", "--nodes=1", "--ntasks=1", "--nodelist")
-"""A step of our own job, beside those of the engines."""
 
 
 @dataclass(frozen=True)
@@ -84,8 +81,8 @@ def _client(node: Node, run: RunDocument) -> Host:
         return Host(node.name, Space(node.process), lab=run.clients)
     if _short(node.name) in (_short(socket.gethostname()), "localhost"):
         return Host(node.name, (), has_shell=False)
-    if run.launcher == "srun":
-        return Host(node.name, (*_STEP, node.name), has_shell=False)
+    if beside := find_launcher(run.launcher).beside:
+        return Host(node.name, (*beside, node.name), has_shell=False)
     return Host(node.name, (*SSH.split(), node.name))
 
 

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Generic, Literal, TypeVar
 
+from ioassay.launchers import find_launcher
 from ioassay.protocol.facts import (
     IOR_APIS,
     MPI_APIS,
@@ -90,7 +91,8 @@ def command(point: Point, work: Work, *, storage: Storage, inside: str, launcher
     start = _start(ranks, point, launcher)
     if work.phase is not None and on in workload.files:
         line = _ior(start, workload, work, sweep.placed(point)[on], storage=storage, inside=inside)
-        _source(line, work.phase, None if launcher == "local" or point.clients == 1 else point.ranks_per_client)
+        is_one_node = point.clients == 1 or not find_launcher(launcher).needs_mpi
+        _source(line, work.phase, None if is_one_node else point.ranks_per_client)
         return str(line)
     if work.phase is not None and on in workload.trees:
         return str(_mdtest(start, work, storage, workload.trees[on], inside))
@@ -98,7 +100,7 @@ def command(point: Point, work: Work, *, storage: Storage, inside: str, launcher
 
 
 def _start(ranks: int, point: Point, launcher: str) -> list[str]:
-    if launcher == "local":  # all ranks on this one machine: a host file would be another experiment
+    if not find_launcher(launcher).needs_mpi:  # all ranks on this one machine: a host file would be another experiment
         return ["mpirun", "-np", str(ranks)]
     return ["mpirun", "-np", str(ranks), "-npernode", str(point.ranks_per_client), "-hostfile", "hosts"]
 

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from ioassay.launchers import DEFAULT
 from ioassay.results.plan_sizes import is_walled, writes_again
 from ioassay.studies.cases import expand
 from ioassay.studies.library import builtin_studies
@@ -41,7 +42,7 @@ def _scales(source: Source) -> list[str | None]:
 def _need(source: Source, scale: str | None) -> Need:
     resolved = resolve(source, scale, [])
     # Neither run nor target nor launcher change what a case takes.
-    expanded = expand(resolved, "run", Target("directory", "/"), "local")
+    expanded = expand(resolved, "run", Target("directory", "/"), DEFAULT)
     cases = [case for case, _ in expanded]
     return Need(
         scale=scale,

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from ioassay import engine
 from ioassay.errors import CannotRun
+from ioassay.launchers import DEFAULT
 from ioassay.results.document import CaseEntry
 from ioassay.results.events import read_events
 from ioassay.studies.cases import expand
@@ -103,7 +104,7 @@ def refuse(resolved: ResolvedStudy) -> None:
     """
     cases = [
         (case, plan)
-        for case, plan in expand(resolved, "check", Target("directory", "/"), "local")
+        for case, plan in expand(resolved, "check", Target("directory", "/"), DEFAULT)
         if case.repetition == 1
     ]
     with TemporaryDirectory(prefix="ioassay-check-") as scratch:

@@ -83,6 +83,7 @@ def io500(
     short, so the answer ends with the command line of the full benchmark.
     """
     from ioassay.execution.places import places  # noqa: PLC0415
+    from ioassay.launchers import DEFAULT  # noqa: PLC0415
     from ioassay.results.tune_io500_directory import TuneIo500Directory  # noqa: PLC0415
     from ioassay.tuning.io500.prepare import Asked, prepare  # noqa: PLC0415
     from ioassay.tuning.io500.runs import Io500Runs  # noqa: PLC0415
@@ -107,7 +108,7 @@ def io500(
             place=place,
             scale=scale,
             settings=settings or [],
-            launcher=launcher or "local",
+            launcher=launcher or DEFAULT,
             hosts=host_names(hosts),
             launcher_options=option_words(launcher_options),
             theory_bytes_per_s=parse_rate(theory) if theory else None,

@@ -92,6 +92,7 @@ def sweep(
     what each parameter contributes. All settings are put back at the end, whatever ends it.
     """
     from ioassay.execution.places import places  # noqa: PLC0415
+    from ioassay.launchers import DEFAULT  # noqa: PLC0415
     from ioassay.results.sweep_directory import SweepDirectory  # noqa: PLC0415
     from ioassay.tuning.snapshot import collect  # noqa: PLC0415
     from ioassay.tuning.sweep.options import Options  # noqa: PLC0415
@@ -128,7 +129,7 @@ def sweep(
         wanted,
         place,
         System(collect(local)),
-        launcher=launcher or "local",
+        launcher=launcher or DEFAULT,
         hosts=host_names(hosts),
         launcher_options=option_words(launcher_options),
         command=["ioassay", *sys.argv[1:]],

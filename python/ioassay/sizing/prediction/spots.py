@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from ioassay.analysis import series
 from ioassay.analysis.compare.subject import tested
 from ioassay.analysis.series import Series
+from ioassay.launchers import DEFAULT
 from ioassay.results.document import CaseEntry, PhaseEntry, WorkloadEntry
 from ioassay.results.point import PLACEMENT
 from ioassay.sizing.prediction.model import SeriesName, Spot
@@ -22,7 +23,7 @@ def spots(study: ResolvedStudy) -> Iterator[Spot]:
     """What every case times, once and not for each repetition."""
     workloads = {entry.name: entry for entry in study.entry.workloads}
     # Neither run nor target nor launcher change what is timed.
-    for case, _ in expand(study, "run", Target("directory", "/"), "local"):
+    for case, _ in expand(study, "run", Target("directory", "/"), DEFAULT):
         if case.repetition == 1:
             for phase in case.phases:
                 yield from _of_phase(workloads[case.workload], case, phase)

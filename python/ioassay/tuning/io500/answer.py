@@ -9,6 +9,7 @@ from statistics import median
 
 from ioassay.analysis.intervals import Interval
 from ioassay.analysis.spread import Spread
+from ioassay.launchers import DEFAULT, find_launcher
 from ioassay.results.tune_io500_document import Io500Measurement, TuneIo500Document
 from ioassay.tuning.io500 import history
 from ioassay.tuning.io500.balance import Balance, Standing
@@ -101,7 +102,7 @@ def study_command(document: TuneIo500Document, ranks: int) -> str:
     """The command line that runs the IO500 by its rules with so many ranks per node."""
     given = {key: value for key, value in typed(document.user_settings).items() if key not in AMOUNTS}
     settings = of_run(given, document.nodes.nodes, ranks)
-    launched = ["--launcher", document.launcher] if document.launcher != "local" else []
+    launched = ["--launcher", document.launcher] if document.launcher != DEFAULT else []
     hosts = ["--hosts", ",".join(document.hosts)] if document.hosts else []
     options = ["--launcher-options", shlex.join(document.launcher_options)] if document.launcher_options else []
     lab = ["--clients", document.clients] if document.clients and not document.target.startswith("lab:") else []
@@ -127,9 +128,7 @@ def front_end_config(document: TuneIo500Document) -> str:
 def front_end_command(document: TuneIo500Document, ranks: int) -> str:
     """The command line of the front end: started by a launcher where there are several nodes."""
     nodes = document.nodes.nodes
-    if nodes == 1 and document.launcher == "local":
+    launcher = find_launcher(document.launcher)
+    if nodes == 1 and not launcher.needs_mpi:
         return f"ioassay-engine io500 --ranks {ranks} config.ini"
-    if document.launcher == "srun":
-        return f"srun --nodes={nodes} --ntasks-per-node={ranks} ioassay-engine io500 config.ini"
-    hosts = ["--host", ",".join(f"{host}:{ranks}" for host in document.hosts[:nodes])] if document.hosts else []
-    return shlex.join(["mpirun", *hosts, "-np", str(nodes * ranks), "ioassay-engine", "io500", "config.ini"])
+    return shlex.join([*launcher.program(nodes, ranks, document.hosts), "ioassay-engine", "io500", "config.ini"])

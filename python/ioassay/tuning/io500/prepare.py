@@ -12,7 +12,7 @@ from ioassay import mounts
 from ioassay.errors import CannotRun, UsageError
 from ioassay.execution.places import Place, nodes_of
 from ioassay.execution.prepare import BATCH
-from ioassay.launchers import Node, find_launcher
+from ioassay.launchers import DEFAULT, Node, find_launcher
 from ioassay.launchers.hosts import allocated
 from ioassay.results.document import now
 from ioassay.results.net_directory import read_net
@@ -36,7 +36,7 @@ class Asked:
     place: Place
     scale: str | None = None
     settings: Sequence[str] = ()
-    launcher: str = "local"
+    launcher: str = DEFAULT
     hosts: Sequence[str] = ()
     launcher_options: Sequence[str] = ()
     theory_bytes_per_s: int | None = None

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 
 from ioassay.errors import UsageError
 from ioassay.execution.places import Place
+from ioassay.launchers import DEFAULT
 from ioassay.results.document import now
 from ioassay.results.sweep_document import ConstraintEntry, ObjectiveEntry, ParameterEntry, SweepDocument
 from ioassay.studies.library import find_study
@@ -35,7 +36,7 @@ def prepare(
     place: Place,
     system: System | None,
     *,
-    launcher: str = "local",
+    launcher: str = DEFAULT,
     hosts: Sequence[str] = (),
     launcher_options: Sequence[str] = (),
     command: Sequence[str] = (),
