@@ -9,6 +9,7 @@ Timing never decides a test.
 
 from __future__ import annotations
 
+import os
 import resource
 import statistics
 import subprocess
@@ -29,6 +30,9 @@ workloads:
 
 PAIRS = 9
 
+_ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+"""An installation has its modules compiled: where they may not be kept, each command compiles them again."""
+
 COMMANDS: dict[str, list[str]] = {
     "--help": ["run", "--help"],
     "studies": ["studies"],
@@ -45,7 +49,7 @@ COMMANDS: dict[str, list[str]] = {
 def processor_s(command: Sequence[str | Path], directory: Path) -> float:
     """Seconds of processors that a command takes, with the processes that it waits for."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = subprocess.run(command, cwd=directory, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, cwd=directory, capture_output=True, text=True, check=False, env=_ENVIRONMENT)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     if done.returncode not in (0, 1):  # 1: a check that fails
         raise SystemExit(f"{command} ended with {done.returncode}: {done.stderr}")
