@@ -18,14 +18,14 @@ from ioassay.sizing.model import Size
 from ioassay.systems.amounts import NUMBER
 
 
-def limits(catalogue: Catalogue, size: Size) -> Iterator[Section]:
-    """A row for each limit, the exceeded ones marked; nothing where none is known."""
+def limits(catalogue: Catalogue, size: Size, *, only_exceeded: bool = False) -> Iterator[Section]:
+    """A row for each limit, or only for those that are exceeded, which are marked; nothing where there is none."""
     rows: list[list[Text]] = []
     notes: list[str] = []
     for one in of_file_systems.limits(catalogue, size):
-        exceeded = Span(
-            " exceeded" if one.kind == "supported" else " more", "failed" if one.kind == "supported" else "faint"
-        )
+        if only_exceeded and one.is_kept:
+            continue
+        exceeded = Span(" exceeded", "failed" if one.kind == "supported" else "warning")
         has = _amount(one.has) if one.is_kept else (_amount(one.has), exceeded)
         rows.append([one.brick or "all", wording.capital(one.what), has, f"{_amount(one.most)} {one.kind}"])
         notes.append(f"{wording.capital(one.what)}: {one.source}")

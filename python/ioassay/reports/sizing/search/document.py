@@ -209,6 +209,7 @@ def _first(search: Search, catalogue: Catalogue) -> Section:
                 for tier, size in one.parts.items()
                 for part in (
                     Section("What limits it", [*_scaling(size), *explanation.limits(size, None)]),
+                    *file_system_limits.limits(catalogue, size, only_exceeded=True),
                     times.times(size, search.requirements, tier),
                 )
             ),

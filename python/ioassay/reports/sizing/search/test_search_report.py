@@ -19,6 +19,7 @@ from ioassay.reports.sizing.search.configuration_yaml import configuration_yaml
 from ioassay.sizing import formulas
 from ioassay.sizing.arithmetic import Origin, Value, exactly, product
 from ioassay.sizing.catalogue import load
+from ioassay.sizing.components import Brick
 from ioassay.sizing.configuration import Configuration
 from ioassay.sizing.configurations import read
 from ioassay.sizing.evaluate import evaluate
@@ -147,6 +148,22 @@ def test_a_terminal_of_80_columns_shows_the_verdict_and_the_first_configuration(
     text = _terminal(found)
     assert text.index("The smallest of 2") < text.index("Margins") < text.index("What moves the answer")
     assert all(len(line) <= 80 for line in text.splitlines())
+
+
+def test_a_terminal_names_what_exceeds_the_recommendations_for_a_file_system(found: Search) -> None:
+    catalogue = load()
+    name = "md3460-performance"
+    brick = catalogue.find(name, Brick)
+    wide = brick.model_copy(
+        update={
+            "file_system": "lustre-zfs",
+            "redundancy": brick.redundancy.model_copy(update={"layout": "raidz2", "data": 28, "groups": 2}),
+        }
+    )
+    entries = {**catalogue.entries, name: replace(catalogue.entries[name], component=wide)}
+    text = terminal_text(SearchReport(found, replace(catalogue, entries=entries)).terminal())
+    assert "Limits of the file system" not in _terminal(found)
+    assert "Drives of a raidz group  30 exceeded  9 recommended" in text
 
 
 def test_the_page_has_the_front_the_tornado_and_racks_and_the_same_bytes_each_time(found: Search) -> None:
