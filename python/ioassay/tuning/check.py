@@ -23,7 +23,7 @@ from ioassay.tuning.snapshot import Snapshot
 from ioassay.tuning.system import System, Workload
 from ioassay.tuning.system.array import Array, parse_array
 from ioassay.units import UnitError, parse_bytes
-from ioassay.yaml_models.source import nearest
+from ioassay.yaml_models.source import near, nearest
 
 _Kind = TypeVar("_Kind", bound=Judgement)
 
@@ -54,7 +54,7 @@ class Asked:
         return cls(
             transfer=Transfer(size_bytes=_size(transfer) if transfer else None),
             array=parse_array(raid) if raid else None,
-            storage=storage,
+            storage=_storage(storage) if storage is not None else None,
             rules=[_rule(name) for name in rules] or RULES,
             storage_settings=_storage_settings(storage_settings, storage),
             workload=_workload(workload) if workload is not None else None,
@@ -149,9 +149,18 @@ def _evidence(known: Sequence[tuple[str, str]], rule: Rule) -> list[str]:
 
 def _size(text: str) -> int:
     try:
-        return parse_bytes(text)
+        size = parse_bytes(text)
     except UnitError as error:
         raise UsageError(f"--transfer: {error}.", "Write for example --transfer 1MiB.") from None
+    if not size:
+        raise UsageError(f"--transfer {text}: nothing is transferred.", "Write for example --transfer 1MiB.")
+    return size
+
+
+def _storage(text: str) -> str:
+    if text != "onefs":
+        raise UsageError(f"--storage {text}: no rule knows this storage.", "Use onefs, or leave the option out.")
+    return text
 
 
 def _workload(text: str) -> Workload:
@@ -183,5 +192,6 @@ def _storage_settings(texts: Sequence[str], storage: str | None) -> dict[str, st
 def _rule(name: str) -> Rule:
     known = {rule.name: rule for rule in RULES}
     if name not in known:
-        raise UsageError(f"There is no rule `{name}`.", nearest(name, known))
+        advice = near(name.replace("_", "-"), known) or "docs/reference/tuning-rules.md lists them."
+        raise UsageError(f"There is no rule `{name}`.", advice)
     return known[name]

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -42,6 +43,22 @@ def test_other_settings_of_the_storage_are_refused(settings: list[str], storage:
         _asked(*settings, storage=storage)
     assert raised.value.message == message
     assert raised.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("asked", "message", "remedy"),
+    [
+        ({"rules": ["max_sectors_kb"]}, "There is no rule `max_sectors_kb`.", "did you mean `max-sectors-kb`?"),
+        ({"rules": ["qqq"]}, "There is no rule `qqq`.", "docs/reference/tuning-rules.md lists them."),
+        ({"transfer": "0"}, "--transfer 0: nothing is transferred.", "Write for example --transfer 1MiB."),
+        ({"storage": "onfs"}, "--storage onfs: no rule knows this storage.", "Use onefs, or leave the option out."),
+    ],
+)
+def test_what_means_nothing_to_a_check_is_refused(asked: dict[str, Any], message: str, remedy: str) -> None:
+    known: dict[str, Any] = {"transfer": None, "raid": None, "storage": None, "rules": []}
+    with pytest.raises(UsageError) as raised:
+        Asked.of(**known | asked)
+    assert (raised.value.message, raised.value.remedy) == (message, remedy)
 
 
 def test_rules_about_what_splits_requests_have_the_evidence() -> None:
