@@ -167,6 +167,8 @@ def _of(layer: Layer) -> str:
             return f"the client ({layer.name})"
         case "server":
             return f"the server ({layer.name})"
+        case "file system":
+            return layer.name
     return f"the {layer.name}"
 
 

@@ -7,13 +7,13 @@ Documentation/filesystems/nfs of Linux, /proc/fs/nfsd/max_block_size; xfs(5) and
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ioassay.tuning.path.client import USUAL_TRANSFER_BYTES
 from ioassay.tuning.path.model import Limit, Step
 from ioassay.tuning.path.requests import PAGE_BYTES
 from ioassay.tuning.snapshot import Unreadable
-from ioassay.tuning.system import System, block
+from ioassay.tuning.system import Array, System, block, btrfs
 from ioassay.tuning.system.block import SECTOR_BYTES, BlockDevice
 from ioassay.tuning.system.lustre import matching
 from ioassay.tuning.system.mounts import Mount, covering
@@ -22,6 +22,8 @@ from ioassay.units import format_bytes
 
 _MOST_MIB = 1024
 _MOST_KIB = 1 << 30
+_BTRFS_STRIPE_BYTES = 64 << 10
+"""Linux, fs/btrfs/volumes.h: BTRFS_STRIPE_LEN."""
 _NAMES = {"xfs": "XFS", "btrfs": "Btrfs", "zfs": "ZFS"}
 
 
@@ -107,6 +109,11 @@ def local(system: System) -> ServerSide:
 
 def _of_mount(system: System, mount: Mount, above: tuple[Step, ...], unknown: list[str]) -> Iterator[Placed]:
     step, stripe = _file_system(system, mount, mount.file_system, mount.point)
+    if len(members := _btrfs_members(system, mount)) > 1:
+        step = _over_members(step, system, mount, len(members), unknown)
+        for member, start, name in members:
+            yield Placed(member, name, start, (*above, step), stripe)
+        return
     device, start, name = _numbered(system, mount.device)
     if device is None:  # Btrfs numbers its mounts by itself
         device, start, name = _at(system, mount.source)
@@ -114,6 +121,33 @@ def _of_mount(system: System, mount: Mount, above: tuple[Step, ...], unknown: li
         unknown.append(f"{mount.point} ({mount.file_system}) lies on no block device of {system.host}.")
         return
     yield Placed(device, name, start, (*above, step), stripe)
+
+
+def _btrfs_members(system: System, mount: Mount) -> list[tuple[BlockDevice, int, str]]:
+    """The devices of a btrfs file system, each with where it begins and its name; none of another file system."""
+    known = btrfs.file_systems(system.snapshot, [mount], mount) if mount.file_system == "btrfs" else []
+    members = (_at(system, name) for one in known for name in one.devices)
+    return [(device, start, name) for device, start, name in members if device is not None]
+
+
+def _over_members(step: Step, system: System, mount: Mount, members: int, unknown: list[str]) -> Step:
+    """How btrfs spreads data over its devices: in stripes of 64 KiB, or whole chunks of a GiB on one or two of them."""
+    (of_mount,) = btrfs.file_systems(system.snapshot, [mount], mount)
+    profiles = of_mount.profiles("data")
+    if len(profiles) != 1:
+        said = f"it has {' and '.join(profiles)}" if profiles else "the snapshot lacks it"
+        unknown.append(f"How {mount.point} spreads data over its {members} devices is unknown: {said}.")
+        return step
+    parity = {"raid5": 1, "raid6": 2}.get(profiles[0], 0)
+    data = {"raid0": members, "raid10": members // 2}.get(profiles[0], members - parity if parity else 1)
+    if data < 2:
+        return replace(step, notes=(*step.notes, f"Data with the profile {profiles[0]} is not striped."))
+    return replace(
+        step,
+        striping=Array(data, _BTRFS_STRIPE_BYTES, parity),
+        alignment_source=f"data profile {profiles[0]}",
+        notes=(*step.notes, f"{profiles[0]} over {members} devices, in stripes of 64 KiB on each."),
+    )
 
 
 def _targets(system: System) -> dict[str, str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -9,7 +11,7 @@ from hypothesis import strategies as st
 from ioassay.testing import io_path_nodes
 from ioassay.testing.io_path_nodes import RAID6, lustre_client, md_server, oss, scsi_disks
 from ioassay.testing.snapshots import below, disk, snapshot
-from ioassay.testing.storage_nodes import gpfs_client
+from ioassay.testing.storage_nodes import BTRFS_PATH, btrfs_host, gpfs_client
 from ioassay.tuning.path import IoPath, Layer, Transfer, both_ways, io_paths
 from ioassay.tuning.path.conclusions import conclusions
 from ioassay.tuning.path.model import named, sizes
@@ -250,6 +252,30 @@ def test_a_virtual_disk_whose_raid_is_not_known_asks_for_it() -> None:
     assert any("parity disks" in text for text in path.unknown)
     for text in (*path.unknown, *_only(oss(array=None)).unknown):
         assert parse_array(text.rpartition("--raid ")[2].removesuffix(".")) == RAID6
+
+
+@pytest.mark.parametrize(
+    ("profile", "members", "pieces"), [("raid0", 3, 3), ("raid5", 3, 2), ("raid10", 4, 2), ("single", 2, 1)]
+)
+def test_btrfs_of_several_devices_spreads_data_as_its_profile_says(profile: str, members: int, pieces: int) -> None:
+    node = btrfs_host(data=profile)
+    names = [f"sd{letter}" for letter in "bcde"[:members]]
+    more = {path: text for name in names for path, text in disk(name, model="ST8000NM0075").items()}
+    links = {f"{BTRFS_PATH}/devices/{name}": f"../../../../block/{name}" for name in names}
+    path = _only(
+        System(replace(node.with_files(more), links={**node.links, **links}).snapshot()), transfer=Transfer(MIB)
+    )
+    assert path.devices == tuple(names)
+    layer = _layer(path, "file system")
+    assert len({one.member for one in layer.requests}) == pieces
+    assert layer.request_bytes == (64 * KIB if pieces > 1 else MIB)
+    assert ("Btrfs spreads them in chunks of 64 KiB" in _said(path)) == (pieces > 1)
+
+
+def test_btrfs_with_two_profiles_says_that_its_spread_is_unknown() -> None:
+    node = btrfs_host().with_files({f"{BTRFS_PATH}/allocation/data/raid5/total_bytes": 134217728})
+    (path,) = io_paths([System(node.snapshot())], Transfer(MIB))
+    assert path.unknown == ("How /data spreads data over its 2 devices is unknown: it has raid1 and raid5.",)
 
 
 def test_a_node_without_anything_has_no_path() -> None:
