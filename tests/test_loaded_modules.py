@@ -30,6 +30,7 @@ LOADED = {
     "list runs": "",
     "compare runs/a runs/b": "polars pydantic rich yaml",
     "check runs/a --baseline runs/b": "polars pydantic rich yaml",
+    "report runs/a -o report.html": "jinja2 polars pydantic",
 }
 """By command what it loads of `SLOW`."""
 

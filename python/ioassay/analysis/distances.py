@@ -10,12 +10,13 @@ Not here: what is compared (`analysis.profile.comparison`, `analysis.replay.fait
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import ArrayLike, NDArray
 
-Floats = NDArray[np.float64]
+    Floats = NDArray[np.float64]
 
 
 class Spread(NamedTuple):
@@ -28,6 +29,8 @@ class Spread(NamedTuple):
 
 def spread(begins: ArrayLike, ends: ArrayLike, weights: ArrayLike) -> Spread | None:
     """The distribution of some weights; `None` where they weigh nothing. An end that is `inf` is unknown."""
+    import numpy as np  # noqa: PLC0415
+
     weighed = np.asarray(weights, dtype=np.float64)
     if not weighed.sum() > 0:
         return None
@@ -38,6 +41,8 @@ def distance(reference: Spread | None, other: Spread | None) -> float | None:
     """The largest difference of the cumulative shares, each the least or the most that the ranges allow; `None` where
     either distribution is unknown.
     """
+    import numpy as np  # noqa: PLC0415
+
     if reference is None or other is None:
         return None
     at = np.unique(np.concatenate([reference.begins, reference.ends, other.begins, other.ends]))
@@ -52,11 +57,15 @@ def cumulative_shares(of: Spread, at: Floats) -> tuple[Floats, Floats]:
 
 def steps(weights: Sequence[float]) -> Spread | None:
     """Weights in equal steps of the time from 0 to 1."""
+    import numpy as np  # noqa: PLC0415
+
     bounds = np.linspace(0.0, 1.0, len(weights) + 1)
     return spread(bounds[:-1], bounds[1:], list(weights))
 
 
 def _below(bounds: Floats, weights: Floats, at: Floats, side: Literal["left", "right"]) -> Floats:
+    import numpy as np  # noqa: PLC0415
+
     order = np.argsort(bounds, kind="stable")
     sums = np.concatenate([[0.0], np.cumsum(weights[order])])
     found: Floats = sums[np.searchsorted(bounds[order], at, side=side)] / weights.sum()

@@ -27,15 +27,18 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
-import numpy as np
 import polars as pl
 
 from ioassay.analysis import rates
 from ioassay.analysis.intervals import Interval
 from ioassay.analysis.timeline import Counts
-from ioassay.analysis.trend_tests import Array, Slopes, is_line, widening
+from ioassay.analysis.trend_tests import Slopes, is_line, widening
 from ioassay.results.measurement import KEY, Measurement
+
+if TYPE_CHECKING:
+    from ioassay.analysis.trend_tests import Array
 
 FEWEST = 24
 """The fewest samples of which a trend or a change is reported."""
@@ -151,10 +154,14 @@ def _totals(samples: pl.LazyFrame) -> pl.DataFrame:
 
 def _drift(place: Measurement, rows: pl.DataFrame, interval_s: float) -> Drift | None:
     begin, end = rows["begin"][0], rows["end"][0]
+    if end - begin < FEWEST:
+        return None
+    import numpy as np  # noqa: PLC0415
+
     counts: Counts = "bytes" if rows["bytes"].sum() else "operations"
     amounts = np.zeros(end - begin)
     amounts[rows["sample"].to_numpy() - begin] = rows[counts].to_numpy()
-    if len(amounts) < FEWEST or np.median(amounts) == 0:
+    if np.median(amounts) == 0:
         return None
     per_step = math.ceil(len(amounts) / MOST_STEPS)
     steps = amounts[: len(amounts) // per_step * per_step].reshape(-1, per_step).mean(axis=1) / interval_s
@@ -204,6 +211,8 @@ def _trend(logs: Array, times: Array, widening: float) -> Trend | None:
 
 def _change_points(logs: Array, candidates: Sequence[int], widening: float) -> list[int]:
     """Those of `candidates` at which the level changes for sure and by enough, ascending. The weakest goes first."""
+    import numpy as np  # noqa: PLC0415
+
     at = list(candidates)
     while at:
         parts = np.split(logs, at)
@@ -222,6 +231,8 @@ def _change_points(logs: Array, candidates: Sequence[int], widening: float) -> l
 
 def _score(before: Array, after: Array) -> float:
     """Mann and Whitney's U of two parts, in standard deviations from what it is where they do not differ."""
+    import numpy as np  # noqa: PLC0415
+
     first, second = len(before), len(after)
     ranks = float(_ranks(np.concatenate([before, after]))[:first].sum())
     deviation = math.sqrt(first * second * (first + second + 1) / 12)
@@ -245,6 +256,8 @@ def _splits(logs: Array, offset: int, shortest: int) -> Iterator[int]:
 
 def _best_split(logs: Array, shortest: int) -> tuple[int, float]:
     """Where the ranks before differ most from those after, and by how many standard deviations."""
+    import numpy as np  # noqa: PLC0415
+
     count = len(logs)
     before = np.arange(1, count)
     sums = np.cumsum(2 * _ranks(logs) - count - 1)[:-1]
@@ -259,6 +272,8 @@ def _ranks(values: Array) -> Array:
 
 
 def _stalls(amounts: Array, operations: float, start_s: float, interval_s: float) -> Iterator[Stall]:
+    import numpy as np  # noqa: PLC0415
+
     low = np.concatenate([[False], amounts < STALLED * np.median(amounts), [False]])
     edges = np.flatnonzero(low[1:] != low[:-1])
     for begin, end in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):

@@ -21,7 +21,6 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-import numpy as np
 import polars as pl
 
 from ioassay.analysis import rates
@@ -109,6 +108,8 @@ def saturation(cells: Iterable[Cell], tolerance: float = TOLERANCE) -> Saturatio
 
 def _possible(cells: Sequence[Cell], point: Cell, best: Cell, tolerance: float) -> tuple[Cell, ...] | None:
     """`cells` ascend by size."""
+    import numpy as np  # noqa: PLC0415
+
     if min(point.repetitions, best.repetitions) < 2:
         return None
     from scipy.special import stdtrit  # noqa: PLC0415  (0.3 s, and few runs are surveys)

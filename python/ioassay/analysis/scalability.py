@@ -24,11 +24,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from ioassay.analysis import axes, rates, series
 from ioassay.analysis.axes import Axis, Values
@@ -57,7 +55,11 @@ _SMALLEST = 0.02
 _NOTHING = 1e-9
 """A term below this is what rounding leaves of none."""
 
-_Array = NDArray[np.float64]
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    _Array = NDArray[np.float64]
 
 Reach = Literal["reached", "level", "not reached", "uncertain"]
 """`reached`: the rate peaks within the sweep, which its interval, or repetitions, leave no doubt of. `level`: what may
@@ -228,6 +230,8 @@ def fit(medians: tuple[tuple[int, float], ...]) -> Fit | None:
     `None` of fewer than `FEWEST` points, where a rate is not above 0, and where even one client has no finite rate.
     The same points always give the same intervals.
     """
+    import numpy as np  # noqa: PLC0415
+
     if len(medians) < FEWEST or min(rate for _, rate in medians) <= 0:
         return None
     counts = np.array([count for count, _ in medians], dtype=np.float64)
@@ -251,6 +255,8 @@ def fit(medians: tuple[tuple[int, float], ...]) -> Fit | None:
 
 
 def _drawn(terms: _Array, fitted: _Array, squares: float, freedom: int) -> list[Law]:
+    import numpy as np  # noqa: PLC0415
+
     dice = np.random.default_rng(_SEED)
     spread = np.sqrt(squares / dice.chisquare(freedom, _DRAWS))
     errors = spread[:, None] * dice.standard_normal((_DRAWS, len(fitted)))
@@ -261,6 +267,7 @@ def _drawn(terms: _Array, fitted: _Array, squares: float, freedom: int) -> list[
 
 def _solve(terms: _Array, costs: _Array) -> _Array:
     """The coefficients, none below 0, with the least squares of the relative residuals of `costs`."""
+    import numpy as np  # noqa: PLC0415
     from scipy.optimize import nnls  # noqa: PLC0415  (0.4 s, and many runs have no sweep that is long enough)
 
     relative = terms / costs[:, None]

@@ -15,13 +15,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from ioassay.analysis.intervals import Interval
 
-Array = NDArray[np.float64]
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
 
 CONFIDENCE = 0.95
 
@@ -32,6 +34,8 @@ class Slopes:
     """The slopes between every two of `values` at the ascending times `at`, and what they tell."""
 
     def __init__(self, values: Array, at: Array) -> None:
+        import numpy as np  # noqa: PLC0415
+
         first, second = np.triu_indices(len(values), k=1)
         self._ascending = np.sort((values[second] - values[first]) / (at[second] - at[first]))
         count = len(values)
@@ -40,10 +44,14 @@ class Slopes:
     @property
     def median(self) -> float:
         """Theil and Sen's slope, in the unit of the values per unit of time."""
+        import numpy as np  # noqa: PLC0415
+
         return float(np.median(self._ascending))
 
     def significance(self, widening: float) -> float:
         """How many standard deviations Kendall's tau is away from none."""
+        import numpy as np  # noqa: PLC0415
+
         return abs(float(np.sign(self._ascending).sum())) / (self._deviation * widening)
 
     def interval(self, widening: float) -> Interval:
@@ -57,12 +65,16 @@ class Slopes:
 
 def off_line(values: Array, at: Array) -> Array:
     """What the line of Theil and Sen leaves over."""
+    import numpy as np  # noqa: PLC0415
+
     off = values - Slopes(values, at).median * at
     return np.asarray(off - np.median(off))
 
 
 def off_steps(values: Array, splits: Sequence[int]) -> Array:
     """What the medians of the parts leave over; a part begins at each of `splits`."""
+    import numpy as np  # noqa: PLC0415
+
     return np.concatenate([part - np.median(part) for part in np.split(values, splits)])
 
 
@@ -73,6 +85,8 @@ def is_line(values: Array, at: Array, splits: Sequence[int]) -> bool:
 
 def _unfitness(off: Array, terms: int) -> float:
     """Schwarz's criterion for absolute deviations: the less, the better the model with so many terms."""
+    import numpy as np  # noqa: PLC0415
+
     mean = max(float(np.abs(off).mean()), 1e-12)
     return len(off) * math.log(mean) + terms * math.log(len(off)) / 2
 
@@ -83,6 +97,8 @@ def widening(values: Array, at: Array, splits: Sequence[int]) -> float:
     The correlation is that of what a line, or the steps, leave over: what leaves less. It is too low by as much as
     the model has followed the noise (Kendall, 1954), which is put back.
     """
+    import numpy as np  # noqa: PLC0415
+
     rest = min((off_line(values, at), off_steps(values, splits)), key=lambda off: float(np.abs(off).sum()))
     bound = 3 * np.median(np.abs(rest))
     rest = np.clip(rest, -bound, bound)

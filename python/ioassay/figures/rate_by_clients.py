@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from ioassay.analysis import axes, rates
@@ -121,6 +120,8 @@ def laws(data: pl.DataFrame, sweeps: Iterable[Sweep], unit: Unit) -> pl.DataFram
 
     Columns: series, at (on the axis; any number between), law (in `unit`).
     """
+    import numpy as np  # noqa: PLC0415
+
     lines = dict(zip(data.select(*KEY).iter_rows(), data["series"], strict=True))
     rows = [
         {"series": series, "at": at, "law": sweep.law.law.rate(at) / unit.divisor}

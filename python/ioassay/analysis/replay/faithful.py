@@ -19,7 +19,6 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import NamedTuple
 
-import numpy as np
 import polars as pl
 
 from ioassay.analysis.distances import Spread, distance, spread
@@ -171,6 +170,8 @@ def _rank_bytes(run: LoadedRun, replays: ReplaysEntry, case: CaseEntry, directio
 
 def _buckets(sizes: Iterable[tuple[int, int]]) -> Spread | None:
     """Sizes in the buckets of the recorder."""
+    import numpy as np  # noqa: PLC0415
+
     begins = np.array(SIZE_BEGINS_BYTES, dtype=float)
     counts = np.zeros(len(begins))
     for size, calls in sizes:
@@ -185,6 +186,8 @@ def _recorded_span(recorded: Iterable[RecordedClass]) -> tuple[int, int] | None:
 
 
 def _over_time(recorded: RecordedClass, span: tuple[int, int] | None) -> Spread | None:
+    import numpy as np  # noqa: PLC0415
+
     if span is None or not recorded.timeline:
         return None
     first, last = span

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-import numpy as np
 import polars as pl
 
 from ioassay.analysis.watch.phases import LOOK_AFTER_S, PHASE, Activity, second_of
 from ioassay.results.watch_document import Role
+
+if TYPE_CHECKING:
+    import numpy as np
 
 WAYS: Final = ("write", "read")
 
@@ -163,6 +165,8 @@ class Counted:
 
 def _series(table: pl.DataFrame, first: int, length: int) -> np.ndarray:
     """Bytes by second; 0 where nothing is known."""
+    import numpy as np  # noqa: PLC0415
+
     values = np.zeros(length)
     values[table["second"].to_numpy() - first] = table["bytes"].to_numpy()
     return values
@@ -170,6 +174,8 @@ def _series(table: pl.DataFrame, first: int, length: int) -> np.ndarray:
 
 def _correlation(run: np.ndarray, servers: np.ndarray, lag: int) -> float:
     """Of the run with the servers `lag` seconds later, where both are known."""
+    import numpy as np  # noqa: PLC0415
+
     shifted = np.roll(servers, -lag)
     if lag > 0:
         shifted[-lag:] = 0

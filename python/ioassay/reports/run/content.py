@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -24,12 +25,10 @@ from ioassay.analysis import (
 )
 from ioassay.analysis.acceptance import Verdict
 from ioassay.analysis.ceilings import Limit
-from ioassay.analysis.compare import measured_run
 from ioassay.analysis.doubts import Doubts
 from ioassay.analysis.findings import Finding, RunFacts, findings
 from ioassay.analysis.io500 import Score
 from ioassay.analysis.rates import typical
-from ioassay.analysis.replay.faithful import Faithfulness, faithfulness
 from ioassay.analysis.run_units import RunUnits
 from ioassay.analysis.scalability import Sweep
 from ioassay.analysis.stop_rule import WidePoint
@@ -56,6 +55,9 @@ from ioassay.reports.run.workloads import WorkloadPart
 from ioassay.results.document import RunDocument
 from ioassay.results.loaded import LoadedRun
 from ioassay.results.measurement import Measurement
+
+if TYPE_CHECKING:
+    from ioassay.analysis.replay.faithful import Faithfulness
 
 
 @dataclass(frozen=True)
@@ -146,7 +148,7 @@ def assemble(run: LoadedRun, against: Sequence[Side] = ()) -> Content:
         surveys=surveys.assemble(run.document, points, found, names),
         scores=scores,
         score_tables=score_tables.assemble(scores, found, names),
-        faithfulness=faithfulness(run),
+        faithfulness=_faithfulness(run),
         levels=rows,
         judged=judged,
         doubts=found,
@@ -160,9 +162,19 @@ def assemble(run: LoadedRun, against: Sequence[Side] = ()) -> Content:
     )
 
 
+def _faithfulness(run: LoadedRun) -> list[Faithfulness]:
+    if run.document.study.replays is None:
+        return []
+    from ioassay.analysis.replay.faithful import faithfulness  # noqa: PLC0415  (few runs replay an application)
+
+    return faithfulness(run)
+
+
 def _compared(run: LoadedRun, against: Sequence[Side]) -> Comparison | None:
     if not against:
         return None
+    from ioassay.analysis.compare import measured_run  # noqa: PLC0415  (it reads YAML)
+
     itself = Side(measured_run.subject(run, "this run"), configuration.of_run(run.document))
     return compare([itself, *against])
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ioassay.analysis.acceptance import Verdict
 from ioassay.analysis.io500 import UNITS, Score
 from ioassay.analysis.peak_sustained import Level, PeakSustained, Row
 from ioassay.analysis.rate_units import RateColumn
-from ioassay.analysis.replay.faithful import ClassFaithfulness, Faithfulness, Order
 from ioassay.analysis.stop_rule import WidePoint
 from ioassay.analysis.watch.phases import Activity
 from ioassay.reports.compare.data import data as comparison_data
@@ -20,6 +19,9 @@ from ioassay.reports.run.surveys import Survey
 from ioassay.reports.run.workloads import measurements
 from ioassay.results.loaded import LoadedRun
 from ioassay.results.measurement import KEY
+
+if TYPE_CHECKING:
+    from ioassay.analysis.replay.faithful import ClassFaithfulness, Faithfulness, Order
 
 REPORT_VERSION = 3
 
