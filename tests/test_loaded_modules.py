@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.util
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +14,8 @@ from ioassay.testing.builder import RunBuilder
 from ioassay.testing.stored import store
 
 SLOW = {"jinja2", "numpy", "optuna", "pandas", "polars", "pydantic", "rich", "scipy", "vl_convert", "yaml"}
+
+DARSHAN = Path(__file__).parents[1] / "python/ioassay/results/darshan/testdata/mpi.darshan"
 
 STUDY = """\
 name: tiny
@@ -31,14 +35,16 @@ LOADED = {
     "compare runs/a runs/b": "polars pydantic rich yaml",
     "check runs/a --baseline runs/b": "polars pydantic rich yaml",
     "report runs/a -o report.html": "jinja2 polars pydantic",
+    "profile mpi.darshan": "numpy polars rich",
 }
 """By command what it loads of `SLOW`."""
 
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A directory with a study, a target and two runs."""
+    """A directory with a study, a target, two runs and a Darshan log."""
     directory = tmp_path_factory.mktemp("loaded")
+    shutil.copy(DARSHAN, directory)
     (directory / "study.yaml").write_text(STUDY)
     (directory / "target").mkdir()
     (directory / "runs").mkdir()
@@ -49,6 +55,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("command", LOADED)
 def test_a_command_loads_no_more_than_it_needs(command: str, place: Path) -> None:
+    if command.startswith("profile") and importlib.util.find_spec("darshan") is None:
+        pytest.skip("PyDarshan is not installed")
     code = (
         "import sys\nfrom ioassay.__main__ import main\n"
         "try: main()\nfinally: print(*sys.modules, file=open('modules', 'w'))"

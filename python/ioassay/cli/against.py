@@ -76,6 +76,8 @@ def _recognised(path: Path) -> tuple[str, list[Path]]:
 
 def named_runs(paths: tuple[Path, ...]) -> list[NamedRun]:
     """The runs. Raises `UsageError` for one that cannot be read."""
+    if not paths:
+        return []
     from ioassay.analysis.ceilings import doubted  # noqa: PLC0415
     from ioassay.analysis.profile.measured_limits import NamedRun  # noqa: PLC0415
     from ioassay.results.run_directory import load  # noqa: PLC0415

@@ -57,9 +57,7 @@ def profile(
     # Imported here because they take a second, which `--help` must not.
     from ioassay.reports import Report, build  # noqa: PLC0415
     from ioassay.reports.document.terminal import rendered  # noqa: PLC0415
-    from ioassay.reports.profile import ProfileReport, comparison  # noqa: PLC0415
-    from ioassay.reports.profile.comparison.content import Side  # noqa: PLC0415
-    from ioassay.reports.profile.comparison.content import assemble as compared  # noqa: PLC0415
+    from ioassay.reports.profile import ProfileReport  # noqa: PLC0415
     from ioassay.reports.profile.content import assemble  # noqa: PLC0415
     from ioassay.reports.profile.document import summary  # noqa: PLC0415
     from ioassay.results.profiles import load_profile  # noqa: PLC0415
@@ -85,6 +83,10 @@ def profile(
     content = assemble(loaded, limits_of(runs, loaded))
     report: Report = ProfileReport(content)
     if other.profiles:
+        from ioassay.reports.profile import comparison  # noqa: PLC0415
+        from ioassay.reports.profile.comparison.content import Side  # noqa: PLC0415
+        from ioassay.reports.profile.comparison.content import assemble as compared  # noqa: PLC0415
+
         before = load_profile(other.profiles)
         reference = assemble(before, limits_of(runs, before))
         names = distinct([other.profiles[0], records[0]])

@@ -24,9 +24,10 @@ from ioassay.execution.node_probe import silent_nodes
 from ioassay.execution.suspension import Suspension
 from ioassay.execution.watcher import Watcher
 from ioassay.launchers import failure_messages
-from ioassay.results.document import CaseEntry, now
+from ioassay.results.document import CaseEntry
 from ioassay.results.events import EventTail, ProgressTail
 from ioassay.results.ingest import Row
+from ioassay.results.moments import now
 from ioassay.results.outcome import Outcome, outcome
 from ioassay.results.point import SweepPoint
 from ioassay.results.run_writer import RunWriter

@@ -18,7 +18,8 @@ from ioassay.execution.plan_check import Need, check
 from ioassay.execution.slurm_job import SCRIPT
 from ioassay.garbage_collection import long_lived
 from ioassay.launchers import find_launcher
-from ioassay.results.document import CaseEntry, RunDocument, StudyEntry, now
+from ioassay.results.document import CaseEntry, RunDocument, StudyEntry
+from ioassay.results.moments import now
 from ioassay.results.net_directory import read_net
 from ioassay.results.new_directory import refuse_occupied
 from ioassay.results.origin import StudyOrigin

@@ -19,7 +19,7 @@ from ioassay.net.patterns import Meeting
 from ioassay.net.remarks import remarks
 from ioassay.remote.hosts import Host
 from ioassay.remote.process import SPARE_S, Process
-from ioassay.results.document import now
+from ioassay.results.moments import now
 from ioassay.results.net_directory import NetDirectory
 from ioassay.results.net_document import Flow, NetMeasurement
 

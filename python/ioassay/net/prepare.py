@@ -16,7 +16,7 @@ from ioassay.lab.requirements import search_path
 from ioassay.net.measure import Ends
 from ioassay.remote.hosts import Host
 from ioassay.remote.process import PATH, SPARE_S
-from ioassay.results.document import now
+from ioassay.results.moments import now
 from ioassay.results.net_directory import NetDirectory
 from ioassay.results.net_document import NetDocument, NetHost, NetSettings
 from ioassay.results.new_directory import refuse_occupied

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple, get_args
 
 from pydantic import Field, PrivateAttr
@@ -16,7 +15,8 @@ from ioassay.results.kinds import RUN
 from ioassay.results.measurement import Measurement
 from ioassay.results.net_document import NetDocument
 from ioassay.results.origin import FrontEndOrigin, ImportOrigin, LabEntry, Origin, StudyOrigin
-from ioassay.results.point import CLIENTS, PLACEMENT, RANKS_PER_CLIENT, Axis, Point, SweepPoint
+from ioassay.results.point import CLIENTS, PLACEMENT, RANKS_PER_CLIENT, SweepPoint
+from ioassay.results.point_types import Axis, Point
 from ioassay.results.states import RunState
 from ioassay.results.stored_types import Amount, Component, Count, Moment, Node, Setting, StoredModel
 from ioassay.results.summary import called
@@ -29,16 +29,6 @@ because no time was left for it.
 
 CaseOrder = Literal["as-written", "randomised", "interleaved"]
 """The order of the cases of each repetition of a sweep."""
-
-
-def moment(unix_ns: int) -> str:
-    """A moment as `run.json` writes it: ISO 8601, UTC, to the second."""
-    return datetime.fromtimestamp(unix_ns // 1_000_000_000, UTC).isoformat()
-
-
-def now() -> str:
-    """This moment as stored documents have it."""
-    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 TargetKind = Literal["directory", "device", "url", "in-place"]

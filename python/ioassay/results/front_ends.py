@@ -25,9 +25,9 @@ from ioassay.results.document import (
     StudyEntry,
     TargetKind,
     WorkloadEntry,
-    moment,
 )
 from ioassay.results.kinds import FRONT_END
+from ioassay.results.moments import moment
 from ioassay.results.origin import FrontEndOrigin
 from ioassay.results.plan_sizes import case_entry, stored_plan
 from ioassay.results.point import CLIENTS, RANKS_PER_CLIENT

@@ -3,18 +3,15 @@
 Axes are named as in the study: `clients`, `ranks_per_client`, `groups`, and whatever keys its `sweep` names. Values are
 in base units: bytes, nanoseconds, counts; what is no number is a word.
 
-Not: which keys of a study can be swept (`ioassay.studies.axes`), how a value reads (`ioassay.reports.names`).
+Not: which keys of a study can be swept (`ioassay.studies.axes`), how a value reads (`ioassay.reports.names`), points
+as parts of documents (`point_types`).
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Annotated, Literal, NamedTuple
-
-from pydantic import AfterValidator, Field
-
-from ioassay.results.stored_types import Count, StoredModel
+from typing import Literal, NamedTuple
 
 CLIENTS, RANKS_PER_CLIENT, GROUPS = PLACEMENT = ("clients", "ranks_per_client", "groups")
 """The axes that say how many take part. They are counts in every run; `Axis` entries describe all other axes."""
@@ -24,28 +21,6 @@ MOST_CHARACTERS = 256
 
 AxisUnit = Literal["bytes", "ns", "1", "word"]
 """What the values of an axis are in; `1` is a count, `word` no number."""
-
-AxisName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]*$", max_length=200)]
-
-_Word = Annotated[str, Field(strict=True, min_length=1, max_length=MOST_CHARACTERS)]
-AxisValue = Annotated[Count, Field(strict=True)] | _Word
-
-
-def _counted(point: dict[str, int | str]) -> dict[str, int | str]:
-    if wrong := next((axis for axis in PLACEMENT if not isinstance(point.get(axis, 0), int)), None):
-        raise ValueError(f"{wrong} is not a count")
-    return point
-
-
-Point = Annotated[dict[AxisName, AxisValue], AfterValidator(_counted)]
-"""A value for each axis. An imported result leaves out what its files do not tell."""
-
-
-class Axis(StoredModel):
-    """An axis that a study sweeps besides those of `PLACEMENT`."""
-
-    name: AxisName = Field(description="As the study's `sweep` calls it.")
-    unit: AxisUnit
 
 
 class SweepPoint(NamedTuple):

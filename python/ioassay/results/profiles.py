@@ -12,17 +12,11 @@ from pathlib import Path
 
 from ioassay.errors import UsageError
 from ioassay.results import other_files
-from ioassay.results.darshan import profile as darshan_profile
 from ioassay.results.darshan.recognise import SUFFIX, is_darshan, open_log
-from ioassay.results.dftracer import profile as dftracer_profile
 from ioassay.results.dftracer.recognise import is_dftracer
-from ioassay.results.engine_io import with_engine_io
 from ioassay.results.kinds import RECORD, recognise
 from ioassay.results.profile_model import Profile
-from ioassay.results.recorded_runs import cases_of, records_of
-from ioassay.results.recorder import profile as recorder_profile
 from ioassay.results.recorder.recognise import is_recorder
-from ioassay.results.records import profile as records_profile
 from ioassay.results.records.directory import is_table
 from ioassay.results.stored_directory import StoredDirectory
 
@@ -40,6 +34,10 @@ class ProfileSource:
 
 
 def _load_records(paths: Sequence[Path]) -> Profile:
+    from ioassay.results.engine_io import with_engine_io  # noqa: PLC0415
+    from ioassay.results.recorded_runs import cases_of, records_of  # noqa: PLC0415
+    from ioassay.results.records import profile as records_profile  # noqa: PLC0415
+
     records = records_of(paths)
     for path in records:
         refuse_other(path)
@@ -72,13 +70,31 @@ def _beginning(path: Path) -> bytes:
         raise UsageError(f"{path} cannot be read: {error.strerror}.", other_files.TAKES) from error
 
 
+def _load_darshan(paths: Sequence[Path]) -> Profile:
+    from ioassay.results.darshan import profile  # noqa: PLC0415
+
+    return profile.load_profile(paths)
+
+
+def _load_dftracer(paths: Sequence[Path]) -> Profile:
+    from ioassay.results.dftracer import profile  # noqa: PLC0415
+
+    return profile.load_profile(paths)
+
+
+def _load_recorder(paths: Sequence[Path]) -> Profile:
+    from ioassay.results.recorder import profile  # noqa: PLC0415
+
+    return profile.load_profile(paths)
+
+
 SOURCES = (
-    ProfileSource("Darshan logs", is_darshan, darshan_profile.load_profile),
-    ProfileSource("traces of DFTracer", is_dftracer, dftracer_profile.load_profile),
-    ProfileSource("traces of Recorder", is_recorder, recorder_profile.load_profile),
+    ProfileSource("Darshan logs", is_darshan, _load_darshan),
+    ProfileSource("traces of DFTracer", is_dftracer, _load_dftracer),
+    ProfileSource("traces of Recorder", is_recorder, _load_recorder),
     ProfileSource("records", lambda _: True, _load_records),
 )
-"""The first that recognises a path reads it. The last refuses what is of none."""
+"""The first that recognises a path reads it, and only that one is imported. The last refuses what is of none."""
 
 
 def load_profile(paths: Sequence[Path]) -> Profile:

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING
 
 from ioassay.errors import CannotRun, UsageError
 from ioassay.results import lock
-from ioassay.results.document import RunDocument, now
+from ioassay.results.document import RunDocument
 from ioassay.results.kinds import RUN, recognise
 from ioassay.results.loaded import LoadedRun
 from ioassay.results.lock import Lock
+from ioassay.results.moments import now
 from ioassay.results.run_files import DOCUMENT, WATCH_DOCUMENT, document_of, open_run, table_name
 from ioassay.results.stored_directory import StoredDirectory
 from ioassay.results.stored_tables import check, read_tables

@@ -13,9 +13,10 @@ import polars as pl
 
 from ioassay.errors import UsageError
 from ioassay.results import front_ends
-from ioassay.results.document import CaseEntry, RunDocument, moment
+from ioassay.results.document import CaseEntry, RunDocument
 from ioassay.results.events import stored_events
 from ioassay.results.ingest import Inconsistent, TableRows, Tables, joined_tables
+from ioassay.results.moments import moment
 from ioassay.results.outcome import outcome
 from ioassay.results.run_files import events_name
 from ioassay.results.states import RunState

@@ -16,7 +16,7 @@ from typing import Annotated, Any, Self
 from pydantic import Field, model_validator
 
 from ioassay import units
-from ioassay.results.point import AxisName
+from ioassay.results.point_types import AxisName
 from ioassay.studies.files import FileSet, Tree
 from ioassay.studies.repetitions import Repetitions
 from ioassay.studies.replay import Replays

@@ -29,7 +29,8 @@ from ioassay.results.document import (
     TransferOrder,
     WorkloadEntry,
 )
-from ioassay.results.point import PLACEMENT, Axis
+from ioassay.results.point import PLACEMENT
+from ioassay.results.point_types import Axis
 from ioassay.studies import axes, check_steps, defaults, plans, sweep
 from ioassay.studies.axes import Choice
 from ioassay.studies.files import FileSet

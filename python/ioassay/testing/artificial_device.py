@@ -15,8 +15,8 @@ from pathlib import Path
 import polars as pl
 
 from ioassay.execution.interruption import Interruption
-from ioassay.results.document import now
 from ioassay.results.loaded import LoadedRun
+from ioassay.results.moments import now
 from ioassay.results.states import RunState
 from ioassay.results.sweep_document import ObjectiveEntry, ParameterEntry, SweepDocument
 from ioassay.testing.builder import RunBuilder

@@ -30,8 +30,9 @@ from ioassay.results.document import (
     WorkloadEntry,
 )
 from ioassay.results.loaded import LoadedRun
-from ioassay.results.point import CLIENTS, RANKS_PER_CLIENT, Axis, AxisUnit
+from ioassay.results.point import CLIENTS, RANKS_PER_CLIENT, AxisUnit
 from ioassay.results.point import text as point_text
+from ioassay.results.point_types import Axis
 from ioassay.results.states import RunState
 from ioassay.units import RateUnit
 

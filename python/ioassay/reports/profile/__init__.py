@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ioassay.reports.profile import data, document
-
 if TYPE_CHECKING:
     import polars as pl
 
@@ -23,6 +21,8 @@ class ProfileReport:
 
     def document(self, *, with_figures: bool) -> Document:
         """Findings first, then time, processes, files and operations."""
+        from ioassay.reports.profile import document  # noqa: PLC0415
+
         if not with_figures:
             return document.document(self.content)
         from ioassay.reports.profile.pictures import pictures  # noqa: PLC0415
@@ -31,8 +31,12 @@ class ProfileReport:
 
     def data(self) -> Mapping[str, Any]:
         """`data.data`."""
+        from ioassay.reports.profile import data  # noqa: PLC0415
+
         return data.data(self.content)
 
     def table(self) -> pl.DataFrame:
         """`data.table`."""
+        from ioassay.reports.profile import data  # noqa: PLC0415
+
         return data.table(self.content)

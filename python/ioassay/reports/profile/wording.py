@@ -18,7 +18,7 @@ from ioassay.analysis.profile.thresholds import Threshold
 from ioassay.control_characters import escaped
 from ioassay.reports import format
 from ioassay.reports.profile.content import MOST_REFERENCES, Content
-from ioassay.results import document
+from ioassay.results import moments
 from ioassay.results.profile_model import Direction, Loss, LossKind, Profile
 
 SOURCES = {"darshan": "Darshan", "dftracer": "DFTracer", "recorder": "Recorder"}
@@ -524,7 +524,7 @@ def started(profile: Profile) -> str:
 
 def moment(unix_ns: int) -> str:
     """The day and the time, UTC: `2026-02-02 02:40:00`."""
-    return format.moment(document.moment(unix_ns))
+    return format.moment(moments.moment(unix_ns))
 
 
 def _processes(count: int) -> str:

@@ -16,6 +16,7 @@ import resource
 import signal
 import stat
 import sys
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -35,9 +36,30 @@ _MOST_MESSAGE_BYTES = 4096
 def main() -> None:
     """Reads the logs that standard input names."""
     paths = json.load(sys.stdin)
-    backend: Any = importlib.import_module("darshan.backend.cffi_backend")
+    backend = _backend()
     for path in paths:
         _read_apart(backend, path)
+
+
+def _backend() -> Any:
+    """PyDarshan's access to its C library, without pandas where that can be: loading it takes 0.2 s and nothing here
+    uses it.
+    """
+    name = "darshan.backend.cffi_backend"
+    sys.modules["pandas"] = _Annotations("pandas")
+    try:
+        return importlib.import_module(name)
+    except Exception:  # a version of PyDarshan that uses pandas while it is imported
+        for loaded in [one for one in sys.modules if one.partition(".")[0] in ("pandas", "darshan")]:
+            del sys.modules[loaded]
+        return importlib.import_module(name)
+
+
+class _Annotations(ModuleType):
+    """A module whose types are named in annotations alone."""
+
+    def __getattr__(self, name: str) -> Any:
+        return Any
 
 
 def _read_apart(backend: Any, path: str) -> None:

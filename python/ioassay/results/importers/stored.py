@@ -24,10 +24,10 @@ from ioassay.results.document import (
     StudyEntry,
     SummaryRow,
     WorkloadEntry,
-    moment,
 )
 from ioassay.results.importers.model import Case, Measured, Setting
 from ioassay.results.ingest import Tables, evidence, labelled, rate
+from ioassay.results.moments import moment
 from ioassay.results.origin import ImportedFile, ImportOrigin, PrintedScore, RefusedFile
 from ioassay.results.point import CLIENTS, GROUPS, RANKS_PER_CLIENT
 from ioassay.results.point import text as point_text

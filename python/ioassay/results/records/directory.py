@@ -10,14 +10,16 @@ import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from ioassay.errors import UsageError
 from ioassay.protocol.record_layout import MAGIC
 from ioassay.results.kinds import RECORD
-from ioassay.results.record_document import RecordDocument
 from ioassay.results.records.killed import is_killed
 from ioassay.results.stored_directory import StoredDirectory
+
+if TYPE_CHECKING:
+    from ioassay.results.record_document import RecordDocument
 
 _SUFFIXES = (".tables", ".table")
 """Of files with the tables of processes that ended, and with that of one that runs."""

@@ -12,9 +12,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ioassay.results.record_document import RecordDocument
-
 if TYPE_CHECKING:
+    from ioassay.results.record_document import RecordDocument
     from ioassay.results.records.directory import RecordFile
 
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")

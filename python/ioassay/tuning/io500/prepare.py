@@ -14,7 +14,7 @@ from ioassay.execution.places import Place, nodes_of
 from ioassay.execution.prepare import BATCH
 from ioassay.launchers import DEFAULT, Node, find_launcher
 from ioassay.launchers.hosts import allocated
-from ioassay.results.document import now
+from ioassay.results.moments import now
 from ioassay.results.net_directory import read_net
 from ioassay.results.tune_io500_document import StripingEntry, TuneIo500Document
 from ioassay.studies.library import find_study

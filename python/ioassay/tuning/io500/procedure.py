@@ -11,7 +11,7 @@ from dataclasses import asdict
 
 from ioassay.errors import CannotRun
 from ioassay.execution.interruption import Interruption
-from ioassay.results.document import now
+from ioassay.results.moments import now
 from ioassay.results.tune_io500_directory import TuneIo500Directory
 from ioassay.results.tune_io500_document import Io500Measurement
 from ioassay.tuning.attempt import Interrupted, attempt, heed, keep, left_by

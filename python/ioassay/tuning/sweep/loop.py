@@ -18,8 +18,8 @@ from typing import Protocol
 
 from ioassay.errors import CannotRun
 from ioassay.execution.interruption import Interruption
-from ioassay.results.document import now
 from ioassay.results.loaded import LoadedRun
+from ioassay.results.moments import now
 from ioassay.results.sweep_directory import SweepDirectory
 from ioassay.results.sweep_document import RefusedPoint, Side, Stage, SweepMeasurement
 from ioassay.tuning.apply import Drifted

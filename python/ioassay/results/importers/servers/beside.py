@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Final
 
 from ioassay.errors import UsageError
-from ioassay.results.document import moment
 from ioassay.results.importers.gather import Files
 from ioassay.results.importers.numbers import NS_PER_S
 from ioassay.results.importers.servers.cases import ReadCounters
 from ioassay.results.importers.servers.counters import EARLIEST_NS, Interval, Origin, Reading, Series, series
 from ioassay.results.importers.source import Refused, below
 from ioassay.results.lock import Lock
+from ioassay.results.moments import moment
 from ioassay.results.origin import ImportedFile, RefusedFile
 from ioassay.results.run_files import WATCH, WATCH_DOCUMENT, open_run, require_run
 from ioassay.results.watch_document import Role, WatchDocument, WatchedHost, read_watch
