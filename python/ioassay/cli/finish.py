@@ -53,17 +53,21 @@ class Ended:
         told = RunReport(loaded)
         if loaded.document.state != "interrupted":
             report = path / REPORT
-            add_file(path, REPORT, reports.build(told, "html"))
+            try:
+                if self._documents is None:
+                    self._show(told)  # first: figures take a while
+            finally:  # also where nobody reads on
+                add_file(path, REPORT, reports.build(told, "html"))
             if self._documents is None:
-                self._show(told, report)
+                print(f"Report: {report}", flush=True)
             else:
                 self._documents.append(self._document(told, report))
         _say_how_it_ended(path, loaded)
         self._codes.append(exit_code(told))
         keyboard_interrupt.note_kept("")
 
-    def _show(self, told: RunReport, report: Path) -> None:
-        """Prints the summary, and where the report is."""
+    def _show(self, told: RunReport) -> None:
+        """Prints the summary."""
         from ioassay.reports.run import answer, terminal  # noqa: PLC0415
 
         if self._storage is None:
@@ -71,7 +75,6 @@ class Ended:
             print()
         else:
             show(answer.shown(told.content, self._storage))
-        print(f"Report: {report}", flush=True)
 
     def _document(self, told: RunReport, report: Path) -> str:
         from ioassay import reports  # noqa: PLC0415
