@@ -37,6 +37,9 @@ EMULATOR := qemu-user-static libc6-arm64-cross libgcc-s1-arm64-cross
 DIST := dist
 PROCESSORS ?= x86_64 aarch64
 
+# Else each of the thousands of commands that tests start compiles all modules of Python again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help build developing compiled wheels cross-linker emulator demo labs mpis programs libraries stores browser reframe lock test test-machine test-functions test-cases test-whole loom sanitize miri attack lint lint-rust lint-python generate release notebook bench bench-peers statistics clean
 
 help: ## List the targets.
@@ -181,11 +184,9 @@ PYTEST := $(TEST_ENV) $(BIN)/pytest --quiet
 # compile that again.
 RUST_TESTS := $(CARGO_TEST) --workspace
 
-# Tests of whole cases that look at the page cache, and the others. Some of Rust's unit tests look at it too.
-tests_in = $(basename $(notdir $(wildcard $(1)/tests/*.rs)))
-OF_PAGE_CACHE := cold_caches page_cache
-OF_CASES := $(filter-out $(OF_PAGE_CACHE),$(call tests_in,crates/cli))
-OF_MACHINE := $(filter-out $(OF_CASES),$(call tests_in,crates/*))
+# Test programs of whole cases. The other programs, and some unit tests, look at the page cache.
+OF_CASES := cases mpi_singleton
+OF_MACHINE := $(filter-out $(OF_CASES),$(basename $(notdir $(wildcard crates/*/tests/*.rs))))
 
 test-machine: developing ## Run the tests that nothing may disturb: of the whole machine, its page cache, Rust's unit tests.
 	@failed=0; $(RUST_TESTS) --lib --bins $(addprefix --test ,$(OF_MACHINE)) || failed=1; \
@@ -210,7 +211,7 @@ SANITIZED := plugins/storage/tests/sanitized
 # The preloaded library must not reach cargo and the compiler of Rust.
 sanitize: build ## Test storage plug-ins with AddressSanitizer and UndefinedBehaviorSanitizer.
 	$(RUST_TESTS) \
-		--config "target.'cfg(unix)'.runner='$(CURDIR)/$(SANITIZED)/run'" --test plug_ins --test mpi_plug_ins
+		--config "target.'cfg(unix)'.runner='$(CURDIR)/$(SANITIZED)/run'" --test cases -- plug_ins::
 
 # Not a part of `test`: a nightly Rust with Miri cannot be had everywhere.
 miri: ## Run shared memory in Miri, which finds undefined behaviour (needs a nightly Rust).
@@ -228,7 +229,7 @@ ENGINE_ATTACKS := device command front_ends_guard front_ends_stopping front_ends
 
 attack: developing ## Attack it in every known way (as root, hours; goes on where it was): make attack TRIES=10000 JOBS=2 OUTCOMES=FILE.
 	@failed=0; $(BIN)/pytest --quiet $(ATTACKS) || failed=1; \
-	$(RUST_TESTS) $(addprefix --test ,$(ENGINE_ATTACKS)) || failed=1; \
+	$(RUST_TESTS) --test cases -- $(addsuffix ::,$(ENGINE_ATTACKS)) || failed=1; \
 	$(BIN)/python -m tests.attack.lost_nodes || failed=1; \
 	nice $(BIN)/python -m tests.attack --tries $(TRIES) --jobs $(JOBS) --json $(OUTCOMES) || failed=1; \
 	$(BIN)/python -m tests.attack --table $(OUTCOMES); exit $$failed

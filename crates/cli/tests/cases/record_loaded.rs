@@ -1,17 +1,15 @@
 //! Programs and libraries of every kind: those that the recorder reaches are recorded whatever else is loaded, and those
 //! that it cannot reach are named.
 
-mod support;
-
 use std::ffi::OsString;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::support::record::{Place, Record, compiled, copy_program, library, run, try_compile};
+use crate::support::skipped::skipped;
 use ioassay_record::operation::Operation::{Close, Open, Read, Write};
-use support::record::{Place, Record, compiled, copy_program, library, run, try_compile};
-use support::skipped::skipped;
 
 #[test]
 fn what_constructors_and_destructors_do_is_counted() {

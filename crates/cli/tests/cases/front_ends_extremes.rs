@@ -1,16 +1,13 @@
 //! Amounts that nobody has: every numeric option of every front end with every extreme value. Each is an error that ends in
 //! order; none panics, none aborts, none allocates what is not there. No file is ever reached: its directory does not exist.
 
-#[path = "support/skipped.rs"]
-mod skipped;
-
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::support::skipped::skipped;
 use nix::sys::resource::{Resource, setrlimit};
-use skipped::skipped;
 
 /// More than any of these needs; what allocates more than it must ends by an abort.
 const MEMORY_BYTES: u64 = 8 << 30;

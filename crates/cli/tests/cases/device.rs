@@ -1,17 +1,14 @@
 //! A block device as the target: a loop device, which needs root. Without it the tests say that they did nothing.
 
-#[path = "support/skipped.rs"]
-mod skipped;
-
 use std::fs;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::support::skipped::skipped;
 use ioassay_protocol::doubt::Reason;
 use ioassay_protocol::events::{Event, PhaseRecord};
 use serde_json::{Value, json};
-use skipped::skipped;
 
 /// A loop device on a file of 32 MiB, whose pages it keeps out of memory, detached at the end.
 struct LoopDevice {

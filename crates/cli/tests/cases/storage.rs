@@ -1,19 +1,17 @@
 //! Every storage API on real files: what is written is what is read back, whatever the layout, order and depth.
 
-mod support;
-
 use std::fs;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
+use crate::support::*;
 use ioassay_engine::storage::names::Presence;
 use ioassay_engine::storage::{self, Capabilities, Connection, OpenFile, Opening, Setup, StorageApi};
 use ioassay_protocol::plan::data::{FileSet, Layout, Lock, Order, Payload, SizeAtOpen, Source, Transfer, Verify};
 use ioassay_protocol::plan::storage::{Storage, Uring};
 use ioassay_protocol::plan::{Plan, Step};
 use proptest::prelude::*;
-use support::*;
 
 /// The storage APIs that keep files in directories.
 fn file_apis() -> impl Iterator<Item = (&'static dyn StorageApi, Capabilities)> {

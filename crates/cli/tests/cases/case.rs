@@ -1,13 +1,12 @@
 //! A whole case on storage that watches, misbehaves or fails: ranks are threads here, everything else is real.
 
-mod support;
-
 use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::support::*;
 use ioassay_engine::plan::Sizes;
 use ioassay_engine::storage::{
     self, Access, Capabilities, Connection, Ended, InFlight, OpenFile, Opening, Range, Setup, StorageApi,
@@ -21,7 +20,6 @@ use ioassay_protocol::plan::pace::{Limit, Rate, Think};
 use ioassay_protocol::plan::storage::Storage;
 use ioassay_protocol::plan::{CacheMethod, Job, Operation, Plan, RankRange, Step};
 use proptest::prelude::*;
-use support::*;
 
 /// One call.
 #[derive(Debug, Clone, PartialEq)]

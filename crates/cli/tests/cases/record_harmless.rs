@@ -1,13 +1,11 @@
 //! The recorder never harms its host: programs with threads and signal handlers do what they did without it.
 
-mod support;
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::process::Command;
 
+use crate::support::record::{Place, compiled, run};
 use ioassay_record::operation::Operation::{Open, Read, Write};
-use support::record::{Place, compiled, run};
 
 #[test]
 fn threads_may_end_in_every_way() {

@@ -1,20 +1,18 @@
 //! `record --via ptrace`: programs that load no library are counted exactly, and behave as without it.
 
-mod support;
-
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use crate::support::process::wait_until;
+use crate::support::record::{Image, Place, Ran, Record, Started, copy_program, try_compile};
+use crate::support::skipped::skipped;
 use ioassay_record::operation::Operation::{self, *};
 use ioassay_record::table::State;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, geteuid, mkfifo};
-use support::process::wait_until;
-use support::record::{Image, Place, Ran, Record, Started, copy_program, try_compile};
-use support::skipped::skipped;
 
 /// Neither root nor the owner of anything.
 const NOBODY: u32 = 65534;

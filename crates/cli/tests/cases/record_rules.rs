@@ -1,11 +1,9 @@
 //! Rules that an agent gives to programs while they run: what they count.
 
-mod support;
-
+use crate::support::record::Image;
+use crate::support::rules::{ALL, Watched};
 use ioassay_record::operation::Operation::{Accept, Connect, ElsewhereOther, Glob, Read, Stat, Write};
 use ioassay_record::rules::{Rule, bit};
-use support::record::Image;
-use support::rules::{ALL, Watched};
 
 fn sums(image: &Image, slot: usize) -> (u64, u64, u64) {
     let matched = image.watched.get(&slot).cloned().unwrap_or_default();

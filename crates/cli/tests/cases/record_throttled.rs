@@ -1,14 +1,12 @@
 //! Rules that hold calls back: to their rate, until they go, and never where a program must not sleep.
 
-mod support;
-
 use std::fs;
 
+use crate::support::process::wait_until;
+use crate::support::record::Image;
+use crate::support::rules::{ALL, Watched, throttle};
 use ioassay_record::operation::Operation::{Map, Open, Read, SubmitWrite, Write};
 use ioassay_record::rules::{Rule, RuleKind, bit};
-use support::process::wait_until;
-use support::record::Image;
-use support::rules::{ALL, Watched, throttle};
 
 /// A program whose second write to `held` waits for ten minutes, longer than a test may take.
 fn start(how: &str) -> (Watched, Vec<u8>) {

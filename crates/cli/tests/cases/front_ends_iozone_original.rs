@@ -1,14 +1,11 @@
 //! The same command lines, given to the real IOzone and to ours: the same rows, files and exit status. Figures differ,
 //! of course. Without IOzone on this machine it says that it was skipped.
 
-#[path = "support/skipped.rs"]
-mod skipped;
-
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use skipped::skipped;
+use crate::support::skipped::skipped;
 
 /// Lines of the corpus with smaller sizes.
 const LINES: &[&str] = &[

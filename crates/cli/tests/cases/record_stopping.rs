@@ -1,7 +1,5 @@
 //! Signals: to the command, to `record`, and from a terminal. What was counted is there, and the command never notices.
 
-mod support;
-
 use std::fs;
 use std::io::Read;
 use std::os::fd::{FromRawFd, OwnedFd};
@@ -9,9 +7,9 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
+use crate::support::process::wait_until;
+use crate::support::record::{Place, Record, Started, compiled};
 use nix::sys::signal::{Signal, kill};
-use support::process::wait_until;
-use support::record::{Place, Record, Started, compiled};
 
 /// A place whose tables can be found while processes run, and where they are.
 fn with_tables() -> (Place, PathBuf) {

@@ -12,9 +12,7 @@ use std::time::{Duration, Instant};
 use flate2::read::GzDecoder;
 use ioassay_protocol::snapshot::{Kind, MEMBER, Snapshot, VERSION};
 
-mod support;
-
-use support::hung_mount::{ALL, HungMount};
+use crate::support::hung_mount::{ALL, HungMount};
 
 fn capture(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ioassay-engine"));

@@ -8,12 +8,10 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::{Duration, Instant};
 
-mod support;
-
+use crate::support::hung_mount::{ALL, CREATE, GETATTR, HungMount, LOOKUP, MKDIR, OPEN, STATFS, UNLINK, WRITE};
+use crate::support::process::{Bench, Running, set, wait_until};
 use ioassay_protocol::events::Outcome;
 use serde_json::{Value, json};
-use support::hung_mount::{ALL, CREATE, GETATTR, HungMount, LOOKUP, MKDIR, OPEN, STATFS, UNLINK, WRITE};
-use support::process::{Bench, Running, set, wait_until};
 
 /// What ends no process, or is an errno here, or cannot be caught: KILL, and 32 and 33, which are the C library's.
 const END_NOTHING: [i32; 10] = [
@@ -111,7 +109,7 @@ fn waiting(target: &Path) -> Value {
         "version": ioassay_protocol::VERSION, "run": "r1", "case": "c1", "target": {"directory": target},
         "storage": {"api": "posix"}, "ranks": {"clients": 1, "per_client": 2},
         "files": {"data": set(4096, 8192, 1)},
-        "steps": [support::process::write("data", "never"), support::process::pause()],
+        "steps": [crate::support::process::write("data", "never"), crate::support::process::pause()],
         "seed": 1, "sample_interval_ns": 1_000_000_000_u64,
     })
 }

@@ -2,19 +2,17 @@
 //!
 //! Hooks of cold-cache steps do the swaps, so that they come between two phases for certain.
 
-mod support;
-
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::support::process::{Bench, Ran, Running, ended, entries, phase, read, set, wait_until, write};
+use crate::support::skipped::skipped;
 use ioassay_protocol::events::Outcome;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
-use support::process::{Bench, Ran, Running, ended, entries, phase, read, set, wait_until, write};
-use support::skipped::skipped;
 
 const MINUTE_NS: u64 = 60_000_000_000;
 
@@ -214,11 +212,11 @@ fn links_that_are_put_into_a_workspace_lead_nowhere() {
 
 #[test]
 fn a_plug_in_that_takes_nothing_but_paths_is_given_none_that_leads_elsewhere() {
-    let path = support::plug_ins::shipped("skeleton-plugin").expect("a C compiler");
+    let path = crate::support::plug_ins::shipped("skeleton-plugin").expect("a C compiler");
     let ground = Ground::new();
     let swap = "mv WORKSPACE AWAY && ln -s OUTSIDE WORKSPACE";
     let mut plan = ground.plan("posix", &[write("data", "at-end"), ground.hook(swap), write("more", "at-end")]);
-    plan["storage"] = serde_json::to_value(support::plug_ins::storage("skeleton-plugin", path)).unwrap();
+    plan["storage"] = serde_json::to_value(crate::support::plug_ins::storage("skeleton-plugin", path)).unwrap();
     plan["trees"] = json!({});
     let ran = ground.bench.run(&plan);
     assert_eq!(ran.code, 1);

@@ -1,16 +1,13 @@
 //! What lies where a front end is told to work, and is not its own: real files, devices and pipes, attacked by every
 //! command line that writes, reads or removes. Nothing of it may change.
 
-#[path = "support/skipped.rs"]
-mod skipped;
-
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use skipped::skipped;
+use crate::support::skipped::skipped;
 
 fn engine(directory: &Path, line: &str) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ioassay-engine"));

@@ -1,10 +1,11 @@
 //! Metadata phases and walks on real files: ranks are threads here, everything else is real.
 
-mod support;
-
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use crate::support::hung_mount::HungMount;
+use crate::support::skipped::skipped;
+use crate::support::{doubts, phases, run_and_keep};
 use ioassay_engine::plan::{Sizes, parse};
 use ioassay_engine::ranks::local::MeetingPlace;
 use ioassay_engine::storage::{self, StorageApi};
@@ -17,9 +18,6 @@ use ioassay_protocol::plan::storage::Target;
 use ioassay_protocol::plan::{Operation, Plan};
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use support::hung_mount::HungMount;
-use support::skipped::skipped;
-use support::{doubts, phases, run_and_keep};
 
 /// A plan for one tree, `t`, on `target`.
 fn plan_text(target: &Path, ranks: u32, tree: &Value, steps: &[Value]) -> Value {

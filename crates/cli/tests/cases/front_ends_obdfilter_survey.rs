@@ -1,18 +1,15 @@
 //! obdfilter-survey as somebody calls it: real processes, real files, told by the environment. What is printed is held
 //! against the events of the run directory.
 
-#[path = "support/skipped.rs"]
-mod skipped;
-
 use std::fs;
 use std::os::unix::fs::FileTypeExt;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
+use crate::support::skipped::skipped;
 use ioassay_frontends::obdfilter_survey::options::KNOWN;
 use ioassay_frontends::options::Verdict;
 use ioassay_protocol::events::{Event, PhaseRecord};
-use skipped::skipped;
 
 /// A directory with targets.
 struct Lab(tempfile::TempDir);

@@ -1,26 +1,24 @@
 //! The engine as launchers of three MPIs start it, on this machine. Nodes are made of it by giving processes host names of
 //! their own, which takes root. What takes several hosts with links is in `launched_nodes.rs`.
 
-mod support;
-
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::support::engines::{all_have_ended, engine, engines};
+use crate::support::mpi::Mpi;
+use crate::support::process::{
+    Bench, HANGS, Running, ended, entries, only, pause, read, set, start_waiting, wait_until, write,
+};
+use crate::support::skipped::skipped;
+use crate::support::{check_sums, doubts};
 use ioassay_protocol::doubt::Reason;
 use ioassay_protocol::events::{Outcome, PhaseRecord};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
-use support::engines::{all_have_ended, engine, engines};
-use support::mpi::Mpi;
-use support::process::{
-    Bench, HANGS, Running, ended, entries, only, pause, read, set, start_waiting, wait_until, write,
-};
-use support::skipped::skipped;
-use support::{check_sums, doubts};
 
 /// In this a run is to be ended that something has happened to; here it takes less than one.
 const ENDED: Duration = Duration::from_secs(10);
@@ -493,7 +491,7 @@ fn a_rank_that_is_killed_between_cases_is_not_waited_for_by_the_next_one() {
     let mut run = Running(run.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
     wait_until("the ranks are at work", || engines(&bench).iter().filter(|engine| engine.is_rank).count() == 2);
     std::thread::sleep(Duration::from_secs(1));
-    support::engines::engine(&bench, 1, true).send(Signal::SIGKILL);
+    crate::support::engines::engine(&bench, 1, true).send(Signal::SIGKILL);
     let took = ended(&mut run, Instant::now());
     assert!(took < ENDED, "{took:?}");
     nothing_is_left(&bench);

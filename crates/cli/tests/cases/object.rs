@@ -1,7 +1,5 @@
 //! The storage API `object` against real servers, those of labs: S3 is versitygw, WebHDFS is Hadoop's own.
 
-mod support;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::net::TcpListener;
@@ -9,15 +7,15 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
+use crate::support::lab::Lab;
+use crate::support::object_server::{Asked, Fate, ObjectServer};
+use crate::support::process::{Bench, Running, check_clean_up, entries, read, set, start_waiting, wait_until, write};
+use crate::support::skipped::skipped;
 use ioassay_protocol::doubt::Reason;
 use ioassay_protocol::events::{Event, Outcome, PhaseRecord};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
-use support::lab::Lab;
-use support::object_server::{Asked, Fate, ObjectServer};
-use support::process::{Bench, Running, check_clean_up, entries, read, set, start_waiting, wait_until, write};
-use support::skipped::skipped;
 
 fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()

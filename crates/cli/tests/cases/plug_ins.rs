@@ -1,12 +1,13 @@
 //! Plug-ins in C, through the engine: those that are right do what the built-in storage APIs do, and those that are
 //! wrong are refused or fail by name, and never do harm.
 
-mod support;
-
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use crate::support::plug_ins::{shipped, wrong};
+use crate::support::process::Bench;
+use crate::support::*;
 use ioassay_engine::plan::{Refusal, validate, validate_meeting};
 use ioassay_engine::storage::names::Presence;
 use ioassay_engine::storage::{self, plugin};
@@ -16,9 +17,6 @@ use ioassay_protocol::plan::pace::Limit;
 use ioassay_protocol::plan::storage::{Storage, Target};
 use ioassay_protocol::plan::{Job, Plan, Step, Work};
 use serde_json::{Value, json};
-use support::plug_ins::{shipped, wrong};
-use support::process::Bench;
-use support::*;
 
 /// A write with a sync, and a read by another rank that compares.
 fn write_and_verify(order: Order) -> Vec<Step> {
@@ -34,7 +32,7 @@ fn by(storage: Storage, plan: Plan) -> Plan {
 fn skeleton(options: &[(&str, &str)]) -> Storage {
     let path = shipped("skeleton-plugin").expect("a C compiler");
     let options = options.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-    Storage { options, ..support::plug_ins::storage("skeleton-plugin", path) }
+    Storage { options, ..crate::support::plug_ins::storage("skeleton-plugin", path) }
 }
 
 #[test]
@@ -146,7 +144,7 @@ fn entries_go_through_a_plug_in_too() {
     ]
     .map(phase)
     .to_vec();
-    let storage = support::plug_ins::storage("null-plugin", path);
+    let storage = crate::support::plug_ins::storage("null-plugin", path);
     let ran = bench.run(&text(target.path(), &storage, json!({"t": tree}), json!({}), json!(steps)));
     assert_eq!(ran.code, 0, "{}", ran.said);
     let operations: Vec<u64> = bench.phases().iter().map(|phase| phase.operations).collect();
@@ -157,7 +155,7 @@ fn entries_go_through_a_plug_in_too() {
 fn wrong_plan(number: u32) -> Plan {
     let (name, path) = wrong(number);
     by(
-        support::plug_ins::storage(&name, path),
+        crate::support::plug_ins::storage(&name, path),
         plan(SMALL, 2, vec![phase("write", work(Transfer::Write, Order::Sequential))]),
     )
 }
@@ -374,7 +372,7 @@ fn a_read() -> Job {
 #[test]
 fn a_plan_for_mpi_is_refused_where_ranks_do_not_meet_over_it() {
     let Some(path) = shipped("mpiio") else { return };
-    let plan = by(support::plug_ins::storage("mpiio", path), plan(SMALL, 2, write_and_read(Order::Sequential)));
+    let plan = by(crate::support::plug_ins::storage("mpiio", path), plan(SMALL, 2, write_and_read(Order::Sequential)));
     assert_eq!(validate(&plan), Ok(()));
     assert_eq!(validate_meeting(&plan, true), Ok(()));
     assert!(validate_meeting(&plan, false).unwrap_err().valid.contains("--launcher mpirun"));
@@ -400,14 +398,14 @@ fn what_is_built_without_a_umask_can_be_changed_by_nobody_else() {
 #[test]
 fn nothing_is_built_or_loaded_below_a_directory_of_another_user() {
     if !nix::unistd::Uid::effective().is_root() {
-        return support::skipped::skipped("another user's directory", "it needs root");
+        return crate::support::skipped::skipped("another user's directory", "it needs root");
     }
     let place = tempfile::tempdir().unwrap();
     let (above, cache) = (place.path().join("above"), place.path().join("above/cache"));
     let built = build_in(&cache, "umask 022");
     let library = PathBuf::from(String::from_utf8(built.stdout).unwrap().trim());
     std::os::unix::fs::chown(&above, Some(65534), None).unwrap();
-    let plan = by(support::plug_ins::storage("null-plugin", library), plan(SMALL, 1, vec![]));
+    let plan = by(crate::support::plug_ins::storage("null-plugin", library), plan(SMALL, 1, vec![]));
     let others = format!("other users can change {}", above.display());
     assert!(refused(&plan).problem.contains(&others), "{}", refused(&plan).problem);
     let built = build_in(&cache, "umask 022");

@@ -1,12 +1,10 @@
 //! Files of the recorder are cut, removed or replaced while a program runs: it goes on, and the record says what it lacks. What
 //! the program itself does about SIGBUS is as without the recorder.
 
-mod support;
-
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitStatus};
 
-use support::record::{Place, Ran, compiled};
+use crate::support::record::{Place, Ran, compiled};
 
 fn record(how: &str, options: &[&str]) -> Ran {
     let mut place = Place::new();

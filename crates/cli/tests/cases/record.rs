@@ -1,17 +1,15 @@
 //! What the recorder counts: calls of known number, size and order, by programs of `recorded`.
 
-mod support;
-
 use std::fs;
 use std::process::Stdio;
 
+use crate::support::process::wait_until;
+use crate::support::record::{Place, Record, Started, run};
 use ioassay_record::operation::Operation::{
     Close, ElsewhereOther, ElsewhereRead, ElsewhereWrite, Open, Read, Seek, Write,
 };
 use ioassay_record::table::FileKind;
 use nix::sys::stat::Mode;
-use support::process::wait_until;
-use support::record::{Place, Record, Started, run};
 
 #[test]
 fn reads_and_writes_are_counted_with_their_sizes_and_order() {
@@ -90,7 +88,7 @@ fn a_hung_call_is_seen_in_the_table_while_it_hangs() {
     fs::create_dir(&tables).unwrap();
     place.options = vec!["--tables".into(), tables.clone().into()];
     nix::unistd::mkfifo(&place.path("fifo"), Mode::S_IRWXU).unwrap();
-    let program = support::record::compiled("counts");
+    let program = crate::support::record::compiled("counts");
     let (mut recorder, record) = place.recorder(&[program.to_str().unwrap(), "hang"]);
     let mut started = Started::new(recorder.stderr(Stdio::null()));
     let hung = || {

@@ -1,8 +1,6 @@
 //! The engine as launchers of MPI and Slurm start it on several hosts with links of their own: the lab `nodes`, four nodes of a
 //! Slurm cluster with GlusterFS. What one machine is enough for is in `launched.rs`.
 
-mod support;
-
 use std::fs;
 use std::io::Read;
 use std::path::PathBuf;
@@ -11,18 +9,18 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use crate::support::check_sums;
+use crate::support::engines::{all_have_ended, engine, engines};
+use crate::support::lab::Lab;
+use crate::support::mpi::Mpi;
+use crate::support::process::{
+    Bench, Running, children, ended, entries, only, pause, read, set, start_waiting, wait_until, write,
+};
 use ioassay_host::clock::unix_ns;
 use ioassay_protocol::events::Outcome;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
-use support::check_sums;
-use support::engines::{all_have_ended, engine, engines};
-use support::lab::Lab;
-use support::mpi::Mpi;
-use support::process::{
-    Bench, Running, children, ended, entries, only, pause, read, set, start_waiting, wait_until, write,
-};
 
 /// In this a run is to be ended that something has happened to, on a busy machine too. An engine that waited for its launcher
 /// would take minutes.
@@ -260,7 +258,7 @@ const ROMIO: (&str, &str) = ("OMPI_MCA_io", "^ompio");
 /// Files of each rank's own, and one that all four nodes share, by independent and by collective transfers.
 fn plug_in(name: &str) {
     with!(nodes, mpi = Mpi::debian());
-    let Some(library) = support::plug_ins::shipped(name) else { return };
+    let Some(library) = crate::support::plug_ins::shipped(name) else { return };
     let mut bench = nodes.by_mpirun(mpi);
     bench.options.push("--mpi-in-ranks".to_owned());
     bench.environment.push((ROMIO.0, ROMIO.1.to_owned()));

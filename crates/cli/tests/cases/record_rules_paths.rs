@@ -1,17 +1,15 @@
 //! Rules with paths hold for a file whatever a program calls it, and for no other.
 
-mod support;
-
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 
+use crate::support::record::Image;
+use crate::support::rules::{ALL, Watched, throttle};
+use crate::support::skipped::skipped;
 use ioassay_record::operation::Operation::{Create, Remove, Rename, Stat, StreamWrite, Write};
 use ioassay_record::rules::{Alias, AliasBy, Rule, RuleKind, bit};
 use nix::unistd::geteuid;
-use support::record::Image;
-use support::rules::{ALL, Watched, throttle};
-use support::skipped::skipped;
 
 const WRITES: u64 = bit(Write) | bit(StreamWrite);
 

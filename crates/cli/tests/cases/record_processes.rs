@@ -1,9 +1,7 @@
 //! Processes that are recorded: they fork, are replaced and end in every way, and nothing is lost or counted twice.
 
-mod support;
-
+use crate::support::record::{Image, Place, Record, compiled, run};
 use ioassay_record::operation::Operation::{Open, Write};
-use support::record::{Image, Place, Record, compiled, run};
 
 #[test]
 fn a_forked_child_has_a_table_of_its_own_and_knows_what_it_inherited() {

@@ -1,17 +1,15 @@
 //! Programs at their limits, and tables at theirs: the program goes on as without the recorder, and what is lost is said.
 
-mod support;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::support::record::{Place, Record, compiled, run};
+use crate::support::skipped::skipped;
 use ioassay_record::operation::Operation::{Close, Open, Read, Write};
 use ioassay_record::table::LARGEST;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sys::resource::{Resource, getrlimit};
-use support::record::{Place, Record, compiled, run};
-use support::skipped::skipped;
 
 /// Root, which most limits and mounts need.
 fn is_root(what: &str) -> bool {

@@ -1,16 +1,14 @@
 //! Replays of an application on real files: ranks are threads here, everything else is real.
 
-mod support;
-
 use std::path::Path;
 
+use crate::support::{phases, run_and_keep};
 use ioassay_engine::plan::parse;
 use ioassay_engine::ranks::local::MeetingPlace;
 use ioassay_engine::storage;
 use ioassay_protocol::events::{Event, PhaseRecord};
 use ioassay_protocol::plan::{Operation, Plan};
 use serde_json::{Value, json};
-use support::{phases, run_and_keep};
 
 const RANKS: u64 = 3;
 const ITEMS: u64 = 12;
@@ -76,7 +74,7 @@ fn operations(events: &[Event], phase: &str, operation: Operation) -> u64 {
 
 #[test]
 fn every_stream_does_all_its_operations_with_their_bytes() {
-    let target = support::target();
+    let target = crate::support::target();
     let stat = json!({"kind": "stat", "count": 50});
     let absent = json!({"kind": "stat", "count": 7, "absent": true});
     let not_opened = json!({"kind": "open", "count": 5, "absent": true});
@@ -126,7 +124,7 @@ fn every_stream_does_all_its_operations_with_their_bytes() {
 
 #[test]
 fn operations_wait_until_they_are_due_and_none_is_early() {
-    let target = support::target();
+    let target = crate::support::target();
     let mut late = stream("input", "all", &json!({"kind": "stat", "count": 20}));
     late["timeline"] = json!([0, 0, 0, 1]);
     let mut paced = replay("paced", &[late]);
@@ -144,7 +142,7 @@ fn operations_wait_until_they_are_due_and_none_is_early() {
 
 #[test]
 fn a_name_that_is_there_although_it_should_be_absent_ends_the_replay() {
-    let target = support::target();
+    let target = crate::support::target();
     let absent = json!({"kind": "stat", "count": 3, "absent": true});
     let mut plan = plan(target.path(), &["nowhere"], &[replay("search", &[stream("nowhere", "all", &absent)])]);
     // It finds everything.

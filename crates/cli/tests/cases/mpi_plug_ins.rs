@@ -1,19 +1,17 @@
 //! The plug-ins over MPI, driven by plugins/storage/tests/drive.c under a real mpirun: what each rank wrote another one
 //! reads back, with every option, layout and kind of call.
 
-mod support;
-
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
+use crate::support::mpi;
+use crate::support::plug_ins::shipped;
+use crate::support::process::{Running, wait_until};
+use crate::support::skipped::skipped;
 use ioassay_engine::compiled::on_path;
-use support::mpi;
-use support::plug_ins::shipped;
-use support::process::{Running, wait_until};
-use support::skipped::skipped;
 
 const RANKS: u64 = 4;
 

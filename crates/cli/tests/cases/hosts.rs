@@ -1,21 +1,19 @@
 //! Hosts that are namespaces of this machine: each rank works on the host of its client. It takes root to make such
 //! hosts; without it the tests say that they did nothing.
 
-mod support;
-
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::support::process::{Bench, Running, children, phase, set, start_waiting, wait_until};
+use crate::support::skipped::skipped;
 use ioassay_protocol::doubt::Reason;
 use ioassay_protocol::events::{Event, Outcome, Started};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
-use support::process::{Bench, Running, children, phase, set, start_waiting, wait_until};
-use support::skipped::skipped;
 
 /// Two hosts, `red` and `blue`, among processes of their own. On both the directory `target` is the directory `shared`
 /// of this machine, where `target` stays empty.

@@ -1,7 +1,5 @@
 //! The storage API `nfs` against a real server, the NFS-Ganesha of a lab.
 
-mod support;
-
 use std::collections::BTreeSet;
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt, symlink};
@@ -9,13 +7,13 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
+use crate::support::doubts;
+use crate::support::lab::Lab;
+use crate::support::process::{Bench, check_clean_up, entries, phase, read, set, start_waiting, write};
 use ioassay_protocol::events::{Event, Failure, Outcome};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
-use support::doubts;
-use support::lab::Lab;
-use support::process::{Bench, check_clean_up, entries, phase, read, set, start_waiting, write};
 
 /// An empty directory in the export of an NFS server.
 struct Nfs {
