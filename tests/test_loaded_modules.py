@@ -32,6 +32,8 @@ LOADED = {
     "run --help": "",
     "studies": "",
     "list runs": "",
+    "run study.yaml --target target --dry-run": "pydantic rich yaml",
+    "run study.yaml --target target --out runs/c": "jinja2 polars pydantic rich yaml",
     "compare runs/a runs/b": "polars pydantic rich yaml",
     "check runs/a --baseline runs/b": "polars pydantic rich yaml",
     "report runs/a -o report.html": "jinja2 polars pydantic",

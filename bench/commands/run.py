@@ -3,8 +3,9 @@
     python bench/commands/run.py BEFORE AFTER SCRATCH [PAIRS]
 
 BEFORE and AFTER are programs `ioassay` of two installations, SCRATCH a directory on a memory file system that is made
-and left there. Printed are the least processor seconds of each and the median of the ratios of the pairs. Not: a test.
-Timing never decides a test.
+and left there. Printed are the least processor seconds of each and the median of the ratios of the pairs. Python may
+keep its bytecode, as where ioassay is installed; each program must start its own processes with its own modules. Not: a
+test. Timing never decides a test.
 """
 
 from __future__ import annotations
@@ -28,10 +29,13 @@ workloads:
   whole: {title: A file of its own, layout: N-N, order: sequential, transfer: 1MiB, total: 64MiB}
 """
 
-PAIRS = 9
+LOG = Path(__file__).parents[2] / "python/ioassay/results/darshan/testdata/mpi.darshan"
+"""Of a program with four processes, 3 kB."""
 
-_ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 """An installation has its modules compiled: where they may not be kept, each command compiles them again."""
+
+PAIRS = 9
 
 COMMANDS: dict[str, list[str]] = {
     "--help": ["run", "--help"],
@@ -42,6 +46,7 @@ COMMANDS: dict[str, list[str]] = {
     "check": ["check", "runs/a", "--baseline", "runs/b"],
     "compare": ["compare", "runs/a", "runs/b"],
     "report": ["report", "runs/a", "-o", "report.html"],
+    "profile": ["profile", str(LOG)],
 }
 """What is run in a directory that holds the study and two of its runs."""
 
@@ -49,7 +54,7 @@ COMMANDS: dict[str, list[str]] = {
 def processor_s(command: Sequence[str | Path], directory: Path) -> float:
     """Seconds of processors that a command takes, with the processes that it waits for."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = subprocess.run(command, cwd=directory, capture_output=True, text=True, check=False, env=_ENVIRONMENT)
+    done = subprocess.run(command, cwd=directory, env=ENVIRONMENT, capture_output=True, text=True, check=False)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     if done.returncode not in (0, 1):  # 1: a check that fails
         raise SystemExit(f"{command} ended with {done.returncode}: {done.stderr}")
