@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -36,7 +35,7 @@ def replace_file(
     """`write_atomically` for the file `name` of an open directory. `shown` is its path in errors; the umask applies to
     `mode`.
     """
-    fresh = f".{name[:200]}.{secrets.token_hex(8)}"
+    fresh = f".{name[:200]}.{os.urandom(8).hex()}"
     try:
         file = os.open(
             fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, mode, dir_fd=directory
