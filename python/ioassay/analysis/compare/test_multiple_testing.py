@@ -5,6 +5,7 @@ import random
 from collections.abc import Sequence
 
 import pytest
+from scipy.special import chdtrc
 
 from ioassay.analysis import intervals
 from ioassay.analysis.compare import multiple_testing
@@ -85,3 +86,17 @@ def test_where_half_of_the_points_differ_no_more_are_called_certain_than_do(repe
     too_many = sum(one.certain > 10 for one in found) / len(found)
     assert too_many <= allowed + 3 * math.sqrt(allowed * (1 - allowed) / len(found))
     assert sorted(one.certain for one in found)[250] >= 7
+
+
+@pytest.mark.parametrize("half_freedom", [1, 2, 3, 20, 150, 700])
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.9, 1.0, 1.1, 2.0, 6.0])
+def test_the_probability_of_chi_square_is_that_of_scipy(half_freedom: int, share: float) -> None:
+    value = 2 * half_freedom * share
+    assert multiple_testing.survival(half_freedom, value) == pytest.approx(chdtrc(2 * half_freedom, value), rel=1e-9)
+
+
+def test_a_probability_too_small_to_be_told_from_0_is_no_error() -> None:
+    sure = Judged(Interval(2.0, 1.9, 2.1, 0.95), 0.0)
+    found = multiple_testing.judge_together([sure, sure])
+    assert found is not None
+    assert found.certain == 2
