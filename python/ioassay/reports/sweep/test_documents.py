@@ -98,6 +98,24 @@ def test_an_answer_whose_measurements_memory_gave_is_withheld_with_what_to_chang
     assert told["withheld"] == {"doubts": {"device-moved-less": number}, "remedies": ["use direct I/O"]}
 
 
+@pytest.mark.parametrize(
+    ("setting", "said", "left_out"),
+    [
+        ("block:sdb/read_ahead_kb", "more free space than memory", "--set direct=yes"),
+        ("sysctl:vm.dirty_ratio", "more free space than memory", "--set direct=yes"),
+        ("lctl:osc.*.max_rpcs_in_flight", "--set direct=yes", "more free space than memory"),
+    ],
+)
+def test_direct_io_is_no_advice_where_a_setting_of_the_page_cache_is_varied(
+    tmp_path: Path, setting: str, said: str, left_out: str
+) -> None:
+    found = _doubted(tmp_path / "sweep", "device-moved-less")
+    found.document.parameters[0].setting = setting
+    advice = " ".join(wording.changes_for_answer(found))
+    assert said in advice
+    assert left_out not in advice
+
+
 def test_an_answer_whose_measurements_are_only_noisy_is_given(tmp_path: Path) -> None:
     found = SweepReport(_doubted(tmp_path / "sweep", "short-phase"))
     assert not found.is_withheld

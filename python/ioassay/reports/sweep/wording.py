@@ -9,6 +9,7 @@ from ioassay.analysis.rate_units import RateColumn, Unit, suited
 from ioassay.reports import format
 from ioassay.results.sweep_document import ConstraintEntry, ObjectiveEntry, SweepDocument
 from ioassay.tuning.sweep.answer import Answer
+from ioassay.tuning.sweep.cache import varies_page_cache
 from ioassay.tuning.sweep.objective import is_latency
 from ioassay.tuning.sweep.trials import Trial, todays
 from ioassay.units import format_count, format_duration
@@ -119,11 +120,11 @@ def changes_for_answer(answer: Answer) -> Iterator[str]:
     """What to change so that a sweep has an answer."""
     yield from answer.remedies
     settings = answer.document.study_settings
+    if answer.document.study == "tune" and varies_page_cache(answer.document.parameters):
+        yield "give it a target with more free space than memory: direct I/O would pass by the varied page cache"
+        return
     if answer.document.study == "tune" and "direct=yes" not in settings:
-        yield (
-            "measure past the page cache with --set direct=yes, unless a setting of the page cache is varied, such as "
-            "read_ahead_kb"
-        )
+        yield "measure past the page cache with --set direct=yes"
     if answer.document.study == "tune" and not any(one.startswith("size=") for one in settings):
         yield "make the files larger than what a phase moves, best larger than memory, with --set size=SIZE"
 

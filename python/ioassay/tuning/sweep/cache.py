@@ -44,13 +44,18 @@ def past_page_cache(
     given = {*experiment.settings, *(one.key for one in parameters if one.key is not None)}
     known = resolved.entry.settings
     names = [one.setting or "" for one in parameters]
-    is_buffered = any(part in name for name in names for part in _BUFFERED)
+    is_buffered = varies_page_cache(parameters)
     is_of_block_layer = any(name.startswith("block:") for name in names)
     if "direct" in known and is_of_block_layer and not is_buffered and "direct" not in given:
         return PastCache(["direct=yes"], ["Direct I/O (direct=yes), so that the device answers, not the page cache."])
     if {"direct", "size"} - known.keys() or "size" in given or experiment.settings.get("direct", "no") != "no":
         return PastCache()
     return _beyond_memory(parameters, resolved, place, system)
+
+
+def varies_page_cache(parameters: Sequence[ParameterEntry]) -> bool:
+    """Whether a setting of the page cache is among them, so that direct I/O would measure nothing of it."""
+    return any(part in (one.setting or "") for one in parameters for part in _BUFFERED)
 
 
 def _beyond_memory(
