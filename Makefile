@@ -40,7 +40,7 @@ PROCESSORS ?= x86_64 aarch64
 # Else each of the thousands of commands that tests start compiles all modules of Python again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help build developing compiled wheels cross-linker emulator demo labs mpis programs libraries stores browser reframe lock test test-machine test-functions test-cases test-whole loom sanitize miri attack lint lint-rust lint-python generate release notebook bench bench-peers statistics clean
+.PHONY: help build developing compiled wheels cross-linker emulator demo labs mpis programs libraries stores browser reframe lock test test-programs test-machine test-functions test-cases test-whole loom sanitize miri attack lint lint-rust lint-python generate release notebook bench bench-peers statistics clean
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -159,9 +159,10 @@ browser: ## Install the browser that prints reports (as root), where there is no
 		|| { apt-get update; DEBIAN_FRONTEND=noninteractive \
 			apt-get install --yes --no-install-recommends chromium fonts-liberation; } > /dev/null
 
+# With their bytecode, or the programs that are recorded would make it, while strace looks at each call.
 libraries: ## Install the Python libraries that tests record in target/libraries.
 	@test -e target/libraries/installed \
-		|| { $(call installs,target/libraries) $(LIBRARIES) \
+		|| { $(call installs,target/libraries) --compile-bytecode $(LIBRARIES) \
 			&& touch target/libraries/installed; }
 
 reframe: ## Install the ReFrame of the tests in target/reframe.
@@ -188,20 +189,26 @@ RUST_TESTS := $(CARGO_TEST) --workspace
 OF_CASES := cases mpi_singleton
 OF_MACHINE := $(filter-out $(OF_CASES),$(basename $(notdir $(wildcard crates/*/tests/*.rs))))
 
+# Files with tests that are marked: importing all the others would take longer than some of these tests.
+MARKED_MACHINE = grep --recursive --files-with-matches --include='test_*.py' 'mark\.machine' python tests bench/peers release
+
 test-machine: developing ## Run the tests that nothing may disturb: of the whole machine, its page cache, Rust's unit tests.
 	@failed=0; $(RUST_TESTS) --lib --bins $(addprefix --test ,$(OF_MACHINE)) || failed=1; \
-	$(RUST_TESTS) --doc || failed=1; \
-	$(PYTEST) -m machine || failed=1; exit $$failed
+	$(PYTEST) -m machine $$($(MARKED_MACHINE)) || failed=1; exit $$failed
 
 test-functions: developing ## Run the tests of single functions of Python.
 	@$(PYTEST) --numprocesses 2 -m 'not machine' python bench/peers release
 
-test-cases: build ## Run the tests that start the engine.
-	@$(RUST_TESTS) $(addprefix --test ,$(OF_CASES))
+test-cases: build ## Run the tests that start the engine, and those in Rust's documentation.
+	@failed=0; $(RUST_TESTS) $(addprefix --test ,$(OF_CASES)) || failed=1; \
+	$(RUST_TESTS) --doc || failed=1; exit $$failed
+
+test-programs: ## Compile Rust's tests.
+	@$(RUST_TESTS) --no-run
 
 # More of them than there are processors: they wait for signals, pauses and time limits.
 test-whole: developing ## Run the end-to-end tests: the command, from a study to a report.
-	@$(PYTEST) --numprocesses 3 --dist loadfile -m 'not machine' tests
+	@$(PYTEST) --numprocesses 3 --dist loadfile --no-loadscope-reorder -m 'not machine' tests
 
 loom: ## Check shared memory in every order in which processes can act.
 	$(CARGO_TEST) -p ioassay-shm --features loom --lib models::

@@ -17,6 +17,32 @@ from .support import OPEN_MPI_AS_ROOT, run_or_skip
 # What labs need that no package has, as `make labs` builds it.
 os.environ.setdefault("IOASSAY_LAB_CACHE", str(Path(__file__).parents[1] / "target/lab"))
 
+_SLOWEST_FIRST = (
+    "test_recorder_truth",
+    "test_tune_io500",
+    "test_hung_mount",
+    "test_dashboards",
+    "test_watch_sinks",
+    "test_replay",
+    "test_trend",
+    "test_examples",
+    "test_tune_sweep",
+    "test_profile",
+    "test_attack",
+    "test_tune_check",
+    "test_systems",
+    "test_white_papers",
+    "test_storage_apis",
+    "test_doctor",
+)
+"""Files that take long: whole files are handed out (`--dist loadfile`), and one at the end would run alone."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begins with the slowest files."""
+    places = {name: place for place, name in enumerate(_SLOWEST_FIRST)}
+    items.sort(key=lambda item: places.get(item.path.stem, len(places)))
+
 
 @pytest.fixture(autouse=True, scope="session")
 def engine() -> Path:
