@@ -15,7 +15,7 @@ import pytest
 from ioassay.protocol.facts import PROTOCOL_VERSION
 
 from .support import until
-from .test_agent import WRITES, Watched, watched
+from .test_agent import RESTORED, WRITES, Watched, watched
 
 MANY = 10_000
 BLOCK = 64 << 10
@@ -123,6 +123,21 @@ def test_contracts_grow_and_shrink_while_a_job_runs(tmp_path: Path) -> None:
         until(lambda: any(state["measured"] > 10 * MIB for state in states(command, "counted")), "it to run free")
         assert all(state["second"] <= began for label in ("first", "second") for state in states(command, label))
         assert "job" not in log_of(command)
+        command.end()
+
+
+@pytest.mark.parametrize("left", [0, 0.1])
+def test_rules_without_slots_of_their_own_hold_again_when_their_file_was_truncated(tmp_path: Path, left: float) -> None:
+    data = tmp_path / "data"
+    rules = [*others(1000), throttle("mine", data / "a")]
+    with watched(tmp_path, *rules, command=writers(tmp_path, f"{data}/a")) as command:
+        command.until("rule", label="mine")
+        file = command.tables() / "rules"
+        os.truncate(file, int(left * file.stat().st_size))
+        begin = command.until("rule", label="mine", remark=RESTORED)["second"] + 2
+        until(lambda: states(command, "mine")[-1]["second"] >= begin + 5, "five seconds")
+        held = [state["measured"] for state in states(command, "mine") if begin < state["second"] < begin + 5]
+        assert sum(held) == pytest.approx(4 * MIB, rel=0.05), held
         command.end()
 
 

@@ -3,7 +3,8 @@
 //! The file has two halves. The agent fills the one that is not in use ([`encode`], [`half_begins_at`]) and then writes the next
 //! generation ([`GENERATION_AT`]), both by `pwrite`: each generation is in the half of its parity. Recorders map the file, take
 //! the half of the generation that they read, and see by the generation afterwards whether it was that. The agent says that it
-//! lives by a lock ([`LOCK_AT`]): without it nobody is held back.
+//! lives by a lock ([`LOCK_AT`]): without it nobody is held back. Processes that cannot open the file go by the time at which it was there
+//! last ([`AGENT_SEEN_AT`]).
 //!
 //! A rule has a slot as long as it lives, so that what recorders count by slots stays its own. Where its rate changes, the agent
 //! writes eight zeros over the slot's bucket ([`bucket_begins_at`]), or the debts of the old rate go on.
@@ -26,7 +27,7 @@ pub const NAME: &str = "rules";
 /// How it begins.
 pub const MAGIC: [u8; 8] = *b"ioassayR";
 /// Of its layout; any change raises it.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 /// Rules that there are at the same time, at most.
 pub const SLOTS: usize = 64;
 /// Of the paths of all rules together.
@@ -77,8 +78,12 @@ layout! {
         pub no_room: AtomicU64,
         /// How often a rule of the table was found and could not have a slot, because others have all.
         pub without_slot: AtomicU64,
+        /// A process of which nobody knows what its root directory is called outside of that, by its own number; 0 where there is none.
+        pub unknown_root: AtomicU64,
+        /// When the agent was there last, on `CLOCK_MONOTONIC`, for processes that cannot open the file to see the lock.
+        pub agent_seen_ns: AtomicU64,
         /// 0.
-        pub more_reserved: [u64; 6],
+        pub more_reserved: [u64; 4],
     }
 
     /// What the calls that a slot holds back share, in a line of its own.
@@ -135,6 +140,8 @@ layout! {
         pub alias_inodes: [AtomicU64; ALIASES],
         /// Texts of [`crate::patterns`], one after another.
         pub patterns: [AtomicU8; PATTERNS_BYTES],
+        /// The generation; something else where the file was cut before this, and has grown again.
+        pub end: AtomicU64,
     }
 }
 
@@ -155,12 +162,19 @@ pub const FILE_BYTES: usize = size_of::<RulesFile>().next_multiple_of(4096);
 pub const GENERATION_AT: u64 = offset_of!(RulesHeader, generation) as u64;
 /// Where the process is written down that has no room for the rules.
 pub const NO_ROOM_AT: u64 = offset_of!(RulesHeader, no_room) as u64;
+/// Where the agent writes down when it was there last.
+pub const AGENT_SEEN_AT: u64 = offset_of!(RulesHeader, agent_seen_ns) as u64;
 /// The byte on which the agent holds a lock for writing (`F_OFD_SETLK`) as long as it lives.
 pub const LOCK_AT: u64 = 0;
 
 /// Where the half of a generation begins in the file.
 pub const fn half_begins_at(generation: u64) -> u64 {
     offset_of!(RulesFile, halves) as u64 + generation % 2 * size_of::<Half>() as u64
+}
+
+/// Where [`Half::end`] of a generation is in the file.
+pub const fn end_at(generation: u64) -> u64 {
+    half_begins_at(generation) + offset_of!(Half, end) as u64
 }
 
 /// Where the bucket of a slot begins in the file.

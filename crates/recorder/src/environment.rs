@@ -7,7 +7,7 @@ use core::ptr::null;
 
 use crate::files::can_be_text;
 use crate::text::{Buffer, Variables};
-use crate::{process, real};
+use crate::{process, real, root};
 
 const PRELOAD: &[u8] = b"LD_PRELOAD=";
 
@@ -42,7 +42,9 @@ pub unsafe fn with_recorder<R>(environment: *const *const c_char, start: impl Fn
     let preloaded = variables().find(&PRELOAD[..PRELOAD.len() - 1]).unwrap_or_default();
     let has_library = preloaded.split(|&byte| byte == b':' || byte == b' ').any(|path| path == library);
     let has_directory = variables().find(process::VARIABLE.to_bytes()) == Some(process::directory());
-    if has_library && has_directory {
+    let root = root::variable();
+    let has_root = root.is_none_or(|root| variables().any(|variable| variable == root.to_bytes()));
+    if has_library && has_directory && has_root {
         return start(environment);
     }
     let library = if has_library { b"" } else { library };
@@ -50,14 +52,14 @@ pub unsafe fn with_recorder<R>(environment: *const *const c_char, start: impl Fn
     unsafe {
         match variables().count() {
             count if count > MOST => start(environment),
-            count if count > FEW => with_changed::<{ MOST + 3 }, R>(environment, library, preloaded, start),
-            _ => with_changed::<{ FEW + 3 }, R>(environment, library, preloaded, start),
+            count if count > FEW => with_changed::<{ MOST + 4 }, R>(environment, library, preloaded, start),
+            _ => with_changed::<{ FEW + 4 }, R>(environment, library, preloaded, start),
         }
     }
 }
 
 /// # Safety
-/// As for [`with_recorder`], and there are less than `N - 2` variables.
+/// As for [`with_recorder`], and there are less than `N - 3` variables.
 #[inline(never)]
 unsafe fn with_changed<const N: usize, R>(
     environment: *const *const c_char,
@@ -75,12 +77,16 @@ unsafe fn with_changed<const N: usize, R>(
     let mut list = [null(); N];
     list[0] = preload.as_c_str().as_ptr();
     list[1] = directory.as_c_str().as_ptr();
+    let root = root::variable();
+    list[2] = root.unwrap_or(c"").as_ptr();
+    let own = if root.is_some() { 3 } else { 2 };
     // SAFETY: the caller's.
     let others = unsafe { Variables::of(environment) }.filter(|variable| {
         let is = |name: &[u8]| variable.strip_prefix(name).is_some_and(|rest| rest.starts_with(b"="));
-        !is(&PRELOAD[..PRELOAD.len() - 1]) && !is(process::VARIABLE.to_bytes())
+        let is_ours = is(&PRELOAD[..PRELOAD.len() - 1]) || is(process::VARIABLE.to_bytes());
+        !is_ours && !is(root::VARIABLE)
     });
-    for (entry, variable) in list[2..N - 1].iter_mut().zip(others) {
+    for (entry, variable) in list[own..N - 1].iter_mut().zip(others) {
         *entry = variable.as_ptr().cast();
     }
     start(list.as_ptr())

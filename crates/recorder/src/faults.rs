@@ -1,6 +1,7 @@
 //! Memory of files that others have cut: where the recorder touches what is no longer there, the kernel would end the process
 //! (SIGBUS). The recorder's own function for that signal puts empty memory there instead, and the process goes on without being
-//! recorded: its table is incomplete, and whoever collects it says so.
+//! recorded: its table is incomplete, and whoever collects it says so. Rules hold again when the agent has restored their file
+//! ([`rules::renew`]).
 //!
 //! The program does not see it. What it asks the kernel about SIGBUS, it asks this module (`hooks/signals.rs`): which function it has for
 //! it, which is called for all other faults as if the kernel had done so, and whether it is blocked. The kernel ends a process
@@ -283,12 +284,13 @@ unsafe extern "C" fn on_fault(signal: i32, information: *mut Information, contex
 
 /// Puts empty memory where the recorder has touched memory of a file that has been cut. Whether that is what happened.
 fn heal(address: usize) -> bool {
+    if rules::mapped().any(|memory| memory.contains(&address)) {
+        return rules::take_out();
+    }
     let page = address & !(sys::page_bytes() as usize - 1);
     let of_table = table::mapped().filter(|memory| memory.contains(&address));
-    let others = || rules::mapped().chain([trace::mapped(words())]);
-    let Some(memory) = of_table.clone().or_else(|| others().find(|memory| memory.contains(&address))) else {
-        return false;
-    };
+    let of_trace = || Some(trace::mapped(words())).filter(|memory| memory.contains(&address));
+    let Some(memory) = of_table.clone().or_else(of_trace) else { return false };
     // All that follows is cut as well.
     let end = memory.end.next_multiple_of(sys::page_bytes() as usize);
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED;

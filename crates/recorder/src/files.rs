@@ -19,7 +19,7 @@ use crate::process::system_calls_allowed;
 use crate::rules::Matching;
 use crate::sys::About;
 use crate::text::{Buffer, copy_parts};
-use crate::{descriptors, process, real_files, rules, shared, sys, table, ticks};
+use crate::{descriptors, mounts, process, real_files, rules, shared, sys, table, ticks};
 
 /// Lists of files, by the end of the hash of their names.
 const LISTS: usize = 8192;
@@ -62,7 +62,7 @@ pub fn begin(parent: bool) {
             head.store(0, Relaxed);
         }
     }
-    real_files::begin();
+    mounts::begin();
     NEEDED.directory_lock.store(false, Relaxed);
     NEEDED.scratch_lock.store(false, Relaxed);
     let others = table::allocate::<File>(0, |file, _| file.kind.store(FileKind::Others as u16, Relaxed));

@@ -7,7 +7,8 @@
 //! * [`trace`]: every call, where that is asked for. [`shared`]: numbers that all threads change. [`descriptors`], [`files`], [`transfers`], [`threads`], [`seconds`], [`errors`]: what is counted, and where.
 //! * [`maps`]: which files are in memory, and [`resident`] how much of them.
 //! * [`rings`]: those of io_uring, whose requests no function shows.
-//! * [`rules`]: what an agent wants counted as well, on which files ([`real_files`]), and [`throttle`] held back; [`masks`] says when
+//! * [`rules`]: what an agent wants counted as well, on which files ([`real_files`], by [`mounts`] and the
+//!   directory that is [`root`]), and [`throttle`] held back; [`masks`] says when
 //!   that must not be.
 //! * [`regions`]: steps that the application names.
 //! * [`stacks`]: where calls come from, where that is asked for; [`python`] reads the interpreter's.
@@ -42,6 +43,7 @@ pub mod hooks;
 pub mod identity;
 pub mod maps;
 pub mod masks;
+pub mod mounts;
 pub mod process;
 pub mod python;
 pub mod real;
@@ -49,6 +51,7 @@ pub mod real_files;
 pub mod regions;
 pub mod resident;
 pub mod rings;
+pub mod root;
 pub mod rules;
 pub mod seconds;
 pub mod shared;

@@ -5,21 +5,16 @@
 //! the name alone, which is looked up once for each set of rules. Nothing is looked up where no rule has a path.
 
 use core::ffi::CStr;
-use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
 
 use crate::process::system_calls_allowed;
 use crate::rules::Rules;
 use crate::sys::{self, Whereabouts};
-use crate::text::{Buffer, decimal};
-use crate::{files, process};
+use crate::{files, mounts, process, root};
 
 /// What may have to stand before a path: that of the root directory, or of what is mounted.
 pub const BEFORE: usize = 512;
 /// On the stack; longer paths have memory that threads share.
 const ON_STACK: usize = BEFORE + 1024;
-
-/// The root directory of a process that has changed it, as it was called before; empty where that is `/`.
-static ROOT: Buffer<BEFORE> = Buffer::new();
 
 /// The slots of the rules that are for an open file; `name` is what the program called it.
 pub fn of_descriptor(rules: Rules, descriptor: i32, name: &[u8]) -> u64 {
@@ -106,7 +101,10 @@ fn leads_to(rules: Rules, descriptor: i32, room: &mut [u8]) -> Found<(u64, usize
     let text = &text[..length];
     let text = if at.has_name { text } else { text.strip_suffix(b" (deleted)").unwrap_or(text) };
     let end = BEFORE + text.len();
-    Ok(Some((of_inode(rules, &at) | of_path(rules, room, end, Some((descriptor, &at))), end)))
+    // There is room: the text is shorter than that.
+    room[end] = 0;
+    let root = root::of(&room[BEFORE..=end], &at);
+    Ok(Some((of_inode(rules, &at) | of_path(rules, room, end, root, Some((descriptor, &at))), end)))
 }
 
 /// The slots for a name in the directory to which what stands before it leads.
@@ -124,7 +122,8 @@ fn of_entry(rules: Rules, name: &[u8]) -> Option<u64> {
             // That of the root directory is a slash already.
             let begin = if length == 1 { 0 } else { length };
             text.get_mut(begin..begin + entry.len()).ok_or(TooLong)?.copy_from_slice(entry);
-            Ok(Some(of_path(rules, room, BEFORE + begin + entry.len(), Some((file, &at)))))
+            let end = BEFORE + begin + entry.len();
+            Ok(Some(of_path(rules, room, end, root::path(), Some((file, &at)))))
         })
     })
 }
@@ -133,18 +132,17 @@ fn of_entry(rules: Rules, name: &[u8]) -> Option<u64> {
 fn of_text(rules: Rules, name: &[u8]) -> u64 {
     let look = |room: &mut [u8]| {
         let end = BEFORE + normalise(name, &mut room[BEFORE..]).ok_or(TooLong)?;
-        Ok(Some(of_path(rules, room, end, None)))
+        Ok(Some(of_path(rules, room, end, root::path(), None)))
     };
     in_room(look).unwrap_or_else(|| rules.matching(name))
 }
 
-/// The slots for a path that lies in `room` from [`BEFORE`] on.
-fn of_path(rules: Rules, room: &mut [u8], end: usize, at: Option<(i32, &Whereabouts)>) -> u64 {
-    let root = ROOT.get();
+/// The slots for a path that lies in `room` from [`BEFORE`] on, and begins in the directory `root`.
+fn of_path(rules: Rules, room: &mut [u8], end: usize, root: &[u8], at: Option<(i32, &Whereabouts)>) -> u64 {
     let begin = if room[BEFORE] == b'/' { BEFORE - root.len() } else { BEFORE };
     room[begin..BEFORE].copy_from_slice(&root[..BEFORE - begin]);
     let set = rules.matching(&room[begin..end]);
-    let Some(mount) = at.and_then(|(descriptor, at)| mount_of(descriptor, at)) else { return set };
+    let Some(mount) = at.and_then(|(descriptor, at)| mounts::of(descriptor, at)) else { return set };
     let (device, root, point) = mount.get();
     if !rules.may_know_device(device) || !room[begin..end].starts_with(point) {
         return set;
@@ -164,7 +162,7 @@ fn of_inode(rules: Rules, at: &Whereabouts) -> u64 {
 }
 
 /// Writes a path without empty components, `.` and `..`, as far as the text says it. Its length, if it fits.
-fn normalise(path: &[u8], into: &mut [u8]) -> Option<usize> {
+pub fn normalise(path: &[u8], into: &mut [u8]) -> Option<usize> {
     let mut length = 0;
     if path.first() != Some(&b'/') {
         into.get_mut(..path.len())?.copy_from_slice(path);
@@ -189,167 +187,6 @@ fn normalise(path: &[u8], into: &mut [u8]) -> Option<usize> {
     Some(length)
 }
 
-/// The program changes its root directory: paths begin there from now on.
-pub fn change_root(path: &CStr, change: impl FnOnce() -> i32) -> i32 {
-    let new = Buffer::<BEFORE>::new();
-    let mut text = [0; BEFORE];
-    let file = if system_calls_allowed() { sys::open(path, libc::O_PATH | libc::O_DIRECTORY, 0) } else { -1 };
-    if file >= 0 {
-        let length = match usize::try_from(sys::descriptor_name(file as i32, &mut text)) {
-            Ok(length) => Some(length),
-            // Without /proc the kernel does not say it.
-            Err(_) => normalise(path.to_bytes(), &mut text).filter(|_| path.to_bytes().starts_with(b"/")),
-        };
-        if let Some(length @ 2..) = length {
-            new.set(&[ROOT.get(), &text[..length]]);
-        }
-        sys::close(file);
-    }
-    let result = change();
-    if result == 0 {
-        ROOT.set(&[new.get()]);
-    }
-    result
-}
-
-/// Mounts that are known at the same time.
-const MOUNTS: usize = 32;
-/// Of the paths of a mount.
-const MOUNT_BYTES: usize = 992;
-
-/// A mount, as `/proc/self/mountinfo` has it.
-#[repr(C, align(64))]
-struct Mount {
-    /// The kernel's number; 0 where there is none, or it is being changed.
-    number: AtomicU64,
-    /// The device of the file by which it was found: the kernel may use a number again.
-    found_by: AtomicU64,
-    device: AtomicU64,
-    root_bytes: AtomicUsize,
-    /// What of its device is mounted, and then where.
-    paths: Buffer<MOUNT_BYTES>,
-}
-
-impl Mount {
-    /// The device, what of it is mounted, and where. Neither path ends with a slash.
-    fn get(&self) -> (u64, &[u8], &[u8]) {
-        let paths = self.paths.get();
-        let (root, point) = paths.split_at(self.root_bytes.load(Relaxed).min(paths.len()));
-        (self.device.load(Relaxed), root, point)
-    }
-}
-
-static KNOWN: [Mount; MOUNTS] = [const {
-    Mount {
-        number: AtomicU64::new(0),
-        found_by: AtomicU64::new(0),
-        device: AtomicU64::new(0),
-        root_bytes: AtomicUsize::new(0),
-        paths: Buffer::new(),
-    }
-}; MOUNTS];
-/// The next to be replaced.
-static NEXT: AtomicUsize = AtomicUsize::new(0);
-static LOOKING: AtomicBool = AtomicBool::new(false);
-
-/// Forgets who was looking in the parent.
-pub fn begin() {
-    LOOKING.store(false, Relaxed);
-}
-
-/// The mount that a file is on, if the kernel says which.
-fn mount_of(descriptor: i32, at: &Whereabouts) -> Option<&'static Mount> {
-    if at.mount == 0 {
-        return None;
-    }
-    let find = || {
-        let is_it =
-            |mount: &&Mount| mount.number.load(Acquire) == at.mount && mount.found_by.load(Relaxed) == at.device;
-        KNOWN.iter().find(is_it)
-    };
-    find().or_else(|| {
-        process::without_signals(|| {
-            if files::lock(&LOOKING) {
-                if find().is_none() {
-                    look_for_mount(descriptor, at);
-                }
-                LOOKING.store(false, Release);
-            }
-        });
-        find()
-    })
-}
-
-/// Looks a mount up. One that is not found, or is too long to be kept, has no device.
-#[cold]
-fn look_for_mount(descriptor: i32, at: &Whereabouts) {
-    let mount = KNOWN
-        .iter()
-        .find(|mount| mount.number.load(Relaxed) == at.mount)
-        .unwrap_or_else(|| &KNOWN[NEXT.fetch_add(1, Relaxed) % MOUNTS]);
-    mount.number.store(0, Release);
-    mount.device.store(0, Relaxed);
-    mount.paths.set(&[]);
-    if let Some(number) = sys::mount_number(descriptor) {
-        sys::lines(c"/proc/self/mountinfo", |line| {
-            let mut fields = line.split(|&byte| byte == b' ');
-            if fields.next() != Some(decimal(number, &mut [0; 20])) {
-                return false;
-            }
-            if let (_, Some(device), Some(root), Some(point)) =
-                (fields.next(), fields.next(), fields.next(), fields.next())
-            {
-                mount.keep(device, root, point);
-            }
-            true
-        });
-    }
-    mount.found_by.store(at.device, Relaxed);
-    mount.number.store(at.mount, Release);
-}
-
-impl Mount {
-    fn keep(&self, device: &[u8], root: &[u8], point: &[u8]) {
-        let mut numbers = device.split(|&byte| byte == b':').map(number);
-        let (Some(Some(major)), Some(Some(minor))) = (numbers.next(), numbers.next()) else { return };
-        let fits = push_unescaped(&self.paths, root);
-        self.root_bytes.store(self.paths.get().len(), Relaxed);
-        // Where it is mounted is beneath the root directory that there is now.
-        if fits && self.paths.push(ROOT.get()) && push_unescaped(&self.paths, point) {
-            self.device.store(libc::makedev(major, minor), Relaxed);
-        }
-    }
-}
-
-/// A number of decimal digits.
-fn number(digits: &[u8]) -> Option<u32> {
-    digits.iter().try_fold(0_u32, |number, digit| match digit {
-        b'0'..=b'9' => number.checked_mul(10)?.checked_add(u32::from(digit - b'0')),
-        _ => None,
-    })
-}
-
-/// Adds a path of the kernel's list, in which `\040` is a space, without a slash at its end. Whether it fits.
-fn push_unescaped(to: &Buffer<MOUNT_BYTES>, mut path: &[u8]) -> bool {
-    if path == b"/" {
-        return true;
-    }
-    while let Some((&first, rest)) = path.split_first() {
-        let octal = |digits: &[u8]| digits.iter().all(|digit| (b'0'..=b'7').contains(digit));
-        let (byte, rest) = match (first, rest) {
-            (b'\\', [a, b, c, rest @ ..]) if octal(&[*a, *b, *c]) => {
-                ((a - b'0').wrapping_shl(6) | (b - b'0') << 3 | (c - b'0'), rest)
-            }
-            _ => (first, rest),
-        };
-        if !to.push(&[byte]) {
-            return false;
-        }
-        path = rest;
-    }
-    true
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -371,13 +208,5 @@ mod tests {
         }
         assert_eq!(normalise(b"/data/a", &mut [0; 6]), None);
         assert_eq!(normalise(b"/data/a", &mut [0; 7]), Some(7));
-    }
-
-    #[test]
-    fn paths_of_mounts_are_unescaped() {
-        let text = Buffer::new();
-        assert!(push_unescaped(&text, b"/with\\040space\\134"));
-        assert_eq!(text.get(), b"/with space\\");
-        assert!(push_unescaped(&text, b"/") && text.get() == b"/with space\\");
     }
 }

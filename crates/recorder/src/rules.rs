@@ -18,7 +18,7 @@ use ioassay_record::table::{File, Thread, WATCHED_ROWS, Watched, WatchedRow};
 use ioassay_record::watched::WatchedCall;
 
 use crate::text::Buffer;
-use crate::{descriptors, files, process, real_files, sys, table};
+use crate::{descriptors, files, process, real_files, root, sys, table, ticks};
 
 /// Where the file is mapped; 0 where there is none.
 static FILE: AtomicUsize = AtomicUsize::new(0);
@@ -33,6 +33,11 @@ static IDENTITY: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
 /// Its name.
 static PATH: Buffer<600> = Buffer::new();
 
+/// Other processes have cut the file: there is empty memory in its place, until the agent has restored it.
+static IS_CUT: AtomicBool = AtomicBool::new(false);
+/// For so long an agent that was there is taken for alive, by processes that cannot open the file.
+const SEEN_FOR_NS: u64 = 5_000_000_000;
+
 /// Maps the file of rules, if there is one in the directory of the tables. A forked child has its parent's.
 pub fn begin(directory: &[u8]) {
     if FILE.load(Relaxed) != 0 || !PATH.set(&[directory, b"/", NAME.as_bytes()]) {
@@ -42,20 +47,66 @@ pub fn begin(directory: &[u8]) {
     if file < 0 {
         return;
     }
-    if let Some(about) = sys::stat(file as i32)
-        && about.st_size >= FILE_BYTES as i64
-    {
+    if let Some(about) = sys::stat(file as i32) {
         IDENTITY[0].store(about.st_dev, Relaxed);
         IDENTITY[1].store(about.st_ino, Relaxed);
-        let mapped = map(file, 0, FILE_BYTES);
-        // SAFETY: it was mapped, and any bytes are valid.
-        if mapped != 0 && unsafe { (*(mapped as *const RulesFile)).is_sound() } {
-            FILE.store(mapped, Relaxed);
-        } else if mapped != 0 {
-            sys::unmap(mapped, FILE_BYTES);
+        let is_long = about.st_size >= FILE_BYTES as i64;
+        let mapped = if is_long { map(file, 0, FILE_BYTES) } else { empty_memory(0, FILE_BYTES) };
+        FILE.store(mapped, Relaxed);
+        if mapped != 0 && !is_sound() {
+            take_out();
         }
     }
     sys::close(file);
+    if watched() {
+        root::begin();
+    }
+}
+
+fn is_sound() -> bool {
+    file().is_some_and(RulesFile::is_sound)
+}
+
+/// Puts empty memory in the place of the file and of its tables, in which there are no rules: it was cut. Whether there was memory for
+/// that. All of it, and the generation first: what is found by a part of the rules must not be kept.
+pub fn take_out() -> bool {
+    IS_CUT.store(true, Relaxed);
+    mapped().all(|memory| empty_memory(memory.start, memory.len()) != 0)
+}
+
+/// Memory of zeros at that address, in place of what is there, or at any (0). Its address; 0 where there is none.
+fn empty_memory(address: usize, bytes: usize) -> usize {
+    let fixed = if address == 0 { 0 } else { libc::MAP_FIXED };
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | fixed;
+    // SAFETY: it replaces nothing but memory of the file, of which any bytes are valid.
+    let mapped = unsafe { sys::map(address, bytes, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0) };
+    usize::try_from(mapped).unwrap_or(0)
+}
+
+/// Maps the file again if it was cut and the agent has restored it.
+#[inline(always)]
+pub fn renew() {
+    if IS_CUT.load(Relaxed) {
+        map_again();
+    }
+}
+
+#[cold]
+fn map_again() {
+    // One thread at a time.
+    if !process::system_calls_allowed() || !IS_CUT.swap(false, Relaxed) {
+        return;
+    }
+    let is_there = process::without_signals(|| {
+        with_file(libc::O_RDWR, |file| {
+            let is_long = sys::stat(file as i32).is_some_and(|about| about.st_size >= FILE_BYTES as i64);
+            // The generation comes last. Tables may lie behind the end of the file as long as no rule is in them.
+            is_long && parts().into_iter().rev().all(|part| part.address == 0 || part.map_again(file)) && is_sound()
+        })
+    });
+    if is_there != Some(true) {
+        take_out();
+    }
 }
 
 /// Maps a part of the file. Its address; 0 where the address space has no room, which is written down in the file then.
@@ -86,20 +137,69 @@ fn table_of(generation: u64) -> Option<&'static PathTable> {
 fn map_tables() {
     let mapped = with_file(libc::O_RDWR, |file| {
         let is_whole = sys::stat(file as i32).is_some_and(|about| about.st_size >= WHOLE_FILE_BYTES as i64);
-        if is_whole { map(file, TABLES_BEGIN, 2 * TABLE_BYTES) } else { 0 }
+        is_whole.then(|| map(file, TABLES_BEGIN, 2 * TABLE_BYTES))
     });
-    match mapped.unwrap_or(0) {
-        0 => TABLES_ARE_OUT_OF_REACH.store(true, Relaxed),
-        // Another thread has mapped them meanwhile.
-        mapped if TABLES.compare_exchange(0, mapped, AcqRel, Acquire).is_err() => sys::unmap(mapped, 2 * TABLE_BYTES),
-        _ => {}
+    match mapped {
+        // It was cut: there are rules in them.
+        Some(None) => {
+            take_out();
+        }
+        None | Some(Some(0)) => TABLES_ARE_OUT_OF_REACH.store(true, Relaxed),
+        Some(Some(mapped)) if TABLES.compare_exchange(0, mapped, AcqRel, Acquire).is_err() => {
+            // Another thread has mapped them meanwhile.
+            sys::unmap(mapped, 2 * TABLE_BYTES);
+        }
+        Some(Some(_)) => {}
     }
+}
+
+/// Maps the tables while the file can be opened by its name, if there are rules in them.
+pub fn reach_tables() {
+    if let Some(rules) = given().filter(|rules| rules.have_table()) {
+        table_of(rules.generation);
+    }
+}
+
+/// Says in the file that nobody knows what the root directory of this process is called outside, so that rules with paths do not hold.
+pub fn say_root_is_unknown() {
+    if let Some(file) = file() {
+        file.header.unknown_root.store(sys::process().into(), Relaxed);
+    }
+}
+
+/// A part of the file that is in memory.
+struct Part {
+    /// 0 where it is not.
+    address: usize,
+    bytes: usize,
+    begins_at: usize,
+}
+
+impl Part {
+    fn map_again(&self, file: isize) -> bool {
+        let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED | libc::MAP_FIXED);
+        // SAFETY: it replaces the memory that is there instead of it, and any bytes are valid.
+        unsafe { sys::map(self.address, self.bytes, protection, flags, file, self.begins_at) > 0 }
+    }
+}
+
+/// The file, and its tables.
+fn parts() -> [Part; 2] {
+    [
+        Part { address: FILE.load(Relaxed), bytes: FILE_BYTES, begins_at: 0 },
+        Part { address: TABLES.load(Relaxed), bytes: 2 * TABLE_BYTES, begins_at: TABLES_BEGIN },
+    ]
 }
 
 /// Where the file is in memory, and its tables, if there are any.
 pub fn mapped() -> impl Iterator<Item = core::ops::Range<usize>> {
-    let parts = [(FILE.load(Relaxed), FILE_BYTES), (TABLES.load(Relaxed), 2 * TABLE_BYTES)];
-    parts.into_iter().filter(|(begin, _)| *begin != 0).map(|(begin, bytes)| begin..begin + bytes)
+    parts().into_iter().filter(|part| part.address != 0).map(|part| part.address..part.address + part.bytes)
+}
+
+/// Whether the agent was there a moment ago, as it says itself.
+pub fn agent_was_seen() -> bool {
+    let seen_ns = file().map_or(0, |file| file.header.agent_seen_ns.load(Relaxed));
+    ticks::monotonic_ns().saturating_sub(seen_ns) < SEEN_FOR_NS
 }
 
 /// Whether there is a file of rules.

@@ -11,7 +11,7 @@ use ioassay_record::seconds::{
 };
 use ioassay_record::table::{BlockLayout, Second, Seconds, Steps, TOTALS, Thread};
 
-use crate::{regions, table, ticks};
+use crate::{regions, rules, table, ticks};
 
 /// Blocks of rows of one kind.
 struct Rows {
@@ -76,6 +76,7 @@ pub fn turn(thread: &Thread) {
     let left = in_ticks(step_ns - now.ns % step_ns);
     let ends = if ticks::guessing() { left.min(SOON) } else { left };
     thread.step_ends_ticks.store(now.ticks + ends, Relaxed);
+    rules::renew();
 }
 
 fn in_ticks(ns: u64) -> u64 {

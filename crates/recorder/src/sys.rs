@@ -7,7 +7,7 @@ use ioassay_record::file_identity::FileIdentity;
 use ioassay_record::table::FileKind;
 
 use crate::process::system_calls_allowed;
-use crate::text::{Buffer, decimal};
+use crate::text::{Buffer, decimal, number};
 
 /// A system call with up to six arguments. Its result, or minus the error.
 ///
@@ -170,14 +170,23 @@ pub fn whereabouts(descriptor: i32) -> Option<Whereabouts> {
     })
 }
 
+/// Whether an open directory is what is mounted somewhere, not one beneath it; nothing where the kernel does not say it (before
+/// Linux 5.8).
+pub fn is_mounted(directory: i32) -> Option<bool> {
+    const STATX_ATTR_MOUNT_ROOT: u64 = 0x2000;
+    let about = statx(directory, libc::STATX_TYPE)?;
+    let is_said = about.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT != 0;
+    is_said.then_some(about.stx_attributes & STATX_ATTR_MOUNT_ROOT != 0)
+}
+
 /// The number that the kernel's list of mounts has for the one that an open file is on.
 pub fn mount_number(descriptor: i32) -> Option<u64> {
     let path = Buffer::<40>::new();
     path.set(&[b"/proc/self/fdinfo/", decimal(descriptor as u32 as u64, &mut [0; 20])]);
     let mut found = None;
     lines(path.as_c_str(), |line| {
-        let Some(number) = line.strip_prefix(b"mnt_id:\t") else { return false };
-        found = number.iter().try_fold(0_u64, |number, digit| Some(number * 10 + u64::from(digit.checked_sub(b'0')?)));
+        let Some(digits) = line.strip_prefix(b"mnt_id:\t") else { return false };
+        found = number(digits);
         true
     });
     found

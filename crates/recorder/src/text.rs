@@ -138,14 +138,27 @@ pub fn decimal(mut number: u64, digits: &mut [u8; 20]) -> &[u8] {
     }
 }
 
+/// A number of decimal digits, if it is one of 64 bits.
+pub fn number(digits: &[u8]) -> Option<u64> {
+    let add = |number: u64, digit: &u8| match digit {
+        b'0'..=b'9' => number.checked_mul(10)?.checked_add(u64::from(digit - b'0')),
+        _ => None,
+    };
+    (!digits.is_empty()).then(|| digits.iter().try_fold(0, add)).flatten()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_number_is_written_in_decimal_digits() {
+    fn a_number_is_written_and_read_in_decimal_digits() {
         for (number, text) in [(0, "0"), (7, "7"), (10, "10"), (u64::MAX, "18446744073709551615")] {
             assert_eq!(decimal(number, &mut [0; 20]), text.as_bytes());
+            assert_eq!(super::number(text.as_bytes()), Some(number));
+        }
+        for text in ["", "-1", "1a", "18446744073709551616"] {
+            assert_eq!(number(text.as_bytes()), None, "{text}");
         }
     }
 

@@ -10,7 +10,8 @@
 //! our own. A wait is not interrupted by signals: a program that ends its reads by one (`alarm`) has its handler run at once, as if
 //! the signal had come just before the read.
 //!
-//! Nobody waits for an agent that has died: its lock is asked for before each sleep, of a tenth of a second at most.
+//! Nobody waits for an agent that has died: its lock is asked for before each sleep, of a tenth of a second at most. Where that cannot be
+//! asked, it has died when it was not there for some seconds.
 
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -214,7 +215,7 @@ fn wait(rules: Rules, slot: usize, start: u64) -> Woken {
     }
 }
 
-/// Whether an agent holds its lock on the file of rules. It is a lock of an open file, so that no descriptor of ours can end it.
+/// Whether an agent lives: it holds its lock on the file of rules. That is a lock of an open file, so that no descriptor of ours can end it.
 fn agent_lives() -> bool {
     let held = rules::with_file(libc::O_RDONLY, |file| {
         let mut lock = libc::flock {
@@ -229,7 +230,8 @@ fn agent_lives() -> bool {
         let asked = unsafe { sys::call(libc::SYS_fcntl, arguments) };
         asked == 0 && lock.l_type != libc::F_UNLCK as libc::c_short
     });
-    held == Some(true)
+    // In another root directory, as another user, or where the file was removed, it cannot be asked.
+    held.unwrap_or_else(rules::agent_was_seen)
 }
 
 fn sleep(ns: u64) {

@@ -5,13 +5,15 @@ use std::fs::File;
 use std::io;
 use std::mem::offset_of;
 use std::os::unix::fs::{FileExt, MetadataExt};
+use std::sync::atomic::AtomicU64;
 
 use ioassay_host::locks;
 use ioassay_record::layout::bytes_of;
 use ioassay_record::path_rules::{WHOLE_FILE_BYTES, Writer, rate_at, table_begins_at, version_at};
 use ioassay_record::read::copy;
 use ioassay_record::rules::{
-    Bucket, FILE_BYTES, GENERATION_AT, Half, MAGIC, NAME, RulesHeader, SLOTS, VERSION, bucket_begins_at, half_begins_at,
+    AGENT_SEEN_AT, Bucket, FILE_BYTES, GENERATION_AT, Half, MAGIC, NAME, RulesHeader, SLOTS, VERSION, bucket_begins_at,
+    end_at, half_begins_at, header,
 };
 use ioassay_record::throttle::MOST_AHEAD_NS;
 
@@ -32,6 +34,8 @@ pub struct RulesFile {
 pub struct Said {
     /// A process whose address space has no room for the rules, by its own number.
     pub no_room: Option<u64>,
+    /// A process whose root directory has no path that is known outside, by its own number.
+    pub unknown_root: Option<u64>,
     /// How often a rule with a path could not have a slot.
     pub without_slot: u64,
 }
@@ -60,8 +64,7 @@ impl RulesFile {
         Ok(Self { file, generation: u64::from_le_bytes(generation), version: 0 })
     }
 
-    /// What recorders say, if they still have all of the file in memory: of one that was cut they have nothing any more, also when it is
-    /// as long again.
+    /// What recorders say, if the file is whole: one that was cut is not, also when it is as long again.
     pub fn look(&self) -> Option<Said> {
         let bytes = if self.version == 0 { FILE_BYTES } else { WHOLE_FILE_BYTES };
         let is_long = self.file.metadata().is_ok_and(|about| about.size() >= bytes as u64);
@@ -69,14 +72,39 @@ impl RulesFile {
         self.file.read_exact_at(&mut begin, 0).ok()?;
         let header: RulesHeader = copy(&begin)?;
         let has_table = self.version == 0 || self.word(version_at(self.generation)).ok()? == self.version;
-        let is_whole = is_long && has_table && header.generation.into_inner() == self.generation;
-        let no_room = Some(header.no_room.into_inner()).filter(|process| *process != 0);
-        is_whole.then(|| Said { no_room, without_slot: header.without_slot.into_inner() })
+        let has_half = self.generation == 0 || self.word(end_at(self.generation)).ok()? == self.generation;
+        let is_whole = is_long && has_half && has_table && header.generation.into_inner() == self.generation;
+        let process = |number: AtomicU64| Some(number.into_inner()).filter(|process| *process != 0);
+        is_whole.then(|| Said {
+            no_room: process(header.no_room),
+            unknown_root: process(header.unknown_root),
+            without_slot: header.without_slot.into_inner(),
+        })
     }
 
     fn word(&self, at: u64) -> io::Result<u64> {
         let mut word = [0; 8];
         self.file.read_exact_at(&mut word, at).map(|()| u64::from_le_bytes(word))
+    }
+
+    /// Makes a file that was cut one again, without rules: they are to be written anew.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn restore(&self) -> io::Result<()> {
+        if self.file.metadata()?.size() < FILE_BYTES as u64 {
+            self.file.set_len(FILE_BYTES as u64)?;
+        }
+        self.file.write_all_at(&bytes_of(&header())[..GENERATION_AT as usize], 0)?;
+        self.say_alive()
+    }
+
+    /// Says that the agent is there, for recorders that cannot see its lock.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn say_alive(&self) -> io::Result<()> {
+        self.file.write_all_at(&monotonic_ns().to_le_bytes(), AGENT_SEEN_AT)
     }
 
     /// Puts rules in force, with those of a table where there is one.
@@ -98,6 +126,8 @@ impl RulesFile {
             self.file.write_all_at(&version.to_le_bytes(), version_at(next))?;
         }
         self.file.write_all_at(bytes_of(half), half_begins_at(next))?;
+        self.file.write_all_at(&next.to_le_bytes(), end_at(next))?;
+        self.say_alive()?;
         self.file.write_all_at(&next.to_le_bytes(), GENERATION_AT)?;
         (self.generation, self.version) = (next, version);
         Ok(())
@@ -176,8 +206,8 @@ impl RulesFile {
     /// # Errors
     /// If they cannot be written.
     pub fn set_aliases(&self, half: &Half) -> io::Result<()> {
-        let begin = offset_of!(Half, alias_slots);
-        self.file.write_all_at(&bytes_of(half)[begin..], half_begins_at(self.generation) + begin as u64)
+        let (begin, end) = (offset_of!(Half, alias_slots), offset_of!(Half, end));
+        self.file.write_all_at(&bytes_of(half)[begin..end], half_begins_at(self.generation) + begin as u64)
     }
 
     /// Forgives what calls that a slot holds back have still to wait for: its rate has changed.
@@ -194,7 +224,7 @@ mod tests {
     use super::*;
     use ioassay_record::layout::zeroed;
     use ioassay_record::path_rules::{Claim, NewRule, PathTable};
-    use ioassay_record::rules::{self as recorders, AliasBy, OfTable, RuleKind, encode, header};
+    use ioassay_record::rules::{self as recorders, AliasBy, OfTable, RuleKind, encode};
     use std::fs;
     use std::sync::atomic::Ordering::Relaxed;
 
@@ -222,6 +252,7 @@ mod tests {
         assert_eq!(bytes.len(), FILE_BYTES);
         assert_eq!(bytes[GENERATION_AT as usize..][..8], 1_u64.to_le_bytes());
         let begin = half_begins_at(1) as usize;
+        half.end.store(1, Relaxed);
         assert_eq!(bytes[begin..begin + size_of::<Half>()], *bytes_of(&half));
         file.set_rate(3, 99, 77).unwrap();
         let bytes = fs::read(place.path().join(NAME)).unwrap();
@@ -230,18 +261,27 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_was_cut_is_not_whole_when_it_has_grown_again() {
+    fn a_file_that_was_cut_is_whole_when_it_was_restored_and_not_when_others_let_it_grow() {
         let (place, directory) = directory(empty());
         let mut file = RulesFile::open(&directory).unwrap();
         let half: Half = zeroed();
+        half.throttles.store(5, Relaxed);
         file.write(&half, None).unwrap();
-        assert!(file.look().is_some());
         let others = File::options().write(true).open(place.path().join(NAME)).unwrap();
-        others.set_len(FILE_BYTES as u64 / 2).unwrap();
-        assert!(file.look().is_none());
-        others.set_len(0).unwrap();
-        others.set_len(FILE_BYTES as u64).unwrap();
-        assert!(file.look().is_none());
+        for bytes in [0, 16, 4096, FILE_BYTES / 2, end_at(1) as usize] {
+            assert!(file.look().is_some());
+            others.set_len(bytes as u64).unwrap();
+            assert!(file.look().is_none(), "{bytes}");
+            others.set_len(FILE_BYTES as u64).unwrap();
+            assert_eq!(file.look().is_some(), bytes as u64 > end_at(file.generation), "{bytes}");
+            others.set_len(bytes as u64).unwrap();
+            file.restore().unwrap();
+            file.write(&half, None).unwrap();
+            let whole = fs::read(place.path().join(NAME)).unwrap();
+            assert_eq!((whole.len(), &whole[..12]), (FILE_BYTES, &bytes_of(&header())[..12]));
+            assert_eq!(whole[half_begins_at(file.generation) as usize..][..512], bytes_of(&half)[..512]);
+        }
+        assert_eq!(file.generation, 6);
     }
 
     #[test]

@@ -75,9 +75,54 @@ struct Given {
     last_demands: HashMap<usize, Demand>,
     /// Processes whose tables cannot be read: a truncated one ends the rules of its process.
     unreadable: usize,
+    damage: Damage,
+}
+
+/// What others did to a file of rules.
+#[derive(Debug, PartialEq, Eq)]
+enum Damage {
+    None,
+    /// It was truncated, and is whole again in this second.
+    Restored,
+    /// It was truncated, and cannot be restored, for this reason.
+    Lasting(String),
 }
 
 impl Given {
+    /// Whether recorders can have the rules.
+    fn reaches(&self) -> bool {
+        self.file.is_ok() && !matches!(self.damage, Damage::Lasting(_))
+    }
+
+    /// Looks what recorders say in the file, and restores one that was truncated.
+    fn look(&mut self, aliases: &Aliases) {
+        let Ok(file) = &self.file else { return };
+        // A file that cannot be written to is one of a record that has ended.
+        let _ = file.say_alive();
+        if let Some(said) = file.look() {
+            // Of a file that was cut, what processes had said has gone.
+            self.said.no_room = said.no_room.or(self.said.no_room);
+            self.said.unknown_root = said.unknown_root.or(self.said.unknown_root);
+            self.damage = Damage::None;
+            return;
+        }
+        let restored = file.restore().map_err(|error| error.to_string()).and_then(|()| self.write(aliases));
+        self.damage = restored.map_or_else(Damage::Lasting, |()| Damage::Restored);
+    }
+
+    /// In words, what is wrong with the file.
+    fn problem(&self) -> Option<String> {
+        match (&self.file, &self.damage) {
+            (Err(problem), _) => Some(problem.clone()),
+            (Ok(_), Damage::None) => None,
+            (Ok(_), Damage::Restored) => Some(format!("job {}: {RESTORED}", self.job.job)),
+            (Ok(_), Damage::Lasting(reason)) => Some(format!(
+                "job {}: rules do not hold: the file of rules was truncated and cannot be restored: {reason}",
+                self.job.job
+            )),
+        }
+    }
+
     fn slot_of(&self, rule: &Rule) -> Option<usize> {
         self.slots.active().iter().find(|active| active.rule.label == rule.label)?.slot
     }
@@ -179,6 +224,7 @@ impl RulesInForce {
             demands: HashMap::new(),
             last_demands: HashMap::new(),
             unreadable: 0,
+            damage: Damage::None,
         };
         self.files.insert(number, given);
         if let Err(problem) = self.give() {
@@ -189,10 +235,15 @@ impl RulesInForce {
     /// In words, what the rules do not reach, if there are any.
     pub fn unreached(&self) -> Option<String> {
         let mut of_calls = self.files.values().filter(|given| given.slots.are_of_calls());
-        of_calls.find_map(|given| match (&given.file, given.said.no_room) {
-            (Err(problem), _) => Some(problem.clone()),
-            (Ok(_), Some(process)) => Some(format!("job {}: {}", given.job.job, no_room(process))),
-            (Ok(_), None) => given.full.then(|| format!("job {}: {FULL}", given.job.job)),
+        of_calls.find_map(|given| {
+            if let Some(problem) = given.problem() {
+                return Some(problem);
+            }
+            let has_paths = given.slots.active().iter().any(|active| active.rule.path.is_some());
+            let unknown_root = given.said.unknown_root.filter(|_| has_paths || given.slots.has_table());
+            let full = given.full.then(|| FULL.to_owned());
+            let what = given.said.no_room.map(no_room).or_else(|| unknown_root.map(in_unknown_root)).or(full)?;
+            Some(format!("job {}: {what}", given.job.job))
         })
     }
 
@@ -208,7 +259,7 @@ impl RulesInForce {
 
     /// Whether the recorders of a directory have their rules from this agent.
     pub fn are_given_to(&self, number: DirectoryNumber) -> bool {
-        self.files.get(&number).is_some_and(|given| given.file.is_ok())
+        self.files.get(&number).is_some_and(Given::reaches)
     }
 
     /// Takes note of how many tables of a directory cannot be read though their processes go on.
@@ -227,14 +278,7 @@ impl RulesInForce {
     /// Reads the contract again if it was replaced. In words, what is wrong with it; the rules that held go on then.
     pub fn renew(&mut self) -> Option<String> {
         for given in self.files.values_mut() {
-            let Ok(file) = &given.file else { continue };
-            match file.look() {
-                Some(said) => given.said.no_room = said.no_room,
-                None => {
-                    given.file =
-                        Err("rules no longer hold for what is recorded: its file of rules was truncated".to_owned());
-                }
-            }
+            given.look(&self.aliases);
         }
         let changed = self.contract.as_mut()?.changed();
         self.problem = match changed {
@@ -326,7 +370,7 @@ impl RulesInForce {
     fn groups(&self, rule: &Rule) -> BTreeMap<Option<JobKey>, Vec<DirectoryNumber>> {
         let mut groups: BTreeMap<Option<JobKey>, Vec<DirectoryNumber>> = BTreeMap::new();
         for (number, given) in &self.files {
-            if given.file.is_ok() && given.facts.is_one_of(&rule.jobs) {
+            if given.reaches() && given.facts.is_one_of(&rule.jobs) {
                 groups.entry(added_up(rule.scope, &given.job)).or_default().push(*number);
             }
         }
@@ -465,7 +509,7 @@ impl RulesInForce {
             if said.without_slot > given.said.without_slot {
                 given.full = true;
             }
-            given.said = said;
+            given.said.without_slot = said.without_slot;
             match given.make_room(second, &self.aliases) {
                 Ok(false) => {}
                 Ok(true) => {
@@ -493,7 +537,11 @@ impl RulesInForce {
         // A rule that holds back says what it does not reach, even where it reaches nothing.
         let throttles = rule.action == Action::Throttle;
         let partly = jobs.partly_recorded().into_iter().filter(|job| throttles && self.is_for(rule, job));
-        let is_lifted = |given: &&Given| throttles && (given.file.is_err() || given.unreadable > 0);
+        let has_path = rule.path.is_some();
+        let is_lifted = |given: &&Given| {
+            let is_lacking = given.file.is_err() || given.damage != Damage::None || given.unreadable > 0;
+            throttles && (is_lacking || has_path && given.said.unknown_root.is_some())
+        };
         let lifted = self.files.values().filter(is_lifted).map(|given| &given.job);
         let partly = partly.chain(lifted.filter(|job| self.is_for(rule, job)));
         let counted = seen.values().filter_map(|of_job| of_job.get(&rule.label).cloned());
@@ -508,7 +556,7 @@ impl RulesInForce {
         let share = share.map_or(without, |rate| rate.saturating_mul(rule.window_s.into()).min(rule.limit));
         let mut remarks = Vec::new();
         if rule.measure.is_of_calls() {
-            let is_unreached = |given: &&Given| given.file.is_err() && given.facts.is_one_of(&rule.jobs);
+            let is_unreached = |given: &&Given| !given.reaches() && given.facts.is_one_of(&rule.jobs);
             let unreached = self.files.values().filter(is_unreached).count();
             if unreached > 0 {
                 remarks.push(match unreached {
@@ -516,10 +564,12 @@ impl RulesInForce {
                     _ => format!("{unreached} records of this node are not reached"),
                 });
             }
-            let reached = self.files.values().filter(|given| given.file.is_ok() && given.facts.is_one_of(&rule.jobs));
+            let reached = self.files.values().filter(|given| given.reaches() && given.facts.is_one_of(&rule.jobs));
+            remarks.extend(reached.clone().any(|given| given.damage == Damage::Restored).then(|| RESTORED.to_owned()));
             remarks.extend(reached.clone().find_map(|given| given.said.no_room).map(no_room));
-            if rule.path.is_some() && reached.clone().any(|given| given.full) {
-                remarks.push(FULL.to_owned());
+            if rule.path.is_some() {
+                remarks.extend(reached.clone().find_map(|given| given.said.unknown_root).map(in_unknown_root));
+                remarks.extend(reached.clone().any(|given| given.full).then(|| FULL.to_owned()));
             }
             let is_added_up = |job: &JobKey| added_up(rule.scope, job).as_ref() == key && self.is_for(rule, job);
             let unreadable: usize =
@@ -532,7 +582,7 @@ impl RulesInForce {
             let unrecorded: Vec<u32> = jobs.unrecorded(is_added_up).collect();
             if let [first, others @ ..] = &unrecorded[..] {
                 let others = if others.is_empty() { String::new() } else { format!(" and {} others", others.len()) };
-                remarks.push(format!("process {first}{others} cannot be reached: a static or setuid program"));
+                remarks.push(format!("process {first}{others} cannot be reached: {UNREACHABLE}"));
             }
         }
         if let (true, Some(key)) = (rule.scope.is_of_several_nodes(), key) {
@@ -611,6 +661,9 @@ impl RulesInForce {
     }
 }
 
+/// What is said once of a file of rules that was truncated.
+const RESTORED: &str = "the file of rules was truncated and is restored: rules did not hold for up to 2 s";
+
 /// What is said where more rules are needed at once than there are slots.
 const FULL: &str = "more rules with paths are needed at once than recorders have slots: some do not hold";
 
@@ -618,6 +671,15 @@ const FULL: &str = "more rules with paths are needed at once than recorders have
 fn no_room(process: u64) -> String {
     format!("process {process} is not reached: its address space has no room for the rules (ulimit -v)")
 }
+
+/// What is said where a process stands in a root directory of which nobody knows the path.
+fn in_unknown_root(process: u64) -> String {
+    format!("process {process} is not held by paths: what its root directory (chroot) is called outside is not known")
+}
+
+/// Which programs the recorder does not reach.
+const UNREACHABLE: &str =
+    "a static or setuid program, or one in a root directory (chroot) without the recorder or its tables";
 
 /// The paths of the rules that recorders are given.
 fn paths(rules: &[Arc<Rule>]) -> Vec<String> {

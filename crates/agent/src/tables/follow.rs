@@ -22,6 +22,9 @@ const WAS_CUT: &str = "its file was truncated while the process runs, which is n
 /// Looks after which a process that was replaced does not come back.
 const PATIENCE: u32 = 30;
 
+/// Looks after which a process is replaced whose table says so: all but few have added it to those of finished ones by then.
+const REPLACED_AFTER: u32 = 2;
+
 /// A process: its number, and when its table began.
 type Key = (u32, u64);
 
@@ -48,6 +51,8 @@ struct Process {
     unreadable: Option<String>,
     /// Looks since its file has gone.
     gone: u32,
+    /// Looks since its table says that it was replaced, while its file is there.
+    replaced: u32,
 }
 
 /// What was seen of a process.
@@ -210,7 +215,10 @@ impl Follow {
             Some(_) => return Err(io::Error::other("two files say that they are the table of the same process")),
             None => {
                 let owner = opened.owner;
-                self.processes.insert(key, Process { table, owner, opened: Some(opened), unreadable: None, gone: 0 });
+                self.processes.insert(
+                    key,
+                    Process { table, owner, opened: Some(opened), unreadable: None, gone: 0, replaced: 0 },
+                );
             }
         }
         Ok(Some(key))
@@ -230,7 +238,13 @@ impl Follow {
             match process.table.look(&opened.file, span) {
                 Ok(look) => {
                     let (table, owner) = (&process.table, process.owner);
-                    see(Seen { table, owner, look, is_new, end: None, bytes: &opened.file });
+                    let is_replaced = look.state == Some(State::Replaced);
+                    process.replaced = if is_replaced { process.replaced.saturating_add(1) } else { 0 };
+                    // It could not add its table to those of finished ones, in another root directory or with a limit of files.
+                    let end = (process.replaced == REPLACED_AFTER).then_some(State::Replaced);
+                    if process.replaced <= REPLACED_AFTER {
+                        see(Seen { table, owner, look, is_new, end, bytes: &opened.file });
+                    }
                     true
                 }
                 Err(error) => {
@@ -297,7 +311,7 @@ impl Follow {
     fn ended(&mut self, bytes: &[u8], owner: u32, span: Span, see: &mut impl FnMut(Seen)) {
         let Ok(new) = Table::open(&bytes) else { return };
         let key = (new.identity.process, new.identity.begin_ticks);
-        let unknown = Process { table: new, owner, opened: None, unreadable: None, gone: 0 };
+        let unknown = Process { table: new, owner, opened: None, unreadable: None, gone: 0, replaced: 0 };
         let mut process = self.processes.remove(&key).unwrap_or(unknown);
         let is_new = process.table.is_new();
         let Ok(look) = process.table.look_whole(bytes, span) else { return };
@@ -373,6 +387,24 @@ mod tests {
             assert_eq!((look(&mut follow), follow.unreadable()), (none.clone(), 0));
         }
         assert_eq!((calls, ends, follow.processes.len()), (5, 1, 0));
+    }
+
+    #[test]
+    fn a_process_that_is_replaced_and_cannot_move_its_table_is_said_to_be_once() {
+        let place = tempfile::tempdir().unwrap();
+        let mut table = MadeUp::new(1, 11);
+        fs::write(place.path().join("1-77.table"), &table.bytes).unwrap();
+        let mut follow = Follow::new(Directory::at(place.path()).unwrap());
+        let mut look = || {
+            let mut ends = Vec::new();
+            follow.look(SPAN, &mut Refused::default(), |seen| ends.push(seen.end)).unwrap();
+            ends
+        };
+        assert_eq!(look(), [None]);
+        table.end(State::Replaced);
+        fs::write(place.path().join("1-77.table"), &table.bytes).unwrap();
+        // A process that is seen goes on.
+        assert_eq!([look(), look(), look()], [vec![None], vec![Some(State::Replaced)], vec![]]);
     }
 
     #[test]

@@ -4,7 +4,10 @@
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitStatus};
 
+use crate::support::process::wait_until;
 use crate::support::record::{Place, Ran, compiled};
+use crate::support::rules::{Watched, throttle};
+use ioassay_record::operation::Operation;
 
 fn record(how: &str, options: &[&str]) -> Ran {
     let mut place = Place::new();
@@ -52,6 +55,20 @@ fn threads_and_children_go_on_when_their_table_is_cut() {
 fn a_program_goes_on_when_the_rules_or_the_trace_are_cut() {
     assert_goes_on("rules", &["--takes-rules"], 0);
     assert_goes_on("trace", &["--trace"], 0);
+}
+
+#[test]
+fn rules_that_were_cut_hold_again_when_the_agent_restores_them_also_for_programs_that_begin_meanwhile() {
+    for how in ["rules restored", "rules restored for another program"] {
+        let mut watched = Watched::start("cut", how);
+        watched.wait_for("ready");
+        watched.agent.restore();
+        watched.agent.give(&[(40, throttle(Operation::Write, 100))]);
+        wait_until("its writes are held back", || watched.holds_back());
+        watched.agent.give(&[]);
+        watched.pass("stop");
+        watched.end_with(5);
+    }
 }
 
 #[test]

@@ -132,6 +132,19 @@ fn a_rule_holds_in_a_chroot() {
 }
 
 #[test]
+fn a_rule_holds_for_programs_that_are_started_in_a_chroot() {
+    if !geteuid().is_root() {
+        return skipped("a changed root directory", "run it as root");
+    }
+    let spellings = ["exec in a chroot", "exec with a link in a chroot", "descriptor from outside"];
+    let all = &spellings[..];
+    assert_match(all, RuleKind::ThrottleBytes, [(DIRECTORY, all), (LINK, all), (FILE, all), (ON_DEVICE, all)]);
+    let none: &[&str] = &[];
+    let other = &["same name in a chroot"];
+    assert_match(other, RuleKind::Monitor, [(DIRECTORY, none), (LINK, none), (FILE, none), (ON_DEVICE, none)]);
+}
+
+#[test]
 fn a_rule_holds_by_all_mounts_of_a_directory_and_an_overlay_is_another() {
     if !geteuid().is_root() {
         return skipped("a mount", "run it as root");

@@ -165,6 +165,12 @@ static void inherited(void) {
     MUST(sigprocmask(SIG_BLOCK, NULL, &mask) == 0 && sigismember(&mask, SIGBUS) == 1);
 }
 
+/* Goes on until whoever gives the rules has seen enough. */
+static void until_stopped(void) {
+    MUST(close(file("ready")) == 0);
+    while (access("stop", F_OK) != 0) works("later");
+}
+
 int main(int argc, char **argv) {
     MUST(argc > 1);
     works("first");
@@ -174,6 +180,12 @@ int main(int argc, char **argv) {
     if (IS("removed")) each(".table", unlink);
     if (IS("replaced")) each(".table", replaces);
     if (IS("rules")) each("rules", to_nothing);
+    if (IS("rules restored")) each("rules", to_nothing), until_stopped();
+    if (IS("rules restored for another program")) {
+        each("rules", to_a_page);
+        execl("/proc/self/exe", "cut", "until stopped", (char *)NULL);
+    }
+    if (IS("until stopped")) until_stopped();
     if (IS("trace")) each(".trace", to_nothing);
     if (IS("finished")) each(".tables", to_nothing);
     if (IS("threads")) in_threads(worker, to_nothing);

@@ -1,6 +1,7 @@
 /* Writes to files by all that they can be called. The arguments are the names of spellings: the first writes one byte, the next two,
  * then four, so that the bytes of a rule say which of them it has matched. */
 #include "recorded.h"
+#include <libgen.h>
 #include <linux/openat2.h>
 #include <sys/mount.h>
 
@@ -105,6 +106,55 @@ static int in_chroot(const char *name) {
     return descriptor;
 }
 
+/* Mounts that this process alone sees. */
+static void own_mounts(void) {
+    MUST(unshare(CLONE_NEWNS) == 0 && mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0);
+}
+
+/* Makes a directory beneath this one, and all above it. What it is called. */
+static const char *beneath(const char *path) {
+    static char name[4096];
+    snprintf(name, sizeof name, ".%s", path);
+    for (char *slash = name + 2; *slash; slash++)
+        if (*slash == '/') *slash = 0, mkdir(name, 0700), *slash = '/';
+    mkdir(name, 0700);
+    return name;
+}
+
+/* A program that is started in another root directory, where all that it needs has the path that it has outside. It writes to that
+ * file, or to a descriptor that was opened outside. */
+static void in_other_root(const char *root, const char *name, size_t size) {
+    char program[4096], directory[4096], library[4096], number[16], count[16];
+    char *const environment[] = {"HOME=/", NULL};
+    sprintf(count, "%zu", size);
+    strcpy(library, getenv("LD_PRELOAD"));
+    MUST(realpath("/proc/self/exe", program) && strcpy(directory, program));
+    pid_t child = fork();
+    if (child == 0) {
+        own_mounts();
+        sprintf(number, "%d", opens("link"));
+        mkdir(root, 0700);
+        MUST(chdir(root) == 0);
+        const char *paths[] = {"/usr", "/lib", "/lib64", "/proc", dirname(library), getenv("IOASSAY_RECORD"), dirname(directory)};
+        for (size_t path = 0; path < sizeof paths / sizeof *paths; path++)
+            if (access(paths[path], F_OK) == 0) MUST(mount(paths[path], beneath(paths[path]), NULL, MS_BIND | MS_REC, NULL) == 0);
+        MUST(chroot(".") == 0 && chdir("/") == 0);
+        if (name) execle(program, "paths", "name", name, count, (char *)NULL, environment);
+        else execle(program, "paths", "descriptor", number, count, (char *)NULL, environment);
+        wrong("exec", __LINE__);
+    }
+    ends(child, 0);
+}
+
+/* A file in a root directory whose path there is that of another one outside. */
+static void of_same_name_in_other_root(size_t size) {
+    char here[4096], path[8192];
+    MUST(getcwd(here, sizeof here) && mkdir("jail", 0700) == 0 && chdir("jail") == 0);
+    sprintf(path, "%s/data", here), beneath(path);
+    MUST(chdir("..") == 0);
+    in_other_root("jail", strcat(path, "/a"), size);
+}
+
 static void writes_stream(const char *name, const char *again, size_t size) {
     FILE *stream = fopen(name, "a");
     if (again) stream = freopen(again, "a", stream);
@@ -167,6 +217,10 @@ static void spelled(const char *how, size_t size) {
     else if (!strcmp(how, "beside in a bind mount")) descriptor = opens("whole/database/a");
     else if (!strcmp(how, "chroot")) descriptor = in_chroot("/data/a");
     else if (!strcmp(how, "link in a chroot")) descriptor = in_chroot("/directory/a");
+    else if (!strcmp(how, "exec in a chroot")) return in_other_root(".", "/data/a", size);
+    else if (!strcmp(how, "exec with a link in a chroot")) return in_other_root(".", "/other/../directory/a", size);
+    else if (!strcmp(how, "descriptor from outside")) return in_other_root("jail", NULL, size);
+    else if (!strcmp(how, "same name in a chroot")) return of_same_name_in_other_root(size);
     else if (!strcmp(how, "fopen")) return writes_stream("link", NULL, size);
     else if (!strcmp(how, "freopen")) return writes_stream("other/a", "directory/a", size);
     else if (!strcmp(how, "forked")) return in_child(size, 0);
@@ -174,11 +228,6 @@ static void spelled(const char *how, size_t size) {
     MUST(descriptor >= 0);
     writes(descriptor, 1, size);
     MUST(close(descriptor) == 0);
-}
-
-/* Mounts that this process alone sees. */
-static void own_mounts(void) {
-    MUST(unshare(CLONE_NEWNS) == 0 && mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0);
 }
 
 /* What the kernel says of processes, where it will be in the new root directory. */
@@ -213,8 +262,8 @@ static void named(void) {
 
 int main(int argc, char **argv) {
     MUST(argc > 1);
-    if (IS("descriptor")) {
-        writes(atoi(argv[2]), 1, atoi(argv[3]));
+    if (IS("descriptor") || IS("name")) {
+        writes(IS("name") ? opens(argv[2]) : atoi(argv[2]), 1, atoi(argv[3]));
         return 0;
     }
     const char *directories[] = {"data", "data/part", "database", "other", "lower", "lower/data", "lower/other"};

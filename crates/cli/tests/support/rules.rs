@@ -10,6 +10,7 @@ use ioassay_record::layout::bytes_of;
 use ioassay_record::operation::Operation;
 use ioassay_record::rules::{
     Alias, FILE_BYTES, GENERATION_AT, NAME, Rule, RuleKind, SLOTS, bit, bucket_begins_at, encode, half_begins_at,
+    header,
 };
 
 use super::process::wait_until;
@@ -88,7 +89,12 @@ impl Watched {
 
     /// Waits for its end.
     pub fn end(self) -> Record {
-        self.without_agent().0.end()
+        self.end_with(0)
+    }
+
+    /// The same, where it ends with that code.
+    pub fn end_with(self, code: i32) -> Record {
+        self.without_agent().0.end_with(code)
     }
 }
 
@@ -107,8 +113,12 @@ impl Unwatched {
 
     /// Waits for its end.
     pub fn end(self) -> Record {
+        self.end_with(0)
+    }
+
+    fn end_with(self, code: i32) -> Record {
         let ran = self.started.ran(&self.record);
-        assert!(ran.status.success(), "{:?}: {}{}", ran.status, ran.output, ran.said);
+        assert_eq!(ran.status.code(), Some(code), "{}{}", ran.output, ran.said);
         ran.record()
     }
 }
@@ -138,6 +148,12 @@ impl Agent {
         let file = File::options().read(true).write(true).open(path).unwrap();
         locks::lock(&file).unwrap();
         Self { file, generation: 0 }
+    }
+
+    /// Makes a file that was cut as long as it was, and one of rules.
+    pub fn restore(&self) {
+        self.file.set_len(FILE_BYTES as u64).unwrap();
+        self.file.write_all_at(&bytes_of(&header())[..GENERATION_AT as usize], 0).unwrap();
     }
 
     /// Gives these rules, by slots, and no others any more.

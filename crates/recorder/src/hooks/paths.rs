@@ -9,7 +9,7 @@ use libc::{dev_t, mode_t, off64_t};
 
 use super::open::made_up;
 use super::{Path, done, done_unless, hook, on_descriptor, on_path, on_path_at};
-use crate::{call, files, real_files};
+use crate::{call, files, root};
 
 #[inline(always)]
 fn allocate(descriptor: c_int, real: impl FnOnce() -> c_int) -> c_int {
@@ -28,7 +28,7 @@ pub fn go(real: impl FnOnce() -> c_int) -> c_int {
 /// Absolute paths mean something else afterwards, too.
 pub fn change_root(path: Path, real: impl FnOnce() -> c_int) -> c_int {
     match path.text() {
-        Some(path) if !crate::process::in_vfork_child() => real_files::change_root(path, || go(real)),
+        Some(path) if !crate::process::in_vfork_child() => root::change(path, || go(real)),
         _ => go(real),
     }
 }
