@@ -225,28 +225,27 @@ def server(store: Store) -> Document:
 def test_searches_are_tried_on_documents_as_the_sink_stores_them(
     opensearch: Store, deliver: Path, tmp_path: Path
 ) -> None:
-    def stored(store: Store) -> list[tuple[str, str]]:
-        store.ask("/_refresh", b"")
+    def stored(prefix: str) -> list[tuple[str, str]]:
+        """The documents, with the names of their indices behind the prefix."""
         found: list[tuple[str, str]] = []
         for kind in JOB_KINDS:
-            hits = json.loads(store.ask(f"/ioassay-{kind}-*/_search?size=10000"))["hits"]["hits"]
-            found += [(hit["_index"], json.dumps(hit["_source"], sort_keys=True)) for hit in hits]
+            hits = json.loads(opensearch.ask(f"/{prefix}-{kind}-*/_search?size=10000"))["hits"]["hits"]
+            found += [(hit["_index"].removeprefix(prefix), json.dumps(hit["_source"], sort_keys=True)) for hit in hits]
         return sorted(found)
 
-    def types(store: Store) -> dict[str, dict[str, str]]:
-        mappings = json.loads(store.ask("/ioassay-*/_mapping"))
-        known = (f"ioassay-{kind}-" for kind in JOB_KINDS)
+    def types(prefix: str) -> dict[str, dict[str, str]]:
+        known = tuple(f"{prefix}-{kind}-" for kind in JOB_KINDS)
         return {
-            index: {name: field["type"] for name, field in about["mappings"]["properties"].items()}
-            for kind in known
-            for index, about in mappings.items()
-            if index.startswith(kind)
+            index.removeprefix(prefix): {name: field["type"] for name, field in about["mappings"]["properties"].items()}
+            for index, about in json.loads(opensearch.ask(f"/{prefix}-*/_mapping")).items()
+            if index.startswith(known)
         }
 
-    with stores.running(stores.opensearch(tmp_path)) as store:
-        send(deliver, tmp_path, {"kind": "elasticsearch", "server": server(store), "prefix": "ioassay"})
-        assert stored(store) == stored(opensearch)
-        assert types(store) == types(opensearch)
+    send(deliver, tmp_path, {"kind": "elasticsearch", "server": server(opensearch), "prefix": "delivered"})
+    opensearch.ask("/_refresh", b"")
+    assert stored("delivered")
+    assert stored("delivered") == stored("ioassay")
+    assert types("delivered") == types("ioassay")
 
 
 def test_expressions_are_tried_on_series_as_the_sink_stores_them(
