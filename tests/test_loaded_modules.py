@@ -67,3 +67,16 @@ def test_a_command_loads_no_more_than_it_needs(command: str, place: Path) -> Non
     assert done.returncode in (0, 1), done.stderr  # 1: a check that fails
     loaded = {module.partition(".")[0] for module in (place / "modules").read_text().split()}
     assert sorted(loaded & SLOW) == LOADED[command].split()
+
+
+def test_every_module_can_be_imported() -> None:
+    """Names that are imported for types alone are not there, which no type checker says."""
+    code = (
+        "import importlib, pkgutil, ioassay\n"
+        "for module in pkgutil.walk_packages(ioassay.__path__, 'ioassay.'):\n"
+        "    last = module.name.rpartition('.')[2]\n"
+        "    if '.testing' not in module.name and not last.startswith(('test_', '__main__', 'conftest')):\n"
+        "        importlib.import_module(module.name)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

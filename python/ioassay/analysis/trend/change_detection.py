@@ -25,7 +25,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from scipy.special import nctdtrinc, ndtr, ndtri, stdtr, stdtrit
@@ -35,7 +35,10 @@ from ioassay.analysis.acceptance import Judgement
 from ioassay.analysis.detectable_drop import POWER, is_insensitive
 from ioassay.analysis.intervals import Interval
 from ioassay.analysis.trend.history import History
-from ioassay.analysis.trend_tests import Array, Slopes, is_line, widening
+from ioassay.analysis.trend_tests import Slopes, is_line, widening
+
+if TYPE_CHECKING:
+    from ioassay.analysis.trend_tests import Array
 
 FEWEST = 5
 """The fewest runs that are judged."""
