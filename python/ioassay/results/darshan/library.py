@@ -1,19 +1,18 @@
 """Darshan's logs through PyDarshan, whose C library reads every version of Darshan 3.
 
-It runs in a process of its own (`reader_process`): it may crash on a damaged log, and PyDarshan brings pandas along.
+It runs in a process of its own (`reader_process`): it may crash on a damaged log.
 Not: what `darshan-parser` prints (`text`).
 """
 
 from __future__ import annotations
 
 import importlib.util
-import io
 import json
 import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -82,21 +81,32 @@ def _parts(stream: IO[bytes]) -> _Parts | None:
     """All parts of the next log. `None`: there are no more."""
     parts = _Parts()
     while (content := receive(stream)) is not None:
-        with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
-            part = json.loads(arrays["part"].tobytes())
-            match part["part"]:
-                case "job":
-                    parts.job = part
-                case "modules":
-                    parts.modules = part
-                case "names":
-                    parts.names = dict(zip(arrays["ids"].tolist(), part["names"], strict=True))
-                case "module":
-                    parts.content[part["name"]] = (part, {name: arrays[name] for name in arrays if name != "part"})
-                case "end":
-                    parts.status, parts.messages = part["status"], part["messages"]
-                    return parts
+        said, _, numbers = content.partition(b"\n")
+        part = json.loads(said)
+        arrays = _arrays(part["arrays"], numbers)
+        match part["part"]:
+            case "job":
+                parts.job = part
+            case "modules":
+                parts.modules = part
+            case "names":
+                parts.names = dict(zip(arrays["ids"].tolist(), part["names"], strict=True))
+            case "module":
+                parts.content[part["name"]] = (part, arrays)
+            case "end":
+                parts.status, parts.messages = part["status"], part["messages"]
+                return parts
     return None
+
+
+def _arrays(said: Iterable[Any], numbers: bytes) -> dict[str, NDArray[Any]]:
+    """The arrays whose bytes follow each other: of each its name, what its elements are, its shape, its bytes."""
+    found, at = {}, 0
+    for name, kind, shape, length in said:
+        elements = np.dtype(kind if isinstance(kind, str) else [tuple(field) for field in kind])
+        found[name] = np.frombuffer(numbers[at : at + length], elements).reshape(shape)
+        at += length
+    return found
 
 
 def _log(path: Path, parts: _Parts) -> Log:

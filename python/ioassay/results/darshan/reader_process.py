@@ -1,25 +1,24 @@
 """A process that reads Darshan logs for `library`, because the C library may crash on a damaged one.
 
 It gets paths as a JSON list on standard input, and forks for each: PyDarshan is loaded once, and a crash ends the
-reading of one log. On standard output come parts as `process_messages`: an .npz file whose `part` is a JSON document,
-and whose other members are arrays. What came before a crash is kept. Run as a module, never imported: its imports are
-PyDarshan's.
+reading of one log. On standard output come parts as `process_messages`: a line with a JSON document, which says what
+the arrays are whose bytes follow it. What came before a crash is kept. Run as a module, never imported: its imports
+are PyDarshan's.
 """
 
 from __future__ import annotations
 
 import importlib
-import io
 import json
 import os
 import resource
 import signal
 import stat
 import sys
+from array import array
+from collections.abc import Iterable, Mapping
 from types import ModuleType
-from typing import Any
-
-import numpy as np
+from typing import Any, NamedTuple
 
 from ioassay.process_messages import receive, send
 
@@ -42,15 +41,16 @@ def main() -> None:
 
 
 def _backend() -> Any:
-    """PyDarshan's access to its C library, without pandas where that can be: loading it takes 0.2 s and nothing here
-    uses it.
+    """PyDarshan's access to its C library, without pandas and numpy where that can be: loading them takes 0.3 s and
+    nothing here uses them.
     """
     name = "darshan.backend.cffi_backend"
-    sys.modules["pandas"] = _Annotations("pandas")
+    for unused in ("pandas", "numpy"):
+        sys.modules[unused] = _Annotations(unused)
     try:
         return importlib.import_module(name)
-    except Exception:  # a version of PyDarshan that uses pandas while it is imported
-        for loaded in [one for one in sys.modules if one.partition(".")[0] in ("pandas", "darshan")]:
+    except Exception:  # a version of PyDarshan that uses them while it is imported
+        for loaded in [one for one in sys.modules if one.partition(".")[0] in ("pandas", "numpy", "darshan")]:
             del sys.modules[loaded]
         return importlib.import_module(name)
 
@@ -93,10 +93,34 @@ def _read_apart(backend: Any, path: str) -> None:
     _write(sys.stdout.buffer, {"part": "end", "status": os.waitstatus_to_exitcode(status), "messages": said}, {})
 
 
-def _write(out: Any, part: dict[str, object], arrays: dict[str, Any]) -> None:
-    buffer = io.BytesIO()
-    np.savez(buffer, allow_pickle=False, part=np.frombuffer(json.dumps(part).encode(), np.uint8), **arrays)
-    send(out, buffer.getvalue())
+_UNSIGNED, _INTEGER, _REAL = "<u8", "<i8", "<f8"
+_SEGMENT = [("offset", _INTEGER), ("length", _INTEGER), ("start", _REAL), ("end", _REAL)]
+_ELEMENTS = {_UNSIGNED: "Q", _INTEGER: "q", _REAL: "d"}
+
+
+class _Array(NamedTuple):
+    """Numbers as numpy takes them: what each of them is, the shape, and the bytes."""
+
+    kind: str | list[tuple[str, str]]
+    shape: list[int]
+    content: bytes
+
+    @classmethod
+    def of(cls, kind: str, numbers: Iterable[float]) -> _Array:
+        """Those numbers in a row."""
+        content = array(_ELEMENTS[kind], numbers).tobytes()
+        return cls(kind, [len(content) // 8], content)
+
+    @classmethod
+    def table(cls, kind: str, rows: Iterable[bytes]) -> _Array:
+        """Rows of the same length below each other."""
+        every = list(rows)
+        return cls(kind, [len(every), len(every[0]) // 8], b"".join(every))
+
+
+def _write(out: Any, part: dict[str, object], arrays: Mapping[str, _Array]) -> None:
+    said = part | {"arrays": [(name, one.kind, one.shape, len(one.content)) for name, one in arrays.items()]}
+    send(out, json.dumps(said).encode() + b"\n" + b"".join(one.content for one in arrays.values()))
 
 
 class _Reading:
@@ -166,7 +190,7 @@ class _Reading:
         found, count = self._ffi.new("struct darshan_name_record **"), self._ffi.new("int *")
         self._library.darshan_log_get_name_records(self._handle, found, count)
         records = [found[0][at] for at in range(count[0])]
-        ids = np.array([one.id for one in records], np.uint64)
+        ids = _Array.of(_UNSIGNED, [one.id for one in records])
         self._part({"part": "names", "names": [self._text(one.name) for one in records]}, {"ids": ids})
 
     def _module(self, name: str, number: int) -> None:
@@ -183,49 +207,46 @@ class _Reading:
             self._library.darshan_free(buffer[0])
             buffer[0] = self._ffi.NULL
         columns = [*zip(*rows, strict=True)] if rows else []
-        arrays: dict[str, Any] = {}
+        arrays: dict[str, _Array] = {}
         document: dict[str, object] = {"part": "module", "name": name, "has_failed": more < 0}
         if columns:
-            arrays = {"ids": np.array(columns[0], np.uint64), "ranks": np.array(columns[1], np.int64)}
+            arrays = {"ids": _Array.of(_UNSIGNED, columns[0]), "ranks": _Array.of(_INTEGER, columns[1])}
             document |= self._arrays(name, columns[2:], arrays)
         self._part(document, arrays)
 
-    def _arrays(self, name: str, columns: list[Any], arrays: dict[str, Any]) -> dict[str, object]:
+    def _arrays(self, name: str, columns: list[Any], arrays: dict[str, _Array]) -> dict[str, object]:
         if name in _COUNTED:
-            arrays |= {"counters": np.stack(columns[0]), "times": np.stack(columns[1])}
+            arrays |= {"counters": _Array.table(_INTEGER, columns[0]), "times": _Array.table(_REAL, columns[1])}
             return {
                 "counters": self._backend.counter_names(name),
                 "times": self._backend.fcounter_names(name),
             }
         if name in _TRACED:
             nodes, writes, reads, segments = columns
-            arrays |= {"writes": np.array(writes, np.int64), "reads": np.array(reads, np.int64)}
-            arrays |= {"segments": np.concatenate(segments)}
+            arrays |= {"writes": _Array.of(_INTEGER, writes), "reads": _Array.of(_INTEGER, reads)}
+            arrays["segments"] = _Array(_SEGMENT, [sum(writes) + sum(reads)], b"".join(segments))
             return {"nodes": nodes}
         if name == "HEATMAP":
             steps, counts, read, written = columns
-            arrays |= {"steps": np.array(steps), "counts": np.array(counts, np.int64)}
-            arrays |= {"read": np.concatenate(read), "written": np.concatenate(written)}
+            arrays |= {"steps": _Array.of(_REAL, steps), "counts": _Array.of(_INTEGER, counts)}
+            for way, bins in (("read", read), ("written", written)):
+                arrays[way] = _Array(_INTEGER, [sum(counts)], b"".join(bins))
             return {}
-        arrays["stripe_bytes"] = np.array(columns[0], np.int64)
+        arrays["stripe_bytes"] = _Array.of(_INTEGER, columns[0])
         return {}
 
     def _counters(self, record: Any, _: Any) -> tuple[Any, ...]:
-        return self._copied(record.counters, np.int64), self._copied(record.fcounters, np.float64)
+        return self._copied(record.counters), self._copied(record.fcounters)
 
     def _trace(self, record: Any, start: Any) -> tuple[Any, ...]:
         count = record.write_count + record.read_count
         segments = self._ffi.cast("char *", start) + self._ffi.sizeof("struct dxt_file_record")
         length = count * self._ffi.sizeof("struct segment_info")
-        kind = [("offset", "<i8"), ("length", "<i8"), ("start", "<f8"), ("end", "<f8")]
-        every = np.frombuffer(self._ffi.buffer(segments, length), kind).copy()
+        every = self._copied(self._ffi.buffer(segments, length))
         return self._text(record.hostname, 64), record.write_count, record.read_count, every
 
     def _heat(self, record: Any, _: Any) -> tuple[Any, ...]:
-        bins = [
-            self._copied(self._ffi.buffer(one, 8 * record.nbins), np.int64)
-            for one in (record.read_bins, record.write_bins)
-        ]
+        bins = [self._copied(self._ffi.buffer(one, 8 * record.nbins)) for one in (record.read_bins, record.write_bins)]
         return record.bin_width_seconds, record.nbins, *bins
 
     def _stripes(self, record: Any, _: Any) -> tuple[Any, ...]:
@@ -233,11 +254,11 @@ class _Reading:
         at = names.index("LUSTRE_COMP_STRIPE_SIZE")
         return (record.comps[0].counters[at] if record.num_comps > 0 else 0,)
 
-    def _copied(self, values: Any, kind: type[np.generic]) -> Any:
+    def _copied(self, values: Any) -> bytes:
         buffer = values if isinstance(values, self._ffi.buffer) else self._ffi.buffer(values)
-        return np.frombuffer(buffer, kind).copy()
+        return bytes(buffer)
 
-    def _part(self, document: dict[str, object], arrays: dict[str, Any] | None = None) -> None:
+    def _part(self, document: dict[str, object], arrays: Mapping[str, _Array] | None = None) -> None:
         _write(self._out, document, arrays or {})
 
 
