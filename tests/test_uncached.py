@@ -36,10 +36,15 @@ def has_uncached(directory: Path) -> bool:
 
 
 @pytest.mark.parametrize(
-    "storage",
-    [UNCACHED, "{cache: uncached, vectors: 4}", "{api: uring, depth: 4, cache: uncached}"],
+    ("storage", "most_mib"),
+    [
+        (UNCACHED, 0),
+        ("{cache: uncached, vectors: 4}", 0),
+        # The kernel drops a page only if nothing else holds it just then, such as another transfer in flight.
+        ("{api: uring, depth: 4, cache: uncached}", 3),
+    ],
 )
-def test_what_was_moved_uncached_is_not_resident(storage: str, disk: Disk, tmp_path: Path) -> None:
+def test_what_was_moved_uncached_is_not_resident(storage: str, most_mib: int, disk: Disk, tmp_path: Path) -> None:
     target = disk("400m")
     if not has_uncached(target):
         pytest.skip("this kernel has no RWF_DONTCACHE on ext4")
@@ -49,7 +54,8 @@ def test_what_was_moved_uncached_is_not_resident(storage: str, disk: Disk, tmp_p
     )
     found = measure(file, target, tmp_path / "run")
     resident = found.measurements.filter(operation="read")["resident_bytes_before"].to_list()
-    assert resident == [0, 0]
+    assert resident[0] == 0
+    assert resident[1] <= most_mib << 20, "16 MiB were read"
     assert {job.uncached for case in found.document.cases for phase in case.phases for job in phase.jobs} == {True}
 
 
