@@ -16,7 +16,7 @@ MPI_PACKAGES := openmpi-bin libopenmpi-dev libhdf5-openmpi-dev libpnetcdf-dev
 
 # Programs that tests record, and strace, which they are compared with; shells that complete, and what reads manual pages;
 # file systems that tests measure or tune.
-TEST_PROGRAMS := btrfs-progs fio musl-tools rsync sqlite3 strace fish groff-base mandoc zsh rclone fuse-overlayfs fuse3 tuned
+TEST_PROGRAMS := btrfs-progs fio libjemalloc2 libtcmalloc-minimal4 musl-tools rsync sqlite3 strace fish groff-base mandoc zsh rclone fuse-overlayfs fuse3 tuned
 
 # Libraries with I/O of their own that tests record, in a place of their own.
 LIBRARIES := adios2==2.12.1.1001 duckdb==2.0.1 h5py==3.16.0 polars==2.1.0 safetensors==0.8.0 zarr==3.1.6

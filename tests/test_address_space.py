@@ -34,7 +34,7 @@ def _limited(size_bytes: int, *arguments: str | Path) -> tuple[int, str, list[st
     return done.returncode, done.stdout, done.stderr.splitlines()
 
 
-@pytest.mark.parametrize("size_bytes", [2 * GIB, 60 * GIB])
+@pytest.mark.parametrize("size_bytes", [2 * GIB, 24 * GIB])
 def test_a_report_names_every_figure_that_it_lacks(size_bytes: int, run: Path, tmp_path: Path) -> None:
     code, out, (written, why) = _limited(size_bytes, "report", run, "-o", tmp_path / "report.html")
     assert (code, out, written) == (1, "", str(tmp_path / "report.html"))

@@ -248,7 +248,10 @@ def test_a_copy_of_many_small_files_is_told_what_to_do_with_the_tree(tmp_path: P
 
 
 @pytest.mark.parametrize("reader", ["python", "tar"])
-def test_a_module_is_start_up_where_it_is_imported_and_data_where_it_is_read(tmp_path: Path, reader: str) -> None:
+@pytest.mark.parametrize("options", ["-B", ""], ids=["no-bytecode", "bytecode-written"])
+def test_a_module_is_start_up_where_it_is_imported_and_data_where_it_is_read(
+    tmp_path: Path, reader: str, options: str
+) -> None:
     package = tmp_path / "lib" / "python3.99" / "site-packages" / "package"
     package.mkdir(parents=True)
     for name in ("__init__.py", "imported.py", "checked.py"):
@@ -258,8 +261,9 @@ def test_a_module_is_start_up_where_it_is_imported_and_data_where_it_is_read(tmp
         + (f"open({str(package / 'checked.py')!r}).read()\n" if reader == "python" else "")
     )
     archive = f"; tar cf archive.tar {package}/checked.py" if reader == "tar" else ""
+    python = f"env --unset=PYTHONDONTWRITEBYTECODE {sys.executable} {options}"
     subprocess.run(
-        [find_engine(), "record", "--out", "record", "--", "sh", "-c", f"{sys.executable} program.py{archive}; true"],
+        [find_engine(), "record", "--out", "record", "--", "sh", "-c", f"{python} program.py{archive}; true"],
         cwd=tmp_path, check=True, capture_output=True,
     )  # fmt: skip
     profile = load_profile([tmp_path / "record"])

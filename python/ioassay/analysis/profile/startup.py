@@ -254,9 +254,9 @@ def _scripts(profile: Profile) -> Iterator[str]:
 
 def _imported(files: pl.DataFrame) -> list[str]:
     """Modules that Python looked for: it asks for the compiled form of each first, beside it or below a prefix. Who
-    walks through directories finds that later.
+    walks through directories finds that later. What Python writes when there is none has another name at first.
     """
-    compiled = re.compile(r"^(.*)/([^/.]+)\.(cpython|pypy)[^/]*\.pyc[^/]*$")
+    compiled = re.compile(r"^(.*)/([^/.]+)\.(cpython|pypy)[^/]*\.pyc$")
     beside = "/__pycache__"
     asked_s: dict[str, float] = {}
     by_prefix: dict[str, list[str]] = {}
