@@ -15,6 +15,7 @@ from ioassay.tuning.path.requests import PAGE_BYTES
 from ioassay.tuning.snapshot import Unreadable
 from ioassay.tuning.system import Array, System, block, btrfs
 from ioassay.tuning.system.block import SECTOR_BYTES, BlockDevice
+from ioassay.tuning.system.btrfs import BtrfsFileSystem
 from ioassay.tuning.system.lustre import matching
 from ioassay.tuning.system.mounts import Mount, covering
 from ioassay.tuning.system.numbers import is_whole
@@ -109,8 +110,9 @@ def local(system: System) -> ServerSide:
 
 def _of_mount(system: System, mount: Mount, above: tuple[Step, ...], unknown: list[str]) -> Iterator[Placed]:
     step, stripe = _file_system(system, mount, mount.file_system, mount.point)
-    if len(members := _btrfs_members(system, mount)) > 1:
-        step = _over_members(step, system, mount, len(members), unknown)
+    of_btrfs = next(iter(btrfs.file_systems(system.snapshot, [mount], mount)), None)
+    if of_btrfs and len(members := _members(system, of_btrfs)) > 1:
+        step = _over_members(step, of_btrfs, len(members), unknown)
         for member, start, name in members:
             yield Placed(member, name, start, (*above, step), stripe)
         return
@@ -123,20 +125,18 @@ def _of_mount(system: System, mount: Mount, above: tuple[Step, ...], unknown: li
     yield Placed(device, name, start, (*above, step), stripe)
 
 
-def _btrfs_members(system: System, mount: Mount) -> list[tuple[BlockDevice, int, str]]:
-    """The devices of a btrfs file system, each with where it begins and its name; none of another file system."""
-    known = btrfs.file_systems(system.snapshot, [mount], mount) if mount.file_system == "btrfs" else []
-    members = (_at(system, name) for one in known for name in one.devices)
+def _members(system: System, of_btrfs: BtrfsFileSystem) -> list[tuple[BlockDevice, int, str]]:
+    """The devices of a file system, each with where it begins and its name."""
+    members = (_at(system, name) for name in of_btrfs.devices)
     return [(device, start, name) for device, start, name in members if device is not None]
 
 
-def _over_members(step: Step, system: System, mount: Mount, members: int, unknown: list[str]) -> Step:
+def _over_members(step: Step, of_btrfs: BtrfsFileSystem, members: int, unknown: list[str]) -> Step:
     """How btrfs spreads data over its devices: in stripes of 64 KiB, or whole chunks of a GiB on one or two of them."""
-    (of_mount,) = btrfs.file_systems(system.snapshot, [mount], mount)
-    profiles = of_mount.profiles("data")
+    profiles = of_btrfs.profiles("data")
     if len(profiles) != 1:
         said = f"it has {' and '.join(profiles)}" if profiles else "the snapshot lacks it"
-        unknown.append(f"How {mount.point} spreads data over its {members} devices is unknown: {said}.")
+        unknown.append(f"How {of_btrfs.mount.point} spreads data over its {members} devices is unknown: {said}.")
         return step
     parity = {"raid5": 1, "raid6": 2}.get(profiles[0], 0)
     data = {"raid0": members, "raid10": members // 2}.get(profiles[0], members - parity if parity else 1)
