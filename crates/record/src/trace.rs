@@ -196,7 +196,9 @@ impl Run {
 /// are mostly a multiple of, or 0.
 pub fn write(bytes: &mut [u8], traced: &Traced, block_bytes: u32) -> bool {
     let Some((chunk, calls)) = split(bytes) else { return false };
-    let mut out = Writer { bytes: calls, used: chunk.used_bytes.load(Relaxed) as usize - size_of::<Chunk>() };
+    // Zero where the file has been cut.
+    let Some(used) = (chunk.used_bytes.load(Relaxed) as usize).checked_sub(size_of::<Chunk>()) else { return false };
+    let mut out = Writer { bytes: calls, used };
     if out.used + LONGEST_CALL + RUN_BYTES > out.bytes.len() {
         return false;
     }
@@ -574,6 +576,12 @@ mod tests {
         let mut words = write_all(calls, 4096);
         let used = Chunk::first(bytes(&mut words)).unwrap().0.used_bytes.into_inner();
         (used as usize - size_of::<Chunk>()) as f64 / calls.len() as f64
+    }
+
+    #[test]
+    fn a_chunk_whose_file_was_cut_takes_no_call() {
+        let mut words = std::vec![0_u64; (1 << 20) / 8];
+        assert!(!write(bytes(&mut words), &read(0, 4096, 1000), 4096));
     }
 
     #[test]

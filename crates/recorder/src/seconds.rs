@@ -225,7 +225,8 @@ fn rows(place: u32) -> (&'static [Second], usize) {
     // SAFETY: it was allocated as that, or as its like, with rows behind it.
     unsafe {
         let block: &Seconds = table::at(place);
-        let bytes = block.kind_and_bytes.load(Relaxed) as u32 as usize - size_of::<Seconds>();
+        // Zero where the table has been cut.
+        let bytes = (block.kind_and_bytes.load(Relaxed) as u32 as usize).saturating_sub(size_of::<Seconds>());
         let rows = core::slice::from_raw_parts((&raw const *block).add(1).cast(), bytes / size_of::<Second>());
         (rows, (block.rows.load(Acquire) as usize).min(rows.len()))
     }

@@ -16,6 +16,9 @@ use crate::{process, sys, threads, ticks};
 
 /// Where the table begins; 0 where there is none.
 static BASE: AtomicUsize = AtomicUsize::new(0);
+/// So much of it is taken by blocks. It is not read from the header: where the file is cut, that becomes zero while others still follow
+/// the places of their blocks, which no other block may be given.
+static USED: AtomicUsize = AtomicUsize::new(0);
 /// So much of it is mapped.
 static MAPPED: AtomicUsize = AtomicUsize::new(0);
 /// Somebody is making it grow.
@@ -64,6 +67,7 @@ pub fn create(path: &CStr) -> Result<(), Full> {
     }
     BASE.store(reserved as usize, Relaxed);
     MAPPED.store(0, Relaxed);
+    USED.store(size_of::<Header>(), Relaxed);
     NEXT_TRY.store(0, Relaxed);
     GROWING.store(false, Relaxed);
     in_new_file(path, |file| extend(file, FIRST))
@@ -229,7 +233,7 @@ pub fn touch() {
 
 /// All of the table that is in use.
 pub fn used() -> &'static [u8] {
-    let used = (header().used_bytes.load(Relaxed) as usize).min(MAPPED.load(Relaxed));
+    let used = USED.load(Relaxed);
     // SAFETY: so much is mapped.
     unsafe { core::slice::from_raw_parts(BASE.load(Relaxed) as *const u8, used) }
 }
@@ -275,23 +279,23 @@ fn reserve() -> usize {
 /// The same, where so many bytes are to be left.
 fn allocate_but<T: BlockLayout>(reserve: usize, follow: usize, fill: impl FnOnce(&mut T, &mut [u8])) -> Option<u32> {
     let bytes = (size_of::<T>() + follow).next_multiple_of(ALIGNMENT);
-    let used = &header().used_bytes;
-    let mut begin = used.load(Relaxed);
+    let mut begin = USED.load(Relaxed);
     loop {
-        if begin as usize + bytes + reserve > MAPPED.load(Relaxed) {
+        if begin + bytes + reserve > MAPPED.load(Relaxed) {
             let before = MAPPED.load(Relaxed);
             grow(before);
             if MAPPED.load(Relaxed) == before {
                 return None;
             }
-            begin = used.load(Relaxed);
+            begin = USED.load(Relaxed);
         } else {
-            match used.compare_exchange_weak(begin, begin + bytes as u64, AcqRel, Relaxed) {
+            match USED.compare_exchange_weak(begin, begin + bytes, AcqRel, Relaxed) {
                 Ok(_) => break,
                 Err(other) => begin = other,
             }
         }
     }
+    header().used_bytes.fetch_max((begin + bytes) as u64, AcqRel);
     let place = begin as u32;
     // SAFETY: these bytes are mapped, all zero, and nobody else's.
     unsafe {

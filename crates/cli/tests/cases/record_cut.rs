@@ -30,7 +30,7 @@ fn assert_goes_on(how: &str, options: &[&str], lost: u64) {
 
 #[test]
 fn a_program_goes_on_when_its_table_is_cut() {
-    for how in ["nothing", "half", "page"] {
+    for how in ["nothing", "half", "page", "zeros"] {
         assert_goes_on(how, &[], 1);
     }
 }
@@ -44,7 +44,7 @@ fn a_table_that_is_removed_or_replaced_is_whole_all_the_same() {
 
 #[test]
 fn threads_and_children_go_on_when_their_table_is_cut() {
-    for how in ["threads", "threads half", "threads blocked", "handler"] {
+    for how in ["threads", "threads half", "threads zeros", "threads blocked", "handler"] {
         assert_goes_on(how, &[], 1);
     }
     // Those of the parent and of the child.

@@ -22,6 +22,10 @@ static int to_half(const char *path) {
     struct stat about;
     return stat(path, &about) || truncate(path, about.st_size / 2);
 }
+static int to_zeros(const char *path) {
+    struct stat about;
+    return stat(path, &about) || truncate(path, 0) || truncate(path, about.st_size);
+}
 static int to_a_page(const char *path) { return truncate(path, 4096); }
 static int replaces(const char *path) { return unlink(path) || close(creat(path, 0600)); }
 
@@ -176,6 +180,7 @@ int main(int argc, char **argv) {
     works("first");
     if (IS("nothing")) each(".table", to_nothing);
     if (IS("half")) each(".table", to_half);
+    if (IS("zeros")) each(".table", to_zeros);
     if (IS("page")) each(".table", to_a_page);
     if (IS("removed")) each(".table", unlink);
     if (IS("replaced")) each(".table", replaces);
@@ -190,6 +195,7 @@ int main(int argc, char **argv) {
     if (IS("finished")) each(".tables", to_nothing);
     if (IS("threads")) in_threads(worker, to_nothing);
     if (IS("threads half")) in_threads(worker, to_half);
+    if (IS("threads zeros")) in_threads(worker, to_zeros);
     if (IS("threads blocked")) in_threads(blocks_all, to_nothing);
     if (IS("handler")) in_handler();
     if (IS("own handler")) own_handler();
